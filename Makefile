@@ -1,0 +1,39 @@
+# Every target works on a fresh machine: .venv is made and filled when it is missing or out of date.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help demo test lint types bench plugin clean
+.DEFAULT_GOAL := help
+
+help:  ## this list
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	@touch $@
+
+demo: $(STAMP)  ## a simulated game server against a real daemon, in this terminal (about a minute)
+	$(BIN)/equipoise demo $(ARGS)
+
+test: $(STAMP) lint types  ## the whole suite, lint and types
+	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+lint: $(STAMP)  ## format and lint
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(STAMP)  ## mypy --strict
+	$(BIN)/mypy
+
+bench: $(STAMP)  ## measure: solver, SynElo replay, round end over HTTP, polls, start-up
+	$(BIN)/python -m bench $(ARGS)
+
+plugin: $(STAMP)  ## compile the SourceMod plugin and zip it as an operator unpacks it (dist/)
+	$(BIN)/python sourcemod/build.py
+
+clean:  ## remove what the targets above made
+	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

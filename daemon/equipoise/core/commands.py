@@ -1,0 +1,100 @@
+"""What admins and players order by hand; look-ups go to the host, which has the pool and the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from equipoise.core import gaps, scrambles
+from equipoise.core.effects import Decide, LookUp, Moment, Purpose, Say, Tell
+from equipoise.core.events import Commanded, Phase
+from equipoise.core.joins import Gap
+from equipoise.core.phrases import Phrase, Text
+from equipoise.core.pools import eligible_count
+from equipoise.core.state import Effects, State
+
+PLAYERS_MAY = frozenset(("rating", "rank", "top", "teams"))
+LOOK_UPS = PLAYERS_MAY | {"status", "why", "set", "reset"}
+
+
+def obey(state: State, event: Commanded, now: float) -> Effects:
+    """Carry out a command, or say why not."""
+    verb, *rest = event.words or ("",)
+    if not event.admin and verb not in PLAYERS_MAY:
+        return _tell(event, Text(Phrase.REFUSED_ADMIN))
+    if verb in LOOK_UPS:
+        return (LookUp(event),)
+    if verb == "scramble":
+        return _SCRAMBLES.get(rest[0] if rest else "now", _unknown)(state, event)
+    if verb == "balance":
+        return _balance(state, event, now)
+    if verb in ("on", "off"):
+        return _switch(state, event, on=verb == "on")
+    return _unknown(state, event)
+
+
+def _tell(event: Commanded, *lines: Text) -> Effects:
+    return (Tell(event.by, lines),)
+
+
+def _unknown(state: State, event: Commanded) -> Effects:
+    return _tell(event, Text(Phrase.UNKNOWN_COMMAND, (" ".join(event.words),)))
+
+
+def _too_few(state: State, event: Commanded) -> Effects:
+    args = (str(state.rules.scramble.min_players), str(eligible_count(state.roster)))
+    return _tell(event, Text(Phrase.NOT_ENOUGH_PLAYERS, args))
+
+
+def _scramble_now(state: State, event: Commanded) -> Effects:
+    """At once outside arena; in arena, and between rounds, at the next round start."""
+    if not scrambles.enough_players(state):
+        return _too_few(state, event)
+    at_once = state.acts and not state.arena and state.phase in (Phase.FREEZE, Phase.RUNNING)
+    if not at_once:
+        return _scramble_next(state, event)
+    return scrambles.ask(state, Purpose.SCRAMBLE, Text(Phrase.REASON_ADMIN), moment=Moment.NOW)
+
+
+def _scramble_next(state: State, event: Commanded) -> Effects:
+    due = scrambles.make_due(state, Text(Phrase.REASON_ADMIN))
+    return (*_tell(event, Text(Phrase.SCRAMBLE_PENDING)), *due, *scrambles.in_freeze(state))
+
+
+def _scramble_dry(state: State, event: Commanded) -> Effects:
+    if not scrambles.enough_players(state):
+        return _too_few(state, event)
+    reason = state.memory.pending or Text(Phrase.REASON_ADMIN)
+    return scrambles.ask(state, Purpose.SCRAMBLE, reason, dry=True, by=event.by)
+
+
+def _cancel(state: State, event: Commanded) -> Effects:
+    if state.memory.pending is None:
+        return _tell(event, Text(Phrase.NOTHING_PENDING))
+    state.memory = replace(state.memory, pending=None)
+    state.asked = None
+    text = Text(Phrase.SCRAMBLE_CANCELLED)
+    return (*_tell(event, text), Decide("cancel", Text(Phrase.REASON_ADMIN)), Say(text))
+
+
+_SCRAMBLES: dict[str, Callable[[State, Commanded], Effects]] = {
+    "now": _scramble_now,
+    "next": _scramble_next,
+    "dry": _scramble_dry,
+    "cancel": _cancel,
+}
+
+
+def _balance(state: State, event: Commanded, now: float) -> Effects:
+    if state.arena:
+        return _tell(event, Text(Phrase.CANNOT_BALANCE_ARENA))
+    if Gap.of(state.roster) is None:
+        return _tell(event, Text(Phrase.NOTHING_TO_BALANCE))
+    return gaps.check(state, now, forced=True)
+
+
+def _switch(state: State, event: Commanded, *, on: bool) -> Effects:
+    state.memory = replace(state.memory, enabled=on)
+    text = Text(Phrase.SWITCHED_ON if on else Phrase.SWITCHED_OFF)
+    forgotten = () if on else gaps.forget(state)
+    return (*_tell(event, text), Decide("switch", text), *forgotten)

@@ -1,0 +1,245 @@
+"""What happened: frozen facts in the past tense, and their union.
+
+The first group comes from the script (`wire`), the second from the shell that answers an effect: the only two ways
+into a session. `at` is the script's monotonic clock in seconds; it drives durations, never deadlines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from equipoise.core.effects import AskMoves, AskSplit, CacheSplits
+from equipoise.core.model import Card, Mode, OrderId, PlayerId, Roster, Round, RoundId, Side, Split
+
+
+class Phase(Enum):
+    """Where a round is."""
+
+    IDLE = "idle"
+    """No round: the map loads, players are waited for, a side is empty."""
+    FREEZE = "freeze"
+    """From the round's start to its doors: setup time, freeze time."""
+    RUNNING = "running"
+    OVER = "over"
+    """Between a round's end and the next start."""
+
+
+# From the script.
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """A script introduces itself: at its start, at every map's start, and when asked."""
+
+    at: float
+    session: str
+    """Made by the script at each map start."""
+    map: str
+    mode: Mode
+    phase: Phase
+    waiting: bool = False
+    """Waiting For Players is on."""
+    late: bool = False
+    """Loaded in the middle of a map."""
+    aside: str = ""
+    """Why the script stands aside on this map ("mvm", "tournament"); empty when it does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class RosterSeen:
+    """The whole truth about who is where."""
+
+    at: float
+    roster: Roster
+    ends_in: float | None = None
+    """Seconds until the round ends, where that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerJoined:
+    """Somebody is connected and known by his id."""
+
+    at: float
+    id: PlayerId
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerLeft:
+    """Somebody disconnected."""
+
+    at: float
+    id: PlayerId
+
+
+@dataclass(frozen=True, slots=True)
+class SideChanged:
+    """Somebody is on another side, or on none."""
+
+    at: float
+    id: PlayerId
+    side: Side | None
+    waiting: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SideWanted:
+    """Somebody asks for a side; the script holds him until it is answered."""
+
+    at: float
+    id: PlayerId
+    side: Side | None
+    """None: any."""
+
+
+@dataclass(frozen=True, slots=True)
+class SidesSwitched:
+    """The game itself swapped the sides: groups stay, colours change. Sent before rosters that show it."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingEnded:
+    """Waiting For Players expired."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class RoundStarted:
+    """A round's freeze or setup time began: the moment a scramble is carried out."""
+
+    at: float
+    roster: Roster
+
+
+@dataclass(frozen=True, slots=True)
+class DoorsOpened:
+    """The round really starts."""
+
+    at: float
+    round: RoundId
+    roster: Roster
+
+
+@dataclass(frozen=True, slots=True)
+class RoundEnded:
+    """A full round is over."""
+
+    at: float
+    round: Round
+
+
+@dataclass(frozen=True, slots=True)
+class ScrambledAlone:
+    """The script applied a cached split while it had no answer."""
+
+    at: float
+    split: Split
+
+
+@dataclass(frozen=True, slots=True)
+class OrderDone:
+    """An order was carried out."""
+
+    at: float
+    order: OrderId
+
+
+@dataclass(frozen=True, slots=True)
+class OrderFailed:
+    """An order could not be carried out; `reason` is the script's word for it."""
+
+    at: float
+    order: OrderId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Commanded:
+    """Somebody typed a command, in game, on the server's console or through the admin interface."""
+
+    at: float
+    words: tuple[str, ...]
+    """The command without its prefix, then its arguments: ("scramble", "now")."""
+    by: PlayerId | None
+    """None: the console or the admin interface."""
+    admin: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """The script is there, nothing happened."""
+
+    at: float
+
+
+# Answers from the shell.
+
+
+@dataclass(frozen=True, slots=True)
+class CardsLoaded:
+    """Answers `LoadCards`, and follows every change of a rating."""
+
+    cards: tuple[Card, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitSolved:
+    """Answers `AskSplit`."""
+
+    ask: AskSplit
+    split: Split
+    difference: float | None
+    """Sum of A minus sum of B, in rating points; None for a split from the cache."""
+    before: float | None
+    """Win probability of side A as the sides stood; None when a side was empty."""
+    after: float | None
+    """Win probability of side A after the split; None for a split from the cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class MovesSolved:
+    """Answers `AskMoves`: who goes to the smaller side."""
+
+    ask: AskMoves
+    players: tuple[PlayerId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitsCached:
+    """Answers `CacheSplits`: one split per team size, largest last."""
+
+    ask: CacheSplits
+    splits: tuple[Split, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SolveFailed:
+    """The solver gave no answer to an ask; `reason` says why."""
+
+    ask: AskSplit | AskMoves | CacheSplits
+    reason: str
+
+
+ScriptEvent = (
+    Hello
+    | RosterSeen
+    | PlayerJoined
+    | PlayerLeft
+    | SideChanged
+    | SideWanted
+    | SidesSwitched
+    | WaitingEnded
+    | RoundStarted
+    | DoorsOpened
+    | RoundEnded
+    | ScrambledAlone
+    | OrderDone
+    | OrderFailed
+    | Commanded
+    | Heartbeat
+)
+Answer = CardsLoaded | SplitSolved | MovesSolved | SplitsCached | SolveFailed
+Event = ScriptEvent | Answer

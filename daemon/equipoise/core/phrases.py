@@ -1,0 +1,94 @@
+"""What players and operators are told: phrase keys that the scripts translate, and their English text.
+
+The SourceMod translation file carries the same keys and argument counts; a test compares them. An argument that
+starts with `@` is a player id, which the script shows as his name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Phrase(Enum):
+    """A key of the translation files; the value is its English text with `{1}`, `{2}` … for the arguments."""
+
+    # Why teams are made anew.
+    REASON_WAITING_ENDED = "Waiting For Players is over"
+    REASON_ROUND_TWO = "round 2 is always balanced"
+    REASON_STREAK = "{1} wins in a row"
+    REASON_NO_CAPTURE = "the losing side captured nothing"
+    REASON_ROUNDS = "{1} full rounds since the last scramble"
+    REASON_ADMIN = "ordered by an admin"
+    # Why somebody plays, waits or is moved.
+    REASON_DUEL = "round 1 is a duel of the two closest ratings"
+    REASON_EQUAL_SIDES = "whoever waited plays, the sides are made equal"
+    REASON_GAP = "{1} against {2}: moved, closest to half the gap in skill"
+    REASON_JOIN_SMALLER = "that side is one short"
+    REASON_JOIN_WEAKER = "that leaves the sides closest in skill"
+    REASON_RETURN = "you were placed there"
+    REASON_ALLOWED = "sides stay even"
+    REASON_WAITS = "a round is running, you play from the next one"
+    # Why somebody may not.
+    REFUSED_LOCKED = "You were placed on this side and stay there for {1} more seconds."
+    REFUSED_LOCKED_SCRAMBLE = "You were placed on this side and stay there until the next scramble."
+    REFUSED_ADMIN = "Only admins may do that."
+    REFUSED_GAP = "That would leave the sides {1} against {2}."
+    # What everybody is told.
+    SCRAMBLED = "Teams are balanced: RED wins with {1} %."
+    SCRAMBLE_PENDING = "Teams will be balanced at the next round start:"
+    SCRAMBLE_CANCELLED = "The pending scramble was cancelled."
+    BENCHED = "You sit out this round, you have sat out least."
+    DUEL_WAIT = "You play from the next round."
+    # Answers to commands.
+    RATING = "{1}: rating {2} after {3} rounds."
+    RATING_SHADOW = "{1}: {2} more rounds until the rating is shown."
+    RATING_ADMIN = "{1}: rating {2} after {3} rounds (hidden: {4})."
+    RANK = "{1}: rank {2} of {3}, rating {4}."
+    RANK_NONE = "{1} has no rank yet."
+    TOP_LINE = "{1}. {2}: {3}"
+    TOP_EMPTY = "Nobody is ranked yet."
+    TEAMS = "RED {1} against BLU {2}: RED wins with {3} %."
+    TEAMS_CHANCE = "RED wins with {1} %."
+    STATUS = "Equipoise: {1}, round {2}, streak {3}, pending {4}, last scramble {5}."
+    STATUS_OFF = "Equipoise is off on this server."
+    DRY_RUN = "Would scramble with {1} moves: RED wins with {3} % instead of {2} %."
+    DRY_RUN_LINE = "{1} to {2}"
+    WHY_LINE = "{1}: {2}"
+    WHY_NONE = "Nothing was decided yet."
+    SET_DONE = "{1}: rating {2} to {3}."
+    SWITCHED_ON = "Equipoise is on."
+    SWITCHED_OFF = "Equipoise is off."
+    NOTHING_PENDING = "No scramble is pending."
+    NOT_ENOUGH_PLAYERS = "{1} players are needed, {2} are here."
+    NOTHING_TO_BALANCE = "The sides are even: nobody to move."
+    CANNOT_BALANCE_ARENA = "In arena the sides are made equal at the next round start."
+    UNKNOWN_PLAYER = "Nobody known as {1}."
+    UNKNOWN_COMMAND = "Unknown command: {1}."
+    NO_ANSWER = "No split was found; the scramble stays pending."
+
+    @property
+    def key(self) -> str:
+        """The key in the translation files."""
+        return "Equipoise_" + self.name.title().replace("_", "")
+
+    @property
+    def arguments(self) -> int:
+        """How many arguments the text takes."""
+        return sum(f"{{{n}}}" in self.value for n in range(1, 10))
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A phrase with its arguments."""
+
+    phrase: Phrase
+    args: tuple[str, ...] = ()
+
+    @property
+    def english(self) -> str:
+        """The text as operators read it; player ids stay ids."""
+        text = self.phrase.value
+        for number, arg in enumerate(self.args, 1):
+            text = text.replace(f"{{{number}}}", arg.removeprefix("@"))
+        return text

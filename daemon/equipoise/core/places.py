@@ -1,0 +1,60 @@
+"""Answers to players who want a side."""
+
+from __future__ import annotations
+
+from equipoise.core.effects import Decide, LoadCards, Place
+from equipoise.core.events import Phase, SideWanted
+from equipoise.core.joins import Placement, answer_switch, place_joiner, refused, sizes
+from equipoise.core.model import Entry, Side
+from equipoise.core.phrases import Phrase, Text
+from equipoise.core.state import Effects, State
+
+
+def wanted(state: State, event: SideWanted, now: float) -> Effects:
+    """Answer at once, or as soon as everybody's rating is known."""
+    missing = tuple(dict.fromkeys((*state.strangers(), event.id))) if event.id not in state.cards else state.strangers()
+    if missing:
+        state.wanting[event.id] = event
+        return (LoadCards(missing),)
+    return _answer(state, event, now)
+
+
+def known(state: State, now: float) -> Effects:
+    """Ratings arrived: answer whoever waited for them."""
+    waiting, state.wanting = state.wanting, {}
+    return tuple(effect for event in waiting.values() for effect in _answer(state, event, now))
+
+
+def _answer(state: State, event: SideWanted, now: float) -> Effects:
+    entry = state.roster.get(event.id) or Entry(event.id, None)
+    if not state.acts:
+        return (Place(event.id, event.side or _smaller(state), Text(Phrase.REASON_ALLOWED)),)
+    if state.arena and entry.side is None and state.phase in (Phase.FREEZE, Phase.RUNNING):
+        state.seat(event.id, None, waiting=True)
+        return (Place(event.id, None, Text(Phrase.REASON_WAITS)),)
+    placement = _place(state, entry, event, now)
+    if refused(placement):
+        return (Place(event.id, placement.side, placement.reason),)
+    return _seat(state, entry, placement, now)
+
+
+def _smaller(state: State) -> Side:
+    return min(Side, key=sizes(state.roster).__getitem__)
+
+
+def _place(state: State, entry: Entry, event: SideWanted, now: float) -> Placement:
+    kept = state.kept(event.id, now)
+    if entry.side is None:
+        return place_joiner(state.roster, event.id, event.side, kept, state.ratings())
+    return answer_switch(state.roster, entry, event.side, kept, now)
+
+
+def _seat(state: State, entry: Entry, placement: Placement, now: float) -> Effects:
+    """Placement is binding, but not while teams are about to be made anew."""
+    place = Place(entry.id, placement.side, placement.reason)
+    if entry.side is placement.side:
+        return (place,)
+    state.seat(entry.id, placement.side)
+    decide = Decide("place", placement.reason, players=(entry.id,))
+    locks = () if state.waiting or entry.side is not None else state.lock({entry.id: placement.side}, now)
+    return (place, decide, *locks)

@@ -1,0 +1,67 @@
+"""Pools that are to be split: their sizes, who may sit out, and arena's opening duel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+
+from equipoise.core.memory import Benched
+from equipoise.core.model import Entry, PlayerId, Roster, Side, Split
+
+
+def pool(roster: Roster) -> tuple[Entry, ...]:
+    """Everybody a split is about: the eligible, and the bots where they stand."""
+    return tuple(entry for entry in roster.entries if entry.eligible or (entry.bot and entry.side is not None))
+
+
+def eligible_count(roster: Roster) -> int:
+    """Humans a split may place."""
+    return len(roster.eligible())
+
+
+def team_sizes(players: int, *, bench: bool) -> tuple[int, int]:
+    """The largest sizes: equal with at most one on the bench, or uneven by one with nobody there."""
+    half = players // 2
+    return half, half if bench else players - half
+
+
+def is_level(roster: Roster) -> bool:
+    """Arena: the sides are equal at the largest size, so nobody need move."""
+    on_a, on_b = len(roster.on(Side.A)), len(roster.on(Side.B))
+    return on_a == on_b and len(pool(roster)) - on_a - on_b < 2
+
+
+def bench_costs(roster: Roster, benched: Mapping[PlayerId, Benched]) -> dict[PlayerId, int]:
+    """Rank of everybody for the bench, 0 first: fewest times, then least recently."""
+    never = Benched(0, 0)
+
+    def turn(player: PlayerId) -> tuple[int, int]:
+        sat_out = benched.get(player, never)
+        return sat_out.times, sat_out.round
+
+    turns = {entry.id: turn(entry.id) for entry in roster.eligible()}
+    ranks = {value: rank for rank, value in enumerate(sorted(set(turns.values())))}
+    return {player: ranks[value] for player, value in turns.items()}
+
+
+def who_waited(roster: Roster) -> frozenset[PlayerId]:
+    """Eligible players on no side: they play next."""
+    return frozenset(entry.id for entry in roster.eligible() if entry.side is None)
+
+
+def duel(players: tuple[Entry, ...], ratings: Mapping[PlayerId, float]) -> Split:
+    """The two closest ratings against each other, everybody else waits; ties: longest connected.
+
+    Bots do not duel. The pair keeps its sides where it already faces each other.
+    """
+    humans = [entry for entry in players if not entry.bot]
+
+    def order(pair: tuple[Entry, Entry]) -> tuple[float, float]:
+        one, two = pair
+        return abs(ratings[one.id] - ratings[two.id]), -(one.connected + two.connected)
+
+    one, two = min(combinations(humans, 2), key=order)
+    if one.side is Side.B or two.side is Side.A:
+        one, two = two, one
+    bench = tuple(entry.id for entry in players if entry is not one and entry is not two)
+    return Split((one.id,), (two.id,), bench)

@@ -1,0 +1,256 @@
+"""Splits from question to answer: what a round start needs, the order that follows, and what it changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from equipoise.core.effects import (
+    AskSplit,
+    Assign,
+    CacheSplits,
+    Decide,
+    DecisionKind,
+    Moment,
+    Purpose,
+    Say,
+    Tell,
+)
+from equipoise.core.events import Phase, ScrambledAlone, SplitsCached, SplitSolved
+from equipoise.core.fallback import from_cache
+from equipoise.core.model import OrderId, PlayerId, Side, Split, SplitCache, is_bot
+from equipoise.core.phrases import Phrase, Text
+from equipoise.core.pools import bench_costs, eligible_count, is_level, pool, team_sizes, who_waited
+from equipoise.core.state import Effects, State
+
+MAX_ATTEMPTS = 3
+"""Splits ordered in one freeze time: people may come and go while one is solved, but not for ever."""
+
+_KINDS: dict[Purpose, DecisionKind] = {
+    Purpose.DUEL: "duel",
+    Purpose.SCRAMBLE: "scramble",
+    Purpose.EQUAL_SIDES: "equal_sides",
+}
+
+
+def make_due(state: State, reason: Text) -> Effects:
+    """A scramble is due: it is carried out at the next round start."""
+    if state.memory.pending is not None:
+        return ()
+    state.memory = replace(state.memory, pending=reason)
+    return (Decide("pending", reason), Say(Text(Phrase.SCRAMBLE_PENDING)), Say(reason))
+
+
+def in_freeze(state: State) -> Effects:
+    """Ask for the split that this freeze time needs, if it needs one and none is on its way."""
+    idle = state.asked is None and not state.assigned and state.attempts < MAX_ATTEMPTS
+    if state.phase is not Phase.FREEZE or not idle or not state.acts or state.waiting:
+        return ()
+    if eligible_count(state.roster) < 2:
+        return ()
+    if _duels(state):
+        return () if _duel_stands(state) else ask(state, Purpose.DUEL, Text(Phrase.REASON_DUEL))
+    if state.memory.pending is not None and enough_players(state):
+        return ask(state, Purpose.SCRAMBLE, state.memory.pending)
+    if state.arena and not is_level(state.roster):
+        return ask(state, Purpose.EQUAL_SIDES, Text(Phrase.REASON_EQUAL_SIDES))
+    return ()
+
+
+def enough_players(state: State) -> bool:
+    """Whether a scramble may move anybody."""
+    return eligible_count(state.roster) >= state.rules.scramble.min_players
+
+
+def _duels(state: State) -> bool:
+    return state.arena and state.memory.tally.completed == 0 and state.rules.arena.round_one == "duel"
+
+
+def _duel_stands(state: State) -> bool:
+    return all(sum(not entry.bot for entry in state.roster.on(side)) == 1 for side in Side)
+
+
+def ask(
+    state: State,
+    purpose: Purpose,
+    reason: Text,
+    *,
+    moment: Moment = Moment.FREEZE,
+    dry: bool = False,
+    by: PlayerId | None = None,
+) -> Effects:
+    """Ask for a split of the pool as it is now."""
+    players = pool(state.roster)
+    question = AskSplit(
+        purpose,
+        state.version,
+        reason,
+        players,
+        (1, 1) if purpose is Purpose.DUEL else team_sizes(len(players), bench=state.arena),
+        bench_costs(state.roster, state.memory.benched),
+        _must_play(state, purpose, len(players)),
+        moment,
+        by,
+        dry,
+    )
+    if not dry:
+        state.asked = question
+    return (question,)
+
+
+def _must_play(state: State, purpose: Purpose, players: int) -> frozenset[PlayerId]:
+    if purpose is Purpose.EQUAL_SIDES:
+        waited = who_waited(state.roster)
+        # With hardly anybody on a side not everybody who waited can play: then the costs alone decide.
+        return waited if len(waited) <= 2 * (players // 2) else frozenset()
+    if purpose is Purpose.SCRAMBLE and state.rules.scramble.top_player_always_plays:
+        rated = [card for entry in state.roster.eligible() if (card := state.cards.get(entry.id))]
+        return frozenset(card.id for card in sorted(rated, key=lambda card: -card.rating)[:1])
+    return frozenset()
+
+
+def solved(state: State, event: SplitSolved) -> Effects:
+    """Order the split, unless the pool has changed meanwhile: then ask again."""
+    if event.ask.dry:
+        return (Tell(event.ask.by, tuple(proposal(state, event))),)
+    if event.ask != state.asked:
+        return ()
+    state.asked = None
+    if not _still_holds(state, event.ask):
+        return _ask_again(state, event.ask)
+    return _order(state, event)
+
+
+def _still_holds(state: State, question: AskSplit) -> bool:
+    return state.acts and question.version == state.version and _in_time(state, question)
+
+
+def _in_time(state: State, question: AskSplit) -> bool:
+    if question.moment is Moment.NOW:
+        return state.phase in (Phase.FREEZE, Phase.RUNNING)
+    return state.phase is Phase.FREEZE
+
+
+def _ask_again(state: State, question: AskSplit) -> Effects:
+    if question.moment is Moment.NOW and state.acts and _in_time(state, question) and enough_players(state):
+        return ask(state, question.purpose, question.reason, moment=Moment.NOW)
+    return in_freeze(state)
+
+
+def _order(state: State, event: SplitSolved) -> Effects:
+    order = state.next_order()
+    state.attempts += 1
+    state.assigned[order] = event
+    split = humans_only(event.split)
+    return (
+        Assign(order, event.ask.reason, split, event.ask.moment),
+        Decide(_KINDS[event.ask.purpose], event.ask.reason, order, split, (), event.before, event.after),
+    )
+
+
+def humans_only(split: Split) -> Split:
+    """Bots stand where they are: an order does not name them."""
+    sides = (tuple(player for player in side if not is_bot(player)) for side in (split.a, split.b, split.bench))
+    return Split(*sides)
+
+
+def not_solved(state: State, question: AskSplit) -> Effects:
+    """No answer from the solver: the cache serves; without one the scramble stays pending."""
+    if question.dry:
+        return (Tell(question.by, (Text(Phrase.NO_ANSWER),)),)
+    if question != state.asked:
+        return ()
+    state.asked = None
+    split = _from_cache(state) if question.purpose is Purpose.SCRAMBLE and _still_holds(state, question) else None
+    if split is None:
+        return (Decide("failed", Text(Phrase.NO_ANSWER)),)
+    return _order(state, SplitSolved(question, split, None, None, None))
+
+
+def _from_cache(state: State) -> Split | None:
+    if state.cache is None:
+        return None
+    return from_cache(state.cache, [entry.id for entry in state.roster.eligible()], bench=state.arena)
+
+
+def done(state: State, order: OrderId, now: float) -> Effects:
+    """The script has made the teams."""
+    event = state.assigned.pop(order)
+    state.seat_all(event.split)
+    told = _tell_bench(event)
+    if event.ask.purpose is Purpose.SCRAMBLE:
+        told += _tell_chance(event)
+        _scrambled(state)
+    return (*_keep(state, humans_only(event.split), now), *told, *in_freeze(state))
+
+
+def _tell_chance(event: SplitSolved) -> Effects:
+    return () if event.after is None else (Say(Text(Phrase.SCRAMBLED, (percent(event.after),))),)
+
+
+def _scrambled(state: State) -> None:
+    state.memory = replace(state.memory, pending=None, tally=state.memory.tally.scrambled(), locks={})
+
+
+def _keep(state: State, split: Split, now: float) -> Effects:
+    sides = dict.fromkeys(split.a, Side.A) | dict.fromkeys(split.b, Side.B)
+    return state.lock(sides, now)
+
+
+def _tell_bench(event: SplitSolved) -> Effects:
+    phrase = Phrase.DUEL_WAIT if event.ask.purpose is Purpose.DUEL else Phrase.BENCHED
+    return tuple(Tell(player, (Text(phrase),)) for player in event.split.bench if not is_bot(player))
+
+
+def failed(state: State, order: OrderId) -> Effects:
+    """The script could not: a due scramble stays due."""
+    event = state.assigned.pop(order)
+    return (Decide("failed", event.ask.reason, order), *in_freeze(state))
+
+
+def alone(state: State, event: ScrambledAlone, now: float) -> Effects:
+    """The script has used the cache: the sides are new all the same."""
+    reason = state.memory.pending or Text(Phrase.REASON_ROUND_TWO)
+    state.seat_all(event.split)
+    _scrambled(state)
+    return (Decide("alone", reason, split=event.split), *_keep(state, event.split, now))
+
+
+def ask_cache(state: State) -> Effects:
+    """Splits of every size for the pool as it is, for whoever cannot ask later."""
+    if not enough_players(state):
+        return ()
+    state.asked_cache = CacheSplits(state.roster.eligible(), bench=state.arena)
+    return (state.asked_cache,)
+
+
+def ask_first_cache(state: State) -> Effects:
+    """A script that has none yet gets its first splits as soon as there are enough players."""
+    return ask_cache(state) if state.cache is None and state.asked_cache is None else ()
+
+
+def cached(state: State, event: SplitsCached) -> Effects:
+    """Keep the splits, strongest players first."""
+    if event.ask != state.asked_cache:
+        return ()
+    state.asked_cache = None
+    ids = [entry.id for entry in event.ask.pool]
+    ids.sort(key=lambda player: -state.cards[player].rating if player in state.cards else 0.0)
+    state.cache = SplitCache(tuple(ids), event.splits)
+    return ()
+
+
+def proposal(state: State, event: SplitSolved) -> list[Text]:
+    """What a dry run shows: the win probabilities, and who would go where."""
+    moves = [
+        (entry.id, side)
+        for entry in state.roster.eligible()
+        if (side := event.split.side_of(entry.id)) is not entry.side
+    ]
+    lines = [Text(Phrase.DRY_RUN, (str(len(moves)), percent(event.before), percent(event.after)))]
+    places = {Side.A: "RED", Side.B: "BLU", None: "-"}
+    return lines + [Text(Phrase.DRY_RUN_LINE, (f"@{player}", places[side])) for player, side in moves]
+
+
+def percent(probability: float | None) -> str:
+    """A probability as players read it."""
+    return "?" if probability is None else f"{100 * probability:.0f}"

@@ -1,0 +1,112 @@
+"""When a scramble is due: one function per game mode, and the tally they read.
+
+`due_if` asks the same functions about outcomes that have not happened yet, so a script that loses the daemon
+decides exactly as the daemon would have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from equipoise.core.model import DueIf, Mode, Round, Side
+from equipoise.core.phrases import Phrase, Text
+from equipoise.core.rules import Rules
+
+DEFENDERS = Side.A
+"""Attack/defend and payload: BLU attacks; the game swaps the players, never the roles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What a session's rounds add up to."""
+
+    completed: int = 0
+    """Full rounds of this session."""
+    since_scramble: int = 0
+    streak_side: Side | None = None
+    streak: int = 0
+
+    def after(self, winner: Side | None) -> Tally:
+        """The tally with one more round."""
+        if winner is None:
+            streak = 0
+        else:
+            streak = self.streak + 1 if winner is self.streak_side else 1
+        return Tally(self.completed + 1, self.since_scramble + 1, winner, streak)
+
+    def scrambled(self) -> Tally:
+        """The sides are new: nobody has won with them."""
+        return replace(self, since_scramble=0, streak_side=None, streak=0)
+
+    def switched(self) -> Tally:
+        """The game swapped the colours; the group keeps its streak."""
+        return replace(self, streak_side=self.streak_side and self.streak_side.other)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a round ended, as far as triggers care."""
+
+    winner: Side | None
+    loser_captures: int
+
+    @classmethod
+    def of(cls, round: Round) -> Outcome:
+        """The outcome of a finished round."""
+        captures = round.captures(round.winner.other) if round.winner else 0
+        return cls(round.winner, captures)
+
+    @property
+    def shutout(self) -> bool:
+        """Somebody won and the losing side captured nothing."""
+        return self.winner is not None and self.loser_captures == 0
+
+
+def due(mode: Mode, tally: Tally, outcome: Outcome, rules: Rules) -> Text | None:
+    """Why a scramble is due after a round; `tally` counts that round already."""
+    trigger = _TRIGGERS.get(mode)
+    return trigger(tally, outcome, rules) if trigger else None
+
+
+def due_if(mode: Mode, tally: Tally, rules: Rules) -> tuple[DueIf, ...]:
+    """Outcomes of the running round that would make a scramble due; `tally` does not count it yet."""
+    found = []
+    for winner in (Side.A, Side.B, None):
+        after = tally.after(winner)
+        if due(mode, after, Outcome(winner, 1), rules):
+            found.append(DueIf(winner))
+        elif due(mode, after, Outcome(winner, 0), rules):
+            found.append(DueIf(winner, shutout=True))
+    return tuple(found)
+
+
+def _arena(tally: Tally, outcome: Outcome, rules: Rules) -> Text | None:
+    if tally.completed == 1:
+        return Text(Phrase.REASON_ROUND_TWO)
+    if tally.streak >= rules.arena.streak:
+        return Text(Phrase.REASON_STREAK, (str(tally.streak),))
+    return None
+
+
+def _attack(tally: Tally, outcome: Outcome, rules: Rules) -> Text | None:
+    if outcome.winner is DEFENDERS and outcome.shutout:
+        return Text(Phrase.REASON_NO_CAPTURE)
+    if tally.since_scramble >= rules.scramble.rounds:
+        return Text(Phrase.REASON_ROUNDS, (str(tally.since_scramble),))
+    return None
+
+
+def _capture(tally: Tally, outcome: Outcome, rules: Rules) -> Text | None:
+    return Text(Phrase.REASON_NO_CAPTURE) if outcome.shutout else None
+
+
+_TRIGGERS: dict[Mode, Callable[[Tally, Outcome, Rules], Text | None]] = {
+    Mode.ARENA: _arena,
+    Mode.ATTACK_DEFEND: _attack,
+    Mode.PAYLOAD: _attack,
+    Mode.KOTH: _capture,
+    Mode.SYMMETRIC_CP: _capture,
+    Mode.CTF: _capture,
+    # A payload race's loser has always captured nothing; of other modes nothing is known; NS2 votes.
+}

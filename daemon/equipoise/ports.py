@@ -1,0 +1,192 @@
+"""What the shell offers the pool and the host: Protocols only. Nothing outside `store` knows a dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from equipoise.core.effects import RecordRound
+from equipoise.core.model import Card, PlayerId, RoundId, ServerId, Side
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerRow:
+    """A player as stored: what a rating system needs to go on from."""
+
+    id: PlayerId
+    version: int
+    """Grows with every write; a copy in memory with another version is out of date."""
+    rating: float
+    rounds: int
+    visible: bool
+    last_played: float | None
+    """Seconds since the epoch, at the doors of his last rated round."""
+    state: Mapping[str, object]
+    """The rating system's own small state, plain data."""
+    history: tuple[tuple[float, float, float], ...]
+    """(rating after, prediction, score) of his last rated rounds, oldest first, as many as were asked for."""
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a round did to one participant."""
+
+    id: PlayerId
+    side: Side
+    before: float
+    after: float
+    prediction: float
+    """Win probability of his side."""
+    score: float
+    """1, 0.5 or 0."""
+    rounds: int
+    """Rated rounds after this one."""
+    visible: bool
+    state: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class RatedRound:
+    """A round's answer: the first one, however often it is sent."""
+
+    round: RoundId
+    prediction: float | None
+    """Win probability of side A; None when the round was not rated."""
+    changes: tuple[Change, ...]
+    again: bool = False
+    """The round was stored before: this is its first answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A line of the decision log, as stored."""
+
+    server: ServerId
+    at: float
+    """Seconds since the epoch."""
+    kind: str
+    reason: str
+    """English text."""
+    order: str | None = None
+    detail: Mapping[str, object] | None = None
+    """Split, players, win probability before and after: plain data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What an admin did."""
+
+    at: float
+    who: str
+    """Token or player."""
+    action: str
+    target: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One stored, rated round: what was predicted for side A and what happened."""
+
+    at: float
+    predicted: float
+    score: float
+
+
+RateRows = Callable[[Sequence[PlayerRow]], RatedRound]
+"""Rates a round, given the rows of those whose copy in memory is missing or out of date. Does no I/O."""
+
+EditRow = Callable[[PlayerRow | None], tuple[PlayerRow, Audit]]
+"""Changes one player's row (None: he is unknown) and says so for the audit. Does no I/O.
+
+The version is the store's to count, the name is not changed."""
+
+
+class Store(Protocol):
+    """Where players, rounds, decisions and sessions are kept. Every method may raise StoreError."""
+
+    async def open(self) -> None:
+        """Connect and migrate. StoreRefused when the store is not ours, newer than we are, or read-only."""
+
+    async def close(self) -> None:
+        """Finish what is under way and disconnect."""
+
+    async def ping(self) -> None:
+        """Fail if the store cannot be written."""
+
+    async def players(self, pool: str, ids: Sequence[PlayerId], window: int) -> Mapping[PlayerId, PlayerRow]:
+        """Rows of known players; strangers are missing."""
+
+    async def record(
+        self,
+        pool: str,
+        record: RecordRound,
+        known: Mapping[PlayerId, int],
+        window: int,
+        rate: RateRows,
+        memory: bytes | None,
+        at: float,
+    ) -> RatedRound:
+        """One transaction: the round, its participants, their new ratings, and the server's session memory.
+
+        A round id that is stored already changes nothing and returns the first answer. `known` holds
+        everybody whose rating the round needs, with the version of his copy in memory, 0 if there is none;
+        `rate` gets the rows of those whose stored version is another one and is called inside the
+        transaction. `at` is when the round first came in (seconds since the epoch). After any error nothing
+        was written.
+        """
+
+    async def edit(self, pool: str, player: PlayerId, window: int, edit: EditRow) -> PlayerRow:
+        """One transaction: an admin's change of a player and its line in the audit."""
+
+    async def name(self, pool: str, player: PlayerId, name: str) -> None:
+        """Remember what a player called himself last."""
+
+    async def remember(self, server: ServerId, memory: bytes, at: float) -> None:
+        """Store a server's session memory as of `at` (seconds since the epoch); a newer one stays.
+
+        A round that waited in the ring brings an old one.
+        """
+
+    async def memory(self, server: ServerId) -> bytes | None:
+        """A server's session memory, None before the first."""
+
+    async def decide(self, decision: Decision) -> None:
+        """Append to the decision log."""
+
+    async def decisions(self, server: ServerId | None, limit: int) -> Sequence[Decision]:
+        """The newest decisions, newest first."""
+
+    async def audit(self, entry: Audit) -> None:
+        """Append to the audit."""
+
+    async def audits(self, limit: int) -> Sequence[Audit]:
+        """The newest audit lines, newest first."""
+
+    async def predictions(self, pool: str, limit: int) -> Sequence[Prediction]:
+        """The last rated rounds of a pool, oldest first."""
+
+    async def cards(self, pool: str) -> Sequence[Card]:
+        """Everybody in a pool."""
+
+    async def top(self, pool: str, limit: int, *, since: float | None) -> Sequence[PlayerRow]:
+        """Visible players, highest rating first, without history; `since` omits who has not played since."""
+
+    async def rank(self, pool: str, player: PlayerId, *, since: float | None) -> tuple[int, int] | None:
+        """A player's place in the whole of `top` and its length; None when he is not in it."""
+
+    async def search(self, pool: str, text: str, limit: int) -> Sequence[PlayerRow]:
+        """Players whose id or last name contains the text."""
+
+
+class Clock(Protocol):
+    """Time, given to the host so that its tests give it."""
+
+    def monotonic(self) -> float:
+        """Seconds that never go back; drives deadlines."""
+
+    def epoch(self) -> float:
+        """Seconds since the epoch; is stored."""
