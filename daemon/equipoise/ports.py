@@ -135,8 +135,8 @@ class Store(Protocol):
         A round id that is stored already changes nothing and returns the first answer. `known` holds
         everybody whose rating the round needs, with the version of his copy in memory, 0 if there is none;
         `rate` gets the rows of those whose stored version is another one and is called inside the
-        transaction. `at` is when the round first came in (seconds since the epoch). After any error nothing
-        was written.
+        transaction. `at` is when the round first came in (seconds since the epoch): the memory of a round that
+        waited does not replace a newer one. After any error nothing was written.
         """
 
     async def edit(self, pool: str, player: PlayerId, window: int, edit: EditRow) -> PlayerRow:
@@ -146,10 +146,7 @@ class Store(Protocol):
         """Remember what a player called himself last."""
 
     async def remember(self, server: ServerId, memory: bytes, at: float) -> None:
-        """Store a server's session memory as of `at` (seconds since the epoch); a newer one stays.
-
-        A round that waited in the ring brings an old one.
-        """
+        """Store a server's session memory as of `at` (seconds since the epoch)."""
 
     async def memory(self, server: ServerId) -> bytes | None:
         """A server's session memory, None before the first."""
@@ -172,7 +169,7 @@ class Store(Protocol):
     async def cards(self, pool: str) -> Sequence[Card]:
         """Everybody in a pool."""
 
-    async def top(self, pool: str, limit: int, *, since: float | None) -> Sequence[PlayerRow]:
+    async def top(self, pool: str, limit: int | None, *, since: float | None) -> Sequence[PlayerRow]:
         """Visible players, highest rating first, without history; `since` omits who has not played since."""
 
     async def rank(self, pool: str, player: PlayerId, *, since: float | None) -> tuple[int, int] | None:

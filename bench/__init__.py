@@ -1,0 +1,1 @@
+"""Measurements beside their targets: `make bench`. Never part of the test suite: machines are noisy."""

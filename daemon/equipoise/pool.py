@@ -1,0 +1,336 @@
+"""One rating population: its system, its lock, its ring and its store; several hosts feed one.
+
+The system holds players in memory, the store the truth about them. A round is rated inside the store's transaction;
+when that fails, the system is put back. Rounds are applied in the order they came: behind one that waits in the ring,
+all wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from equipoise.core.effects import RecordRound
+from equipoise.core.model import Card, Participant, PlayerId, Side, is_bot
+from equipoise.errors import RatingError, ScriptError, SpillError, StoreError
+from equipoise.ports import Audit, Change, Clock, PlayerRow, RatedRound, Store
+from equipoise.ratings.base import Match, State, System, ranks_of
+from equipoise.retry import SLOTS, Ring, Waiting
+from equipoise.wire.values import Kept
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What became of a round."""
+
+    status: Kept
+    rated: RatedRound | None
+    """Its first answer; None while it is kept."""
+    cards: tuple[Card, ...] = ()
+    """Everybody whose card changed, also by older rounds that were applied first."""
+
+
+class Pool:
+    """Call `open` first, when the store is open, and `close` last, before the store.
+
+    Reading `system` needs no lock: each player is seen as he was before a round that is being rated, or after it.
+    """
+
+    def __init__(self, name: str, system: System[Any], store: Store, ring: Ring, clock: Clock) -> None:
+        self.name = name
+        self.system = system
+        self.store = store
+        self.ring = ring
+        self.applied = 0
+        """Rounds stored, since the start."""
+        self.refused = 0
+        """Rounds that the store can never take, since the start."""
+        self._clock = clock
+        self._lock = asyncio.Lock()
+        self._versions: dict[PlayerId, int] = {}
+        """Of the rows that the system's players were made from; who is missing here is loaded again."""
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def open(self) -> None:
+        """Read the ring's file and apply what waits. SpillError when the file cannot be used."""
+        await asyncio.to_thread(self.ring.open)
+        await self.drain()
+
+    async def close(self) -> None:
+        """Finish what is under way."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.ring.close()
+
+    @property
+    def ring_depth(self) -> int:
+        """Rounds that wait for the store."""
+        return self.ring.depth
+
+    # Players.
+
+    def card(self, player: PlayerId) -> Card:
+        """From memory; a stranger's is a newcomer's."""
+        return self.system.card(player)
+
+    def skill(self, player: PlayerId) -> float:
+        """What the solver balances on, from memory; strangers and bots have a newcomer's."""
+        return self.system.skill(player)
+
+    def skills(self, players: Iterable[PlayerId]) -> Mapping[PlayerId, float]:
+        """`skill` of each."""
+        return {player: self.skill(player) for player in players}
+
+    async def cards(self, players: Sequence[PlayerId]) -> tuple[Card, ...]:
+        """Cards of these players, loaded where memory has none; without the store, what memory has."""
+        missing = [player for player in players if player not in self._versions and not is_bot(player)]
+        if missing:
+            await self._uninterrupted(self._load(missing))
+        return tuple(self.card(player) for player in players)
+
+    async def edit(self, player: PlayerId, rating: float | None, who: str) -> Card:
+        """Set a player's rating, or with None make him a newcomer; audited as done by `who`.
+
+        RatingError when the system refuses it, StoreError when the store does: then nothing was changed.
+        """
+        return await self._uninterrupted(self._edit(player, rating, who))
+
+    async def top(self, limit: int | None) -> tuple[Card, ...]:
+        """The leaderboard with names, all of it without a limit: no shadow ratings, nobody stale."""
+        rows = await self.store.top(self.name, limit, since=self._active_since())
+        return tuple(Card(row.id, row.rating, row.rounds, row.visible, row.last_played, name=row.name) for row in rows)
+
+    async def rank(self, player: PlayerId) -> tuple[int, int] | None:
+        """Place on the leaderboard and its length; None for who is not on it."""
+        return await self.store.rank(self.name, player, since=self._active_since())
+
+    # Rounds.
+
+    async def record(self, record: RecordRound, memory: bytes | None) -> Recorded:
+        """Store and rate a round once, after every older one; a round sent again returns its first answer.
+
+        SpillError: neither the store nor the ring took it. ScriptError: the store can never take it.
+        """
+        entry = Waiting(record, memory, self._clock.epoch())
+        return await self._uninterrupted(self._record(entry))
+
+    async def drain(self) -> tuple[Card, ...]:
+        """Apply what waits, oldest first, until the store refuses; everybody whose card changed."""
+        return await self._uninterrupted(self._drain())
+
+    async def _record(self, entry: Waiting) -> Recorded:
+        async with self._lock:
+            changed = await self._apply_waiting()
+            if not self.ring.depth:
+                try:
+                    rated = await self._apply(entry)
+                except StoreError as error:
+                    log.warning("pool %s: %s", self.name, error)
+                else:
+                    return Recorded("stored", rated, self._sorted_cards(changed | _changed(rated)))
+            await asyncio.to_thread(self.ring.push, entry)
+            return Recorded("kept", None, self._sorted_cards(changed))
+
+    async def _drain(self) -> tuple[Card, ...]:
+        changed: set[PlayerId] = set()
+        progress = True
+        while progress:
+            async with self._lock:  # let go in between: somebody's round may have ended
+                depth = self.ring.depth
+                changed |= await self._apply_waiting()
+                progress = self.ring.depth < depth
+        return self._sorted_cards(changed)
+
+    async def _apply_waiting(self) -> set[PlayerId]:
+        """As many waiting rounds as there are slots: more would keep a script waiting for its answer."""
+        changed: set[PlayerId] = set()
+        try:
+            for _ in range(SLOTS):
+                entry = await asyncio.to_thread(self.ring.oldest)
+                if entry is None:
+                    break
+                changed |= await self._apply_or_drop(entry)
+                await asyncio.to_thread(self.ring.pop)
+        except (StoreError, SpillError) as error:
+            log.warning("pool %s: %d rounds wait: %s", self.name, self.ring.depth, error)
+        return changed
+
+    async def _apply_or_drop(self, entry: Waiting) -> set[PlayerId]:
+        """A round that can never be stored must not stop those behind it."""
+        try:
+            return _changed(await self._apply(entry))
+        except ScriptError as error:
+            self.refused += 1
+            log.error("pool %s: round %s of %s dropped: %s", self.name, *reversed(entry.key), error)
+            return set()
+
+    async def _apply(self, entry: Waiting) -> RatedRound:
+        """A round that the system refuses is stored unrated, with the reason."""
+        try:
+            rated = await self._store(entry, match_of(entry.record))
+        except RatingError as error:
+            unrated = replace(entry.record, participants=(), unrated=str(error))
+            rated = await self._store(Waiting(unrated, entry.memory, entry.at), None)
+        self.applied += not rated.again
+        return rated
+
+    async def _store(self, entry: Waiting, match: Match | None) -> RatedRound:
+        """Rate and store in one transaction; after any error the system is as it was."""
+        needed = self.system.needs(match) if match else ()
+        known = {player: self._versions.get(player, 0) for player in sorted(needed)}
+        before: dict[PlayerId, State | None] = {}
+
+        def rate(rows: Sequence[PlayerRow]) -> RatedRound:
+            self._restore(rows)
+            before.update(self._states(each.id for each in entry.record.participants))
+            return self._rated(entry.record, match)
+
+        window = self.system.window
+        try:
+            rated = await self.store.record(self.name, entry.record, known, window, rate, entry.memory, entry.at)
+        except BaseException:
+            self._put_back(before)
+            raise
+        if not rated.again:
+            for change in rated.changes:
+                self._versions[change.id] = self._versions.get(change.id, 0) + 1
+        return rated
+
+    def _rated(self, record: RecordRound, match: Match | None) -> RatedRound:
+        if match is None:
+            return RatedRound(record.round.id, None, ())
+        rated = self.system.rate(match)
+        changes = tuple(
+            Change(
+                id=change.player,
+                side=(Side.A, Side.B)[change.team],
+                before=change.before,
+                after=change.after,
+                prediction=change.expected,
+                score=change.score,
+                rounds=change.rounds,
+                visible=self.system.card(change.player).visible,
+                state=self.system.state(change.player),
+            )
+            for change in rated.changes
+        )
+        return RatedRound(record.round.id, rated.prediction.expected(0), changes)
+
+    async def _edit(self, player: PlayerId, rating: float | None, who: str) -> Card:
+        if is_bot(player):
+            raise RatingError(f"{player}: bots are not rated")
+        async with self._lock:
+            await self._apply_waiting()
+            before: dict[PlayerId, State | None] = {}
+
+            def change(row: PlayerRow | None) -> tuple[PlayerRow, Audit]:
+                self._restore([row] if row else [])
+                before.update(self._states([player]))
+                return self._edited(player, rating, who)
+
+            try:
+                row = await self.store.edit(self.name, player, self.system.window, change)
+            except BaseException:
+                self._put_back(before)
+                raise
+            self._versions[player] = row.version
+            return self.card(player)
+
+    def _edited(self, player: PlayerId, rating: float | None, who: str) -> tuple[PlayerRow, Audit]:
+        old = self.system.card(player)
+        if rating is None:
+            self.system.forget(player)
+            self.system.seed(player)
+        else:
+            self.system.seed(player, rating=rating)
+        new = self.system.card(player)
+        state = self.system.state(player)
+        row = PlayerRow(player, 0, new.rating, new.rounds, new.visible, new.last_played, state, ())
+        action = "reset" if rating is None else "set"
+        return row, Audit(self._clock.epoch(), who, action, player, _summary(old), _summary(new))
+
+    # The system's players and the store's rows.
+
+    async def _load(self, players: Sequence[PlayerId]) -> None:
+        async with self._lock:
+            try:
+                rows = await self.store.players(self.name, players, self.system.window)
+                await asyncio.to_thread(self._restore, list(rows.values()))
+            except (StoreError, RatingError) as error:
+                log.warning("pool %s: players not loaded: %s", self.name, error)
+
+    def _restore(self, rows: Sequence[PlayerRow]) -> None:
+        for row in rows:
+            self.system.restore(row.id, row.state, row.history)
+            self._versions[row.id] = row.version
+
+    def _states(self, players: Iterable[PlayerId]) -> dict[PlayerId, State | None]:
+        system = self.system
+        return {player: system.state(player) if player in system else None for player in players}
+
+    def _put_back(self, before: Mapping[PlayerId, State | None]) -> None:
+        """Each skill as it was; what went before it is loaded again before the next round is rated."""
+        for player, state in before.items():
+            self._versions.pop(player, None)
+            if state is None:
+                self.system.forget(player)
+            else:
+                self.system.restore(player, state)
+
+    def _active_since(self) -> float | None:
+        longest = self.system.stale_after
+        return None if math.isinf(longest) else self._clock.epoch() - longest
+
+    def _sorted_cards(self, players: set[PlayerId]) -> tuple[Card, ...]:
+        return tuple(map(self.card, sorted(players)))
+
+    async def _uninterrupted(self, work: Coroutine[Any, Any, T]) -> T:
+        """A caller that is cancelled leaves the work running: it must not let go of the lock halfway."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+
+def match_of(record: RecordRound) -> Match | None:
+    """A finished round as rating systems read it; None when it is not to be rated."""
+    round = record.round
+    if not record.participants:
+        return None
+    doors = (round.seated(Side.A), round.seated(Side.B))
+    return Match(
+        teams=(_team(record.participants, Side.A), _team(record.participants, Side.B)),
+        ranks=ranks_of(round.score(Side.A)),
+        doors=doors if all(doors) else (),
+        standing=record.standing or {},
+        started_at=round.started_at,
+        seconds=round.seconds,
+        share={each.id: _share(each, round.seconds) for each in record.participants},
+        quits=frozenset(presence.id for presence in round.presences if presence.left),
+        map=round.map,
+        mode=round.mode.value,
+    )
+
+
+def _team(participants: Sequence[Participant], side: Side) -> tuple[PlayerId, ...]:
+    return tuple(each.id for each in participants if each.side is side)
+
+
+def _share(participant: Participant, seconds: float) -> float:
+    played = participant.seconds_a if participant.side is Side.A else participant.seconds_b
+    return min(1.0, played / seconds) if seconds > 0 else 1.0
+
+
+def _changed(rated: RatedRound) -> set[PlayerId]:
+    return set() if rated.again else {change.id for change in rated.changes}
+
+
+def _summary(card: Card) -> str:
+    return f"{card.rating:g} after {card.rounds} rounds"

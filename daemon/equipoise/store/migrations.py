@@ -1,0 +1,150 @@
+"""The schema's history: named steps, each applied in one transaction with the record that it was.
+
+A step has one body per dialect; what a step means is said once, in `docs/store.md`. A step that was released is
+never edited: the next change is the next step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """A step, and the statements that take it."""
+
+    name: str
+    sqlite: tuple[str, ...]
+
+
+PLAYERS = """
+CREATE TABLE players (
+    pool TEXT NOT NULL,
+    id TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    rating REAL NOT NULL,
+    rounds INTEGER NOT NULL,
+    visible INTEGER NOT NULL,
+    last_played REAL,
+    state TEXT NOT NULL,
+    PRIMARY KEY (pool, id)
+) WITHOUT ROWID
+"""
+
+PLAYERS_BY_RATING = "CREATE INDEX players_by_rating ON players (pool, visible, rating)"
+
+# Apart from the ratings: whoever joins has a name, only whoever was rated has a row above.
+NAMES = """
+CREATE TABLE names (
+    pool TEXT NOT NULL,
+    player TEXT NOT NULL,
+    name TEXT NOT NULL,
+    PRIMARY KEY (pool, player)
+) WITHOUT ROWID
+"""
+
+# `number` is the order in which rounds were applied, which is not that of `started_at`: a round can arrive late.
+ROUNDS = """
+CREATE TABLE rounds (
+    number INTEGER PRIMARY KEY,
+    server TEXT NOT NULL,
+    id TEXT NOT NULL,
+    pool TEXT NOT NULL,
+    session TEXT NOT NULL,
+    map TEXT NOT NULL,
+    mode TEXT NOT NULL,
+    started_at REAL NOT NULL,
+    seconds REAL NOT NULL,
+    winner TEXT CHECK (winner IN ('a', 'b')),
+    captures_a INTEGER NOT NULL,
+    captures_b INTEGER NOT NULL,
+    partial INTEGER NOT NULL,
+    waiting INTEGER NOT NULL,
+    doors TEXT NOT NULL,
+    standing TEXT,
+    unrated TEXT,
+    prediction REAL,
+    recorded_at REAL NOT NULL,
+    UNIQUE (server, id)
+)
+"""
+
+ROUNDS_RATED = "CREATE INDEX rounds_rated ON rounds (pool, number) WHERE prediction IS NOT NULL"
+
+# Clustered by player, so that his last W rows are one short range.
+PARTICIPANTS = """
+CREATE TABLE participants (
+    pool TEXT NOT NULL,
+    player TEXT NOT NULL,
+    round INTEGER NOT NULL REFERENCES rounds (number),
+    place INTEGER NOT NULL,
+    side TEXT NOT NULL CHECK (side IN ('a', 'b')),
+    seconds_a REAL NOT NULL,
+    seconds_b REAL NOT NULL,
+    before REAL NOT NULL,
+    after REAL NOT NULL,
+    prediction REAL NOT NULL,
+    score REAL NOT NULL,
+    rounds INTEGER NOT NULL,
+    visible INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    PRIMARY KEY (pool, player, round),
+    FOREIGN KEY (pool, player) REFERENCES players (pool, id)
+) WITHOUT ROWID
+"""
+
+PARTICIPANTS_BY_ROUND = "CREATE UNIQUE INDEX participants_by_round ON participants (round, place)"
+
+DECISIONS = """
+CREATE TABLE decisions (
+    number INTEGER PRIMARY KEY,
+    server TEXT NOT NULL,
+    at REAL NOT NULL,
+    kind TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    order_id TEXT,
+    detail TEXT
+)
+"""
+
+DECISIONS_BY_SERVER = "CREATE INDEX decisions_by_server ON decisions (server, number)"
+
+AUDIT = """
+CREATE TABLE audit (
+    number INTEGER PRIMARY KEY,
+    at REAL NOT NULL,
+    who TEXT NOT NULL,
+    action TEXT NOT NULL,
+    target TEXT NOT NULL,
+    before TEXT NOT NULL,
+    after TEXT NOT NULL
+)
+"""
+
+SESSIONS = """
+CREATE TABLE sessions (
+    server TEXT PRIMARY KEY,
+    memory BLOB NOT NULL,
+    at REAL NOT NULL
+)
+"""
+
+MIGRATIONS = (
+    Migration(
+        "0001-first",
+        sqlite=(
+            PLAYERS,
+            PLAYERS_BY_RATING,
+            NAMES,
+            ROUNDS,
+            ROUNDS_RATED,
+            PARTICIPANTS,
+            PARTICIPANTS_BY_ROUND,
+            DECISIONS,
+            DECISIONS_BY_SERVER,
+            AUDIT,
+            SESSIONS,
+        ),
+    ),
+)
+"""Every step, oldest first."""

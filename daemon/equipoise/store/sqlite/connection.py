@@ -1,0 +1,165 @@
+"""The one read-write connection to a store's file: how it is opened, refused, migrated and written.
+
+SQLite before 3.51.3 can corrupt a file that two connections write and checkpoint at one moment, so a lock file keeps
+every other process of ours out. The connection lives on the thread that opened it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sqlite_utils import Database
+
+from equipoise.errors import ScriptError, StoreError, StoreRefused
+from equipoise.store.migrations import MIGRATIONS, Migration
+
+APPLICATION_ID = 0x45515053
+"""In the header of each file of ours: "EQPS"."""
+
+BUSY_SECONDS = 0.3
+"""How long a locked file is waited for: a script waits 1 s for its whole answer."""
+
+_FOR_GOOD = {
+    sqlite3.SQLITE_READONLY: "it cannot be written: give this user write access to it and to its directory",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened: give this user write access to it and to its directory",
+    sqlite3.SQLITE_PERM: "it cannot be opened: give this user write access to it and to its directory",
+    sqlite3.SQLITE_NOTADB: "it is not an Equipoise store: name another file",
+    sqlite3.SQLITE_CORRUPT: "it is damaged: restore a backup",
+}
+
+
+class Lock:
+    """A lock file beside the store, held by one process at a time and dropped when that process ends."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: int | None = None
+
+    def take(self) -> None:
+        """StoreRefused when the directory is missing or read-only, or when another process holds the lock."""
+        try:
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            place = self._path.parent
+            raise StoreRefused(
+                f"{place}: {error.strerror}: the store needs a directory that exists and that this user can write"
+            ) from None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.pread(file, 20, 0).decode("ascii", "replace").strip() or "unknown"
+            os.close(file)
+            raise StoreRefused(
+                f"{self._path}: process {holder} has the store open: go through that daemon, or stop it first"
+            ) from None
+        self._file = file
+        with suppress(OSError):  # the number is for people; a full disk may do without
+            os.truncate(file, 0)
+            os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+
+    def drop(self) -> None:
+        """Let others in. The file stays: removing it would let two processes lock two files."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+def open_database(path: Path) -> Database:
+    """Connect, check that the file is ours and not newer than we are, and migrate it."""
+    try:
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    except sqlite3.Error as error:
+        raise _translated(error, path) from error
+    try:
+        _check(connection, path)
+        _prepare(connection, path)
+        database = Database(connection)
+        migrate(database)
+    except sqlite3.Error as error:
+        connection.close()
+        raise _translated(error, path) from error
+    except BaseException:
+        connection.close()
+        raise
+    return database
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (steps,) = connection.execute("PRAGMA user_version").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if application != APPLICATION_ID and (application or steps or tables):
+        raise StoreRefused(f"{path}: it is not an Equipoise store: name another file")
+    if steps > len(MIGRATIONS):
+        raise StoreRefused(
+            f"{path}: it was written by a newer Equipoise (schema {steps}, this one knows {len(MIGRATIONS)}): "
+            "upgrade Equipoise, or restore a backup made before"
+        )
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    probe(connection)  # a file that is only readable is found out here, not at the first round
+    (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+    if mode != "wal":
+        raise StoreRefused(f"{path}: no write-ahead log is possible here: use a directory on a local disk")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def migrate(database: Database, steps: tuple[Migration, ...] = MIGRATIONS) -> None:
+    """Take every step that was not taken yet; one that fails leaves nothing behind."""
+    table = database.table("migrations")
+    for number, step in enumerate(steps, start=1):
+        if table.exists() and table.count_where("name = ?", [step.name]):
+            continue
+        with transaction(database.conn):
+            for statement in step.sqlite:
+                database.execute(statement)
+            table.insert({"number": number, "name": step.name}, pk="number")
+            database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            database.execute(f"PRAGMA user_version = {number}")
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Everything inside or nothing; the write lock is taken at the start, so that reads inside stay true."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # a full disk ends it by itself
+            connection.execute("ROLLBACK")
+        raise
+
+
+def probe(connection: sqlite3.Connection) -> None:
+    """Fail unless the file can be written now: begins to write, and takes it back."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.execute("PRAGMA user_version = 0")
+    finally:
+        connection.execute("ROLLBACK")
+
+
+@contextmanager
+def store_errors() -> Iterator[None]:
+    """What SQLite refuses now is a StoreError; data that it would refuse every time is a ScriptError."""
+    try:
+        yield
+    except (sqlite3.IntegrityError, sqlite3.DataError, OverflowError, UnicodeEncodeError) as error:
+        raise ScriptError("unstorable", f"cannot be stored: {error}") from error
+    except sqlite3.Error as error:
+        raise StoreError(f"store: {error}") from error
+
+
+def _translated(error: sqlite3.Error, path: Path) -> StoreError:
+    advice = _FOR_GOOD.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+    if advice:
+        return StoreRefused(f"{path}: {advice}")
+    return StoreError(f"{path}: {error}")

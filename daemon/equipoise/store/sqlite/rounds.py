@@ -1,0 +1,136 @@
+"""Rounds, their participants and the sessions they belong to, in SQLite."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import msgspec
+
+from equipoise.core.effects import RecordRound
+from equipoise.core.model import PlayerId, Round, RoundId, ServerId, Side
+from equipoise.ports import Change, Prediction, RatedRound
+from equipoise.store.sqlite.players import encoded
+
+
+def first_answer(db: sqlite3.Connection, server: ServerId, id: RoundId) -> RatedRound | None:
+    """What a round was answered when it was stored; None before that."""
+    found = db.execute("SELECT number, prediction FROM rounds WHERE server = ? AND id = ?", (server, id)).fetchone()
+    return found and RatedRound(id, found[1], _changes(db, found[0]), again=True)
+
+
+def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedRound, at: float) -> None:
+    """A round and what it did to its participants, whose players are stored already."""
+    round = record.round
+    number = db.execute(
+        """
+        INSERT INTO rounds (
+            server, id, pool, session, map, mode, started_at, seconds, winner, captures_a, captures_b,
+            partial, waiting, doors, standing, unrated, prediction, recorded_at
+        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (*_facts(pool, round), _standing(record), record.unrated, rated.prediction, at),
+    ).lastrowid
+    seconds = {each.id: (each.seconds_a, each.seconds_b) for each in record.participants}
+    db.executemany(
+        """
+        INSERT INTO participants (
+            pool, round, place, player, seconds_a, seconds_b,
+            side, before, after, prediction, score, rounds, visible, state
+        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        [
+            (pool, number, place, change.id, *seconds[change.id], *_effect(change))
+            for place, change in enumerate(rated.changes)
+        ],
+    )
+
+
+def predictions(db: sqlite3.Connection, pool: str, limit: int) -> list[Prediction]:
+    """The last rated rounds, oldest first."""
+    found = db.execute(
+        "SELECT started_at, prediction, winner FROM rounds "
+        "WHERE pool = ? AND prediction IS NOT NULL ORDER BY number DESC LIMIT ?",
+        (pool, limit),
+    ).fetchall()
+    score = {"a": 1.0, None: 0.5, "b": 0.0}
+    return [Prediction(at, predicted, score[winner]) for at, predicted, winner in reversed(found)]
+
+
+def remember(db: sqlite3.Connection, server: ServerId, memory: bytes, at: float) -> None:
+    """Store a session's memory."""
+    db.execute("INSERT OR REPLACE INTO sessions (server, memory, at) VALUES (?, ?, ?)", (server, memory, at))
+
+
+def remember_if_newer(db: sqlite3.Connection, server: ServerId, memory: bytes, at: float) -> None:
+    """Store a session's memory unless a newer one is there."""
+    db.execute(
+        "INSERT INTO sessions (server, memory, at) VALUES (?, ?, ?) ON CONFLICT (server) DO UPDATE SET "
+        "memory = excluded.memory, at = excluded.at WHERE excluded.at >= at",
+        (server, memory, at),
+    )
+
+
+def memory(db: sqlite3.Connection, server: ServerId) -> bytes | None:
+    """A session's memory."""
+    found = db.execute("SELECT memory FROM sessions WHERE server = ?", (server,)).fetchone()
+    return found and bytes(found[0])
+
+
+def _facts(pool: str, round: Round) -> tuple[object, ...]:
+    return (
+        round.server,
+        round.id,
+        pool,
+        round.session,
+        round.map,
+        round.mode.value,
+        round.started_at,
+        round.seconds,
+        round.winner and round.winner.value,
+        round.captures_a,
+        round.captures_b,
+        round.partial,
+        round.waiting,
+        encoded(round.doors),
+    )
+
+
+def _standing(record: RecordRound) -> str | None:
+    return None if record.standing is None else encoded(record.standing)
+
+
+def _effect(change: Change) -> tuple[object, ...]:
+    return (
+        change.side.value,
+        change.before,
+        change.after,
+        change.prediction,
+        change.score,
+        change.rounds,
+        change.visible,
+        encoded(change.state),
+    )
+
+
+def _changes(db: sqlite3.Connection, number: int) -> tuple[Change, ...]:
+    found = db.execute(
+        "SELECT player, side, before, after, prediction, score, rounds, visible, state "
+        "FROM participants WHERE round = ? ORDER BY place",
+        (number,),
+    )
+    return tuple(_change(each) for each in found)
+
+
+def _change(found: tuple[str, str, float, float, float, float, int, int, str]) -> Change:
+    player, side, before, after, prediction, score, rounds, visible, state = found
+    return Change(
+        id=PlayerId(player),
+        side=Side(side),
+        before=before,
+        after=after,
+        prediction=prediction,
+        score=score,
+        rounds=rounds,
+        visible=bool(visible),
+        state=msgspec.json.decode(state, type=dict[str, object]),
+    )

@@ -1,0 +1,116 @@
+"""Rounds to record, and a store to record them in."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import ParamSpec
+
+from equipoise.core.effects import RecordRound
+from equipoise.core.model import (
+    STEAM_ID_BASE,
+    Mode,
+    Participant,
+    PlayerId,
+    Presence,
+    Round,
+    RoundId,
+    Seat,
+    ServerId,
+    Side,
+)
+from equipoise.ports import Change, PlayerRow, RatedRound, RateRows
+from equipoise.store.sqlite import SqliteStore
+
+P = ParamSpec("P")
+
+SERVER = ServerId("arena-1")
+POOL = "main"
+
+
+def player(number: int) -> PlayerId:
+    return PlayerId(str(STEAM_ID_BASE + number))
+
+
+def a_round(
+    number: int = 1,
+    *,
+    a: Sequence[int] = (1, 2),
+    b: Sequence[int] = (3, 4),
+    winner: Side | None = Side.A,
+    server: ServerId = SERVER,
+    started_at: float | None = None,
+    captures_a: int = 0,
+    unrated: str | None = None,
+) -> RecordRound:
+    """A round of these players; later numbers start later unless told otherwise."""
+    seats = [Seat(player(n), Side.A) for n in a] + [Seat(player(n), Side.B) for n in b]
+    seconds = {Side.A: (90.0, 0.0), Side.B: (0.0, 90.0)}
+    round = Round(
+        id=RoundId(f"1763622000123-{number}"),
+        server=server,
+        session="1763622000123-1",
+        map="arena_well",
+        mode=Mode.ARENA,
+        started_at=1_763_622_000.5 + 100 * number if started_at is None else started_at,
+        seconds=90.0,
+        winner=winner,
+        doors=tuple(seats),
+        presences=tuple(Presence(seat.id, seat.side, *seconds[seat.side], fought=True) for seat in seats),
+        captures_a=captures_a,
+    )
+    rated = tuple(Participant(seat.id, seat.side, *seconds[seat.side]) for seat in seats)
+    return RecordRound(round, () if unrated else rated, unrated)
+
+
+def rating(record: RecordRound, points: float = 10.0, asked: list[PlayerRow] | None = None) -> RateRows:
+    """Winners gain the points, losers lose them, from 1000 for whoever comes without a row."""
+
+    def rate(rows: Sequence[PlayerRow]) -> RatedRound:
+        if asked is not None:
+            asked.extend(rows)
+        known = {row.id: row for row in rows}
+        changes = tuple(_change(record, each, known.get(each.id), points) for each in record.participants)
+        return RatedRound(record.round.id, 0.625 if changes else None, changes)
+
+    return rate
+
+
+def _change(record: RecordRound, each: Participant, row: PlayerRow | None, points: float) -> Change:
+    score = record.round.score(each.side)
+    before, rounds = (row.rating, row.rounds) if row else (1000.0, 0)
+    after = before + points * (2 * score - 1)
+    prediction = 0.625 if each.side is Side.A else 0.375
+    state: dict[str, object] = {"rating": after, "rounds": rounds + 1, "last_played": None}
+    return Change(each.id, each.side, before, after, prediction, score, rounds + 1, rounds >= 1, state)
+
+
+async def record(
+    store: SqliteStore, record: RecordRound, *, memory: bytes | None = None, at: float = 1.0
+) -> RatedRound:
+    """Record with no player in memory."""
+    known = {each.id: 0 for each in record.participants}
+    return await store.record(POOL, record, known, 500, rating(record), memory, at)
+
+
+@asynccontextmanager
+async def opened(path: Path) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(path)
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def in_loop(test: Callable[P, Coroutine[None, None, None]]) -> Callable[P, None]:
+    """An async test, run in a loop of its own."""
+
+    @functools.wraps(test)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        asyncio.run(test(*args, **kwargs))
+
+    return run

@@ -1,0 +1,70 @@
+"""The schema's steps: each whole or not at all, each once."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from sqlite_utils import Database
+
+from equipoise.store.migrations import MIGRATIONS, Migration
+from equipoise.store.sqlite.connection import APPLICATION_ID, migrate, open_database
+
+LATER = Migration("9999-later", sqlite=("CREATE TABLE later (id)", "INSERT INTO later VALUES (1)"))
+BROKEN = Migration("9999-broken", sqlite=("CREATE TABLE half (id)", "CREATE TABEL typo (id)"))
+
+
+def _pragmas(database: Database) -> tuple[int, int]:
+    (application,) = database.execute("PRAGMA application_id").fetchone()
+    (steps,) = database.execute("PRAGMA user_version").fetchone()
+    return application, steps
+
+
+def test_a_fresh_store_has_taken_every_step_and_says_so_in_its_header(tmp_path: Path) -> None:
+    database = open_database(tmp_path / "s.db")
+    names = [row["name"] for row in database.table("migrations").rows]
+    header = _pragmas(database)
+    database.close()
+
+    assert names == [step.name for step in MIGRATIONS]
+    assert header == (APPLICATION_ID, len(MIGRATIONS))
+
+
+def test_a_step_is_taken_once(tmp_path: Path) -> None:
+    database = open_database(tmp_path / "s.db")
+    migrate(database, (*MIGRATIONS, LATER))
+    migrate(database, (*MIGRATIONS, LATER))
+
+    assert database.table("later").count == 1
+    assert _pragmas(database)[1] == len(MIGRATIONS) + 1
+    database.close()
+
+
+def test_a_step_that_fails_leaves_nothing_and_is_taken_later(tmp_path: Path) -> None:
+    database = open_database(tmp_path / "s.db")
+    with pytest.raises(sqlite3.OperationalError, match="TABEL"):
+        migrate(database, (*MIGRATIONS, BROKEN))
+
+    assert not database.table("half").exists()
+    assert _pragmas(database)[1] == len(MIGRATIONS)
+    migrate(database, (*MIGRATIONS, Migration(BROKEN.name, sqlite=BROKEN.sqlite[:1])))
+    assert database.table("half").exists()
+    database.close()
+
+
+def test_every_step_has_a_name_of_its_own_in_order() -> None:
+    names = [step.name for step in MIGRATIONS]
+
+    assert names == sorted(set(names))
+
+
+def test_a_store_is_durable_and_checks_its_references(tmp_path: Path) -> None:
+    database = open_database(tmp_path / "s.db")
+    settings = {
+        name: database.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("journal_mode", "synchronous", "foreign_keys")
+    }
+    database.close()
+
+    assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}

@@ -1,0 +1,290 @@
+"""What the store promises while nothing goes wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise.core.model import ServerId, Side
+from equipoise.errors import RatingError, StoreError
+from equipoise.ports import Audit, Decision, PlayerRow, Prediction, RatedRound
+from equipoise.store.sqlite import SqliteStore, players
+from equipoise.store.sqlite.connection import open_database, transaction
+from tests.store.samples import POOL, SERVER, a_round, in_loop, opened, player, rating, record
+
+NOTE = Audit(0.0, "console", "set", "a player", "", "")
+
+
+@in_loop
+async def test_a_stored_round_is_there_after_the_store_was_closed(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        await record(store, a_round(), memory=b"streak 1")
+    async with opened(tmp_path / "s.db") as store:
+        rows = await store.players(POOL, [player(1), player(4)], 500)
+        memory = await store.memory(SERVER)
+
+    assert (rows[player(1)].rating, rows[player(4)].rating) == (1010, 990)
+    assert rows[player(1)].history == ((1010.0, 0.625, 1.0),)
+    assert rows[player(1)].last_played == a_round().round.started_at
+    assert memory == b"streak 1"
+
+
+@in_loop
+async def test_a_round_sent_again_changes_nothing_and_returns_its_first_answer(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        first = await record(store, a_round(), memory=b"new", at=2.0)
+        await record(store, a_round(2))
+    async with opened(tmp_path / "s.db") as store:
+        before = await store.players(POOL, [player(1), player(3)], 500)
+        again = await store.record(POOL, a_round(), {}, 500, _must_not_rate, b"old", 9.0)
+        after = await store.players(POOL, [player(1), player(3)], 500)
+        memory = await store.memory(SERVER)
+
+    assert again == replace(first, again=True)
+    assert (after, memory) == (before, b"new")
+
+
+@in_loop
+async def test_an_unrated_round_sent_again_is_still_unrated(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        await record(store, a_round(unrated="partial"))
+        again = await record(store, a_round(unrated="partial"))
+
+    assert again == RatedRound(a_round().round.id, None, (), again=True)
+
+
+@in_loop
+async def test_the_same_id_from_another_server_is_another_round(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        await record(store, a_round())
+        other = await record(store, a_round(server=ServerId("arena-2")))
+
+    assert not other.again
+    assert other.changes[0].before == 1010
+
+
+@in_loop
+async def test_only_rows_that_memory_lacks_or_has_in_another_version_are_handed_to_rating(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        await record(store, a_round())
+        await record(store, a_round(2, a=[1], b=[5]))
+        asked: list[PlayerRow] = []
+        known = {player(1): 1, player(2): 1, player(3): 0, player(4): 1, player(6): 0}
+        await store.record(POOL, a_round(3), known, 500, rating(a_round(3), asked=asked), None, 1.0)
+
+    assert [(row.id, row.version) for row in asked] == [(player(1), 2), (player(3), 1)]
+
+
+@in_loop
+async def test_history_is_in_the_order_of_being_applied_and_ends_with_the_last(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        for number in range(1, 6):
+            await record(store, a_round(number, a=[1], b=[2], started_at=1000.0 - number))
+        rows = await store.players(POOL, [player(1)], 3)
+
+    assert [after for after, _, _ in rows[player(1)].history] == [1030, 1040, 1050]
+
+
+@in_loop
+async def test_a_late_round_does_not_make_a_player_look_absent(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        await record(store, a_round(1, started_at=5000.0))
+        await record(store, a_round(2, started_at=4000.0))
+        rows = await store.players(POOL, [player(1)], 0)
+
+    assert rows[player(1)].last_played == 5000
+
+
+def test_a_players_last_rounds_are_one_range_of_one_index(tmp_path: Path) -> None:
+    database = open_database(tmp_path / "s.db")
+    players.edit(database.conn, POOL, player(1), 0, lambda _: (_row(1), NOTE))
+    statements: list[str] = []
+    database.conn.set_trace_callback(statements.append)
+    players.load(database.conn, POOL, player(1), 500)
+    database.conn.set_trace_callback(None)
+    plan = database.execute(f"EXPLAIN QUERY PLAN {statements[-1]}").fetchall()
+    database.close()
+
+    assert [step[-1] for step in plan] == ["SEARCH participants USING PRIMARY KEY (pool=? AND player=?)"]
+
+
+@in_loop
+async def test_strangers_are_missing_and_pools_are_apart(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        await record(store, a_round())
+        here = await store.players(POOL, [player(1), player(9)], 500)
+        elsewhere = await store.players("other", [player(1)], 500)
+
+    assert list(here) == [player(1)]
+    assert elsewhere == {}
+
+
+@in_loop
+async def test_a_round_that_the_rating_refuses_leaves_nothing_behind(tmp_path: Path) -> None:
+    def refuse(rows: object) -> RatedRound:
+        raise RatingError("no")
+
+    async with opened(tmp_path / "s.db") as store:
+        with pytest.raises(RatingError, match="no"):
+            await store.record(POOL, a_round(), {}, 500, refuse, b"memory", 1.0)
+        stored = await record(store, a_round())
+
+    assert not stored.again
+
+
+@in_loop
+async def test_the_memory_of_a_round_that_waited_does_not_replace_a_newer_one(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        await store.remember(SERVER, b"after round 2", 20.0)
+        await record(store, a_round(1), memory=b"after round 1", at=10.0)
+        kept = await store.memory(SERVER)
+        await store.remember(SERVER, b"after round 3", 30.0)
+
+        assert (kept, await store.memory(SERVER)) == (b"after round 2", b"after round 3")
+        assert await store.memory(ServerId("new")) is None
+
+
+def _must_not_rate(rows: object) -> RatedRound:
+    raise AssertionError("rated twice")
+
+
+@in_loop
+async def test_an_edit_and_its_audit_are_stored_together(tmp_path: Path) -> None:
+    entry = Audit(5.0, "console", "set", player(1), "1010", "1500")
+
+    def edit(row: PlayerRow | None) -> tuple[PlayerRow, Audit]:
+        assert row is not None
+        return replace(row, rating=1500.0, state={"rating": 1500.0}), entry
+
+    async with opened(tmp_path / "s.db") as store:
+        await record(store, a_round())
+        row = await store.edit(POOL, player(1), 500, edit)
+        audits = await store.audits(10)
+
+    assert (row.rating, row.version, row.state) == (1500, 2, {"rating": 1500.0})
+    assert row.history == ((1010.0, 0.625, 1.0),)
+    assert audits == [entry]
+
+
+@in_loop
+async def test_an_edit_that_is_refused_changes_neither_player_nor_audit(tmp_path: Path) -> None:
+    def refuse(row: PlayerRow | None) -> tuple[PlayerRow, Audit]:
+        raise RatingError("no")
+
+    async with opened(tmp_path / "s.db") as store:
+        await record(store, a_round())
+        before = await store.players(POOL, [player(1)], 500)
+        with pytest.raises(RatingError):
+            await store.edit(POOL, player(1), 500, refuse)
+
+        assert await store.players(POOL, [player(1)], 500) == before
+        assert await store.audits(10) == []
+
+
+@in_loop
+async def test_a_name_is_remembered_as_it_was_written_also_before_the_first_round(tmp_path: Path) -> None:
+    name = "наĭ \u202e 🦊 '; DROP TABLE players; --"
+    async with opened(tmp_path / "s.db") as store:
+        await store.name(POOL, player(1), "old")
+        await store.name(POOL, player(1), name)
+        assert await store.players(POOL, [player(1)], 500) == {}
+        await record(store, a_round())
+        rows = await store.players(POOL, [player(1), player(2)], 500)
+
+    assert (rows[player(1)].name, rows[player(2)].name) == (name, None)
+
+
+@in_loop
+async def test_search_takes_the_text_literally_and_in_any_case(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        await record(store, a_round())
+        await store.name(POOL, player(1), "100%_Fox!")
+        await store.name(POOL, player(2), "fox")
+
+        async def found(text: str) -> list[str]:
+            return [row.id for row in await store.search(POOL, text, 10)]
+
+        assert await found("FOX") == [player(1), player(2)]
+        assert await found("%_") == [player(1)]
+        assert await found("x!") == [player(1)]
+        assert await found(player(3)[-5:]) == [player(3)]
+        assert len(await store.search(POOL, "7656", 3)) == 3
+
+
+@in_loop
+async def test_decisions_come_newest_first_for_one_server_or_for_all(tmp_path: Path) -> None:
+    one = Decision(SERVER, 1.0, "scramble", "3 wins in a row", "o1", {"before": 0.7, "split": ["a", "b"]})
+    two = Decision(ServerId("arena-2"), 2.0, "pending", "waiting ended")
+    three = Decision(SERVER, 3.0, "cancel", "gap closed")
+    async with opened(tmp_path / "s.db") as store:
+        for decision in (one, two, three):
+            await store.decide(decision)
+
+        assert await store.decisions(SERVER, 10) == [three, one]
+        assert await store.decisions(None, 2) == [three, two]
+
+
+@in_loop
+async def test_predictions_are_the_last_rated_rounds_oldest_first(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        for number, winner in enumerate((Side.A, None, Side.B)):
+            await record(store, a_round(number, winner=winner, started_at=float(number)))
+        await record(store, a_round(3, unrated="partial"))
+
+        assert await store.predictions(POOL, 2) == [Prediction(1.0, 0.625, 0.5), Prediction(2.0, 0.625, 0.0)]
+        assert await store.predictions("other", 2) == []
+
+
+@settings(deadline=None)  # each example has a file of its own
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([900.0, 1000.0, 1100.0]), st.booleans(), st.sampled_from([None, 1.0, 2.0])),
+        max_size=12,
+    ),
+    st.sampled_from([None, 1.5]),
+)
+def test_the_leaderboard_is_everybody_visible_and_active_by_rating(
+    tmp_path_factory: pytest.TempPathFactory,
+    drawn: list[tuple[float, bool, float | None]],
+    since: float | None,
+) -> None:
+    db = open_database(tmp_path_factory.mktemp("board") / "s.db").conn
+    with transaction(db):
+        for number, (points, visible, played) in enumerate(drawn):
+            row = replace(_row(number), rating=points, visible=visible, last_played=played)
+            players.edit(db, POOL, row.id, 0, lambda _, row=row: (row, NOTE))
+    expected = sorted(
+        (-points, player(number))
+        for number, (points, visible, played) in enumerate(drawn)
+        if visible and (since is None or (played or 0) >= since)
+    )
+
+    assert [(-row.rating, row.id) for row in players.top(db, POOL, None, since)] == expected
+    assert [players.rank(db, POOL, id, since) for _, id in expected] == [
+        (place, len(expected)) for place in range(1, len(expected) + 1)
+    ]
+    assert {card.id for card in players.cards(db, POOL)} == {player(n) for n in range(len(drawn))}
+    db.close()
+
+
+@in_loop
+async def test_a_store_that_is_not_open_says_so(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "s.db")
+    with pytest.raises(StoreError, match="not open"):
+        await store.ping()
+    await store.open()
+    await store.ping()
+    await store.close()
+    await store.close()
+    with pytest.raises(StoreError, match="not open"):
+        await store.ping()
+
+
+def _row(number: int) -> PlayerRow:
+    return PlayerRow(player(number), 0, 1000.0, 60, True, None, {}, ())

@@ -1,0 +1,122 @@
+"""A store that does not take rounds now: StoreError, nothing written, and it goes on afterwards."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from equipoise.core.model import Side
+from equipoise.errors import ScriptError, StoreError
+from equipoise.ports import PlayerRow, RatedRound
+from equipoise.store.sqlite import SqliteStore
+from equipoise.store.sqlite.connection import BUSY_SECONDS
+from tests.store.disk import filled, no_file_above, small_disk
+from tests.store.failing import locked
+from tests.store.samples import SERVER, a_round, in_loop, opened, player, rating, record
+
+
+async def _nothing_was_written(store: SqliteStore) -> None:
+    assert await store.players("main", [player(1)], 500) == {}
+    assert await store.predictions("main", 10) == []
+    assert await store.memory(SERVER) is None
+
+
+@in_loop
+async def test_a_locked_store_takes_no_round_but_can_be_read(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        with locked(tmp_path / "s.db"):
+            with pytest.raises(StoreError, match="locked"):
+                await record(store, a_round(), memory=b"memory")
+            await _nothing_was_written(store)
+        stored = await record(store, a_round())
+
+    assert not stored.again
+
+
+@in_loop
+async def test_nobody_else_can_write_between_what_a_round_reads_and_what_it_writes(tmp_path: Path) -> None:
+    def rate(rows: Sequence[PlayerRow]) -> RatedRound:
+        other = sqlite3.connect(tmp_path / "s.db", timeout=0)
+        with closing(other), pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("BEGIN IMMEDIATE")
+        return rating(a_round())(rows)
+
+    async with opened(tmp_path / "s.db") as store:
+        done = await store.record("main", a_round(), {}, 500, rate, None, 1.0)
+
+    assert len(done.changes) == 4
+
+
+def test_a_locked_store_is_given_up_in_half_the_time_a_script_waits() -> None:
+    assert BUSY_SECONDS <= 0.5
+
+
+@in_loop
+async def test_a_ping_notices_that_nothing_can_be_written(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        await store.ping()
+        with locked(tmp_path / "s.db"), pytest.raises(StoreError, match="locked"):
+            await store.ping()
+        await store.ping()
+
+
+@in_loop
+async def test_a_locked_store_can_be_opened_later(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db"):
+        pass
+    store = SqliteStore(tmp_path / "s.db")
+    with locked(tmp_path / "s.db"), pytest.raises(StoreError, match="locked"):
+        await store.open()
+    await store.open()
+    await store.ping()
+    await store.close()
+
+
+@in_loop
+async def test_a_file_that_may_not_grow_takes_no_round_and_stays_whole(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    async with opened(path) as store:
+        with no_file_above(path.with_name("s.db-wal").stat().st_size):
+            with pytest.raises(StoreError):
+                await record(store, a_round(), memory=b"memory")
+            await _nothing_was_written(store)
+        stored = await record(store, a_round())
+
+    assert not stored.again
+    assert _is_whole(path)
+
+
+@in_loop
+async def test_a_full_disk_takes_no_round_and_the_store_stays_whole(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        async with opened(disk / "s.db") as store:
+            with filled(disk):
+                with pytest.raises(StoreError):
+                    await record(store, a_round(), memory=b"memory")
+                await _nothing_was_written(store)
+            stored = await record(store, a_round())
+
+        assert not stored.again
+        assert _is_whole(disk / "s.db")
+
+
+@in_loop
+async def test_data_that_no_store_could_take_is_the_scripts_fault(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        with pytest.raises(ScriptError, match="cannot be stored"):
+            await record(store, a_round(captures_a=2**64), memory=b"memory")
+        await _nothing_was_written(store)
+        with pytest.raises(ScriptError, match="cannot be stored"):
+            await record(store, a_round(started_at=float("nan"), winner=Side.B))
+        await _nothing_was_written(store)
+
+
+def _is_whole(path: Path) -> bool:
+    database = sqlite3.connect(path)
+    (verdict,) = database.execute("PRAGMA integrity_check").fetchone()
+    database.close()
+    return bool(verdict == "ok")
