@@ -1,0 +1,272 @@
+"""The fake server: a clock that tests step, clients that come and go, a map, and SourceMod on top."""
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tests.sourcemod.rig.plugin import Plugin
+from tests.sourcemod.rig.sm.events import Event
+from tests.sourcemod.rig.sourcemod import SourceMod
+
+from .entities import Entities, Entity
+from .facts import EVENTS, MAPS, SPECTATOR, UNASSIGNED, Mode, Value
+from .joining import obey
+from .players import FIRST_STEAMID, Player
+from .rounds import Rounds
+from .scenery import furnish
+from .teams import Teams
+
+TICK = 0.015
+EPOCH = 1_763_622_000
+
+
+class Game:
+    """A Team Fortress 2 server in `folder`. Times are seconds: `now` since its start, `map_time` on this map.
+
+    `history` holds every event that reached clients or plugins: (now, name, fields).
+    """
+
+    tick = TICK
+    epoch = EPOCH
+
+    def __init__(self, folder: Path, *, slots: int = 24, ripext: bool = True) -> None:
+        self.slots = slots
+        self.now, self.map_time = 100.0, 0.0
+        self.map, self.mode, self.running = "", Mode(0), False
+        self.players: dict[int, Player] = {}
+        self.entities = Entities(slots)
+        self.rules = Entity(0, "tf_gamerules", "CTFGameRulesProxy")
+        self.objective: Entity | None = None
+        self.history: list[tuple[float, str, dict[str, Value]]] = []
+        self.said: list[tuple[str, str]] = []
+        self.server_cfg: dict[str, str] = {}
+        self.engine_scrambles = 0
+        self._userids = iter(range(2, 1 << 20))
+        root = folder / "addons" / "sourcemod"
+        root.mkdir(parents=True, exist_ok=True)
+        self.sm = SourceMod(self, root, ripext=ripext)
+        self.teams, self.rounds = Teams(self), Rounds(self)
+        self.sm.convars["mp_restartgame"].hooks.append(lambda convar, old, new: self._plan_restart())
+
+    # Plugins.
+
+    def load(self, path: Path, *, translations: Path | None = None) -> Plugin:
+        """Load a compiled plugin; a late load if a map is running. LoadError if SourceMod would refuse it."""
+        return self.sm.load(path, translations=translations)
+
+    def unload(self, plugin: Plugin) -> None:
+        """Unload a plugin."""
+        self.sm.unload(plugin)
+
+    def close(self) -> None:
+        """Shut the server down: plugins end, threads end."""
+        for plugin in list(self.sm.plugins):
+            self.unload(plugin)
+        self.sm.http.close()
+
+    # The clock.
+
+    def frame(self) -> None:
+        """One game frame."""
+        self.now += TICK
+        self.map_time += TICK
+        if self.running:
+            self.rounds.think()
+            self.teams.think()
+        self.sm.frame()
+
+    def advance(self, seconds: float) -> None:
+        """Run frames for `seconds` of game time."""
+        for _ in range(max(math.ceil(seconds / TICK - 1e-6), 1)):
+            self.frame()
+
+    def until(self, condition: Callable[[], object], *, within: float = 120.0) -> None:
+        """Run frames until `condition` holds; an AssertionError if it does not `within` seconds of game time."""
+        end = self.now + within
+        while not condition():
+            assert self.now < end, f"not within {within} s of game time (state {self.rounds.state.name})"
+            self.frame()
+
+    def settle(self) -> None:
+        """Run frames until no request is in flight: every answer has been delivered."""
+        self.frame()
+        self.until(lambda: not self.sm.http.flying, within=30.0)
+
+    # Maps.
+
+    def start_map(self, name: str, mode: Mode | None = None) -> None:
+        """Start the first map, or change to another: OnClientDisconnect for all, OnMapEnd, OnMapStart, they return."""
+        humans = self._end_map() if self.running else []
+        self.map, self.mode, self.map_time = name, mode or MAPS[name], 0.0
+        self.entities.clear()
+        furnish(self)
+        self.teams, self.rounds = Teams(self), Rounds(self)
+        self.teams.start_map()
+        self.rounds.clocks.create()
+        self.running = True
+        if self.mode.arena:
+            self.sm.convars["tf_arena_use_queue"].set("1")
+        for convar, value in self.server_cfg.items():
+            self.sm.convars[convar].set(value)
+        self.sm.start_map()
+        for player in humans:
+            self._return(player)
+
+    def _end_map(self) -> list[Player]:
+        players = list(self.players.values())
+        for player in players:
+            self.sm.forward("OnClientDisconnect", player.index)
+            del self.players[player.index]
+            self.sm.forward("OnClientDisconnect_Post", player.index)
+            player.reset()
+        self.sm.forward("OnMapEnd")
+        self.sm.timers.end_map()
+        self.running = False
+        return [player for player in players if not player.bot]
+
+    # Clients.
+
+    def in_game(self) -> Iterator[Player]:
+        """Clients that have joined, by slot."""
+        return iter([self.players[i] for i in sorted(self.players) if self.players[i].in_game])
+
+    def humans(self) -> list[Player]:
+        """Human clients that have joined, by slot."""
+        return [player for player in self.in_game() if not player.bot]
+
+    def connect(self, name: str, steamid: int | None = None, *, bot: bool = False, authorize: bool = True) -> Player:
+        """A client connects and enters the game on no team; without `authorize` Steam has not answered yet."""
+        index = next(i for i in range(1, self.slots + 1) if i not in self.players)
+        userid = next(self._userids)
+        player = Player(index, userid, name, (steamid or FIRST_STEAMID + 1000 + userid) if not bot else 0, bot=bot)
+        player.connected_at = self.now
+        self._enter(player)
+        if authorize:
+            self.authorize(player)
+        return player
+
+    def authorize(self, player: Player) -> None:
+        """Steam vouches for a client: OnClientAuthorized, then the admin checks."""
+        player.authorized = True
+        self.sm.forward("OnClientAuthorized", player.index, "BOT" if player.bot else player.steam2)
+        self.sm.forward("OnClientPreAdminCheck", player.index)
+        self.sm.forward("OnClientPostAdminFilter", player.index)
+        self.sm.forward("OnClientPostAdminCheck", player.index)
+
+    def add(self, name: str, team: int | str = UNASSIGNED, cls: str = "soldier", steamid: int | None = None) -> Player:
+        """A human connects and joins a side the way players do: `jointeam`, then a class."""
+        player = self.connect(name, steamid)
+        if team:
+            self.join(player, team, cls)
+        return player
+
+    def add_bot(self, name: str, team: int, cls: str = "soldier") -> Player:
+        """A bot on a side; no command announces it."""
+        player = self.connect(name, bot=True)
+        player.choose(cls)
+        self.teams.change(player, team)
+        if self.running and self.rounds.live and not self.mode.arena:
+            self.teams.force_respawn(player)
+        return player
+
+    def add_source_tv(self) -> Player:
+        """SourceTV takes a slot."""
+        player = self.connect("SourceTV", bot=True)
+        player.source_tv = True
+        player.team = SPECTATOR
+        return player
+
+    def join(self, player: Player, team: int | str, cls: str | None = None) -> None:
+        """`jointeam red|blue|spectate|auto` and `joinclass`, through the command listeners."""
+        word = {1: "spectate", 2: "red", 3: "blue"}.get(team, team) if isinstance(team, int) else team
+        self.command(player, f"jointeam {word}")
+        if cls is not None:
+            self.command(player, f"joinclass {cls}")
+
+    def leave(self, player: Player, reason: str = "Disconnect by user.") -> None:
+        """A client disconnects."""
+        network = "BOT" if player.bot else f"[U:1:{player.steamid - FIRST_STEAMID}]"
+        self.fire(
+            "player_disconnect", userid=player.userid, reason=reason, name=player.name, networkid=network,
+            bot=player.bot,
+        )  # fmt: skip
+        self.sm.forward("OnClientDisconnect", player.index)
+        if player.team:
+            self.fire(
+                "player_team", userid=player.userid, team=UNASSIGNED, oldteam=player.team, disconnect=True,
+                autoteam=False, silent=False, name=player.name,
+            )  # fmt: skip
+        for thing in (*player.buildings, *player.weapons.values(), player):
+            self.entities.remove(thing)
+        del self.players[player.index]
+        player.in_game = False
+        self.sm.forward("OnClientDisconnect_Post", player.index)
+
+    def reconnect(self, player: Player) -> Player:
+        """The same person comes back: new slot perhaps, new userid, same SteamID."""
+        if player.index in self.players and self.players[player.index] is player:
+            self.leave(player)
+        return self.connect(player.name, player.steamid)
+
+    def _enter(self, player: Player) -> None:
+        self.players[player.index] = player
+        self.sm.forward("OnClientConnect", player.index, "", 1)
+        self.sm.forward("OnClientConnected", player.index)
+        player.in_game = True
+        self.entities.put(player)
+        self.sm.forward("OnClientPutInServer", player.index)
+
+    def _return(self, player: Player) -> None:
+        self._enter(player)
+        self.authorize(player)
+
+    # Commands.
+
+    def command(self, player: Player, line: str) -> None:
+        """A client types `line` in his console."""
+        self.sm.commands.from_client(player, line)
+
+    def say(self, player: Player, text: str) -> None:
+        """A client says something, perhaps a chat trigger."""
+        self.command(player, f'say "{text}"')
+
+    def rcon(self, line: str) -> list[str]:
+        """The server's console executes `line`; what it prints."""
+        return self.sm.commands.from_server(line)
+
+    def client_command(self, player: Player, words: list[str]) -> None:
+        """What the engine does with a client's command that nobody blocked."""
+        obey(self, player, words)
+
+    def server_command(self, words: list[str]) -> None:
+        """What the engine does with a server command that is no variable."""
+        if words[0] == "mp_scrambleteams":
+            self.engine_scrambles += 1
+        elif words[0] not in ("exec", "say", "heartbeat"):
+            self.sm.print(f'Unknown command "{words[0]}"')
+
+    def chat(self, player: Player, text: str) -> None:
+        """Chat that everybody sees."""
+        self.said.append((player.name, text))
+
+    def _plan_restart(self) -> None:
+        convar = self.sm.convars["mp_restartgame"]
+        if convar.number > 0:
+            self.rounds.restart_at = self.now + convar.number
+            convar.value = "0"
+
+    # Events.
+
+    def fire(self, name: str, /, **fields: Value) -> bool:
+        """The engine fires an event; False if a plugin blocked it."""
+        unknown = fields.keys() - EVENTS[name]
+        assert not unknown, f"{name} has no {unknown}"
+        return self.sm.events.fire(Event(name, dict(fields)))
+
+    def event_sent(self, event: Event) -> None:
+        """An event was not blocked: it goes out."""
+        self.history.append((self.now, event.name, dict(event.fields) | {"silenced": event.silent}))
+
+    def events(self, *names: str) -> list[str]:
+        """Names of past events, in order; only those named, if any are."""
+        return [name for _, name, _ in self.history if not names or name in names]

@@ -1,0 +1,25 @@
+"""SourceMod's side of the rig: one module per noun, each with the natives that belong to it."""
+
+from . import (  # noqa: F401  (importing a module registers its natives)
+    admins,
+    arrays,
+    chat,
+    clients,
+    commands,
+    convars,
+    core,
+    entities,
+    events,
+    files,
+    formats,
+    forwards,
+    http,
+    json,
+    maps,
+    maths,
+    packs,
+    phrases,
+    strings,
+    tf2,
+    timers,
+)

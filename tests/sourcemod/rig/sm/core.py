@@ -1,0 +1,108 @@
+"""SourceMod itself: handles, libraries, features, what a plugin says about itself."""
+
+from tests.sourcemod.rig.binding import NATIVES, Call, Text, native
+from tests.sourcemod.rig.machine import NativeError
+from tests.sourcemod.rig.memory import Buffer
+
+from .files import File
+from .timers import Timer
+
+AVAILABLE, UNAVAILABLE, UNKNOWN = range(3)
+FEATURE_NATIVE = 0
+RUNNING = 0
+
+
+class FailState(NativeError):
+    """The plugin gave up: SourceMod stops it."""
+
+
+@native()
+def VerifyCoreVersion(call: Call) -> int:
+    return 0
+
+
+@native()
+def MarkNativeAsOptional(call: Call, name: str) -> None:
+    call.plugin.optional.add(name)
+
+
+@native()
+def CloseHandle(call: Call, handle: int) -> None:
+    if not handle:
+        return
+    thing = call.sm.handles.close(handle)
+    if isinstance(thing, Timer):
+        call.sm.timers.end(thing)
+    elif isinstance(thing, File):
+        thing.stream.close()
+
+
+@native()
+def IsValidHandle(call: Call, handle: int) -> bool:
+    return call.sm.handles.valid(handle)
+
+
+@native()
+def CloneHandle(call: Call, handle: int, plugin: int) -> int:
+    return call.sm.handles.open(call.sm.handles.get(handle, object), call.sm.plugin_of(plugin, call.plugin))
+
+
+@native()
+def GetMyHandle(call: Call) -> int:
+    return call.sm.plugin_handle(call.plugin)
+
+
+@native()
+def GetPluginFilename(call: Call, plugin: int, buffer: Buffer) -> None:
+    buffer.write(call.sm.plugin_of(plugin, call.plugin).name)
+
+
+@native()
+def GetPluginStatus(call: Call, plugin: int) -> int:
+    return RUNNING
+
+
+@native()
+def GetPluginInfo(call: Call, plugin: int, what: int, buffer: Buffer) -> bool:
+    keys = ("name", "author", "description", "version", "url")
+    return bool(buffer.write(call.sm.plugin_of(plugin, call.plugin).info.get(keys[what], "")))
+
+
+@native()
+def SetFailState(call: Call, text: Text) -> None:
+    call.sm.fail(call.plugin, text.to(0))
+    raise FailState(text.to(0))
+
+
+@native()
+def RegPluginLibrary(call: Call, name: str) -> None:
+    call.plugin.libraries.append(name)
+
+
+@native()
+def LibraryExists(call: Call, name: str) -> bool:
+    return name in call.sm.libraries()
+
+
+@native()
+def GetExtensionFileStatus(call: Call, name: str, error: Buffer) -> int:
+    return 1 if name in call.sm.extensions else -2
+
+
+@native()
+def GetFeatureStatus(call: Call, kind: int, name: str) -> int:
+    if kind != FEATURE_NATIVE:
+        return AVAILABLE
+    if name in call.sm.dynamic or (name in NATIVES and call.sm.provides(name)):
+        return AVAILABLE
+    return UNAVAILABLE if name in call.plugin.optional else UNKNOWN
+
+
+@native()
+def IsNullString(call: Call, address: int) -> bool:
+    return call.plugin.is_null(address, "NULL_STRING")
+
+
+@native()
+def IsNullVector(call: Call, address: int) -> bool:
+    return call.plugin.is_null(address, "NULL_VECTOR")

@@ -1,0 +1,167 @@
+"""Entity natives: looking entities up and reading or writing their properties by name."""
+
+from typing import TYPE_CHECKING
+
+from tests.sourcemod.rig.binding import Call, native
+from tests.sourcemod.rig.machine import NativeError
+from tests.sourcemod.rig.memory import Buffer, Ref, float_to_cell
+
+if TYPE_CHECKING:
+    from tests.sourcemod.rig.game.entities import Entity, Prop
+
+
+def _entity(call: Call, index: int) -> "Entity":
+    entity = call.sm.world.entities.get(index)
+    if entity is None:
+        raise NativeError(f"Entity {index} ({index}) is invalid")
+    return entity
+
+
+def _read(entity: "Entity", prop: str, element: int, kind: type) -> "Prop":
+    if prop not in entity.props:
+        raise NativeError(f'Property "{prop}" not found (entity {entity.index}/{entity.classname})')
+    value = entity.props[prop]
+    if isinstance(value, list):
+        if not 0 <= element < len(value):
+            raise NativeError(f"Element {element} is out of bounds (Prop {prop} has {len(value)} elements).")
+        value = value[element]
+    if not isinstance(value, kind):
+        raise NativeError(f'Property "{prop}" of {entity.classname} is a {type(value).__name__}, not a {kind.__name__}')
+    return value
+
+
+def _write(entity: "Entity", prop: str, element: int, value: "Prop") -> None:
+    _read(entity, prop, element, type(value))
+    held = entity.props[prop]
+    if isinstance(held, list):
+        value = [*held[:element], value, *held[element + 1 :]]
+    entity.set(prop, value)
+
+
+@native()
+def GetMaxEntities(call: Call) -> int:
+    return 2048
+
+
+@native("IsValidEntity", "IsValidEdict")
+def IsValidEntity(call: Call, index: int) -> bool:
+    return call.sm.world.entities.get(index) is not None
+
+
+@native()
+def EntIndexToEntRef(call: Call, index: int) -> int:
+    return call.sm.world.entities.reference(index)
+
+
+@native()
+def EntRefToEntIndex(call: Call, reference: int) -> int:
+    entity = call.sm.world.entities.get(reference)
+    return entity.index if entity else -1
+
+
+@native()
+def FindEntityByClassname(call: Call, start: int, classname: str) -> int:
+    return call.sm.world.entities.after(start, classname)
+
+
+@native()
+def GetEdictClassname(call: Call, index: int, buffer: Buffer) -> bool:
+    return bool(buffer.write(_entity(call, index).classname))
+
+
+@native()
+def GetEntityNetClass(call: Call, index: int, buffer: Buffer) -> bool:
+    return bool(buffer.write(_entity(call, index).netclass))
+
+
+@native("RemoveEntity", "RemoveEdict")
+def RemoveEntity(call: Call, index: int) -> None:
+    call.sm.world.entities.remove(_entity(call, index))
+
+
+@native()
+def GetEntProp(call: Call, index: int, kind: int, prop: str, size: int, element: int) -> int:
+    return int(_read(_entity(call, index), prop, element, int))  # type: ignore[arg-type]
+
+
+@native()
+def SetEntProp(call: Call, index: int, kind: int, prop: str, value: int, size: int, element: int) -> None:
+    _write(_entity(call, index), prop, element, value)
+
+
+@native()
+def GetEntPropFloat(call: Call, index: int, kind: int, prop: str, element: int) -> float:
+    return float(_read(_entity(call, index), prop, element, float))  # type: ignore[arg-type]
+
+
+@native()
+def SetEntPropFloat(call: Call, index: int, kind: int, prop: str, value: float, element: int) -> None:
+    _write(_entity(call, index), prop, element, value)
+
+
+@native()
+def GetEntPropEnt(call: Call, index: int, kind: int, prop: str, element: int) -> int:
+    other = int(_read(_entity(call, index), prop, element, int))  # type: ignore[arg-type]
+    return other if call.sm.world.entities.get(other) else -1
+
+
+@native()
+def SetEntPropEnt(call: Call, index: int, kind: int, prop: str, other: int, element: int) -> None:
+    _write(_entity(call, index), prop, element, other)
+
+
+@native()
+def GetEntPropString(call: Call, index: int, kind: int, prop: str, buffer: Buffer, element: int) -> int:
+    entity = _entity(call, index)
+    return buffer.write(entity.classname if prop == "m_iClassname" else str(_read(entity, prop, element, str)))
+
+
+@native()
+def GetEntPropVector(call: Call, index: int, kind: int, prop: str, vector: Ref, element: int) -> None:
+    vector.write([float_to_cell(0.0)] * 3)
+
+
+@native()
+def GetEntPropArraySize(call: Call, index: int, kind: int, prop: str) -> int:
+    held = _entity(call, index).props.get(prop, 0)
+    return len(held) if isinstance(held, list) else 1
+
+
+@native()
+def FindSendPropInfo(call: Call, netclass: str, prop: str, *details: int) -> int:
+    """The rig has no offsets: a known property answers 1, enough for `HasEntProp`."""
+    found = any(e.netclass == netclass and prop in e.props for e in call.sm.world.entities.all())
+    return 1 if found else -1
+
+
+@native()
+def FindDataMapInfo(call: Call, index: int, prop: str, *details: int) -> int:
+    return 1 if prop in _entity(call, index).props else -1
+
+
+def _rules(call: Call) -> "Entity":
+    rules = call.sm.world.rules
+    if rules is None:
+        raise NativeError("Couldn't find game rules: no map is running")
+    return rules
+
+
+@native()
+def GameRules_GetProp(call: Call, prop: str, size: int, element: int) -> int:
+    return int(_read(_rules(call), prop, element, int))  # type: ignore[arg-type]
+
+
+@native()
+def GameRules_SetProp(call: Call, prop: str, value: int, *rest: int) -> None:
+    _write(_rules(call), prop, 0, value)
+
+
+@native()
+def GameRules_GetPropFloat(call: Call, prop: str, element: int) -> float:
+    return float(_read(_rules(call), prop, element, float))  # type: ignore[arg-type]
+
+
+@native()
+def GameRules_GetPropEnt(call: Call, prop: str, element: int) -> int:
+    other = int(_read(_rules(call), prop, element, int))  # type: ignore[arg-type]
+    return other if call.sm.world.entities.get(other) else -1

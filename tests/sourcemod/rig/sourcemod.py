@@ -1,0 +1,175 @@
+"""SourceMod on the fake server: loads plugins, keeps what they registered, runs their frame."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .binding import Callback
+from .handles import Handles
+from .machine import PluginError
+from .memory import Shared
+from .plugin import Argument, LoadError, Plugin
+from .sm.chat import Chat, Log
+from .sm.commands import Commands
+from .sm.convars import ConVars
+from .sm.events import Events
+from .sm.formats import Formats
+from .sm.forwards import DynamicNative, GlobalForward, Listener, Pending, PrivateForward
+from .sm.http import EXTENSION, LIBRARY, Http
+from .sm.phrases import Phrases
+from .sm.timers import Timers
+
+if TYPE_CHECKING:
+    from .game.game import Game
+
+RIPEXT = ("HTTPRequest.", "HTTPResponse.", "JSON.", "JSONObject", "JSONArray")
+
+
+class SourceMod:
+    """`world` is the game it runs in; `root` its folder (`addons/sourcemod`); `ripext`: is the extension there?"""
+
+    def __init__(self, world: "Game", root: Path, *, ripext: bool = True) -> None:
+        self.world, self.root = world, root
+        self.random = random.Random(1)
+        self.handles = Handles()
+        self.log = Log()
+        self.console: list[str] = []
+        self.plugins: list[Plugin] = []
+        self.dynamic: dict[str, DynamicNative] = {}
+        self.overrides: dict[str, int] = {}
+        self.python_listeners: dict[str, list[Listener]] = {}
+        self.extensions = {"core", "sdktools.ext", "game.tf2.ext"} | ({EXTENSION} if ripext else set())
+        self.language, self.target = "en", 0
+        self.pending: Pending | None = None
+        self.phrases, self.formats = Phrases([]), Formats()
+        self.convars, self.commands = ConVars(self), Commands(self)
+        self.events, self.timers = Events(self), Timers(self)
+        self.chat, self.http = Chat(self), Http(self)
+
+    def load(self, path: Path, *, translations: Path | None = None) -> Plugin:
+        """Load a compiled plugin; late if a map is running. LoadError if SourceMod would refuse it."""
+        if translations is not None and translations not in self.phrases.folders:
+            self.phrases.folders.insert(0, translations)
+        plugin = Plugin(self, path)
+        self.plugins.append(plugin)
+        try:
+            self._introduce(plugin)
+        except LoadError:
+            self.unload(plugin)
+            raise
+        return plugin
+
+    def unload(self, plugin: Plugin) -> None:
+        """End a plugin: OnPluginEnd, then everything that was its own."""
+        if plugin not in self.plugins:
+            return
+        plugin.call("OnPluginEnd")
+        self.plugins.remove(plugin)
+        for part in (self.convars, self.commands, self.events, self.timers, self.http):
+            part.forget(plugin)
+        self.handles.drop_owned(plugin)
+        self.dynamic = {name: native for name, native in self.dynamic.items() if native.callback.plugin is not plugin}
+        for name in plugin.libraries:
+            self.forward("OnLibraryRemoved", name)
+
+    def fail(self, plugin: Plugin, reason: str) -> None:
+        """`SetFailState`: the plugin is logged and stopped at the end of this frame."""
+        self.log.errors.append((plugin.name, reason))
+        self.commands.later.append(lambda: self.unload(plugin))
+
+    def forward(self, name: str, *arguments: Argument) -> int:
+        """Call a public function in every plugin that has it; the highest Action."""
+        results = [plugin.call(name, *arguments) or 0 for plugin in list(self.plugins) if plugin.public(name)]
+        return max(results, default=0)
+
+    def listen(self, name: str, listener: Listener) -> None:
+        """Let a Python function hear a plugin's global forward; what it returns counts (Plugin_Handled: 3)."""
+        self.python_listeners.setdefault(name, []).append(listener)
+
+    def listeners_of(self, forward: GlobalForward) -> list[Listener]:
+        """Everybody whom a forward calls, plugins first."""
+        if isinstance(forward, PrivateForward):
+            return list(forward.private)
+        publics = ((plugin, plugin.public(forward.name)) for plugin in self.plugins)
+        plugins: list[Listener] = [Callback(plugin, function) for plugin, function in publics if function is not None]
+        return plugins + self.python_listeners.get(forward.name, [])
+
+    def libraries(self) -> set[str]:
+        """Names that LibraryExists knows."""
+        own = {"sdktools", "__CanTestFeatures__"} | ({LIBRARY} if EXTENSION in self.extensions else set())
+        return own.union(*(plugin.libraries for plugin in self.plugins))
+
+    def provides(self, native: str) -> bool:
+        """Whether a native is bound: sm-ripext's only with the extension."""
+        return EXTENSION in self.extensions or not native.startswith(RIPEXT)
+
+    def plugin_handle(self, plugin: Plugin) -> int:
+        """The handle of a plugin."""
+        return self.handles.find(plugin) or self.handles.open(plugin, closable=False)
+
+    def plugin_of(self, handle: int, caller: Plugin) -> Plugin:
+        """The plugin behind a handle; 0 is the caller itself."""
+        return self.handles.get(handle, Plugin) if handle else caller
+
+    def print(self, text: str) -> None:
+        """Print to the server's console."""
+        self.console.append(text)
+
+    def core_phrase(self, key: str, client: int) -> str:
+        """A phrase of SourceMod's own for `client`."""
+        language = self.world.players[client].language if client else self.language
+        return self.phrases.text(None, key, language)[1]
+
+    def frame(self) -> None:
+        """What SourceMod does in one game frame."""
+        self.commands.run_queue()
+        self.timers.run()
+        self.http.run()
+        for plugin in list(self.plugins):
+            if plugin.public("OnGameFrame"):
+                plugin.call("OnGameFrame")
+
+    def start_map(self, plugin: Plugin | None = None) -> None:
+        """Tell everybody (or one late plugin) that a map runs and its configuration was executed."""
+        tell: Callable[..., object] = plugin.call if plugin else self.forward
+        tell("OnMapStart")
+        tell("OnAutoConfigsBuffered")
+        self.convars.run_configs(plugin)
+        tell("OnServerCfg")
+        tell("OnConfigsExecuted")
+
+    def _introduce(self, plugin: Plugin) -> None:
+        error = Shared.buffer(256)
+        for name in plugin.publics():
+            if name.endswith("_SetNTVOptional"):
+                plugin.call(name)
+        self._require(plugin)
+        result = plugin.call("AskPluginLoad2", self.plugin_handle(plugin), self.world.running, error, 256)
+        if result:
+            raise LoadError(error.text or "AskPluginLoad2 refused")
+        if missing := plugin.missing_natives():
+            raise LoadError(f"Native not found: {', '.join(missing)}")
+        try:
+            plugin.invoke("OnPluginStart")
+        except PluginError as error:
+            raise LoadError(f"Error detected in plugin startup: {error}\n{error.trace}") from error
+        for name in plugin.libraries:
+            self.forward("OnLibraryAdded", name)
+        plugin.call("OnAllPluginsLoaded")
+        for name in sorted(self.libraries()):
+            plugin.call("OnLibraryAdded", name)
+        if self.world.running:
+            self.start_map(plugin)
+
+    def _require(self, plugin: Plugin) -> None:
+        """Extensions and libraries that the plugin declares as required must be there."""
+        for name, file, _, required in plugin.published("__ext_"):
+            if required and plugin.memory.text(file) not in self.extensions:
+                raise LoadError(
+                    f'Required extension "{plugin.memory.text(name)}" ({plugin.memory.text(file)}) not running'
+                )
+        for name, file, required, _ in plugin.published("__pl_"):
+            own = plugin.memory.text(file) == plugin.name
+            if required and not own and plugin.memory.text(name) not in self.libraries():
+                raise LoadError(f'Could not find required plugin "{plugin.memory.text(name)}"')

@@ -1,0 +1,270 @@
+"""Commands, chat, admins, console variables, timers: who may say what, and what it sets off."""
+
+from collections.abc import Callable
+
+from tests.sourcemod.rig import Game, Plugin
+from tests.sourcemod.rig.game.facts import RED
+from tests.sourcemod.rig.sm.admins import ROOT, flag_bits
+
+Script = Callable[..., Plugin]
+
+
+def test_a_listener_may_keep_a_command_from_the_engine(game: Game, script: Script) -> None:
+    script("""
+        public void OnPluginStart() { AddCommandListener(Listen_JoinTeam, "jointeam"); }
+        Action Listen_JoinTeam(int client, const char[] command, int args)
+        {
+            char team[16];
+            GetCmdArg(1, team, sizeof(team));
+            PrintToServer("%N wants %s", client, team);
+            return StrEqual(team, "blue") ? Plugin_Handled : Plugin_Continue;
+        }""")
+    game.start_map("cp_badlands")
+    player = game.add("Ann", "blue")
+    assert player.team == 0
+    game.join(player, "red")
+    assert (player.team, game.sm.console) == (RED, ["Ann wants blue", "Ann wants red"])
+
+
+def test_a_chat_trigger_answers_in_chat_and_a_console_command_in_the_console(game: Game, script: Script) -> None:
+    script("""
+        public void OnPluginStart() { RegConsoleCmd("sm_rating", Command_Rating); }
+        Action Command_Rating(int client, int args)
+        {
+            char rest[32];
+            GetCmdArgString(rest, sizeof(rest));
+            ReplyToCommand(client, "rating of %s", rest);
+            return Plugin_Handled;
+        }""")
+    game.start_map("cp_badlands")
+    player = game.connect("Ann")
+    game.say(player, "!rating bob smith")
+    game.say(player, "/rating quiet")
+    game.command(player, "sm_rating console")
+    assert player.chat == ["rating of bob smith", "rating of quiet"]
+    assert player.console == ["rating of console"]
+    assert game.rcon("sm_rating server") == ["rating of server"]
+    assert game.said == [("Ann", "!rating bob smith")]
+
+
+def test_a_plugin_may_swallow_chat(game: Game, script: Script) -> None:
+    script("""
+        public void OnPluginStart() { }
+        public Action OnClientSayCommand(int client, const char[] command, const char[] text)
+        {
+            return StrContains(text, "secret") != -1 ? Plugin_Handled : Plugin_Continue;
+        }""")
+    player = game.connect("Ann")
+    game.say(player, "a secret")
+    game.say(player, "hello")
+    assert game.said == [("Ann", "hello")]
+
+
+def test_an_admin_command_wants_its_flag_or_an_override(game: Game, script: Script) -> None:
+    script("""
+        public void OnPluginStart() { RegAdminCmd("sm_do", Command_Do, ADMFLAG_GENERIC); }
+        Action Command_Do(int client, int args)
+        {
+            ReplyToCommand(client, "done, other right %d", CheckCommandAccess(client, "other", ADMFLAG_RCON));
+            return Plugin_Handled;
+        }""")
+    nobody, admin, root = game.connect("No"), game.connect("Ad"), game.connect("Ro")
+    admin.flags, root.flags = flag_bits("b"), ROOT
+    for player in (nobody, admin, root):
+        game.command(player, "sm_do")
+    assert nobody.console == ["[SM] You may not use this command"]
+    assert (admin.console, root.console) == (["done, other right 0"], ["done, other right 1"])
+    game.sm.overrides["sm_do"] = 0
+    game.command(nobody, "sm_do")
+    assert nobody.console[1:] == ["done, other right 0"]
+
+
+def test_targets_are_found_by_group_userid_and_part_of_a_name(game: Game, script: Script) -> None:
+    script("""
+        public void OnPluginStart() { LoadTranslations("common.phrases"); RegConsoleCmd("find", Command_Find); }
+        Action Command_Find(int client, int args)
+        {
+            char pattern[32], name[MAX_TARGET_LENGTH];
+            GetCmdArg(1, pattern, sizeof(pattern));
+            int found[MAXPLAYERS];
+            bool translated;
+            int filters = COMMAND_FILTER_NO_BOTS;
+            int count = ProcessTargetString(
+                pattern, client, found, sizeof(found), filters, name, sizeof(name), translated);
+            if (count <= 0)
+            {
+                ReplyToTargetError(client, count);
+            }
+            for (int i = 0; i < count; i++)
+            {
+                ReplyToCommand(client, "%N", found[i]);
+            }
+            return Plugin_Handled;
+        }""")
+    ann, andy = game.connect("Ann"), game.connect("Andy")
+    game.add_bot("Robot", RED)
+    andy.flags, andy.immunity = flag_bits("b"), 50
+
+    def find(pattern: str) -> list[str]:
+        ann.console.clear()
+        game.command(ann, f"find {pattern}")
+        return ann.console
+
+    assert find("@all") == ["Ann"]
+    assert find("@me") == ["Ann"]
+    assert find(f"#{ann.userid}") == ["Ann"]
+    assert find(str(ann.steamid)) == ["[SM] Nobody matches"]
+    assert find(f"#{ann.steamid}") == ["Ann"]
+    assert find("an") == ["[SM] Several players match"]
+    assert find("andy") == ["[SM] You may not target this player"]
+    assert find("robot") == ["[SM] Not for bots"]
+    assert game.rcon("find andy") == ["Andy"]
+
+
+def test_a_console_variable_keeps_its_bounds_and_tells_of_changes(game: Game, script: Script) -> None:
+    script("""
+        ConVar g_Limit;
+        public void OnPluginStart()
+        {
+            g_Limit = CreateConVar("rig_limit", "5", "a limit", 0, true, 1.0, true, 10.0);
+            g_Limit.AddChangeHook(Changed);
+            FindConVar("mp_autoteambalance").AddChangeHook(Changed);
+        }
+        void Changed(ConVar convar, const char[] before, const char[] after)
+        {
+            char name[32];
+            convar.GetName(name, sizeof(name));
+            PrintToServer("%s %s -> %s (%d)", name, before, after, convar.IntValue);
+        }""")
+    game.rcon("rig_limit 7")
+    game.rcon("rig_limit 7")
+    game.rcon("rig_limit 99")
+    game.rcon("mp_autoteambalance 0")
+    assert game.sm.console == [
+        "rig_limit 5 -> 7 (7)",
+        "rig_limit 7 -> 10.000000 (10)",
+        "mp_autoteambalance 1 -> 0 (0)",
+    ]
+    assert game.rcon("rig_limit") == ['"rig_limit" = "10.000000"']
+
+
+def test_a_plugins_config_file_is_written_once_and_executed_on_every_map(game: Game, script: Script) -> None:
+    script("""
+        ConVar g_Secret;
+        public void OnPluginStart()
+        {
+            g_Secret = CreateConVar("rig_secret", "unset", "a secret");
+            CreateConVar("rig_version", "1", "not for the file", FCVAR_DONTRECORD);
+            AutoExecConfig(true, "rig");
+        }
+        public void OnConfigsExecuted()
+        {
+            char value[32];
+            g_Secret.GetString(value, sizeof(value));
+            PrintToServer("secret %s, balance %d", value, FindConVar("mp_autoteambalance").IntValue);
+        }""")
+    game.server_cfg["mp_autoteambalance"] = "2"
+    game.start_map("cp_badlands")
+    config = game.sm.root.parent.parent / "cfg" / "sourcemod" / "rig.cfg"
+    assert config.read_text(encoding="utf-8") == '// a secret\nrig_secret "unset"\n'
+    config.write_text('rig_secret "hunter 2" // ours\n', encoding="utf-8")
+    game.start_map("ctf_2fort")
+    assert game.sm.console == ["secret unset, balance 2", "secret hunter 2, balance 2"]
+
+
+def test_an_events_hook_before_it_may_change_silence_or_block_it(game: Game, script: Script) -> None:
+    script("""
+        public void OnPluginStart()
+        {
+            HookEvent("player_hurt", Event_Before, EventHookMode_Pre);
+            HookEvent("player_hurt", Event_After);
+        }
+        Action Event_Before(Event event, const char[] name, bool silent)
+        {
+            int damage = event.GetInt("damageamount");
+            event.SetInt("damageamount", damage * 2);
+            event.BroadcastDisabled = damage == 2;
+            return damage == 3 ? Plugin_Handled : Plugin_Continue;
+        }
+        void Event_After(Event event, const char[] name, bool silent)
+        {
+            PrintToServer("%d silent %d", event.GetInt("damageamount"), silent);
+        }""")
+    sent = [game.fire("player_hurt", userid=2, attacker=3, damageamount=n) for n in (1, 2, 3)]
+    assert sent == [True, True, False]
+    assert game.sm.console == ["2 silent 0", "4 silent 1"]
+
+
+def test_timers_run_on_the_games_clock_and_stop_when_told(game: Game, script: Script) -> None:
+    plugin = script("""
+        Handle g_Repeat;
+        int g_Count;
+        public void OnPluginStart()
+        {
+            g_Repeat = CreateTimer(1.0, Timer_Count, 5, TIMER_REPEAT);
+            CreateTimer(0.5, Timer_Once);
+            RegServerCmd("kill_it", Command_Kill);
+            RequestFrame(Next, 9);
+        }
+        void Next(any data) { PrintToServer("next frame %d", data); }
+        Action Timer_Once(Handle timer) { PrintToServer("once"); return Plugin_Continue; }
+        Action Timer_Count(Handle timer, any data)
+        {
+            PrintToServer("count %d %d", ++g_Count, data);
+            return g_Count == 3 ? Plugin_Stop : Plugin_Continue;
+        }
+        Action Command_Kill(int args) { delete g_Repeat; return Plugin_Handled; }""")
+    game.frame()
+    assert game.sm.console == ["next frame 9"]
+    game.advance(2.5)
+    assert game.sm.console[1:] == ["once", "count 1 5", "count 2 5"]
+    game.advance(10)
+    assert game.sm.console[-1] == "count 3 5"
+    assert not game.sm.handles.live(plugin)
+    game.rcon("kill_it")
+    assert game.sm.log.take_faults()[0].startswith("Handle")
+
+
+def test_a_plugins_commands_hooks_and_timers_end_with_it(game: Game, script: Script) -> None:
+    plugin = script("""
+        public void OnPluginStart()
+        {
+            HookEvent("player_hurt", Event_Hurt);
+            CreateTimer(1.0, Timer_Tick, 0, TIMER_REPEAT);
+            RegConsoleCmd("hello", Command_Hello);
+            FindConVar("mp_timelimit").AddChangeHook(Changed);
+        }
+        public void OnPluginEnd() { PrintToServer("bye"); }
+        void Event_Hurt(Event event, const char[] name, bool silent) { PrintToServer("hurt"); }
+        Action Timer_Tick(Handle timer) { PrintToServer("tick"); return Plugin_Continue; }
+        Action Command_Hello(int client, int args) { PrintToServer("hello"); return Plugin_Handled; }
+        void Changed(ConVar convar, const char[] before, const char[] after) { PrintToServer("changed"); }""")
+    game.unload(plugin)
+    game.fire("player_hurt", userid=2)
+    game.rcon("hello")
+    game.rcon("mp_timelimit 20")
+    game.advance(3)
+    assert game.sm.console == ["bye"]
+
+
+def test_files_stay_below_the_servers_folder(game: Game, script: Script) -> None:
+    script("""
+        public void OnPluginStart()
+        {
+            char path[PLATFORM_MAX_PATH], line[32];
+            BuildPath(Path_SM, path, sizeof(path), "rig-%d.txt", 1);
+            File file = OpenFile(path, "w");
+            file.WriteLine("grüße %d", 7);
+            delete file;
+            file = OpenFile(path, "r");
+            while (!file.EndOfFile() && file.ReadLine(line, sizeof(line)))
+            {
+                TrimString(line);
+                PrintToServer("%s %s %d", path, line, FileExists(path));
+            }
+            delete file;
+        }
+        public void OnMapStart() { OpenFile("../../outside.txt", "w"); }""")
+    assert game.sm.console == ["addons/sourcemod/rig-1.txt grüße 7 1"]
+    game.start_map("cp_badlands")
+    assert "outside the server's folder" in game.sm.log.take_faults()[0]

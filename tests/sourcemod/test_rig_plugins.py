@@ -1,0 +1,339 @@
+"""The machine under the plugins: bytecode, errors, handles, and plugins that talk to each other."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.sourcemod.rig import CompileError, Game, LoadError, Plugin, compile_text
+
+Script = Callable[..., Plugin]
+
+
+def test_a_compiler_warning_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(CompileError, match="symbol is never used"):
+        compile_text("#include <sourcemod>\npublic void OnPluginStart() { int unused; }", tmp_path, "warned")
+
+
+def test_dynamic_arrays_of_inner_scopes_leave_outer_ones_alone(game: Game, script: Script) -> None:
+    script("""
+        public void OnPluginStart()
+        {
+            int[] outer = new int[4];
+            outer[0] = 77;
+            for (int i = 0; i < 20; i++)
+            {
+                int[] inner = new int[8];
+                char[] text = new char[64];
+                inner[7] = i;
+                Format(text, 64, "%d", inner[7]);
+                outer[1] += StringToInt(text);
+            }
+            PrintToServer("%d %d", outer[0], outer[1]);
+        }""")
+    assert game.sm.console == ["77 190"]
+
+
+def test_integers_wrap_at_32_bits_within_an_expression(game: Game, script: Script) -> None:
+    script("""
+        public void OnPluginStart()
+        {
+            int big = 0x7fffffff;
+            PrintToServer("%d %d %d", (big + 1) / 2, big * 3, (big + 1) < 0);
+            PrintToServer("%d %d", -7 / 2, -7 % 2);
+        }""")
+    assert game.sm.console == ["-1073741824 2147483645 1", "-3 -1"]
+
+
+def test_text_is_utf8_and_never_cut_inside_a_character(game: Game, script: Script) -> None:
+    script("""
+        public void OnPluginStart()
+        {
+            char text[6];
+            strcopy(text, sizeof(text), "漢字漢字");
+            PrintToServer("%s %d", text, strlen(text));
+        }""")
+    assert game.sm.console == ["漢 3"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("ArrayList list = new ArrayList(); list.Get(3);", "Invalid index 3 (count: 0)"),
+        ("int list[4]; int i = MaxClients; list[i] = 1;", "Array index out-of-bounds (index 24, limit 4)"),
+        ('int zero = MaxClients - 24; PrintToServer("%d", 1 / zero);', "Divide by zero"),
+        ("GetClientTeam(3);", "Client 3 is not connected"),
+        ("GetClientTeam(99);", "Client index 99 is invalid"),
+        ('GetEntProp(0, Prop_Send, "m_iNothing");', 'Property "m_iNothing" not found (entity 0/worldspawn)'),
+        ('PrintToServer("%d %d", 1);', "String formatted incorrectly - parameter 2 (total 1)"),
+        ('ThrowError("on %s", "purpose");', "on purpose"),
+        ('HookEvent("no_such_event", EventHook_Nothing);', 'Game event "no_such_event" does not exist'),
+        ("int[] huge = new int[9999999]; huge[0] = 1;", "Not enough space on the heap"),
+    ],
+)
+def test_an_error_ends_only_the_callback_it_happens_in(game: Game, script: Script, statement: str, reason: str) -> None:
+    plugin = script(f"""
+        public void OnPluginStart() {{ RegServerCmd("fails", Command_Fails); RegServerCmd("works", Command_Works); }}
+        public Action Command_Fails(int args) {{ {statement} PrintToServer("not reached"); return Plugin_Handled; }}
+        public Action Command_Works(int args) {{ PrintToServer("still here"); return Plugin_Handled; }}
+        stock void EventHook_Nothing(Event event, const char[] name, bool silent) {{ }}""")
+    for _ in range(3):
+        game.rcon("fails")
+        game.rcon("works")
+
+    assert game.sm.console == ["still here"] * 3
+    assert "Command_Fails" in game.sm.log.faults[0][2]
+    assert game.sm.log.take_faults() == [reason] * 3
+    assert plugin.image.datasize == plugin.machine.HEA
+
+
+def test_an_error_during_start_up_refuses_the_plugin(game: Game, script: Script) -> None:
+    with pytest.raises(LoadError, match="Error detected in plugin startup: no config"):
+        script('public void OnPluginStart() { ThrowError("no config"); }')
+    assert game.sm.plugins == []
+
+
+def test_a_native_that_nobody_provides_refuses_the_plugin_by_name(game: Game, script: Script) -> None:
+    with pytest.raises(LoadError, match="Native not found: Missing_Native"):
+        script("native void Missing_Native();\npublic void OnPluginStart() { Missing_Native(); }")
+
+
+def test_an_optional_native_fails_only_when_it_is_called(game: Game, script: Script) -> None:
+    script("""
+        native void Missing_Native();
+        public APLRes AskPluginLoad2(Handle self, bool late, char[] error, int size)
+        {
+            MarkNativeAsOptional("Missing_Native");
+            return APLRes_Success;
+        }
+        public void OnPluginStart()
+        {
+            PrintToServer("%d", GetFeatureStatus(FeatureType_Native, "Missing_Native") == FeatureStatus_Unavailable);
+        }
+        public void OnMapStart() { Missing_Native(); }""")
+    game.start_map("ctf_2fort")
+    assert game.sm.console == ["1"]
+    assert game.sm.log.take_faults() == ["Native is not bound: Missing_Native"]
+
+
+def test_a_required_extension_that_is_absent_refuses_the_plugin(new_game: Callable[..., Game], tmp_path: Path) -> None:
+    smx = compile_text(
+        "#include <ripext>\npublic void OnPluginStart() { delete new JSONObject(); }",
+        tmp_path, "needy", tmp_path,
+    )  # fmt: skip
+    with pytest.raises(LoadError, match='Required extension "REST in Pawn"'):
+        new_game(ripext=False).load(smx)
+
+
+def test_the_load_error_is_the_plugins_own_when_it_refuses_itself(script: Script) -> None:
+    with pytest.raises(LoadError, match="wrong game"):
+        script("""
+            public APLRes AskPluginLoad2(Handle self, bool late, char[] error, int size)
+            {
+                strcopy(error, size, "wrong game");
+                return APLRes_Failure;
+            }""")
+
+
+def test_handles_that_are_not_closed_are_counted_by_kind(game: Game, script: Script) -> None:
+    plugin = script("""
+        public void OnPluginStart() { RegServerCmd("leak", Command_Leak); }
+        public Action Command_Leak(int args)
+        {
+            ArrayList kept = new ArrayList();
+            StringMap freed = new StringMap();
+            kept.Push(freed.Size);
+            delete freed;
+            JSONArray list = new JSONArray();
+            JSONObject item = new JSONObject();
+            list.Push(item);
+            delete list;
+            return Plugin_Handled;
+        }""")
+    before = game.sm.handles.live(plugin)
+    game.rcon("leak")
+    leaked = game.sm.handles.live(plugin) - before
+    assert leaked == Counter({"ArrayList": 1, "JSONObject": 1})
+    game.unload(plugin)
+    assert game.sm.handles.live() == Counter()
+
+
+def test_a_closed_handle_is_an_error_when_used_again(game: Game, script: Script) -> None:
+    script("""
+        public void OnMapStart()
+        {
+            ArrayList list = new ArrayList();
+            ArrayList again = list;
+            delete list;
+            again.Push(1);
+        }""")
+    game.start_map("ctf_2fort")
+    assert game.sm.log.take_faults()[0].startswith("Invalid ArrayList handle")
+
+
+PROVIDER = """
+    GlobalForward g_Forward;
+    public APLRes AskPluginLoad2(Handle self, bool late, char[] error, int size)
+    {
+        CreateNative("Provider_Double", Native_Double);
+        RegPluginLibrary("provider");
+        return APLRes_Success;
+    }
+    public void OnPluginStart()
+    {
+        g_Forward = new GlobalForward("Provider_OnDecide", ET_Hook, Param_Cell, Param_String, Param_CellByRef);
+        RegServerCmd("decide", Command_Decide);
+    }
+    any Native_Double(Handle plugin, int count)
+    {
+        int value = GetNativeCell(1);
+        if (value < 0)
+        {
+            return ThrowNativeError(SP_ERROR_NATIVE, "%d is negative", value);
+        }
+        char name[32];
+        GetPluginFilename(plugin, name, sizeof(name));
+        PrintToServer("asked by %s", name);
+        SetNativeString(2, "doubled", GetNativeCell(3));
+        return value * 2;
+    }
+    Action Command_Decide(int args)
+    {
+        Action result;
+        int limit = 5;
+        Call_StartForward(g_Forward);
+        Call_PushCell(7);
+        Call_PushString("héhé");
+        Call_PushCellRef(limit);
+        Call_Finish(result);
+        PrintToServer("result %d limit %d", result, limit);
+        return Plugin_Handled;
+    }"""
+CONSUMER = """
+    native int Provider_Double(int value, char[] buffer, int size);
+    forward Action Provider_OnDecide(int value, const char[] text, int &limit);
+    public void OnPluginStart()
+    {
+        RegServerCmd("double", Command_Double);
+        PrintToServer("library %d", LibraryExists("provider"));
+    }
+    Action Command_Double(int args)
+    {
+        char text[8], number[8];
+        GetCmdArg(1, number, sizeof(number));
+        int result = Provider_Double(StringToInt(number), text, sizeof(text));
+        PrintToServer("%d %s", result, text);
+        return Plugin_Handled;
+    }
+    public Action Provider_OnDecide(int value, const char[] text, int &limit)
+    {
+        PrintToServer("asked %d %s %d", value, text, limit);
+        limit = 9;
+        return value == 7 ? Plugin_Handled : Plugin_Continue;
+    }"""
+
+
+def test_a_plugin_serves_natives_to_another(game: Game, script: Script) -> None:
+    provider = script(PROVIDER, "provider")
+    script(CONSUMER, "consumer")
+    game.rcon("double 21")
+    assert game.sm.console == ["library 1", "asked by consumer.smx", "42 doubled"]
+
+    game.rcon("double -3")
+    assert game.sm.log.faults[0][0] == "consumer.smx"
+    assert game.sm.log.take_faults() == ["-3 is negative"]
+
+    game.unload(provider)
+    game.rcon("double 21")
+    assert game.sm.log.take_faults() == ["Native is not bound: Provider_Double"]
+
+
+def test_another_plugin_vetoes_through_a_forward(game: Game, script: Script) -> None:
+    script(PROVIDER, "provider")
+    assert game.rcon("decide") == ["result 0 limit 5"]
+    consumer = script(CONSUMER, "consumer")
+    assert game.rcon("decide") == ["asked 7 héhé 5", "result 3 limit 9"]
+    game.unload(consumer)
+    assert game.rcon("decide") == ["result 0 limit 5"]
+
+
+def test_a_python_listener_hears_and_vetoes_a_forward(game: Game, script: Script) -> None:
+    script(PROVIDER, "provider")
+    heard: list[tuple[object, ...]] = []
+
+    def veto(value: int, text: str, limit: object) -> int:
+        heard.append((value, text))
+        return 4
+
+    game.sm.listen("Provider_OnDecide", veto)
+    assert game.rcon("decide") == ["result 4 limit 5"]
+    assert heard == [(7, "héhé")]
+
+
+def test_sorting_calls_back_into_the_plugin(game: Game, script: Script) -> None:
+    script("""
+        enum struct Row
+        {
+            int id;
+            float rating;
+        }
+        public void OnPluginStart()
+        {
+            ArrayList rows = new ArrayList(sizeof(Row));
+            for (int i = 0; i < 6; i++)
+            {
+                Row row;
+                row.id = i;
+                row.rating = float((i * 7) % 5);
+                rows.PushArray(row);
+            }
+            rows.SortCustom(ByRating);
+            for (int i = 0; i < rows.Length; i++)
+            {
+                PrintToServer("%d %.1f", rows.Get(i), rows.Get(i, Row::rating));
+            }
+            delete rows;
+        }
+        int ByRating(int a, int b, Handle array, Handle data)
+        {
+            ArrayList rows = view_as<ArrayList>(array);
+            float x = rows.Get(a, Row::rating), y = rows.Get(b, Row::rating);
+            return x < y ? 1 : x > y ? -1 : rows.Get(a) - rows.Get(b);
+        }""")
+    assert game.sm.console == ["2 4.0", "4 3.0", "1 2.0", "3 1.0", "0 0.0", "5 0.0"]
+
+
+def test_containers_keep_what_they_are_given(game: Game, script: Script) -> None:
+    script("""
+        public void OnPluginStart()
+        {
+            StringMap map = new StringMap();
+            map.SetValue("seven", 7);
+            map.SetString("name", "héhé");
+            map.SetValue("seven", 8, false);
+            int value;
+            char text[16];
+            bool found = map.GetValue("seven", value), missing = map.GetValue("eight", value);
+            map.GetString("name", text, sizeof(text));
+            PrintToServer("%d %d %d %s %d", found, missing, value, text, map.Size);
+            StringMapSnapshot keys = map.Snapshot();
+            for (int i = 0; i < keys.Length; i++)
+            {
+                keys.GetKey(i, text, sizeof(text));
+                PrintToServer("key %s", text);
+            }
+            DataPack pack = new DataPack();
+            pack.WriteCell(3);
+            pack.WriteFloat(0.5);
+            pack.WriteString("tail");
+            pack.Reset();
+            value = pack.ReadCell();
+            PrintToServer("%d %.1f", value, pack.ReadFloat());
+            pack.ReadString(text, sizeof(text));
+            PrintToServer("%s %d", text, pack.IsReadable());
+            delete pack;
+            delete keys;
+            delete map;
+        }""")
+    assert game.sm.console == ["1 0 7 héhé 2", "key seven", "key name", "3 0.5", "tail 0"]
