@@ -1,0 +1,22 @@
+"""Bytes <-> values for both game scripts; pure."""
+
+from equipoise.wire.decode import batch_of, decode_as, decode_batch, decode_form
+from equipoise.wire.encode import encode_refusal, encode_reply
+from equipoise.wire.games import GAMES, NS2, TF2, Game
+from equipoise.wire.values import Batch, Kept, Reply
+
+__all__ = [
+    "GAMES",
+    "NS2",
+    "TF2",
+    "Batch",
+    "Game",
+    "Kept",
+    "Reply",
+    "batch_of",
+    "decode_as",
+    "decode_batch",
+    "decode_form",
+    "encode_refusal",
+    "encode_reply",
+]

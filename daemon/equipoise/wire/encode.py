@@ -1,0 +1,127 @@
+"""Values of ours to bytes for a game script, always below the size that its HTTP library reads whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+import msgspec
+from msgspec import UNSET
+
+from equipoise.core import effects
+from equipoise.core.model import DueIf, PlayerId, Side, Split, SplitCache
+from equipoise.core.phrases import Text
+from equipoise.wire import orders
+from equipoise.wire.games import TF2, Game
+from equipoise.wire.values import Reply
+
+LIMIT = 16 * 1024
+"""sm-ripext was seen to cut bodies of this size off (issues 57 and 63)."""
+
+_ANY = frozenset({DueIf(Side.A), DueIf(Side.B), DueIf(None)})
+
+
+def encode_reply(reply: Reply, game: Game = TF2) -> bytes:
+    """The answer to a batch in the game's words, below `LIMIT` bytes.
+
+    What is least needed goes first: cached splits from the smallest team size up, players' cards, lines told.
+    Orders that move somebody are never dropped.
+    """
+    body = _encode(reply, game)
+    while len(body) >= LIMIT and (smaller := _smaller(reply)) is not None:
+        reply = smaller
+        body = _encode(reply, game)
+    return body
+
+
+def encode_refusal(code: str, message: str, path: str | None = None) -> bytes:
+    """The answer to anything refused; what it quotes of the request may be long, or no Unicode."""
+    fault = orders.Fault(code, _quotable(message), UNSET if path is None else _quotable(path))
+    return msgspec.json.encode(orders.Refusal(fault))
+
+
+def _quotable(text: str) -> str:
+    return text[:300].encode("utf-8", "replace").decode()
+
+
+def _encode(reply: Reply, game: Game) -> bytes:
+    if reply.stale:
+        return msgspec.json.encode(
+            orders.Refusal(orders.Fault("stale", "an older batch: only its rounds were taken"), rounds=_rounds(reply))
+        )
+    return msgspec.json.encode(
+        orders.Reply(
+            orders=tuple(order(each, game) for each in reply.orders),
+            rounds=_rounds(reply),
+            players=tuple(orders.Card(c.id, float(c.rating), c.rounds, c.visible) for c in reply.cards),
+            pending=reply.pending,
+            reason=None if reply.reason is None else text(reply.reason),
+            due_if=due_if(reply.due_if, game),
+            cache=UNSET if reply.cache is None else cache(reply.cache),
+            want=reply.want,
+            enabled=reply.enabled,
+            next=float(reply.next),
+        )
+    )
+
+
+def _rounds(reply: Reply) -> orders.Rounds:
+    return {str(round): kept for round, kept in reply.rounds.items()}
+
+
+def _smaller(reply: Reply) -> Reply | None:
+    """The reply without the part that is least needed; None when only orders are left."""
+    if reply.cache is not None and reply.cache.splits:
+        return replace(reply, cache=replace(reply.cache, splits=reply.cache.splits[1:]))
+    if reply.cards:
+        return replace(reply, cards=reply.cards[: len(reply.cards) // 2])
+    for n, each in enumerate(reply.orders):
+        if isinstance(each, effects.Tell) and each.lines:
+            shorter = replace(each, lines=each.lines[: len(each.lines) // 2])
+            return replace(reply, orders=(*reply.orders[:n], shorter, *reply.orders[n + 1 :]))
+    return None
+
+
+def order(each: effects.Order, game: Game) -> orders.AnyOrder:
+    """An order in the game's words."""
+    match each:
+        case effects.Assign(id, reason, split, moment):
+            return orders.Assign(id, text(reason), split.a, split.b, split.bench, moment.value)
+        case effects.Move(id, reason, player, side, deadline):
+            return orders.Move(id, text(reason), player, game.word(side), float(deadline))
+        case effects.Cancel(id):
+            return orders.Cancel(id)
+        case effects.Place(player, side, reason):
+            return orders.Place(player, game.word(side), text(reason))
+        case effects.Lock(player, side, seconds):
+            return orders.Lock(player, game.word(side), 0.0 if seconds is None else float(seconds))
+        case effects.Unlock(players):
+            return orders.Unlock(players)
+        case effects.Say(said):
+            return orders.Say(text(said))
+        case effects.Tell(player, lines):
+            return orders.Tell(player or "", tuple(text(line) for line in lines))
+        case _:
+            assert_never(each)
+
+
+def text(said: Text) -> orders.Text:
+    """A phrase by its key."""
+    return orders.Text(said.phrase.key, said.args)
+
+
+def due_if(outcomes: tuple[DueIf, ...], game: Game) -> tuple[str, ...]:
+    """Outcomes as words: a side, "none", a side with ":0" for a shutout, "any" for every outcome."""
+    if set(outcomes) >= _ANY:
+        return ("any",)
+    return tuple(game.word(outcome.winner) + (":0" if outcome.shutout else "") for outcome in outcomes)
+
+
+def cache(kept: SplitCache) -> orders.Cache:
+    """Ids once, and a letter per id and split."""
+    return orders.Cache(kept.ids, tuple(_letters(kept.ids, split) for split in kept.splits))
+
+
+def _letters(ids: tuple[PlayerId, ...], split: Split) -> str:
+    letters = dict.fromkeys(split.a, "A") | dict.fromkeys(split.b, "B")
+    return "".join(letters.get(id, "-") for id in ids)

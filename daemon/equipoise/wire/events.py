@@ -1,0 +1,230 @@
+"""The batch as a game script writes it: one struct per kind of event, which knows the fact it means."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, field
+
+from equipoise.core import events as core
+from equipoise.core.model import OrderId, RoundId, Split
+from equipoise.wire.games import GAMES, SIDES, Facts, GameName, SideWord
+from equipoise.wire.people import Here, Ids, OnSide, Players, ScriptEvent, player_id, refuse_twice, roster
+from equipoise.wire.rounds import RoundEnded
+from equipoise.wire.scalars import Caller, Count, Line, MapName, Ordinal, Player, Seconds, Version, Word
+
+MOST_EVENTS = 256
+
+Wanted = SideWord | Literal["any"]
+
+
+class Hello(ScriptEvent, frozen=True, tag="hello", kw_only=True):
+    """A script introduces itself."""
+
+    plugin: Word
+    game: GameName
+    map: MapName
+    session: Word
+    phase: core.Phase
+    slots: Count = field(default_factory=Count)
+    waiting: bool = False
+    late: bool = False
+    due: bool = False
+    aside: Literal["", "mvm", "tournament"] = ""
+    facts: Facts = field(default_factory=Facts)
+
+    def fact(self, here: Here) -> core.Hello:
+        """The fact."""
+        return core.Hello(
+            at=self.time(here),
+            session=str(self.session),
+            map=str(self.map),
+            mode=GAMES[self.game].mode(self.facts),
+            phase=self.phase,
+            waiting=self.waiting,
+            late=self.late,
+            due=self.due,
+            aside=self.aside,
+        )
+
+
+class RosterSeen(ScriptEvent, frozen=True, tag="roster", kw_only=True):
+    """Everybody who is connected."""
+
+    players: Players
+    ends_in: Seconds | None = None
+
+    def fact(self, here: Here) -> core.RosterSeen:
+        """The fact."""
+        return core.RosterSeen(self.time(here), roster(self.players, here), self.ends_in)
+
+
+class PlayerJoined(ScriptEvent, frozen=True, tag="player_joined", kw_only=True):
+    """Somebody is connected and authorised; `name` goes beside the fact."""
+
+    id: Player
+    name: Line = field(default_factory=Line)
+
+    def fact(self, here: Here) -> core.PlayerJoined:
+        """The fact."""
+        return core.PlayerJoined(self.time(here), player_id(self.id))
+
+
+class PlayerLeft(ScriptEvent, frozen=True, tag="player_left", kw_only=True):
+    """Somebody disconnected."""
+
+    id: Player
+
+    def fact(self, here: Here) -> core.PlayerLeft:
+        """The fact."""
+        return core.PlayerLeft(self.time(here), player_id(self.id))
+
+
+class SideChanged(ScriptEvent, frozen=True, tag="side_changed", kw_only=True):
+    """Somebody is on another side, or on none."""
+
+    id: Player
+    side: OnSide
+    waiting: bool = False
+
+    def fact(self, here: Here) -> core.SideChanged:
+        """The fact."""
+        return core.SideChanged(self.time(here), player_id(self.id), SIDES.get(self.side), self.waiting)
+
+
+class SideWanted(ScriptEvent, frozen=True, tag="side_wanted", kw_only=True):
+    """Somebody asks for a side."""
+
+    id: Player
+    side: Wanted
+
+    def fact(self, here: Here) -> core.SideWanted:
+        """The fact."""
+        return core.SideWanted(self.time(here), player_id(self.id), SIDES.get(self.side))
+
+
+class SidesSwitched(ScriptEvent, frozen=True, tag="sides_switched", kw_only=True):
+    """The game swapped the sides."""
+
+    def fact(self, here: Here) -> core.SidesSwitched:
+        """The fact."""
+        return core.SidesSwitched(self.time(here))
+
+
+class WaitingEnded(ScriptEvent, frozen=True, tag="waiting_ended", kw_only=True):
+    """Waiting For Players expired."""
+
+    def fact(self, here: Here) -> core.WaitingEnded:
+        """The fact."""
+        return core.WaitingEnded(self.time(here))
+
+
+class RoundStarted(ScriptEvent, frozen=True, tag="round_started", kw_only=True):
+    """Freeze or setup time began."""
+
+    players: Players
+
+    def fact(self, here: Here) -> core.RoundStarted:
+        """The fact."""
+        return core.RoundStarted(self.time(here), roster(self.players, here))
+
+
+class DoorsOpened(ScriptEvent, frozen=True, tag="doors_opened", kw_only=True):
+    """The round really starts."""
+
+    round: Word
+    players: Players
+
+    def fact(self, here: Here) -> core.DoorsOpened:
+        """The fact."""
+        return core.DoorsOpened(self.time(here), RoundId(str(self.round)), roster(self.players, here))
+
+
+class ScrambledAlone(ScriptEvent, frozen=True, tag="scrambled_alone", kw_only=True):
+    """A cached split was applied while the daemon was silent."""
+
+    red: Ids
+    blu: Ids
+    bench: Ids = ()
+
+    def fact(self, here: Here) -> core.ScrambledAlone:
+        """The fact."""
+        parts = {"red": self.red, "blu": self.blu, "bench": self.bench}
+        refuse_twice((id, f"{here.path}.{part}[{n}]") for part, ids in parts.items() for n, id in enumerate(ids))
+        a, b, bench = (tuple(player_id(id) for id in ids) for ids in parts.values())
+        return core.ScrambledAlone(self.time(here), Split(a, b, bench))
+
+
+class OrderDone(ScriptEvent, frozen=True, tag="order_done", kw_only=True):
+    """An order was carried out."""
+
+    order: Word
+
+    def fact(self, here: Here) -> core.OrderDone:
+        """The fact."""
+        return core.OrderDone(self.time(here), OrderId(str(self.order)))
+
+
+class OrderFailed(ScriptEvent, frozen=True, tag="order_failed", kw_only=True):
+    """An order could not be carried out."""
+
+    order: Word
+    reason: Word
+
+    def fact(self, here: Here) -> core.OrderFailed:
+        """The fact."""
+        return core.OrderFailed(self.time(here), OrderId(str(self.order)), str(self.reason))
+
+
+class Commanded(ScriptEvent, frozen=True, tag="command", kw_only=True):
+    """Somebody typed a command."""
+
+    words: Annotated[tuple[Line, ...], Meta(min_length=1, max_length=16)]
+    by: Caller
+    admin: bool = False
+
+    def fact(self, here: Here) -> core.Commanded:
+        """The fact."""
+        words = tuple(str(word) for word in self.words)
+        return core.Commanded(self.time(here), words, player_id(self.by) if self.by else None, self.admin)
+
+
+class Heartbeat(ScriptEvent, frozen=True, tag="heartbeat", kw_only=True):
+    """Nothing happened."""
+
+    def fact(self, here: Here) -> core.Heartbeat:
+        """The fact."""
+        return core.Heartbeat(self.time(here))
+
+
+AnyEvent = (
+    Hello
+    | RosterSeen
+    | PlayerJoined
+    | PlayerLeft
+    | SideChanged
+    | SideWanted
+    | SidesSwitched
+    | WaitingEnded
+    | RoundStarted
+    | DoorsOpened
+    | RoundEnded
+    | ScrambledAlone
+    | OrderDone
+    | OrderFailed
+    | Commanded
+    | Heartbeat
+)
+
+
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """What a script posts."""
+
+    v: Version
+    server: Word
+    boot: Count
+    seq: Ordinal
+    at: Seconds
+    dropped: Count = field(default_factory=Count)
+    events: Annotated[tuple[AnyEvent, ...], Meta(max_length=MOST_EVENTS)]

@@ -1,0 +1,65 @@
+"""The table of games: what a game calls its sides, and which mode its script's facts mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+from msgspec import field
+
+from equipoise.core.model import Mode, Side
+from equipoise.wire.scalars import Count
+
+GameName = Literal["tf2", "ns2"]
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What TF2 knows of a map's rules."""
+
+    game_type: Count = field(default_factory=Count)
+    """`m_nGameType`."""
+    koth: bool = False
+    multiple_trains: bool = False
+    attack_defend: bool = False
+    """Control points: all are RED's at the start, or the map switches teams on a win."""
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """One row of the table."""
+
+    name: GameName
+    sides: tuple[str, str]
+    mode: Callable[[Facts], Mode]
+
+    def word(self, side: Side | None) -> str:
+        """The side as this game's script writes it."""
+        return "none" if side is None else self.sides[side is Side.B]
+
+
+def _tf2_mode(facts: Facts) -> Mode:
+    """From `m_nGameType`: 1 CTF, 2 control points, 3 escort, 4 arena; the rest has no rules of its own."""
+    match facts.game_type:
+        case 1:
+            return Mode.CTF
+        case 2 if facts.koth:
+            return Mode.KOTH
+        case 2:
+            return Mode.ATTACK_DEFEND if facts.attack_defend else Mode.SYMMETRIC_CP
+        case 3:
+            return Mode.PAYLOAD_RACE if facts.multiple_trains else Mode.PAYLOAD
+        case 4:
+            return Mode.ARENA
+        case _:
+            return Mode.OTHER
+
+
+TF2 = Game("tf2", ("red", "blu"), _tf2_mode)
+NS2 = Game("ns2", ("marines", "aliens"), lambda _facts: Mode.NS2)
+GAMES: dict[str, Game] = {game.name: game for game in (TF2, NS2)}
+
+SideWord = Literal["red", "blu", "marines", "aliens"]
+SIDES = {word: side for game in GAMES.values() for word, side in zip(game.sides, Side, strict=True)}
+"""Every game's words: a word alone tells the side; "none" and "any" are no sides."""

@@ -1,0 +1,65 @@
+"""A finished round as a script reports it, all in one event."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, field
+
+from equipoise.core import events as core
+from equipoise.core.model import Round, RoundId
+from equipoise.wire.games import GAMES, SIDES, Facts, GameName
+from equipoise.wire.people import (
+    MOST_PLAYERS,
+    Captures,
+    Here,
+    OnSide,
+    PresenceLine,
+    ScriptEvent,
+    SeatLine,
+    refuse_twice,
+)
+from equipoise.wire.scalars import MapName, Seconds, Word
+
+
+class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
+    """A full round is over. Self-contained: rated the same whenever it arrives."""
+
+    round: Word
+    session: Word
+    map: MapName
+    game: GameName
+    facts: Facts = field(default_factory=Facts)
+    started_at: Seconds
+    seconds: Seconds
+    winner: OnSide
+    captures: Captures = field(default_factory=Captures)
+    partial: bool = False
+    waiting: bool = False
+    doors: Annotated[tuple[SeatLine, ...], Meta(max_length=MOST_PLAYERS)]
+    players: Annotated[tuple[PresenceLine, ...], Meta(max_length=MOST_PLAYERS)]
+
+    def fact(self, here: Here) -> core.RoundEnded:
+        """The fact."""
+        return core.RoundEnded(self.time(here), self.finished(here))
+
+    def finished(self, here: Here) -> Round:
+        """The round itself; nobody may be in its doors or among its players twice."""
+        refuse_twice((seat.id, f"{here.path}.doors[{n}].id") for n, seat in enumerate(self.doors))
+        refuse_twice((line.id, f"{here.path}.players[{n}].id") for n, line in enumerate(self.players))
+        return Round(
+            id=RoundId(str(self.round)),
+            server=here.server,
+            session=str(self.session),
+            map=str(self.map),
+            mode=GAMES[self.game].mode(self.facts),
+            started_at=self.started_at,
+            seconds=self.seconds,
+            winner=SIDES.get(self.winner),
+            doors=tuple(seat.seat() for seat in self.doors),
+            presences=tuple(line.presence() for line in self.players),
+            captures_a=int(self.captures.red),
+            captures_b=int(self.captures.blu),
+            partial=self.partial,
+            waiting=self.waiting,
+        )

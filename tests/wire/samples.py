@@ -1,0 +1,175 @@
+"""Batches as a script would write them: plain JSON, made by hand, so that they can judge the decoder."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from equipoise.core import events
+from equipoise.core.model import Entry, Mode, Presence, Round, Seat, Side
+from equipoise.wire import Batch
+
+WORDS = {Side.A: "red", Side.B: "blu", None: "none"}
+FACTS: dict[Mode, dict[str, Any]] = {
+    Mode.CTF: {"game_type": 1},
+    Mode.KOTH: {"game_type": 2, "koth": True},
+    Mode.ATTACK_DEFEND: {"game_type": 2, "attack_defend": True},
+    Mode.SYMMETRIC_CP: {"game_type": 2},
+    Mode.PAYLOAD: {"game_type": 3},
+    Mode.PAYLOAD_RACE: {"game_type": 3, "multiple_trains": True},
+    Mode.ARENA: {"game_type": 4},
+    Mode.OTHER: {"game_type": 7},
+}
+RED, BLU, BOT = "76561197960287930", "76561197960287931", "bot:7"
+
+HELLO = {"kind": "hello", "plugin": "1.0", "game": "tf2", "map": "arena_well", "session": "s-1", "phase": "idle"}
+ROUND = {
+    "kind": "round_ended",
+    "round": "1-4",
+    "session": "s-1",
+    "map": "arena_well",
+    "game": "tf2",
+    "facts": {"game_type": 4},
+    "started_at": 1763622000,
+    "seconds": 61.5,
+    "winner": "red",
+    "captures": {"red": 1, "blu": 0},
+    "doors": [{"id": RED, "side": "red"}, {"id": BLU, "side": "blu"}, {"id": BOT, "side": "blu"}],
+    "players": [
+        {"id": RED, "side": "red", "seconds": {"red": 61.5, "blu": 0}, "fought": True},
+        {"id": BLU, "side": "blu", "seconds": {"red": 0, "blu": 30}, "fought": True, "left": True},
+    ],
+}
+
+
+def posted(*happened: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """A batch with these events, as JSON values."""
+    batch = {"v": 1, "server": "arena-1", "boot": 1763622000123, "seq": 17, "at": 812.4}
+    return {**batch, "events": list(happened), **fields}
+
+
+def body(*happened: dict[str, Any], **fields: Any) -> bytes:
+    """The same as bytes."""
+    return json.dumps(posted(*happened, **fields)).encode()
+
+
+def written(batch: Batch) -> bytes:
+    """A batch of values as a script would have written it."""
+    return body(
+        *(_event(event, batch) for event in batch.events),
+        server=batch.server,
+        boot=batch.boot,
+        seq=batch.seq,
+        at=batch.at,
+        dropped=batch.dropped,
+    )
+
+
+def _event(event: events.ScriptEvent, batch: Batch) -> dict[str, Any]:
+    return {"at": event.at, **_fields(event, batch)}
+
+
+def _fields(event: events.ScriptEvent, batch: Batch) -> dict[str, Any]:
+    match event:
+        case events.Hello():
+            return _hello(event, batch)
+        case events.RosterSeen(_, roster, ends_in):
+            return {"kind": "roster", "players": [_line(e) for e in roster.entries], "ends_in": ends_in}
+        case events.PlayerJoined(_, id):
+            return {"kind": "player_joined", "id": id, "name": batch.names.get(id, "")}
+        case events.PlayerLeft(_, id):
+            return {"kind": "player_left", "id": id}
+        case events.SideChanged(_, id, side, waiting):
+            return {"kind": "side_changed", "id": id, "side": WORDS[side], "waiting": waiting}
+        case events.SideWanted(_, id, side):
+            return {"kind": "side_wanted", "id": id, "side": "any" if side is None else WORDS[side]}
+        case events.RoundStarted(_, roster):
+            return {"kind": "round_started", "players": [_line(e) for e in roster.entries]}
+        case events.DoorsOpened(_, round, roster):
+            return {"kind": "doors_opened", "round": round, "players": [_line(e) for e in roster.entries]}
+        case events.RoundEnded(_, round):
+            return _round(round)
+        case _:
+            return _small(event)
+
+
+def _small(event: events.ScriptEvent) -> dict[str, Any]:
+    match event:
+        case events.SidesSwitched():
+            return {"kind": "sides_switched"}
+        case events.WaitingEnded():
+            return {"kind": "waiting_ended"}
+        case events.ScrambledAlone(_, split):
+            return {"kind": "scrambled_alone", "red": split.a, "blu": split.b, "bench": split.bench}
+        case events.OrderDone(_, order):
+            return {"kind": "order_done", "order": order}
+        case events.OrderFailed(_, order, reason):
+            return {"kind": "order_failed", "order": order, "reason": reason}
+        case events.Commanded(_, words, by, admin):
+            return {"kind": "command", "words": words, "by": by or "", "admin": admin}
+        case _:
+            return {"kind": "heartbeat"}
+
+
+def _hello(hello: events.Hello, batch: Batch) -> dict[str, Any]:
+    return {
+        "kind": "hello",
+        "plugin": batch.plugin,
+        "game": "ns2" if hello.mode is Mode.NS2 else "tf2",
+        "map": hello.map,
+        "session": hello.session,
+        "phase": hello.phase.value,
+        "waiting": hello.waiting,
+        "late": hello.late,
+        "due": hello.due,
+        "aside": hello.aside,
+        "facts": FACTS.get(hello.mode, {}),
+    }
+
+
+def _line(entry: Entry) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "side": WORDS[entry.side],
+        "waiting": entry.waiting,
+        "alive": entry.alive,
+        "connected": entry.connected,
+        "immune": entry.immune,
+        "carrier": entry.carrier,
+        "building": entry.building,
+        "charge": entry.charge,
+    }
+
+
+def _seat(seat: Seat) -> dict[str, Any]:
+    return {"id": seat.id, "side": WORDS[seat.side]}
+
+
+def _presence(seen: Presence) -> dict[str, Any]:
+    seconds = {"red": seen.seconds_a, "blu": seen.seconds_b}
+    return {
+        "id": seen.id,
+        "side": WORDS[seen.side],
+        "seconds": seconds,
+        "fought": seen.fought,
+        "left": seen.left,
+    }
+
+
+def _round(round: Round) -> dict[str, Any]:
+    return {
+        "kind": "round_ended",
+        "round": round.id,
+        "session": round.session,
+        "map": round.map,
+        "game": "ns2" if round.mode is Mode.NS2 else "tf2",
+        "facts": FACTS.get(round.mode, {}),
+        "started_at": round.started_at,
+        "seconds": round.seconds,
+        "winner": WORDS[round.winner],
+        "captures": {"red": round.captures_a, "blu": round.captures_b},
+        "partial": round.partial,
+        "waiting": round.waiting,
+        "doors": [_seat(seat) for seat in round.doors],
+        "players": [_presence(seen) for seen in round.presences],
+    }

@@ -1,0 +1,362 @@
+"""A posted batch is read whole and exactly, or refused with the path of what is wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.core import events
+from equipoise.core.model import (
+    STEAM_ID_BASE,
+    Entry,
+    Mode,
+    OrderId,
+    PlayerId,
+    Presence,
+    Roster,
+    Round,
+    RoundId,
+    Seat,
+    ServerId,
+    Side,
+    Split,
+)
+from equipoise.errors import ScriptError
+from equipoise.wire import Batch, decode_batch, decode_form
+from tests.wire.samples import BLU, HELLO, RED, ROUND, body, posted, written
+
+printable = st.characters(categories=["L", "N", "P", "S"])
+words = st.text(printable, min_size=1, max_size=64)
+seconds = st.floats(0, 1e12)
+flags = st.booleans()
+counts = st.integers(0, 2**53)
+humans = st.integers(1, 2**32 - 1).map(lambda account: PlayerId(str(STEAM_ID_BASE + account)))
+ids = humans | st.integers(0, 65535).map(lambda userid: PlayerId(f"bot:{userid}"))
+sides = st.sampled_from(Side)
+on_side = st.none() | sides
+rounds, orders = words.map(RoundId), words.map(OrderId)
+
+
+def unique(part: Any) -> Any:
+    return st.lists(part, max_size=12, unique_by=lambda line: line.id).map(tuple)
+
+
+entries = st.builds(
+    Entry,
+    ids,
+    on_side,
+    waiting=flags,
+    alive=flags,
+    connected=seconds,
+    immune=flags,
+    carrier=flags,
+    building=flags,
+    charge=st.floats(0, 1),
+)
+rosters = unique(entries).map(Roster)
+finished = st.builds(
+    Round,
+    id=rounds,
+    server=st.just(ServerId("arena-1")),
+    session=words,
+    map=words,
+    mode=st.sampled_from(Mode),
+    started_at=seconds,
+    seconds=seconds,
+    winner=on_side,
+    doors=unique(st.builds(Seat, ids, sides)),
+    presences=unique(st.builds(Presence, ids, sides, seconds, seconds, flags, flags)),
+    captures_a=counts,
+    captures_b=counts,
+    partial=flags,
+    waiting=flags,
+)
+hellos = st.builds(
+    events.Hello,
+    at=seconds,
+    session=words,
+    map=words,
+    mode=st.sampled_from(Mode),
+    phase=st.sampled_from(events.Phase),
+    waiting=flags,
+    late=flags,
+    due=flags,
+    aside=st.sampled_from(["", "mvm", "tournament"]),
+)
+splits = st.lists(ids, unique=True, max_size=9).map(
+    lambda pool: Split(tuple(pool[:3]), tuple(pool[3:6]), tuple(pool[6:]))
+)
+happenings = st.one_of(
+    st.builds(events.RosterSeen, seconds, rosters, st.none() | seconds),
+    st.builds(events.PlayerJoined, seconds, ids),
+    st.builds(events.PlayerLeft, seconds, ids),
+    st.builds(events.SideChanged, seconds, ids, on_side, flags),
+    st.builds(events.SideWanted, seconds, ids, on_side),
+    st.builds(events.SidesSwitched, seconds),
+    st.builds(events.WaitingEnded, seconds),
+    st.builds(events.RoundStarted, seconds, rosters),
+    st.builds(events.DoorsOpened, seconds, rounds, rosters),
+    st.builds(events.RoundEnded, seconds, finished),
+    st.builds(events.ScrambledAlone, seconds, splits),
+    st.builds(events.OrderDone, seconds, orders),
+    st.builds(events.OrderFailed, seconds, orders, words),
+    st.builds(
+        events.Commanded,
+        seconds,
+        st.lists(st.text(printable, max_size=128), min_size=1, max_size=16).map(tuple),
+        st.none() | humans,
+        flags,
+    ),
+    st.builds(events.Heartbeat, seconds),
+)
+batches = st.builds(
+    Batch,
+    server=st.just(ServerId("arena-1")),
+    boot=counts,
+    seq=st.integers(1, 2**53),
+    at=seconds,
+    events=st.tuples(hellos, happenings, happenings),
+    dropped=counts,
+    plugin=words,
+)
+
+
+@given(batches)
+def test_what_a_script_wrote_is_what_is_read(batch: Batch) -> None:
+    assert decode_batch(written(batch)) == batch
+
+
+@given(st.recursive(st.none() | flags | st.floats() | st.text(), lambda inner: st.lists(inner) | inner))
+def test_any_other_json_is_refused(value: object) -> None:
+    with pytest.raises(ScriptError) as refused:
+        decode_batch(json.dumps(value).encode())
+    assert refused.value.status == 422
+
+
+@given(st.binary(max_size=64))
+def test_bytes_that_are_no_batch_are_refused_and_never_crash(noise: bytes) -> None:
+    with pytest.raises(ScriptError):
+        decode_batch(noise)
+
+
+@given(st.data())
+def test_a_batch_cut_anywhere_is_no_json(data: st.DataObject) -> None:
+    whole = body(HELLO, ROUND)
+    with pytest.raises(ScriptError) as refused:
+        decode_batch(whole[: data.draw(st.integers(0, len(whole) - 1))])
+    assert (refused.value.code, refused.value.status) == ("json", 400)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [b"[" * 40_000, b'{"v": 1, "x": ' + b"[" * 40_000, b"\xff\xfe", b'{"server": "\xff"}', b"", b'{"v": 1,}'],
+    ids=["deep", "deep inside", "no text", "no UTF-8", "nothing", "trailing comma"],
+)
+def test_no_json_is_400(noise: bytes) -> None:
+    with pytest.raises(ScriptError) as refused:
+        decode_batch(noise)
+    assert (refused.value.code, refused.value.status, refused.value.path) == ("json", 400, None)
+
+
+def test_json_in_another_encoding_than_utf_8_is_400() -> None:
+    with pytest.raises(ScriptError) as refused:
+        decode_batch(body(HELLO).decode().encode("utf-16"))
+    assert refused.value.status == 400
+
+
+LINE = {"id": RED, "side": "red"}
+
+
+@pytest.mark.parametrize(
+    ("batch", "path"),
+    [
+        (posted(v=2), "$.v"),
+        (posted(v=True), "$.v"),
+        (posted(server=""), "$.server"),
+        (posted(server="x" * 65), "$.server"),
+        (posted(server="a\nb"), "$.server"),
+        (posted(server="\ud800"), "$.server"),
+        (posted(boot=-1), "$.boot"),
+        (posted(seq=0), "$.seq"),
+        (posted(seq=1.5), "$.seq"),
+        (posted(seq="17"), "$.seq"),
+        (posted(seq=10**30), "$.seq"),
+        (posted(at=-0.5), "$.at"),
+        (posted(at=float("nan")), "$.at"),
+        (posted(at=float("inf")), "$.at"),
+        (posted(dropped=-1), "$.dropped"),
+        (posted(events={}), "$.events"),
+        (posted(*[{"kind": "heartbeat"}] * 257), "$.events"),
+        (posted({"kind": "tea_time"}), "$.events[0].kind"),
+        (posted({"at": 3}), "$.events[0]"),
+        (posted({"kind": "heartbeat", "at": -1}), "$.events[0].at"),
+        (posted({**HELLO, "phase": "party"}), "$.events[0].phase"),
+        (posted({**HELLO, "game": "hl3"}), "$.events[0].game"),
+        (posted({**HELLO, "map": "m" * 129}), "$.events[0].map"),
+        (posted({**HELLO, "facts": {"game_type": "arena"}}), "$.events[0].facts.game_type"),
+        (posted({"kind": "roster", "players": [LINE, LINE]}), "$.events[0].players[1].id"),
+        (posted({"kind": "roster", "players": [{**LINE, "side": "grn"}]}), "$.events[0].players[0].side"),
+        (posted({"kind": "roster", "players": [{**LINE, "charge": 1.1}]}), "$.events[0].players[0].charge"),
+        (
+            posted({"kind": "roster", "players": [{**LINE, "connected": float("nan")}]}),
+            "$.events[0].players[0].connected",
+        ),
+        (posted({"kind": "roster", "players": [], "ends_in": -1}), "$.events[0].ends_in"),
+        (posted({"kind": "player_joined", "id": RED, "name": "n" * 129}), "$.events[0].name"),
+        (posted({"kind": "command", "words": [], "by": ""}), "$.events[0].words"),
+        (posted({"kind": "command", "words": ["x"] * 17, "by": ""}), "$.events[0].words"),
+        (posted({"kind": "scrambled_alone", "red": [RED], "blu": [], "bench": [RED]}), "$.events[0].bench[0]"),
+        (posted(HELLO, {**ROUND, "winner": "yellow"}), "$.events[1].winner"),
+        (posted({**ROUND, "seconds": -3}), "$.events[0].seconds"),
+        (posted({**ROUND, "seconds": float("-inf")}), "$.events[0].seconds"),
+        (posted({**ROUND, "captures": {"red": 0.5, "blu": 0}}), "$.events[0].captures.red"),
+        (posted({**ROUND, "doors": [LINE, LINE]}), "$.events[0].doors[1].id"),
+        (posted({**ROUND, "doors": [{**LINE, "side": "none"}]}), "$.events[0].doors[0].side"),
+        (posted({**ROUND, "players": ROUND["players"] * 2}), "$.events[0].players[2].id"),
+    ],
+)
+def test_a_batch_that_does_not_fit_is_422_with_the_path(batch: dict[str, Any], path: str) -> None:
+    with pytest.raises(ScriptError) as refused:
+        decode_batch(json.dumps(batch).encode())
+    assert (refused.value.status, refused.value.path) == (422, path)
+
+
+def joined(id: object) -> PlayerId:
+    (event,) = decode_batch(body({"kind": "player_joined", "id": id})).events
+    assert isinstance(event, events.PlayerJoined)
+    return event.id
+
+
+@pytest.mark.parametrize(
+    ("sent", "meant"),
+    [
+        ("76561197960265729", "76561197960265729"),
+        ("76561202255233023", "76561202255233023"),
+        (22202, RED),
+        ("22202", RED),
+        (22202.0, RED),
+        ("bot:0", "bot:0"),
+        ("bot:65535", "bot:65535"),
+    ],
+)
+def test_a_player_is_known_by_steamid64_whatever_the_game_sent(sent: object, meant: str) -> None:
+    assert joined(sent) == meant
+    assert type(joined(sent)) is str
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        "76561197960265728",
+        "76561202255233024",
+        76561197960287930,  # a SteamID64 that went through a float may be somebody else: only strings are exact
+        0,
+        -1,
+        22202.5,
+        2**32,
+        "0",
+        "022202",
+        "+22202",
+        "٢٢٢٠٢",
+        " 22202",
+        "STEAM_0:0:11101",
+        "[U:1:22202]",
+        "bot:",
+        "bot:-1",
+        "bot:x",
+        "bot:7 ",
+        "",
+        None,
+        True,
+        [],
+        "9" * 5000,
+    ],
+)
+def test_an_id_that_is_no_player_is_refused(sent: object) -> None:
+    with pytest.raises(ScriptError) as refused:
+        joined(sent)
+    assert refused.value.path == "$.events[0].id"
+
+
+def test_the_same_player_by_account_id_and_by_steamid64_is_there_twice() -> None:
+    with pytest.raises(ScriptError, match="twice"):
+        decode_batch(body({"kind": "roster", "players": [{"id": 22202, "side": "red"}, {"id": RED, "side": "blu"}]}))
+
+
+def test_an_event_without_a_time_has_the_batchs() -> None:
+    assert decode_batch(body({"kind": "heartbeat"}, {"kind": "heartbeat", "at": 3})).events == (
+        events.Heartbeat(812.4),
+        events.Heartbeat(3),
+    )
+
+
+def test_what_a_newer_script_adds_is_ignored() -> None:
+    plain = decode_batch(body(HELLO, ROUND))
+    assert decode_batch(body({**HELLO, "weather": "rain"}, {**ROUND, "mood": []}, colour="blue")) == plain
+
+
+def test_a_whole_number_may_come_as_a_float() -> None:
+    batch = decode_batch(body(v=1.0, boot=1763622000123.0, seq=17.0, dropped=2.0))
+    assert (batch.boot, batch.seq, batch.dropped) == (1763622000123, 17, 2)
+    assert all(type(number) is int for number in (batch.boot, batch.seq, batch.dropped))
+
+
+def test_names_are_kept_beside_the_events_without_control_characters() -> None:
+    named = {"kind": "player_joined", "id": RED, "name": "a\u0000b\u202e\x1b[31mc"}
+    batch = decode_batch(body(named, {"kind": "player_joined", "id": BLU}))
+    assert batch.names == {RED: "ab[31mc"}
+
+
+def test_a_round_of_ns2_names_its_sides_marines_and_aliens() -> None:
+    seen = [{"id": 22202, "side": "aliens", "seconds": {"red": 10, "blu": 600}}]
+    posted_round = {**ROUND, "game": "ns2", "winner": "aliens", "doors": [], "players": seen}
+    del posted_round["facts"]
+    (event,) = decode_batch(body(posted_round)).events
+    assert isinstance(event, events.RoundEnded)
+    assert (event.round.winner, event.round.mode) == (Side.B, Mode.NS2)
+    assert event.round.presences == (Presence(PlayerId(RED), Side.B, 10.0, 600.0, fought=False),)
+
+
+def test_a_command_from_the_console_is_by_nobody() -> None:
+    (event,) = decode_batch(body({"kind": "command", "words": ["scramble", "now"], "by": ""})).events
+    assert event == events.Commanded(812.4, ("scramble", "now"), None, admin=False)
+
+
+def test_nothing_read_keeps_a_type_of_the_wire() -> None:
+    def plain(value: object) -> bool:
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            return all(plain(getattr(value, field.name)) for field in dataclasses.fields(value))
+        if isinstance(value, tuple):
+            return all(plain(part) for part in value)
+        return type(value) in (str, int, float, bool, dict, type(None)) or isinstance(value, (Mode, Side, events.Phase))
+
+    assert plain(decode_batch(body(HELLO, ROUND, {"kind": "order_failed", "order": "o", "reason": "left"})))
+
+
+def test_a_form_holds_the_secret_and_the_batch() -> None:
+    assert decode_form(b"data=%7B%22v%22%3A+1%7D&secret=s%26cret") == ("s&cret", b'{"v": 1}')
+
+
+@pytest.mark.parametrize(
+    ("form", "charset"),
+    [
+        (b"secret=x", "utf-8"),
+        (b"data=%7B%7D", "utf-8"),
+        (b"secret=a&secret=b&data=c", "utf-8"),
+        (b"secret=%ff&data=x", "utf-8"),
+        (b"secret=\xff&data=x", "utf-8"),
+        (b"&".join(b"f%d=1" % n for n in range(9)), "utf-8"),
+        (b"secret=a&data=b", "klingon"),
+        (b"secret=a&data=b", "utf-16"),
+        (b"", "utf-8"),
+    ],
+)
+def test_a_form_that_cannot_be_read_is_400(form: bytes, charset: str) -> None:
+    with pytest.raises(ScriptError) as refused:
+        decode_form(form, charset)
+    assert refused.value.status == 400

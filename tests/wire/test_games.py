@@ -1,0 +1,37 @@
+"""The facts of a map decide its mode, as sourcemod.md 2.4 tells them apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from equipoise.core.model import Mode, Side
+from equipoise.wire.games import GAMES, NS2, SIDES, TF2, Facts
+
+
+@pytest.mark.parametrize(
+    ("facts", "mode"),
+    [
+        (Facts(), Mode.OTHER),
+        (Facts(game_type=1), Mode.CTF),
+        (Facts(game_type=2), Mode.SYMMETRIC_CP),
+        (Facts(game_type=2, attack_defend=True), Mode.ATTACK_DEFEND),
+        (Facts(game_type=2, koth=True), Mode.KOTH),
+        (Facts(game_type=2, koth=True, attack_defend=True), Mode.KOTH),
+        (Facts(game_type=3), Mode.PAYLOAD),
+        (Facts(game_type=3, multiple_trains=True), Mode.PAYLOAD_RACE),
+        (Facts(game_type=4), Mode.ARENA),
+        *((Facts(game_type=other), Mode.OTHER) for other in (5, 6, 7, 8, 99)),
+    ],
+)
+def test_the_facts_of_a_tf2_map_are_one_mode(facts: Facts, mode: Mode) -> None:
+    assert TF2.mode(facts) is mode
+
+
+def test_ns2_is_a_mode_of_its_own() -> None:
+    assert NS2.mode(Facts()) is Mode.NS2
+
+
+def test_a_game_writes_a_side_in_the_word_it_reads() -> None:
+    for game in GAMES.values():
+        assert [SIDES[game.word(side)] for side in Side] == list(Side)
+        assert game.word(None) == "none"
