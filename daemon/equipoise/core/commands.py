@@ -8,7 +8,6 @@ from dataclasses import replace
 from equipoise.core import gaps, scrambles
 from equipoise.core.effects import Decide, LookUp, Moment, Purpose, Say, Tell
 from equipoise.core.events import Commanded, Phase
-from equipoise.core.joins import Gap
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.pools import eligible_count
 from equipoise.core.state import Effects, State
@@ -53,7 +52,10 @@ def _scramble_now(state: State, event: Commanded) -> Effects:
     at_once = state.acts and not state.arena and state.phase in (Phase.FREEZE, Phase.RUNNING)
     if not at_once:
         return _scramble_next(state, event)
-    return scrambles.ask(state, Purpose.SCRAMBLE, Text(Phrase.REASON_ADMIN), moment=Moment.NOW)
+    reason = Text(Phrase.REASON_ADMIN)
+    # Whatever comes between, it is carried out at the next round start.
+    state.memory = replace(state.memory, pending=state.memory.pending or reason)
+    return scrambles.ask(state, Purpose.SCRAMBLE, reason, moment=Moment.NOW)
 
 
 def _scramble_next(state: State, event: Commanded) -> Effects:
@@ -72,9 +74,11 @@ def _cancel(state: State, event: Commanded) -> Effects:
     if state.memory.pending is None:
         return _tell(event, Text(Phrase.NOTHING_PENDING))
     state.memory = replace(state.memory, pending=None)
-    state.asked = None
+    if state.asked is not None and state.asked.purpose is Purpose.SCRAMBLE:
+        state.asked = None
     text = Text(Phrase.SCRAMBLE_CANCELLED)
-    return (*_tell(event, text), Decide("cancel", Text(Phrase.REASON_ADMIN)), Say(text))
+    log = Decide("cancel", Text(Phrase.REASON_ADMIN))
+    return (*_tell(event, text), log, Say(text), *scrambles.in_freeze(state))
 
 
 _SCRAMBLES: dict[str, Callable[[State, Commanded], Effects]] = {
@@ -88,13 +92,14 @@ _SCRAMBLES: dict[str, Callable[[State, Commanded], Effects]] = {
 def _balance(state: State, event: Commanded, now: float) -> Effects:
     if state.arena:
         return _tell(event, Text(Phrase.CANNOT_BALANCE_ARENA))
-    if Gap.of(state.roster) is None:
-        return _tell(event, Text(Phrase.NOTHING_TO_BALANCE))
-    return gaps.check(state, now, forced=True)
+    effects = gaps.check(state, now, forced=True)
+    if state.gap_since is None:
+        return (*effects, *_tell(event, Text(Phrase.NOTHING_TO_BALANCE)))
+    return effects
 
 
 def _switch(state: State, event: Commanded, *, on: bool) -> Effects:
     state.memory = replace(state.memory, enabled=on)
     text = Text(Phrase.SWITCHED_ON if on else Phrase.SWITCHED_OFF)
-    forgotten = () if on else gaps.forget(state)
+    forgotten = () if on else gaps.drop(state)
     return (*_tell(event, text), Decide("switch", text), *forgotten)

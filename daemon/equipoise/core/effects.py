@@ -136,6 +136,9 @@ class AskSplit:
     """Players on the two sides, bots counted; which side is the larger is open."""
     bench_cost: Mapping[PlayerId, int]
     """Small whole numbers: the cheapest bench first."""
+    tolerance: float
+    """Win probability by which the split may be off the optimum for a better bench and fewer moves; `inf`: those
+    come first."""
     must_play: frozenset[PlayerId] = frozenset()
     moment: Moment = Moment.FREEZE
     by: PlayerId | None = None

@@ -44,6 +44,8 @@ class Hello:
     """Loaded in the middle of a map."""
     aside: str = ""
     """Why the script stands aside on this map ("mvm", "tournament"); empty when it does not."""
+    due: bool = False
+    """Waiting For Players ended while nobody answered, and its scramble was not carried out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from equipoise.core.effects import AskMoves, Cancel, Decide, Move
 from equipoise.core.events import MovesSolved, Phase
-from equipoise.core.joins import Gap, movable, move_costs, sizes
-from equipoise.core.model import Entry, OrderId, PlayerId
+from equipoise.core.joins import Gap, can_move, movable, move_costs, sizes
+from equipoise.core.model import Entry, OrderId, PlayerId, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.state import Effects, State
 
@@ -18,46 +18,78 @@ OVERDUE_SECONDS = 10.0
 def check(state: State, now: float, *, forced: bool = False) -> Effects:
     """See whether the sides differ by two or more, and whether what was ordered still answers it.
 
-    `forced`: an admin asked; then the end of the round does not matter.
+    `forced`: an admin asked; then neither the configuration nor the end of the round matters.
     """
-    gap = Gap.of(state.roster) if _balances(state) else None
+    state.forced = state.forced or forced
+    gap = Gap.of(state.roster) if _runs(state) else None
     if gap is None:
         return forget(state)
     if state.gap_since is None:
         state.gap_since = now
-    if state.asked_moves or (_quiet(state, now) and not forced):
+    if _quiet(state, now):
+        return _cancel_all(state)
+    if state.asked_moves:
         return ()
     candidates = _candidates(state, gap, now)
-    count = min(gap.count, len(candidates))
-    if _answered(state, gap, count):
+    if _answered(state, gap, min(gap.count, len(candidates))):
         return ()
-    return (*_cancel_all(state), *_ask(state, gap, candidates, count))
+    return (*_cancel_all(state), *_ask(state, gap, candidates))
 
 
 def _answered(state: State, gap: Gap, count: int) -> bool:
-    """As many moves as can be are under way, all of players who still stand on the larger side."""
-    larger = {entry.id for entry in state.roster.on(gap.larger)}
-    return len(state.moves) == count and all(move.player in larger for move in state.moves.values())
+    """As many moves as can be are under way, all of players who may still cross from the larger side."""
+    able = {entry.id for entry in state.roster.on(gap.larger) if can_move(entry)}
+    moving = [move.player for move in _under_way(state).values()]
+    return len(moving) == count and able.issuperset(moving)
 
 
-def _balances(state: State) -> bool:
-    running = state.phase is Phase.RUNNING and not state.waiting
-    return running and state.acts and not state.arena and state.rules.autobalance.enabled
+def _under_way(state: State) -> dict[OrderId, Move]:
+    """Moves that are still to be carried out: a script may say that somebody stands there before it says why."""
+    there = {side: {entry.id for entry in state.roster.on(side)} for side in Side}
+    return {order: move for order, move in state.moves.items() if move.player not in there[move.side]}
+
+
+def _runs(state: State) -> bool:
+    """Gaps are closed in running rounds, unless everybody is about to be placed anew."""
+    running = state.phase is Phase.RUNNING and not state.waiting and not state.assigned
+    return running and state.acts and not state.arena and (state.rules.autobalance.enabled or state.forced)
 
 
 def _quiet(state: State, now: float) -> bool:
-    return state.ends_at is not None and state.ends_at - now <= state.rules.autobalance.quiet_seconds
+    at = _quiet_at(state)
+    return at is not None and now >= at
+
+
+def _quiet_at(state: State) -> float | None:
+    if state.ends_at is None or state.forced:
+        return None
+    return state.ends_at - state.rules.autobalance.quiet_seconds
+
+
+def proposal(state: State, now: float) -> AskMoves | None:
+    """The question that `check` would ask, for a dry run; None when there is nobody to move."""
+    gap = Gap.of(state.roster)
+    candidates = _candidates(state, gap, now) if gap else ()
+    return _question(state, gap, candidates) if gap and candidates else None
 
 
 def forget(state: State) -> Effects:
     """The gap is gone, or moves make no sense any more."""
-    state.gap_since = None
-    state.asked_moves = None
+    state.gap_since, state.forced = None, False
     return _cancel_all(state)
 
 
 def _cancel_all(state: State) -> Effects:
-    cancelled = tuple(Cancel(order) for order in state.moves)
+    state.asked_moves = None
+    cancelled = tuple(_under_way(state))
+    for order in cancelled:
+        del state.moves[order]
+    return tuple(Cancel(order) for order in cancelled)
+
+
+def drop(state: State) -> Effects:
+    """No order stands any more, not even one whose answer is on its way."""
+    cancelled = forget(state)
     state.moves.clear()
     return cancelled
 
@@ -68,19 +100,23 @@ def _candidates(state: State, gap: Gap, now: float) -> tuple[Entry, ...]:
     return movable(state.roster.on(gap.larger), gap.count, recently, state.unmovable)
 
 
-def _ask(state: State, gap: Gap, candidates: tuple[Entry, ...], count: int) -> Effects:
-    if count == 0:
+def _ask(state: State, gap: Gap, candidates: tuple[Entry, ...]) -> Effects:
+    if not candidates:
         return ()
-    state.asked_moves = AskMoves(
+    state.asked_moves = _question(state, gap, candidates)
+    return (state.asked_moves,)
+
+
+def _question(state: State, gap: Gap, candidates: tuple[Entry, ...]) -> AskMoves:
+    return AskMoves(
         state.version,
         tuple(entry.id for entry in state.roster.on(gap.larger)),
         tuple(entry.id for entry in state.roster.on(gap.larger.other)),
         gap.larger,
         tuple(entry.id for entry in candidates),
-        count,
+        min(gap.count, len(candidates)),
         move_costs(candidates),
     )
-    return (state.asked_moves,)
 
 
 def solved(state: State, event: MovesSolved, now: float) -> Effects:
@@ -88,10 +124,10 @@ def solved(state: State, event: MovesSolved, now: float) -> Effects:
     if event.ask != state.asked_moves:
         return ()
     state.asked_moves = None
-    if event.ask.version != state.version or state.gap_since is None:
+    if event.ask.version != state.version or not _runs(state) or _quiet(state, now):
         return check(state, now)
-    seen = state.gap_since
-    left = max(0.0, state.rules.autobalance.deadline_seconds - (now - seen))
+    assert state.gap_since is not None, "a question is forgotten with its gap"
+    left = max(0.0, state.gap_since + state.rules.autobalance.deadline_seconds - now)
     count = sizes(state.roster)
     larger = event.ask.larger_side
     reason = Text(Phrase.REASON_GAP, (str(count[larger]), str(count[larger.other])))
@@ -126,19 +162,20 @@ def failed(state: State, order: OrderId, now: float) -> Effects:
 
 
 def overdue_at(state: State) -> float | None:
-    """When moves without an answer are given up."""
+    """When moves without an answer are given up, or the last seconds of the round begin."""
     if not state.moves or state.gap_since is None:
         return None
-    return state.gap_since + state.rules.autobalance.deadline_seconds + OVERDUE_SECONDS
+    unanswered = state.gap_since + state.rules.autobalance.deadline_seconds + OVERDUE_SECONDS
+    quiet = _quiet_at(state)
+    return unanswered if quiet is None else min(unanswered, quiet)
 
 
 def overdue(state: State, now: float) -> Effects:
-    """The script said nothing of its moves: look at the roster again."""
+    """Moves came too late: the next word from the script shows what is to be done."""
     at = overdue_at(state)
     if at is None or now < at:
         return ()
-    state.gap_since = now
-    return (*_cancel_all(state), *check(state, now))
+    return drop(state)
 
 
 def leave(state: State, player: PlayerId) -> None:

@@ -105,6 +105,11 @@ class Gap:
         return cls(Side.A if surplus > 0 else Side.B, abs(surplus) // 2)
 
 
+def can_move(entry: Entry) -> bool:
+    """Autobalance may take him at all."""
+    return not (entry.bot or entry.immune or entry.carrier)
+
+
 def movable(
     larger: tuple[Entry, ...], needed: int, recently: frozenset[PlayerId], never: frozenset[PlayerId]
 ) -> tuple[Entry, ...]:
@@ -112,7 +117,7 @@ def movable(
 
     `recently` are spared longest; `never` could not be moved when it was tried.
     """
-    able = [entry for entry in larger if not (entry.bot or entry.immune or entry.carrier or entry.id in never)]
+    able = [entry for entry in larger if can_move(entry) and entry.id not in never]
     chosen: list[Entry] = []
     for tier in range(3):
         chosen += [entry for entry in able if _tier(entry, recently) == tier]

@@ -224,6 +224,10 @@ class Card:
     """False during the shadow period: shown to no player, full weight in every split."""
     last_played: float | None = None
     """Seconds since the epoch; None before the first rated round."""
+    missing: int = 0
+    """Rated rounds until it becomes visible."""
+    name: str | None = None
+    """What he called himself last, where it was asked for."""
 
 
 @dataclass(frozen=True, slots=True)

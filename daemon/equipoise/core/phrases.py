@@ -66,6 +66,7 @@ class Phrase(Enum):
     UNKNOWN_PLAYER = "Nobody known as {1}."
     UNKNOWN_COMMAND = "Unknown command: {1}."
     NO_ANSWER = "No split was found; the scramble stays pending."
+    FAILED = "That did not work: {1}"
 
     @property
     def key(self) -> str:
@@ -73,9 +74,32 @@ class Phrase(Enum):
         return "Equipoise_" + self.name.title().replace("_", "")
 
     @property
+    def refusal(self) -> bool:
+        """Whether it tells somebody that nothing was done."""
+        return self in _REFUSALS
+
+    @property
     def arguments(self) -> int:
         """How many arguments the text takes."""
         return sum(f"{{{n}}}" in self.value for n in range(1, 10))
+
+
+_REFUSALS = frozenset(
+    (
+        Phrase.REFUSED_LOCKED,
+        Phrase.REFUSED_LOCKED_SCRAMBLE,
+        Phrase.REFUSED_ADMIN,
+        Phrase.REFUSED_GAP,
+        Phrase.NOTHING_PENDING,
+        Phrase.NOT_ENOUGH_PLAYERS,
+        Phrase.NOTHING_TO_BALANCE,
+        Phrase.CANNOT_BALANCE_ARENA,
+        Phrase.UNKNOWN_PLAYER,
+        Phrase.UNKNOWN_COMMAND,
+        Phrase.NO_ANSWER,
+        Phrase.FAILED,
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from equipoise.core.state import Effects, State
 
 def wanted(state: State, event: SideWanted, now: float) -> Effects:
     """Answer at once, or as soon as everybody's rating is known."""
-    missing = tuple(dict.fromkeys((*state.strangers(), event.id))) if event.id not in state.cards else state.strangers()
+    missing = state.strangers(event.id) if state.acts else ()
     if missing:
         state.wanting[event.id] = event
         return (LoadCards(missing),)
@@ -50,11 +50,19 @@ def _place(state: State, entry: Entry, event: SideWanted, now: float) -> Placeme
 
 
 def _seat(state: State, entry: Entry, placement: Placement, now: float) -> Effects:
-    """Placement is binding, but not while teams are about to be made anew."""
+    """Placement is binding, but not while teams are about to be made anew. A switch takes an old lock along."""
     place = Place(entry.id, placement.side, placement.reason)
     if entry.side is placement.side:
         return (place,)
     state.seat(entry.id, placement.side)
-    decide = Decide("place", placement.reason, players=(entry.id,))
-    locks = () if state.waiting or entry.side is not None else state.lock({entry.id: placement.side}, now)
-    return (place, decide, *locks)
+    log = Decide("place", placement.reason, players=(entry.id,))
+    return (place, log, *_lock(state, entry, placement.side, now))
+
+
+def _lock(state: State, entry: Entry, side: Side, now: float) -> Effects:
+    if state.waiting:
+        return ()
+    if entry.side is None:
+        return state.lock({entry.id: side}, now)
+    kept = state.kept(entry.id, now)
+    return () if kept is None else state.lock_until({entry.id: side}, kept.until, now)

@@ -19,16 +19,21 @@ def eligible_count(roster: Roster) -> int:
     return len(roster.eligible())
 
 
-def team_sizes(players: int, *, bench: bool) -> tuple[int, int]:
-    """The largest sizes: equal with at most one on the bench, or uneven by one with nobody there."""
-    half = players // 2
-    return half, half if bench else players - half
+def team_sizes(players: tuple[Entry, ...], *, bench: bool) -> tuple[int, int]:
+    """The largest sizes, the smaller first: equal with at most one on the bench, or uneven by one with nobody there.
+
+    Bots stand where they are: a side is never smaller than those on it.
+    """
+    count = len(players)
+    bots = max(sum(entry.bot and entry.side is side for entry in players) for side in Side)
+    larger = max(bots, count // 2 if bench else (count + 1) // 2)
+    return min(count // 2, count - larger), larger
 
 
 def is_level(roster: Roster) -> bool:
-    """Arena: the sides are equal at the largest size, so nobody need move."""
-    on_a, on_b = len(roster.on(Side.A)), len(roster.on(Side.B))
-    return on_a == on_b and len(pool(roster)) - on_a - on_b < 2
+    """Arena: the sides have the largest sizes, so nobody need move."""
+    on_sides = sorted(len(roster.on(side)) for side in Side)
+    return on_sides == list(team_sizes(pool(roster), bench=True))
 
 
 def bench_costs(roster: Roster, benched: Mapping[PlayerId, Benched]) -> dict[PlayerId, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from equipoise.core.effects import (
@@ -14,6 +15,7 @@ from equipoise.core.effects import (
     Purpose,
     Say,
     Tell,
+    Unlock,
 )
 from equipoise.core.events import Phase, ScrambledAlone, SplitsCached, SplitSolved
 from equipoise.core.fallback import from_cache
@@ -51,7 +53,7 @@ def in_freeze(state: State) -> Effects:
         return () if _duel_stands(state) else ask(state, Purpose.DUEL, Text(Phrase.REASON_DUEL))
     if state.memory.pending is not None and enough_players(state):
         return ask(state, Purpose.SCRAMBLE, state.memory.pending)
-    if state.arena and not is_level(state.roster):
+    if state.arena and not _stands(state):
         return ask(state, Purpose.EQUAL_SIDES, Text(Phrase.REASON_EQUAL_SIDES))
     return ()
 
@@ -66,7 +68,13 @@ def _duels(state: State) -> bool:
 
 
 def _duel_stands(state: State) -> bool:
-    return all(sum(not entry.bot for entry in state.roster.on(side)) == 1 for side in Side)
+    facing = all(sum(not entry.bot for entry in state.roster.on(side)) == 1 for side in Side)
+    return facing and (state.teams_made or eligible_count(state.roster) == 2)
+
+
+def _stands(state: State) -> bool:
+    """Nobody sat out the last round, and the sides are equal."""
+    return (state.teams_made or not who_waited(state.roster)) and is_level(state.roster)
 
 
 def ask(
@@ -80,14 +88,16 @@ def ask(
 ) -> Effects:
     """Ask for a split of the pool as it is now."""
     players = pool(state.roster)
+    sizes = (1, 1) if purpose is Purpose.DUEL else team_sizes(players, bench=state.arena)
     question = AskSplit(
         purpose,
         state.version,
         reason,
         players,
-        (1, 1) if purpose is Purpose.DUEL else team_sizes(len(players), bench=state.arena),
+        sizes,
         bench_costs(state.roster, state.memory.benched),
-        _must_play(state, purpose, len(players)),
+        math.inf if purpose is Purpose.EQUAL_SIDES else state.rules.scramble.tolerance,
+        _must_play(state, purpose, sum(sizes) - sum(entry.bot for entry in players)),
         moment,
         by,
         dry,
@@ -97,11 +107,11 @@ def ask(
     return (question,)
 
 
-def _must_play(state: State, purpose: Purpose, players: int) -> frozenset[PlayerId]:
+def _must_play(state: State, purpose: Purpose, places: int) -> frozenset[PlayerId]:
     if purpose is Purpose.EQUAL_SIDES:
         waited = who_waited(state.roster)
         # With hardly anybody on a side not everybody who waited can play: then the costs alone decide.
-        return waited if len(waited) <= 2 * (players // 2) else frozenset()
+        return waited if len(waited) <= places else frozenset()
     if purpose is Purpose.SCRAMBLE and state.rules.scramble.top_player_always_plays:
         rated = [card for entry in state.roster.eligible() if (card := state.cards.get(entry.id))]
         return frozenset(card.id for card in sorted(rated, key=lambda card: -card.rating)[:1])
@@ -175,25 +185,33 @@ def _from_cache(state: State) -> Split | None:
 def done(state: State, order: OrderId, now: float) -> Effects:
     """The script has made the teams."""
     event = state.assigned.pop(order)
-    state.seat_all(event.split)
-    told = _tell_bench(event)
-    if event.ask.purpose is Purpose.SCRAMBLE:
-        told += _tell_chance(event)
-        _scrambled(state)
-    return (*_keep(state, humans_only(event.split), now), *told, *in_freeze(state))
+    split = humans_only(event.split)
+    scrambled = event.ask.purpose is Purpose.SCRAMBLE
+    lifted = _scrambled(state, split) if scrambled else ()
+    kept = _make_teams(state, split, now)
+    told = (*_tell_bench(event), *(_tell_scramble(event) if scrambled else ()))
+    return (*lifted, *kept, *told, *in_freeze(state))
 
 
-def _tell_chance(event: SplitSolved) -> Effects:
-    return () if event.after is None else (Say(Text(Phrase.SCRAMBLED, (percent(event.after),))),)
+def _tell_scramble(event: SplitSolved) -> Effects:
+    """What the teams are worth; the reason too, where nobody heard it when the scramble became due."""
+    reason = (Say(event.ask.reason),) if event.ask.moment is Moment.NOW else ()
+    return (*reason, Say(Text(Phrase.SCRAMBLED, (percent(event.after),)))) if event.after is not None else reason
 
 
-def _scrambled(state: State) -> None:
+def _scrambled(state: State, split: Split) -> Effects:
+    """Nothing is due any more, no side has won yet, and whoever is not placed anew is free."""
+    lifted = tuple(player for player in state.memory.locks if split.side_of(player) is None)
     state.memory = replace(state.memory, pending=None, tally=state.memory.tally.scrambled(), locks={})
+    state.asked = None
+    return (Unlock(lifted),) if lifted else ()
 
 
-def _keep(state: State, split: Split, now: float) -> Effects:
-    sides = dict.fromkeys(split.a, Side.A) | dict.fromkeys(split.b, Side.B)
-    return state.lock(sides, now)
+def _make_teams(state: State, split: Split, now: float) -> Effects:
+    """Everybody is where the split says, and stays there."""
+    state.teams_made = state.phase is Phase.FREEZE
+    state.seat_all(split)
+    return state.lock(dict.fromkeys(split.a, Side.A) | dict.fromkeys(split.b, Side.B), now)
 
 
 def _tell_bench(event: SplitSolved) -> Effects:
@@ -202,17 +220,26 @@ def _tell_bench(event: SplitSolved) -> Effects:
 
 
 def failed(state: State, order: OrderId) -> Effects:
-    """The script could not: a due scramble stays due."""
+    """The script could not, and would not a moment later: a due scramble waits for the next round start."""
     event = state.assigned.pop(order)
-    return (Decide("failed", event.ask.reason, order), *in_freeze(state))
+    state.attempts = MAX_ATTEMPTS
+    return (Decide("failed", event.ask.reason, order),)
+
+
+def give_up(state: State, *moments: Moment) -> Effects:
+    """Assignments of these moments that the script has not answered have come too late."""
+    late = {order: event for order, event in state.assigned.items() if event.ask.moment in moments}
+    for order in late:
+        del state.assigned[order]
+    return tuple(Decide("failed", event.ask.reason, order) for order, event in late.items())
 
 
 def alone(state: State, event: ScrambledAlone, now: float) -> Effects:
     """The script has used the cache: the sides are new all the same."""
-    reason = state.memory.pending or Text(Phrase.REASON_ROUND_TWO)
-    state.seat_all(event.split)
-    _scrambled(state)
-    return (Decide("alone", reason, split=event.split), *_keep(state, event.split, now))
+    # Without a word from here it knows of two occasions only.
+    unasked = Text(Phrase.REASON_ROUND_TWO if state.arena else Phrase.REASON_WAITING_ENDED)
+    log = Decide("alone", state.memory.pending or unasked, split=event.split)
+    return (log, *_scrambled(state, event.split), *_make_teams(state, event.split, now))
 
 
 def ask_cache(state: State) -> Effects:
@@ -239,6 +266,13 @@ def cached(state: State, event: SplitsCached) -> Effects:
     return ()
 
 
+def not_cached(state: State, question: CacheSplits) -> Effects:
+    """No splits for these: the ones from before still serve."""
+    if question == state.asked_cache:
+        state.asked_cache = None
+    return ()
+
+
 def proposal(state: State, event: SplitSolved) -> list[Text]:
     """What a dry run shows: the win probabilities, and who would go where."""
     moves = [
@@ -247,8 +281,13 @@ def proposal(state: State, event: SplitSolved) -> list[Text]:
         if (side := event.split.side_of(entry.id)) is not entry.side
     ]
     lines = [Text(Phrase.DRY_RUN, (str(len(moves)), percent(event.before), percent(event.after)))]
+    return lines + [dry_line(player, side) for player, side in moves]
+
+
+def dry_line(player: PlayerId, side: Side | None) -> Text:
+    """Where a dry run would put a player."""
     places = {Side.A: "RED", Side.B: "BLU", None: "-"}
-    return lines + [Text(Phrase.DRY_RUN_LINE, (f"@{player}", places[side])) for player, side in moves]
+    return Text(Phrase.DRY_RUN_LINE, (f"@{player}", places[side]))
 
 
 def percent(probability: float | None) -> str:

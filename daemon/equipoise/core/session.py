@@ -16,11 +16,12 @@ from typing import Any
 
 from equipoise.core import commands, gaps, places, scrambles
 from equipoise.core import events as e
-from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Decide, Ignored, LoadCards, Lock
+from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Decide, Ignored, LoadCards, Lock, Moment
 from equipoise.core.memory import Memory
 from equipoise.core.model import DueIf, Mode, Roster, Side, SplitCache
 from equipoise.core.participation import recorded
 from equipoise.core.phrases import Phrase, Text
+from equipoise.core.pools import who_waited
 from equipoise.core.rules import Rules
 from equipoise.core.state import Effects, State
 from equipoise.core.triggers import Outcome, Tally, due, due_if
@@ -86,9 +87,16 @@ def _hello(state: State, event: e.Hello, now: float) -> Effects:
     spare = state.rules.autobalance.spare_minutes * 60
     state.memory = state.memory.without_expired(now, spare)
     state.known = True
-    state.phase, state.waiting, state.aside = event.phase, event.waiting, event.aside
+    state.enter(event.phase, event.at)
+    state.waiting, state.aside = event.waiting, event.aside
     state.wants = frozenset(("roster",))
-    return (*dropped, *_locks_again(state, now))
+    owed = _owe(state) if event.due else ()
+    return (*dropped, *_locks_again(state, now), *owed)
+
+
+def _owe(state: State) -> Effects:
+    """Waiting ended while nobody listened: its scramble is carried out at the next round start."""
+    return scrambles.make_due(state, Text(Phrase.REASON_WAITING_ENDED)) if state.acts else ()
 
 
 def _locks_again(state: State, now: float) -> Effects:
@@ -107,6 +115,7 @@ def _enter_map(state: State, event: e.Hello) -> Effects:
         return ()
     if event.late and event.map == old.map:
         state.memory = replace(old, session=event.session, mode=event.mode)
+        _forget_orders(state)
         return ()
     state.memory = old.next_map(event.session, event.map, event.mode)
     if event.late:
@@ -117,10 +126,17 @@ def _enter_map(state: State, event: e.Hello) -> Effects:
 
 def _forget_map(state: State) -> None:
     state.version += 1
-    state.roster, state.round, state.standing, state.ends_at = Roster(), None, None, None
-    state.asked = state.asked_moves = state.cache = state.gap_since = None
-    state.asked_cache = None
-    for outstanding in (state.assigned, state.moves, state.wanting, state.cards):
+    state.roster, state.cache, state.asked_cache = Roster(), None, None
+    state.teams_made = False
+    state.close_round()
+    state.cards.clear()
+    _forget_orders(state)
+
+
+def _forget_orders(state: State) -> None:
+    """The script that had them is not there any more."""
+    state.asked = state.asked_moves = state.gap_since = None
+    for outstanding in (state.assigned, state.moves, state.wanting):
         outstanding.clear()
 
 
@@ -135,7 +151,11 @@ def _roster(state: State, event: e.RosterSeen, now: float) -> Effects:
 
 def _seen(state: State, now: float) -> Effects:
     """The roster may have changed: what is due in this phase?"""
-    return (*_load_strangers(state), *scrambles.in_freeze(state), *gaps.check(state, now))
+    return (*_load_strangers(state), *_look(state, now))
+
+
+def _look(state: State, now: float) -> Effects:
+    return (*scrambles.in_freeze(state), *gaps.check(state, now))
 
 
 def _load_strangers(state: State) -> Effects:
@@ -148,12 +168,12 @@ def _joined(state: State, event: e.PlayerJoined, now: float) -> Effects:
 
 
 def _left(state: State, event: e.PlayerLeft, now: float) -> Effects:
-    state.wanting.pop(event.id, None)
-    if state.roster.get(event.id) is None:
+    if state.roster.get(event.id) is None and event.id not in state.wanting:
         return _ignore(state, event)
+    state.wanting.pop(event.id, None)
     gaps.leave(state, event.id)
     state.see(state.roster.without(event.id))
-    return (*scrambles.in_freeze(state), *gaps.check(state, now))
+    return _look(state, now)
 
 
 def _changed(state: State, event: e.SideChanged, now: float) -> Effects:
@@ -168,53 +188,55 @@ def _wanted(state: State, event: e.SideWanted, now: float) -> Effects:
 
 
 def _switched(state: State, event: e.SidesSwitched, now: float) -> Effects:
-    if not state.known:
+    if not state.memory.session:
         return _ignore(state, event)
+    cancelled = gaps.drop(state)
     other = [replace(entry, side=entry.side and entry.side.other) for entry in state.roster.entries]
     state.see(Roster(tuple(other)))
     state.memory = state.memory.switched()
-    return ()
+    return (*cancelled, *gaps.check(state, now))
 
 
 def _waiting_ended(state: State, event: e.WaitingEnded, now: float) -> Effects:
-    if not state.waiting:
+    if not state.memory.session or not (state.waiting or state.memory.tally.completed == 0):
         return _ignore(state, event)
     state.waiting = False
     # In arena round 2 takes this place; NS2 has no such moment.
-    if state.memory.mode in (Mode.ARENA, Mode.NS2):
-        return ()
-    return scrambles.make_due(state, Text(Phrase.REASON_WAITING_ENDED))
+    if state.memory.mode in (Mode.ARENA, Mode.NS2) or not state.enforces:
+        return scrambles.in_freeze(state)
+    return (*scrambles.make_due(state, Text(Phrase.REASON_WAITING_ENDED)), *scrambles.in_freeze(state))
 
 
 def _started(state: State, event: e.RoundStarted, now: float) -> Effects:
     if not state.known:
         return _ignore(state, event)
-    state.phase, state.round, state.standing, state.ends_at = e.Phase.FREEZE, None, None, None
+    state.enter(e.Phase.FREEZE, event.at)
+    state.close_round()
     state.asked, state.attempts, state.unmovable = None, 0, frozenset()
-    state.assigned.clear()
+    too_late = (*gaps.drop(state), *scrambles.give_up(state, *Moment))
     state.see(event.roster)
-    return (*_load_strangers(state), *gaps.forget(state), *scrambles.in_freeze(state))
+    return (*too_late, *_load_strangers(state), *scrambles.in_freeze(state))
 
 
 def _doors(state: State, event: e.DoorsOpened, now: float) -> Effects:
     if not state.known:
         return _ignore(state, event)
-    too_late = tuple(Decide("failed", old.ask.reason, order) for order, old in state.assigned.items())
-    state.assigned.clear()
-    state.phase, state.round = e.Phase.RUNNING, event.round
+    # One for `NOW` may still be carried out.
+    too_late = scrambles.give_up(state, Moment.FREEZE)
+    state.enter(e.Phase.RUNNING, event.at)
     state.see(event.roster)
-    if state.arena:
-        waiting = tuple(entry.id for entry in event.roster.eligible() if entry.side is None)
-        state.memory = state.memory.bench(waiting)
+    state.round, state.standing, state.teams_made = event.round, None, False
+    state.seated = tuple(entry.id for side in Side for entry in state.roster.on(side))
+    if state.arena and not state.waiting:
+        state.memory = state.memory.bench(tuple(sorted(who_waited(state.roster))))
     _note_standing(state)
     return (*too_late, *_load_strangers(state), *gaps.check(state, now))
 
 
 def _note_standing(state: State) -> None:
     """Remember the ratings at the doors, once all of them are known."""
-    seated = [entry.id for side in Side for entry in state.roster.on(side)]
-    if state.standing is None and all(player in state.cards for player in seated):
-        state.standing = {player: state.cards[player].rating for player in seated}
+    if state.round is not None and state.standing is None and all(player in state.cards for player in state.seated):
+        state.standing = {player: state.cards[player].rating for player in state.seated}
 
 
 def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:
@@ -223,10 +245,19 @@ def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:
     record = recorded(round, state.rules, standing)
     if round.session != state.memory.session or round.id in state.memory.counted:
         return (record,)
-    if round.id == state.round or state.round is None:
-        state.phase, state.round, state.ends_at = e.Phase.OVER, None, None
-    stopped = gaps.forget(state) if state.phase is e.Phase.OVER else ()
-    return (record, *stopped, *_count(state, event), *scrambles.ask_cache(state))
+    stopped = _stop(state, event) if _is_running(state, event) else ()
+    return (record, *stopped, *_count(state, event), *scrambles.ask_cache(state), *scrambles.in_freeze(state))
+
+
+def _is_running(state: State, event: e.RoundEnded) -> bool:
+    """Not one that ended before this phase began and is told late; its doors need not have been seen."""
+    return event.round.id == state.round or (state.round is None and event.at >= state.phase_at)
+
+
+def _stop(state: State, event: e.RoundEnded) -> Effects:
+    state.enter(e.Phase.OVER, event.at)
+    state.close_round()
+    return gaps.drop(state)
 
 
 def _count(state: State, event: e.RoundEnded) -> Effects:
@@ -237,17 +268,16 @@ def _count(state: State, event: e.RoundEnded) -> Effects:
     tally = state.memory.tally.after(round.winner)
     state.memory = state.memory.count(round.id, tally)
     reason = due(state.memory.mode, tally, Outcome.of(round), state.rules)
-    may = state.memory.enabled and not state.aside
-    return scrambles.make_due(state, reason) if reason and may else ()
+    return scrambles.make_due(state, reason) if reason and state.enforces else ()
 
 
 def _alone(state: State, event: e.ScrambledAlone, now: float) -> Effects:
-    return scrambles.alone(state, event, now) if state.known else _ignore(state, event)
+    return scrambles.alone(state, event, now) if state.memory.session else _ignore(state, event)
 
 
 def _order_done(state: State, event: e.OrderDone, now: float) -> Effects:
     if event.order in state.assigned:
-        return scrambles.done(state, event.order, now)
+        return (*scrambles.done(state, event.order, now), *gaps.check(state, now))
     if event.order in state.moves:
         return gaps.done(state, event.order, now)
     return _ignore(state, event)
@@ -263,8 +293,7 @@ def _order_failed(state: State, event: e.OrderFailed, now: float) -> Effects:
 
 def _cards(state: State, event: e.CardsLoaded, now: float) -> Effects:
     state.cards.update({card.id: card for card in event.cards})
-    if state.phase is e.Phase.RUNNING:
-        _note_standing(state)
+    _note_standing(state)
     return places.known(state, now)
 
 
@@ -275,8 +304,7 @@ def _not_solved(state: State, event: e.SolveFailed, now: float) -> Effects:
         case AskMoves():
             return gaps.not_solved(state, event.ask)
         case CacheSplits():
-            state.asked_cache = None
-            return ()
+            return scrambles.not_cached(state, event.ask)
 
 
 _RECEIVE: dict[type, Callable[[State, Any, float], Effects]] = {
@@ -295,7 +323,7 @@ _RECEIVE: dict[type, Callable[[State, Any, float], Effects]] = {
     e.OrderDone: _order_done,
     e.OrderFailed: _order_failed,
     e.Commanded: commands.obey,
-    e.Heartbeat: lambda state, event, now: gaps.check(state, now),
+    e.Heartbeat: lambda state, event, now: _look(state, now),
     e.CardsLoaded: _cards,
     e.SplitSolved: lambda state, event, now: scrambles.solved(state, event),
     e.MovesSolved: gaps.solved,

@@ -44,8 +44,12 @@ class State:
     version: int = 0
     """Grows when anybody comes, goes or changes side: answers to older questions no longer hold."""
     cards: dict[PlayerId, Card] = field(default_factory=dict)
+    phase_at: float = 0.0
+    """When the phase began, on the script's clock."""
     round: RoundId | None = None
     """The running round, None outside."""
+    seated: tuple[PlayerId, ...] = ()
+    """On a side when its doors opened."""
     standing: Mapping[PlayerId, float] | None = None
     """Ratings at its doors."""
     ends_at: float | None = None
@@ -55,10 +59,15 @@ class State:
     """The split that is being solved."""
     attempts: int = 0
     """Splits ordered in this freeze time."""
+    teams_made: bool = False
+    """A split was carried out since the last round: who waits now was benched by it, and has not sat out yet."""
     moves: dict[OrderId, Move] = field(default_factory=dict)
     """Moves that the script has not answered."""
     asked_moves: AskMoves | None = None
     gap_since: float | None = None
+    """When the gap that is open was seen."""
+    forced: bool = False
+    """An admin wants it closed, however soon the round ends."""
     unmovable: frozenset[PlayerId] = frozenset()
     """Could not be moved in this round."""
     wanting: dict[PlayerId, SideWanted] = field(default_factory=dict)
@@ -66,7 +75,8 @@ class State:
     cache: SplitCache | None = None
     asked_cache: CacheSplits | None = None
     wants: frozenset[Literal["hello", "roster"]] = frozenset(("hello", "roster"))
-    heard_at: float | None = None
+    heard_at: float | None = field(default=None, compare=False)
+    """When the script last said anything, even something that was ignored."""
 
     @property
     def arena(self) -> bool:
@@ -74,12 +84,28 @@ class State:
         return self.memory.mode is Mode.ARENA
 
     @property
+    def enforces(self) -> bool:
+        """Whether scrambles become due: not while switched off, nor on a map where the script stands aside."""
+        return self.memory.enabled and not self.aside
+
+    @property
     def acts(self) -> bool:
         """Whether anything may be ordered at all."""
-        return self.known and self.memory.enabled and not self.aside
+        return self.known and self.enforces
+
+    def enter(self, phase: Phase, at: float) -> None:
+        """A round comes to its next phase."""
+        self.phase, self.phase_at = phase, at
+
+    def close_round(self) -> None:
+        """No round is running."""
+        self.round, self.seated, self.standing, self.ends_at = None, (), None, None
 
     def see(self, roster: Roster) -> bool:
         """Take a roster as the truth; True when somebody came, went or changed side."""
+        if self.memory.mode is Mode.NS2:
+            # There bots do not count towards sizes: the rules need not know of them.
+            roster = Roster(roster.humans())
         changed = _seating(roster) != _seating(self.roster)
         self.roster = roster
         self.version += changed
@@ -110,18 +136,25 @@ class State:
         return kept if kept is not None and kept.holds(now) else None
 
     def lock(self, sides: Mapping[PlayerId, Side], now: float) -> Effects:
-        """Keep placed players: for a while, in arena until the next scramble."""
-        seconds = None if self.arena else self.rules.lock.minutes * 60
-        self.memory = self.memory.lock(sides, None if seconds is None else now + seconds)
+        """Keep placed players: for a while (or not at all), in arena until the next scramble."""
+        if not self.arena and self.rules.lock.minutes == 0:
+            return ()
+        return self.lock_until(sides, None if self.arena else now + self.rules.lock.minutes * 60, now)
+
+    def lock_until(self, sides: Mapping[PlayerId, Side], until: float | None, now: float) -> Effects:
+        """Keep players until then; None: until the next scramble."""
+        self.memory = self.memory.lock(sides, until)
+        seconds = None if until is None else until - now
         return tuple(Lock(player, side, seconds) for player, side in sides.items())
 
     def ratings(self) -> dict[PlayerId, float]:
         """Every rating that is known here."""
         return {player: card.rating for player, card in self.cards.items()}
 
-    def strangers(self) -> tuple[PlayerId, ...]:
-        """Players here whose card is not known."""
-        return tuple(entry.id for entry in self.roster.entries if entry.id not in self.cards)
+    def strangers(self, *others: PlayerId) -> tuple[PlayerId, ...]:
+        """Players here, and these others, whose card is not known."""
+        everybody = dict.fromkeys((*(entry.id for entry in self.roster.entries), *others))
+        return tuple(player for player in everybody if player not in self.cards)
 
 
 def _seating(roster: Roster) -> frozenset[tuple[PlayerId, Side | None, bool]]:

@@ -1,0 +1,114 @@
+"""A game script's side of the wire, as fast as it goes: batches as JSON over one kept connection."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.daemons import RealDaemon
+
+PLAYERS = [str(76561198000000000 + number) for number in range(24)]
+FACTS = {"game_type": 2, "koth": True}
+BOOT = 1763622000123
+SESSION = f"{BOOT}-1"
+
+
+@contextmanager
+def running(settings: str = "", folder: Path | None = None) -> Iterator[RealDaemon]:
+    """A daemon in a folder of its own; killed at the end."""
+    with TemporaryDirectory() as made:
+        daemon = RealDaemon(folder or Path(made) / "daemon", settings=settings)
+        daemon.start()
+        try:
+            yield daemon
+        finally:
+            daemon.kill()
+
+
+class Script:
+    """Posts batches as one server."""
+
+    def __init__(self, port: int, server: str, secret: str) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        self._headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+        self._server = server
+        self._seq = 0
+
+    def post(self, *events: object) -> tuple[dict[str, object], float]:
+        """The answer, and how long it took in milliseconds."""
+        self._seq += 1
+        batch = {
+            "v": 1,
+            "server": self._server,
+            "boot": BOOT,
+            "seq": self._seq,
+            "at": float(self._seq),
+            "events": events,
+        }
+        body = json.dumps(batch)
+        began = time.perf_counter()
+        self._connection.request("POST", "/v1/events", body, self._headers)
+        answer = self._connection.getresponse().read()
+        took = (time.perf_counter() - began) * 1e3
+        reply = json.loads(answer)
+        assert reply["ok"], reply
+        return reply, took
+
+    def introduce(self) -> None:
+        """Hello, and 24 players in a running round."""
+        hello = {
+            "kind": "hello",
+            "plugin": "bench",
+            "game": "tf2",
+            "map": "koth_harvest_final",
+            "session": SESSION,
+            "slots": 24,
+            "phase": "running",
+            "facts": FACTS,
+        }
+        self.post(hello, {"kind": "roster", "players": roster()})
+
+
+def roster() -> list[dict[str, object]]:
+    """12 against 12."""
+    return [{"id": player, "side": side_of(number), "connected": 60.0} for number, player in enumerate(PLAYERS)]
+
+
+def side_of(number: int) -> str:
+    """Whose side a player is on."""
+    return "red" if number % 2 else "blu"
+
+
+def round_ended(number: int) -> dict[str, object]:
+    """A round that all 24 fought."""
+    seats = [{"id": player, "side": side_of(place)} for place, player in enumerate(PLAYERS)]
+    played = [
+        seat
+        | {"seconds": {"red": 300.0 * (seat["side"] == "red"), "blu": 300.0 * (seat["side"] == "blu")}, "fought": True}
+        for seat in seats
+    ]
+    return {
+        "kind": "round_ended",
+        "round": f"{BOOT}-{number}",
+        "session": SESSION,
+        "map": "koth_harvest_final",
+        "game": "tf2",
+        "facts": FACTS,
+        "started_at": 1763622000.0 + 400 * number,
+        "seconds": 300.0,
+        "winner": "red" if number % 3 else "blu",
+        "captures": {"red": 1, "blu": 1},
+        "doors": seats,
+        "players": played,
+    }
+
+
+def percentiles(times: Sequence[float]) -> str:
+    """p50 and p99, milliseconds."""
+    ordered = sorted(times)
+    return f"p50 {ordered[len(ordered) // 2]:6.2f} ms   p99 {ordered[int(len(ordered) * 0.99)]:6.2f} ms"

@@ -1,0 +1,212 @@
+"""The composition root: builds each part once, in order, and closes them in reverse."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import signal
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import AsyncExitStack, suppress
+
+from aiohttp import web
+
+import equipoise
+from equipoise import ratings, systemd
+from equipoise.config import Config
+from equipoise.core.model import ServerId
+from equipoise.errors import ConfigError, StoreError
+from equipoise.host import Host
+from equipoise.metrics import Metrics, Reading
+from equipoise.pool import Pool
+from equipoise.ports import Store
+from equipoise.retry import Ring
+from equipoise.scheduler import Scheduler
+from equipoise.store.sqlite import SqliteStore
+from equipoise.web import Caller, Callers, Services, application
+from equipoise.wire import GAMES
+
+STOP_SECONDS = 3.0
+"""For requests under way, of the 5 that systemd waits for all."""
+KEEP_ALIVE_SECONDS = 150.0
+"""Longer than scripts keep an idle connection (curl: 118 s): one that we close as they post would lose the post."""
+
+log = logging.getLogger(__name__)
+
+
+class SystemClock:
+    """The machine's clocks."""
+
+    def __init__(self) -> None:
+        self._began = time.time() - time.monotonic()
+
+    def monotonic(self) -> float:
+        """Seconds that never go back; counted from the epoch, so that they mean the same after a restart."""
+        return self._began + time.monotonic()
+
+    def epoch(self) -> float:
+        """Seconds since the epoch."""
+        return time.time()
+
+
+async def serve(config: Config) -> None:
+    """Serve until SIGTERM or SIGINT. ConfigError, StoreRefused, SpillError: it cannot start."""
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    async with AsyncExitStack() as stack:
+        address = await start(config, stack)
+        systemd.notify("READY=1")
+        log.info("ready", extra={"address": address, "version": equipoise.__version__})
+        if config.web.allow_remote:
+            log.warning("web.allow_remote: other machines may call; put TLS in front", extra={"address": address})
+        await stopped.wait()
+        systemd.notify("STOPPING=1")
+        log.info("stopping")
+
+
+async def start(config: Config, stack: AsyncExitStack) -> str:
+    """Everything up and listening, to be taken down by the stack; the address it listens on."""
+    listener = stack.enter_context(_listener(config))
+    _make_directory(config)
+    clock, metrics = SystemClock(), Metrics()
+    store = SqliteStore(config.directory / "equipoise.db")
+    await store.open()
+    stack.push_async_callback(store.close)
+    pools = {name: await _pool(config, name, store, clock, stack) for name in config.pools}
+    hosts = {name: await _host(config, name, pools, store, clock, stack) for name in config.servers}
+    metrics.watch(lambda: _readings(hosts, pools))
+    services = Services(
+        hosts=hosts,
+        games={name: GAMES[server.game] for name, server in config.servers.items()},
+        pools=pools,
+        store=store,
+        clock=clock,
+        callers=callers(config),
+        names=names(config, listener.getsockname()[1]),
+        metrics=metrics,
+    )
+    await _listen(services, listener, stack)
+    _schedule(pools, metrics, stack)
+    _sign_of_life(store, stack)
+    host, port = listener.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _listener(config: Config) -> socket.socket:
+    """Taken first: a second daemon must not touch the store."""
+    host, port = config.web.host, config.web.port
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        path = "$.web.port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "$.web.host"
+        raise ConfigError(f"cannot listen on {host}:{port}: {error.strerror}", path=path) from None
+
+
+def _make_directory(config: Config) -> None:
+    try:
+        config.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise ConfigError(f"{config.directory}: {error.strerror}", path="$.store.directory") from None
+
+
+async def _pool(config: Config, name: str, store: Store, clock: SystemClock, stack: AsyncExitStack) -> Pool:
+    chosen = config.pools[name]
+    system = ratings.create(chosen.system, **chosen.params)
+    pool = Pool(name, system, store, Ring(config.directory / f"{name}.ring"), clock)
+    await pool.open()
+    stack.push_async_callback(pool.close)
+    return pool
+
+
+async def _host(
+    config: Config,
+    name: ServerId,
+    pools: Mapping[str, Pool],
+    store: Store,
+    clock: SystemClock,
+    stack: AsyncExitStack,
+) -> Host:
+    server = config.servers[name]
+    host = Host(name, pools[server.pool], store, server.rules, clock)
+    await host.start()
+    stack.push_async_callback(host.close)
+    return host
+
+
+def callers(config: Config) -> Callers:
+    """Every script and every token."""
+    scripts = {server.digest: Caller("script", server.name) for server in config.servers.values()}
+    tokens = {token.digest: Caller(token.role, token.name) for token in config.tokens.values()}
+    return Callers(scripts | tokens)
+
+
+def names(config: Config, port: int) -> frozenset[str]:
+    """What a Host header may say: loopback and the configured address with the port, and configured names."""
+    host = f"[{config.web.host}]" if ":" in config.web.host else config.web.host
+    own = (f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]", host))
+    more = (name for each in config.web.hosts for name in (each, f"{each}:{port}"))
+    return frozenset(name.lower() for name in (*own, *more))
+
+
+async def _listen(services: Services, listener: socket.socket, stack: AsyncExitStack) -> None:
+    runner = web.AppRunner(
+        application(services),
+        access_log=None,
+        handle_signals=False,
+        shutdown_timeout=STOP_SECONDS,
+        keepalive_timeout=KEEP_ALIVE_SECONDS,
+    )
+    await runner.setup()
+    stack.push_async_callback(runner.cleanup)
+    await web.SockSite(runner, listener).start()
+
+
+def _schedule(pools: Mapping[str, Pool], metrics: Metrics, stack: AsyncExitStack) -> None:
+    scheduler = Scheduler(pools.values(), metrics)
+    scheduler.start()
+    stack.push_async_callback(scheduler.close)
+
+
+def _sign_of_life(store: Store, stack: AsyncExitStack) -> None:
+    """Feed systemd's watchdog from the loop, after the store's thread answered: either standing still stops it."""
+    seconds = systemd.watchdog_seconds()
+    if seconds is None:
+        return
+
+    async def beat() -> None:
+        while True:
+            with suppress(StoreError):  # locked or full: the ring keeps rounds, a restart would not help
+                await store.ping()
+            systemd.notify("WATCHDOG=1")
+            await asyncio.sleep(seconds)
+
+    task = asyncio.create_task(beat())
+    stack.callback(task.cancel)
+
+
+def _readings(hosts: Mapping[ServerId, Host], pools: Mapping[str, Pool]) -> Iterator[Reading]:
+    """What Prometheus is told of servers and pools."""
+    for name, host in hosts.items():
+        status, server = host.status(), {"server": name}
+        yield Reading("equipoise_server_lost", "1: its script is silent.", status.lost, server)
+        yield Reading("equipoise_server_enabled", "0: switched off by an admin.", status.enabled, server)
+        yield Reading("equipoise_server_pending", "1: a scramble is due.", status.pending is not None, server)
+        for side, count in (("a", status.players_a), ("b", status.players_b), ("none", status.waiting)):
+            labels = {**server, "side": side}
+            yield Reading("equipoise_server_players", "Players by side; none: waiting.", count, labels)
+        if status.win_probability is not None:
+            chance = status.win_probability
+            yield Reading("equipoise_server_win_probability", "Of side A as the sides stand.", chance, server)
+        dropped = status.dropped_rounds
+        yield Reading("equipoise_server_dropped_rounds_total", "Rounds the script lost.", dropped, server)
+    for pool in pools.values():
+        labels = {"pool": pool.name}
+        yield Reading("equipoise_waiting_rounds", "Rounds that wait for the store.", pool.ring_depth, labels)
+        overflowed = pool.ring.overflowed
+        yield Reading("equipoise_ring_overflowed_total", "Rounds that found the ring full.", overflowed, labels)
+        yield Reading("equipoise_rounds_stored_total", "Rounds stored.", pool.applied, labels)
+        yield Reading("equipoise_rounds_refused_total", "Rounds never to be stored.", pool.refused, labels)

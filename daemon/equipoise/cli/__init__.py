@@ -1,0 +1,61 @@
+"""The command line: `equipoise …`. Each command's module is imported when it is called, not before.
+
+Exit codes: 0 done; 1 the daemon refused or failed; 2 the command line or the configuration is wrong, or the daemon
+cannot start; 3 no daemon answers.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+import equipoise
+
+_COMMANDS = {
+    "serve": ("daemon", "Run the daemon."),
+    "init": ("daemon", "Write a configuration and secrets."),
+    "check-config": ("daemon", "Read the configuration as the daemon does."),
+    "status": ("remote", "What every game server is doing."),
+    "server": ("remote", "Game servers: list, scramble, balance, cancel, on, off."),
+    "player": ("remote", "Players: show, set, reset, top."),
+    "pool": ("remote", "Rating populations: quality."),
+    "why": ("remote", "The last decisions and their reasons."),
+    "solve": ("solve", "Split a pool of players from a file."),
+    "demo": ("demo", "A simulated game server against a real daemon, in this terminal."),
+}
+"""Module and summary of each, so that `--help` imports nothing."""
+
+
+class _Lazy(click.Group):
+    """Knows its commands by name alone."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of the table."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import what is called."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module = import_module(f"equipoise.cli.{_COMMANDS[cmd_name][0]}")
+        command = getattr(module, cmd_name.replace("-", "_"))
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
+
+
+EPILOG = (
+    "Exit codes: 0 done; 1 the daemon refused or failed; 2 the command line or the configuration is wrong, "
+    "or the daemon cannot start; 3 no daemon answers."
+)
+
+
+@click.group(cls=_Lazy, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(equipoise.__version__, prog_name="equipoise")
+def main() -> None:
+    """Fair teams for community game servers."""

@@ -1,0 +1,70 @@
+"""Commands on this machine: run the daemon, write and check its configuration."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from equipoise.cli.options import config_option, new_directory, stop
+from equipoise.errors import ConfigError, SpillError, StoreError
+
+
+@click.command()
+@config_option
+def serve(path: Path) -> None:
+    """Run the daemon until SIGTERM or Ctrl-C. Exit code 2: it cannot start, and one line says what to do."""
+    import asyncio
+
+    from equipoise import app, log
+    from equipoise.config import load
+
+    try:
+        config = load(path, os.environ)
+        log.set_up(config.log.level)
+        asyncio.run(app.serve(config))
+    except (ConfigError, StoreError, SpillError) as error:
+        stop(error)
+
+
+@click.command("check-config")
+@config_option
+@click.option("--print", "show", is_flag=True, help="Print the effective configuration, secrets left out.")
+def check_config(path: Path, show: bool) -> None:
+    """Read the configuration as the daemon does. Exit code 2: a key is wrong, and its path is named."""
+    from equipoise.config import load, printed
+
+    try:
+        config = load(path, os.environ)
+    except ConfigError as error:
+        stop(error)
+    if show:
+        for line in printed(config):
+            click.echo(line)
+    else:
+        click.echo(f"{path}: good. {len(config.servers)} servers, {len(config.pools)} pools.")
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False), default=new_directory)
+@click.option("--server", default="arena-1", show_default=True, help="Name of the first game server.")
+@click.option("--game", type=click.Choice(["tf2", "ns2"]), default="tf2", show_default=True, help="Its game.")
+def init(directory: Path, server: str, game: str) -> None:
+    """Write config.toml and secrets into DIRECTORY; nothing that exists is overwritten.
+
+    The default is ~/.config/equipoise, for root /etc/equipoise.
+
+    The secret of the game server is shown once: its plugin needs it. Files hold SHA-256, but for owner.token, the
+    key of this command line.
+    """
+    from equipoise.cli.setup import write
+
+    try:
+        secret = write(directory, server, game)
+    except ConfigError as error:
+        stop(error)
+    config = directory / "config.toml"
+    click.echo(f"Wrote {config}. Start the daemon with:\n\n  equipoise serve --config {config}\n")
+    click.echo(f"The secret of {server}, shown this once, for its plugin's configuration:\n\n  {secret}\n")
+    click.echo(f"{directory / 'owner.token'} is your key to the admin interface: keep it to yourself.")

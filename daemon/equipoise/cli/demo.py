@@ -1,0 +1,96 @@
+"""The demonstration: a simulated game server against a real daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Coroutine, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import TypeVar
+
+import click
+from rich.console import Console
+
+from equipoise.cli.options import stop
+from equipoise.demo.board import Stage
+from equipoise.demo.model import MOST
+from equipoise.demo.run import Options, run
+from equipoise.demo.stages import Plain, Quiet, Screen
+from equipoise.demo.story import LEAST_PLAYERS, LEAST_ROUNDS
+from equipoise.demo.summary import as_json, show
+from equipoise.errors import PeerError
+
+T = TypeVar("T")
+FAILED = 1
+INTERRUPTED = 130
+
+
+@click.command()
+@click.option("--rounds", type=click.IntRange(LEAST_ROUNDS, 10_000), default=100, show_default=True)
+@click.option("--seed", type=int, default=5, show_default=True, help="Another evening with the same rules.")
+@click.option(
+    "--speed",
+    type=click.FloatRange(0, 1000),
+    help="1: about a minute; 2: twice as fast; 0: no pauses.  [default: 1 on a terminal, else 0]",
+)
+@click.option("--players", type=click.IntRange(LEAST_PLAYERS, MOST), default=11, show_default=True)
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="A new directory: keep configuration, store and log of the daemon there.",
+)
+@click.option("--json", "json_only", is_flag=True, help="Print only the summary, as JSON.")
+def demo(rounds: int, seed: int, speed: float | None, players: int, keep: Path | None, json_only: bool) -> None:
+    """Watch a simulated game server play against a real daemon, in about a minute.
+
+    The daemon listens on a free loopback port and keeps its ratings in a directory that is deleted at the end.
+    """
+    console = Console()
+    live = console.is_terminal and not os.environ.get("CI")
+    pace = speed if speed is not None else float(live)
+    try:
+        with _home(keep) as home, _stage(console, pace, live=live, quiet=json_only) as stage:
+            summary = asyncio.run(_until_signalled(run(Options(rounds, seed, players), home, stage)))
+    except PeerError as error:
+        stop(error, FAILED)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        click.echo("Stopped: the daemon is down.", err=True)
+        sys.exit(INTERRUPTED)
+    if json_only:
+        click.echo(json.dumps(as_json(summary), indent=2))
+    else:
+        show(summary, console, keep)
+
+
+@contextmanager
+def _home(keep: Path | None) -> Iterator[Path]:
+    """Where the daemon lives: a directory that is deleted afterwards, or a new one that is kept."""
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="equipoise-demo-") as home:
+            yield Path(home)
+        return
+    try:
+        keep.mkdir(parents=True)
+    except OSError as error:
+        raise click.BadParameter(f"{keep}: {error.strerror}", param_hint="--keep") from None
+    yield keep
+
+
+def _stage(console: Console, speed: float, *, live: bool, quiet: bool) -> AbstractContextManager[Stage]:
+    if quiet:
+        return nullcontext(Quiet())
+    return Screen(console, speed) if live else nullcontext(Plain(console, speed))
+
+
+async def _until_signalled(work: Coroutine[object, object, T]) -> T:
+    """The work, ended like Ctrl-C by what else ends a program in a terminal."""
+    task = asyncio.current_task()
+    assert task is not None
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    return await work

@@ -1,0 +1,45 @@
+"""Where the configuration is, and how a wrong one ends a command."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+WRONG = 2
+MACHINE = Path("/etc/equipoise")
+
+
+def default_config() -> Path:
+    """The user's own if there is one, else the machine's."""
+    own = _own_directory() / "config.toml"
+    return own if own.is_file() else MACHINE / "config.toml"
+
+
+def new_directory() -> Path:
+    """Where a new configuration goes: the machine's for root, else the user's own."""
+    return MACHINE if os.geteuid() == 0 else _own_directory()
+
+
+def _own_directory() -> Path:
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "equipoise"
+
+
+config_option = click.option(
+    "--config",
+    "-c",
+    "path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="EQUIPOISE_CONFIG",
+    default=default_config,
+    help="The configuration file. [env: EQUIPOISE_CONFIG; default: ~/.config/equipoise/config.toml, "
+    "else /etc/equipoise/config.toml]",
+)
+
+
+def stop(reason: Exception | str, code: int = WRONG) -> NoReturn:
+    """One line on standard error, and the exit code."""
+    click.echo(f"equipoise: {reason}", err=True)
+    raise SystemExit(code)

@@ -1,0 +1,246 @@
+"""Commands that ask the running daemon."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from equipoise.cli.client import Client
+from equipoise.cli.options import config_option
+
+Command = Callable[..., None]
+
+
+def remote(command: Command) -> Command:
+    """The command gets the daemon's client, from options that every such command has."""
+
+    @config_option
+    @click.option("--url", envvar="EQUIPOISE_URL", help="The daemon's address. [env: EQUIPOISE_URL; default: config]")
+    @click.option(
+        "--token", envvar="EQUIPOISE_TOKEN", help="A token. [env: EQUIPOISE_TOKEN; default: owner.token beside it]"
+    )
+    @wraps(command)
+    def connected(path: Path, url: str | None, token: str | None, **arguments: Any) -> None:
+        command(Client.of(path, url, token), **arguments)
+
+    return connected
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the daemon's answer as JSON.")
+pool_option = click.option("--pool", help="The pool; where there is only one it need not be said.")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Columns as wide as their widest cell."""
+    lines = [head, *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    for line in lines:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def shown(answer: Any, as_json: bool) -> bool:
+    """Whether the answer was printed as JSON."""
+    if as_json:
+        click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+    return as_json
+
+
+@click.command()
+@remote
+@json_option
+def status(client: Client, as_json: bool) -> None:
+    """What every game server is doing."""
+    answer = client.get("servers")
+    if shown(answer, as_json):
+        return
+    head = ("SERVER", "MAP", "MODE", "PHASE", "ROUND", "PLAYERS", "A WINS", "STREAK", "PENDING", "RING", "STATE")
+    table(head, (_server_row(each) for each in answer["servers"]))
+
+
+def _server_row(each: dict[str, Any]) -> Sequence[object]:
+    chance = each["win_probability"]
+    streak = f"{each['streak']} {each['streak_side'] or ''}".strip()
+    return (
+        each["server"],
+        each["map"] or "-",
+        each["mode"],
+        each["phase"],
+        each["round"],
+        f"{each['players_a']}:{each['players_b']}+{each['waiting']}",
+        "-" if chance is None else f"{100 * chance:.0f} %",
+        streak,
+        each["pending"] or "-",
+        each["ring"],
+        _state(each),
+    )
+
+
+def _state(each: dict[str, Any]) -> str:
+    if each["silent_seconds"] is None:
+        return "never heard of"
+    if each["lost"]:
+        return f"lost for {each['silent_seconds']:.0f} s"
+    if each["aside"]:
+        return f"aside: {each['aside']}"
+    return "on" if each["enabled"] else "off"
+
+
+@click.group()
+def server() -> None:
+    """Game servers."""
+
+
+server.add_command(status, "list")
+
+
+def _order(action: str, summary: str, *, dry: bool = False) -> None:
+    """Add a command that has a server do something."""
+
+    @remote
+    @json_option
+    @click.argument("name", metavar="SERVER")
+    def order(client: Client, name: str, as_json: bool, dry_run: bool = False, when: str = "now") -> None:
+        answer = client.send("POST", "servers", name, action, body={"dry_run": dry_run, "when": when})
+        if not shown(answer, as_json):
+            _tell(answer)
+
+    command = click.command(action, help=summary)(order)
+    if dry:
+        command.params.append(click.Option(["--dry-run"], is_flag=True, help="Only show what would be done."))
+    if action == "scramble":
+        choice = click.Choice(["now", "next"])
+        command.params.append(click.Option(["--when"], type=choice, default="now", help="At once, or next round."))
+    server.add_command(command)
+
+
+def _tell(answer: dict[str, Any]) -> None:
+    for line in answer["lines"]:
+        click.echo(line["english"])
+    proposal = answer["proposal"]
+    if proposal is None:
+        return
+    before = "-" if proposal["before"] is None else f"{100 * proposal['before']:.1f} %"
+    click.echo(f"Side A wins with {before} now, {100 * proposal['after']:.1f} % after it.")
+    table(("PLAYER", "NAME", "TO"), ((one["id"], one["name"] or "-", one["side"]) for one in proposal["moves"]))
+
+
+_order("scramble", "Make the teams anew, at once where the mode allows it.", dry=True)
+_order("balance", "Close a gap of two or more players now.", dry=True)
+_order("cancel", "Forget a pending scramble.")
+_order("on", "Have Equipoise act on this server.")
+_order("off", "Have Equipoise watch and rate only.")
+
+
+@click.group()
+def player() -> None:
+    """Players of a pool."""
+
+
+@player.command("show")
+@remote
+@json_option
+@pool_option
+@click.argument("id")
+def show_player(client: Client, id: str, pool: str | None, as_json: bool) -> None:
+    """A player, by SteamID64."""
+    _player(client.get("players", id, pool=pool), as_json)
+
+
+@player.command("set")
+@remote
+@json_option
+@pool_option
+@click.argument("id")
+@click.argument("rating", type=float)
+def set_player(client: Client, id: str, rating: float, pool: str | None, as_json: bool) -> None:
+    """Give a player a rating."""
+    _player(client.send("PUT", "players", id, body={"rating": rating}, pool=pool), as_json)
+
+
+@player.command("reset")
+@remote
+@json_option
+@pool_option
+@click.argument("id")
+def reset_player(client: Client, id: str, pool: str | None, as_json: bool) -> None:
+    """Make a player a newcomer."""
+    _player(client.send("DELETE", "players", id, pool=pool), as_json)
+
+
+def _player(answer: dict[str, Any], as_json: bool) -> None:
+    if not shown(answer, as_json):
+        _players([answer["player"]])
+
+
+@player.command("top")
+@remote
+@json_option
+@click.option("--pool", default="main", show_default=True, help="The pool.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many.")
+def top_players(client: Client, pool: str, limit: int, as_json: bool) -> None:
+    """The leaderboard."""
+    answer = client.get("pools", pool, "top", limit=limit)
+    if not shown(answer, as_json):
+        _players(answer["players"])
+
+
+def _players(players: Sequence[dict[str, Any]]) -> None:
+    head = ("PLAYER", "NAME", "RATING", "ROUNDS", "SHOWN", "LAST PLAYED")
+    table(head, (_player_row(each) for each in players))
+
+
+def _player_row(each: dict[str, Any]) -> Sequence[object]:
+    shown = "stale" if each["stale"] else "yes" if each["visible"] else "no"
+    name, rating = each["name"] or "-", f"{each['rating']:g}"
+    return each["id"], name, rating, each["rounds"], shown, _time(each["last_played"])
+
+
+def _time(epoch: float | None) -> str:
+    return "never" if epoch is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(epoch))
+
+
+@click.group()
+def pool() -> None:
+    """Rating populations."""
+
+
+@pool.command()
+@remote
+@json_option
+@click.argument("name", default="main")
+def quality(client: Client, name: str, as_json: bool) -> None:
+    """How well a pool predicts, over its last 500 rounds."""
+    answer = client.get("pools", name, "quality")
+    if shown(answer, as_json):
+        return
+    crowd, measured = answer["players"], answer["quality"]
+    click.echo(f"{crowd['count']} players: {crowd['visible']} shown, {crowd['shadow']} shadow, {crowd['stale']} stale.")
+    if measured is None:
+        click.echo("No round was rated yet.")
+        return
+    for measure in ("brier", "log_loss", "even"):
+        click.echo(f"{measure.replace('_', ' '):<12}{measured[measure]['value']:.4f}")
+    click.echo(
+        f"{'calibration':<12}{measured['calibration_error']:.4f} off on average, over {measured['rounds']} rounds"
+    )
+    if answer["suggested_theta"] is not None:
+        click.echo(f"{'theta':<12}{answer['suggested_theta']:.0f} would have predicted best")
+
+
+@click.command()
+@remote
+@json_option
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many.")
+@click.argument("name", metavar="[SERVER]", required=False)
+def why(client: Client, name: str | None, limit: int, as_json: bool) -> None:
+    """The last decisions and their reasons, newest first."""
+    answer = client.get("decisions", server=name, limit=limit)
+    if not shown(answer, as_json):
+        head = ("TIME", "SERVER", "DECISION", "REASON")
+        table(head, ((_time(d["at"]), d["server"], d["kind"], d["reason"]) for d in answer["decisions"]))

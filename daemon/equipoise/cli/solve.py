@@ -1,0 +1,141 @@
+"""`equipoise solve`: the best split of a pool for every team size, from a file or a pipe, without a daemon."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import click
+import msgspec
+
+from equipoise.errors import SplitError
+from equipoise.solver import Assignment, Pin, Splits, splits
+
+THETA = 2400.0
+"""Points of difference that make the odds e to 1."""
+
+
+class Player(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One player of the pool; players with the same `group` stay together, those with a `role` are shared evenly."""
+
+    rating: int | float
+    id: str | int | None = None
+    group: str | int | None = None
+    role: str | int | None = None
+    pin: Literal["a", "b", "bench", "play"] | None = None
+
+
+class Pool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The input: bare ratings, or players."""
+
+    ratings: list[int | float] | None = None
+    players: list[Player] | None = None
+
+
+class BadInput(click.ClickException):
+    """One line on what is wrong with the input."""
+
+    exit_code = 2
+
+
+@click.command()
+@click.argument("file", default="-")
+@click.option("--k", type=int, help="This team size alone.")
+@click.option("--theta", type=float, default=THETA, show_default=True, help="Scale of the win probability.")
+@click.option("--resolution", type=float, help="Ticks per point to round ratings to.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: indices into the input.")
+def solve(file: str, k: int | None, theta: float, resolution: float | None, as_json: bool) -> None:
+    """Split the pool in FILE (default: standard input) into two teams, exactly, for every team size.
+
+    FILE holds {"ratings": [1500, …]} or {"players": [{"id": "ann", "rating": 1500, "group": "friends", "role": "medic",
+    "pin": "a"}, …]}; all but the rating may be left out. A pin is a, b, bench or play.
+    """
+    if not theta > 0:
+        raise BadInput("--theta is a number of points above 0")
+    players = _players(_read(file))
+    try:
+        found = splits(
+            [player.rating for player in players],
+            groups=_alike({i: player.group for i, player in enumerate(players)}),
+            roles=_alike({i: player.role for i, player in enumerate(players)}),
+            pins={i: Pin(player.pin) for i, player in enumerate(players) if player.pin},
+            k=k,
+            resolution=resolution,
+        )
+    except SplitError as error:
+        raise BadInput(str(error)) from None
+    click.echo(_as_json(found) if as_json else _as_text(found, players, theta))
+
+
+def _read(file: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise BadInput(f"{file}: {error.strerror}") from None
+
+
+def _players(text: bytes) -> list[Player]:
+    try:
+        pool = msgspec.json.decode(text, type=Pool)
+    except msgspec.ValidationError as error:
+        raise BadInput(str(error)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadInput(f"the input is not JSON: {error}") from None
+    if (pool.ratings is None) == (pool.players is None):
+        raise BadInput('the input has either "ratings" or "players"')
+    players = [Player(rating) for rating in pool.ratings or ()] or list(pool.players or ())
+    known = set[str | int]()
+    for player in players:
+        if player.id in known:
+            raise BadInput(f"player {player.id} is there twice")
+        if player.id is not None:
+            known.add(player.id)
+    return players
+
+
+def _alike(labels: Mapping[int, str | int | None]) -> list[list[int]]:
+    """The indices that share a label, None being none."""
+    alike: dict[str | int, list[int]] = {}
+    for index, label in labels.items():
+        if label is not None:
+            alike.setdefault(label, []).append(index)
+    return list(alike.values())
+
+
+def _as_json(found: Splits) -> str:
+    return json.dumps({"splits": [_record(k, assignment) for k, assignment in found.items()]})
+
+
+def _record(k: int, assignment: Assignment) -> dict[str, object]:
+    return {
+        "k": k,
+        "a": assignment.a,
+        "b": assignment.b,
+        "bench": assignment.bench,
+        "difference": assignment.difference,
+        "optimal": assignment.optimal,
+    }
+
+
+def _as_text(found: Splits, players: Sequence[Player], theta: float) -> str:
+    return "\n\n".join(_paragraph(assignment, players, theta) for assignment in found.values())
+
+
+def _paragraph(assignment: Assignment, players: Sequence[Player], theta: float) -> str:
+    chance = 0.5 + 0.5 * math.tanh(assignment.difference / theta / 2)
+    size_a, size_b = assignment.sizes
+    lines = [f"{size_a} against {size_b}: difference {assignment.difference:+g}, A wins {chance:.1%}"]
+    for name, indices in (("A", assignment.a), ("B", assignment.b), ("bench", assignment.bench)):
+        if indices:
+            listed = ", ".join(f"{_name(i, players[i])}\N{NO-BREAK SPACE}{players[i].rating:g}" for i in indices)
+            lines += textwrap.wrap(listed, 100, initial_indent=f"  {name:<7}", subsequent_indent=" " * 9)
+    return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def _name(index: int, player: Player) -> str:
+    return f"#{index}" if player.id is None else str(player.id)

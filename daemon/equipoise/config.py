@@ -1,0 +1,362 @@
+"""The configuration: one TOML file, read strictly, with secrets only as files that hold a SHA-256.
+
+Every refusal is a ConfigError with the path of the key. `config.example.toml` is the reference of all keys.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import ipaddress
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+from equipoise import ratings
+from equipoise.core.model import ServerId
+from equipoise.core.rules import ArenaRules, AutobalanceRules, LockRules, Rules, ScrambleRules
+from equipoise.errors import ConfigError, RatingError
+
+T = TypeVar("T")
+Raw = dict[str, Any]
+Role = Literal["viewer", "admin"]
+
+
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of the file: an unknown key is refused."""
+
+
+class Web(Section, frozen=True):
+    """Where the daemon listens."""
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535)] = 27500
+    """0: any free port; the log says which."""
+    allow_remote: bool = False
+    hosts: tuple[str, ...] = ()
+    """Names it may be called by besides its own addresses."""
+
+
+class Store(Section, frozen=True):
+    """Where ratings, rounds and waiting rounds are kept."""
+
+    directory: str = ""
+    """Empty: `$STATE_DIRECTORY`, else the user's state directory."""
+
+
+class Log(Section, frozen=True):
+    """What is written to standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+class ServerKeys(Section, frozen=True):
+    """One game server; its rules stand beside these keys."""
+
+    secret_file: str
+    pool: str = "main"
+    game: Literal["tf2", "ns2"] = "tf2"
+
+
+class TokenKeys(Section, frozen=True):
+    """Who may use the admin interface."""
+
+    secret_file: str
+    role: Role
+
+
+class File(Section, frozen=True):
+    """The tables of the file, but for the rules."""
+
+    web: Web = Web()
+    store: Store = Store()
+    log: Log = Log()
+    pool: dict[str, Raw] = {}
+    server: dict[str, Raw] = {}
+    token: dict[str, Raw] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A rating population: which system rates it, with which parameters."""
+
+    name: str
+    system: str
+    params: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A game server."""
+
+    name: ServerId
+    pool: str
+    game: Literal["tf2", "ns2"]
+    digest: bytes
+    """SHA-256 of its script's secret."""
+    rules: Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A key to the admin interface; its name stands in the audit."""
+
+    name: str
+    role: Role
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All of it, resolved."""
+
+    path: Path
+    web: Web
+    store: Store
+    log: Log
+    directory: Path
+    """Where the state is kept."""
+    pools: Mapping[str, Pool]
+    servers: Mapping[ServerId, Server]
+    tokens: Mapping[str, Token]
+
+
+_TABLES = (ArenaRules, ScrambleRules, AutobalanceRules, LockRules)
+
+RANGES: Mapping[tuple[type, str], tuple[float, float]] = {
+    (ArenaRules, "streak"): (1, 100),
+    (ScrambleRules, "min_players"): (2, 100),
+    (ScrambleRules, "tolerance"): (0, 0.5),
+    (ScrambleRules, "rounds"): (1, 100),
+    (AutobalanceRules, "spare_minutes"): (0, 1440),
+    (AutobalanceRules, "deadline_seconds"): (0, 600),
+    (AutobalanceRules, "quiet_seconds"): (0, 3600),
+    (LockRules, "minutes"): (0, 1440),
+    (Rules, "ns2_min_seconds"): (0, 86400),
+    (Rules, "silence_seconds"): (10, 86400),
+    (Rules, "poll_seconds"): (0.5, 60),
+}
+"""Every number of the rules lies in a range, ends included."""
+
+
+def load(path: Path, environ: Mapping[str, str]) -> Config:
+    """The configuration in a file, its secrets read; ConfigError when anything in it is wrong."""
+    raw = _parse(path)
+    tables, rules = _apart(raw, msgspec.structs.asdict(File()))
+    file = _convert(tables, File, "$")
+    _check_rules(rules, "$")
+    _check_listener(file.web)
+    pools = {name: _pool(name, keys) for name, keys in file.pool.items()}
+    files = Secrets(path.parent, environ.get("CREDENTIALS_DIRECTORY"))
+    servers = {ServerId(name): _server(name, keys, rules, pools, files) for name, keys in file.server.items()}
+    tokens = {name: _token(name, keys, files) for name, keys in file.token.items()}
+    _check_distinct(servers, tokens)
+    return Config(
+        path=path,
+        web=file.web,
+        store=file.store,
+        log=file.log,
+        directory=state_directory(file.store, environ),
+        pools=pools,
+        servers=servers,
+        tokens=tokens,
+    )
+
+
+def state_directory(store: Store, environ: Mapping[str, str]) -> Path:
+    """The configured directory, else systemd's, else the user's."""
+    if chosen := store.directory or environ.get("STATE_DIRECTORY"):
+        return Path(chosen).expanduser()
+    state = environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "equipoise"
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """Where files with secrets are looked for: systemd's credentials first, then beside the configuration."""
+
+    beside: Path
+    credentials: str | None
+
+    def digest(self, name: str, path: str) -> bytes:
+        """The SHA-256 that a file holds in hexadecimal."""
+        place = self._place(name)
+        try:
+            text = place.read_text("ascii").strip()
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "not ASCII text"
+            raise ConfigError(f"{place}: {why}; `equipoise init` makes secrets", path=path) from None
+        if not re.fullmatch(r"[0-9a-fA-F]{64}", text):
+            raise ConfigError(f"{place} must hold a SHA-256 in 64 hexadecimal digits, not the secret", path=path)
+        return bytes.fromhex(text)
+
+    def _place(self, name: str) -> Path:
+        credential = Path(self.credentials or "", Path(name).name)
+        return credential if self.credentials and credential.is_file() else self.beside / Path(name).expanduser()
+
+
+def printed(config: Config) -> Iterator[str]:
+    """The effective configuration as TOML lines; secrets are not in it."""
+    yield from _lines("web", msgspec.structs.asdict(config.web))
+    yield from _lines("store", {**msgspec.structs.asdict(config.store), "directory": str(config.directory)})
+    yield from _lines("log", msgspec.structs.asdict(config.log))
+    for pool in config.pools.values():
+        params = dataclasses.asdict(ratings.create(pool.system, **pool.params).params)
+        yield from _lines(f"pool.{pool.name}", {"system": pool.system, **params})
+    for server in config.servers.values():
+        rules = dataclasses.asdict(server.rules)
+        keys = {"pool": server.pool, "game": server.game, "secret_file": "(read)"}
+        yield from _lines(f"server.{server.name}", {**keys, **rules})
+    for token in config.tokens.values():
+        yield from _lines(f"token.{token.name}", {"role": token.role, "secret_file": "(read)"})
+
+
+def _lines(table: str, keys: Mapping[str, object]) -> Iterator[str]:
+    for key, value in keys.items():
+        if isinstance(value, dict):
+            yield from _lines(f"{table}.{key}", value)
+        elif value is not None:
+            yield f"{table}.{key} = {json.dumps(value, ensure_ascii=False)}"
+
+
+def _parse(path: Path) -> Raw:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{error.strerror}; `equipoise init` writes one", path=str(path)) from None
+    except ValueError as error:
+        raise ConfigError(f"this is no TOML: {error}", path=str(path)) from None
+
+
+def _apart(keys: Raw, known: Mapping[str, object]) -> tuple[Raw, Raw]:
+    """What `known` names, and the rest: rules."""
+    return {k: v for k, v in keys.items() if k in known}, {k: v for k, v in keys.items() if k not in known}
+
+
+def _convert(raw: object, kind: type[T], path: str) -> T:
+    try:
+        return msgspec.convert(raw, kind)
+    except msgspec.ValidationError as error:
+        raise _refusal(str(error), path) from None
+
+
+def _refusal(text: str, path: str) -> ConfigError:
+    """msgspec's text and path, below the path of the table that was read."""
+    if found := re.fullmatch(r"(.*) - at `\$(.*)`", text, re.DOTALL):
+        text, path = found[1], path + found[2]
+    if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", text):
+        return ConfigError("no such key", path=f"{path}.{unknown[1]}")
+    if missing := re.fullmatch(r"Object missing required field `(.*)`", text):
+        return ConfigError("this key is required", path=f"{path}.{missing[1]}")
+    return ConfigError(text.replace("Expected", "expected", 1), path=path)
+
+
+def _check_rules(raw: Raw, path: str) -> None:
+    _convert(raw, _RULES, path)
+
+
+def _rules(raw: Raw) -> Rules:
+    return _filled(Rules, msgspec.convert(raw, _RULES))
+
+
+def _filled(kind: type[T], section: Any) -> T:
+    """The dataclass of a section that was made from it."""
+    values = {name: getattr(section, name) for name in section.__struct_fields__}
+    hints = get_type_hints(kind)
+    return kind(**{k: _filled(hints[k], v) if isinstance(v, Section) else v for k, v in values.items()})
+
+
+def _section(kind: type) -> type[Section]:
+    """The strict section of a dataclass of rules: same fields, same defaults, numbers in their ranges."""
+    hints, defaults = get_type_hints(kind), kind()
+    fields: list[tuple[str, Any, Any]] = []
+    for name in hints:
+        hint, default = hints[name], getattr(defaults, name)
+        if isinstance(default, _TABLES):
+            table = _section(type(default))
+            fields.append((name, table, table()))
+        else:
+            low, high = RANGES.get((kind, name), (None, None))
+            fields.append((name, hint if low is None else Annotated[hint, Meta(ge=low, le=high)], default))
+    section = msgspec.defstruct(kind.__name__, fields, bases=(Section,), frozen=True)
+    assert issubclass(section, Section)
+    return section
+
+
+_RULES = _section(Rules)
+
+
+def _check_listener(web: Web) -> None:
+    if not web.allow_remote and not _loopback(web.host):
+        raise ConfigError(f"{web.host} is no loopback address; web.allow_remote = true allows it", path="$.web.host")
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _named(table: str, name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", name):
+        raise ConfigError("a name is up to 64 of A-Z a-z 0-9 _ -", path=f"$.{table}.{name}")
+    return f"$.{table}.{name}"
+
+
+def _pool(name: str, keys: Raw) -> Pool:
+    path = _named("pool", name)
+    params = dict(keys)
+    system = params.pop("system", "synelo")
+    if system not in ratings.SYSTEMS:
+        raise ConfigError(f"there is {', '.join(ratings.SYSTEMS)}, not {system!r}", path=f"{path}.system")
+    try:
+        ratings.create(system, **params)
+    except RatingError as error:
+        key, _, text = str(error).partition(": ")
+        raise ConfigError(text, path=f"{path}.{key}") from None
+    return Pool(name, system, params)
+
+
+def _server(name: str, keys: Raw, rules: Raw, pools: Mapping[str, Pool], files: Secrets) -> Server:
+    path = _named("server", name)
+    own, overrides = _apart(keys, ServerKeys.__annotations__)
+    server = _convert(own, ServerKeys, path)
+    _check_rules(overrides, path)
+    if server.pool not in pools:
+        raise ConfigError(f"there is no [pool.{server.pool}]", path=f"{path}.pool")
+    return Server(
+        name=ServerId(name),
+        pool=server.pool,
+        game=server.game,
+        digest=files.digest(server.secret_file, f"{path}.secret_file"),
+        rules=_rules(_merged(rules, overrides)),
+    )
+
+
+def _token(name: str, keys: Raw, files: Secrets) -> Token:
+    path = _named("token", name)
+    token = _convert(keys, TokenKeys, path)
+    return Token(name, token.role, files.digest(token.secret_file, f"{path}.secret_file"))
+
+
+def _check_distinct(servers: Mapping[ServerId, Server], tokens: Mapping[str, Token]) -> None:
+    """A secret tells who calls: nobody may share one."""
+    owners: dict[bytes, str] = {}
+    named = [(f"$.server.{name}", server.digest) for name, server in servers.items()]
+    for path, digest in [*named, *((f"$.token.{name}", token.digest) for name, token in tokens.items())]:
+        if digest in owners:
+            raise ConfigError(f"the same secret as {owners[digest]}", path=f"{path}.secret_file")
+        owners[digest] = path
+
+
+def _merged(rules: Raw, overrides: Raw) -> Raw:
+    """A server's rules: its own keys over those of all servers, table by table."""
+    tables = {key: {**rules[key], **own} for key, own in overrides.items() if isinstance(own, dict) and key in rules}
+    return {**rules, **overrides, **tables}

@@ -1,0 +1,70 @@
+"""What is counted, and what Prometheus reads; each daemon has a registry of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One value as it stands; a name that ends in `_total` is a counter's."""
+
+    name: str
+    help: str
+    value: float
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+Read = Callable[[], Iterable[Reading]]
+
+
+class _Readings(Collector):
+    """Asks for readings whenever Prometheus does."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+
+    def collect(self) -> Iterator[Metric]:
+        families: dict[str, Metric] = {}
+        for reading in self._read():
+            kind = CounterMetricFamily if reading.name.endswith("_total") else GaugeMetricFamily
+            family = families.setdefault(reading.name, kind(reading.name, reading.help))
+            family.add_sample(reading.name, dict(reading.labels), reading.value)
+        yield from families.values()
+
+
+class Metrics:
+    """The daemon's registry and its own counters."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self.refused = Counter(
+            "equipoise_refused", "Requests refused, by the code of the answer.", ["code"], registry=self.registry
+        )
+        self.seconds = Histogram(
+            "equipoise_request_seconds",
+            "Time to answer a request.",
+            ["route"],
+            buckets=(0.001, 0.002, 0.005, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2),
+            registry=self.registry,
+        )
+        self.failed_jobs = Counter(
+            "equipoise_job_failures", "Scheduled jobs that failed or were missed.", ["job"], registry=self.registry
+        )
+
+    def watch(self, read: Read) -> None:
+        """Have these readings in every answer to Prometheus."""
+        self.registry.register(_Readings(read))
+
+    def text(self) -> bytes:
+        """Everything, as Prometheus reads it."""
+        return generate_latest(self.registry)

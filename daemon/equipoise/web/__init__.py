@@ -1,0 +1,7 @@
+"""The HTTP interface: game scripts, other programs, admins."""
+
+from equipoise.web.callers import Caller, Callers
+from equipoise.web.server import application
+from equipoise.web.services import Services
+
+__all__ = ["Caller", "Callers", "Services", "application"]

@@ -1,0 +1,162 @@
+"""Answers admins: players, pools, servers, and the two logs. What changes anything stands in the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from equipoise.core.model import Card, PlayerId, Side
+from equipoise.core.phrases import Text
+from equipoise.errors import RatingError, ScriptError, StoreError
+from equipoise.host import Host
+from equipoise.pool import Pool
+from equipoise.ports import Audit
+from equipoise.reports import CommandAnswer, Proposal
+from equipoise.web import messages as m
+from equipoise.web.routes import Asked, refused
+from equipoise.web.services import Services
+from equipoise.wire import Game
+from equipoise.wire.scalars import Player
+
+LAST = 10
+"""Decisions shown beside a server."""
+
+
+async def show_player(asked: Asked) -> m.PlayerFound:
+    """One player, a stranger as a newcomer."""
+    pool, id = asked.services.pool(asked.query.pool), _player(asked)
+    (card,) = await pool.cards((id,))
+    return await _found(asked.services, pool, card)
+
+
+async def set_player(asked: Asked) -> m.PlayerFound:
+    """Give a player a rating."""
+    return await _edit(asked, asked.body.rating)
+
+
+async def reset_player(asked: Asked) -> m.PlayerFound:
+    """Make a player a newcomer."""
+    return await _edit(asked, None)
+
+
+async def _edit(asked: Asked, rating: float | None) -> m.PlayerFound:
+    pool, id = asked.services.pool(asked.query.pool), _player(asked)
+    try:
+        card = await pool.edit(id, rating, asked.caller.who)
+    except RatingError as error:
+        raise ScriptError("rating", str(error), path="$.rating") from None
+    return await _found(asked.services, pool, card)
+
+
+def _player(asked: Asked) -> PlayerId:
+    try:
+        return PlayerId(str(Player.read(asked.path["id"])))
+    except ValueError as error:
+        raise ScriptError("schema", str(error), path="{id}") from None
+
+
+async def _found(services: Services, pool: Pool, card: Card) -> m.PlayerFound:
+    names = await _names(pool, (card.id,))
+    return m.PlayerFound(pool=pool.name, player=_seen(services, pool, card, names.get(card.id)))
+
+
+def _seen(services: Services, pool: Pool, card: Card, name: str | None) -> m.PlayerSeen:
+    return m.PlayerSeen(
+        id=card.id,
+        name=name,
+        rating=card.rating,
+        rounds=card.rounds,
+        visible=card.visible,
+        stale=pool.system.stale(card.last_played, services.clock.epoch()),
+        last_played=card.last_played,
+    )
+
+
+async def _names(pool: Pool, ids: Iterable[PlayerId]) -> Mapping[PlayerId, str]:
+    """What players call themselves, where the store knows and answers."""
+    try:
+        rows = await pool.store.players(pool.name, tuple(ids), 0)
+    except StoreError:
+        return {}
+    return {row.id: row.name for row in rows.values() if row.name is not None}
+
+
+async def show_top(asked: Asked) -> m.Top:
+    """The leaderboard."""
+    pool = asked.services.pool(asked.path["pool"])
+    cards = await pool.top(asked.query.limit)
+    return m.Top(pool=pool.name, players=tuple(_seen(asked.services, pool, card, card.name) for card in cards))
+
+
+async def show_servers(asked: Asked) -> m.Servers:
+    """Every server."""
+    return m.Servers(servers=tuple(host.status() for host in asked.services.hosts.values()))
+
+
+async def show_server(asked: Asked) -> m.OneServer:
+    """One server."""
+    host = asked.services.host(asked.path["server"])
+    await host.write_down()
+    last = await asked.services.store.decisions(host.server, LAST)
+    return m.OneServer(server=host.status(), decisions=tuple(last))
+
+
+async def command(asked: Asked) -> m.CommandDone:
+    """Have a server's host do something; 409 with its words when it does not."""
+    services, body = asked.services, asked.body
+    host = services.host(asked.path["server"])
+    words = _words(asked.path["action"], body)
+    if not body.dry_run:
+        status = host.status()
+        before = f"{'on' if status.enabled else 'off'}, pending: {status.pending or 'nothing'}"
+        entry = Audit(services.clock.epoch(), asked.caller.who, "command", host.server, before, " ".join(words))
+        await services.store.audit(entry)
+    answer = await host.command(words, asked.caller.who, dry=body.dry_run)
+    if not answer.ok:
+        raise refused("refused", " ".join(line.english for line in answer.lines))
+    return await _done(answer, host, services.games[host.server])
+
+
+def _words(action: str, body: m.Command) -> tuple[str, ...]:
+    if action == "scramble":
+        return ("scramble", body.when)
+    return ("scramble", "cancel") if action == "cancel" else (action,)
+
+
+async def _done(answer: CommandAnswer, host: Host, game: Game) -> m.CommandDone:
+    lines = tuple(_line(line) for line in answer.lines)
+    if answer.proposal is None:
+        return m.CommandDone(lines=lines, proposal=None)
+    return m.CommandDone(lines=lines, proposal=await _proposed(answer.proposal, host.pool, game))
+
+
+def _line(text: Text) -> m.Line:
+    return m.Line(text.phrase.key, text.args, text.english)
+
+
+async def _proposed(proposal: Proposal, pool: Pool, game: Game) -> m.Proposed:
+    names = await _names(pool, (id for id, _ in proposal.moves))
+
+    def moved(id: PlayerId, side: Side | None) -> m.PlayerMoved:
+        return m.PlayerMoved(id, names.get(id), game.word(side))
+
+    return m.Proposed(
+        a=proposal.split["a"],
+        b=proposal.split["b"],
+        bench=proposal.split["bench"],
+        before=proposal.before,
+        after=proposal.after,
+        moves=tuple(moved(id, side) for id, side in proposal.moves),
+    )
+
+
+async def show_decisions(asked: Asked) -> m.Decisions:
+    """The decision log."""
+    server = None if asked.query.server is None else asked.services.host(asked.query.server).server
+    for host in asked.services.hosts.values():
+        await host.write_down()
+    return m.Decisions(decisions=tuple(await asked.services.store.decisions(server, asked.query.limit)))
+
+
+async def show_audit(asked: Asked) -> m.Audits:
+    """The audit."""
+    return m.Audits(audit=tuple(await asked.services.store.audits(asked.query.limit)))

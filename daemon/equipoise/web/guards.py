@@ -1,0 +1,78 @@
+"""What a request must pass before it is looked at, in the order of docs/protocol.md; each check raises ScriptError."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from aiohttp import web
+
+from equipoise.errors import ScriptError
+from equipoise.web.callers import Caller, Callers
+
+LIMIT = 256 * 1024
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+
+
+def check_host(request: web.Request, names: Collection[str]) -> None:
+    """421: the Host header must name the daemon, which stops DNS rebinding."""
+    if request.headers.get("Host", "").lower() not in names:
+        raise ScriptError("host", "this host is not served here; web.hosts lists its names", status=421)
+
+
+def check_origin(request: web.Request, names: Collection[str]) -> None:
+    """403: no page of another site may have a browser call."""
+    origin = request.headers.get("Origin")
+    if origin is not None and origin.lower() not in {f"{s}://{name}" for s in ("http", "https") for name in names}:
+        raise ScriptError("origin", "pages of other sites may not call", status=403)
+    if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+        raise ScriptError("origin", "pages of other sites may not call", status=403)
+
+
+def check_content_type(request: web.Request, *, form: bool) -> None:
+    """415: JSON, and where it is allowed a form."""
+    allowed = (JSON, FORM) if form else (JSON,)
+    if request.content_type not in allowed:
+        raise ScriptError("content_type", f"send {' or '.join(allowed)}", status=415)
+
+
+def check_size(request: web.Request) -> None:
+    """413: what says that it is too large is not read."""
+    if (request.content_length or 0) > LIMIT:
+        raise too_large()
+
+
+def too_large() -> ScriptError:
+    """The answer to a body over the limit."""
+    return ScriptError("size", f"a body has at most {LIMIT} bytes", status=413)
+
+
+def bearer(request: web.Request) -> str | None:
+    """The secret in the Authorization header, None without one; 401 when it is of another kind."""
+    header = request.headers.get("Authorization")
+    if header is None:
+        return None
+    scheme, _, secret = header.partition(" ")
+    if scheme.lower() != "bearer":
+        raise ScriptError("credentials", "send Authorization: Bearer <secret>", status=401)
+    return secret.strip()
+
+
+def check_credentials(callers: Callers, secret: str | None) -> Caller:
+    """401: the secret must be known."""
+    caller = None if secret is None else callers.known(secret)
+    if caller is None:
+        raise ScriptError("credentials", "this secret is not known here", status=401)
+    return caller
+
+
+def check_role(caller: Caller, roles: Collection[str]) -> None:
+    """403: the caller's role must be among those of the route."""
+    if caller.role not in roles:
+        raise ScriptError("role", f"this is not for a {caller.role}, but for: {', '.join(sorted(roles))}", status=403)
+
+
+def check_server(caller: Caller, server: str) -> None:
+    """403: a script speaks for its own server only."""
+    if caller.role == "script" and caller.name != server:
+        raise ScriptError("server", "this secret belongs to another server", path="$.server", status=403)

@@ -1,0 +1,268 @@
+"""Bodies, queries and answers of the routes that are not for game scripts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from equipoise.core.model import PlayerId
+from equipoise.ports import Audit, Decision
+from equipoise.ratings.quality import Quality
+from equipoise.reports import ServerStatus
+from equipoise.wire.rounds import RoundEnded
+from equipoise.wire.scalars import Player, Share, Word
+
+MOST_PLAYERS = 100
+MOST_LINES = 1000
+
+Place = Literal["a", "b", "bench", "play"]
+Points = Annotated[float, Meta(ge=-1e9, le=1e9)]
+Label = str | int
+"""A player in a split: his id, or his index where only ratings were sent."""
+
+
+class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What other programs send: unknown fields are refused."""
+
+
+class Ok(msgspec.Struct, frozen=True, kw_only=True):
+    """What every answer begins with."""
+
+    ok: Literal[True] = True
+
+
+# Rounds and splits.
+
+
+class RoundSent(Ask, frozen=True):
+    """A finished round of a configured server."""
+
+    server: Word
+    round: RoundEnded
+
+
+class Rerated(msgspec.Struct, frozen=True):
+    """What a round did to a participant."""
+
+    id: PlayerId
+    side: str
+    before: float
+    after: float
+    rounds: int
+    visible: bool
+
+
+class RoundTaken(Ok, frozen=True):
+    """What became of a round; the ratings are those of its first answer."""
+
+    status: Literal["stored", "kept"]
+    win_probability: float | None
+    """Of side A, as predicted; null when it was not rated, or is kept."""
+    unrated: str | None
+    """Why it was not rated."""
+    players: tuple[Rerated, ...]
+
+
+class Sides(Ask, frozen=True):
+    """Who stands where at present."""
+
+    a: tuple[Label, ...] = ()
+    b: tuple[Label, ...] = ()
+
+
+class SplitsAsked(Ask, frozen=True):
+    """A pool of players, by id or by rating, and what a split must respect."""
+
+    pool: str | None = None
+    ids: Annotated[tuple[Player, ...], Meta(max_length=MOST_PLAYERS)] = ()
+    ratings: Annotated[tuple[Points, ...], Meta(max_length=MOST_PLAYERS)] = ()
+    size: Annotated[int, Meta(ge=1, le=MOST_PLAYERS // 2)] | None = None
+    """Only this team size."""
+    keep_together: tuple[tuple[Label, ...], ...] = ()
+    pinned: dict[str, Place] = {}
+    bench_cost: dict[str, Annotated[int, Meta(ge=0, le=1_000_000)]] = {}
+    """The cheapest bench within the tolerance is taken."""
+    current: Sides | None = None
+    """Within the tolerance and after the bench, as few as possible move."""
+    tolerance: Share = 0.0
+    """Win probability that a split may be off the best."""
+
+
+class SplitFound(msgspec.Struct, frozen=True):
+    """The best split of one size."""
+
+    k: int
+    a: tuple[Label, ...]
+    b: tuple[Label, ...]
+    bench: tuple[Label, ...]
+    difference: float
+    """Sum of A minus sum of B, rating points."""
+    win_probability: float
+    """Of side A."""
+    optimal: bool
+
+
+class SplitsFound(Ok, frozen=True):
+    """One split per team size, largest last."""
+
+    splits: tuple[SplitFound, ...]
+
+
+# Players and pools.
+
+
+class InPool(Ask, frozen=True):
+    """Which pool; where there is only one it need not be said."""
+
+    pool: str | None = None
+
+
+class RatingSet(Ask, frozen=True):
+    """A new rating."""
+
+    rating: Points
+
+
+class PlayerSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """A player as admins see him."""
+
+    id: PlayerId
+    name: str | None
+    rating: float
+    rounds: int
+    visible: bool
+    stale: bool
+    last_played: float | None
+    """Seconds since the epoch."""
+
+
+class PlayerFound(Ok, frozen=True):
+    """One player."""
+
+    pool: str
+    player: PlayerSeen
+
+
+class Limited(Ask, frozen=True):
+    """How many lines."""
+
+    limit: Annotated[int, Meta(ge=1, le=MOST_LINES)] = 50
+
+
+class Top(Ok, frozen=True):
+    """The leaderboard, without shadow ratings and stale players."""
+
+    pool: str
+    players: tuple[PlayerSeen, ...]
+
+
+class Crowd(msgspec.Struct, frozen=True):
+    """The players of a pool."""
+
+    count: int
+    visible: int
+    shadow: int
+    """Too few rounds for their rating to be shown."""
+    stale: int
+    mean: float | None
+    spread: float | None
+    """Standard deviation of the ratings."""
+
+
+class QualityFound(Ok, frozen=True):
+    """How well a pool predicts, over its last 500 rounds."""
+
+    pool: str
+    quality: Quality | None
+    """Null before the first rated round."""
+    players: Crowd
+    suggested_theta: float | None
+    """The scale with which those rounds would have been predicted best; null below 500 rounds."""
+
+
+# Servers and logs.
+
+
+class Servers(Ok, frozen=True):
+    """Every configured server."""
+
+    servers: tuple[ServerStatus, ...]
+
+
+class OneServer(Ok, frozen=True):
+    """One server and what was decided there last."""
+
+    server: ServerStatus
+    decisions: tuple[Decision, ...]
+
+
+class Command(Ask, frozen=True):
+    """How a command is meant."""
+
+    dry_run: bool = False
+    when: Literal["now", "next"] = "now"
+    """For `scramble` alone: at once where the mode allows it, or at the next round start."""
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A line told."""
+
+    phrase: str
+    args: tuple[str, ...]
+    english: str
+
+
+class PlayerMoved(msgspec.Struct, frozen=True):
+    """Somebody who would move."""
+
+    id: PlayerId
+    name: str | None
+    side: str
+    """In the game's words; `none`: to the bench."""
+
+
+class Proposed(msgspec.Struct, frozen=True):
+    """What a dry run would order."""
+
+    a: tuple[PlayerId, ...]
+    b: tuple[PlayerId, ...]
+    bench: tuple[PlayerId, ...]
+    before: float | None
+    """Win probability of side A as the sides stand."""
+    after: float | None
+    moves: tuple[PlayerMoved, ...]
+
+
+class CommandDone(Ok, frozen=True):
+    """What came of a command."""
+
+    lines: tuple[Line, ...]
+    proposal: Proposed | None
+
+
+class OfServer(Limited, frozen=True):
+    """Of one server, or of all."""
+
+    server: str | None = None
+
+
+class Decisions(Ok, frozen=True):
+    """The decision log, newest first."""
+
+    decisions: tuple[Decision, ...]
+
+
+class Audits(Ok, frozen=True):
+    """What admins did, newest first."""
+
+    audit: tuple[Audit, ...]
+
+
+class Health(Ok, frozen=True):
+    """The daemon answers."""
+
+    version: str
+    waiting_rounds: int
+    """Rounds that wait for the store."""

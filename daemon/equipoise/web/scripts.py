@@ -1,0 +1,48 @@
+"""Answers game scripts, and programs that send rounds."""
+
+from __future__ import annotations
+
+from equipoise.core.model import ServerId
+from equipoise.core.participation import recorded
+from equipoise.ports import Audit
+from equipoise.web.guards import check_server
+from equipoise.web.messages import Rerated, RoundSent, RoundTaken
+from equipoise.web.routes import Answered, Asked
+from equipoise.wire import batch_of, encode_reply, events
+from equipoise.wire.people import Here
+
+STALE = 409
+
+
+async def take_batch(asked: Asked) -> Answered:
+    """Hand a batch to its server's host."""
+    posted: events.Batch = asked.body
+    batch = batch_of(posted)
+    check_server(asked.caller, batch.server)
+    reply = await asked.services.host(batch.server).handle(batch)
+    body = encode_reply(reply, asked.services.games[batch.server])
+    return Answered(body, STALE, refusal="stale") if reply.stale else Answered(body)
+
+
+async def take_round(asked: Asked) -> RoundTaken:
+    """Store and rate a round that did not come with a batch."""
+    sent: RoundSent = asked.body
+    server = ServerId(str(sent.server))
+    round = sent.round.finished(Here(server, "$.round", 0.0))
+    check_server(asked.caller, server)
+    host = asked.services.host(server)
+    record = recorded(round, host.rules)
+    if asked.caller.role == "admin":
+        who, now = asked.caller.who, asked.services.clock.epoch()
+        await asked.services.store.audit(Audit(now, who, "round", server, "", round.id))
+    done = await host.pool.record(record, None)
+    rated = done.rated
+    return RoundTaken(
+        status=done.status,
+        win_probability=rated.prediction if rated else None,
+        unrated=record.unrated,
+        players=tuple(
+            Rerated(each.id, each.side.value, each.before, each.after, each.rounds, each.visible)
+            for each in (rated.changes if rated else ())
+        ),
+    )

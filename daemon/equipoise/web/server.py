@@ -1,0 +1,153 @@
+"""The aiohttp application: every request through the guards in order, every answer JSON with `ok`."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+
+import msgspec
+from aiohttp import ClientPayloadError, web
+from aiohttp.http_exceptions import BadHttpMessage
+from aiohttp.typedefs import Middleware
+
+from equipoise.errors import ScriptError, SpillError, StoreError
+from equipoise.web import guards
+from equipoise.web.callers import Caller
+from equipoise.web.openapi import plain_path
+from equipoise.web.routes import Answered, Asked, Route
+from equipoise.web.services import Services
+from equipoise.web.table import TABLE
+from equipoise.wire import decode_as, decode_form, encode_refusal
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+}
+_HTTP_CODES: Mapping[int, str] = {404: "not_found", 405: "method", 413: "size"}
+
+log = logging.getLogger(__name__)
+
+
+def application(services: Services) -> web.Application:
+    """All routes of the table, behind the checks."""
+    app = web.Application(middlewares=[_answer_everything(services)], client_max_size=guards.LIMIT + 1)
+    for route in TABLE:
+        app.router.add_route(route.method, route.path, _guarded(route, services))
+    return app
+
+
+def _answer_everything(services: Services) -> Middleware:
+    """Turns every refusal, also of an unknown path, into an answer that a script can read."""
+
+    @web.middleware
+    async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            guards.check_host(request, services.names)
+            guards.check_origin(request, services.names)
+            return await handler(request)
+        except Exception as error:
+            return _refusal(services, request, _as_script_error(error))
+
+    return answer
+
+
+def _as_script_error(error: Exception) -> ScriptError:
+    """What went wrong, as the caller is told; what was not foreseen is logged and told as 500."""
+    match error:
+        case ScriptError():
+            return error
+        case web.HTTPException():
+            return ScriptError(_HTTP_CODES.get(error.status, "http"), error.reason, status=error.status)
+        case StoreError() | SpillError():
+            return ScriptError("unavailable", str(error), status=503)
+        case ClientPayloadError() | web.RequestPayloadError() | BadHttpMessage():
+            return ScriptError("payload", "the body cannot be read", status=400)
+        case _:
+            log.error("a request failed", exc_info=error)
+            return ScriptError("internal", "the daemon failed on this; its log says how", status=500)
+
+
+def _refusal(services: Services, request: web.Request, error: ScriptError) -> web.Response:
+    services.metrics.refused.labels(error.code).inc()
+    log.info("refused", extra={"code": error.code, "status": error.status, "route": _route_name(request)})
+    answered = Answered(encode_refusal(error.code, error.message, error.path), error.status)
+    response = _response(answered)
+    if error.status == 401:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+def _route_name(request: web.Request) -> str:
+    resource = request.match_info.route.resource
+    return resource.canonical if resource else "unknown"
+
+
+def _guarded(route: Route, services: Services) -> Handler:
+    """The route's handler behind its checks, in their order."""
+    seconds = services.metrics.seconds.labels(f"{route.method} {plain_path(route)}")
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        start = time.perf_counter()
+        asked = await _checked(route, services, request)
+        answer = await route.answer(asked)
+        answered = answer if isinstance(answer, Answered) else Answered(msgspec.json.encode(answer))
+        if answered.refusal is not None:
+            services.metrics.refused.labels(answered.refusal).inc()
+        seconds.observe(time.perf_counter() - start)
+        return _response(answered)
+
+    return handle
+
+
+async def _checked(route: Route, services: Services, request: web.Request) -> Asked:
+    """The request, or the ScriptError of the first check that it fails."""
+    if route.body is not None:
+        guards.check_content_type(request, form=route.form)
+    guards.check_size(request)
+    form = route.form and request.content_type == guards.FORM
+    if form:
+        secret, body = decode_form(await _read(request), request.charset or "utf-8")
+        caller = _caller(route, services, secret)
+    else:
+        caller = _caller(route, services, guards.bearer(request))
+        body = await _read(request)
+    return Asked(
+        services=services,
+        caller=caller,
+        body=None if route.body is None else decode_as(body, route.body),
+        query=None if route.query is None else _query(request, route),
+        path=dict(request.match_info),
+    )
+
+
+def _caller(route: Route, services: Services, secret: str | None) -> Caller:
+    if not route.roles:
+        return Caller("viewer", "")
+    caller = guards.check_credentials(services.callers, secret)
+    guards.check_role(caller, route.roles)
+    return caller
+
+
+async def _read(request: web.Request) -> bytes:
+    body = await request.read()
+    if len(body) > guards.LIMIT:
+        raise guards.too_large()
+    return body
+
+
+def _query(request: web.Request, route: Route) -> object:
+    try:
+        return msgspec.convert(dict(request.query), route.query, strict=False)
+    except msgspec.ValidationError as error:
+        raise ScriptError("schema", f"in the query: {error}") from None
+
+
+def _response(answered: Answered) -> web.Response:
+    content_type, _, parameters = answered.content_type.partition(";")
+    response = web.Response(body=answered.body, status=answered.status, headers=HEADERS)
+    response.headers["Content-Type"] = f"{content_type};{parameters}" if parameters else content_type
+    return response

@@ -1,0 +1,101 @@
+"""A game server that obeys at once and a shell that answers at once: whole evenings in a few lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from equipoise.core import events as e
+from equipoise.core.effects import Ask, Assign, Effect, Place
+from equipoise.core.model import Entry, Mode, PlayerId, RoundId, Side
+from equipoise.core.rules import Rules
+from equipoise.core.session import Session
+from tests.core.answerer import answer
+from tests.core.scripts import INITIAL, ended, finished, hello, ids, roster, standing
+
+ROUND_SECONDS = 100.0
+
+
+class Game:
+    """One server: who stands where, and everything its session ever answered."""
+
+    def __init__(
+        self, mode: Mode, text: str, ratings: Mapping[str, float] | None = None, rules: Rules | None = None
+    ) -> None:
+        self.mode = mode
+        self.session = Session(rules or Rules())
+        self.roster = roster(text)
+        self.ratings = {ids(letter)[0]: rating for letter, rating in (ratings or {}).items()}
+        self.now = 0.0
+        self.rounds = 0
+        self.effects: list[Effect] = []
+        self.happens(hello(mode))
+        self.look()
+
+    def happens(self, *events: e.Event) -> list[Effect]:
+        """Let events happen, answer and obey; everything that was answered to these."""
+        before = len(self.effects)
+        for event in events:
+            for effect in self.session.receive(event, self.now):
+                self.effects.append(effect)
+                self._obey(effect)
+        return self.effects[before:]
+
+    def _obey(self, effect: Effect) -> None:
+        match effect:
+            case Assign():
+                self._put(effect)
+                self.happens(e.OrderDone(self.now, effect.order))
+            case Place():
+                self.seat(effect.player, effect.side, waiting=effect.side is None)
+            case _ if isinstance(effect, Ask):
+                self.happens(answer(effect, self._known(effect)))
+
+    def _known(self, ask: Ask) -> dict[PlayerId, float]:
+        players = [entry.id for entry in self.roster.entries] + list(getattr(ask, "players", ()))
+        return {player: self.ratings.get(player, INITIAL) for player in players}
+
+    def _put(self, order: Assign) -> None:
+        for entry in self.roster.eligible():
+            side = order.split.side_of(entry.id)
+            if side is not None or entry.id in order.split.bench:
+                self.seat(entry.id, side, waiting=side is None)
+
+    def seat(self, player: PlayerId, side: Side | None, *, waiting: bool = False) -> None:
+        """Put a player somewhere, without telling the session."""
+        entry = self.roster.get(player) or Entry(player, None)
+        self.roster = self.roster.with_entry(replace(entry, side=side, waiting=waiting))
+
+    def stands(self) -> str:
+        """Who stands where."""
+        return standing(self.roster)
+
+    def look(self) -> list[Effect]:
+        """Tell the session who stands where."""
+        return self.happens(e.RosterSeen(self.now, self.roster))
+
+    def change(self, text: str) -> list[Effect]:
+        """People come, go and change side."""
+        self.roster = roster(text)
+        return self.look()
+
+    def start(self) -> list[Effect]:
+        """Freeze time begins."""
+        return self.happens(e.RoundStarted(self.now, self.roster))
+
+    def open(self) -> list[Effect]:
+        """The round really starts."""
+        self.rounds += 1
+        return self.happens(e.DoorsOpened(self.now, RoundId(f"r{self.rounds}"), self.roster))
+
+    def end(self, winner: Side | None, captures: tuple[int, int] = (1, 1)) -> list[Effect]:
+        """The round is over."""
+        self.now += ROUND_SECONDS
+        text = self.stands()
+        return self.happens(
+            ended(finished(f"r{self.rounds}", winner, text, mode=self.mode, captures=captures), self.now)
+        )
+
+    def round(self, winner: Side | None, captures: tuple[int, int] = (1, 1)) -> list[Effect]:
+        """A whole round, from freeze to end."""
+        return [*self.start(), *self.open(), *self.end(winner, captures)]

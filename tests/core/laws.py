@@ -1,0 +1,205 @@
+"""A server that does whatever it is told, and the laws that every answer of its session must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from equipoise.core import events as e
+from equipoise.core.effects import (
+    Ask,
+    AskMoves,
+    Assign,
+    Cancel,
+    Decide,
+    Effect,
+    Ignored,
+    Lock,
+    Move,
+    Order,
+    Place,
+    Purpose,
+    Unlock,
+)
+from equipoise.core.joins import can_move, sizes
+from equipoise.core.model import Mode, OrderId, Roster, Side, Split
+from equipoise.core.rules import Rules
+from equipoise.core.session import Session
+from equipoise.core.state import State
+from tests.core.answerer import answer
+from tests.core.scripts import ids, standing
+
+PLAYERS = ids("abcdefg12")
+RATINGS = {player: 1500.0 + 170.0 * n**1.5 for n, player in enumerate(PLAYERS)}
+
+
+def frozen(state: State) -> State:
+    """The state as it is now."""
+    copies = {name: dict(getattr(state, name)) for name in ("cards", "assigned", "moves", "wanting")}
+    return replace(state, **copies)  # type: ignore[arg-type]
+
+
+class LawfulServer:
+    """Everything happens through `happens` and `tick`, which judge what the session answers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mode, self.rules = Mode.OTHER, Rules()
+        self.session = Session(self.rules)
+        self.prompt = False
+        """The shell answers at once."""
+        self.now = 0.0
+        self.roster = Roster()
+        self.asks: list[tuple[Ask, e.Answer]] = []
+        self.orders: list[Assign | Move] = []
+        self.given: set[OrderId] = set()
+
+    def happens(self, event: e.Event) -> list[Effect]:
+        before, memory = frozen(self.session.state), self.session.memory
+        effects = self.session.receive(event, self.now)
+        if any(isinstance(effect, Ignored) for effect in effects):
+            assert (len(effects), self.session.state) == (1, before)
+        if memory.pending is not None and self.session.memory.pending is None:
+            self.may_end(event, before)
+        self.judge(effects)
+        if self.prompt:
+            self.all_asks_answered()
+        return list(effects)
+
+    def may_end(self, event: e.Event, before: State) -> None:
+        """A pending scramble ends by being carried out, by a cancel, or with the map."""
+        match event:
+            case e.OrderDone():
+                assert before.assigned[event.order].ask.purpose is Purpose.SCRAMBLE
+            case e.Commanded():
+                assert event.words == ("scramble", "cancel")
+            case e.Hello():
+                assert event.session != before.memory.session
+            case _:
+                assert isinstance(event, e.ScrambledAlone)
+
+    def judge(self, effects: Iterable[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, Order | Decide):
+                hash(effect)
+            if isinstance(effect, Ask):
+                self.note(effect)
+            else:
+                self.judge_one(effect)
+
+    def note(self, ask: Ask) -> None:
+        answered = answer(ask, RATINGS)
+        assert not isinstance(answered, e.SolveFailed)
+        self.asks.append((ask, answered))
+        if isinstance(ask, AskMoves):
+            assert len(ask.movable) >= ask.count > 0
+            assert ask.cost.keys() == set(ask.movable)
+
+    def judge_one(self, effect: Effect) -> None:
+        match effect:
+            case Assign():
+                self.judge_assign(effect)
+            case Move():
+                self.judge_move(effect)
+            case Place():
+                self.obey(effect)
+            case Lock():
+                assert not effect.player.startswith("bot:")
+            case Cancel():
+                assert effect.order in self.given
+            case Unlock():
+                assert not set(effect.players) & self.session.memory.locks.keys()
+
+    def obey(self, place: Place) -> None:
+        """He joins at once; the script tells of it with the next roster."""
+        if (entry := self.roster.get(place.player)) is not None:
+            self.roster = self.roster.with_entry(replace(entry, side=place.side, waiting=place.side is None))
+
+    def new(self, order: Assign | Move) -> None:
+        assert order.order not in self.given
+        self.given.add(order.order)
+        self.orders.append(order)
+
+    def judge_assign(self, order: Assign) -> None:
+        self.new(order)
+        here, split = self.session.state.roster, order.split
+        placed = (*split.a, *split.b, *split.bench)
+        assert len(placed) == len(set(placed))
+        assert set(placed) == {entry.id for entry in here.eligible()}
+        event = self.session.state.assigned[order.order]
+        if event.ask.purpose is Purpose.DUEL:
+            assert (len(split.a), len(split.b)) == (1, 1)
+        elif event.after is not None:
+            self.judge_sizes(split)
+        else:
+            assert abs(len(split.a) - len(split.b)) <= 1
+        assert self.session.state.arena or split.bench == ()
+
+    def judge_sizes(self, split: Split) -> None:
+        state = self.session.state
+        bots = {side: sum(entry.bot for entry in state.roster.on(side)) for side in Side}
+        smaller, larger = sorted((len(split.a) + bots[Side.A], len(split.b) + bots[Side.B]))
+        odd = (smaller + larger + len(split.bench)) % 2
+        if larger > max(bots.values()):
+            assert (larger - smaller, len(split.bench)) == ((0, odd) if state.arena else (odd, 0))
+
+    def judge_move(self, move: Move) -> None:
+        self.new(move)
+        state = self.session.state
+        entry, count = state.roster.get(move.player), sizes(state.roster)
+        assert entry is not None
+        assert entry.side is move.side.other
+        assert can_move(entry)
+        assert count[move.side.other] - count[move.side] >= 2
+        assert 0 <= move.deadline <= self.rules.autobalance.deadline_seconds
+        assert state.phase is e.Phase.RUNNING
+        assert state.acts
+        assert not state.arena
+
+    def roster_seen(self, ends_in: float | None) -> None:
+        self.happens(e.RosterSeen(self.now, self.roster, ends_in))
+        if self.session.state.known and self.mode is not Mode.NS2:
+            assert standing(self.session.state.roster) == standing(self.roster)
+
+    def carry_out(self, order: Assign | Move, shown: bool) -> None:
+        for entry in self.roster.eligible():
+            if isinstance(order, Assign):
+                side = order.split.side_of(entry.id)
+                placed = side is not None or entry.id in order.split.bench
+            else:
+                side, placed = order.side, entry.id == order.player
+            if placed:
+                self.roster = self.roster.with_entry(replace(entry, side=side, waiting=side is None))
+                if shown:
+                    self.happens(e.SideChanged(self.now, entry.id, side, side is None))
+
+    def settle(self) -> None:
+        """Everything that was asked is answered, everything that was ordered is carried out."""
+        for _ in range(6):
+            self.all_asks_answered()
+            while self.orders:
+                order = self.orders.pop(0)
+                self.carry_out(order, shown=True)
+                self.happens(e.OrderDone(self.now, order.order))
+
+    def all_asks_answered(self) -> None:
+        waiting, self.asks = self.asks, []
+        for _, answered in waiting:
+            self.happens(answered)
+
+    def tick(self) -> None:
+        memory = self.session.memory
+        self.judge(self.session.tick(self.now))
+        deadline = self.session.deadline()
+        assert deadline is None or deadline > self.now
+        assert self.session.memory.pending == memory.pending
+
+    def judge_numbers(self) -> None:
+        memory = self.session.memory
+        assert 0 <= memory.tally.streak <= memory.tally.completed
+        assert 0 <= memory.tally.since_scramble <= memory.tally.completed
+        assert (memory.tally.streak == 0) == (memory.tally.streak_side is None)
+        assert all(benched.times > 0 for benched in memory.benched.values())
+        assert not any(player.startswith("bot:") for player in (*memory.locks, *memory.benched, *memory.moved))
+        assert len(self.session.state.roster.entries) == len({one.id for one in self.session.state.roster.entries})
+        assert {case.winner for case in self.session.due_if()} <= {Side.A, Side.B, None}

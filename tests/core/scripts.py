@@ -1,0 +1,227 @@
+"""A small vocabulary for scripts of a session: players are letters, bots are digits, a roster is `"ab|cd|e|f"`.
+
+That reads: a and b on side A, c and d on side B, e waits to play, f watches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from equipoise.core import events as e
+from equipoise.core.effects import Assign, Effect, LoadCards, Move
+from equipoise.core.model import (
+    Card,
+    Entry,
+    Mode,
+    PlayerId,
+    Presence,
+    Roster,
+    Round,
+    RoundId,
+    Seat,
+    ServerId,
+    Side,
+    Split,
+)
+from equipoise.core.rules import Rules
+from equipoise.core.session import Session
+
+A, B = Side.A, Side.B
+MAP, SESSION = "this map", "s1"
+INITIAL = 2000.0
+
+Script = Sequence[tuple[float, e.Event]]
+
+
+def ids(letters: str) -> tuple[PlayerId, ...]:
+    """Letters are players, digits are bots."""
+    return tuple(PlayerId(f"bot:{letter}" if letter.isdigit() else letter) for letter in letters)
+
+
+def roster(
+    text: str,
+    *,
+    dead: str = "",
+    immune: str = "",
+    carrier: str = "",
+    building: str = "",
+    charge: Mapping[str, float] | None = None,
+    connected: Mapping[str, float] | None = None,
+) -> Roster:
+    """Who stands where, and what forbids moving him."""
+    charge, connected = charge or {}, connected or {}
+    places = ((A, False), (B, False), (None, True), (None, False))
+    entries = [
+        Entry(
+            ids(letter)[0],
+            side,
+            waiting,
+            alive=letter not in dead,
+            connected=connected.get(letter, 100.0),
+            immune=letter in immune,
+            carrier=letter in carrier,
+            building=letter in building,
+            charge=charge.get(letter, 0.0),
+        )
+        for (side, waiting), letters in zip(places, text.split("|"), strict=False)
+        for letter in letters
+    ]
+    return Roster(tuple(entries))
+
+
+def standing(players: Roster) -> str:
+    """A roster as text, everybody in the order of the alphabet."""
+    groups = (
+        players.on(A),
+        players.on(B),
+        tuple(entry for entry in players.entries if entry.side is None and entry.waiting),
+        tuple(entry for entry in players.entries if entry.side is None and not entry.waiting),
+    )
+    return "|".join("".join(sorted(entry.id[-1] for entry in group)) for group in groups).rstrip("|")
+
+
+def split(text: str) -> Split:
+    """A split as text: side A, side B, bench."""
+    return Split(*(ids(letters) for letters in text.split("|")))
+
+
+def cards(ratings: Mapping[str, float]) -> e.CardsLoaded:
+    """What the pool knows of these players."""
+    return e.CardsLoaded(tuple(Card(ids(letter)[0], rating) for letter, rating in ratings.items()))
+
+
+def hello(
+    mode: Mode = Mode.KOTH,
+    phase: e.Phase = e.Phase.IDLE,
+    *,
+    at: float = 0.0,
+    session: str = SESSION,
+    map: str = MAP,
+    waiting: bool = False,
+    late: bool = False,
+    aside: str = "",
+) -> e.Hello:
+    """A script introduces itself."""
+    return e.Hello(at, session, map, mode, phase, waiting, late, aside)
+
+
+def seen(text: str, at: float = 0.0, *, ends_in: float | None = None, **marks: str) -> e.RosterSeen:
+    """The whole truth about who is where."""
+    return e.RosterSeen(at, roster(text, **marks), ends_in)  # type: ignore[arg-type]
+
+
+def started(text: str, at: float = 0.0) -> e.RoundStarted:
+    """Freeze time begins."""
+    return e.RoundStarted(at, roster(text))
+
+
+def doors(name: str, text: str, at: float = 0.0) -> e.DoorsOpened:
+    """A round really starts."""
+    return e.DoorsOpened(at, RoundId(name), roster(text))
+
+
+def finished(
+    name: str,
+    winner: Side | None,
+    text: str = "ab|cd",
+    *,
+    mode: Mode = Mode.KOTH,
+    session: str = SESSION,
+    captures: tuple[int, int] = (1, 1),
+    seconds: float = 100.0,
+    partial: bool = False,
+    waiting: bool = False,
+    presences: tuple[Presence, ...] | None = None,
+) -> Round:
+    """A round in which everybody who stood at the doors fought to the end."""
+    seats = tuple(Seat(entry.id, entry.side) for entry in roster(text).entries if entry.side is not None)
+    if presences is None:
+        presences = tuple(presence(seat.id, seat.side, seconds) for seat in seats if not seat.id.startswith("bot:"))
+    return Round(
+        RoundId(name),
+        ServerId("server"),
+        session,
+        MAP,
+        mode,
+        1e9,
+        seconds,
+        winner,
+        seats,
+        presences,
+        *captures,
+        partial=partial,
+        waiting=waiting,
+    )
+
+
+def presence(
+    player: str, side: Side, on_a: float = 0.0, on_b: float = 0.0, *, fought: bool = True, left: bool = False
+) -> Presence:
+    """What was seen of one player; a single figure is time on the side he ended on."""
+    if not on_b and side is B:
+        on_a, on_b = 0.0, on_a
+    return Presence(PlayerId(player), side, on_a, on_b, fought, left)
+
+
+def ended(round: Round, at: float = 1000.0) -> e.RoundEnded:
+    """A round is over."""
+    return e.RoundEnded(at, round)
+
+
+def command(*words: str, by: str | None = "a", admin: bool = True) -> e.Commanded:
+    """Somebody typed a command."""
+    return e.Commanded(0.0, words, None if by is None else PlayerId(by), admin)
+
+
+def play(session: Session, script: Script) -> list[Effect]:
+    """Let all this happen; everything the session answers, in order."""
+    return [effect for now, event in script for effect in session.receive(event, now)]
+
+
+def of(kind: type | tuple[type, ...], effects: Iterable[Effect]) -> list[Effect]:
+    """The effects of a kind."""
+    return [effect for effect in effects if isinstance(effect, kind)]
+
+
+def begun(
+    mode: Mode,
+    text: str,
+    *,
+    rules: Rules | None = None,
+    ratings: Mapping[str, float] | None = None,
+    phase: e.Phase = e.Phase.RUNNING,
+    now: float = 0.0,
+) -> Session:
+    """A session that knows its players, in a running round "r1" unless another phase is asked for."""
+    session = Session(rules or Rules())
+    everybody = {letter: INITIAL for letter in text if letter != "|"} | dict(ratings or {})
+    script: list[tuple[float, e.Event]] = [(now, hello(mode, phase)), (now, cards(everybody)), (now, seen(text))]
+    if phase is e.Phase.RUNNING:
+        script.append((now, doors("r1", text)))
+    play(session, script)
+    return session
+
+
+def assigned(effects: Iterable[Effect]) -> Assign:
+    """The one assignment among the effects."""
+    (order,) = of(Assign, effects)
+    assert isinstance(order, Assign)
+    return order
+
+
+def moves(effects: Iterable[Effect]) -> list[Move]:
+    """The moves among the effects."""
+    return [effect for effect in effects if isinstance(effect, Move)]
+
+
+def without_loads(effects: Iterable[Effect]) -> list[Effect]:
+    """Everything but requests for ratings."""
+    return [effect for effect in effects if not isinstance(effect, LoadCards)]
+
+
+def rules(**sections: Mapping[str, object]) -> Rules:
+    """Rules that differ from the defaults: `rules(arena={"streak": 2})`."""
+    defaults = Rules()
+    changed = {name: replace(getattr(defaults, name), **values) for name, values in sections.items()}
+    return replace(defaults, **changed)

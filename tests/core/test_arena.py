@@ -1,0 +1,323 @@
+"""An arena evening: the duel, round 2, sides made equal between scrambles, streaks and stalemates."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from equipoise.core import events as e
+from equipoise.core.effects import AskSplit, Assign, Decide, Lock, Moment, Purpose, Tell
+from equipoise.core.model import Mode
+from equipoise.core.phrases import Phrase, Text
+from equipoise.core.rules import Rules
+from tests.core.game import Game
+from tests.core.scripts import (
+    A,
+    B,
+    assigned,
+    begun,
+    cards,
+    doors,
+    ended,
+    finished,
+    hello,
+    ids,
+    of,
+    play,
+    roster,
+    rules,
+    seen,
+    split,
+    started,
+    without_loads,
+)
+
+RATINGS = {"a": 2600.0, "b": 2400.0, "c": 2390.0, "d": 2100.0, "e": 1900.0, "f": 1700.0, "g": 1500.0}
+
+
+def arena(text: str, given: Rules | None = None) -> Game:
+    return Game(Mode.ARENA, text, RATINGS, given)
+
+
+def after_scramble(text: str) -> Game:
+    """An evening past rounds 1 and 2: two rounds played by nobody who is here now."""
+    game = arena("")
+    tally = [(0.0, ended(finished(f"early{n}", winner, mode=Mode.ARENA))) for n, winner in enumerate((A, B))]
+    play(game.session, tally)
+    play(game.session, [(0.0, e.ScrambledAlone(0.0, split("|")))])
+    game.change(text)
+    return game
+
+
+# Round 1.
+
+
+def test_round_one_is_a_duel_of_the_two_closest_ratings_and_everybody_else_waits() -> None:
+    game = arena("ac|bd|e")
+    order = assigned(game.start())
+    assert order.reason == Text(Phrase.REASON_DUEL)
+    assert {*order.split.a, *order.split.b} == set(ids("bc"))
+    assert sorted(order.split.bench) == list(ids("ade"))
+
+
+def test_two_who_face_each_other_by_chance_do_not_duel_when_others_are_closer() -> None:
+    game = arena("a|g|bc")
+    game.start()
+    assert game.stands() in ("b|c|ag", "c|b|ag")
+
+
+def test_of_equally_close_pairs_those_who_are_connected_longest_duel() -> None:
+    game = arena("")
+    game.ratings = dict.fromkeys(ids("abcd"), 2000.0)
+    game.roster = roster("||abcd", connected={"a": 10, "b": 90, "c": 20, "d": 80})
+    game.look()
+    assert {*assigned(game.start()).split.a, *assigned(game.effects).split.b} == set(ids("bd"))
+
+
+def test_the_duel_is_ordered_once() -> None:
+    game = arena("||abcde")
+    game.start()
+    game.look()
+    game.happens(e.Heartbeat(1.0))
+    assert len(of(Assign, game.effects)) == 1
+
+
+def test_a_duellist_who_leaves_before_the_doors_is_replaced() -> None:
+    game = arena("||abcde")
+    game.start()
+    gone = game.roster.on(A)[0].id
+    game.roster = game.roster.without(gone)
+    game.happens(e.PlayerLeft(1.0, gone))
+    assert len(of(Assign, game.effects)) == 2
+    assert len(game.roster.on(A)) == len(game.roster.on(B)) == 1
+
+
+def test_bots_do_not_duel() -> None:
+    game = arena("1|2|abc")
+    order = assigned(game.start())
+    assert {*order.split.a, *order.split.b} == set(ids("bc"))
+    assert order.split.bench == ids("a")
+
+
+def test_with_everyone_as_round_one_all_play_and_round_two_is_scrambled_all_the_same() -> None:
+    game = arena("||abcd", rules(arena={"round_one": "everyone"}))
+    assert assigned(game.start()).split.size == 2
+    game.open()
+    game.end(A)
+    assert assigned(game.start()).reason == Text(Phrase.REASON_ROUND_TWO)
+
+
+def test_one_player_alone_is_left_in_peace() -> None:
+    assert not of(AskSplit, arena("a").start())
+
+
+# Round 2 and after.
+
+
+def test_round_two_is_scrambled_at_the_largest_size_and_whoever_the_duel_left_out_is_in_the_pool() -> None:
+    game = arena("||abcdef")
+    game.round(A)
+    order = assigned(game.start())
+    assert order.reason == Text(Phrase.REASON_ROUND_TWO)
+    assert {*order.split.a, *order.split.b} == set(ids("abcdef"))
+    assert order.split.bench == ()
+
+
+def test_an_odd_player_is_benched_and_whoever_sat_out_the_duel_is_spared() -> None:
+    game = arena("||abcde")
+    game.round(A)
+    order = assigned(game.start())
+    assert (order.split.size, len(order.split.bench)) == (2, 1)
+    assert order.split.bench[0] in ids("bc")
+    assert Tell(order.split.bench[0], (Text(Phrase.BENCHED),)) in game.effects
+
+
+def test_a_streak_of_three_is_followed_by_a_scramble_which_ends_it() -> None:
+    game = after_scramble("ac|bd")
+    for _ in range(2):
+        game.round(A)
+        assert game.session.memory.pending is None
+    game.round(A)
+    assert game.session.memory.pending == Text(Phrase.REASON_STREAK, ("3",))
+    assert assigned(game.start()).reason == Text(Phrase.REASON_STREAK, ("3",))
+    assert game.session.memory.pending is None
+    assert game.session.memory.tally.streak == 0
+    game.open()
+    game.end(A)
+    assert game.session.memory.pending is None
+
+
+def test_a_win_of_the_other_side_or_a_stalemate_begins_the_streak_anew() -> None:
+    game = after_scramble("ac|bd")
+    for winner in (A, A, B, B, None, B, B):
+        game.round(winner)
+        assert game.session.memory.pending is None
+    game.round(B)
+    assert game.session.memory.pending is not None
+
+
+def test_the_streak_runs_on_when_sides_are_made_equal() -> None:
+    game = after_scramble("ab|cd|e")
+    game.round(A)
+    game.round(A)
+    assert of(Assign, game.effects)
+    game.round(A)
+    assert game.session.memory.pending is not None
+
+
+# Equal sides between scrambles.
+
+
+def test_whoever_sat_out_plays_and_only_one_gives_way() -> None:
+    game = after_scramble("ab|cd|e")
+    order = assigned(game.start())
+    assert order.reason == Text(Phrase.REASON_EQUAL_SIDES)
+    (gone,) = order.split.bench
+    assert gone != "e"
+    for player in set(ids("abcd")) - {gone}:
+        assert order.split.side_of(player) is (A if player in ids("ab") else B)
+
+
+def test_who_gives_way_is_whose_leaving_makes_the_difference_least() -> None:
+    # Sums 5000 and 4490; e (1900) comes in for a on A: 4300, for b: 4500, for c on B: 4000, for d: 4290.
+    game = after_scramble("ab|cd|e")
+    assert assigned(game.start()).split.bench == ids("b")
+
+
+def test_who_was_benched_fewest_times_gives_way_first() -> None:
+    game = after_scramble("ab|cd|e")
+    game.round(A)  # e sat out before its doors; b sits out this one
+    assert game.stands().split("|")[2] == "b"
+    benched = [game.stands().split("|")[2]]
+    for winner in (B, A, B):
+        game.round(winner)
+        benched.append(game.stands().split("|")[2])
+    # A scramble may come between: nobody sits out twice before everybody did once.
+    assert len(set(benched)) == 4
+    assert all(one != other for one, other in pairwise(benched))
+
+
+def test_of_those_benched_equally_often_who_sat_out_longest_ago_gives_way() -> None:
+    game = after_scramble("ab|c|")
+    memory = game.session.memory
+    memory = memory.bench(ids("c")).bench(ids("a"))
+    game.session.state.memory = memory.count(finished("x", A).id, memory.tally.after(None)).bench(ids("b"))
+    game.change("ab|c|d")
+    game.change("a|b|c")
+    order = assigned(game.start())
+    assert order.split.bench == ids("a")
+
+
+def test_sides_that_lost_somebody_are_made_equal_by_one_move() -> None:
+    game = after_scramble("abc|d")
+    order = assigned(game.start())
+    assert order.split.bench == ()
+    assert sum(order.split.side_of(player) is B for player in ids("abc")) == 1
+    assert order.split.side_of(ids("d")[0]) is B
+
+
+def test_below_four_players_one_plays_against_one_and_the_third_comes_in_next() -> None:
+    game = after_scramble("a|b|c")
+    order = assigned(game.start())
+    assert order.split.size == 1
+    assert order.split.bench != ids("c")
+
+
+def test_equal_sides_with_nobody_waiting_are_left_alone() -> None:
+    assert without_loads(after_scramble("ab|cd").start()) == []
+
+
+def test_whoever_was_benched_in_this_freeze_stays_benched_until_the_round_was_played() -> None:
+    game = after_scramble("ab|cd|e")
+    game.start()
+    made = game.stands()
+    game.look()
+    game.happens(e.Heartbeat(1.0))
+    game.start()  # announced again, because an answer was lost
+    assert game.stands() == made
+    assert len(of(Assign, game.effects)) == 1
+
+
+def test_a_joiner_in_the_freeze_makes_bigger_sides_when_he_evens_them() -> None:
+    game = after_scramble("ab|cd|e")
+    game.start()
+    game.seat(ids("f")[0], None, waiting=True)
+    game.happens(e.SideChanged(1.0, ids("f")[0], None, waiting=True))
+    assert assigned(of(Assign, game.effects)[1:]).split.size == 3
+
+
+def test_when_more_waited_than_can_play_the_bench_alone_decides() -> None:
+    game = after_scramble("||abc")
+    order = assigned(game.start())
+    assert (order.split.size, len(order.split.bench)) == (1, 1)
+
+
+def test_with_more_bots_on_a_side_than_half_of_all_humans_fill_the_other() -> None:
+    game = after_scramble("123|a|bc")
+    question = of(AskSplit, game.start())[0]
+    assert isinstance(question, AskSplit)
+    assert sorted(question.sizes) == [3, 3]
+    assert game.stands() == "123|abc"
+    more = after_scramble("12345|a|bc")
+    more.start()
+    assert more.stands() == "12345|abc"
+    more.open()
+    more.end(A)
+    assert not of(AskSplit, more.start())
+
+
+# What a split brings with it.
+
+
+def test_placed_players_are_kept_until_the_next_scramble() -> None:
+    game = after_scramble("abc|d")
+    effects = game.start()
+    order = assigned(effects)
+    assert of(Lock, effects) == [
+        Lock(player, side, None) for side, players in ((A, order.split.a), (B, order.split.b)) for player in players
+    ]
+
+
+def test_an_evening_is_told_whole() -> None:
+    """The duel, as a list of what happens and a list of what is answered."""
+    session = begun(Mode.ARENA, "||abc", ratings=RATINGS, phase=e.Phase.OVER)
+    pool = roster("||abc").entries
+    reason = Text(Phrase.REASON_DUEL)
+    freeze = Moment.FREEZE
+    question = AskSplit(
+        Purpose.DUEL, session.state.version, reason, pool, (1, 1), dict.fromkeys("abc", 0), 0.01, moment=freeze
+    )
+    teams = split("b|c|a")
+    script: list[tuple[float, e.Event]] = [
+        (10.0, started("||abc", 10.0)),
+        (10.1, e.SplitSolved(question, teams, 10.0, None, 0.5)),
+        (10.2, e.OrderDone(10.2, "o1")),  # type: ignore[arg-type]
+        (15.0, doors("r1", "b|c|a", 15.0)),
+    ]
+    assert play(session, script) == [
+        question,
+        Assign("o1", reason, teams, freeze),  # type: ignore[arg-type]
+        Decide("duel", reason, "o1", teams, (), None, 0.5),  # type: ignore[arg-type]
+        Lock(ids("b")[0], A, None),
+        Lock(ids("c")[0], B, None),
+        Tell(ids("a")[0], (Text(Phrase.DUEL_WAIT),)),
+    ]
+    assert session.memory.benched.keys() == {"a"}
+
+
+@pytest.mark.parametrize("waiting", [True, False])
+def test_nobody_counts_as_benched_inside_waiting_for_players(waiting: bool) -> None:
+    session = begun(Mode.ARENA, "", phase=e.Phase.IDLE)
+    script = [hello(Mode.ARENA, waiting=waiting), cards(RATINGS), seen("a|b|c"), doors("r1", "a|b|c")]
+    play(session, [(0.0, event) for event in script])
+    assert (session.memory.benched == {}) == waiting
+
+
+def test_in_ten_evenings_of_five_nobody_sits_out_twice_more_than_another() -> None:
+    game = after_scramble("ab|cd|e")
+    for number in range(30):
+        game.round((A, B, B, None, A)[number % 5])
+        times = [game.session.memory.benched.get(player) for player in ids("abcde")]
+        counts = [one.times if one else 0 for one in times]
+        assert max(counts) - min(counts) <= 1

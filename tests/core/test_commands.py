@@ -1,0 +1,310 @@
+"""What admins order by hand, and what players may not."""
+
+from __future__ import annotations
+
+import pytest
+
+from equipoise.core import events as e
+from equipoise.core.effects import AskMoves, AskSplit, Assign, Cancel, Decide, LookUp, Moment, Purpose, Say, Tell
+from equipoise.core.model import Mode, OrderId
+from equipoise.core.phrases import Phrase, Text
+from equipoise.core.session import Session
+from tests.core.answerer import answer
+from tests.core.scripts import (
+    A,
+    assigned,
+    begun,
+    command,
+    doors,
+    ended,
+    finished,
+    hello,
+    ids,
+    moves,
+    of,
+    play,
+    rules,
+    seen,
+    split,
+    started,
+    without_loads,
+)
+
+ADMIN = Text(Phrase.REASON_ADMIN)
+ANNOUNCED = Text(Phrase.SCRAMBLE_PENDING)
+DUE = [Decide("pending", ADMIN), Say(ANNOUNCED), Say(ADMIN)]
+
+
+def asked(session: Session, *script: tuple[float, e.Event]) -> AskSplit:
+    (question,) = of(AskSplit, play(session, script))
+    assert isinstance(question, AskSplit)
+    return question
+
+
+def solved(question: AskSplit | AskMoves) -> e.Answer:
+    players = (*question.larger, *question.smaller) if isinstance(question, AskMoves) else ids("abcdef")
+    return answer(question, dict.fromkeys(players, 2000.0))
+
+
+def told(*lines: Text) -> Tell:
+    return Tell(ids("a")[0], lines)
+
+
+# Who may what.
+
+
+@pytest.mark.parametrize("verb", ["rating", "rank", "top", "teams"])
+@pytest.mark.parametrize("admin", [True, False])
+def test_everybody_may_ask_for_ratings_and_teams(verb: str, admin: bool) -> None:
+    event = command(verb, admin=admin)
+    assert play(begun(Mode.KOTH, "ab|cd"), [(1.0, event)]) == [LookUp(event)]
+
+
+@pytest.mark.parametrize("verb", ["scramble", "balance", "on", "off", "status", "why", "set", "reset", "nonsense"])
+def test_players_may_not_order_anything(verb: str) -> None:
+    session = begun(Mode.KOTH, "abc|d")
+    before = session.memory
+    assert play(session, [(1.0, command(verb, admin=False))]) == [told(Text(Phrase.REFUSED_ADMIN))]
+    assert session.memory == before
+
+
+@pytest.mark.parametrize("verb", ["status", "why", "set", "reset"])
+def test_admins_look_ups_go_to_the_host(verb: str) -> None:
+    event = command(verb)
+    assert play(begun(Mode.KOTH, "ab|cd"), [(1.0, event)]) == [LookUp(event)]
+
+
+@pytest.mark.parametrize("words", [("nonsense",), ("scramble", "soon"), ()])
+def test_an_unknown_command_is_named_in_the_answer(words: tuple[str, ...]) -> None:
+    answered = play(begun(Mode.KOTH, "ab|cd"), [(1.0, command(*words))])
+    assert answered == [told(Text(Phrase.UNKNOWN_COMMAND, (" ".join(words),)))]
+
+
+def test_the_console_is_answered_at_the_console() -> None:
+    assert play(begun(Mode.KOTH, "ab|cd"), [(1.0, command("nonsense", by=None))]) == [
+        Tell(None, (Text(Phrase.UNKNOWN_COMMAND, ("nonsense",)),))
+    ]
+
+
+# Scramble now.
+
+
+@pytest.mark.parametrize("words", [("scramble",), ("scramble", "now")])
+def test_scramble_now_acts_in_the_running_round(words: tuple[str, ...]) -> None:
+    session = begun(Mode.KOTH, "abc|d")
+    play(session, [(0.5, seen("ab|cd"))])
+    question = asked(session, (1.0, command(*words)))
+    assert (question.purpose, question.moment, question.reason) == (Purpose.SCRAMBLE, Moment.NOW, ADMIN)
+    order = assigned(play(session, [(1.1, solved(question))]))
+    assert order.moment is Moment.NOW
+    play(session, [(1.2, e.OrderDone(1.2, order.order))])
+    assert session.memory.pending is None
+    assert session.memory.locks.keys() == set(ids("abcd"))
+
+
+def test_scramble_now_waits_for_the_next_round_start_in_arena() -> None:
+    session = begun(Mode.ARENA, "ab|cd")
+    assert play(session, [(1.0, command("scramble", "now"))]) == [told(ANNOUNCED), *DUE]
+
+
+@pytest.mark.parametrize("phase", [e.Phase.IDLE, e.Phase.OVER])
+def test_scramble_now_waits_for_the_next_round_start_where_no_round_is(phase: e.Phase) -> None:
+    session = begun(Mode.KOTH, "ab|cd", phase=phase)
+    assert play(session, [(1.0, command("scramble", "now"))]) == [told(ANNOUNCED), *DUE]
+
+
+def test_scramble_now_ignores_triggers_but_not_the_least_number_of_players() -> None:
+    session = begun(Mode.KOTH, "ab|c")
+    refusal = Text(Phrase.NOT_ENOUGH_PLAYERS, ("4", "3"))
+    assert play(session, [(1.0, command("scramble", "now"))]) == [told(refusal)]
+    assert session.memory.pending is None
+
+
+def test_scramble_now_that_comes_to_nothing_stays_due() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    question = asked(session, (1.0, command("scramble", "now")))
+    play(session, [(1.1, ended(finished("r1", A), 1.1)), (1.2, solved(question))])
+    assert session.memory.pending == ADMIN
+    assert asked(session, (2.0, started("ab|cd", 2.0))).moment is Moment.FREEZE
+
+
+def test_scramble_now_is_asked_again_when_the_pool_changes_meanwhile() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    question = asked(session, (1.0, command("scramble", "now")))
+    play(session, [(1.1, e.SideChanged(1.1, ids("e")[0], A))])
+    again = asked(session, (1.2, solved(question)))
+    assert (again.moment, len(again.pool)) == (Moment.NOW, 5)
+
+
+def test_an_order_for_now_may_still_be_carried_out_after_the_doors_opened() -> None:
+    session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.FREEZE)
+    question = asked(session, (1.0, command("scramble", "now")))
+    order = assigned(play(session, [(1.1, solved(question))]))
+    assert not of(Decide, play(session, [(1.2, doors("r1", "ab|cd", 1.2))]))
+    play(session, [(1.3, e.OrderDone(1.3, order.order))])
+    assert session.memory.pending is None
+
+
+def test_nobody_is_moved_singly_while_everybody_is_being_placed() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    question = asked(session, (1.0, command("scramble", "now")))
+    play(session, [(1.1, solved(question))])
+    assert not of(AskMoves, play(session, [(1.2, e.SideChanged(1.2, ids("c")[0], A))]))
+
+
+def test_a_move_that_is_under_way_is_cancelled_by_a_scramble() -> None:
+    session = begun(Mode.KOTH, "abcd|ef")
+    (move,) = moves(play(session, [(1.0, solved(_open_question(session)))]))
+    question = asked(session, (2.0, command("scramble", "now")))
+    order = assigned(play(session, [(2.1, solved(question))]))
+    assert Cancel(move.order) in play(session, [(2.2, e.OrderDone(2.2, order.order))])
+
+
+def _open_question(session: Session) -> AskMoves:
+    question = session.state.asked_moves
+    assert question is not None
+    return question
+
+
+# Scramble next, dry, cancel.
+
+
+def test_scramble_next_is_carried_out_at_the_next_round_start() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    assert play(session, [(1.0, command("scramble", "next"))]) == [told(ANNOUNCED), *DUE]
+    assert asked(session, (2.0, started("ab|cd", 2.0))).reason == ADMIN
+
+
+def test_scramble_next_in_the_freeze_time_is_carried_out_in_it() -> None:
+    session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.FREEZE)
+    assert asked(session, (1.0, command("scramble", "next"))).moment is Moment.FREEZE
+
+
+def test_a_dry_run_shows_the_proposal_and_orders_nothing() -> None:
+    session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.OVER)
+    question = asked(session, (1.0, command("scramble", "dry")))
+    teams = e.SplitSolved(question, split("ac|bd"), 0.0, 0.61, 0.5)
+    moved = [Text(Phrase.DRY_RUN_LINE, ("@b", "BLU")), Text(Phrase.DRY_RUN_LINE, ("@c", "RED"))]
+    assert play(session, [(1.1, teams)]) == [told(Text(Phrase.DRY_RUN, ("2", "61", "50")), *moved)]
+    assert session.memory.pending is None
+    assert session.state.asked is None
+
+
+def test_a_dry_run_needs_as_many_players_as_a_scramble() -> None:
+    refusal = Text(Phrase.NOT_ENOUGH_PLAYERS, ("4", "2"))
+    assert play(begun(Mode.KOTH, "a|b"), [(1.0, command("scramble", "dry"))]) == [told(refusal)]
+
+
+def test_a_dry_run_without_an_answer_says_so() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    question = asked(session, (1.0, command("scramble", "dry")))
+    assert play(session, [(1.1, e.SolveFailed(question, "too slow"))]) == [told(Text(Phrase.NO_ANSWER))]
+
+
+def test_cancel_drops_a_pending_scramble_and_tells_everybody() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [(1.0, command("scramble", "next"))])
+    text = Text(Phrase.SCRAMBLE_CANCELLED)
+    assert play(session, [(2.0, command("scramble", "cancel"))]) == [told(text), Decide("cancel", ADMIN), Say(text)]
+    assert session.memory.pending is None
+
+
+def test_cancel_settles_a_question_that_is_open() -> None:
+    session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.FREEZE)
+    question = asked(session, (1.0, command("scramble", "next")))
+    play(session, [(1.1, command("scramble", "cancel"))])
+    assert play(session, [(1.2, solved(question))]) == []
+
+
+def test_cancel_leaves_arenas_equal_sides_alone() -> None:
+    session = begun(Mode.ARENA, "ab|cd", phase=e.Phase.OVER)
+    play(session, [(0.0, ended(finished("r1", A, mode=Mode.ARENA)))])
+    question = asked(session, (1.0, started("abc|d", 1.0)))
+    assert question.purpose is Purpose.SCRAMBLE
+    instead = asked(session, (1.1, command("scramble", "cancel")))
+    assert instead.purpose is Purpose.EQUAL_SIDES
+
+
+def test_cancel_with_nothing_pending_says_so() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    assert play(session, [(1.0, command("scramble", "cancel"))]) == [told(Text(Phrase.NOTHING_PENDING))]
+
+
+# Balance.
+
+
+def test_balance_closes_a_gap_even_in_the_last_seconds_of_a_round() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [(1.0, seen("abcd|ef", ends_in=5.0))])
+    assert not of(AskMoves, play(session, [(1.1, e.Heartbeat(1.1))]))
+    (question,) = of(AskMoves, play(session, [(1.2, command("balance"))]))
+    assert isinstance(question, AskMoves)
+    assert moves(play(session, [(1.3, e.CardsLoaded(())), (1.4, solved(question))]))
+    assert not of(Cancel, play(session, [(1.5, e.Heartbeat(1.5))]))
+
+
+def test_balance_works_where_autobalance_is_switched_off() -> None:
+    session = begun(Mode.KOTH, "abcd|ef", rules=rules(autobalance={"enabled": False}))
+    assert not of(AskMoves, play(session, [(1.0, e.Heartbeat(1.0))]))
+    assert of(AskMoves, play(session, [(1.1, command("balance"))]))
+
+
+@pytest.mark.parametrize(("text", "phase"), [("ab|c", e.Phase.RUNNING), ("abcd|ef", e.Phase.OVER)])
+def test_balance_with_nothing_to_balance_says_so(text: str, phase: e.Phase) -> None:
+    session = begun(Mode.KOTH, text, phase=phase)
+    assert play(session, [(1.0, command("balance"))]) == [told(Text(Phrase.NOTHING_TO_BALANCE))]
+
+
+def test_in_arena_balance_is_left_to_the_next_round_start() -> None:
+    session = begun(Mode.ARENA, "abcd|ef")
+    assert play(session, [(1.0, command("balance"))]) == [told(Text(Phrase.CANNOT_BALANCE_ARENA))]
+
+
+# On and off.
+
+
+def test_switched_off_nothing_is_ordered_and_what_is_pending_stays_so() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [(1.0, command("scramble", "next"))])
+    off = Text(Phrase.SWITCHED_OFF)
+    assert play(session, [(2.0, command("off"))]) == [told(off), Decide("switch", off)]
+    script = [(3.0, ended(finished("r1", A), 3.0)), (4.0, started("abcd|ef", 4.0)), (5.0, doors("r2", "abcd|ef", 5.0))]
+    assert not of((AskSplit, Assign, AskMoves), play(session, script))
+    assert session.memory.pending == ADMIN
+    assert not session.memory.enabled
+
+
+def test_switching_off_cancels_moves_that_are_under_way() -> None:
+    session = begun(Mode.KOTH, "abcd|ef")
+    (move,) = moves(play(session, [(1.0, solved(_open_question(session)))]))
+    assert play(session, [(2.0, command("off"))])[-1] == Cancel(move.order)
+    assert session.deadline() is None
+
+
+def test_switched_on_again_what_is_pending_is_carried_out() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [(1.0, command("scramble", "next")), (2.0, command("off")), (3.0, started("ab|cd", 3.0))])
+    on = Text(Phrase.SWITCHED_ON)
+    assert play(session, [(4.0, command("on"))]) == [told(on), Decide("switch", on)]
+    assert of(AskSplit, play(session, [(4.1, e.Heartbeat(4.1))]))
+
+
+def test_whoever_wants_a_side_while_it_is_off_gets_it() -> None:
+    session = begun(Mode.KOTH, "ab|c")
+    play(session, [(1.0, command("off"))])
+    (place,) = without_loads(play(session, [(2.0, e.SideWanted(2.0, ids("d")[0], A))]))
+    assert (place.side, place.reason) == (A, Text(Phrase.REASON_ALLOWED))  # type: ignore[union-attr]
+
+
+def test_the_switch_survives_the_map() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [(1.0, command("off")), (2.0, hello(Mode.CTF, session="s2", map="next map"))])
+    assert not session.memory.enabled
+
+
+def test_an_order_id_is_never_used_twice() -> None:
+    session = begun(Mode.KOTH, "abcd|ef")
+    (move,) = moves(play(session, [(1.0, solved(_open_question(session)))]))
+    question = asked(session, (2.0, command("scramble", "now")))
+    order = assigned(play(session, [(2.1, solved(question))]))
+    assert (move.order, order.order) == (OrderId("o1"), OrderId("o2"))

@@ -1,0 +1,127 @@
+"""Which rounds are rated, who is rated for them, and on which side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from equipoise.core.model import Mode, Participant, PlayerId, Presence, Round, Side
+from equipoise.core.participation import participants, recorded
+from equipoise.core.rules import Rules
+from tests.core.scripts import A, B, finished, presence
+
+OTHERS = [mode for mode in Mode if mode not in (Mode.ARENA, Mode.NS2)]
+BOTH = (presence("a", A, 100.0), presence("b", B, 100.0))
+
+
+def played(mode: Mode, *presences: Presence, text: str = "a|b", **fields: object) -> Round:
+    return replace(finished("r1", A, text, mode=mode, presences=(*BOTH, *presences)), **fields)  # type: ignore[arg-type]
+
+
+def rated(round: Round) -> set[str]:
+    return {participant.id for participant in participants(round)}
+
+
+def side_of(round: Round, player: str) -> Side:
+    (found,) = (participant for participant in participants(round) if participant.id == player)
+    return found.side
+
+
+def unrated(round: Round, rules: Rules | None = None) -> str | None:
+    record = recorded(round, rules or Rules())
+    assert (record.participants == ()) == (record.unrated is not None)
+    return record.unrated
+
+
+# Who.
+
+
+@pytest.mark.parametrize("mode", OTHERS)
+def test_whoever_fought_is_rated_whenever_he_joined(mode: Mode) -> None:
+    late, idle = presence("c", A, 5.0), presence("d", B, 100.0, fought=False)
+    assert rated(played(mode, late, idle, text="ad|b")) == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize("mode", OTHERS)
+def test_whoever_fought_and_left_is_still_rated(mode: Mode) -> None:
+    assert "c" in rated(played(mode, presence("c", A, 5.0, left=True)))
+    assert "d" not in rated(played(mode, presence("d", A, 5.0, fought=False, left=True)))
+
+
+def test_in_arena_everybody_who_stood_on_a_side_at_the_doors_is_rated() -> None:
+    idle, joined = presence("c", A, 100.0, fought=False), presence("d", A, 50.0)
+    assert rated(played(Mode.ARENA, idle, joined, text="ac|b")) == {"a", "b", "c"}
+
+
+def test_in_arena_who_disconnected_before_he_fought_is_not_rated_and_who_fought_first_is() -> None:
+    fled, fought = presence("c", A, 9.0, fought=False, left=True), presence("d", B, 9.0, left=True)
+    assert rated(played(Mode.ARENA, fled, fought, text="ac|bd")) == {"a", "b", "d"}
+
+
+def test_in_ns2_anyone_with_time_on_a_side_is_rated() -> None:
+    idle, watched = presence("c", A, 0.5, fought=False), presence("d", A, 0.0)
+    assert rated(played(Mode.NS2, idle, watched, text="a|b")) == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_bots_are_not_rated(mode: Mode) -> None:
+    assert rated(played(mode, presence("bot:1", A, 100.0), text="a1|b")) == {"a", "b"}
+
+
+def test_participants_keep_their_time_on_both_sides() -> None:
+    assert participants(played(Mode.KOTH, presence("c", A, 60.0, 40.0)))[-1] == Participant(
+        PlayerId("c"), A, 60.0, 40.0
+    )
+
+
+# On which side.
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize(("on_a", "on_b", "side"), [(60.0, 40.0, A), (40.0, 60.0, B)])
+def test_who_changed_side_is_rated_for_the_one_he_was_on_longest(
+    mode: Mode, on_a: float, on_b: float, side: Side
+) -> None:
+    assert side_of(played(mode, presence("c", side.other, on_a, on_b), text="ac|b"), "c") is side
+
+
+@pytest.mark.parametrize("end", [A, B])
+def test_equal_times_go_to_the_side_at_the_end(end: Side) -> None:
+    assert side_of(played(Mode.KOTH, presence("c", end, 50.0, 50.0)), "c") is end
+
+
+# Which rounds.
+
+
+def test_a_full_round_with_a_human_on_each_side_is_rated() -> None:
+    assert unrated(played(Mode.KOTH)) is None
+
+
+@pytest.mark.parametrize(("text", "side"), [("|b", "a"), ("a|", "b"), ("1|b", "a"), ("a|12", "b")])
+def test_a_round_needs_a_human_on_each_side_at_the_doors(text: str, side: str) -> None:
+    assert unrated(played(Mode.KOTH, text=text)) == f"no human on side {side} at the doors"
+
+
+def test_a_round_needs_a_participant_on_each_side() -> None:
+    one = (presence("a", A, 100.0), presence("b", B, 100.0, fought=False))
+    assert unrated(finished("r1", A, "a|b", presences=one)) == "no participant on side b"
+
+
+def test_a_partial_round_and_one_inside_waiting_for_players_are_not_rated() -> None:
+    assert unrated(played(Mode.KOTH, partial=True)) == "not seen from its doors"
+    assert unrated(played(Mode.KOTH, waiting=True)) == "inside Waiting For Players"
+
+
+def test_an_ns2_round_is_rated_from_sixty_seconds_on() -> None:
+    assert unrated(played(Mode.NS2, seconds=59.9)) == "shorter than 60 s"
+    assert unrated(played(Mode.NS2, seconds=60.0)) is None
+    assert unrated(played(Mode.NS2, seconds=30.0), Rules(ns2_min_seconds=30.0)) is None
+    assert unrated(played(Mode.KOTH, seconds=1.0)) is None
+
+
+@pytest.mark.parametrize(("winner", "score"), [(A, 1.0), (B, 0.0), (None, 0.5)])
+def test_an_outcome_is_one_half_or_nothing(winner: Side | None, score: float) -> None:
+    round = finished("r1", winner)
+    assert round.score(A) == score
+    assert round.score(A) + round.score(B) == 1.0

@@ -1,0 +1,267 @@
+"""Joins, voluntary switches, and the locks that placement brings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from equipoise.core import events as e
+from equipoise.core.effects import Decide, Effect, LoadCards, Lock, Place
+from equipoise.core.model import Entry, Mode, OrderId, PlayerId, Roster, Side
+from equipoise.core.phrases import Phrase, Text
+from equipoise.core.session import Session
+from tests.core.scripts import A, B, begun, cards, command, doors, hello, ids, of, play, rules, seen, split, started
+
+WEAKER = Text(Phrase.REASON_JOIN_WEAKER)
+SMALLER = Text(Phrase.REASON_JOIN_SMALLER)
+ALLOWED = Text(Phrase.REASON_ALLOWED)
+UNTIL_SCRAMBLE = Text(Phrase.REFUSED_LOCKED_SCRAMBLE)
+
+
+def wants(session: Session, player: str, side: Side | None, now: float = 1.0) -> list[Effect]:
+    return play(session, [(now, e.SideWanted(now, PlayerId(player), side))])
+
+
+def placed(session: Session, player: str, side: Side | None = None, now: float = 1.0) -> Place:
+    """The answer to a player who wants a side and is known by his rating."""
+    play(session, [(now, cards({player: 2000.0}))] if player not in session.state.cards else [])
+    (place,) = of(Place, wants(session, player, side, now))
+    assert isinstance(place, Place)
+    return place
+
+
+def changes(session: Session, player: str, side: Side | None, now: float) -> None:
+    play(session, [(now, e.SideChanged(now, PlayerId(player), side))])
+
+
+# Joins.
+
+
+@pytest.mark.parametrize("wanted", [A, B, None])
+def test_a_joiner_goes_to_the_smaller_side_whatever_he_wants(wanted: Side | None) -> None:
+    place = placed(begun(Mode.KOTH, "ab|c"), "d", wanted)
+    assert (place.side, place.reason) == (B, SMALLER)
+
+
+@pytest.mark.parametrize(
+    ("joiner", "ratings", "side"),
+    [
+        (1500.0, {"a": 2300.0, "b": 2000.0}, B),
+        (1500.0, {"a": 2000.0, "b": 2300.0}, A),
+        (2600.0, {"a": 2300.0, "b": 2000.0}, B),
+    ],
+)
+def test_at_equal_sizes_a_joiner_goes_where_he_leaves_the_least_difference(
+    joiner: float, ratings: Mapping[str, float], side: Side
+) -> None:
+    session = begun(Mode.KOTH, "a|b", ratings=ratings)
+    play(session, [(0.5, cards({"c": joiner}))])
+    place = placed(session, "c", side.other)
+    assert (place.side, place.reason) == (side, WEAKER)
+
+
+@pytest.mark.parametrize("wish", [A, B])
+def test_where_both_sides_are_as_good_a_joiner_gets_his_wish(wish: Side) -> None:
+    assert placed(begun(Mode.KOTH, "a|b"), "c", wish).side is wish
+
+
+def test_bots_count_for_a_joiner() -> None:
+    assert placed(begun(Mode.KOTH, "a1|b"), "c", A).side is B
+
+
+def test_a_placement_is_told_whole() -> None:
+    session = begun(Mode.KOTH, "ab|c", ratings={"d": 2000.0})
+    play(session, [(0.5, cards({"d": 2000.0}))])
+    assert wants(session, "d", A) == [
+        Place(PlayerId("d"), B, SMALLER),
+        Decide("place", SMALLER, players=ids("d")),
+        Lock(PlayerId("d"), B, 180.0),
+    ]
+
+
+def test_a_joiner_is_held_until_the_ratings_are_known() -> None:
+    session = begun(Mode.KOTH, "a|b")
+    play(session, [(0.5, e.SideChanged(0.5, PlayerId("s"), A)), (0.6, e.SideChanged(0.6, PlayerId("s"), B))])
+    assert wants(session, "c", None) == [LoadCards(ids("sc"))]
+    (place,) = of(Place, play(session, [(1.1, cards({"c": 2000.0, "s": 2000.0}))]))
+    assert place == Place(PlayerId("c"), A, SMALLER)
+    assert not of(Place, play(session, [(1.2, cards({"c": 2000.0}))]))
+
+
+def test_whoever_leaves_while_he_is_held_is_forgotten() -> None:
+    session = begun(Mode.KOTH, "a|b")
+    wants(session, "c", None)
+    assert play(session, [(1.1, e.PlayerLeft(1.1, PlayerId("c")))]) == []
+    assert play(session, [(1.2, cards({"c": 2000.0}))]) == []
+
+
+@pytest.mark.parametrize("phase", [e.Phase.FREEZE, e.Phase.RUNNING])
+def test_a_joiner_in_arena_waits_for_the_next_round(phase: e.Phase) -> None:
+    session = begun(Mode.ARENA, "ab|c", phase=phase)
+    place = placed(session, "d", B)
+    assert (place.side, place.reason) == (None, Text(Phrase.REASON_WAITS))
+    assert session.state.roster.get(PlayerId("d")) == Entry(PlayerId("d"), None, waiting=True)
+
+
+def test_while_players_are_waited_for_nobody_is_locked() -> None:
+    session = begun(Mode.KOTH, "ab|c", phase=e.Phase.IDLE)
+    play(session, [(0.1, hello(waiting=True)), (0.2, seen("ab|c"))])
+    assert placed(session, "d").side is B
+    assert session.memory.locks == {}
+
+
+@pytest.mark.parametrize("aside", ["", "mvm"])
+def test_where_the_daemon_does_not_act_everybody_gets_his_wish_at_once(aside: str) -> None:
+    session = Session(rules())
+    play(session, [(0.0, hello(aside=aside))] if aside else [])
+    assert wants(session, "d", B) == [Place(PlayerId("d"), B, ALLOWED)]
+    assert wants(session, "e", None) == [Place(PlayerId("e"), A, ALLOWED)]
+
+
+# Switches.
+
+
+def test_a_switch_that_would_leave_a_gap_of_two_is_refused_with_the_reason() -> None:
+    place = placed(begun(Mode.KOTH, "ab|cd"), "a", B)
+    assert (place.side, place.reason) == (A, Text(Phrase.REFUSED_GAP, ("1", "3")))
+
+
+def test_a_switch_from_the_smaller_side_is_refused() -> None:
+    place = placed(begun(Mode.KOTH, "ab|c"), "c", A)
+    assert (place.side, place.reason) == (B, Text(Phrase.REFUSED_GAP, ("0", "3")))
+
+
+def test_a_switch_from_the_larger_side_is_allowed() -> None:
+    session = begun(Mode.KOTH, "ab|c")
+    place = placed(session, "a", B)
+    assert (place.side, place.reason) == (B, ALLOWED)
+    assert session.memory.locks == {}
+
+
+@pytest.mark.parametrize("wanted", [A, None])
+def test_who_asks_for_his_own_side_or_any_stays_where_he_is(wanted: Side | None) -> None:
+    session = begun(Mode.KOTH, "ab|c")
+    assert wants(session, "a", wanted) == [Place(PlayerId("a"), A, ALLOWED)]
+
+
+def test_who_asks_for_any_side_leaves_one_that_is_larger_by_two() -> None:
+    assert placed(begun(Mode.KOTH, "abc|d"), "a").side is B
+
+
+# Locks.
+
+
+def locked(text: str = "abc|d") -> Session:
+    """e was placed on side B at second 1 and stands there: then the sides are `text` with e on B."""
+    session = begun(Mode.KOTH, text)
+    assert placed(session, "e", A).side is B
+    return session
+
+
+def test_a_placed_player_may_not_change_side_for_three_minutes_and_is_told_how_long() -> None:
+    session = locked("ab|c")
+    changes(session, "a", None, 2.0)
+    place = placed(session, "e", A, now=61.0)
+    assert (place.side, place.reason) == (B, Text(Phrase.REFUSED_LOCKED, ("120",)))
+
+
+def test_a_lock_ends_by_itself() -> None:
+    session = locked("ab|c")
+    changes(session, "a", None, 2.0)
+    assert placed(session, "e", A, now=180.9).side is B
+    assert placed(session, "e", A, now=181.0).side is A
+
+
+def test_the_length_of_a_lock_comes_from_the_configuration() -> None:
+    session = begun(Mode.KOTH, "ab|c", rules=rules(lock={"minutes": 1.0}))
+    play(session, [(0.0, cards({"e": 2000.0}))])
+    assert Lock(PlayerId("e"), B, 60.0) in wants(session, "e", A)
+
+
+def test_a_locked_player_may_leave_a_side_that_is_larger_by_two_and_takes_the_lock_along() -> None:
+    session = locked("ab|c")
+    changes(session, "a", None, 2.0)
+    changes(session, "f", B, 2.0)
+    play(session, [(2.5, cards({"f": 2000.0}))])
+    effects = wants(session, "e", A, 61.0)
+    assert [type(effect) for effect in effects] == [Place, Decide, Lock]
+    assert effects[2] == Lock(PlayerId("e"), A, 120.0)
+
+
+def test_a_placed_player_who_watched_returns_to_his_side() -> None:
+    session = locked("ab|c")
+    changes(session, "e", None, 2.0)
+    changes(session, "a", None, 2.0)
+    place = placed(session, "e", A, now=3.0)
+    assert (place.side, place.reason) == (B, Text(Phrase.REASON_RETURN))
+
+
+def test_a_placed_player_who_watched_does_not_return_where_it_would_leave_a_gap_of_two() -> None:
+    session = locked("ab|c")
+    changes(session, "e", None, 2.0)
+    changes(session, "a", None, 2.0)
+    changes(session, "f", B, 2.0)
+    play(session, [(2.5, cards({"f": 2000.0}))])
+    place = placed(session, "e", B, now=3.0)
+    assert (place.side, place.reason) == (A, SMALLER)
+    assert session.memory.locks[PlayerId("e")].side is A
+
+
+def test_a_reconnect_does_not_dodge_a_lock() -> None:
+    session = locked("ab|c")
+    play(session, [(2.0, e.PlayerLeft(2.0, PlayerId("e"))), (2.5, e.PlayerLeft(2.5, PlayerId("a")))])
+    play(session, [(3.0, e.PlayerJoined(3.0, PlayerId("e")))])
+    assert placed(session, "e", A, now=4.0).side is B
+
+
+def test_locks_follow_the_group_when_the_game_swaps_the_sides() -> None:
+    session = locked("ab|c")
+    play(session, [(2.0, e.SidesSwitched(2.0))])
+    assert [entry.id for entry in session.state.roster.on(A)] == list(ids("ce"))
+    changes(session, "a", None, 3.0)
+    place = placed(session, "e", B, now=4.0)
+    assert (place.side, place.reason.phrase) == (A, Phrase.REFUSED_LOCKED)
+
+
+def test_in_arena_a_lock_holds_until_the_next_scramble() -> None:
+    session = begun(Mode.ARENA, "abc|d", phase=e.Phase.OVER)
+    play(session, [(0.0, e.ScrambledAlone(0.0, split("ac|bd")))])
+    changes(session, "a", None, 1.0)
+    place = placed(session, "d", A, now=100_000.0)
+    assert (place.side, place.reason) == (B, UNTIL_SCRAMBLE)
+    play(session, [(100_001.0, e.ScrambledAlone(0.0, split("b|c")))])
+    assert session.memory.locks.keys() == set(ids("bc"))
+
+
+def test_a_script_that_says_hello_again_is_told_of_every_lock_that_still_holds() -> None:
+    session = locked("ab|c")
+    assert play(session, [(61.0, hello(phase=e.Phase.RUNNING))]) == [Lock(PlayerId("e"), B, 120.0)]
+    assert play(session, [(181.0, hello(phase=e.Phase.RUNNING))]) == []
+
+
+def test_locks_do_not_bind_autobalance() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [(0.0, e.ScrambledAlone(0.0, split("ab|cd")))])
+    play(session, [(1.0, e.PlayerLeft(1.0, PlayerId("c"))), (1.1, e.PlayerLeft(1.1, PlayerId("d")))])
+    question = session.state.asked_moves
+    assert question is not None
+    assert set(question.movable) == set(ids("ab"))
+
+
+def test_a_scramble_does_not_heed_locks() -> None:
+    session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.OVER)
+    play(session, [(0.0, e.ScrambledAlone(0.0, split("ab|cd"))), (1.0, command("scramble", "next"))])
+    play(session, [(2.0, started("ab|cd", 2.0))])
+    question = session.state.asked
+    assert question is not None
+    play(session, [(3.0, e.SplitSolved(question, split("ac|bd"), 0.0, 0.5, 0.5))])
+    play(session, [(4.0, e.OrderDone(4.0, OrderId("o1")))])
+    assert session.memory.locks[PlayerId("b")].side is B
+
+
+def test_a_players_own_place_does_not_weigh_against_him() -> None:
+    session = begun(Mode.KOTH, "a|b", ratings={"a": 2300.0, "b": 2000.0})
+    play(session, [(0.5, cards({"c": 1000.0})), (0.6, doors("r1", "a|b|c"))])
+    assert placed(session, "c", A).side is B
+    assert session.state.roster == Roster((*session.state.roster.entries[:2], Entry(PlayerId("c"), B, connected=100.0)))

@@ -1,0 +1,325 @@
+"""Silence, restarts, late loads, new maps, and rounds that are told late or twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from equipoise.core import events as e
+from equipoise.core.effects import AskSplit, Assign, Decide, Ignored, LoadCards, Lock, RecordRound, Say
+from equipoise.core.memory import Benched, Kept, Memory
+from equipoise.core.model import Mode, OrderId, PlayerId
+from equipoise.core.phrases import Phrase, Text
+from equipoise.core.rules import Rules
+from equipoise.core.session import Session
+from equipoise.core.triggers import Tally
+from tests.core.game import Game
+from tests.core.scripts import (
+    A,
+    B,
+    begun,
+    cards,
+    command,
+    doors,
+    ended,
+    finished,
+    hello,
+    ids,
+    of,
+    play,
+    roster,
+    seen,
+    split,
+    started,
+)
+
+DUE = Text(Phrase.REASON_STREAK, ("3",))
+REMEMBERED = Memory(
+    session="s1",
+    map="this map",
+    mode=Mode.ARENA,
+    tally=Tally(7, 3, A, 2),
+    counted=("r6", "r7"),  # type: ignore[arg-type]
+    pending=DUE,
+    locks={PlayerId("a"): Kept(A, 500.0), PlayerId("b"): Kept(B, None), PlayerId("c"): Kept(B, 40.0)},
+    benched={PlayerId("a"): Benched(2, 6)},
+    moved={PlayerId("d"): 30.0, PlayerId("e"): -900.0},
+    orders=12,
+)
+
+
+def restarted(memory: Memory = REMEMBERED) -> Session:
+    """A daemon that has just come back."""
+    return Session(Rules(), memory)
+
+
+# Before the script has introduced itself.
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        seen("ab|cd"),
+        e.PlayerLeft(1.0, PlayerId("a")),
+        e.SideChanged(1.0, PlayerId("a"), A),
+        e.SidesSwitched(1.0),
+        e.WaitingEnded(1.0),
+        started("ab|cd"),
+        doors("r1", "ab|cd"),
+        e.ScrambledAlone(1.0, split("ab|cd")),
+        e.OrderDone(1.0, OrderId("o1")),
+        e.OrderFailed(1.0, OrderId("o1"), "left"),
+    ],
+    ids=lambda event: type(event).__name__,
+)
+def test_without_a_hello_an_event_is_ignored_and_changes_nothing(event: e.Event) -> None:
+    session, untouched = Session(Rules()), Session(Rules())
+    assert play(session, [(1.0, event)]) == [Ignored(event, e.Phase.IDLE)]
+    assert session.state == untouched.state
+    assert session.memory == Memory()
+
+
+def test_a_daemon_without_a_hello_wants_hello_and_roster_and_after_it_the_roster() -> None:
+    session = restarted()
+    assert session.state.wants == {"hello", "roster"}
+    play(session, [(50.0, hello(Mode.ARENA, e.Phase.RUNNING))])
+    assert session.state.wants == {"roster"}
+    play(session, [(50.0, seen("ab|cd"))])
+    assert session.state.wants == set()
+
+
+def test_a_joiner_is_looked_up_before_any_hello() -> None:
+    assert play(Session(Rules()), [(1.0, e.PlayerJoined(1.0, PlayerId("a")))]) == [LoadCards(ids("a"))]
+
+
+def test_an_order_that_nobody_gave_is_ignored() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    done = e.OrderDone(1.0, OrderId("o99"))
+    assert play(session, [(1.0, done)]) == [Ignored(done, e.Phase.RUNNING)]
+
+
+def test_a_player_who_was_not_here_cannot_leave() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    event = e.PlayerLeft(1.0, PlayerId("z"))
+    assert play(session, [(1.0, event)]) == [Ignored(event, e.Phase.RUNNING)]
+
+
+# A daemon that restarts.
+
+
+def test_a_restarted_daemon_goes_on_with_the_remembered_session() -> None:
+    session = restarted()
+    assert play(session, [(50.0, hello(Mode.ARENA, e.Phase.OVER))]) == [
+        Lock(PlayerId("a"), A, 450.0),
+        Lock(PlayerId("b"), B, None),
+    ]
+    kept = replace(REMEMBERED, locks={p: REMEMBERED.locks[p] for p in ids("ab")}, moved={PlayerId("d"): 30.0})
+    assert session.memory == kept
+
+
+def test_a_pending_scramble_survives_the_restart_even_in_the_middle_of_the_freeze_time() -> None:
+    session = restarted()
+    effects = play(session, [(50.0, hello(Mode.ARENA, e.Phase.FREEZE)), (50.0, seen("ab|cd"))])
+    (question,) = of(AskSplit, effects)
+    assert isinstance(question, AskSplit)
+    assert question.reason == DUE
+
+
+def test_the_bench_history_survives_the_restart() -> None:
+    session = restarted()
+    effects = play(session, [(50.0, hello(Mode.ARENA, e.Phase.FREEZE)), (50.0, seen("ab|cde"))])
+    (question,) = of(AskSplit, effects)
+    assert isinstance(question, AskSplit)
+    assert question.bench_cost == {**dict.fromkeys(ids("bcde"), 0), PlayerId("a"): 1}
+
+
+def test_order_ids_go_on_after_the_restart() -> None:
+    session = restarted()
+    effects = play(session, [(50.0, hello(Mode.ARENA, e.Phase.FREEZE)), (50.0, seen("ab|cd"))])
+    (question,) = of(AskSplit, effects)
+    assert isinstance(question, AskSplit)
+    (order, _) = play(session, [(50.1, e.SplitSolved(question, split("ac|bd"), 0.0, 0.5, 0.5))])
+    assert isinstance(order, Assign)
+    assert order.order == "o13"
+
+
+def test_a_round_of_the_remembered_session_counts_even_before_the_hello() -> None:
+    session = restarted(replace(REMEMBERED, pending=None))
+    effects = play(session, [(50.0, ended(finished("r8", A, mode=Mode.ARENA), 45.0))])
+    assert session.memory.tally == Tally(8, 4, A, 3)
+    assert session.memory.pending == DUE
+    assert [type(effect) for effect in effects] == [RecordRound, Decide, Say, Say]
+
+
+def test_a_scramble_and_a_swap_of_the_remembered_session_count_even_before_the_hello() -> None:
+    session = restarted()
+    play(session, [(50.0, e.SidesSwitched(50.0))])
+    assert session.memory.tally.streak_side is B
+    assert session.memory.locks[PlayerId("b")].side is A
+    play(session, [(50.0, e.ScrambledAlone(50.0, split("ab|cd")))])
+    assert session.memory.pending is None
+    assert session.memory.tally.streak == 0
+
+
+def test_a_memory_that_was_kept_gives_the_same_session_as_one_that_never_ended() -> None:
+    through, first = Game(Mode.ARENA, "||abcde"), Game(Mode.ARENA, "||abcde")
+    for winner in (A, B):
+        through.round(winner)
+        first.round(winner)
+    first.session = Session(Rules(), first.session.memory)
+    first.happens(hello(Mode.ARENA, e.Phase.OVER, at=first.now))
+    first.look()
+    for winner in (B, B, A):
+        through.round(winner)
+        first.round(winner)
+        assert (first.stands(), first.session.memory) == (through.stands(), through.session.memory)
+
+
+# A plugin that is loaded late.
+
+
+def test_a_late_load_on_the_same_map_goes_on_with_what_is_remembered() -> None:
+    session = restarted()
+    play(session, [(0.0, hello(Mode.ARENA, e.Phase.RUNNING, session="s2", late=True))])
+    assert session.memory == replace(
+        REMEMBERED, session="s2", moved={player: at for player, at in REMEMBERED.moved.items() if at > 0}
+    )
+
+
+def test_a_late_load_without_stored_state_starts_under_round_threes_rules_and_never_with_a_duel() -> None:
+    session = Session(Rules())
+    play(session, [(0.0, hello(Mode.ARENA, e.Phase.OVER, late=True)), (0.0, cards(dict.fromkeys("abcd", 2000.0)))])
+    effects = play(session, [(0.0, seen("ab|cd")), (1.0, started("ab|cd", 1.0)), (2.0, doors("r1", "ab|cd", 2.0))])
+    assert not of(AskSplit, effects)
+    play(session, [(3.0, ended(finished("r1", A, mode=Mode.ARENA), 3.0))])
+    assert session.memory.pending is None
+    assert session.memory.tally.completed == 3
+
+
+def test_a_late_load_on_another_map_than_the_remembered_one_knows_nothing() -> None:
+    session = restarted()
+    effects = play(session, [(0.0, hello(Mode.ARENA, session="s2", map="next map", late=True))])
+    assert effects == [Decide("dropped", DUE)]
+    assert session.memory.tally == Tally(completed=2)
+
+
+def test_a_plugin_that_was_loaded_anew_has_forgotten_its_orders() -> None:
+    session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.FREEZE)
+    play(session, [(1.0, command("scramble", "next"))])
+    question = session.state.asked
+    assert question is not None
+    play(session, [(1.1, e.SplitSolved(question, split("ac|bd"), 0.0, 0.5, 0.5))])
+    play(session, [(2.0, hello(phase=e.Phase.FREEZE, session="s2", late=True))])
+    assert of(AskSplit, play(session, [(2.1, seen("ab|cd"))]))
+
+
+# A new map.
+
+
+def test_a_new_map_resets_everything_but_recent_moves_and_logs_the_scramble_that_was_due() -> None:
+    session = restarted()
+    assert play(session, [(50.0, hello(Mode.KOTH, session="s2", map="next map"))]) == [Decide("dropped", DUE)]
+    assert session.memory == Memory("s2", "next map", Mode.KOTH, moved={PlayerId("d"): 30.0}, orders=12)
+
+
+def test_a_new_map_forgets_the_players_the_round_and_everything_that_was_asked() -> None:
+    session = begun(Mode.KOTH, "abcd|ef")
+    play(session, [(1.0, e.SideWanted(1.0, PlayerId("g"), A))])
+    play(session, [(2.0, hello(session="s2", map="next map"))])
+    state = session.state
+    assert (state.roster, state.round, state.asked_moves, state.cache) == (roster(""), None, None, None)
+    assert {len(kept) for kept in (state.cards, state.wanting, state.moves, state.assigned)} == {0}
+    assert session.deadline() is None
+
+
+def test_the_same_map_again_is_a_new_session_too() -> None:
+    session = restarted()
+    play(session, [(50.0, hello(Mode.ARENA, session="s2"))])
+    assert session.memory.tally == Tally()
+
+
+# Rounds that are told late or twice.
+
+
+def test_a_round_that_is_sent_twice_is_counted_once() -> None:
+    session = begun(Mode.ARENA, "ab|cd")
+    round = finished("r1", A, mode=Mode.ARENA)
+    play(session, [(1.0, ended(round, 1.0))])
+    memory = session.memory
+    (record,) = play(session, [(2.0, ended(round, 1.0))])
+    assert isinstance(record, RecordRound)
+    assert session.memory == memory
+
+
+def test_a_round_of_another_session_is_recorded_but_does_not_count() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    round = finished("old", A, session="s0", captures=(1, 0))
+    (record,) = play(session, [(1.0, ended(round, 1.0))])
+    assert isinstance(record, RecordRound)
+    assert record.unrated is None
+    assert session.memory.tally == Tally()
+    assert session.state.phase is e.Phase.RUNNING
+
+
+def test_an_older_round_that_arrives_in_the_middle_of_one_does_not_end_it() -> None:
+    session = restarted(replace(REMEMBERED, pending=None))
+    play(session, [(50.0, hello(Mode.ARENA, e.Phase.RUNNING, at=50.0))])
+    play(session, [(50.0, ended(finished("r8", A, mode=Mode.ARENA), 20.0))])
+    assert session.state.phase is e.Phase.RUNNING
+    assert session.memory.pending == DUE
+    play(session, [(90.0, ended(finished("r9", A, mode=Mode.ARENA), 90.0))])
+    assert session.state.phase is e.Phase.OVER
+
+
+def test_a_scramble_that_an_older_round_makes_due_in_the_freeze_time_is_carried_out_in_it() -> None:
+    session = restarted(replace(REMEMBERED, pending=None))
+    play(session, [(50.0, hello(Mode.ARENA, e.Phase.FREEZE, at=50.0)), (50.0, seen("ab|cd"))])
+    effects = play(session, [(50.0, ended(finished("r8", A, mode=Mode.ARENA), 40.0))])
+    assert of(AskSplit, effects)
+
+
+def test_a_round_is_rated_with_the_ratings_at_its_doors_whatever_came_since() -> None:
+    session = begun(Mode.KOTH, "ab|cd", ratings={"a": 2100.0})
+    play(session, [(1.0, cards({"a": 2500.0})), (2.0, e.SideChanged(2.0, PlayerId("e"), A))])
+    (record,) = of(RecordRound, play(session, [(3.0, ended(finished("r1", A), 3.0))]))
+    assert isinstance(record, RecordRound)
+    assert record.standing == {**dict.fromkeys("abcd", 2000.0), "a": 2100.0}
+
+
+def test_ratings_that_arrive_after_the_doors_stand_for_whoever_was_seated_then() -> None:
+    session = Session(Rules())
+    play(session, [(0.0, hello()), (0.0, cards({"a": 2000.0})), (1.0, doors("r1", "a|b", 1.0))])
+    play(session, [(2.0, e.SideChanged(2.0, PlayerId("c"), A)), (3.0, cards({"b": 2100.0, "c": 1.0}))])
+    (record,) = of(RecordRound, play(session, [(4.0, ended(finished("r1", A, "a|b"), 4.0))]))
+    assert isinstance(record, RecordRound)
+    assert record.standing == {"a": 2000.0, "b": 2100.0}
+
+
+def test_without_the_doors_the_ratings_at_the_doors_are_unknown() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    (record,) = of(RecordRound, play(session, [(1.0, ended(finished("another", A), 1.0))]))
+    assert isinstance(record, RecordRound)
+    assert record.standing is None
+
+
+# A silent script.
+
+
+def test_a_script_is_lost_after_ninety_silent_seconds_and_found_with_its_next_word() -> None:
+    session = Session(Rules())
+    assert session.lost(0.0)
+    play(session, [(10.0, e.Heartbeat(10.0))])
+    assert not session.lost(99.9)
+    assert session.lost(100.0)
+    play(session, [(101.0, e.CardsLoaded(()))])
+    assert session.lost(101.0)
+    play(session, [(102.0, e.Heartbeat(102.0))])
+    assert not session.lost(102.0)
+
+
+def test_a_scramble_stays_due_however_long_the_script_is_silent() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [(1.0, command("scramble", "next"))])
+    session.tick(100_000.0)
+    assert session.memory.pending is not None

@@ -1,0 +1,353 @@
+"""How a due scramble is carried out, and what keeps it pending."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from equipoise.core import events as e
+from equipoise.core.effects import AskSplit, Assign, CacheSplits, Decide, Lock, Moment, Purpose, Say, Unlock
+from equipoise.core.model import Mode, OrderId, PlayerId, Split, SplitCache
+from equipoise.core.phrases import Phrase, Text
+from equipoise.core.session import Session
+from tests.core.answerer import answer, difference
+from tests.core.game import Game
+from tests.core.scripts import (
+    A,
+    B,
+    assigned,
+    begun,
+    command,
+    doors,
+    ended,
+    finished,
+    ids,
+    of,
+    play,
+    roster,
+    rules,
+    seen,
+    split,
+    started,
+)
+
+SHUTOUT = Text(Phrase.REASON_NO_CAPTURE)
+RATINGS: Mapping[str, float] = {"a": 2600.0, "b": 2400.0, "c": 2300.0, "d": 2100.0, "e": 1900.0, "f": 1700.0}
+
+
+def pending(mode: Mode = Mode.KOTH, text: str = "ab|cd") -> Session:
+    """Between rounds, with a scramble due."""
+    session = begun(mode, text, ratings=RATINGS)
+    play(session, [(100.0, ended(finished("r1", A, captures=(1, 0)), 100.0))])
+    if session.memory.pending is None:
+        play(session, [(100.0, command("scramble", "next"))])
+    return session
+
+
+def asked(session: Session, *script: tuple[float, e.Event]) -> AskSplit:
+    """The question that these events lead to."""
+    questions = of(AskSplit, play(session, script))
+    question = questions[-1]
+    assert isinstance(question, AskSplit)
+    return question
+
+
+def ratings_of(text: str) -> dict[PlayerId, float]:
+    return {player: RATINGS.get(player, 2000.0) for player in ids(text)}
+
+
+def solved(question: AskSplit) -> e.Answer:
+    return answer(question, {entry.id: RATINGS.get(entry.id, 2000.0) for entry in question.pool})
+
+
+# From the question to the order.
+
+
+def test_a_due_scramble_is_carried_out_in_the_freeze_time_of_the_next_round() -> None:
+    session = pending()
+    question = AskSplit(
+        Purpose.SCRAMBLE,
+        session.state.version,
+        SHUTOUT,
+        roster("ab|cd").entries,
+        (2, 2),
+        dict.fromkeys("abcd", 0),
+        0.01,
+    )
+    teams = split("ad|bc")
+    script: list[tuple[float, e.Event]] = [
+        (110.0, started("ab|cd", 110.0)),
+        (110.1, e.SplitSolved(question, teams, 0.0, 0.6, 0.5)),
+        (110.2, e.OrderDone(110.2, OrderId("o1"))),
+    ]
+    assert play(session, script) == [
+        question,
+        Assign(OrderId("o1"), SHUTOUT, teams, Moment.FREEZE),
+        Decide("scramble", SHUTOUT, OrderId("o1"), teams, (), 0.6, 0.5),
+        *(Lock(player, A, 180.0) for player in ids("ad")),
+        *(Lock(player, B, 180.0) for player in ids("bc")),
+        Say(Text(Phrase.SCRAMBLED, ("50",))),
+    ]
+    assert session.memory.pending is None
+    assert session.memory.tally.since_scramble == 0
+
+
+def test_between_the_end_and_the_next_start_nothing_moves() -> None:
+    assert not of(AskSplit, play(pending(), [(101.0, seen("ab|cd")), (102.0, e.Heartbeat(102.0))]))
+
+
+def test_the_pool_is_everybody_as_he_is_at_that_moment() -> None:
+    question = asked(pending(), (110.0, started("abe|c|f|d", 110.0)))
+    assert [entry.id for entry in question.pool] == list(ids("abecf"))
+
+
+def test_a_split_that_is_out_of_date_is_asked_for_again() -> None:
+    session = pending()
+    question = asked(session, (110.0, started("ab|cd", 110.0)))
+    play(session, [(110.1, e.SideChanged(110.1, ids("e")[0], B))])
+    (again,) = play(session, [(110.2, solved(question))])
+    assert isinstance(again, AskSplit)
+    assert len(again.pool) == 5
+    assert again.version == session.state.version
+
+
+def test_a_player_who_leaves_between_question_and_order_is_not_in_the_order() -> None:
+    session = pending(text="abe|cd")
+    question = asked(session, (110.0, started("abe|cd", 110.0)))
+    play(session, [(110.1, e.PlayerLeft(110.1, ids("e")[0]))])
+    again = asked(session, (110.2, solved(question)))
+    order = assigned(play(session, [(110.3, solved(again))]))
+    assert {*order.split.a, *order.split.b} == set(ids("abcd"))
+
+
+def test_an_answer_to_an_older_question_changes_nothing() -> None:
+    session = pending()
+    question = asked(session, (110.0, started("ab|cd", 110.0)))
+    play(session, [(111.0, started("ab|cd|e", 111.0))])
+    assert play(session, [(112.0, solved(question))]) == []
+
+
+def test_a_split_solved_after_the_doors_opened_is_not_ordered_and_stays_due() -> None:
+    session = pending()
+    question = asked(session, (110.0, started("ab|cd", 110.0)))
+    assert not of((Assign, AskSplit), play(session, [(115.0, doors("r2", "ab|cd", 115.0)), (115.1, solved(question))]))
+    assert session.memory.pending == SHUTOUT
+
+
+def test_the_doors_close_an_order_without_an_answer_and_the_scramble_stays_due() -> None:
+    session = pending()
+    question = asked(session, (110.0, started("ab|cd", 110.0)))
+    play(session, [(110.1, solved(question))])
+    late = play(session, [(115.0, doors("r2", "ab|cd", 115.0))])
+    assert late == [Decide("failed", SHUTOUT, OrderId("o1"))]
+    assert session.memory.pending == SHUTOUT
+    assert of(AskSplit, play(session, [(200.0, started("ab|cd", 200.0))]))
+
+
+def test_an_order_without_an_answer_is_given_up_when_another_freeze_begins() -> None:
+    session = pending()
+    question = asked(session, (110.0, started("ab|cd", 110.0)))
+    play(session, [(110.1, solved(question))])
+    effects = play(session, [(111.0, started("ab|cd", 111.0))])
+    assert [type(effect) for effect in effects] == [Decide, AskSplit]
+
+
+def test_a_failed_order_keeps_the_scramble_due_and_is_tried_again_three_times_a_freeze() -> None:
+    session = pending()
+    question = asked(session, (110.0, started("ab|cd", 110.0)))
+    orders = 0
+    while question is not None:
+        order = assigned(play(session, [(110.1, solved(question))]))
+        orders += 1
+        effects = play(session, [(110.2, e.OrderFailed(110.2, order.order, "vetoed"))])
+        assert effects[0] == Decide("failed", SHUTOUT, order.order)
+        question = next(iter(of(AskSplit, effects)), None)  # type: ignore[assignment]
+    assert orders == 3
+    assert session.memory.pending == SHUTOUT
+    assert of(AskSplit, play(session, [(200.0, started("ab|cd", 200.0))]))
+
+
+def test_a_second_reason_does_not_replace_the_first() -> None:
+    session = pending()
+    effects = play(session, [(110.0, ended(finished("r2", B, captures=(0, 1)), 110.0))])
+    assert not of((Decide, Say), effects)
+    assert session.memory.pending == SHUTOUT
+
+
+# Who plays, and how many.
+
+
+def test_below_four_players_a_scramble_stays_due_and_nothing_moves() -> None:
+    session = pending()
+    assert not of(AskSplit, play(session, [(110.0, started("ab|c", 110.0))]))
+    assert session.memory.pending == SHUTOUT
+    assert of(AskSplit, play(session, [(111.0, e.SideChanged(111.0, ids("d")[0], B))]))
+
+
+def test_the_least_number_of_players_comes_from_the_configuration() -> None:
+    session = begun(Mode.KOTH, "abc|de", rules=rules(scramble={"min_players": 6}))
+    play(session, [(0.0, command("scramble", "next"))])
+    assert not of(AskSplit, play(session, [(1.0, started("abc|de", 1.0))]))
+    assert of(AskSplit, play(session, [(2.0, started("abc|def", 2.0))]))
+
+
+def test_outside_arena_nobody_is_benched() -> None:
+    game = Game(Mode.KOTH, "abcd|e", RATINGS)
+    game.round(A, captures=(1, 0))
+    order = assigned(game.start())
+    assert order.split.bench == ()
+    assert sorted((len(order.split.a), len(order.split.b))) == [2, 3]
+
+
+def test_bots_count_towards_sizes_but_no_order_names_them() -> None:
+    game = Game(Mode.KOTH, "abcd|12", RATINGS)
+    game.round(A, captures=(1, 0))
+    order = assigned(game.start())
+    assert {*order.split.a, *order.split.b} == set(ids("abcd"))
+    assert game.stands().split("|")[1].count("1") == 1
+    assert len(game.roster.on(A)) == len(game.roster.on(B)) == 3
+
+
+def test_more_bots_on_a_side_than_half_of_all_leave_the_other_to_the_humans() -> None:
+    game = Game(Mode.KOTH, "12345|abc", RATINGS, rules(scramble={"min_players": 3}))
+    question = of(AskSplit, [*game.round(A, captures=(1, 0)), *game.start()])[0]
+    assert isinstance(question, AskSplit)
+    assert question.sizes == (3, 5)
+
+
+def test_in_ns2_bots_do_not_count_at_all() -> None:
+    session = begun(Mode.NS2, "ab1|cd23")
+    assert len(session.state.roster.on(A)) == len(session.state.roster.on(B)) == 2
+    assert not of(AskSplit, play(session, [(1.0, command("balance"))]))
+
+
+@pytest.mark.parametrize(("always", "must"), [(True, {"a"}), (False, set())])
+def test_the_sources_anchor_of_the_top_player_can_be_restored(always: bool, must: set[str]) -> None:
+    given = rules(scramble={"top_player_always_plays": always})
+    session = begun(Mode.ARENA, "bc|de|a", rules=given, ratings=RATINGS)
+    play(session, [(1.0, command("scramble", "next")), (2.0, ended(finished("r1", A, mode=Mode.ARENA), 2.0))])
+    assert asked(session, (110.0, started("bc|de|a", 110.0))).must_play == must
+
+
+def test_the_tolerance_of_the_configuration_goes_with_the_question() -> None:
+    session = begun(Mode.KOTH, "ab|cd", rules=rules(scramble={"tolerance": 0.0}))
+    play(session, [(0.0, command("scramble", "next"))])
+    assert asked(session, (1.0, started("ab|cd", 1.0))).tolerance == 0.0
+
+
+# The cache.
+
+
+def test_splits_of_every_size_are_kept_strongest_player_first() -> None:
+    session = begun(Mode.KOTH, "ad|ceb", ratings=RATINGS)
+    (question,) = of(CacheSplits, play(session, [(100.0, ended(finished("r1", A), 100.0))]))
+    assert isinstance(question, CacheSplits)
+    play(session, [(100.1, answer(question, ratings_of("abcde")))])
+    cache = session.cache
+    assert cache is not None
+    assert cache.ids == ids("abcde")
+    assert [sorted((len(one.a), len(one.b))) for one in cache.splits] == [[2, 2], [2, 3]]
+
+
+def test_a_script_without_splits_gets_its_first_as_soon_as_there_are_enough_players() -> None:
+    session = begun(Mode.KOTH, "ab|c")
+    (question,) = of(CacheSplits, play(session, [(1.0, seen("ab|cd"))]))
+    assert not of(CacheSplits, play(session, [(2.0, seen("ab|cd"))]))
+    assert isinstance(question, CacheSplits)
+    play(session, [(3.0, answer(question, ratings_of("abcd")))])
+    assert not of(CacheSplits, play(session, [(4.0, seen("abe|cd"))]))
+
+
+def test_splits_for_an_older_pool_are_not_kept() -> None:
+    session = begun(Mode.KOTH, "ab|c")
+    (old,) = of(CacheSplits, play(session, [(1.0, seen("ab|cd"))]))
+    assert isinstance(old, CacheSplits)
+    play(session, [(2.0, seen("abe|cd")), (3.0, ended(finished("r1", A), 3.0)), (4.0, answer(old, ratings_of("abcd")))])
+    assert session.cache is None
+    play(session, [(5.0, e.SolveFailed(old, "late"))])
+    assert session.state.asked_cache is not None
+
+
+def test_when_the_solver_fails_the_cached_split_is_ordered() -> None:
+    session = pending()
+    session.state.cache = SplitCache(ids("abcd"), (split("ad|bc"),))
+    question = asked(session, (110.0, started("ab|cd", 110.0)))
+    order = assigned(play(session, [(110.1, e.SolveFailed(question, "too slow"))]))
+    assert (order.split, order.reason) == (split("ad|bc"), SHUTOUT)
+
+
+def test_without_a_cache_a_failed_solver_leaves_the_scramble_due_and_is_asked_again() -> None:
+    session = pending()
+    session.state.cache = None
+    question = asked(session, (110.0, started("ab|cd", 110.0)))
+    failed = play(session, [(110.1, e.SolveFailed(question, "too slow"))])
+    assert failed == [Decide("failed", Text(Phrase.NO_ANSWER))]
+    assert session.memory.pending == SHUTOUT
+    assert of(AskSplit, play(session, [(110.2, e.Heartbeat(110.2))]))
+
+
+# The script alone.
+
+
+def test_a_scramble_that_the_script_made_alone_is_taken_as_made() -> None:
+    session = pending(Mode.ARENA)
+    play(session, [(110.0, doors("r2", "ab|cd", 110.0)), (120.0, ended(finished("r2", A, mode=Mode.ARENA), 120.0))])
+    reason = session.memory.pending
+    teams = split("ac|bd")
+    assert reason is not None
+    assert play(session, [(130.0, e.ScrambledAlone(125.0, teams))]) == [
+        Decide("alone", reason, split=teams),
+        *(Lock(player, A, None) for player in ids("ac")),
+        *(Lock(player, B, None) for player in ids("bd")),
+    ]
+    assert session.memory.pending is None
+    assert session.memory.tally.streak == 0
+    assert [entry.id for entry in session.state.roster.on(A)] == list(ids("ac"))
+
+
+@pytest.mark.parametrize(
+    ("mode", "phrase"), [(Mode.ARENA, Phrase.REASON_ROUND_TWO), (Mode.CTF, Phrase.REASON_WAITING_ENDED)]
+)
+def test_a_script_that_was_never_answered_acted_for_the_one_reason_it_knows(mode: Mode, phrase: Phrase) -> None:
+    effects = play(begun(mode, "ab|cd"), [(1.0, e.ScrambledAlone(1.0, split("ac|bd")))])
+    assert effects[0] == Decide("alone", Text(phrase), split=split("ac|bd"))
+
+
+def test_a_scramble_made_alone_settles_the_question_that_is_open() -> None:
+    session = pending()
+    question = asked(session, (110.0, started("ac|bd", 110.0)))
+    play(session, [(110.1, e.ScrambledAlone(110.0, split("ac|bd")))])
+    assert play(session, [(110.2, solved(question))]) == []
+
+
+# What a scramble does to older locks.
+
+
+def test_a_scramble_frees_whoever_it_does_not_place() -> None:
+    session = begun(Mode.KOTH, "ab|cd|e", ratings=RATINGS)
+    play(session, [(1.0, e.SideWanted(1.0, ids("e")[0], A))])
+    assert session.memory.locks.keys() == {"e"}
+    play(session, [(2.0, e.SideChanged(2.0, ids("e")[0], None)), (3.0, command("scramble", "next"))])
+    question = asked(session, (4.0, started("ab|cd||e", 4.0)))
+    order = assigned(play(session, [(5.0, solved(question))]))
+    effects = play(session, [(6.0, e.OrderDone(6.0, order.order))])
+    assert effects[0] == Unlock(ids("e"))
+    assert session.memory.locks.keys() == set(ids("abcd"))
+
+
+# The answerer that stands in for the solver is honest.
+
+
+def test_the_split_within_the_tolerance_moves_fewest() -> None:
+    pool = roster("ab|cd").entries
+    ratings = dict(zip(ids("abcd"), (2050.0, 2040.0, 2000.0, 2020.0), strict=True))
+
+    def best(tolerance: float) -> Split:
+        question = AskSplit(Purpose.SCRAMBLE, 0, SHUTOUT, pool, (2, 2), dict.fromkeys(ids("abcd"), 0), tolerance)
+        found = answer(question, ratings)
+        assert isinstance(found, e.SplitSolved)
+        return found.split
+
+    assert best(0.01) == split("ab|cd")
+    assert abs(difference(best(0.0), ratings)) < abs(difference(best(0.01), ratings))

@@ -1,0 +1,258 @@
+"""When a scramble is due, mode by mode, each with what must not make one due."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.core.effects import Assign, CacheSplits, Decide, RecordRound, Say
+from equipoise.core.events import Phase, WaitingEnded
+from equipoise.core.model import DueIf, Mode, Participant, Side
+from equipoise.core.phrases import Phrase, Text
+from equipoise.core.rules import Rules
+from equipoise.core.triggers import Outcome, Tally, due, due_if
+from tests.core.game import Game
+from tests.core.scripts import A, B, begun, cards, command, ended, finished, hello, of, play, roster, rules, seen
+
+CAPTURE_MODES = (Mode.KOTH, Mode.SYMMETRIC_CP, Mode.CTF)
+ATTACK_MODES = (Mode.ATTACK_DEFEND, Mode.PAYLOAD)
+QUIET_MODES = (Mode.PAYLOAD_RACE, Mode.OTHER, Mode.NS2)
+
+
+def reason_after(
+    mode: Mode, winner: Side | None, captures: tuple[int, int] = (1, 1), tally: Tally | None = None
+) -> Text | None:
+    round = finished("r", winner, captures=captures)
+    return due(mode, (tally or Tally()).after(winner), Outcome.of(round), Rules())
+
+
+# The whole answer to a round's end, once.
+
+
+def test_a_round_end_records_the_round_makes_the_scramble_due_and_asks_for_splits_to_fall_back_on() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    round = finished("r1", A, captures=(3, 0))
+    participants = tuple(Participant(player, side, *time) for player, side, time in _everybody())
+    reason = Text(Phrase.REASON_NO_CAPTURE)
+    assert play(session, [(100.0, ended(round))]) == [
+        RecordRound(round, participants, None, dict.fromkeys("abcd", 2000.0)),
+        Decide("pending", reason),
+        Say(Text(Phrase.SCRAMBLE_PENDING)),
+        Say(reason),
+        CacheSplits(roster("ab|cd").entries, bench=False),
+    ]
+    assert session.memory.pending == reason
+
+
+def _everybody() -> list[tuple[str, Side, tuple[float, float]]]:
+    return [("a", A, (100.0, 0.0)), ("b", A, (100.0, 0.0)), ("c", B, (0.0, 100.0)), ("d", B, (0.0, 100.0))]
+
+
+def test_a_round_end_that_makes_nothing_due_only_records_and_caches() -> None:
+    effects = play(begun(Mode.KOTH, "ab|cd"), [(100.0, ended(finished("r1", A, captures=(3, 1))))])
+    assert [type(effect) for effect in effects] == [RecordRound, CacheSplits]
+
+
+# Captures.
+
+
+@pytest.mark.parametrize("mode", CAPTURE_MODES)
+@pytest.mark.parametrize(("winner", "captures"), [(A, (2, 0)), (B, (0, 5)), (B, (0, 0))])
+def test_a_loser_without_a_capture_makes_a_scramble_due(mode: Mode, winner: Side, captures: tuple[int, int]) -> None:
+    assert reason_after(mode, winner, captures) == Text(Phrase.REASON_NO_CAPTURE)
+
+
+@pytest.mark.parametrize("mode", CAPTURE_MODES)
+@pytest.mark.parametrize(("winner", "captures"), [(A, (0, 1)), (B, (1, 0)), (None, (0, 0))])
+def test_a_loser_with_a_capture_or_a_stalemate_makes_none_due(
+    mode: Mode, winner: Side | None, captures: tuple[int, int]
+) -> None:
+    assert reason_after(mode, winner, captures) is None
+
+
+@pytest.mark.parametrize("mode", CAPTURE_MODES)
+def test_streaks_and_round_counts_mean_nothing_where_captures_decide(mode: Mode) -> None:
+    assert reason_after(mode, A, tally=Tally(20, 20, A, 20)) is None
+
+
+# Attackers and defenders.
+
+
+@pytest.mark.parametrize("mode", ATTACK_MODES)
+def test_attackers_who_captured_nothing_make_a_scramble_due(mode: Mode) -> None:
+    assert reason_after(mode, A, (0, 0)) == Text(Phrase.REASON_NO_CAPTURE)
+
+
+@pytest.mark.parametrize("mode", ATTACK_MODES)
+@pytest.mark.parametrize(("winner", "captures"), [(A, (0, 1)), (B, (0, 3)), (None, (0, 0))])
+def test_attackers_who_captured_or_won_make_none_due(
+    mode: Mode, winner: Side | None, captures: tuple[int, int]
+) -> None:
+    assert reason_after(mode, winner, captures) is None
+
+
+@pytest.mark.parametrize("mode", ATTACK_MODES)
+@pytest.mark.parametrize("winner", [A, B, None])
+def test_the_second_full_round_since_the_last_scramble_makes_one_due(mode: Mode, winner: Side | None) -> None:
+    assert reason_after(mode, winner, tally=Tally(5, 1)) == Text(Phrase.REASON_ROUNDS, ("2",))
+
+
+@pytest.mark.parametrize("mode", ATTACK_MODES)
+def test_a_scramble_begins_the_count_of_rounds_anew(mode: Mode) -> None:
+    game = Game(mode, "ab|cd")
+    assert not of(Decide, game.round(B))
+    assert [effect.kind for effect in of(Decide, game.round(B))] == ["pending"]  # type: ignore[union-attr]
+    assert of(Assign, game.start())
+    game.open()
+    assert not of(Decide, game.end(B))
+
+
+def test_the_number_of_rounds_comes_from_the_configuration() -> None:
+    patient = rules(scramble={"rounds": 3})
+    round = Outcome.of(finished("r", B))
+    assert due(Mode.PAYLOAD, Tally(2, 2), round, patient) is None
+    assert due(Mode.PAYLOAD, Tally(3, 3), round, patient) == Text(Phrase.REASON_ROUNDS, ("3",))
+
+
+# Arena.
+
+
+def test_three_wins_in_a_row_make_a_scramble_due() -> None:
+    assert reason_after(Mode.ARENA, A, tally=Tally(4, 2, A, 2)) == Text(Phrase.REASON_STREAK, ("3",))
+    assert reason_after(Mode.ARENA, A, tally=Tally(3, 1, A, 1)) is None
+    assert reason_after(Mode.ARENA, B, tally=Tally(4, 2, A, 2)) is None
+
+
+def test_the_length_of_a_streak_comes_from_the_configuration() -> None:
+    round = Outcome.of(finished("r", A))
+    assert due(Mode.ARENA, Tally(4, 2, A, 2), round, rules(arena={"streak": 2})) is not None
+    assert due(Mode.ARENA, Tally(5, 3, A, 3), round, rules(arena={"streak": 4})) is None
+
+
+def test_a_stalemate_ends_the_streak() -> None:
+    tally = Tally(4, 2, A, 2).after(None)
+    assert (tally.streak, tally.streak_side) == (0, None)
+    assert reason_after(Mode.ARENA, A, tally=tally) is None
+
+
+def test_captures_mean_nothing_in_arena() -> None:
+    assert reason_after(Mode.ARENA, A, (1, 0), Tally(4, 2)) is None
+
+
+def test_after_round_one_of_arena_a_scramble_is_due_whoever_won() -> None:
+    assert {reason_after(Mode.ARENA, winner) for winner in (A, B, None)} == {Text(Phrase.REASON_ROUND_TWO)}
+
+
+# Waiting For Players, and modes in which nothing else counts.
+
+
+@pytest.mark.parametrize("mode", [mode for mode in Mode if mode not in (Mode.ARENA, Mode.NS2)])
+def test_the_end_of_waiting_for_players_makes_a_scramble_due(mode: Mode) -> None:
+    session = begun(mode, "", phase=Phase.IDLE)
+    reason = Text(Phrase.REASON_WAITING_ENDED)
+    effects = play(session, [(1.0, hello(mode, waiting=True)), (30.0, WaitingEnded(30.0))])
+    assert effects == [Decide("pending", reason), Say(Text(Phrase.SCRAMBLE_PENDING)), Say(reason)]
+
+
+def test_the_end_of_waiting_counts_though_the_script_did_not_know_of_it_when_it_said_hello() -> None:
+    session = begun(Mode.CTF, "", phase=Phase.IDLE)
+    play(session, [(30.0, WaitingEnded(30.0))])
+    assert session.memory.pending == Text(Phrase.REASON_WAITING_ENDED)
+
+
+@pytest.mark.parametrize("mode", [Mode.ARENA, Mode.NS2])
+def test_the_end_of_waiting_makes_nothing_due_in_arena_and_ns2(mode: Mode) -> None:
+    session = begun(mode, "", phase=Phase.IDLE)
+    assert play(session, [(1.0, hello(mode, waiting=True)), (30.0, WaitingEnded(30.0))]) == []
+    assert session.memory.pending is None
+
+
+def test_a_scramble_due_after_waiting_is_carried_out_though_the_round_had_started_before_the_news() -> None:
+    game = Game(Mode.CTF, "abc|d")
+    game.happens(hello(Mode.CTF, waiting=True))
+    game.look()
+    assert not of(Assign, game.start())
+    assert of(Assign, game.happens(WaitingEnded(0.0)))
+    assert len(game.roster.on(A)) == len(game.roster.on(B)) == 2
+
+
+@pytest.mark.parametrize("mode", QUIET_MODES)
+@pytest.mark.parametrize("winner", [A, B, None])
+def test_other_modes_have_no_trigger_at_a_rounds_end(mode: Mode, winner: Side | None) -> None:
+    assert reason_after(mode, winner, (0, 0), Tally(9, 9, A, 9)) is None
+
+
+def test_rounds_inside_waiting_for_players_do_not_count() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [(1.0, ended(finished("r1", A, captures=(1, 0), waiting=True)))])
+    assert session.memory.pending is None
+    assert session.memory.tally == Tally()
+
+
+def test_a_partial_round_counts_for_the_rules() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [(1.0, ended(finished("r1", A, captures=(1, 0), partial=True)))])
+    assert session.memory.pending is not None
+    assert session.memory.tally.completed == 1
+
+
+@pytest.mark.parametrize("how", ["switched off", "standing aside"])
+def test_nothing_becomes_due_while_equipoise_is_off_or_stands_aside(how: str) -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    if how == "switched off":
+        play(session, [(0.0, command("off"))])
+    else:
+        play(session, [(0.0, hello(phase=Phase.RUNNING, aside="tournament"))])
+    play(session, [(1.0, WaitingEnded(1.0)), (100.0, ended(finished("r1", A, captures=(1, 0))))])
+    assert session.memory.pending is None
+    assert session.due_if() == ()
+    assert session.memory.tally.completed == 1
+
+
+# What a script is told beforehand is what the daemon will decide.
+
+
+@given(
+    mode=st.sampled_from(Mode),
+    completed=st.integers(0, 6),
+    since=st.integers(0, 6),
+    streak=st.integers(0, 6),
+    holder=st.sampled_from(Side),
+    winner=st.sampled_from([A, B, None]),
+    captured=st.integers(0, 2),
+    length=st.integers(1, 4),
+    rounds=st.integers(1, 4),
+)
+def test_due_if_tells_exactly_what_due_decides_afterwards(
+    mode: Mode,
+    completed: int,
+    since: int,
+    streak: int,
+    holder: Side,
+    winner: Side | None,
+    captured: int,
+    length: int,
+    rounds: int,
+) -> None:
+    given_rules = rules(arena={"streak": length}, scramble={"rounds": rounds})
+    tally = Tally(completed, since, holder if streak else None, streak)
+    shutout = winner is not None and captured == 0
+    told = any(case.winner is winner and (shutout or not case.shutout) for case in due_if(mode, tally, given_rules))
+    assert told == (due(mode, tally.after(winner), Outcome(winner, captured), given_rules) is not None)
+
+
+def test_due_if_of_a_session_speaks_of_the_running_round() -> None:
+    assert begun(Mode.KOTH, "ab|cd").due_if() == (DueIf(A, shutout=True), DueIf(B, shutout=True))
+    assert begun(Mode.PAYLOAD, "ab|cd").due_if() == (DueIf(A, shutout=True),)
+    assert begun(Mode.ARENA, "ab|cd").due_if() == (DueIf(A), DueIf(B), DueIf(None))
+    assert begun(Mode.OTHER, "ab|cd").due_if() == ()
+
+
+def test_due_if_is_empty_while_a_scramble_is_pending_or_players_are_waited_for() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [(0.0, command("scramble", "next"))])
+    assert session.due_if() == ()
+    waiting = begun(Mode.KOTH, "", phase=Phase.IDLE)
+    play(waiting, [(0.0, hello(waiting=True)), (0.0, cards({})), (0.0, seen("ab|cd"))])
+    assert waiting.due_if() == ()

@@ -1,0 +1,119 @@
+"""A host on a real store, with time given by the test, and batches as a script would post them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from equipoise.core import events as e
+from equipoise.core.model import Entry, Mode, PlayerId, Presence, Roster, Round, RoundId, Seat, ServerId, Side
+from equipoise.core.rules import Rules
+from equipoise.host import Host
+from equipoise.pool import Pool
+from equipoise.ratings import create
+from equipoise.retry import Ring
+from equipoise.store.sqlite.store import SqliteStore
+from equipoise.wire.values import Batch, Reply
+
+SERVER = ServerId("arena-1")
+BOOT = 1763622000123
+SESSION = f"{BOOT}-1"
+
+
+def player(number: int) -> PlayerId:
+    """Some player's SteamID64."""
+    return PlayerId(str(76561198000000000 + number))
+
+
+def roster(a: Sequence[int], b: Sequence[int], waiting: Sequence[int] = ()) -> Roster:
+    """Players by number on the two sides, and waiting."""
+    seats = [(number, Side.A) for number in a] + [(number, Side.B) for number in b]
+    placed = [Entry(player(number), side, connected=100.0 - number) for number, side in seats]
+    return Roster((*placed, *(Entry(player(number), None, waiting=True) for number in waiting)))
+
+
+def round_of(
+    name: str, here: Roster, winner: Side | None, mode: Mode = Mode.ARENA, session: str = SESSION, captures: int = 1
+) -> Round:
+    """A round that everybody of a roster fought from its doors to its end."""
+    seated = [entry for entry in here.entries if entry.side is not None]
+    return Round(
+        RoundId(name),
+        SERVER,
+        session,
+        "arena_lumberyard",
+        mode,
+        1763622000.0,
+        120.0,
+        winner,
+        tuple(Seat(entry.id, entry.side) for entry in seated if entry.side),
+        tuple(
+            Presence(
+                entry.id,
+                entry.side,
+                120.0 if entry.side is Side.A else 0.0,
+                120.0 if entry.side is Side.B else 0.0,
+                fought=True,
+            )
+            for entry in seated
+            if entry.side
+        ),
+        captures_a=captures,
+        captures_b=captures,
+    )
+
+
+@dataclass
+class GivenClock:
+    """Time as the test gives it."""
+
+    now: float = 1_763_622_000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def epoch(self) -> float:
+        return self.now
+
+
+@dataclass
+class Rig:
+    """One server's host, its pool and its store, in a folder."""
+
+    folder: Path
+    rules: Rules = field(default_factory=Rules)
+    clock: GivenClock = field(default_factory=GivenClock)
+    seq: int = 0
+
+    async def __aenter__(self) -> Rig:
+        self.store = SqliteStore(self.folder / "equipoise.db")
+        await self.store.open()
+        self.pool = Pool("main", create("synelo"), self.store, Ring(self.folder / "main.ring"), self.clock)
+        await self.pool.open()
+        self.host = Host(SERVER, self.pool, self.store, self.rules, self.clock)
+        await self.host.start()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.host.close()
+        await self.pool.close()
+        await self.store.close()
+
+    def batch(self, *events: e.ScriptEvent, seq: int | None = None, boot: int = BOOT) -> Batch:
+        """The script's next batch."""
+        self.seq = self.seq + 1 if seq is None else seq
+        return Batch(SERVER, boot, self.seq, 0.0, events)
+
+    async def post(self, *events: e.ScriptEvent) -> Reply:
+        """Post the next batch."""
+        return await self.host.handle(self.batch(*events))
+
+    async def hello(self, here: Roster, mode: Mode = Mode.ARENA, phase: e.Phase = e.Phase.IDLE) -> Reply:
+        """Introduce the script and who is there."""
+        return await self.post(e.Hello(0.0, SESSION, "arena_lumberyard", mode, phase), e.RosterSeen(0.0, here))
+
+    async def play(self, name: str, here: Roster, winner: Side | None, mode: Mode = Mode.ARENA) -> Reply:
+        """A round from its doors to its end."""
+        await self.post(e.DoorsOpened(0.0, RoundId(name), here))
+        return await self.post(e.RoundEnded(0.0, round_of(name, here, winner, mode)))

@@ -1,0 +1,307 @@
+"""The command line as an operator uses it: real processes, their output and exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+from tests.wire.samples import HELLO, RED, ROUND, posted
+
+EQUIPOISE = Path(sys.executable).with_name("equipoise")
+
+
+def run(*arguments: str | Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    """A command of ours, with no configuration but what is given."""
+    plain = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG")}
+    return subprocess.run(
+        [EQUIPOISE, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=plain | {"HOME": "/nonexistent"} | environ,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What `init` wrote."""
+
+    folder: Path
+    secret: str
+
+    @property
+    def config(self) -> Path:
+        return self.folder / "config.toml"
+
+    @property
+    def state(self) -> Path:
+        return self.folder / "state"
+
+    def edit(self, old: str, new: str) -> None:
+        text = self.config.read_text()
+        assert old in text
+        self.config.write_text(text.replace(old, new))
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    folder = tmp_path / "equipoise"
+    made = run("init", folder)
+    assert made.returncode == 0, made.stderr
+    secret = re.search(r"^  ([\w-]{43})$", made.stdout, re.MULTILINE)
+    assert secret
+    found = House(folder, secret[1])
+    found.edit("port = 27500", f'port = 0\n\n[store]\ndirectory = "{folder}/state"')
+    return found
+
+
+@contextmanager
+def serving(house: House, **environ: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The daemon as a process, and its address once it says it is ready."""
+    process = subprocess.Popen(
+        [EQUIPOISE, "serve", "--config", house.config],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environ},
+    )
+    assert process.stderr
+    try:
+        line = next(line for line in process.stderr if "ready" in line)
+        yield process, line.split("address=")[1].split()[0]
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+def post(address: str, secret: str, batch: dict[str, Any]) -> Any:
+    headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+    with urlopen(Request(f"http://{address}/v1/events", json.dumps(batch).encode(), headers), timeout=20) as answer:
+        return json.load(answer)
+
+
+def one_line(result: subprocess.CompletedProcess[str]) -> str:
+    """What a refused start says: one line, no traceback."""
+    assert result.returncode == 2, result.stderr
+    lines = [line for line in result.stderr.splitlines() if not re.match(r"<[567]>", line)]
+    assert len(lines) == 1
+    assert lines[0].startswith("equipoise: ")
+    return lines[0]
+
+
+def test_every_command_explains_itself() -> None:
+    overview = run("--help")
+    assert overview.returncode == 0
+    assert "Exit codes" in overview.stdout
+    commands = re.findall(r"^  ([a-z-]+)  ", overview.stdout.split("Commands:")[1], re.MULTILINE)
+    for command in ("serve", "init", "check-config", "status", "server", "player", "pool", "why"):
+        assert command in commands
+        assert "Usage:" in run(command, "--help").stdout
+    for group, inner in (("server", "scramble"), ("player", "set"), ("pool", "quality")):
+        assert "Usage:" in run(group, inner, "--help").stdout
+
+
+def test_init_writes_a_configuration_that_is_good(house: House) -> None:
+    checked = run("check-config", "--config", house.config)
+    assert (checked.returncode, checked.stderr) == (0, "")
+    printed = run("check-config", "--print", "--config", house.config).stdout
+    assert "server.arena-1.arena.streak = 3" in printed
+    for secret in (house.secret, (house.folder / "owner.token").read_text().strip()):
+        assert secret not in printed
+
+
+def test_init_keeps_secrets_from_others_and_in_plain_only_the_owners_token(house: House) -> None:
+    plain = [path for path in house.folder.rglob("*") if path.is_file() and house.secret in path.read_text()]
+    assert plain == []
+    assert {path.stat().st_mode & 0o777 for path in house.folder.glob("secrets/*")} == {0o600}
+    assert (house.folder / "owner.token").stat().st_mode & 0o777 == 0o600
+
+
+def test_init_overwrites_nothing(house: House) -> None:
+    before = {path: path.read_bytes() for path in house.folder.rglob("*") if path.is_file()}
+    (house.folder / "secrets" / "owner.sha256").unlink()
+    assert "exists already" in one_line(run("init", house.folder))
+    after = {path: path.read_bytes() for path in house.folder.rglob("*") if path.is_file()}
+    assert after == {path: text for path, text in before.items() if path.name != "owner.sha256"}
+
+
+def test_init_refuses_a_name_that_is_a_path(tmp_path: Path) -> None:
+    assert "--server" in one_line(run("init", tmp_path / "new", "--server", "../x"))
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("command", ["serve", "check-config"])
+def test_an_unknown_key_is_named(house: House, command: str) -> None:
+    house.config.write_text(house.config.read_text() + "\n[arena]\nstrek = 3\n")
+    assert "$.arena.strek: no such key" in one_line(run(command, "--config", house.config))
+
+
+def test_a_missing_secret_is_named_with_the_command_that_makes_one(house: House) -> None:
+    (house.folder / "secrets" / "arena-1.sha256").unlink()
+    line = one_line(run("serve", "--config", house.config))
+    assert "$.server.arena-1.secret_file" in line
+    assert "equipoise init" in line
+
+
+def test_a_missing_configuration_is_named_with_the_command_that_writes_one(tmp_path: Path) -> None:
+    line = one_line(run("serve", "--config", tmp_path / "gone.toml"))
+    assert "gone.toml" in line
+    assert "equipoise init" in line
+
+
+def test_a_port_in_use_is_named(house: House) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        house.edit("port = 0", f"port = {taken.getsockname()[1]}")
+        line = one_line(run("serve", "--config", house.config))
+    assert "$.web.port" in line
+    assert not house.state.exists()
+
+
+def test_a_state_directory_that_cannot_be_made_is_named(house: House) -> None:
+    (house.folder / "file").write_text("")
+    house.edit(f'"{house.folder}/state"', f'"{house.folder}/file/state"')
+    assert "$.store.directory" in one_line(run("serve", "--config", house.config))
+
+
+def test_a_read_only_state_directory_is_named(house: House) -> None:
+    house.edit(f'"{house.folder}/state"', '"/proc/self"')
+    assert "/proc/self" in one_line(run("serve", "--config", house.config))
+
+
+def test_a_store_newer_than_the_program_is_refused(house: House) -> None:
+    with serving(house) as (process, _):
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=20)
+    with sqlite3.connect(house.state / "equipoise.db") as db:
+        db.execute("PRAGMA user_version = 9999")
+    db.close()
+    assert "newer" in one_line(run("serve", "--config", house.config))
+
+
+def test_a_second_daemon_on_the_same_store_is_refused(house: House) -> None:
+    with serving(house):
+        assert "process" in one_line(run("serve", "--config", house.config))
+
+
+def test_sigterm_stops_the_daemon_gracefully_and_a_restart_goes_on(house: House) -> None:
+    with serving(house) as (process, address):
+        post(address, house.secret, posted(HELLO, ROUND, seq=1))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 0
+    with serving(house) as (_, address):
+        shown = ask(house, address, "player", "show", RED, "--json")
+        assert json.loads(shown.stdout)["player"]["rounds"] == 1
+
+
+def test_a_round_that_was_answered_survives_kill_9(house: House) -> None:
+    with serving(house) as (process, address):
+        assert post(address, house.secret, posted(HELLO, ROUND, seq=1))["rounds"] == {"1-4": "stored"}
+        process.kill()
+        process.wait()
+    with serving(house) as (_, address):
+        assert post(address, house.secret, posted(ROUND, seq=2))["rounds"] == {"1-4": "stored"}
+        assert json.loads(ask(house, address, "player", "show", RED, "--json").stdout)["player"]["rounds"] == 1
+
+
+def test_serving_and_rating_loads_no_numba(house: House) -> None:
+    with serving(house) as (process, address):
+        assert post(address, house.secret, posted(HELLO, ROUND, seq=1))["players"][0]["rounds"] == 1
+        mapped = Path(f"/proc/{process.pid}/maps").read_text()
+    assert "_sqlite3" in mapped
+    assert "llvmlite" not in mapped
+    assert "numba" not in mapped
+
+
+def test_systemd_is_told_ready_alive_and_stopping(house: House, tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(tmp_path / "notify"))
+        systemd.settimeout(20)
+        with serving(house, NOTIFY_SOCKET=str(tmp_path / "notify"), WATCHDOG_USEC="200000") as (process, _):
+            told = {systemd.recv(64), systemd.recv(64)}
+            assert told == {b"READY=1", b"WATCHDOG=1"}
+            process.send_signal(signal.SIGTERM)
+            last = systemd.recv(64)
+            while last == b"WATCHDOG=1":
+                last = systemd.recv(64)
+            assert last == b"STOPPING=1"
+
+
+def ask(house: House, address: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command that goes through the daemon."""
+    return run(*arguments, "--config", house.config, "--url", f"http://{address}")
+
+
+@pytest.fixture
+def daemon(house: House) -> Iterator[str]:
+    with serving(house) as (_, address):
+        players = [{"id": str(int(RED) + n), "side": ("red", "blu")[n % 2]} for n in range(6)]
+        roster = {"kind": "roster", "players": players}
+        hello = {**HELLO, "map": "koth_nucleus", "phase": "running", "facts": {"game_type": 2, "koth": True}}
+        post(address, house.secret, posted(hello, roster, {**ROUND, "map": "koth_nucleus"}, seq=1))
+        yield address
+
+
+def test_status_is_a_table_or_json(house: House, daemon: str) -> None:
+    table = ask(house, daemon, "status").stdout.splitlines()
+    assert table[0].split()[:3] == ["SERVER", "MAP", "MODE"]
+    assert table[1].split()[:3] == ["arena-1", "koth_nucleus", "koth"]
+    (server,) = json.loads(ask(house, daemon, "status", "--json").stdout)["servers"]
+    assert server["players_a"] == 3
+    assert ask(house, daemon, "server", "list").stdout.splitlines() == table
+
+
+def test_players_are_shown_set_reset_and_ranked(house: House, daemon: str) -> None:
+    assert RED in ask(house, daemon, "player", "show", RED).stdout
+    assert "1500" in ask(house, daemon, "player", "set", RED, "1500").stdout
+    assert json.loads(ask(house, daemon, "player", "reset", RED, "--json").stdout)["player"]["rounds"] == 0
+    assert ask(house, daemon, "player", "top").stdout.startswith("PLAYER")
+
+
+def test_a_scramble_can_be_tried_dry_and_then_ordered(house: House, daemon: str) -> None:
+    ask(house, daemon, "player", "set", RED, "2000")
+    dry = ask(house, daemon, "server", "scramble", "arena-1", "--dry-run")
+    assert dry.returncode == 0, dry.stderr
+    assert "Side A wins with" in dry.stdout
+    assert "TO" in dry.stdout
+    assert ask(house, daemon, "server", "scramble", "arena-1", "--when", "next").returncode == 0
+    assert ask(house, daemon, "server", "cancel", "arena-1").returncode == 0
+    again = ask(house, daemon, "server", "cancel", "arena-1")
+    assert (again.returncode, again.stderr) == (1, "equipoise: No scramble is pending.\n")
+
+
+def test_why_lists_decisions_and_pool_quality_its_measures(house: House, daemon: str) -> None:
+    assert ask(house, daemon, "server", "off", "arena-1").returncode == 0
+    assert "switch" in ask(house, daemon, "why", "arena-1").stdout
+    assert "brier" in ask(house, daemon, "pool", "quality").stdout
+
+
+def test_a_daemon_that_is_not_there_is_exit_code_3(house: House) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        free = taken.getsockname()[1]
+    silent = ask(house, f"127.0.0.1:{free}", "status")
+    assert silent.returncode == 3
+    assert "equipoise serve" in silent.stderr
+
+
+def test_without_a_token_one_line_says_where_it_is_looked_for(house: House) -> None:
+    (house.folder / "owner.token").unlink()
+    assert "EQUIPOISE_TOKEN" in one_line(run("status", "--config", house.config))
+
+
+def test_a_wrong_token_is_refused(house: House, daemon: str) -> None:
+    wrong = run("status", "--url", f"http://{daemon}", "--token", "nobody's")
+    assert (wrong.returncode, wrong.stderr) == (1, "equipoise: this secret is not known here\n")

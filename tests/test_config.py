@@ -1,0 +1,205 @@
+"""The configuration is read strictly, the example is its reference, and every refusal names the key."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import tomllib
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import pytest
+
+from equipoise import config, ratings
+from equipoise.core.rules import Rules
+from equipoise.errors import ConfigError
+from equipoise.wire import GAMES
+
+EXAMPLE = Path(__file__).parents[1] / "config.example.toml"
+DIGEST = hashlib.sha256(b"secret").hexdigest()
+OWNERS = hashlib.sha256(b"owner").hexdigest()
+SMALL = """
+[pool.main]
+[server.arena-1]
+secret_file = "arena-1.sha256"
+[token.owner]
+secret_file = "owner.sha256"
+role = "admin"
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    (folder / "arena-1.sha256").write_text(DIGEST + "\n")
+    (folder / "owner.sha256").write_text(OWNERS)
+    path = folder / "config.toml"
+    path.write_text(text)
+    return path
+
+
+def load(folder: Path, text: str, **environ: str) -> config.Config:
+    return config.load(write(folder, text), environ)
+
+
+def plain(table: dict[str, Any]) -> dict[str, Any]:
+    """Without the required keys."""
+    return {key: value for key, value in table.items() if key not in ("secret_file", "role")}
+
+
+def test_the_example_is_accepted(tmp_path: Path) -> None:
+    (tmp_path / "secrets").mkdir()
+    for name, digest in (("arena-1", DIGEST), ("owner", OWNERS)):
+        (tmp_path / "secrets" / f"{name}.sha256").write_text(digest)
+    read = load(tmp_path, EXAMPLE.read_text())
+    assert list(read.servers) == ["arena-1"]
+    assert read.tokens["owner"].role == "admin"
+
+
+def test_the_example_has_every_key_with_its_default() -> None:
+    example = tomllib.loads(EXAMPLE.read_text())
+    pool, server, token = (example.pop(table) for table in ("pool", "server", "token"))
+    defaults = config.File()
+    for table in ("web", "store", "log"):
+        section = getattr(defaults, table)
+        assert example.pop(table) == {
+            key: list(value) if isinstance(value, tuple) else value
+            for key in section.__struct_fields__
+            for value in [getattr(section, key)]
+        }
+    assert example == dataclasses.asdict(Rules())
+    params = dataclasses.asdict(ratings.create("synelo").params)
+    assert pool["main"] == {"system": "synelo", **{k: v for k, v in params.items() if v is not None}}
+    assert "# theta = " in EXAMPLE.read_text()
+    assert server["arena-1"].keys() == set(config.ServerKeys.__struct_fields__)
+    assert plain(server["arena-1"]) == {"pool": "main", "game": "tf2"}
+    assert token["owner"].keys() == set(config.TokenKeys.__struct_fields__)
+
+
+def test_every_number_of_the_rules_has_a_range() -> None:
+    def numbers(rules: Any) -> set[tuple[type, str]]:
+        fields = [(field.name, getattr(rules, field.name)) for field in dataclasses.fields(rules)]
+        own = {(type(rules), name) for name, value in fields if type(value) in (int, float)}
+        return own.union(*(numbers(value) for _, value in fields if dataclasses.is_dataclass(value)))
+
+    assert numbers(Rules()) == set(config.RANGES)
+
+
+def test_the_games_are_those_of_the_wire() -> None:
+    assert get_args(get_type_hints(config.ServerKeys)["game"]) == tuple(GAMES)
+
+
+def test_an_empty_file_has_all_defaults(tmp_path: Path) -> None:
+    read = load(tmp_path, "")
+    assert (read.web, read.store, read.log) == (config.Web(), config.Store(), config.Log())
+    assert (read.pools, read.servers, read.tokens) == ({}, {}, {})
+
+
+def test_a_servers_own_rules_stand_over_those_of_all(tmp_path: Path) -> None:
+    text = """
+    poll_seconds = 2
+    [scramble]
+    tolerance = 0.02
+    rounds = 5
+    [pool.main]
+    [server.arena-1]
+    secret_file = "arena-1.sha256"
+    silence_seconds = 30
+    [server.arena-1.scramble]
+    tolerance = 0
+    [server.arena-1.arena]
+    round_one = "everyone"
+    """
+    rules = load(tmp_path, text).servers[config.ServerId("arena-1")].rules
+    assert rules == Rules(
+        arena=config.ArenaRules(round_one="everyone"),
+        scramble=config.ScrambleRules(tolerance=0, rounds=5),
+        silence_seconds=30,
+        poll_seconds=2,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("[arena]\nstrek = 3", "$.arena.strek"),
+        ("silence = 3", "$.silence"),
+        ("[web]\nprot = 1", "$.web.prot"),
+        ("[web]\nport = 65536", "$.web.port"),
+        ("[web]\nport = '1'", "$.web.port"),
+        ("[web]\nhost = '0.0.0.0'", "$.web.host"),
+        ("[web]\nhost = 'example.org'", "$.web.host"),
+        ("[store]\ndirectory = 3", "$.store.directory"),
+        ("[log]\nlevel = 'loud'", "$.log.level"),
+        ("[arena]\nstreak = 0", "$.arena.streak"),
+        ("[arena]\nround_one = 'nobody'", "$.arena.round_one"),
+        ("[scramble]\ntolerance = nan", "$.scramble.tolerance"),
+        ("[scramble]\ntolerance = 0.6", "$.scramble.tolerance"),
+        ("poll_seconds = inf", "$.poll_seconds"),
+        ("arena = 3", "$.arena"),
+        ("[pool.main]\nsystem = 'trueskil'", "$.pool.main.system"),
+        ("[pool.main]\nkmax = 12", "$.pool.main.kmax"),
+        ("[pool.main]\nk_max = 0", "$.pool.main.k_max"),
+        ("[pool.main]\nk_max = 12.5", "$.pool.main.k_max"),
+        ("[pool.main]\nk_factor_min = 80", "$.pool.main.k_factor_min"),
+        ("[pool.'../x']", "$.pool.../x"),
+        ("[server.a]\npool = 'main'", "$.server.a.secret_file"),
+        ("[server.a]\nsecret_file = 'arena-1.sha256'", "$.server.a.pool"),
+        ("[server.a]\nsecret_file = 3", "$.server.a.secret_file"),
+        ("[pool.main]\n[server.a]\nsecret_file = 'gone'", "$.server.a.secret_file"),
+        ("[pool.main]\n[server.a]\nsecret_file = 'config.toml'", "$.server.a.secret_file"),
+        ("[pool.main]\n[server.a]\nsecret_file = '.'", "$.server.a.secret_file"),
+        (SMALL + "game = 'tf2'", "$.token.owner.game"),
+        (SMALL.replace("owner.sha256", "arena-1.sha256"), "$.token.owner.secret_file"),
+        (SMALL.replace("admin", "god"), "$.token.owner.role"),
+        (SMALL.replace("[token", 'game = "hl3"\n[token'), "$.server.arena-1.game"),
+        (SMALL + "[server.arena-1.scramble]\ntolerence = 1", "$.server.arena-1.scramble.tolerence"),
+        (SMALL + "[server.arena-1.lock]\nminutes = -1", "$.server.arena-1.lock.minutes"),
+    ],
+)
+def test_what_is_wrong_is_named_by_its_path(tmp_path: Path, text: str, path: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load(tmp_path, text)
+    assert refused.value.path == path
+    assert "\n" not in str(refused.value)
+
+
+def test_a_missing_file_and_a_file_that_is_no_toml_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="equipoise init"):
+        config.load(tmp_path / "gone.toml", {})
+    with pytest.raises(ConfigError, match="no TOML"):
+        load(tmp_path, "[web")
+
+
+def test_a_secret_itself_is_refused_where_its_hash_belongs(tmp_path: Path) -> None:
+    write(tmp_path, SMALL)
+    (tmp_path / "owner.sha256").write_text("secret")
+    with pytest.raises(ConfigError, match="SHA-256"):
+        config.load(tmp_path / "config.toml", {})
+
+
+def test_credentials_of_systemd_come_before_files_beside_the_configuration(tmp_path: Path) -> None:
+    credentials = tmp_path / "credentials"
+    credentials.mkdir()
+    (credentials / "owner.sha256").write_text("00" * 32)
+    read = load(tmp_path, SMALL, CREDENTIALS_DIRECTORY=str(credentials))
+    assert read.tokens["owner"].digest == bytes(32)
+    assert read.servers[config.ServerId("arena-1")].digest == hashlib.sha256(b"secret").digest()
+
+
+def test_the_state_directory_is_the_configured_one_else_systemds_else_the_users(tmp_path: Path) -> None:
+    environ = {"STATE_DIRECTORY": "/var/lib/equipoise", "XDG_STATE_HOME": "/home/me/.state"}
+    assert load(tmp_path, "[store]\ndirectory = '/srv'", **environ).directory == Path("/srv")
+    assert load(tmp_path, "", **environ).directory == Path("/var/lib/equipoise")
+    assert load(tmp_path, "", XDG_STATE_HOME="/home/me/.state").directory == Path("/home/me/.state/equipoise")
+
+
+def test_remote_listening_is_allowed_on_request(tmp_path: Path) -> None:
+    read = load(tmp_path, "[web]\nhost = '0.0.0.0'\nallow_remote = true")
+    assert read.web.host == "0.0.0.0"
+
+
+def test_what_is_printed_is_the_effective_configuration_without_secrets(tmp_path: Path) -> None:
+    lines = "\n".join(config.printed(load(tmp_path, SMALL + "[server.arena-1.arena]\nstreak = 5")))
+    table = tomllib.loads(lines)
+    assert table["server"]["arena-1"]["arena"] == {"round_one": "duel", "streak": 5}
+    assert table["pool"]["main"]["k_max"] == 12
+    assert DIGEST not in lines

@@ -1,0 +1,45 @@
+"""docs/operations.md names every command, every exit code and every metric."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from equipoise.cli import main, remote
+from tests.web.daemon import running
+from tests.web.test_events import ROSTER, batch, ended
+from tests.wire.samples import HELLO
+
+DOCUMENT = (Path(__file__).parents[1] / "docs" / "operations.md").read_text()
+
+
+def first_cells(head: str) -> set[str]:
+    """What is named in the first column of the table with this head."""
+    table = DOCUMENT.split(f"\n| {head} |")[1].split("\n\n")[0]
+    return {row.split("|")[1].strip().strip("`") for row in table.splitlines()[2:]}
+
+
+def commands() -> Iterator[str]:
+    groups = {name: group for name, group in vars(remote).items() if isinstance(group, click.Group)}
+    for name in main.list_commands(click.Context(main)):
+        yield from (f"{name} {inner}" for inner in groups[name].commands) if name in groups else (name,)
+
+
+def test_every_command_is_described() -> None:
+    assert first_cells("command") == set(commands())
+
+
+def test_every_exit_code_is_described() -> None:
+    assert first_cells("exit code") == set(re.findall(r"(\d) ", main.epilog or ""))
+
+
+def test_every_metric_is_described(tmp_path: Path) -> None:
+    with running(tmp_path) as daemon:
+        daemon.post(batch(1, HELLO, ROSTER, ended(1)))
+        text = daemon.call("GET", "/metrics").raw.decode()
+    families = set(re.findall(r"^# TYPE (equipoise_\w+?) (?:counter|gauge|histogram)$", text, re.MULTILINE))
+    created = {name for name in families if name.endswith("_created")}
+    assert first_cells("metric") == families - created

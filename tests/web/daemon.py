@@ -1,0 +1,139 @@
+"""A whole daemon on a loopback socket, in a thread of the test's process, and a plain HTTP client for it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from equipoise import app, config
+
+SECRETS = {"arena-1": "arena secret", "ns2-1": "ns2 secret", "owner": "owner token", "guest": "guest token"}
+CONFIG = """
+[web]
+port = 0
+[store]
+directory = "{state}"
+[pool.main]
+shadow_rounds = 2
+[server.arena-1]
+secret_file = "arena-1"
+[server.ns2-1]
+secret_file = "ns2-1"
+game = "ns2"
+[token.owner]
+secret_file = "owner"
+role = "admin"
+[token.guest]
+secret_file = "guest"
+role = "viewer"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    raw: bytes
+
+    @property
+    def body(self) -> Any:
+        return json.loads(self.raw)
+
+    @property
+    def code(self) -> str:
+        """Of a refusal: 'ok' when it is none."""
+        return "ok" if self.body["ok"] else self.body["error"]["code"]
+
+
+@dataclass(frozen=True, slots=True)
+class Daemon:
+    """Where it listens."""
+
+    host: str
+    port: int
+    state: Path
+
+    def request(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
+        """Any request; `content_type` is the header Content-Type. A header set to "" is left out."""
+        named = {"Host": f"{self.host}:{self.port}", "Content-Type": "application/json"} | {
+            name.replace("_", "-").title(): value for name, value in headers.items()
+        }
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=20)
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        for name, value in named.items():
+            if value:
+                connection.putheader(name, value)
+        if body is not None and "Transfer-Encoding" not in named:
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body)
+        with connection.getresponse() as response:
+            answer = Answer(response.status, dict(response.getheaders()), response.read())
+        connection.close()
+        return answer
+
+    def call(self, method: str, path: str, body: Any = None, who: str = "owner") -> Answer:
+        """A well-formed request of somebody known."""
+        raw = None if body is None else json.dumps(body).encode()
+        return self.request(method, path, raw, authorization=f"Bearer {SECRETS[who]}")
+
+    def post(self, batch: dict[str, Any], who: str = "arena-1") -> Answer:
+        """A batch of a game script."""
+        return self.call("POST", "/v1/events", batch, who)
+
+    def refused(self) -> dict[str, float]:
+        """The counter of refusals, by code."""
+        lines = self.call("GET", "/metrics").raw.decode().splitlines()
+        counted = (line for line in lines if line.startswith("equipoise_refused_total{"))
+        return {line.split('"')[1]: float(line.rsplit(" ", 1)[1]) for line in counted}
+
+
+@contextmanager
+def running(folder: Path, text: str = CONFIG) -> Iterator[Daemon]:
+    """A daemon for as long as the context lasts; what it raises is raised here."""
+    for name, secret in SECRETS.items():
+        (folder / name).write_text(hashlib.sha256(secret.encode()).hexdigest())
+    path = folder / "config.toml"
+    path.write_text(text.format(state=folder / "state"))
+    loop, ready = asyncio.new_event_loop(), threading.Event()
+    address, failure, stop = "", None, asyncio.Event()
+
+    async def serve() -> None:
+        nonlocal address
+        async with AsyncExitStack() as stack:
+            address = await app.start(config.load(path, {}), stack)
+            ready.set()
+            await stop.wait()
+
+    def run() -> None:
+        nonlocal failure
+        try:
+            with asyncio.Runner(loop_factory=lambda: loop) as runner:
+                runner.run(serve())
+        except Exception as error:
+            failure = error
+        finally:
+            ready.set()
+
+    thread = threading.Thread(target=run, name="daemon")
+    thread.start()
+    ready.wait()
+    try:
+        if failure is None:
+            host, _, port = address.rpartition(":")
+            yield Daemon(host, int(port), folder / "state")
+    finally:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(stop.set)
+        thread.join()
+    if failure is not None:
+        raise failure

@@ -1,0 +1,224 @@
+"""Admins see players, pools, servers and logs, change what they may, and everything they change is in the audit."""
+
+from __future__ import annotations
+
+from math import exp
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.daemon import Daemon, running
+from tests.web.test_events import ROSTER, batch, ended
+from tests.wire.samples import BLU, HELLO, RED, ROUND
+
+KOTH = {**HELLO, "map": "koth_viaduct", "phase": "running", "facts": {"game_type": 2, "koth": True}}
+SIX = [str(76561197960287900 + n) for n in range(6)]
+
+
+OUTNUMBERED = 1 / (1 + exp(1000 / 2400))
+"""Of one newcomer against another and a bot, which enters sums as a newcomer."""
+
+
+def audit(daemon: Daemon) -> list[dict[str, Any]]:
+    lines = daemon.call("GET", "/v1/admin/audit").body["audit"]
+    return [{key: value for key, value in line.items() if key != "at"} for line in lines]
+
+
+def crowd(daemon: Daemon, *sides: str) -> dict[str, Any]:
+    """A running KOTH round with these sides."""
+    players = [{"id": id, "side": side} for id, side in zip(SIX, sides, strict=False)]
+    doors = {"kind": "doors_opened", "round": "1-1", "players": players}
+    return daemon.post(batch(1, KOTH, {"kind": "roster", "players": players}, doors)).body
+
+
+def test_a_stranger_is_shown_as_a_newcomer(daemon: Daemon) -> None:
+    found = daemon.call("GET", f"/v1/admin/players/{RED}", who="guest").body
+    assert found == {
+        "ok": True,
+        "pool": "main",
+        "player": {
+            "id": RED,
+            "name": None,
+            "rating": 1000.0,
+            "rounds": 0,
+            "visible": False,
+            "stale": False,
+            "last_played": None,
+        },
+    }
+
+
+def test_setting_a_rating_is_seen_and_audited(daemon: Daemon) -> None:
+    changed = daemon.call("PUT", f"/v1/admin/players/{RED}", {"rating": 1500}).body
+    assert changed["player"]["rating"] == 1500.0
+    assert daemon.call("GET", f"/v1/admin/players/{RED}").body == changed
+    (line,) = audit(daemon)
+    assert (line["who"], line["action"], line["target"]) == ("token:owner", "set", RED)
+    assert (line["before"], line["after"]) == ("1000 after 0 rounds", "1500 after 0 rounds")
+
+
+def test_a_reset_makes_a_newcomer(daemon: Daemon) -> None:
+    daemon.post(batch(1, HELLO, ROSTER, ended(1)))
+    assert daemon.call("DELETE", f"/v1/admin/players/{RED}").body["player"]["rounds"] == 0
+    assert [line["action"] for line in audit(daemon)] == ["reset"]
+
+
+@pytest.mark.parametrize("rating", [99, 1e6, 1500.5, -1])
+def test_a_rating_that_the_system_refuses_changes_nothing(daemon: Daemon, rating: float) -> None:
+    answer = daemon.call("PUT", f"/v1/admin/players/{RED}", {"rating": rating})
+    assert (answer.status, answer.code) == (422, "rating")
+    assert audit(daemon) == []
+
+
+def test_an_id_that_is_no_player_is_refused(daemon: Daemon) -> None:
+    assert daemon.call("GET", "/v1/admin/players/gaben").status == 422
+    assert daemon.call("PUT", "/v1/admin/players/bot:7", {"rating": 1500}).status == 422
+    assert daemon.call("PUT", f"/v1/admin/players/{RED}", {"ratign": 1500}).body["error"]["path"] == "$"
+
+
+def test_a_player_is_found_by_account_id_too(daemon: Daemon) -> None:
+    assert daemon.call("GET", "/v1/admin/players/22202").body["player"]["id"] == RED
+
+
+def test_names_that_players_gave_are_shown_to_admins(tmp_path: Path) -> None:
+    with running(tmp_path) as daemon:  # names are written behind the reply, at the latest when the daemon stops
+        daemon.post(batch(1, HELLO, ROSTER, {"kind": "player_joined", "id": RED, "name": "Ἀθηνᾶ"}, ended(1)))
+        daemon.post(batch(2, ended(2)))
+    with running(tmp_path) as daemon:
+        assert daemon.call("GET", f"/v1/admin/players/{RED}").body["player"]["name"] == "Ἀθηνᾶ"
+        assert daemon.call("GET", "/v1/admin/pools/main/top").body["players"][0]["name"] == "Ἀθηνᾶ"
+
+
+def test_the_leaderboard_leaves_out_shadow_ratings(daemon: Daemon) -> None:
+    daemon.post(batch(1, HELLO, ROSTER, ended(1)))
+    assert daemon.call("GET", "/v1/admin/pools/main/top").body["players"] == []
+    daemon.post(batch(2, ended(2)))
+    assert [one["id"] for one in daemon.call("GET", "/v1/admin/pools/main/top").body["players"]] == [RED, BLU]
+    assert len(daemon.call("GET", "/v1/admin/pools/main/top?limit=1").body["players"]) == 1
+
+
+def test_the_quality_of_a_pool_is_that_of_its_rounds(daemon: Daemon) -> None:
+    empty = daemon.call("GET", "/v1/admin/pools/main/quality").body
+    assert (empty["quality"], empty["players"]["count"], empty["suggested_theta"]) == (None, 0, None)
+    daemon.post(batch(1, HELLO, ROSTER, ended(1)))
+    found = daemon.call("GET", "/v1/admin/pools/main/quality").body
+    assert (found["quality"]["rounds"], found["quality"]["brier"]["value"]) == (
+        1,
+        pytest.approx((1 - OUTNUMBERED) ** 2),
+    )
+    assert (found["players"]["count"], found["players"]["shadow"], found["players"]["mean"]) == (2, 2, 1000.0)
+
+
+def test_a_server_is_shown_as_its_script_told_it(daemon: Daemon) -> None:
+    crowd(daemon, "red", "red", "blu", "blu")
+    server = daemon.call("GET", "/v1/admin/servers/arena-1").body["server"]
+    assert (server["map"], server["mode"], server["phase"]) == ("koth_viaduct", "koth", "running")
+    assert (server["players_a"], server["players_b"], server["win_probability"]) == (2, 2, 0.5)
+    assert [each["server"] for each in daemon.call("GET", "/v1/admin/servers").body["servers"]] == ["arena-1", "ns2-1"]
+
+
+def test_a_dry_run_proposes_and_changes_nothing(daemon: Daemon) -> None:
+    crowd(daemon, "red", "red", "blu", "blu")
+    for id, rating in zip(SIX, (2000, 1900, 1200, 1100), strict=False):
+        daemon.call("PUT", f"/v1/admin/players/{id}", {"rating": rating})
+    before = audit(daemon)
+    proposal = daemon.call("POST", "/v1/admin/servers/arena-1/scramble", {"dry_run": True}).body["proposal"]
+    best = {frozenset({SIX[0], SIX[3]}), frozenset({SIX[1], SIX[2]})}
+    assert {frozenset(proposal["a"]), frozenset(proposal["b"])} == best
+    assert proposal["before"] > 0.5 == proposal["after"]
+    assert len(proposal["moves"]) == 2
+    assert audit(daemon) == before
+    assert daemon.post(batch(2)).body["orders"] == []
+
+
+def test_a_scramble_reaches_the_script_with_its_next_poll(daemon: Daemon) -> None:
+    crowd(daemon, "red", "red", "blu", "blu")
+    answer = daemon.call("POST", "/v1/admin/servers/arena-1/scramble", {})
+    assert answer.body["ok"] is True
+    kinds = [order["kind"] for order in daemon.post(batch(2)).body["orders"]]
+    assert "assign" in kinds
+    (line,) = audit(daemon)
+    assert (line["who"], line["target"], line["after"]) == ("token:owner", "arena-1", "scramble now")
+
+
+def test_a_scramble_for_the_next_round_is_pending_until_it_is_cancelled(daemon: Daemon) -> None:
+    crowd(daemon, "red", "red", "blu", "blu")
+    daemon.call("POST", "/v1/admin/servers/arena-1/scramble", {"when": "next"})
+    assert daemon.post(batch(2)).body["pending"] is True
+    daemon.call("POST", "/v1/admin/servers/arena-1/cancel", {})
+    assert daemon.post(batch(3)).body["pending"] is False
+    again = daemon.call("POST", "/v1/admin/servers/arena-1/cancel", {})
+    assert (again.status, again.code, again.body["error"]["message"]) == (409, "refused", "No scramble is pending.")
+
+
+def test_too_few_players_are_not_scrambled(daemon: Daemon) -> None:
+    crowd(daemon, "red", "blu")
+    assert daemon.call("POST", "/v1/admin/servers/arena-1/scramble", {}).code == "refused"
+
+
+def test_a_gap_is_proposed_and_then_closed(daemon: Daemon) -> None:
+    crowd(daemon, "red", "red", "red", "red", "blu", "blu")
+    dry = daemon.call("POST", "/v1/admin/servers/arena-1/balance", {"dry_run": True})
+    assert len(dry.body["lines"]) == 1
+
+
+def test_off_and_on_are_told_to_the_script(daemon: Daemon) -> None:
+    daemon.post(batch(1, HELLO, ROSTER))
+    assert daemon.call("POST", "/v1/admin/servers/arena-1/off", {}).body["ok"] is True
+    assert daemon.post(batch(2)).body["enabled"] is False
+    daemon.call("POST", "/v1/admin/servers/arena-1/on", {})
+    assert daemon.post(batch(3)).body["enabled"] is True
+    assert [line["after"] for line in audit(daemon)] == ["on", "off"]
+
+
+def test_decisions_tell_what_was_done_and_why(tmp_path: Path) -> None:
+    with running(tmp_path) as daemon:  # they are written behind the reply, at the latest when the daemon stops
+        crowd(daemon, "red", "red", "blu", "blu")
+        daemon.call("POST", "/v1/admin/servers/arena-1/scramble", {})
+    with running(tmp_path) as daemon:
+        decisions = daemon.call("GET", "/v1/admin/decisions?server=arena-1").body["decisions"]
+        assert ("scramble", "ordered by an admin") in [(each["kind"], each["reason"]) for each in decisions]
+        assert daemon.call("GET", "/v1/admin/decisions?server=ns2-1").body["decisions"] == []
+        assert daemon.call("GET", "/v1/admin/decisions?server=gone").status == 404
+
+
+def test_a_round_may_come_without_a_batch_and_counts_once(daemon: Daemon) -> None:
+    sent = {"server": "arena-1", "round": {key: value for key, value in ROUND.items() if key != "kind"}}
+    first = daemon.call("POST", "/v1/rounds", sent, who="arena-1").body
+    assert (first["status"], first["win_probability"], first["unrated"]) == ("stored", pytest.approx(OUTNUMBERED), None)
+    assert [(one["id"], one["side"], one["before"]) for one in first["players"]] == [
+        (RED, "a", 1000.0),
+        (BLU, "b", 1000.0),
+    ]
+    assert audit(daemon) == []
+    assert daemon.call("POST", "/v1/rounds", sent).body == first
+    assert [(line["who"], line["action"], line["after"]) for line in audit(daemon)] == [("token:owner", "round", "1-4")]
+
+
+def test_a_round_that_is_not_rated_says_why(daemon: Daemon) -> None:
+    sent = {"server": "arena-1", "round": {**ROUND, "partial": True}}
+    taken = daemon.call("POST", "/v1/rounds", sent).body
+    assert (taken["status"], taken["unrated"], taken["players"]) == ("stored", "not seen from its doors", [])
+
+
+def test_a_round_is_refused_for_another_server_and_for_none(daemon: Daemon) -> None:
+    assert daemon.call("POST", "/v1/rounds", {"server": "ns2-1", "round": ROUND}, who="arena-1").code == "server"
+    assert daemon.call("POST", "/v1/rounds", {"server": "gone", "round": ROUND}).status == 404
+    twice = {**ROUND, "doors": ROUND["doors"] * 2}
+    answer = daemon.call("POST", "/v1/rounds", {"server": "arena-1", "round": twice})
+    assert answer.body["error"]["path"] == "$.round.doors[3].id"
+
+
+def test_metrics_say_what_servers_and_pools_are_doing(daemon: Daemon) -> None:
+    daemon.post(batch(1, HELLO, ROSTER, ended(1)))
+    text = daemon.call("GET", "/metrics", who="guest").raw.decode().splitlines()
+    for line in (
+        'equipoise_rounds_stored_total{pool="main"} 1.0',
+        'equipoise_waiting_rounds{pool="main"} 0.0',
+        'equipoise_server_lost{server="arena-1"} 0.0',
+        'equipoise_server_players{server="arena-1",side="a"} 1.0',
+        'equipoise_server_win_probability{server="arena-1"} 0.5',
+    ):
+        assert line.split(" ")[0] in {each.split(" ")[0] for each in text}
+    assert 'equipoise_rounds_stored_total{pool="main"} 1.0' in text

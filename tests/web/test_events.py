@@ -1,0 +1,125 @@
+"""A game script's batches over a real socket: rounds are stored once, repeats are answered alike, late ones in part."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from tests.web.daemon import CONFIG, SECRETS, Daemon, running
+from tests.wire.samples import BLU, HELLO, RED, ROUND, posted
+
+PLAYERS = [{"id": RED, "side": "red"}, {"id": BLU, "side": "blu"}]
+ROSTER = {"kind": "roster", "players": PLAYERS}
+
+
+def batch(seq: int, *happened: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return posted(*happened, **({"seq": seq} | fields))
+
+
+def ended(number: int, winner: str = "red") -> dict[str, Any]:
+    """A round that has just ended: its players are not stale."""
+    return {**ROUND, "round": f"1-{number}", "winner": winner, "started_at": time.time() - 60}
+
+
+def rating(daemon: Daemon, id: str) -> tuple[float, int]:
+    player = daemon.call("GET", f"/v1/admin/players/{id}").body["player"]
+    return player["rating"], player["rounds"]
+
+
+def test_a_script_that_was_never_heard_of_is_asked_for_everything(daemon: Daemon) -> None:
+    assert set(daemon.post(batch(1)).body["want"]) == {"hello", "roster"}
+    assert daemon.post(batch(2, HELLO, ROSTER)).body["want"] == []
+
+
+def test_a_finished_round_is_stored_and_answered_with_the_new_ratings(daemon: Daemon) -> None:
+    reply = daemon.post(batch(1, HELLO, ROSTER, ended(1))).body
+    assert reply["rounds"] == {"1-1": "stored"}
+    rated = {card["id"]: card for card in reply["players"]}
+    assert rated[RED]["rating"] > 1000.0 > rated[BLU]["rating"]
+    assert rated[RED]["rounds"] == 1
+
+
+def test_a_batch_sent_again_gets_the_same_answer_and_is_applied_once(daemon: Daemon) -> None:
+    first = daemon.post(batch(1, HELLO, ROSTER, ended(1)))
+    assert daemon.post(batch(1, HELLO, ROSTER, ended(1))).raw == first.raw
+    assert rating(daemon, RED)[1] == 1
+
+
+def test_a_round_sent_again_in_a_new_batch_is_stored_once(daemon: Daemon) -> None:
+    daemon.post(batch(1, HELLO, ROSTER, ended(1)))
+    before = rating(daemon, RED)
+    assert daemon.post(batch(2, ended(1, winner="blu"))).body["rounds"] == {"1-1": "stored"}
+    assert rating(daemon, RED) == before
+
+
+def test_a_late_batch_is_stale_but_its_rounds_are_taken(daemon: Daemon) -> None:
+    daemon.post(batch(5, HELLO, ROSTER))
+    late = daemon.post(batch(3, {"kind": "player_left", "id": RED}, ended(1)))
+    assert (late.status, late.code, late.body["rounds"]) == (409, "stale", {"1-1": "stored"})
+    assert daemon.refused()["stale"] == 1
+    assert daemon.call("GET", "/v1/admin/servers/arena-1").body["server"]["players_a"] == 1
+
+
+def test_a_gap_in_the_numbers_asks_for_a_roster(daemon: Daemon) -> None:
+    daemon.post(batch(1, HELLO, ROSTER))
+    assert daemon.post(batch(3)).body["want"] == ["roster"]
+
+
+def test_a_refused_batch_leaves_the_server_as_it_was(daemon: Daemon) -> None:
+    daemon.post(batch(1, HELLO, ROSTER))
+    before = daemon.call("GET", "/v1/admin/servers/arena-1").body["server"]
+    bad = {"kind": "roster", "players": [PLAYERS[0], PLAYERS[0]]}
+    assert daemon.post(batch(2, {"kind": "player_left", "id": RED}, bad)).code == "twice"
+    after = daemon.call("GET", "/v1/admin/servers/arena-1").body["server"]
+    assert {**after, "silent_seconds": 0} == {**before, "silent_seconds": 0}
+    assert daemon.post(batch(2)).code == "ok"
+
+
+def test_ns2_posts_forms_and_is_answered_in_its_words(daemon: Daemon) -> None:
+    hello = {**HELLO, "game": "ns2", "map": "ns2_veil"}
+    roster = {"kind": "roster", "players": [{"id": 22202, "side": "marines"}, {"id": 22203, "side": "aliens"}]}
+    data = json.dumps(batch(1, hello, roster, server="ns2-1"))
+    form = urlencode({"data": data, "secret": SECRETS["ns2-1"]}).encode()
+    answer = daemon.request("POST", "/v1/events", form, content_type="application/x-www-form-urlencoded")
+    assert answer.body["ok"] is True
+    server = daemon.call("GET", "/v1/admin/servers/ns2-1").body["server"]
+    assert (server["mode"], server["players_a"], server["players_b"]) == ("ns2", 1, 1)
+
+
+def test_a_player_who_joins_is_answered_for(daemon: Daemon) -> None:
+    daemon.post(batch(1, HELLO, ROSTER, ended(1)))
+    cards = daemon.post(batch(2, {"kind": "player_joined", "id": RED, "name": "Red ☭"})).body["players"]
+    assert [(card["id"], card["rounds"], card["visible"]) for card in cards] == [(RED, 1, False)]
+
+
+def test_a_locked_store_keeps_the_round_and_the_script_keeps_its_copy(daemon: Daemon) -> None:
+    daemon.post(batch(1, HELLO, ROSTER))
+    with sqlite3.connect(daemon.state / "equipoise.db", isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert daemon.post(batch(2, ended(1))).body["rounds"] == {"1-1": "kept"}
+        assert daemon.call("GET", "/healthz").body["waiting_rounds"] == 1
+        answer = daemon.call("PUT", f"/v1/admin/players/{RED}", {"rating": 1500})
+        assert (answer.status, answer.code) == (503, "unavailable")
+        other.execute("ROLLBACK")
+    other.close()
+    assert daemon.post(batch(3, ended(1))).body["rounds"] == {"1-1": "stored"}
+    assert rating(daemon, RED)[1] == 1
+    assert daemon.call("GET", "/healthz").body["waiting_rounds"] == 0
+
+
+def test_what_was_stored_is_there_after_a_restart(tmp_path: Path) -> None:
+    with running(tmp_path) as daemon:
+        daemon.post(batch(1, HELLO, ROSTER, ended(1)))
+        before = rating(daemon, RED)
+    with running(tmp_path) as daemon:
+        assert rating(daemon, RED) == before
+        assert set(daemon.post(batch(2)).body["want"]) == {"hello", "roster"}
+
+
+def test_a_reply_says_how_often_to_call(tmp_path: Path) -> None:
+    with running(tmp_path, "poll_seconds = 2\n" + CONFIG) as daemon:
+        assert daemon.post(batch(1)).body["next"] == 2.0

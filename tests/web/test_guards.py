@@ -1,0 +1,254 @@
+"""A request passes the checks of docs/protocol.md one by one; the first it fails is its answer, and is counted."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import socket
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.web.daemon import SECRETS, Answer, Daemon
+from tests.wire.samples import HELLO, ROUND, body, posted
+
+ORDER = [
+    ("host", 421),
+    ("origin", 403),
+    ("content_type", 415),
+    ("size", 413),
+    ("credentials", 401),
+    ("role", 403),
+    ("json", 400),
+    ("schema", 422),
+    ("server", 403),
+]
+BODIES = {"size": b"[" * 300_000, "json": b"[" * 40_000, "schema": b'{"v": 1}', "server": body(server="ns2-1")}
+
+
+def first(wrongs: list[str], worst: dict[str, Any], good: Any) -> Any:
+    """What the earliest of the wrongs that is about this part of a request makes of it."""
+    return next((worst[wrong] for wrong in wrongs if wrong in worst), good)
+
+
+def wrong_request(daemon: Daemon, wrongs: list[str]) -> Answer:
+    secret = first(wrongs, {"credentials": "nobody's", "role": SECRETS["guest"]}, SECRETS["arena-1"])
+    return daemon.request(
+        "POST",
+        "/v1/events",
+        first(wrongs, BODIES, body()),
+        host=first(wrongs, {"host": "evil.example"}, f"{daemon.host}:{daemon.port}"),
+        origin=first(wrongs, {"origin": "http://evil.example"}, ""),
+        content_type=first(wrongs, {"content_type": "text/plain"}, "application/json"),
+        authorization=f"Bearer {secret}",
+    )
+
+
+@pytest.mark.parametrize(("number", "code", "status"), [(n, *check) for n, check in enumerate(ORDER)])
+def test_of_all_that_is_wrong_the_first_check_answers(untouched: Daemon, number: int, code: str, status: int) -> None:
+    before = untouched.refused().get(code, 0)
+    answer = wrong_request(untouched, [later for later, _ in ORDER[number:]])
+    assert (answer.code, answer.status) == (code, status)
+    assert untouched.refused()[code] == before + 1
+
+
+@pytest.mark.parametrize(("code", "status"), ORDER)
+def test_each_check_alone_refuses(untouched: Daemon, code: str, status: int) -> None:
+    answer = wrong_request(untouched, [code])
+    assert (answer.code, answer.status) == (code, status)
+    assert answer.headers["Content-Type"] == "application/json"
+    assert "Location" not in answer.headers
+
+
+def authorized(daemon: Daemon, who: str = "owner", **headers: str) -> Answer:
+    return daemon.request("GET", "/v1/admin/servers", authorization=f"Bearer {SECRETS[who]}", **headers)
+
+
+def test_the_daemon_goes_by_its_address_and_by_localhost(untouched: Daemon) -> None:
+    for name in ("127.0.0.1", "localhost", "LOCALHOST", "[::1]"):
+        assert authorized(untouched, host=f"{name}:{untouched.port}").status == 200
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:1", "localhost.evil.example:27500", "*"])
+def test_any_other_host_is_421(untouched: Daemon, host: str) -> None:
+    assert authorized(untouched, host=host).status == 421
+
+
+def test_a_request_that_names_no_host_is_421(untouched: Daemon) -> None:
+    with socket.create_connection((untouched.host, untouched.port), timeout=20) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+        assert connection.recv(4096).startswith(b"HTTP/1.0 421 ")
+
+
+def test_a_page_of_our_own_may_call_and_none_of_another_site(untouched: Daemon) -> None:
+    own = f"http://127.0.0.1:{untouched.port}"
+    assert authorized(untouched, origin=own, sec_fetch_site="same-origin").status == 200
+    assert authorized(untouched, sec_fetch_site="none").status == 200
+    for origin in ("null", "http://127.0.0.1", "http://evil.example", f"{own}.evil.example"):
+        assert authorized(untouched, origin=origin).code == "origin"
+    for site in ("cross-site", "same-site"):
+        assert authorized(untouched, sec_fetch_site=site).code == "origin"
+
+
+@pytest.mark.parametrize("content_type", ["", "text/json", "multipart/form-data", "application/octet-stream"])
+def test_another_content_type_is_415(untouched: Daemon, content_type: str) -> None:
+    auth = f"Bearer {SECRETS['arena-1']}"
+    answer = untouched.request("POST", "/v1/events", body(), content_type=content_type, authorization=auth)
+    assert (answer.code, answer.status) == ("content_type", 415)
+
+
+def test_a_form_is_for_events_alone(untouched: Daemon) -> None:
+    form = urlencode({"secret": SECRETS["arena-1"], "data": "{}"}).encode()
+    answer = untouched.request("POST", "/v1/splits", form, content_type="application/x-www-form-urlencoded")
+    assert (answer.code, answer.status) == ("content_type", 415)
+
+
+def padded(size: int) -> bytes:
+    """A batch that is no batch, of this many bytes."""
+    return b'{"v": 1' + b" " * (size - 8) + b"}"
+
+
+def test_256_kib_are_read_and_one_byte_more_is_not(untouched: Daemon) -> None:
+    auth = f"Bearer {SECRETS['arena-1']}"
+    assert untouched.request("POST", "/v1/events", padded(262_144), authorization=auth).code == "schema"
+    assert untouched.request("POST", "/v1/events", padded(262_145), authorization=auth).code == "size"
+
+
+def test_a_body_that_grows_past_the_limit_unannounced_is_413(untouched: Daemon) -> None:
+    chunks = b"40001\r\n" + b" " * 0x40001 + b"\r\n0\r\n\r\n"
+    auth = f"Bearer {SECRETS['arena-1']}"
+    answer = untouched.request("POST", "/v1/events", chunks, transfer_encoding="chunked", authorization=auth)
+    assert (answer.code, answer.status) == ("size", 413)
+
+
+def test_a_body_that_unpacks_past_the_limit_is_413(untouched: Daemon) -> None:
+    packed = gzip.compress(b" " * 10_000_000)
+    auth = f"Bearer {SECRETS['arena-1']}"
+    answer = untouched.request("POST", "/v1/events", packed, content_encoding="gzip", authorization=auth)
+    assert (answer.code, answer.status) == ("size", 413)
+
+
+def test_a_body_that_cannot_be_unpacked_is_400(untouched: Daemon) -> None:
+    auth = f"Bearer {SECRETS['arena-1']}"
+    answer = untouched.request("POST", "/v1/events", b"no gzip", content_encoding="gzip", authorization=auth)
+    assert answer.status == 400
+
+
+def test_a_secret_in_the_header_is_checked_before_the_body_is_read(untouched: Daemon) -> None:
+    with socket.create_connection((untouched.host, untouched.port), timeout=20) as connection:
+        head = (
+            "POST /v1/events HTTP/1.1",
+            f"Host: 127.0.0.1:{untouched.port}",
+            "Content-Type: application/json",
+            "Content-Length: 1000",
+            "Authorization: Bearer nobody's",
+        )
+        connection.sendall("\r\n".join([*head, "", ""]).encode())
+        assert connection.recv(4096).startswith(b"HTTP/1.1 401 ")
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic b3duZXI6", "Bearer owner token extra", "Bearer ÿ"])
+def test_without_a_known_secret_it_is_401(untouched: Daemon, header: str) -> None:
+    answer = untouched.request("GET", "/v1/admin/servers", authorization=header)
+    assert (answer.code, answer.status) == ("credentials", 401)
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+def test_healthz_alone_is_open(untouched: Daemon) -> None:
+    assert untouched.request("GET", "/healthz").body["ok"] is True
+    for path in ("/metrics", "/openapi.json", "/v1/admin/servers", "/v1/admin/audit"):
+        assert untouched.request("GET", path).status == 401
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "sent"),
+    [
+        ("PUT", "/v1/admin/players/76561197960287930", {"rating": 1}),
+        ("DELETE", "/v1/admin/players/76561197960287930", None),
+        ("POST", "/v1/admin/servers/arena-1/scramble", {}),
+        ("POST", "/v1/rounds", {}),
+        ("POST", "/v1/events", {}),
+    ],
+)
+def test_a_viewer_changes_nothing(untouched: Daemon, method: str, path: str, sent: Any) -> None:
+    answer = untouched.call(method, path, sent, who="guest")
+    assert (answer.code, answer.status) == ("role", 403)
+
+
+def test_a_script_sees_nothing_of_the_admin_interface(untouched: Daemon) -> None:
+    assert untouched.call("GET", "/v1/admin/servers", who="arena-1").code == "role"
+    assert untouched.call("POST", "/v1/events", posted(), who="owner").code == "role"
+
+
+def test_an_unknown_path_and_a_wrong_method_are_answered_in_json(untouched: Daemon) -> None:
+    assert (untouched.call("GET", "/v2/events").code, untouched.call("GET", "/v2/events").status) == ("not_found", 404)
+    assert (untouched.call("GET", "/v1/events").code, untouched.call("GET", "/v1/events").status) == ("method", 405)
+    assert untouched.call("POST", "/v1/admin/servers/arena-1/explode", {}).status == 404
+    assert untouched.call("GET", "/v1/admin/servers/arena-9").code == "not_found"
+    assert untouched.call("GET", "/v1/admin/pools/side/top").code == "not_found"
+
+
+def form(secret: str, data: bytes) -> bytes:
+    return urlencode({"secret": secret, "data": data}).encode()
+
+
+@pytest.mark.parametrize(
+    ("sent", "charset", "code", "status"),
+    [
+        (form("nobody's", body(server="ns2-1")), "", "credentials", 401),
+        (form("nobody's", b"{"), "", "credentials", 401),
+        (form(SECRETS["guest"], b"{"), "", "role", 403),
+        (form(SECRETS["ns2-1"], b"{"), "", "json", 400),
+        (form(SECRETS["ns2-1"], b"\xff"), "", "form", 400),
+        (form(SECRETS["ns2-1"], b"{}"), "", "schema", 422),
+        (form(SECRETS["ns2-1"], body(server="arena-1")), "", "server", 403),
+        (form(SECRETS["ns2-1"], body(server="ns2-1")), "; charset=klingon", "charset", 400),
+        (b"data=%7B%7D", "", "form", 400),
+        (b"x" * 300_000, "", "size", 413),
+    ],
+)
+def test_a_form_is_checked_like_a_header_and_a_body(
+    untouched: Daemon, sent: bytes, charset: str, code: str, status: int
+) -> None:
+    content_type = f"application/x-www-form-urlencoded{charset}"
+    answer = untouched.request("POST", "/v1/events", sent, content_type=content_type)
+    assert (answer.code, answer.status) == (code, status)
+
+
+def test_a_refusal_names_the_path_of_what_is_wrong(untouched: Daemon) -> None:
+    answer = untouched.post(posted(HELLO, {**ROUND, "winner": "yellow"}))
+    assert answer.body["error"]["path"] == "$.events[1].winner"
+    assert answer.status == 422
+
+
+def test_what_is_no_unicode_is_refused_like_anything_else(untouched: Daemon) -> None:
+    for sent in (posted({"kind": "\ud800"}), posted({**ROUND, "winner": "\udfff"}), posted(server="\ud800")):
+        assert untouched.post(sent).status in (400, 422)
+    assert untouched.call("POST", "/v1/splits", {"\ud800": 1}).status in (400, 422)
+
+
+def test_query_parameters_are_checked(untouched: Daemon) -> None:
+    assert untouched.call("GET", "/v1/admin/audit?limit=0").code == "schema"
+    assert untouched.call("GET", "/v1/admin/audit?limt=5").code == "schema"
+    assert untouched.call("GET", "/v1/admin/audit?limit=5").status == 200
+
+
+def test_answers_are_not_to_be_kept_or_framed(untouched: Daemon) -> None:
+    headers = untouched.call("GET", "/v1/admin/servers").headers
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert "Access-Control-Allow-Origin" not in headers
+
+
+def test_noise_on_the_socket_leaves_the_daemon_alone(untouched: Daemon) -> None:
+    for noise in (
+        b"\x00\x01\x02\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"POST /v1/events HTTP/1.1\r\nContent-Length: x\r\n\r\n",
+    ):
+        with socket.create_connection((untouched.host, untouched.port), timeout=20) as connection:
+            connection.sendall(noise)
+            connection.shutdown(socket.SHUT_WR)
+            connection.recv(4096)
+    assert json.loads(untouched.request("GET", "/healthz").raw)["ok"] is True

@@ -1,0 +1,92 @@
+"""Any program may have its players split: by id or by rating, with what the split must respect."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import exp
+from typing import Any
+
+import pytest
+
+from tests.web.daemon import Daemon
+from tests.wire.samples import RED
+
+RATINGS = [1830, 1210, 1450, 990, 1120, 1700, 1380, 1555]
+
+
+def solve(daemon: Daemon, **asked: Any) -> Any:
+    answer = daemon.call("POST", "/v1/splits", asked, who="guest")
+    assert answer.status == 200, answer.body
+    return answer.body["splits"]
+
+
+def best(size: int) -> int:
+    """The least difference, by trying everything."""
+    return min(
+        abs(sum(RATINGS[i] for i in a) - sum(RATINGS[i] for i in b))
+        for a in combinations(range(8), size)
+        for b in combinations(set(range(8)) - set(a), size)
+    )
+
+
+def test_every_size_is_split_exactly(daemon: Daemon) -> None:
+    found = solve(daemon, ratings=RATINGS)
+    assert [split["k"] for split in found] == [2, 3, 4]
+    for split in found:
+        assert sorted(split["a"] + split["b"] + split["bench"]) == list(range(8))
+        assert abs(split["difference"]) == best(split["k"])
+        assert split["optimal"] is True
+
+
+def test_the_win_probability_is_that_of_the_pool(daemon: Daemon) -> None:
+    (split,) = solve(daemon, ratings=[1800, 1500, 1400, 1000], pinned={"0": "a", "1": "a"}, size=2)
+    assert split["difference"] == 900
+    assert split["win_probability"] == pytest.approx(1 / (1 + exp(-900 / 2400)))
+
+
+def test_players_are_split_by_what_the_pool_knows_of_them(daemon: Daemon) -> None:
+    ids = [str(int(RED) + n) for n in range(4)]
+    for id, rating in zip(ids, (2000, 1000, 1900, 1100), strict=True):
+        daemon.call("PUT", f"/v1/admin/players/{id}", {"rating": rating})
+    (split,) = solve(daemon, ids=ids)
+    assert {frozenset(split["a"]), frozenset(split["b"])} == {frozenset(ids[:2]), frozenset(ids[2:])}
+    assert split["difference"] == 0
+
+
+def test_groups_stay_together_and_pins_hold(daemon: Daemon) -> None:
+    (split,) = solve(daemon, ratings=RATINGS, size=3, keep_together=[[0, 5]], pinned={"3": "b", "6": "bench"})
+    assert {0, 5} <= set(split["a"]) or {0, 5} <= set(split["b"]) or {0, 5} <= set(split["bench"])
+    assert 3 in split["b"]
+    assert 6 in split["bench"]
+
+
+def test_within_the_tolerance_the_cheapest_bench_and_then_the_fewest_moves_win(daemon: Daemon) -> None:
+    current = {"a": [0, 1, 2, 3], "b": [4, 5, 6, 7]}
+    (split,) = solve(daemon, ratings=RATINGS, size=4, tolerance=0.5, current=current)
+    assert (set(split["a"]), set(split["b"])) == ({0, 1, 2, 3}, {4, 5, 6, 7})
+    (split,) = solve(daemon, ratings=RATINGS, size=3, tolerance=0.5, bench_cost={str(n): 1 for n in range(6)})
+    assert set(split["bench"]) == {6, 7}
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        ({}, "players"),
+        ({"ids": [RED], "ratings": [1]}, "players"),
+        ({"ids": [RED, RED, RED, RED]}, "twice"),
+        ({"ratings": [1, 2, 3]}, "split"),
+        ({"ratings": [1] * 101}, "schema"),
+        ({"ratings": [1e300, 1, 1, 1]}, "schema"),
+        ({"ratings": RATINGS, "size": 5}, "split"),
+        ({"ratings": RATINGS, "size": 0}, "schema"),
+        ({"ratings": RATINGS, "keep_together": [[0, 8]]}, "stranger"),
+        ({"ratings": RATINGS, "pinned": {"bob": "a"}}, "stranger"),
+        ({"ratings": RATINGS, "pinned": {"0": "c"}}, "schema"),
+        ({"ratings": RATINGS, "pinned": {"0": "a", "1": "b"}, "keep_together": [[0, 1]]}, "split"),
+        ({"ratings": RATINGS, "tolerance": 1.5}, "schema"),
+        ({"ratings": RATINGS, "bench_cots": {}}, "schema"),
+        ({"ratings": RATINGS, "pool": "side"}, "not_found"),
+    ],
+)
+def test_what_cannot_be_split_is_refused(untouched: Daemon, asked: dict[str, Any], code: str) -> None:
+    assert untouched.call("POST", "/v1/splits", asked).code == code
