@@ -1,0 +1,267 @@
+"""Histories as arrays, for systems that replay in bulk; needs numpy, which serving does not load."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.core.model import PlayerId, is_bot
+from equipoise.errors import RatingError
+
+if TYPE_CHECKING:
+    from equipoise.ratings.base import Match, System
+
+Floats: TypeAlias = NDArray[np.float64]
+Offsets: TypeAlias = NDArray[np.int64]
+Numbers: TypeAlias = NDArray[np.int32]
+
+Flags: TypeAlias = NDArray[np.bool_]
+
+BOT = -1
+"""A bot's number in `History.seated`."""
+ALONE = -1
+"""In `History.squad`: came alone."""
+UNKNOWN = -1
+"""In `History.side`, `map` and `mode`: no name."""
+
+_SHAPED = {
+    "members": ("share", "kills", "deaths", "quit", "squad"),
+    "ranks": ("points", "side"),
+    "started_at": ("seconds", "weight", "map", "mode"),
+}
+"""Which arrays have as many rows as which."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spans:
+    """`Match.spans` of p participants: r stretches."""
+
+    starts: Offsets
+    """Shape (p + 1,): where each participant's stretches begin."""
+    team: Numbers
+    """Shape (r,): 0 for the match's first team."""
+    start: Floats
+    """Shape (r,): seconds since the doors, as is `end`."""
+    end: Floats
+    commander: Flags
+    """Shape (r,): whether he commanded."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class History:
+    """Matches in the order they are rated: m matches of t teams with p participants, s seats at the doors.
+
+    A `RatingError` refuses arrays that do not fit together.  That nobody is twice in a match is not checked.
+    """
+
+    players: tuple[PlayerId, ...]
+    """Whom the numbers in `members` and `seated` mean; no bots."""
+    matches: Offsets
+    """Shape (m + 1,): where each match's teams begin."""
+    teams: Offsets
+    """Shape (t + 1,): where each team's participants begin."""
+    members: Numbers
+    """Shape (p,): the participants."""
+    ranks: Numbers
+    """Shape (t,): `Match.ranks`."""
+    started_at: Floats
+    """Shape (m,): seconds since the epoch, NaN where unknown."""
+    doors: Offsets | None = None
+    """Shape (t + 1,): where each team's seats begin; None: the participants sat at the doors."""
+    seated: Numbers | None = None
+    """Shape (s,): who sat there, `BOT` for a bot."""
+    standing: Floats | None = None
+    """Shape (s,): `Match.standing` of each seat, NaN where unknown; None: nowhere known."""
+
+    # What fewer systems read; None: of no match known.
+    share: Floats | None = None
+    """Shape (p,): `Match.share`, NaN where unknown."""
+    kills: Floats | None = None
+    """Shape (p,): `Counts.kills`, NaN where unknown."""
+    deaths: Floats | None = None
+    """Shape (p,): `Counts.deaths`, NaN where unknown."""
+    quit: Flags | None = None
+    """Shape (p,): whether he left before the end."""
+    squad: Numbers | None = None
+    """Shape (p,): a number of his squad, unique within the match; `ALONE` for none."""
+    spans: Spans | None = None
+    """Of each participant."""
+    points: Floats | None = None
+    """Shape (t,): `Match.points`, NaN where unknown."""
+    side: Numbers | None = None
+    """Shape (t,): index into `sides`, `UNKNOWN` where alike."""
+    sides: tuple[str, ...] = ()
+    seconds: Floats | None = None
+    """Shape (m,): `Match.seconds`, NaN where unknown."""
+    weight: Floats | None = None
+    """Shape (m,): `Match.weight`."""
+    map: Numbers | None = None
+    """Shape (m,): index into `maps`, `UNKNOWN` where it is."""
+    maps: tuple[str, ...] = ()
+    mode: Numbers | None = None
+    """Shape (m,): index into `modes`, `UNKNOWN` where it is."""
+    modes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """A kernel checks no index."""
+        doors, seated, standing = self.lineup
+        _check_offsets("matches", self.matches, len(self.started_at), len(self.ranks))
+        _check_offsets("teams", self.teams, len(self.ranks), len(self.members))
+        _check_offsets("doors", doors, len(self.ranks), len(seated))
+        _check_numbers("members", self.members, 0, len(self.players))
+        _check_numbers("seated", seated, BOT, len(self.players))
+        if len(standing) not in (0, len(seated)):
+            raise RatingError(f"history: {len(standing)} standing for {len(seated)} seats")
+        self._check_facts()
+        for player in self.players:
+            if is_bot(player):
+                raise RatingError(f"{player}: bots stand at the doors, they are not rated")
+
+    def _check_facts(self) -> None:
+        rows = {"members": len(self.members), "ranks": len(self.ranks), "started_at": len(self.started_at)}
+        for like, names in _SHAPED.items():
+            for name in names:
+                given = getattr(self, name)
+                if given is not None and len(given) != rows[like]:
+                    raise RatingError(f"history: {len(given)} {name} for {rows[like]} rows")
+        for name, words in (("side", self.sides), ("map", self.maps), ("mode", self.modes)):
+            if (numbers := getattr(self, name)) is not None:
+                _check_numbers(name, numbers, UNKNOWN, len(words))
+        if self.spans is not None:
+            _check_offsets("spans", self.spans.starts, rows["members"], len(self.spans.team))
+
+    def __len__(self) -> int:
+        return len(self.started_at)
+
+    @property
+    def lineup(self) -> tuple[Offsets, Numbers, Floats]:
+        """`doors`, `seated` and `standing`; the last has shape (0,) where nothing is known."""
+        doors = self.teams if self.doors is None else self.doors
+        seated = self.members if self.seated is None else self.seated
+        standing = np.empty(0) if self.standing is None else self.standing
+        return doors, seated, standing
+
+    @classmethod
+    def of(cls, matches: Iterable[Match]) -> History:
+        """The same matches as arrays; each must be over."""
+        rows = list(matches)
+        for match in rows:
+            match.score(0)
+        numbers: dict[PlayerId, int] = {}
+        teams = [team for match in rows for team in match.teams]
+        doors = [(side, match.standing) for match in rows for side in match.lineup]
+        members = [numbers.setdefault(player, len(numbers)) for team in teams for player in team]
+        seated = [
+            BOT if is_bot(player) else numbers.setdefault(player, len(numbers)) for side, _ in doors for player in side
+        ]
+        return cls(
+            players=tuple(numbers),
+            matches=_offsets(len(match.teams) for match in rows),
+            teams=_offsets(len(team) for team in teams),
+            members=np.array(members, np.int32),
+            ranks=np.array([rank for match in rows for rank in match.ranks], np.int32),
+            started_at=np.array([math.nan if m.started_at is None else m.started_at for m in rows], np.float64),
+            doors=_offsets(len(side) for side, _ in doors),
+            seated=np.array(seated, np.int32),
+            standing=np.array([known.get(p, math.nan) for side, known in doors for p in side], np.float64),
+            **_facts(rows),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replayed:
+    """What `rate` would have answered, match by match; shapes as in `History`."""
+
+    wins: Floats
+    """Shape (t,): `WinProbabilities.wins`."""
+    draws: Floats
+    """Shape (m,): `WinProbabilities.draw`."""
+    after: Floats
+    """Shape (p,): `Change.after`."""
+
+
+def replay(system: System[Any], history: History) -> Replayed:
+    """Rate a history in bulk; the system ends as if it had rated one match after the other."""
+    return system.replay(history)
+
+
+def _facts(rows: list[Match]) -> dict[str, Any]:
+    """The arrays that fewer systems read; one that no match has anything for is left out."""
+    people = [(match, player) for match in rows for team in match.teams for player in team]
+    facts: dict[str, Any] = {}
+    if any(match.share for match in rows):
+        facts["share"] = _floats(match.share.get(player, math.nan) for match, player in people)
+    if any(match.counts for match in rows):
+        counts = [match.counts.get(player) for match, player in people]
+        facts["kills"] = _floats(math.nan if one is None else one.kills for one in counts)
+        facts["deaths"] = _floats(math.nan if one is None else one.deaths for one in counts)
+    if any(match.quits for match in rows):
+        facts["quit"] = np.array([player in match.quits for match, player in people], np.bool_)
+    if any(match.squads for match in rows):
+        squads = {id(match): {p: n for n, squad in enumerate(match.squads) for p in squad} for match in rows}
+        facts["squad"] = np.array([squads[id(match)].get(player, ALONE) for match, player in people], np.int32)
+    if any(match.spans for match in rows):
+        facts["spans"] = _spans(people)
+    if any(match.points for match in rows):
+        blank = [(math.nan,) * len(match.teams) for match in rows]
+        facts["points"] = _floats(
+            point for match, none in zip(rows, blank, strict=True) for point in (match.points or none)
+        )
+    return facts | _match_facts(rows)
+
+
+def _match_facts(rows: list[Match]) -> dict[str, Any]:
+    facts: dict[str, Any] = {}
+    if any(match.seconds is not None for match in rows):
+        facts["seconds"] = _floats(math.nan if match.seconds is None else match.seconds for match in rows)
+    if any(match.weight != 1.0 for match in rows):
+        facts["weight"] = _floats(match.weight for match in rows)
+    if any(match.map for match in rows):
+        facts["map"], facts["maps"] = _named([match.map for match in rows])
+    if any(match.mode for match in rows):
+        facts["mode"], facts["modes"] = _named([match.mode for match in rows])
+    if any(match.sides for match in rows):
+        every = [name for match in rows for name in (match.sides or ("",) * len(match.teams))]
+        facts["side"], facts["sides"] = _named(every)
+    return facts
+
+
+def _spans(people: list[tuple[Match, PlayerId]]) -> Spans:
+    each = [match.spans.get(player, ()) for match, player in people]
+    rows = [span for spans in each for span in spans]
+    return Spans(
+        _offsets(len(spans) for spans in each),
+        np.array([span.team for span in rows], np.int32),
+        _floats(span.start for span in rows),
+        _floats(span.end for span in rows),
+        np.array([span.role.value == "commander" for span in rows], np.bool_),
+    )
+
+
+def _floats(values: Iterable[float]) -> Floats:
+    return np.array(list(values), np.float64)
+
+
+def _named(words: list[str]) -> tuple[Numbers, tuple[str, ...]]:
+    """Words as numbers, `UNKNOWN` for the empty one, and what the numbers mean."""
+    known = {word: number for number, word in enumerate(dict.fromkeys(word for word in words if word))}
+    return np.array([known.get(word, UNKNOWN) for word in words], np.int32), tuple(known)
+
+
+def _offsets(lengths: Iterable[int]) -> Offsets:
+    return np.cumsum([0, *lengths], dtype=np.int64)
+
+
+def _check_offsets(name: str, offsets: Offsets, rows: int, end: int) -> None:
+    if len(offsets) != rows + 1 or offsets[0] != 0 or offsets[-1] != end or np.any(np.diff(offsets) < 0):
+        raise RatingError(f"history: {name} are not {rows + 1} offsets from 0 to {end}")
+
+
+def _check_numbers(name: str, numbers: Numbers, lowest: int, players: int) -> None:
+    if len(numbers) and not (lowest <= numbers.min() and numbers.max() < players):
+        raise RatingError(f"history: {name} hold a number that is none of {players} players")

@@ -1,0 +1,85 @@
+"""Facts of matches as arrays: every one in its place, and none where nobody said anything."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import RatingError
+from equipoise.ratings.base import Counts, Match, Role, Span
+from equipoise.ratings.history import ALONE, UNKNOWN, History
+
+A, B, C, D = (PlayerId(str(76561198000000000 + number)) for number in range(4))
+BARE = Match(teams=((A,), (B,)), ranks=(0, 1))
+FULL = Match(
+    teams=((A, C), (B, D)),
+    ranks=(0, 1),
+    share={A: 0.5},
+    counts={C: Counts(3, 1)},
+    quits=frozenset({D}),
+    squads=((A, C), (D,)),
+    spans={B: (Span(1, 0.0, 60.0), Span(0, 60.0, 90.0, Role.COMMANDER))},
+    points=(2.0, 1.0),
+    sides=("home", "away"),
+    seconds=90.0,
+    weight=2.0,
+    map="koth_viaduct",
+    mode="koth",
+)
+
+
+def test_of_bare_matches_no_fact_is_kept() -> None:
+    history = History.of([BARE, BARE])
+
+    names = ["share", "kills", "deaths", "quit", "squad", "spans", "points", "side", "seconds", "weight", "map", "mode"]
+    assert [getattr(history, name) for name in names] == [None] * len(names)
+
+
+def test_every_fact_stands_at_its_participant_team_or_match() -> None:
+    history = History.of([BARE, FULL])
+
+    expected: dict[str, list[Any]] = {
+        "share": [math.nan, math.nan, 0.5, math.nan, math.nan, math.nan],
+        "kills": [math.nan, math.nan, math.nan, 3, math.nan, math.nan],
+        "deaths": [math.nan, math.nan, math.nan, 1, math.nan, math.nan],
+        "quit": [False, False, False, False, False, True],
+        "squad": [ALONE, ALONE, 0, 0, ALONE, 1],
+        "points": [math.nan, math.nan, 2, 1],
+        "side": [UNKNOWN, UNKNOWN, 0, 1],
+        "seconds": [math.nan, 90],
+        "weight": [1, 2],
+        "map": [UNKNOWN, 0],
+        "mode": [UNKNOWN, 0],
+    }
+    for name, values in expected.items():
+        np.testing.assert_array_equal(getattr(history, name), values, err_msg=name)
+    assert (history.sides, history.maps, history.modes) == (("home", "away"), ("koth_viaduct",), ("koth",))
+
+
+def test_stretches_stand_at_their_participant() -> None:
+    spans = History.of([BARE, FULL]).spans
+
+    assert spans is not None
+    assert spans.starts.tolist() == [0, 0, 0, 0, 0, 2, 2]
+    assert spans.team.tolist() == [1, 0]
+    assert (spans.start.tolist(), spans.end.tolist()) == ([0.0, 60.0], [60.0, 90.0])
+    assert spans.commander.tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("facts", "complaint"),
+    [
+        ({"share": np.zeros(1)}, "1 share for 2 rows"),
+        ({"points": np.zeros(5)}, "5 points for 2 rows"),
+        ({"map": np.array([3], np.int32), "maps": ("one",)}, "map hold a number"),
+    ],
+)
+def test_facts_that_do_not_fit_are_refused(facts: dict[str, Any], complaint: str) -> None:
+    bare = History.of([BARE])
+
+    with pytest.raises(RatingError, match=complaint):
+        History(bare.players, bare.matches, bare.teams, bare.members, bare.ranks, bare.started_at, **facts)

@@ -1,0 +1,26 @@
+"""The one adapter from published vectors to our systems: an entry's params and input become a dict like its expected.
+
+A new system adds a function here, in its entries' own words, and its name to `ADAPTERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from equipoise.ratings.synelo import SynEloParams
+
+Facts: TypeAlias = Mapping[str, Any]
+
+
+def compute(model: str, params: Facts, input: Facts) -> dict[str, Any]:
+    """What our system of that model says."""
+    return ADAPTERS[model](params, input)
+
+
+def _synelo(params: Facts, given: Facts) -> dict[str, Any]:
+    return {"theta": [SynEloParams(**params, k_max=k_max).scale for k_max in given["k_max"]]}
+
+
+ADAPTERS: Mapping[str, Callable[[Facts, Facts], dict[str, Any]]] = {"synelo": _synelo}
+"""By model name, as the vectors spell it."""
