@@ -49,12 +49,28 @@ def chance(system: System[Any], a: Iterable[PlayerId], b: Iterable[PlayerId]) ->
 
 
 def _best(ask: AskSplit, skills: Sequence[float], system: System[Any]) -> Assignment:
-    """The best split; of uneven sizes whichever side is the larger one."""
+    """The best split within the tolerance; of uneven sizes either side may be the larger one."""
     tolerance = ask.tolerance if math.isinf(ask.tolerance) else system.gap(ask.tolerance, max(ask.sizes))
-    tried = [_best_of(ask, sizes, skills, tolerance) for sizes in {ask.sizes, ask.sizes[::-1]}]
-    least = min(abs(found.difference) for found in tried)
-    close = [found for found in tried if abs(found.difference) <= least + tolerance]
+    if ask.sizes[0] == ask.sizes[1]:
+        return _best_of(ask, ask.sizes, skills, tolerance)
+    optima = _optima(ask, skills)
+    limit = min(optima.values()) + tolerance
+    # One limit for both: a split that is within the tolerance of its own optimum only would not do.
+    close = [_best_of(ask, sizes, skills, limit - least) for sizes, least in optima.items() if least <= limit]
     return min(close, key=lambda found: (found.bench_cost, found.moves, abs(found.difference)))
+
+
+def _optima(ask: AskSplit, skills: Sequence[float]) -> dict[tuple[int, int], float]:
+    """The least difference with A and with B as the larger side; SplitError when bots stand in the way of both."""
+    optima = {}
+    for sizes in (ask.sizes, ask.sizes[::-1]):
+        try:
+            optima[sizes] = abs(_best_of(ask, sizes, skills, 0.0).difference)
+        except SplitError as error:
+            refusal = error
+    if not optima:
+        raise refusal
+    return optima
 
 
 def _best_of(ask: AskSplit, sizes: tuple[int, int], skills: Sequence[float], tolerance: float) -> Assignment:

@@ -101,9 +101,10 @@ def hello(
     waiting: bool = False,
     late: bool = False,
     aside: str = "",
+    due: bool = False,
 ) -> e.Hello:
     """A script introduces itself."""
-    return e.Hello(at, session, map, mode, phase, waiting, late, aside)
+    return e.Hello(at, session, map, mode, phase, waiting, late, aside, due)
 
 
 def seen(text: str, at: float = 0.0, *, ends_in: float | None = None, **marks: str) -> e.RosterSeen:

@@ -8,8 +8,9 @@ import pytest
 
 from equipoise.core import events as e
 from equipoise.core.effects import AskSplit, Assign, Decide, Lock, Moment, Purpose, Tell
-from equipoise.core.model import Mode
+from equipoise.core.model import Mode, PlayerId
 from equipoise.core.phrases import Phrase, Text
+from equipoise.core.pools import duel
 from equipoise.core.rules import Rules
 from tests.core.game import Game
 from tests.core.scripts import (
@@ -110,6 +111,20 @@ def test_with_everyone_as_round_one_all_play_and_round_two_is_scrambled_all_the_
 
 def test_one_player_alone_is_left_in_peace() -> None:
     assert not of(AskSplit, arena("a").start())
+
+
+TIED = dict.fromkeys(ids("abcd"), 2000.0)
+
+
+def test_the_duel_of_the_daemon_is_between_the_closest_and_of_those_the_longest_connected() -> None:
+    players = roster("||abcd", connected={"a": 10, "b": 90, "c": 20, "d": 80}).entries
+    assert set(duel(players, TIED).bench) == set(ids("ac"))
+    assert set(duel(players, TIED | {PlayerId("b"): 2001.0}).bench) == set(ids("ab"))
+
+
+@pytest.mark.parametrize(("text", "teams"), [("a|b", "a|b"), ("b|a", "b|a"), ("|a|b", "b|a"), ("b||a", "b|a")])
+def test_duellists_keep_the_side_they_stand_on(text: str, teams: str) -> None:
+    assert duel(roster(text).entries, TIED) == split(teams)
 
 
 # Round 2 and after.

@@ -225,6 +225,15 @@ def test_cancel_leaves_arenas_equal_sides_alone() -> None:
     assert instead.purpose is Purpose.EQUAL_SIDES
 
 
+def test_cancel_does_not_ask_again_for_equal_sides_that_are_being_solved() -> None:
+    session = begun(Mode.ARENA, "ab|cd", phase=e.Phase.OVER)
+    play(session, [(0.0, ended(finished("r1", A, mode=Mode.ARENA)))])
+    question = asked(session, (1.0, started("ab||c", 1.0)))
+    assert question.purpose is Purpose.EQUAL_SIDES
+    assert not of(AskSplit, play(session, [(1.1, command("scramble", "cancel"))]))
+    assert of(Assign, play(session, [(1.2, solved(question))]))
+
+
 def test_cancel_with_nothing_pending_says_so() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     assert play(session, [(1.0, command("scramble", "cancel"))]) == [told(Text(Phrase.NOTHING_PENDING))]
@@ -241,6 +250,12 @@ def test_balance_closes_a_gap_even_in_the_last_seconds_of_a_round() -> None:
     assert isinstance(question, AskMoves)
     assert moves(play(session, [(1.3, e.CardsLoaded(())), (1.4, solved(question))]))
     assert not of(Cancel, play(session, [(1.5, e.Heartbeat(1.5))]))
+
+
+def test_an_admins_balance_is_for_one_gap_only() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [(1.0, seen("abcd|ef", ends_in=5.0)), (1.1, command("balance")), (1.2, seen("abc|def", ends_in=5.0))])
+    assert not of(AskMoves, play(session, [(1.3, seen("abcd|ef", ends_in=5.0))]))
 
 
 def test_balance_works_where_autobalance_is_switched_off() -> None:

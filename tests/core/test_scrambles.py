@@ -153,19 +153,26 @@ def test_an_order_without_an_answer_is_given_up_when_another_freeze_begins() -> 
     assert [type(effect) for effect in effects] == [Decide, AskSplit]
 
 
-def test_a_failed_order_keeps_the_scramble_due_and_is_tried_again_three_times_a_freeze() -> None:
+def test_a_failed_order_keeps_the_scramble_due_and_waits_for_the_next_round_start() -> None:
     session = pending()
     question = asked(session, (110.0, started("ab|cd", 110.0)))
-    orders = 0
-    while question is not None:
-        order = assigned(play(session, [(110.1, solved(question))]))
-        orders += 1
-        effects = play(session, [(110.2, e.OrderFailed(110.2, order.order, "vetoed"))])
-        assert effects[0] == Decide("failed", SHUTOUT, order.order)
-        question = next(iter(of(AskSplit, effects)), None)  # type: ignore[assignment]
-    assert orders == 3
+    order = assigned(play(session, [(110.1, solved(question))]))
+    failed = play(session, [(110.2, e.OrderFailed(110.2, order.order, "vetoed")), (110.3, e.Heartbeat(110.3))])
+    assert failed == [Decide("failed", SHUTOUT, order.order)]
     assert session.memory.pending == SHUTOUT
     assert of(AskSplit, play(session, [(200.0, started("ab|cd", 200.0))]))
+
+
+def test_an_order_that_failed_because_somebody_left_is_given_anew_but_three_times_a_freeze_at_most() -> None:
+    session = pending(text="abcdef|")
+    question = asked(session, (110.0, started("abcdef|", 110.0)))
+    for player, more in zip(ids("fed"), (1, 1, 0), strict=True):
+        order = assigned(play(session, [(110.1, solved(question))]))
+        play(session, [(110.2, e.PlayerLeft(110.2, player)), (110.2, e.SideChanged(110.2, PlayerId(f"x{player}"), A))])
+        questions = of(AskSplit, play(session, [(110.3, e.OrderFailed(110.3, order.order, "left"))]))
+        assert len(questions) == more
+        question = questions[0] if questions else question  # type: ignore[assignment]
+    assert session.memory.pending == SHUTOUT
 
 
 def test_a_second_reason_does_not_replace_the_first() -> None:

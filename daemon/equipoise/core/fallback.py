@@ -23,7 +23,7 @@ def from_cache(cache: SplitCache, present: Sequence[PlayerId], *, bench: bool) -
     unplaced = sorted((player for player in rank if player not in seats), key=rank.__getitem__)
     for place, absentee in enumerate(cache.ids):
         if absentee in sides and absentee not in rank and unplaced:
-            substitute = min(unplaced, key=lambda player: (abs(rank[player] - place), rank[player]))
+            substitute = min(unplaced, key=lambda player: abs(rank[player] - place))
             unplaced.remove(substitute)
             seats[substitute] = sides[absentee]
     if not bench:

@@ -220,10 +220,11 @@ def _tell_bench(event: SplitSolved) -> Effects:
 
 
 def failed(state: State, order: OrderId) -> Effects:
-    """The script could not, and would not a moment later: a due scramble waits for the next round start."""
+    """The script could not; with the same players it would not a moment later, but at the next round start."""
     event = state.assigned.pop(order)
-    state.attempts = MAX_ATTEMPTS
-    return (Decide("failed", event.ask.reason, order),)
+    if event.ask.version == state.version:
+        state.attempts = MAX_ATTEMPTS
+    return (Decide("failed", event.ask.reason, order), *in_freeze(state))
 
 
 def give_up(state: State, *moments: Moment) -> Effects:

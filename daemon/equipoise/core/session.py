@@ -90,13 +90,8 @@ def _hello(state: State, event: e.Hello, now: float) -> Effects:
     state.enter(event.phase, event.at)
     state.waiting, state.aside = event.waiting, event.aside
     state.wants = frozenset(("roster",))
-    owed = _owe(state) if event.due else ()
+    owed = _due_after_waiting(state) if event.due else ()
     return (*dropped, *_locks_again(state, now), *owed)
-
-
-def _owe(state: State) -> Effects:
-    """Waiting ended while nobody listened: its scramble is carried out at the next round start."""
-    return scrambles.make_due(state, Text(Phrase.REASON_WAITING_ENDED)) if state.acts else ()
 
 
 def _locks_again(state: State, now: float) -> Effects:
@@ -201,10 +196,14 @@ def _waiting_ended(state: State, event: e.WaitingEnded, now: float) -> Effects:
     if not state.memory.session or not (state.waiting or state.memory.tally.completed == 0):
         return _ignore(state, event)
     state.waiting = False
+    return (*_due_after_waiting(state), *scrambles.in_freeze(state))
+
+
+def _due_after_waiting(state: State) -> Effects:
     # In arena round 2 takes this place; NS2 has no such moment.
     if state.memory.mode in (Mode.ARENA, Mode.NS2) or not state.enforces:
-        return scrambles.in_freeze(state)
-    return (*scrambles.make_due(state, Text(Phrase.REASON_WAITING_ENDED)), *scrambles.in_freeze(state))
+        return ()
+    return scrambles.make_due(state, Text(Phrase.REASON_WAITING_ENDED))
 
 
 def _started(state: State, event: e.RoundStarted, now: float) -> Effects:

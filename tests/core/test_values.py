@@ -1,0 +1,53 @@
+"""Events and effects are values: nobody changes one that somebody else holds."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, fields
+from typing import get_args
+
+import pytest
+
+from equipoise.core.effects import Assign, Effect, Moment, Order
+from equipoise.core.events import Answer, Event, ScriptEvent
+from equipoise.core.memory import Memory
+from equipoise.core.model import OrderId, PlayerId, Side, is_bot
+from equipoise.core.phrases import Phrase, Text
+from tests.core.scripts import split
+
+
+@pytest.mark.parametrize("kind", [*get_args(Effect), *get_args(Event), Memory], ids=lambda kind: kind.__name__)
+def test_every_event_and_effect_is_frozen(kind: type) -> None:
+    value = object.__new__(kind)
+    with pytest.raises(FrozenInstanceError):
+        setattr(value, fields(kind)[0].name, None)
+
+
+def test_every_event_is_from_the_script_or_answers_the_shell() -> None:
+    assert set(get_args(Event)) == {*get_args(ScriptEvent), *get_args(Answer)}
+    assert set(get_args(Order)) <= set(get_args(Effect))
+
+
+def test_orders_can_be_kept_in_sets() -> None:
+    def order() -> Assign:
+        return Assign(OrderId("o1"), Text(Phrase.REASON_ADMIN), split("ab|cd"), Moment.NOW)
+
+    assert {order(), order()} == {order()}
+
+
+def test_a_mirrored_split_has_the_same_teams_on_the_other_sides() -> None:
+    teams = split("ab|c|d")
+    assert teams.mirrored() == split("c|ab|d")
+    assert [teams.side_of(PlayerId(player)) for player in "acdx"] == [Side.A, Side.B, None, None]
+    assert teams.size == 1
+
+
+def test_a_bot_is_known_by_its_id() -> None:
+    assert is_bot(PlayerId("bot:7"))
+    assert not is_bot(PlayerId("76561197960287930"))
+
+
+def test_every_phrase_takes_as_many_arguments_as_its_text_shows() -> None:
+    for phrase in Phrase:
+        text = Text(phrase, tuple(f"<{n}>" for n in range(1, phrase.arguments + 1)))
+        assert "{" not in text.english
+    assert Text(Phrase.DRY_RUN_LINE, ("@a", "RED")).english == "a to RED"
