@@ -88,6 +88,9 @@ def test_names_that_players_gave_are_shown_to_admins(tmp_path: Path) -> None:
     with running(tmp_path) as daemon:
         assert daemon.call("GET", f"/v1/admin/players/{RED}").body["player"]["name"] == "Ἀθηνᾶ"
         assert daemon.call("GET", "/v1/admin/pools/main/top").body["players"][0]["name"] == "Ἀθηνᾶ"
+        found = daemon.call("GET", "/v1/admin/pools/main/players?text=%CE%B7%CE%BD").body["players"]
+        assert [one["id"] for one in found] == [RED]
+        assert daemon.call("GET", "/v1/admin/pools/main/players?text=nobody").body["players"] == []
 
 
 def test_the_leaderboard_leaves_out_shadow_ratings(daemon: Daemon) -> None:

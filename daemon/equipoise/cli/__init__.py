@@ -18,7 +18,7 @@ _COMMANDS = {
     "check-config": ("daemon", "Read the configuration as the daemon does."),
     "status": ("remote", "What every game server is doing."),
     "server": ("remote", "Game servers: list, scramble, balance, cancel, on, off."),
-    "player": ("remote", "Players: show, set, reset, top."),
+    "player": ("remote", "Players: show, find, set, reset, top."),
     "pool": ("remote", "Rating populations: quality."),
     "why": ("remote", "The last decisions and their reasons."),
     "solve": ("solve", "Split a pool of players from a file."),

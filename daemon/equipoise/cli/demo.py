@@ -31,18 +31,22 @@ INTERRUPTED = 130
 
 
 @click.command()
-@click.option("--rounds", type=click.IntRange(LEAST_ROUNDS, 10_000), default=100, show_default=True)
-@click.option("--seed", type=int, default=5, show_default=True, help="Another evening with the same rules.")
+@click.option(
+    "--rounds", type=click.IntRange(LEAST_ROUNDS, 10_000), default=100, show_default=True, help="Length of the evening."
+)
+@click.option("--seed", type=int, default=15, show_default=True, help="Another evening with the same rules.")
 @click.option(
     "--speed",
     type=click.FloatRange(0, 1000),
     help="1: about a minute; 2: twice as fast; 0: no pauses.  [default: 1 on a terminal, else 0]",
 )
-@click.option("--players", type=click.IntRange(LEAST_PLAYERS, MOST), default=11, show_default=True)
+@click.option(
+    "--players", type=click.IntRange(LEAST_PLAYERS, MOST), default=11, show_default=True, help="How many come in all."
+)
 @click.option(
     "--keep",
     type=click.Path(path_type=Path, file_okay=False),
-    help="A new directory: keep configuration, store and log of the daemon there.",
+    help="A new directory, to keep the daemon's configuration, store and log in.",
 )
 @click.option("--json", "json_only", is_flag=True, help="Print only the summary, as JSON.")
 def demo(rounds: int, seed: int, speed: float | None, players: int, keep: Path | None, json_only: bool) -> None:

@@ -190,6 +190,19 @@ def top_players(client: Client, pool: str, limit: int, as_json: bool) -> None:
         _players(answer["players"])
 
 
+@player.command("find")
+@remote
+@json_option
+@click.option("--pool", default="main", show_default=True, help="The pool.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many.")
+@click.argument("text")
+def find_players(client: Client, text: str, pool: str, limit: int, as_json: bool) -> None:
+    """Players by a part of their SteamID64 or last name."""
+    answer = client.get("pools", pool, "players", text=text, limit=limit)
+    if not shown(answer, as_json):
+        _players(answer["players"])
+
+
 def _players(players: Sequence[dict[str, Any]]) -> None:
     head = ("PLAYER", "NAME", "RATING", "ROUNDS", "SHOWN", "LAST PLAYED")
     table(head, (_player_row(each) for each in players))

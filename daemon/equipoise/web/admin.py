@@ -87,6 +87,15 @@ async def show_top(asked: Asked) -> m.Top:
     return m.Top(pool=pool.name, players=tuple(_seen(asked.services, pool, card, card.name) for card in cards))
 
 
+async def find_players(asked: Asked) -> m.PlayersFound:
+    """Players by a part of their id or name."""
+    pool = asked.services.pool(asked.path["pool"])
+    rows = await pool.store.search(pool.name, asked.query.text, asked.query.limit)
+    cards = await pool.cards([row.id for row in rows])
+    seen = (_seen(asked.services, pool, card, row.name) for card, row in zip(cards, rows, strict=True))
+    return m.PlayersFound(pool=pool.name, players=tuple(seen))
+
+
 async def show_servers(asked: Asked) -> m.Servers:
     """Every server."""
     return m.Servers(servers=tuple(host.status() for host in asked.services.hosts.values()))

@@ -151,6 +151,19 @@ class Limited(Ask, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=MOST_LINES)] = 50
 
 
+class Sought(Limited, frozen=True, kw_only=True):
+    """Part of an id or of a name."""
+
+    text: Annotated[str, Meta(min_length=1, max_length=128)]
+
+
+class PlayersFound(Ok, frozen=True):
+    """Highest rating first; shadow ratings and stale players too."""
+
+    pool: str
+    players: tuple[PlayerSeen, ...]
+
+
 class Top(Ok, frozen=True):
     """The leaderboard, without shadow ratings and stale players."""
 

@@ -77,6 +77,15 @@ TABLE: tuple[Route, ...] = (
         m.QualityFound,
     ),
     Route("GET", "/v1/admin/pools/{pool}/top", "The leaderboard", READERS, admin.show_top, m.Top, query=m.Limited),
+    Route(
+        "GET",
+        "/v1/admin/pools/{pool}/players",
+        "Players by a part of their id or name",
+        READERS,
+        admin.find_players,
+        m.PlayersFound,
+        query=m.Sought,
+    ),
     Route("GET", "/v1/admin/servers", "All servers", READERS, admin.show_servers, m.Servers),
     Route("GET", "/v1/admin/servers/{server}", "A server", READERS, admin.show_server, m.OneServer),
     Route(

@@ -1,0 +1,152 @@
+"""The real daemon: configured in a directory of its own, started, killed and started again."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import secrets
+import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import aiohttp
+
+from equipoise.errors import PeerError
+
+SERVER = "arena-1"
+POOL = "main"
+START_SECONDS = 20.0
+"""How long the daemon may take to answer; a cold disk is slow."""
+STOP_SECONDS = 8.0
+SHADOW_ROUNDS = 20
+"""Shorter than an ordinary pool's 50, so that the evening sees ratings become visible."""
+
+
+class Daemon:
+    """`equipoise serve` as a process of ours, on a free loopback port."""
+
+    def __init__(self, home: Path, team_size: int) -> None:
+        self.secret = secrets.token_urlsafe()
+        self.token = secrets.token_urlsafe()
+        self.theta = 400.0 * ((team_size + 1) // 2)
+        """Scale of the pool's logistic, points: as the daemon derives it from `k_max`."""
+        self._home = home
+        self._port = _free_port()
+        self._process: asyncio.subprocess.Process | None = None
+        self._configure(team_size)
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def config(self) -> Path:
+        """Its configuration."""
+        return self._home / "config.toml"
+
+    @property
+    def log(self) -> Path:
+        """What it wrote."""
+        return self._home / "daemon.log"
+
+    def _configure(self, team_size: int) -> None:
+        """Configuration and hashed secrets as `equipoise init` writes them."""
+        (self._home / "secrets").mkdir(mode=0o700)
+        for name, secret in ((SERVER, self.secret), ("owner", self.token)):
+            digest = hashlib.sha256(secret.encode()).hexdigest()
+            (self._home / "secrets" / f"{name}.sha256").write_text(digest + "\n", "ascii")
+        token = self._home / "owner.token"
+        token.touch(mode=0o600)
+        token.write_text(f"{self.token}\n", "ascii")
+        self.config.write_text(
+            _CONFIG.format(port=self._port, size=team_size, state=json.dumps(str(self._home.absolute() / "state"))),
+            "utf-8",
+        )
+
+    async def start(self) -> None:
+        """Start it and wait until it answers. PeerError with the last line it wrote when it does not."""
+        with self.log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", _MAIN, "serve", "--config", str(self.config)),
+                stdout=log,
+                stderr=log,
+                # Ctrl-C is for the demo, which stops the daemon itself.
+                start_new_session=True,
+            )
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await self._healthy(self._process)
+        except TimeoutError:
+            raise PeerError(f"the daemon does not start: {self._last_words()}") from None
+
+    async def _healthy(self, process: asyncio.subprocess.Process) -> None:
+        async with aiohttp.ClientSession() as http:
+            while process.returncode is None:
+                with suppress(aiohttp.ClientConnectionError):
+                    async with http.get(f"{self.url}/healthz") as response:
+                        if response.ok:
+                            return
+                await asyncio.sleep(0.05)
+        raise PeerError(f"the daemon does not start: {self._last_words()}")
+
+    def _last_words(self) -> str:
+        lines = self.log.read_text("utf-8", "replace").strip().splitlines()
+        return lines[-1].removeprefix("equipoise: ") if lines else "it says nothing"
+
+    async def kill(self) -> None:
+        """SIGKILL: it has no time to write anything down."""
+        if self._process is not None:
+            self._process.kill()
+            await self._process.wait()
+
+    async def stop(self) -> None:
+        """End it as systemd would, for good."""
+        process, self._process = self._process, None
+        if process is None or process.returncode is not None:
+            return
+        process.terminate()
+        try:
+            async with asyncio.timeout(STOP_SECONDS):
+                await process.wait()
+        except TimeoutError:
+            pass
+        finally:
+            # Also when somebody presses Ctrl-C once more: it must not outlive us.
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
+
+_MAIN = "from equipoise.cli import main; main()"
+"""The `equipoise` of this very Python."""
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+_CONFIG = f"""\
+# Made by `equipoise demo`.
+[web]
+port = {{port}}
+
+[store]
+directory = {{state}}
+
+[pool.{POOL}]
+k_max = {{size}}
+shadow_rounds = {SHADOW_ROUNDS}
+
+[server.{SERVER}]
+secret_file = "secrets/{SERVER}.sha256"
+pool = "{POOL}"
+
+[token.owner]
+secret_file = "secrets/owner.sha256"
+role = "admin"
+"""

@@ -1,0 +1,39 @@
+"""Runs an evening: puts its parts together, and takes them down whatever happens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from equipoise.demo.board import Stage
+from equipoise.demo.client import Client
+from equipoise.demo.daemon import Daemon
+from equipoise.demo.evening import Evening
+from equipoise.demo.model import cast
+from equipoise.demo.story import Story
+from equipoise.demo.summary import Summary, summarise
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What may be chosen."""
+
+    rounds: int
+    seed: int
+    players: int
+
+
+async def run(options: Options, home: Path, stage: Stage) -> Summary:
+    """Play an evening in an empty directory. PeerError when the daemon does not start or misbehaves."""
+    rng = Random(options.seed)
+    people = cast(rng, options.players)
+    daemon = Daemon(home, options.players // 2)
+    try:
+        await daemon.start()
+        async with Client(daemon.url, daemon.secret, daemon.token) as client:
+            evening = Evening(people, options.rounds, rng, daemon, client, stage)
+            await Story(evening).play()
+            return await summarise(evening.record, evening.script.stored, client)
+    finally:
+        await daemon.stop()

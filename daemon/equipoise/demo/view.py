@@ -1,0 +1,184 @@
+"""Draws one moment of the evening for a terminal of 80x24 or larger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from textwrap import wrap
+
+from rich.console import Group
+from rich.layout import Layout
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from equipoise.core.model import Side
+from equipoise.demo.board import Board, Kind, Line, Row, total
+from equipoise.demo.record import Record
+from equipoise.demo.words import percent
+
+STYLES: dict[Kind, str] = {
+    "round": "dim",
+    "scramble": "bold yellow",
+    "people": "green",
+    "trouble": "bold magenta",
+    "move": "bold cyan",
+    "map": "bold",
+}
+RED, BLU = "red", "bright_blue"
+WIDE = 100
+"""From this many columns there is room for the truth beside the ratings."""
+LEARNING_ROWS = 10
+RECENT = 20
+"""Rounds that the shown odds are the mean of."""
+LEVELS = "▁▂▃▄▅▆▇█"
+
+
+def screen(board: Board, ticker: Sequence[Line], width: int, height: int) -> Layout:
+    """The whole screen."""
+    teams = max(LEARNING_ROWS, len(board.red) + 3, len(board.blu) + 3)
+    layout = Layout()
+    layout.split_column(
+        Layout(_title(board), size=1),
+        Layout(_middle(board, wide=width >= WIDE), size=teams),
+        Layout(_odds(board, width), size=2),
+        Layout(_ticker(ticker, width, height - teams - 4), minimum_size=3),
+        Layout(_legend(), size=1),
+    )
+    return layout
+
+
+def _title(board: Board) -> Table:
+    grid = Table.grid(expand=True, padding=(0, 1))
+    grid.add_column(no_wrap=True)
+    grid.add_column(justify="center", no_wrap=True)
+    grid.add_column(justify="right", no_wrap=True)
+    state = Text("● daemon up", "green") if board.up else Text("✖ daemon dead", "bold magenta")
+    if board.ring and not board.up:
+        state.append(f" · {board.ring} in the ring", "magenta")
+    middle = Text.assemble((f"round {board.number}", "bold"), (f" of {board.rounds}", "dim"))
+    grid.add_row(Text.assemble(("Equipoise", "bold"), (f"  {board.map}", "dim")), middle, state)
+    return grid
+
+
+def _middle(board: Board, *, wide: bool) -> Table:
+    grid = Table.grid(expand=True)
+    for _ in range(3):
+        grid.add_column(ratio=1)
+    grid.add_row(
+        _side(board, Side.A, wide=wide),
+        _side(board, Side.B, wide=wide),
+        _learning(board.record, wide=wide),
+    )
+    return grid
+
+
+def _side(board: Board, side: Side, *, wide: bool) -> Panel:
+    rows, name, colour = (board.red, "RED", RED) if side is Side.A else (board.blu, "BLU", BLU)
+    won = board.winner is side
+    title = Text.assemble((f" {name} ", f"bold reverse {colour}"), (f" Σ {total(rows):.0f} ", colour))
+    if won:
+        title.append("wins ", f"bold {colour}")
+    return Panel(_players(rows, wide=wide), title=title, title_align="left", border_style=colour, padding=(0, 1))
+
+
+def _players(rows: Sequence[Row], *, wide: bool) -> Table:
+    table = Table.grid(expand=True, padding=(0, 1))
+    table.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
+    table.add_column(justify="right", width=5)
+    table.add_column(justify="right", width=4)
+    if wide:
+        table.add_column(justify="right", width=6)
+    table.add_row(*(Text(head, "dim") for head in ("", "rated", "last", *(["truth"] if wide else []))))
+    for row in rows:
+        truth = (Text(f"{row.skill:.0f}", "dim italic"),) if wide else ()
+        table.add_row(Text(row.name), _rating(row), _change(row), *truth)
+    return table
+
+
+def _rating(row: Row) -> Text:
+    return Text(f"{row.rating:.0f}°", "dim") if row.shadow else Text(f"{row.rating:.0f} ", "bold")
+
+
+def _change(row: Row) -> Text:
+    style = "green" if row.change > 0 else "red"
+    return Text(f"{row.change:+.0f}", style) if row.change else Text("")
+
+
+def _learning(record: Record, *, wide: bool) -> Panel:
+    """How far the ratings have found their level, and what that is worth."""
+    width = 26 if wide else 20
+    known = record.fidelity[-1] if record.fidelity else 0.0
+    stronger, random = record.fairness(RECENT)
+    should, did = record.expected()
+    lines = Group(
+        Text.assemble("ratings ~ truth ", (f"{known:.2f}", "bold")),
+        Text(sparkline(record.fidelity, width, 0.0, 1.0), "cyan"),
+        Text.assemble("stronger side   ", (percent(stronger), "bold")),
+        Text(sparkline(_averaged([one.stronger for one in record.rounds]), width, 0.5, 1.0), "yellow"),
+        Text(f"  random teams: {percent(random)}", "dim"),
+        Text.assemble("favourites won  ", (f"{did}", "bold"), (f"/{len(record.rounds)}", "dim")),
+        Text(f"  predicted:    {should:.0f}", "dim"),
+        Text.assemble("scrambles ", (f"{record.scrambles}", "bold"), "  moved ", (f"{record.moved}", "bold")),
+    )
+    return Panel(lines, title="learning", title_align="left", border_style="dim", padding=(0, 1))
+
+
+def _averaged(values: Sequence[float], over: int = RECENT) -> list[float]:
+    """The mean of the last values at each place."""
+    means = []
+    for end in range(1, len(values) + 1):
+        recent = values[max(0, end - over) : end]
+        means.append(sum(recent) / len(recent))
+    return means
+
+
+def sparkline(values: Sequence[float], width: int, low: float, high: float) -> str:
+    """The whole series as so many blocks at most, each the mean of its share, between two levels."""
+    if not values:
+        return ""
+    count = min(width, len(values))
+    edges = [round(index * len(values) / count) for index in range(count + 1)]
+    means = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
+    return "".join(LEVELS[_level((mean - low) / (high - low))] for mean in means)
+
+
+def _level(share: float) -> int:
+    return min(len(LEVELS) - 1, max(0, int(share * len(LEVELS))))
+
+
+def _odds(board: Board, width: int) -> Group:
+    """RED's win probability as a bar; below it who sits out, what makes a scramble due, what was said last."""
+    inner = width - 23
+    red = round(board.predicted * inner)
+    bar = Text.assemble(
+        (f" RED {percent(board.predicted):>5} ", f"bold {RED}"),
+        ("━" * red, RED),
+        ("╍" * (inner - red), BLU),
+        (f" {percent(1 - board.predicted):<5} BLU ", f"bold {BLU}"),
+    )
+    parts = [
+        Text.assemble((" bench ", "reverse dim"), f" {', '.join(row.name for row in board.bench)}"),
+        Text(f" {board.due}", "yellow"),
+        Text(f" “{board.chat}”", "dim italic"),
+    ]
+    below = Text(" ").join(
+        part for part, there in zip(parts, (board.bench, board.due, board.chat), strict=True) if there
+    )
+    below.truncate(width, overflow="ellipsis")
+    return Group(bar, below)
+
+
+def _ticker(lines: Sequence[Line], width: int, height: int) -> Panel:
+    """The newest lines, wrapped: as many as there is room for."""
+    shown = [
+        Text(part, STYLES[line.kind])
+        for line in lines
+        for part in wrap(line.text, max(20, width - 4), subsequent_indent="  ")
+    ]
+    newest = Group(*shown[-max(1, height - 2) :])
+    return Panel(newest, border_style="dim", padding=(0, 1), title="what happens, and why", title_align="left")
+
+
+def _legend() -> Text:
+    return Text(" ° shadow: counts, not shown to players · stronger side: true odds, 50 % is fair", "dim")

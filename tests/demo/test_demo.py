@@ -1,0 +1,187 @@
+"""Whole evenings against the real daemon, as anybody would start them."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import termios
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MAIN = "from equipoise.cli import main; main()"
+SHORT = ("--rounds", "6", "--speed", "0")
+
+
+def command(*options: str) -> list[str]:
+    return [sys.executable, "-c", MAIN, "demo", *options]
+
+
+def environment(temporary: Path, **more: str) -> dict[str, str]:
+    return {**os.environ, "TMPDIR": str(temporary), "COLUMNS": "100", **more}
+
+
+def run(temporary: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """A demo whose temporary files are ours to count."""
+    return subprocess.run(
+        command(*options), env=environment(temporary), capture_output=True, text=True, timeout=90, check=False
+    )
+
+
+def listens(config: Path) -> bool:
+    """Whether the daemon of a kept configuration still runs."""
+    port = tomllib.loads(config.read_text())["web"]["port"]
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """What a short evening prints, and where it had its temporary files."""
+    temporary = tmp_path_factory.mktemp("short")
+    done = run(temporary, *SHORT)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout, temporary
+
+
+def test_an_evening_begins_with_a_duel_and_a_scramble_that_says_why(short: tuple[str, Path]) -> None:
+    said, _ = short
+
+    assert "play, everybody else waits: round 1 is a duel of the two closest ratings" in said
+    assert re.search(r"Round 2 is always balanced → scrambled: RED \d+ % → \d+ %, .* in from the bench", said)
+    assert len(re.findall(r"^Round \d: (RED|BLU) wins", said, re.MULTILINE)) == 6
+
+
+def test_a_daemon_killed_in_a_round_gets_what_was_played_without_it(short: tuple[str, Path]) -> None:
+    said, _ = short
+
+    assert "The daemon is killed (SIGKILL) in round 3" in said
+    assert "The game went on: 2 finished rounds wait in the plugin's ring of 8 slots" in said
+    assert "The daemon is back: 2 of 2 rounds delivered, stored and rated" in said
+
+
+def test_a_gap_in_the_middle_of_a_round_is_closed_by_a_move(short: tuple[str, Path]) -> None:
+    said, _ = short
+
+    assert re.search(r"(\w+) → (RED|BLU) at his next death: 5 against 3: moved, closest to half the gap in skill", said)
+    assert re.search(r"dies and respawns on (RED|BLU): 4 against 4", said)
+
+
+def test_a_shutout_on_the_second_map_makes_a_scramble(short: tuple[str, Path]) -> None:
+    said, _ = short
+
+    assert "Waiting For Players is over → scrambled" in said
+    assert "The losing side captured nothing → scrambled" in said
+
+
+def test_an_evening_ends_with_its_figures_and_what_to_do_next(short: tuple[str, Path]) -> None:
+    said, _ = short
+
+    assert re.search(r"rounds +6 +6 stored and rated", said)
+    assert re.search(r"restarts survived +1 +rounds delivered late: 2", said)
+    assert re.search(r"Brier score +0\.\d{3}", said)
+    assert "equipoise init" in said
+
+
+def test_the_daemon_learns_of_a_scramble_that_the_script_made_alone(tmp_path: Path) -> None:
+    evenings = (run(tmp_path, "--rounds", "24", "--speed", "0", "--seed", str(seed)).stdout for seed in range(1, 9))
+    said = next(said for said in evenings if "the plugin applies its cached split" in said.replace("\n", " "))
+
+    assert re.search(r"restarts survived +1 +rounds delivered late: 2, scrambled alone: 1", said)
+
+
+def test_nothing_is_left_behind(short: tuple[str, Path]) -> None:
+    _, temporary = short
+
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_seed_plays_the_same_evening_again(tmp_path: Path, short: tuple[str, Path]) -> None:
+    said, _ = short
+
+    assert run(tmp_path, *SHORT).stdout == said
+    assert run(tmp_path, *SHORT, "--seed", "8").stdout != said
+
+
+def test_the_summary_as_json_is_all_that_is_printed(tmp_path: Path) -> None:
+    done = run(tmp_path, "--rounds", "12", "--speed", "0", "--players", "9", "--json")
+
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert found["rounds"] == found["stored"] == 12
+    assert found["restarts_survived"] == 1
+    assert found["rounds_delivered_late"] == 2
+    assert found["scrambles"] >= 3
+    assert 0 < found["brier"] < 1
+    assert found["favourite_after"] < found["favourite_before"]
+
+
+def test_a_kept_evening_can_be_looked_at_and_is_not_overwritten(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+
+    done = run(tmp_path, *SHORT, "--keep", str(kept))
+
+    assert done.returncode == 0
+    assert f"This evening is kept: equipoise serve -c {kept / 'config.toml'}\n" in done.stdout
+    assert (kept / "state" / "equipoise.db").is_file()
+    assert not listens(kept / "config.toml")
+    again = run(tmp_path, *SHORT, "--keep", str(kept))
+    assert again.returncode == 2
+    assert "File exists" in again.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_stops_the_daemon_and_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    kept = tmp_path / "kept"
+    with subprocess.Popen(
+        command("--speed", "0.01", "--keep", str(kept)),
+        env=environment(tmp_path, PYTHONUNBUFFERED="1"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as demo:
+        assert demo.stdout is not None
+        demo.stdout.readline()
+        assert listens(kept / "config.toml")
+
+        demo.send_signal(number)
+        _, complaint = demo.communicate(timeout=30)
+
+    assert demo.returncode == 130
+    assert complaint == "Stopped: the daemon is down.\n"
+    assert not listens(kept / "config.toml")
+
+
+def test_a_terminal_is_taken_and_given_back(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    settings = environment(tmp_path, TERM="xterm-256color")
+    for name in ("CI", "COLUMNS", "NO_COLOR"):
+        settings.pop(name, None)
+    with subprocess.Popen(command(*SHORT), env=settings, stdin=theirs, stdout=theirs, stderr=theirs) as demo:
+        os.close(theirs)
+        shown = _everything(ours)
+
+    assert demo.returncode == 0
+    taken, given_back = shown.index("\x1b[?1049h"), shown.rindex("\x1b[?1049l")
+    assert taken < shown.index("what happens, and why") < given_back < shown.index("What to do next")
+
+
+def _everything(terminal: int) -> str:
+    """All that was written until the program ended."""
+    read = b""
+    with open(terminal, "rb", buffering=0) as source:
+        while True:
+            try:
+                read += source.read(65536)
+            except OSError:
+                return read.decode("utf-8", "replace")

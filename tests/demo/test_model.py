@@ -1,0 +1,50 @@
+"""Who wins is drawn from true skill alone."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from random import Random
+from statistics import fmean
+
+import pytest
+
+from equipoise.core.model import Side
+from equipoise.demo.model import MOST, cast, chance, draw, random_odds
+
+
+@pytest.mark.parametrize("lead", [0.0, 300.0, -800.0, 2400.0])
+def test_outcomes_follow_the_logistic_of_the_skill_sums(lead: float) -> None:
+    rng, draws = Random(11), 20_000
+    won = sum(draw(rng, [1000.0, 1200.0 + lead], [900.0, 1300.0], 800.0) is Side.A for _ in range(draws))
+
+    expected = 1 / (1 + math.exp(-lead / 800.0))
+    error = math.sqrt(expected * (1 - expected) / draws)
+    assert abs(won / draws - expected) < 4 * error
+
+
+def test_the_chances_of_the_two_sides_add_up_to_one() -> None:
+    assert chance([1500.0, 700.0], [900.0], 1200.0) + chance([900.0], [1500.0, 700.0], 1200.0) == pytest.approx(1.0)
+
+
+def test_the_smurf_is_the_last_of_a_cast_and_better_than_everybody() -> None:
+    *regulars, smurf = cast(Random(3), MOST)
+
+    assert smurf.skill > max(person.skill for person in regulars)
+    assert len({person.id for person in [*regulars, smurf]}) == MOST
+    assert len({person.name for person in [*regulars, smurf]}) == MOST
+
+
+def test_a_seed_makes_the_same_people_again() -> None:
+    assert cast(Random(5), 11) == cast(Random(5), 11)
+    assert cast(Random(5), 11) != cast(Random(6), 11)
+
+
+def test_random_teams_are_the_mean_over_all_teams_there_could_be() -> None:
+    skills = [400.0, 900.0, 1000.0, 1300.0, 2100.0]
+    splits = list(combinations(skills, 2))
+    odds = [chance(red, set(skills) - set(red), 800.0) for red in splits]
+
+    found = random_odds(Random(4), skills, 2, 800.0, samples=20_000)
+
+    assert found == pytest.approx(fmean(max(one, 1 - one) for one in odds), abs=0.005)

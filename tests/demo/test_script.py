@@ -1,0 +1,215 @@
+"""The script's half of the protocol: nothing finished is lost, nothing stale is told, and alone it decides as asked."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from msgspec import UNSET
+
+from equipoise.core.model import Side
+from equipoise.demo.script import SLOTS, Script
+from equipoise.demo.server import KOTH, GameServer, Json
+from equipoise.wire import decode_batch
+from equipoise.wire import orders as wire
+from tests.demo.rig import BOOT, A, B, C, D, E, assign, kinds, server, sides
+
+
+def reply(
+    rounds: dict[str, str] | None = None,
+    *,
+    pending: bool = False,
+    due_if: tuple[str, ...] = (),
+    cache: wire.Cache | None = None,
+    want: tuple[str, ...] = (),
+) -> wire.Reply:
+    return wire.Reply(
+        orders=(),
+        rounds=rounds or {},  # type: ignore[arg-type]  # the words are typed in the test
+        players=(),
+        pending=pending,
+        reason=None,
+        due_if=due_if,
+        cache=UNSET if cache is None else cache,
+        want=want,  # type: ignore[arg-type]
+        enabled=True,
+        next=5.0,
+    )
+
+
+def introduced(game: GameServer) -> Script:
+    """A script whose hello and roster were answered."""
+    script = Script(game, "arena-1")
+    script.batch()
+    script.answered(reply())
+    return script
+
+
+def events(batch: Json) -> list[Json]:
+    found = batch["events"]
+    assert isinstance(found, list)
+    return found
+
+
+def play(game: GameServer, script: Script, winner: Side | None = Side.A, *, captures: int = 0) -> str:
+    game.start_round()
+    round = game.open_doors()
+    game.fight()
+    script.keep(game.end_round(winner, {Side.B: captures}), winner, captures)
+    return round
+
+
+def test_the_first_batch_introduces_the_script_and_a_quiet_one_is_silent() -> None:
+    script = Script(server(A, blu=(B,)), "arena-1")
+
+    assert kinds(events(script.batch())) == ["hello", "roster"]
+    script.answered(reply())
+    assert script.silent
+
+
+def test_every_batch_is_one_that_the_daemon_can_read() -> None:
+    game = server(A, B, blu=(C, D))
+    script = Script(game, "arena-1")
+    play(game, script)
+    game.apply(assign(A, blu=(B,)))
+    game.change_map(KOTH)
+    game.end_waiting()
+    game.want(A, None)
+    game.disconnect(D)
+
+    read = decode_batch(json.dumps(script.batch()).encode())
+
+    assert (read.server, read.boot, read.seq) == ("arena-1", BOOT, 1)
+    assert [type(event).__name__ for event in read.events] == [
+        *("Hello", "RoundEnded", "RoundStarted", "DoorsOpened", "OrderFailed", "WaitingEnded", "SideWanted"),
+        *("PlayerLeft", "SideChanged", "SideChanged", "SideChanged", "RosterSeen"),
+    ]
+
+
+def test_a_round_stays_in_the_ring_until_it_is_stored() -> None:
+    game = server(A, blu=(B,))
+    script = introduced(game)
+    round = play(game, script)
+    script.batch()
+    script.unanswered()
+    script.batch()
+    script.answered(reply({round: "kept"}))
+    assert list(script.ring) == [round]
+
+    script.batch()
+    script.answered(reply({round: "stored"}))
+
+    assert not script.ring
+
+
+def test_waiting_rounds_go_out_oldest_first_behind_the_hello() -> None:
+    game = server(A, blu=(B,))
+    script = introduced(game)
+    rounds = []
+    for _ in range(2):
+        rounds.append(play(game, script))
+        script.batch()
+        script.unanswered()
+
+    sent = events(script.batch())
+
+    assert kinds(sent) == ["hello", "round_ended", "round_ended", "roster"]
+    assert [event["round"] for event in sent[1:3]] == rounds
+
+
+def test_the_ring_holds_eight_rounds_and_counts_what_falls_out() -> None:
+    game = server(A, blu=(B,))
+    script = introduced(game)
+
+    rounds = [play(game, script) for _ in range(SLOTS + 2)]
+
+    assert list(script.ring) == rounds[2:]
+    assert script.batch()["dropped"] == 2
+    script.answered(reply())
+    assert script.batch()["dropped"] == 0
+
+
+def test_what_nobody_answered_gives_way_to_a_hello_and_a_roster_but_carried_out_orders_are_told() -> None:
+    game = server(A, B, blu=(C, D))
+    script = introduced(game)
+    game.start_round()
+    game.apply(assign(A, C, blu=(B, D)))
+    script.batch()
+
+    script.unanswered()
+
+    assert kinds(events(script.batch())) == ["hello", "order_done", "roster"]
+
+
+def test_somebody_who_leaves_uneven_sides_makes_the_script_send_a_roster() -> None:
+    game = server(A, B, C, blu=(D, E), map=KOTH)
+    script = introduced(game)
+    game.start_round()
+    game.open_doors()
+    script.batch()
+
+    game.disconnect(E)
+
+    assert kinds(events(script.batch())) == ["player_left", "roster"]
+
+
+@pytest.mark.parametrize(
+    ("due_if", "winner", "captures", "due"),
+    [
+        (("red",), Side.A, 3, True),
+        (("red",), Side.B, 0, False),
+        (("red:0",), Side.A, 0, True),
+        (("red:0",), Side.A, 1, False),
+        (("none",), None, 0, True),
+        (("any",), Side.B, 2, True),
+        ((), Side.A, 0, False),
+    ],
+)
+def test_alone_the_script_knows_what_makes_a_scramble_due(
+    due_if: tuple[str, ...], winner: Side | None, captures: int, due: bool
+) -> None:
+    game = server(A, blu=(B,))
+    script = introduced(game)
+    script.batch()
+    script.answered(reply(due_if=due_if))
+
+    play(game, script, winner, captures=captures)
+
+    assert script.pending is due
+
+
+def test_alone_the_script_applies_the_largest_cached_split_and_reports_it_later() -> None:
+    game = server(A, B, blu=(C, D))
+    game.connect(E, "E")
+    script = introduced(game)
+    script.batch()
+    script.answered(reply(due_if=("red",), cache=wire.Cache((E, D, C, B, A), ("AB---", "ABBA-"))))
+    round = play(game, script, Side.A)
+    script.batch()
+    script.unanswered()
+    game.start_round()
+
+    assert script.scramble_alone()
+
+    assert sides(game) == ({B, E}, {C, D}, {A})
+    script.batch()
+    script.unanswered()
+    sent = events(script.batch())
+    assert kinds(sent) == ["hello", "round_ended", "scrambled_alone", "roster"]
+    assert sent[1]["round"] == round
+    assert {name: sent[2][name] for name in ("red", "blu", "bench")} == {"red": [E, B], "blu": [D, C], "bench": [A]}
+
+
+def test_alone_the_script_moves_nobody_without_a_reason_or_with_a_cache_of_other_people() -> None:
+    game = server(A, B, blu=(C, D))
+    script = introduced(game)
+    script.batch()
+    script.answered(reply(cache=wire.Cache((A, B, C, D), ("ABAB",))))
+    assert not script.scramble_alone()
+
+    script.pending = True
+    game.disconnect(D)
+
+    assert not script.scramble_alone()
+    assert script.pending
+    assert sides(game) == ({A, B}, {C}, set())

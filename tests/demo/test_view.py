@@ -1,0 +1,97 @@
+"""One moment drawn: everything that matters fits the smallest terminal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from equipoise.core.model import Side
+from equipoise.demo.board import Board, Line, Row
+from equipoise.demo.record import Played, Record
+from equipoise.demo.view import screen, sparkline
+
+TICKER = (
+    Line("round", "Round 50: BLU wins (48 % expected)"),
+    Line("scramble", "3 wins in a row → scrambled: RED 71 % → 52 %, 4 moved, Vex sits out (has sat out least)"),
+)
+
+
+def rows(prefix: str, count: int, *, shadow: bool = False) -> tuple[Row, ...]:
+    return tuple(Row(f"{prefix}{number}", 1000.0 + number, shadow, -12.0, 1300.0 + number) for number in range(count))
+
+
+def board(size: int) -> Board:
+    return Board(
+        map="arena_lumberyard",
+        number=51,
+        rounds=100,
+        red=rows("Ann", size),
+        blu=rows("Bob", size, shadow=True),
+        bench=rows("Cid", 1),
+        predicted=0.57,
+        winner=Side.A,
+        due="scramble due if RED wins",
+        up=True,
+        ring=0,
+        chat="Teams are balanced: RED wins with 52 %.",
+        record=Record(rounds=[Played(0.5, 0.7, 0.8, red_won=True)] * 30, fidelity=[0.01 * n for n in range(30)]),
+    )
+
+
+def drawn(board: Board, width: int, height: int) -> list[str]:
+    console = Console(width=width, height=height, color_system=None)
+    with console.capture() as capture:
+        console.print(screen(board, TICKER, width, height), height=height)
+    return capture.get().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("size", "width", "height"), [(4, 80, 24), (5, 80, 24), (12, 80, 24), (12, 120, 40), (16, 80, 30)]
+)
+def test_teams_odds_bench_and_the_newest_line_fit(size: int, width: int, height: int) -> None:
+    lines = drawn(board(size), width, height)
+
+    text = "\n".join(lines)
+    assert len(lines) == height
+    assert max(map(len, lines)) <= width
+    for number in range(size):
+        assert f"Ann{number} " in text
+        assert f"Bob{number} " in text
+    for part in (
+        "round 51 of 100",
+        "RED  57 %",
+        "43 %  BLU",
+        "Cid0",
+        "scramble due if RED wins",
+        "out least)",
+        "50 % is fair",
+    ):
+        assert part in text
+
+
+def test_shadow_ratings_are_marked_and_others_are_not() -> None:
+    text = "\n".join(drawn(board(4), 80, 24))
+
+    assert text.count("1003°") == 1
+    assert text.count("1003 ") == 1
+
+
+def test_the_truth_is_shown_where_there_is_room() -> None:
+    assert "1303" in "\n".join(drawn(board(4), 120, 40))
+    assert "1303" not in "\n".join(drawn(board(4), 80, 24))
+
+
+def test_a_dead_daemon_and_what_waits_for_it_are_seen() -> None:
+    lines = drawn(replace(board(4), up=False, ring=2), 80, 24)
+
+    assert "daemon dead" in lines[0]
+    assert "2 in the ring" in lines[0]
+
+
+def test_a_sparkline_spans_its_levels_and_shrinks_long_series() -> None:
+    assert sparkline([0.0, 0.5, 1.0], 10, 0.0, 1.0) == "▁▅█"
+    assert sparkline([0.0] * 50 + [1.0] * 50, 4, 0.0, 1.0) == "▁▁██"
+    assert sparkline([-1.0, 2.0], 10, 0.0, 1.0) == "▁█"
+    assert sparkline([], 10, 0.0, 1.0) == ""

@@ -1,0 +1,59 @@
+"""What the ticker says."""
+
+from __future__ import annotations
+
+import pytest
+
+from equipoise.core.model import Side
+from equipoise.core.phrases import Phrase
+from equipoise.demo import words
+from equipoise.demo.words import Teams
+from equipoise.wire import orders as wire
+from tests.demo.rig import A, B, C, D, E
+
+NAMES = dict(zip((A, B, C, D, E), ("Ann", "Bob", "Cid", "Dee", "Eve"), strict=True))
+
+
+def test_a_scramble_is_told_with_reason_odds_moves_and_bench() -> None:
+    before, after = Teams((A, B), (C, D), (E,), 0.71), Teams((A, C), (B, E), (D,), 0.52)
+
+    said = words.scrambled("3 wins in a row", before, after, NAMES, fair=True)
+
+    assert said == "3 wins in a row → scrambled: RED 71 % → 52 %, 2 moved, Dee sits out (has sat out least)"
+
+
+def test_a_bench_that_is_nobodys_turn_is_not_called_fair() -> None:
+    before, after = Teams((A, B), (C, D), (E,), 0.71), Teams((A, B), (C, E), (D,), 0.5)
+
+    assert words.scrambled("x", before, after, NAMES, fair=False).endswith("nobody moved, Dee sits out")
+
+
+def test_a_scramble_that_moves_nobody_says_so() -> None:
+    teams = Teams((A, B), (C, D), (), 0.5)
+
+    assert words.scrambled("x", teams, teams, NAMES, fair=True) == "X → scrambled: RED 50 % → 50 %, nobody moved"
+
+
+def test_a_round_against_the_odds_says_so() -> None:
+    teams = Teams((A, B), (C, D), (E,), 0.7)
+
+    assert words.finished(4, Side.A, teams, NAMES, predicted=0.7) == "Round 4: RED wins (70 % expected) · Eve sat out"
+    assert "against the odds" in words.finished(4, Side.B, teams, NAMES, predicted=0.7)
+
+
+@pytest.mark.parametrize("phrase", Phrase)
+def test_every_phrase_is_told_with_its_arguments_and_names(phrase: Phrase) -> None:
+    args = (f"@{A}", "17", "x", "y", "z")[: phrase.arguments]
+
+    said = words.english(wire.Text(phrase.key, args), NAMES)
+
+    assert "{" not in said
+    assert all(arg in said for arg in ("Ann", *args[1:])[: len(args)])
+
+
+def test_what_makes_a_scramble_due_is_told_in_words() -> None:
+    assert words.due(("red", "none"), pending=False) == "scramble due if RED wins or after a stalemate"
+    assert words.due(("blu:0",), pending=False) == "scramble due if BLU shuts RED out"
+    assert words.due(("red:0", "blu:0"), pending=False) == "scramble due after a shutout"
+    assert words.due((), pending=False) == ""
+    assert words.due(("any",), pending=True) == "scramble at the next round start"
