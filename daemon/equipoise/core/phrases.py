@@ -67,6 +67,8 @@ class Phrase(Enum):
     UNKNOWN_COMMAND = "Unknown command: {1}."
     NO_ANSWER = "No split was found; the scramble stays pending."
     FAILED = "That did not work: {1}"
+    SILENT = "The Equipoise daemon does not answer."
+    """Said by a script that was not answered."""
 
     @property
     def key(self) -> str:

@@ -1,5 +1,6 @@
 """Console variables: bounds, change hooks, AutoExecConfig files, and the ones the engine brings along."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +32,10 @@ ENGINE = {
 """TF2's own variables that a balancing plugin may look at, with the engine's defaults."""
 
 Hook = Callable[["ConVar", str, str], None]
+
+
+_COMMENT = re.compile(r'^((?:"[^"]*"|[^"/]|/(?!/))*)//.*')
+"""What follows `//`, but not inside quotes: there it is an address."""
 
 
 @dataclass(eq=False, slots=True)
@@ -109,7 +114,7 @@ class ConVars:
 
     def _execute(self, path: Path) -> None:
         for line in path.read_text(encoding="utf-8").splitlines():
-            words = split_command(line.split("//")[0])
+            words = split_command(_COMMENT.sub(r"\1", line))
             if len(words) == 2 and words[0].lower() in self.by_name:
                 self[words[0]].set(words[1])
 

@@ -104,7 +104,8 @@ class Formats:
         language = call.client(target, in_game=False).language if target else call.sm.language
         phrase, text = call.sm.phrases.text(call.plugin, key, language)
         values = [self._fill(call, f"%{conversion}", arguments) for conversion in phrase.formats]
-        return HOLE.sub(lambda hole: self._hole(key, int(hole[1]), values), text)
+        # A phrase is itself a format: its own percent signs are doubled.
+        return HOLE.sub(lambda hole: self._hole(key, int(hole[1]), values), text.replace("%%", "%"))
 
     def _hole(self, key: str, number: int, values: list[str]) -> str:
         if not 1 <= number <= len(values):

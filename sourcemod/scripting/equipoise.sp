@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// Equipoise: tells the daemon what happens on this server and does what it decides.
+// The rules, the ratings and the splits are the daemon's; see docs/protocol.md for what is said between the two.
+
+#include <sourcemod>
+#include <sdktools>
+#include <tf2>
+#include <tf2_stocks>
+#include <ripext>
+
+#pragma semicolon 1
+#pragma newdecls required
+
+#undef REQUIRE_PLUGIN
+#include <equipoise>
+#define REQUIRE_PLUGIN
+
+#define PLUGIN_VERSION "0.1.0"
+
+// TF2 seats 100 players and SourceTV; SourceMod 1.11's own MAXPLAYERS still says 65.
+#define MAX_PLAYERS 101
+// A SteamID64 in decimal, or "bot:<userid>".
+#define ID_SIZE 24
+// Ids of orders, rounds and sessions.
+#define NAME_SIZE 64
+
+#include "equipoise/settings.sp"
+#include "equipoise/reading.sp"
+#include "equipoise/players.sp"
+#include "equipoise/roster.sp"
+#include "equipoise/facts.sp"
+#include "equipoise/presence.sp"
+#include "equipoise/rounds.sp"
+#include "equipoise/observe.sp"
+#include "equipoise/session.sp"
+#include "equipoise/engine.sp"
+#include "equipoise/ring.sp"
+#include "equipoise/outbox.sp"
+#include "equipoise/post.sp"
+#include "equipoise/reply.sp"
+#include "equipoise/orders.sp"
+#include "equipoise/assign.sp"
+#include "equipoise/moves.sp"
+#include "equipoise/locks.sp"
+#include "equipoise/joins.sp"
+#include "equipoise/arena.sp"
+#include "equipoise/cache.sp"
+#include "equipoise/fallback.sp"
+#include "equipoise/chat.sp"
+#include "equipoise/commands.sp"
+#include "equipoise/api.sp"
+
+public Plugin myinfo =
+{
+	name = "Equipoise",
+	author = "The Equipoise project",
+	description = "Fair teams: observes rounds for the Equipoise daemon and carries out its decisions",
+	version = PLUGIN_VERSION,
+	url = ""
+};
+
+public APLRes AskPluginLoad2(Handle myself, bool late, char[] error, int errorSize)
+{
+	if (GetEngineVersion() != Engine_TF2)
+	{
+		strcopy(error, errorSize, "Equipoise plays Team Fortress 2 only.");
+		return APLRes_Failure;
+	}
+	Session_Load(late);
+	Api_Offer();
+	return APLRes_Success;
+}
+
+public void OnPluginStart()
+{
+	LoadTranslations("common.phrases");
+	LoadTranslations("equipoise.phrases");
+	Settings_Create();
+	Engine_Find();
+	Ring_Create();
+	Outbox_Create();
+	Presence_Create();
+	Moves_Create();
+	Locks_Create();
+	Cache_Create();
+	Commands_Register();
+	Joins_Listen();
+	Observe_Hook();
+	CreateTimer(1.0, Timer_Second, _, TIMER_REPEAT);
+	Players_Reread();
+}
+
+public void OnPluginEnd()
+{
+	Engine_Restore();
+}
+
+public void OnMapStart()
+{
+	Session_Begin();
+}
+
+public void OnConfigsExecuted()
+{
+	Session_Configured();
+}
+
+public void OnMapEnd()
+{
+	Session_End();
+}
+
+Action Timer_Second(Handle timer)
+{
+	Rounds_Tick();
+	Arena_Tick();
+	Post_Tick();
+	return Plugin_Continue;
+}

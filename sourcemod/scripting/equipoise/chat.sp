@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// What people read: the daemon names a phrase and its arguments, everybody reads it in his language.
+
+#define MAX_ARGUMENTS 6
+#define ARGUMENT_SIZE 96
+#define LINE_SIZE 254
+
+enum struct Text
+{
+	char phrase[NAME_SIZE];
+	char one[ARGUMENT_SIZE];
+	char two[ARGUMENT_SIZE];
+	char three[ARGUMENT_SIZE];
+	char four[ARGUMENT_SIZE];
+	char five[ARGUMENT_SIZE];
+	char six[ARGUMENT_SIZE];
+}
+
+// "say": everybody.
+void Chat_Say(JSONObject order)
+{
+	JSONObject text = Read_Object(order, "text");
+	if (text == null)
+	{
+		return;
+	}
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		if (IsClientInGame(client) && !IsFakeClient(client))
+		{
+			Chat_Reason(client, text);
+		}
+	}
+	delete text;
+}
+
+// "tell": one player, or whoever sits at the console.
+void Chat_Tell(JSONObject order)
+{
+	char id[ID_SIZE];
+	Read_Text(order, "id", id, sizeof(id));
+	int client = id[0] == '\0' ? 0 : Players_Find(id);
+	JSONArray lines = Read_Array(order, "lines");
+	if (lines == null)
+	{
+		return;
+	}
+	for (int i = 0; i < lines.Length && (client != 0 || id[0] == '\0'); i++)
+	{
+		JSONObject text = view_as<JSONObject>(lines.Get(i));
+		Chat_Reason(client, text);
+		delete text;
+	}
+	delete lines;
+}
+
+// A text of the daemon to one player; 0 is the console.
+void Chat_Reason(int client, JSONObject json)
+{
+	Text text;
+	ReadText(json, text);
+	Show(client, text);
+}
+
+// A phrase of our own.
+void Chat_Phrase(int client, const char[] phrase, const char[] one = "", const char[] two = "")
+{
+	Text text;
+	strcopy(text.phrase, sizeof(Text::phrase), phrase);
+	strcopy(text.one, sizeof(Text::one), one);
+	strcopy(text.two, sizeof(Text::two), two);
+	Show(client, text);
+}
+
+static void ReadText(JSONObject json, Text text)
+{
+	Read_Text(json, "phrase", text.phrase, sizeof(Text::phrase));
+	JSONArray arguments = Read_Array(json, "args");
+	if (arguments != null)
+	{
+		ReadArgument(arguments, 0, text.one);
+		ReadArgument(arguments, 1, text.two);
+		ReadArgument(arguments, 2, text.three);
+		ReadArgument(arguments, 3, text.four);
+		ReadArgument(arguments, 4, text.five);
+		ReadArgument(arguments, 5, text.six);
+		delete arguments;
+	}
+}
+
+// "@<id>" is the name of a player; one who is not here stays an id.
+static void ReadArgument(JSONArray arguments, int index, char argument[ARGUMENT_SIZE])
+{
+	if (index >= arguments.Length)
+	{
+		return;
+	}
+	arguments.GetString(index, argument, ARGUMENT_SIZE);
+	if (argument[0] != '@')
+	{
+		return;
+	}
+	int client = Players_Find(argument[1]);
+	if (client != 0)
+	{
+		GetClientName(client, argument, ARGUMENT_SIZE);
+	}
+	else
+	{
+		char id[ARGUMENT_SIZE];
+		strcopy(id, sizeof(id), argument[1]);
+		strcopy(argument, ARGUMENT_SIZE, id);
+	}
+}
+
+static void Show(int client, Text text)
+{
+	char line[LINE_SIZE], prefix[32];
+	if (TranslationPhraseExists(text.phrase))
+	{
+		FormatEx(line, sizeof(line), "%T", text.phrase, client == 0 ? LANG_SERVER : client,
+			text.one, text.two, text.three, text.four, text.five, text.six);
+	}
+	else
+	{
+		FormatEx(line, sizeof(line), "%s %s %s", text.phrase, text.one, text.two);  // of a newer daemon
+	}
+	if (client == 0)
+	{
+		PrintToServer("%s", line);
+		return;
+	}
+	Settings_Text(Setting_ChatPrefix, prefix, sizeof(prefix));
+	PrintToChat(client, "\x04%s\x01 %s", prefix, line);
+}

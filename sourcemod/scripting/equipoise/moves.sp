@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// Moves in the middle of a round: carried out when the player is next dead or respawning, at the deadline even alive.
+
+enum struct Move
+{
+	int serial;
+	char order[NAME_SIZE];
+	char id[ID_SIZE];
+	TFTeam side;
+	JSONObject reason;
+}
+
+static ArrayList g_Moves;
+static int g_Serial;
+
+void Moves_Create()
+{
+	g_Moves = new ArrayList(sizeof(Move));
+}
+
+bool Moves_Any()
+{
+	return g_Moves.Length > 0;
+}
+
+void Moves_Clear()
+{
+	while (g_Moves.Length > 0)
+	{
+		Erase(0);
+	}
+}
+
+void Moves_Obey(JSONObject order)
+{
+	Move move;
+	Read_Text(order, "order", move.order, sizeof(Move::order));
+	Read_Text(order, "id", move.id, sizeof(Move::id));
+	move.side = Read_Side(order, "side");
+	int client = Players_Find(move.id);
+	char why[16];
+	WhyNot(client, move.side, why, sizeof(why));
+	if (why[0] != '\0')
+	{
+		Orders_Answer(move.order, why);
+		return;
+	}
+	move.serial = ++g_Serial;
+	move.reason = Read_Object(order, "reason");
+	g_Moves.PushArray(move);
+	if (!IsPlayerAlive(client))
+	{
+		CarryOut(move.serial);
+		return;
+	}
+	float deadline = Read_Float(order, "deadline");
+	CreateTimer(deadline < 0.1 ? 0.1 : deadline, Timer_Deadline, move.serial, TIMER_FLAG_NO_MAPCHANGE);
+}
+
+// Empty: nothing speaks against it.
+static void WhyNot(int client, TFTeam side, char[] why, int size)
+{
+	strcopy(why, size, "");
+	if (client == 0)
+	{
+		strcopy(why, size, "left");
+	}
+	else if (!Session_Enforcing())
+	{
+		strcopy(why, size, "off");
+	}
+	else if (!Rounds_Live())
+	{
+		strcopy(why, size, "no_round");
+	}
+	else if (Players_Side(client) == TFTeam_Unassigned || side == TFTeam_Unassigned)
+	{
+		strcopy(why, size, "no_side");
+	}
+	else if (!Api_MayMove(client, side))
+	{
+		strcopy(why, size, "vetoed");
+	}
+}
+
+void Moves_Cancel(JSONObject order)
+{
+	char id[NAME_SIZE];
+	Read_Text(order, "order", id, sizeof(id));
+	int i = IndexOf(id);
+	if (i != -1)
+	{
+		Erase(i);
+	}
+}
+
+void Moves_Left(int client)
+{
+	int i = IndexOf(g_Players[client].id);
+	if (i != -1)
+	{
+		Answer(i, "left");
+	}
+}
+
+// A frame after a death; a Dead Ringer's victim is alive.
+void Moves_Dead(any userid)
+{
+	int client = GetClientOfUserId(userid);
+	if (client != 0 && Players_Known(client) && !IsPlayerAlive(client))
+	{
+		CarryOutFor(client);
+	}
+}
+
+// A frame after a spawn.
+void Moves_Spawned(any userid)
+{
+	int client = GetClientOfUserId(userid);
+	if (client != 0 && Players_Known(client))
+	{
+		CarryOutFor(client);
+	}
+}
+
+static Action Timer_Deadline(Handle timer, any serial)
+{
+	CarryOut(serial);
+	return Plugin_Stop;
+}
+
+static void CarryOutFor(int client)
+{
+	int i = IndexOf(g_Players[client].id);
+	if (i != -1)
+	{
+		CarryOut(g_Moves.Get(i, Move::serial));
+	}
+}
+
+static void CarryOut(int serial)
+{
+	int i = g_Moves.FindValue(serial, Move::serial);
+	if (i == -1)
+	{
+		return;  // cancelled or done
+	}
+	Move move;
+	g_Moves.GetArray(i, move);
+	int client = Players_Find(move.id);
+	if (!Rounds_Live())
+	{
+		Answer(i, "no_round");  // nobody is respawned between rounds
+	}
+	else if (client == 0 || Players_Side(client) == TFTeam_Unassigned)
+	{
+		Answer(i, "left");
+	}
+	else if (!Assign_Put(client, move.side))
+	{
+		Answer(i, "dead_end");
+	}
+	else
+	{
+		Chat_Reason(client, move.reason);
+		Answer(i, "");
+	}
+}
+
+// The move with this order's id, or of this player; -1 when there is none.
+static int IndexOf(const char[] id)
+{
+	Move move;
+	for (int i = 0; i < g_Moves.Length; i++)
+	{
+		g_Moves.GetArray(i, move);
+		if (StrEqual(id, move.order) || StrEqual(id, move.id))
+		{
+			return i;
+		}
+	}
+	return -1;
+}
+
+static void Answer(int i, const char[] why)
+{
+	Move move;
+	g_Moves.GetArray(i, move);
+	Orders_Answer(move.order, why);
+	Erase(i);
+}
+
+static void Erase(int i)
+{
+	JSONObject reason = g_Moves.Get(i, Move::reason);
+	g_Moves.Erase(i);
+	delete reason;
+}

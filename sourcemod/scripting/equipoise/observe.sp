@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// The game's events, told to whom they concern.
+
+#define FLAG_CAPTURED 2
+
+void Observe_Hook()
+{
+	HookEvent("teamplay_round_start", Event_RoundStart, EventHookMode_PostNoCopy);
+	HookEvent("teamplay_round_active", Event_RoundActive, EventHookMode_PostNoCopy);
+	HookEvent("teamplay_setup_finished", Event_DoorsOpen, EventHookMode_PostNoCopy);
+	HookEvent("arena_round_start", Event_DoorsOpen, EventHookMode_PostNoCopy);
+	HookEvent("teamplay_round_win", Event_RoundWin);
+	HookEvent("teamplay_point_captured", Event_PointCaptured);
+	HookEvent("teamplay_flag_event", Event_Flag);
+	HookEvent("player_team", Event_Team, EventHookMode_Pre);
+	HookEvent("player_hurt", Event_Hurt);
+	HookEvent("player_healed", Event_Healed);
+	HookEvent("player_death", Event_Death);
+	HookEvent("player_spawn", Event_Spawn);
+}
+
+static void Event_RoundStart(Event event, const char[] name, bool silent)
+{
+	if (Session_Watching())
+	{
+		Rounds_Start();
+	}
+}
+
+static void Event_RoundActive(Event event, const char[] name, bool silent)
+{
+	if (Session_Watching())
+	{
+		Rounds_Active();
+	}
+}
+
+static void Event_DoorsOpen(Event event, const char[] name, bool silent)
+{
+	if (Session_Watching())
+	{
+		Rounds_OpenDoors();
+	}
+}
+
+// The one end that every mode has.
+static void Event_RoundWin(Event event, const char[] name, bool silent)
+{
+	if (Session_Watching())
+	{
+		TFTeam winner = view_as<TFTeam>(event.GetInt("team"));
+		Rounds_Won(winner, event.GetBool("full_round", true), event.GetInt("losing_team_num_caps"));
+	}
+}
+
+static void Event_PointCaptured(Event event, const char[] name, bool silent)
+{
+	Rounds_Captured(view_as<TFTeam>(event.GetInt("team")));
+}
+
+static void Event_Flag(Event event, const char[] name, bool silent)
+{
+	int player = event.GetInt("player");  // an index, not a userid
+	if (event.GetInt("eventtype") == FLAG_CAPTURED && player > 0 && player <= MaxClients && IsClientInGame(player))
+	{
+		Rounds_Captured(TF2_GetClientTeam(player));
+	}
+}
+
+// Comes before the change. Moves that the plugin makes would fill everybody's chat.
+static Action Event_Team(Event event, const char[] name, bool silent)
+{
+	int client = GetClientOfUserId(event.GetInt("userid"));
+	if (client == 0 || event.GetBool("disconnect"))
+	{
+		return Plugin_Continue;
+	}
+	TFTeam team = view_as<TFTeam>(event.GetInt("team"));
+	if (team > TFTeam_Spectator)
+	{
+		g_Players[client].waiting = false;
+	}
+	if (Rounds_Phase() == Phase_Running && Players_Human(client))
+	{
+		Presence_Side(client, team);
+	}
+	Post_Soon();
+	if (!Assign_Moving())
+	{
+		return Plugin_Continue;
+	}
+	event.BroadcastDisabled = true;
+	return Plugin_Changed;
+}
+
+static void Event_Hurt(Event event, const char[] name, bool silent)
+{
+	if (Rounds_Phase() == Phase_Running)
+	{
+		Fought(event.GetInt("userid"));
+		Fought(event.GetInt("attacker"));
+	}
+}
+
+static void Event_Healed(Event event, const char[] name, bool silent)
+{
+	if (Rounds_Phase() == Phase_Running && event.GetInt("patient") != event.GetInt("healer"))
+	{
+		Fought(event.GetInt("healer"));
+	}
+}
+
+// Who hurt himself was hurt: either way he fought. The world has userid 0.
+static void Fought(int userid)
+{
+	int client = GetClientOfUserId(userid);
+	if (client != 0)
+	{
+		Presence_Fought(client);
+	}
+}
+
+// The engine is still at it: who waits to be moved is moved in the next frame.
+static void Event_Death(Event event, const char[] name, bool silent)
+{
+	if (Moves_Any())
+	{
+		RequestFrame(Moves_Dead, event.GetInt("userid"));
+	}
+}
+
+static void Event_Spawn(Event event, const char[] name, bool silent)
+{
+	if (Moves_Any())
+	{
+		RequestFrame(Moves_Spawned, event.GetInt("userid"));
+	}
+}

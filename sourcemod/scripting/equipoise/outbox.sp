@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// What the daemon has to be told, and the batch on its way. Finished rounds wait in the ring; everything else is only
+// worth its newest state: when nobody answers, it gives way to a fresh hello and roster.
+
+// A batch takes 256. It also holds the ring's rounds, a hello, a roster, and a change for every player.
+#define MAX_EVENTS 128
+
+// An event in the batch on its way. A round is the ring's, which may have let go of it meanwhile.
+enum struct Sent
+{
+	JSONObject event;
+	bool round;
+}
+
+static ArrayList g_Events;      // JSONObject: not sent yet
+static ArrayList g_Sent;
+static bool g_Hello;
+static bool g_Roster;
+static bool g_Outdated;         // the batch on its way is of a map that is over
+static int g_SentDropped;
+
+void Outbox_Create()
+{
+	g_Events = new ArrayList();
+	g_Sent = new ArrayList(sizeof(Sent));
+}
+
+// A new event. The caller hands it on to Outbox_Add.
+JSONObject Outbox_Event(const char[] kind)
+{
+	JSONObject event = new JSONObject();
+	event.SetString("kind", kind);
+	event.SetFloat("at", GetEngineTime());
+	return event;
+}
+
+// Takes over the handle.
+void Outbox_Add(JSONObject event)
+{
+	if (!Settings_Enabled() || (Post_Lost() && !Durable(event)))
+	{
+		delete event;
+		return;
+	}
+	g_Events.Push(event);
+	if (g_Events.Length > MAX_EVENTS)
+	{
+		Shrink(g_Events);
+		Outbox_WantAll();
+	}
+	Post_Soon();
+}
+
+void Outbox_WantHello()
+{
+	g_Hello = true;
+	Post_Soon();
+}
+
+void Outbox_WantRoster()
+{
+	g_Roster = true;
+	Post_Soon();
+}
+
+void Outbox_WantAll()
+{
+	g_Hello = true;
+	g_Roster = true;
+	Post_Soon();
+}
+
+// Events of this kind that were not sent yet are out of date.
+void Outbox_Forget(const char[] kind)
+{
+	for (int i = g_Events.Length - 1; i >= 0; i--)
+	{
+		JSONObject event = g_Events.Get(i);
+		if (Is(event, kind))
+		{
+			g_Events.Erase(i);
+			delete event;
+		}
+	}
+}
+
+// The map is over, and with it everything but its rounds.
+void Outbox_Clear()
+{
+	g_Outdated = true;
+	while (g_Events.Length > 0)
+	{
+		JSONObject event = g_Events.Get(0);
+		g_Events.Erase(0);
+		delete event;
+	}
+}
+
+bool Outbox_Empty()
+{
+	return !g_Hello && !g_Roster && g_Events.Length == 0 && !Ring_Due() && !Players_AnyChange();
+}
+
+// Everything there is to say, as a batch. The caller deletes it when it was answered or given up.
+JSONObject Outbox_Batch(int seq)
+{
+	Collect();
+	JSONArray events = new JSONArray();
+	for (int i = 0; i < g_Sent.Length; i++)
+	{
+		events.Push(g_Sent.Get(i, Sent::event));
+	}
+	char server[NAME_SIZE], boot[24];
+	Settings_Text(Setting_Server, server, sizeof(server));
+	Session_Boot(boot, sizeof(boot));
+	g_SentDropped = Ring_Dropped();
+
+	JSONObject batch = new JSONObject();
+	batch.SetInt("v", 1);
+	batch.SetString("server", server);
+	batch.SetInt64("boot", boot);
+	batch.SetInt("seq", seq);
+	batch.SetFloat("at", GetEngineTime());
+	batch.SetInt("dropped", g_SentDropped);
+	batch.Set("events", events);
+	delete events;
+	return batch;
+}
+
+// Who we are comes first, then rounds that ended; the roster, last, is the truth after everything before it.
+static void Collect()
+{
+	g_Outdated = false;
+	if (g_Hello)
+	{
+		g_Hello = false;
+		Take(Session_Hello());
+	}
+	ArrayList rounds = Ring_Take();
+	for (int i = 0; i < rounds.Length; i++)
+	{
+		Take(rounds.Get(i), true);
+	}
+	delete rounds;
+
+	int told = g_Events.Length;
+	if (!g_Roster)
+	{
+		Players_PushChanges(g_Events);
+	}
+	bool moved = g_Events.Length > told;
+	for (int i = 0; i < g_Events.Length; i++)
+	{
+		moved = moved || Is(g_Events.Get(i), "player_left");
+		Take(g_Events.Get(i));
+	}
+	g_Events.Clear();
+	if (g_Roster || (moved && UnevenRound()))
+	{
+		g_Roster = false;
+		Take(Roster());
+	}
+}
+
+static void Take(JSONObject event, bool round = false)
+{
+	Sent sent;
+	sent.event = event;
+	sent.round = round;
+	g_Sent.PushArray(sent);
+}
+
+// Somebody may have to be moved: who is dead, builds or carries what must be known now.
+static bool UnevenRound()
+{
+	int lead = Players_Lead();
+	return Rounds_Phase() == Phase_Running && !Facts_Arena() && (lead >= 2 || lead <= -2);
+}
+
+static JSONObject Roster()
+{
+	JSONObject event = Outbox_Event("roster");
+	JSONArray players = Roster_Players();
+	event.Set("players", players);
+	delete players;
+	float seconds = Rounds_Phase() == Phase_Running ? Facts_EndsIn() : -1.0;
+	if (seconds >= 0.0)
+	{
+		event.SetFloat("ends_in", seconds);
+	}
+	return event;
+}
+
+// The batch was taken.
+void Outbox_Answered()
+{
+	Ring_Told(g_SentDropped);
+	while (g_Sent.Length > 0)
+	{
+		Drop(0);
+	}
+}
+
+// Nobody answered: what is still worth telling waits for somebody who does.
+void Outbox_GiveUp()
+{
+	Restore();
+	Shrink(g_Events);
+	Ring_Retry();
+	g_Hello = true;
+	g_Roster = true;
+	if (Rounds_Phase() == Phase_Freeze)
+	{
+		g_Events.Push(Rounds_Started());  // there is still time to answer
+	}
+}
+
+// The daemon refuses one event of the batch: the others are sent again.
+void Outbox_Refused(int index)
+{
+	if (index >= 0 && index < g_Sent.Length)
+	{
+		Refuse(index);
+	}
+	Restore();
+	Ring_Retry();
+}
+
+// The daemon refuses the whole batch, for a reason that another attempt would not change.
+void Outbox_RefusedAll()
+{
+	while (g_Sent.Length > 0)
+	{
+		Refuse(0);
+	}
+}
+
+static void Refuse(int index)
+{
+	JSONObject event = g_Sent.Get(index, Sent::event);
+	bool round = g_Sent.Get(index, Sent::round);
+	Drop(index);
+	if (round)
+	{
+		Ring_Refused(event);
+	}
+}
+
+// What was sent is not sent yet. Rounds are still in the ring.
+static void Restore()
+{
+	for (int i = g_Sent.Length - 1; i >= 0; i--)
+	{
+		if (g_Outdated || g_Sent.Get(i, Sent::round))
+		{
+			Drop(i);
+		}
+		else
+		{
+			PutFirst(g_Sent.Get(i, Sent::event));
+		}
+	}
+	g_Sent.Clear();
+}
+
+static void PutFirst(JSONObject event)
+{
+	if (g_Events.Length == 0)
+	{
+		g_Events.Push(event);
+		return;
+	}
+	g_Events.ShiftUp(0);
+	g_Events.Set(0, event);
+}
+
+// Only what a later hello and roster do not say.
+static void Shrink(ArrayList events)
+{
+	for (int i = events.Length - 1; i >= 0; i--)
+	{
+		JSONObject event = events.Get(i);
+		if (!Durable(event))
+		{
+			events.Erase(i);
+			delete event;
+		}
+	}
+}
+
+static bool Durable(JSONObject event)
+{
+	return Is(event, "sides_switched") || Is(event, "scrambled_alone")
+		|| Is(event, "order_done") || Is(event, "order_failed");
+}
+
+static void Drop(int index)
+{
+	JSONObject event = g_Sent.Get(index, Sent::event);
+	bool round = g_Sent.Get(index, Sent::round);
+	g_Sent.Erase(index);
+	if (!round)
+	{
+		delete event;
+	}
+}
+
+static bool Is(JSONObject event, const char[] kind)
+{
+	char text[24];
+	event.GetString("kind", text, sizeof(text));
+	return StrEqual(text, kind);
+}

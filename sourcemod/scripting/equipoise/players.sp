@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// Who is here: ids, sides, and what the daemon knows of each.
+
+enum struct Player
+{
+	// Empty until Steam has vouched for him: nobody without an id is mentioned to the daemon.
+	char id[ID_SIZE];
+	// Parked on the spectator team, but wants to play.
+	bool waiting;
+	// What the daemon was last told.
+	TFTeam toldSide;
+	bool toldWaiting;
+	// What the daemon last told of him.
+	bool known;
+	float rating;
+	int rounds;
+	bool visible;
+}
+
+Player g_Players[MAX_PLAYERS + 1];
+
+static const char g_SideNames[][] = {"none", "none", "red", "blu"};
+
+public void OnClientPutInServer(int client)
+{
+	if (IsFakeClient(client) && !IsClientSourceTV(client) && !IsClientReplay(client))
+	{
+		char id[ID_SIZE];
+		FormatEx(id, sizeof(id), "bot:%d", GetClientUserId(client));
+		Arrive(client, id);
+	}
+}
+
+public void OnClientPostAdminCheck(int client)
+{
+	char id[ID_SIZE];
+	if (!IsFakeClient(client) && GetClientAuthId(client, AuthId_SteamID64, id, sizeof(id)))
+	{
+		Arrive(client, id);
+	}
+}
+
+public void OnClientDisconnect(int client)
+{
+	if (!Players_Known(client))
+	{
+		return;
+	}
+	JSONObject left = Outbox_Event("player_left");
+	left.SetString("id", g_Players[client].id);
+	Outbox_Add(left);
+	Presence_Left(client);
+	Moves_Left(client);
+	Joins_Forget(client);
+	Player nobody;
+	g_Players[client] = nobody;
+}
+
+// Everybody who was here before the plugin was.
+void Players_Reread()
+{
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		if (IsClientInGame(client))
+		{
+			OnClientPutInServer(client);
+			if (IsClientAuthorized(client))
+			{
+				OnClientPostAdminCheck(client);
+			}
+		}
+	}
+}
+
+static void Arrive(int client, const char[] id)
+{
+	Player arrived;
+	strcopy(arrived.id, sizeof(arrived.id), id);
+	g_Players[client] = arrived;
+
+	char name[MAX_NAME_LENGTH];
+	GetClientName(client, name, sizeof(name));
+	JSONObject joined = Outbox_Event("player_joined");
+	joined.SetString("id", id);
+	joined.SetString("name", name);  // refuses a name that is no UTF-8: then it goes without
+	Outbox_Add(joined);
+}
+
+bool Players_Known(int client)
+{
+	return g_Players[client].id[0] != '\0' && IsClientInGame(client);
+}
+
+bool Players_Human(int client)
+{
+	return Players_Known(client) && !IsFakeClient(client);
+}
+
+// The client with this id, 0 when he is not here.
+int Players_Find(const char[] id)
+{
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		if (Players_Known(client) && StrEqual(g_Players[client].id, id))
+		{
+			return client;
+		}
+	}
+	return 0;
+}
+
+// TFTeam_Red, TFTeam_Blue, or TFTeam_Unassigned for no side.
+TFTeam Players_Side(int client)
+{
+	TFTeam team = TF2_GetClientTeam(client);
+	return team > TFTeam_Spectator ? team : TFTeam_Unassigned;
+}
+
+// A split may place him.
+bool Players_Eligible(int client)
+{
+	return Players_Human(client) && (Players_Side(client) != TFTeam_Unassigned || g_Players[client].waiting);
+}
+
+TFTeam Players_Other(TFTeam side)
+{
+	return side == TFTeam_Red ? TFTeam_Blue : TFTeam_Red;
+}
+
+void Players_SideName(TFTeam team, char[] buffer, int size)
+{
+	strcopy(buffer, size, g_SideNames[team]);
+}
+
+void Players_SetSide(JSONObject json, const char[] key, TFTeam team)
+{
+	json.SetString(key, g_SideNames[team]);
+}
+
+// By how many RED outnumbers BLU, bots counted; `without` is left out.
+int Players_Lead(int without = 0)
+{
+	int lead = GetTeamClientCount(view_as<int>(TFTeam_Red)) - GetTeamClientCount(view_as<int>(TFTeam_Blue));
+	if (without != 0 && Players_Side(without) != TFTeam_Unassigned)
+	{
+		lead += Players_Side(without) == TFTeam_Red ? -1 : 1;
+	}
+	return lead;
+}
+
+// The side that is short of players; BLU when they are even, as the engine gives newcomers to the attackers.
+TFTeam Players_SmallerSide(int without = 0)
+{
+	return Players_Lead(without) < 0 ? TFTeam_Red : TFTeam_Blue;
+}
+
+// A `side_changed` for everybody who is elsewhere than the daemon was told. Told at the end of a batch and not when
+// it happens: the game swaps sides player by player before it says so.
+void Players_PushChanges(ArrayList events)
+{
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		if (!Players_Known(client) || !Changed(client))
+		{
+			continue;
+		}
+		Players_Told(client);
+		JSONObject event = Outbox_Event("side_changed");
+		event.SetString("id", g_Players[client].id);
+		Players_SetSide(event, "side", g_Players[client].toldSide);
+		event.SetBool("waiting", g_Players[client].waiting);
+		events.Push(event);
+	}
+}
+
+// Somebody is elsewhere than the daemon was told.
+bool Players_AnyChange()
+{
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		if (Players_Known(client) && Changed(client))
+		{
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool Changed(int client)
+{
+	return g_Players[client].toldSide != Players_Side(client)
+		|| g_Players[client].toldWaiting != g_Players[client].waiting;
+}
+
+void Players_Told(int client)
+{
+	g_Players[client].toldSide = Players_Side(client);
+	g_Players[client].toldWaiting = g_Players[client].waiting;
+}

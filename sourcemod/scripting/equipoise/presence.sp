@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// Who played the running round, by id: seconds on each side, and whether he fought.
+
+enum struct Presence
+{
+	char id[ID_SIZE];
+	// The side he is on, or was on last.
+	TFTeam side;
+	// The clock runs: he is on `side` since `since`.
+	bool on;
+	float since;
+	float red;
+	float blu;
+	bool fought;
+	bool left;
+
+	void Stop(float now)
+	{
+		if (!this.on)
+		{
+			return;
+		}
+		this.on = false;
+		if (this.side == TFTeam_Red)
+		{
+			this.red += now - this.since;
+		}
+		else
+		{
+			this.blu += now - this.since;
+		}
+	}
+}
+
+static ArrayList g_Rows;
+static StringMap g_RowOf;
+
+void Presence_Create()
+{
+	g_Rows = new ArrayList(sizeof(Presence));
+	g_RowOf = new StringMap();
+}
+
+void Presence_Clear()
+{
+	g_Rows.Clear();
+	g_RowOf.Clear();
+}
+
+// The doors open: everybody's clock starts.
+void Presence_Begin()
+{
+	Presence_Clear();
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		if (Players_Human(client))
+		{
+			Presence_Side(client, TF2_GetClientTeam(client));
+		}
+	}
+}
+
+// From now on he is on this team.
+void Presence_Side(int client, TFTeam team)
+{
+	if (team <= TFTeam_Spectator && !Seen(client))
+	{
+		return;
+	}
+	Presence presence;
+	int row = Row(client, presence);
+	presence.Stop(GetEngineTime());
+	presence.left = false;
+	if (team > TFTeam_Spectator)
+	{
+		presence.side = team;
+		presence.on = true;
+		presence.since = GetEngineTime();
+	}
+	g_Rows.SetArray(row, presence);
+}
+
+void Presence_Fought(int client)
+{
+	if (Seen(client))
+	{
+		Presence presence;
+		g_Rows.Set(Row(client, presence), true, Presence::fought);
+	}
+}
+
+void Presence_Left(int client)
+{
+	if (Seen(client))
+	{
+		Presence presence;
+		int row = Row(client, presence);
+		presence.Stop(GetEngineTime());
+		presence.left = true;
+		g_Rows.SetArray(row, presence);
+	}
+}
+
+// The game swapped the sides in the middle of a round: what was RED's is BLU's now. Whose clock runs already stands
+// on his new side.
+void Presence_Swap()
+{
+	Presence presence;
+	for (int row = 0; row < g_Rows.Length; row++)
+	{
+		g_Rows.GetArray(row, presence);
+		float red = presence.red;
+		presence.red = presence.blu;
+		presence.blu = red;
+		if (!presence.on)
+		{
+			presence.side = Players_Other(presence.side);
+		}
+		g_Rows.SetArray(row, presence);
+	}
+}
+
+// Everybody who was on a side at any time. The caller deletes it.
+JSONArray Presence_Players()
+{
+	JSONArray players = new JSONArray();
+	Presence presence;
+	for (int row = 0; row < g_Rows.Length; row++)
+	{
+		g_Rows.GetArray(row, presence);
+		presence.Stop(GetEngineTime());
+		JSONObject line = Describe(presence);
+		players.Push(line);
+		delete line;
+	}
+	return players;
+}
+
+static JSONObject Describe(const Presence presence)
+{
+	JSONObject seconds = new JSONObject();
+	seconds.SetFloat("red", presence.red);
+	seconds.SetFloat("blu", presence.blu);
+	JSONObject line = new JSONObject();
+	line.SetString("id", presence.id);
+	Players_SetSide(line, "side", presence.side);
+	line.Set("seconds", seconds);
+	line.SetBool("fought", presence.fought);
+	line.SetBool("left", presence.left);
+	delete seconds;
+	return line;
+}
+
+static bool Seen(int client)
+{
+	int row;
+	return Players_Human(client) && g_RowOf.GetValue(g_Players[client].id, row);
+}
+
+// His row, made when he has none yet.
+static int Row(int client, Presence presence)
+{
+	int row;
+	if (g_RowOf.GetValue(g_Players[client].id, row))
+	{
+		g_Rows.GetArray(row, presence);
+		return row;
+	}
+	strcopy(presence.id, sizeof(presence.id), g_Players[client].id);
+	row = g_Rows.PushArray(presence);
+	g_RowOf.SetValue(presence.id, row);
+	return row;
+}

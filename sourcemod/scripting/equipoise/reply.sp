@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// What the daemon answers, part by part.
+
+// `seq`: the batch that is answered.
+void Reply_Obey(JSONObject reply, int seq)
+{
+	Reply_Rounds(reply);
+	Session_SwitchOn(Read_Bool(reply, "enabled", true));
+	Rated(reply);
+	Fallback_Replied(reply, seq);
+	Wanted(reply);
+	JSONObject cache = Read_Object(reply, "cache");
+	if (cache != null)
+	{
+		Cache_Read(cache);
+		delete cache;
+	}
+	JSONArray orders = Read_Array(reply, "orders");
+	if (orders != null)
+	{
+		Orders_Obey(orders);
+		delete orders;
+	}
+}
+
+void Reply_Rounds(JSONObject reply)
+{
+	JSONObject rounds = Read_Object(reply, "rounds");
+	if (rounds != null)
+	{
+		Ring_Answered(rounds);
+		delete rounds;
+	}
+}
+
+static void Wanted(JSONObject reply)
+{
+	JSONArray wanted = Read_Array(reply, "want");
+	if (wanted == null)
+	{
+		return;
+	}
+	char what[16];
+	for (int i = 0; i < wanted.Length; i++)
+	{
+		wanted.GetString(i, what, sizeof(what));
+		if (StrEqual(what, "hello"))
+		{
+			Outbox_WantHello();
+		}
+		else if (StrEqual(what, "roster"))
+		{
+			Outbox_WantRoster();
+		}
+	}
+	delete wanted;
+}
+
+static void Rated(JSONObject reply)
+{
+	JSONArray cards = Read_Array(reply, "players");
+	if (cards == null)
+	{
+		return;
+	}
+	for (int i = 0; i < cards.Length; i++)
+	{
+		JSONObject card = view_as<JSONObject>(cards.Get(i));
+		char id[ID_SIZE];
+		Read_Text(card, "id", id, sizeof(id));
+		int client = Players_Find(id);
+		if (client != 0)
+		{
+			g_Players[client].known = true;
+			g_Players[client].rating = Read_Float(card, "rating");
+			g_Players[client].rounds = Read_Int(card, "rounds");
+			g_Players[client].visible = Read_Bool(card, "visible");
+			Api_Rated(client);
+		}
+		delete card;
+	}
+	delete cards;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// The last finished rounds that the daemon has not stored yet, oldest first. They survive map changes.
+
+#define RING_SLOTS 8
+
+enum struct Slot
+{
+	char round[NAME_SIZE];
+	JSONObject event;
+	// Goes with the next batch. A round that the daemon only kept is asked about again after the next round.
+	bool due;
+}
+
+static ArrayList g_Slots;
+static int g_Dropped;
+
+void Ring_Create()
+{
+	g_Slots = new ArrayList(sizeof(Slot));
+}
+
+// Takes over the handle.
+void Ring_Add(const char[] round, JSONObject event)
+{
+	if (g_Slots.Length == RING_SLOTS)
+	{
+		Erase(0);
+		g_Dropped++;
+		LogMessage("The daemon took no round for a long time: the oldest of %d was given up.", RING_SLOTS);
+	}
+	Slot slot;
+	strcopy(slot.round, sizeof(slot.round), round);
+	slot.event = event;
+	g_Slots.PushArray(slot);
+	Ring_Retry();
+	// What was not told yet of this round's beginning is older than its end.
+	Outbox_Forget("round_started");
+	Outbox_Forget("doors_opened");
+	Post_Soon();
+}
+
+// Every round goes with the next batch.
+void Ring_Retry()
+{
+	for (int i = 0; i < g_Slots.Length; i++)
+	{
+		g_Slots.Set(i, true, Slot::due);
+	}
+}
+
+bool Ring_Due()
+{
+	return g_Slots.Length > 0 && g_Slots.FindValue(true, Slot::due) != -1;
+}
+
+// The rounds that are due, oldest first; the events stay the ring's. The caller deletes the list.
+ArrayList Ring_Take()
+{
+	ArrayList events = new ArrayList();
+	Slot slot;
+	for (int i = 0; i < g_Slots.Length; i++)
+	{
+		g_Slots.GetArray(i, slot);
+		if (slot.due)
+		{
+			events.Push(slot.event);
+			g_Slots.Set(i, false, Slot::due);
+		}
+	}
+	return events;
+}
+
+// Only "stored" frees a slot.
+void Ring_Answered(JSONObject rounds)
+{
+	Slot slot;
+	char fate[16];
+	for (int i = g_Slots.Length - 1; i >= 0; i--)
+	{
+		g_Slots.GetArray(i, slot);
+		Read_Text(rounds, slot.round, fate, sizeof(fate));
+		if (StrEqual(fate, "stored"))
+		{
+			Erase(i);
+		}
+	}
+}
+
+// The daemon will never take this round.
+void Ring_Refused(JSONObject event)
+{
+	int i = g_Slots.FindValue(event, Slot::event);
+	if (i != -1)
+	{
+		Erase(i);
+	}
+}
+
+int Ring_Dropped()
+{
+	return g_Dropped;
+}
+
+// The daemon was told of this many.
+void Ring_Told(int dropped)
+{
+	g_Dropped -= dropped;
+}
+
+static void Erase(int i)
+{
+	JSONObject event = g_Slots.Get(i, Slot::event);
+	g_Slots.Erase(i);
+	delete event;
+}

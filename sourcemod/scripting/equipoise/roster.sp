@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// The whole truth about who is where, and what forbids moving him.
+
+// The override that makes a player immune from autobalance.
+#define IMMUNITY_OVERRIDE "equipoise_immunity"
+
+static bool g_Builder[MAX_PLAYERS + 1];
+
+// Everybody the daemon may know of. The caller deletes it.
+JSONArray Roster_Players()
+{
+	FindBuilders();
+	JSONArray players = new JSONArray();
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		if (Players_Known(client))
+		{
+			Players_Told(client);
+			JSONObject line = Line(client);
+			players.Push(line);
+			delete line;
+		}
+	}
+	return players;
+}
+
+static JSONObject Line(int client)
+{
+	TFTeam side = Players_Side(client);
+	JSONObject line = new JSONObject();
+	line.SetString("id", g_Players[client].id);
+	Players_SetSide(line, "side", side);
+	if (g_Players[client].waiting)
+	{
+		line.SetBool("waiting", true);
+	}
+	if (!IsPlayerAlive(client))
+	{
+		line.SetBool("alive", false);
+	}
+	if (!IsFakeClient(client))
+	{
+		line.SetFloat("connected", GetClientTime(client));
+		AddHumanFlags(line, client);
+	}
+	return line;
+}
+
+static void AddHumanFlags(JSONObject line, int client)
+{
+	if (CheckCommandAccess(client, IMMUNITY_OVERRIDE, ADMFLAG_ROOT, true))
+	{
+		line.SetBool("immune", true);
+	}
+	if (Players_Side(client) == TFTeam_Unassigned)
+	{
+		return;
+	}
+	if (GetEntPropEnt(client, Prop_Send, "m_hItem") > 0)  // an intelligence, a ball, an Australium
+	{
+		line.SetBool("carrier", true);
+	}
+	if (g_Builder[client])
+	{
+		line.SetBool("building", true);
+	}
+	float charge = Charge(client);
+	if (charge > 0.0)
+	{
+		line.SetFloat("charge", charge);
+	}
+}
+
+static void FindBuilders()
+{
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		g_Builder[client] = false;
+	}
+	MarkBuilders("obj_sentrygun");
+	MarkBuilders("obj_teleporter");
+}
+
+static void MarkBuilders(const char[] classname)
+{
+	int building = -1;
+	while ((building = FindEntityByClassname(building, classname)) != -1)
+	{
+		int builder = GetEntPropEnt(building, Prop_Send, "m_hBuilder");
+		if (builder > 0 && builder <= MaxClients)
+		{
+			g_Builder[builder] = true;
+		}
+	}
+}
+
+// Übercharge, 0 to 1; 1 also while it is in use.
+static float Charge(int client)
+{
+	if (!IsPlayerAlive(client) || TF2_GetPlayerClass(client) != TFClass_Medic)
+	{
+		return 0.0;
+	}
+	int medigun = GetPlayerWeaponSlot(client, 1);
+	if (medigun == -1 || !HasEntProp(medigun, Prop_Send, "m_flChargeLevel"))
+	{
+		return 0.0;
+	}
+	if (GetEntProp(medigun, Prop_Send, "m_bChargeRelease") != 0)
+	{
+		return 1.0;
+	}
+	return GetEntPropFloat(medigun, Prop_Send, "m_flChargeLevel");
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// What an operator may set: one table.
+
+enum Setting
+{
+	Setting_Enabled,
+	Setting_Url,
+	Setting_Server,
+	Setting_Secret,
+	Setting_ChatPrefix,
+	SETTINGS
+};
+
+enum struct SettingRow
+{
+	char name[32];
+	char value[32];
+	int flags;
+	char help[160];
+}
+
+static const SettingRow g_Table[] =
+{
+	{"equipoise_enabled", "1", FCVAR_NONE, "1: observe and obey the daemon. 0: leave the game alone."},
+	{"equipoise_url", "http://127.0.0.1:27500", FCVAR_NONE, "Where the daemon listens, without a path."},
+	{"equipoise_server", "", FCVAR_NONE, "This server's name in the daemon's configuration."},
+	{"equipoise_secret", "", FCVAR_PROTECTED, "This server's secret, as `equipoise init` printed it."},
+	{"equipoise_chat_prefix", "[Equipoise]", FCVAR_NONE, "Stands before every chat line of the plugin."}
+};
+
+static ConVar g_Settings[SETTINGS];
+
+void Settings_Create()
+{
+	CreateConVar("equipoise_version", PLUGIN_VERSION, "Version of the plugin.", FCVAR_NOTIFY | FCVAR_DONTRECORD);
+	for (int i = 0; i < view_as<int>(SETTINGS); i++)
+	{
+		g_Settings[i] = CreateConVar(g_Table[i].name, g_Table[i].value, g_Table[i].help, g_Table[i].flags);
+	}
+	g_Settings[Setting_Enabled].AddChangeHook(OnEnabledChanged);
+	AutoExecConfig(true, "equipoise");
+}
+
+bool Settings_Enabled()
+{
+	return g_Settings[Setting_Enabled].BoolValue;
+}
+
+void Settings_Text(Setting setting, char[] buffer, int size)
+{
+	g_Settings[setting].GetString(buffer, size);
+}
+
+static void OnEnabledChanged(ConVar cvar, const char[] before, const char[] after)
+{
+	Session_Toggled();
+}

@@ -1,0 +1,193 @@
+"""A scripted daemon: real HTTP on loopback, answers that the test decides, all it was told kept for assertions."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sourcemod.rig import Game, Plugin
+from tests.sourcemod.rig.game.facts import State
+from tests.sourcemod.rig.game.players import Player
+
+SECRET = "hunter2"
+TRANSLATIONS = Path(__file__).parents[2] / "sourcemod" / "translations"
+
+Json = dict[str, Any]
+Answer = Callable[[Json], list[Json]]
+
+
+@dataclass
+class Daemon:
+    """Answers every batch with `{"ok": true}` and whatever the test put here.
+
+    `fate` is what becomes of rounds; `sticky` holds fields of every reply; `once` fields of the next one; `raw` whole
+    answers (status, body) that go first. `answers` are orders by the kind of event they answer.
+    """
+
+    batches: list[Json] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    fate: str | None = "stored"
+    sticky: Json = field(default_factory=dict)
+    once: Json = field(default_factory=dict)
+    orders: list[Json] = field(default_factory=list)
+    answers: dict[str, Answer] = field(default_factory=dict)
+    raw: list[tuple[int, bytes]] = field(default_factory=list)
+    always: tuple[int, bytes] | None = None
+    port: int = 0
+
+    def order(self, kind: str, **fields: object) -> None:
+        """Give an order with the next reply."""
+        self.orders.append({"kind": kind, **fields})
+
+    def events(self, kind: str) -> list[Json]:
+        """Everything of one kind that it was told, in order."""
+        return [event for batch in self.batches for event in batch["events"] if event["kind"] == kind]
+
+    def kinds(self) -> list[str]:
+        """The kinds of everything it was told, in order."""
+        return [event["kind"] for batch in self.batches for event in batch["events"]]
+
+    def results(self) -> dict[str, str]:
+        """What came of the orders: "" where one was carried out, the reason where not."""
+        done = {event["order"]: "" for event in self.events("order_done")}
+        return done | {event["order"]: event["reason"] for event in self.events("order_failed")}
+
+    def forget(self) -> None:
+        """Forget what it was told so far."""
+        self.batches.clear()
+        self.headers.clear()
+
+    def refuse(self, status: int, code: str, path: str = "") -> tuple[int, bytes]:
+        """An answer that refuses, for `raw` and `always`."""
+        error = {"code": code, "message": f"because of {code}"} | ({"path": path} if path else {})
+        return status, json.dumps({"ok": False, "error": error}).encode()
+
+    def reply(self, batch: Json) -> tuple[int, bytes]:
+        """The answer to a batch."""
+        if self.raw:
+            return self.raw.pop(0)
+        if self.always is not None:
+            return self.always
+        for event in batch["events"]:
+            self.orders += self.answers.get(event["kind"], _nothing)(event)
+        ended = [event["round"] for event in batch["events"] if event["kind"] == "round_ended"]
+        fields: Json = {
+            "ok": True, "orders": self.orders, "rounds": dict.fromkeys(ended, self.fate) if self.fate else {},
+            "players": [], "pending": False, "reason": None, "due_if": [], "want": [], "enabled": True, "next": 5.0,
+        }  # fmt: skip
+        body = json.dumps(fields | self.sticky | self.once).encode()
+        self.orders, self.once = [], {}
+        return 200, body
+
+
+def _nothing(event: Json) -> list[Json]:
+    return []
+
+
+def _handler(daemon: Daemon) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            batch = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            daemon.batches.append(batch)
+            daemon.headers.append(dict(self.headers) | {"path": self.path})
+            status, body = daemon.reply(batch)
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+    return Handler
+
+
+@pytest.fixture
+def daemon() -> Iterator[Daemon]:
+    """A daemon that listens."""
+    daemon = Daemon()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(daemon))
+    daemon.port = server.server_address[1]
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield daemon
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def plugin(game: Game, daemon: Daemon, equipoise_smx: Path) -> Plugin:
+    """Our plugin, loaded and configured on a server that has no map yet."""
+    return install(game, daemon, equipoise_smx)
+
+
+def install(game: Game, daemon: Daemon, smx: Path, *, secret: str = SECRET) -> Plugin:
+    """Load the plugin on a server whose operator has filled in its config."""
+    fill_in(game, daemon.port, "test-1", secret)
+    return game.load(smx, translations=TRANSLATIONS)
+
+
+def fill_in(game: Game, port: int, server: str, secret: str) -> None:
+    """What an operator does to `cfg/sourcemod/equipoise.cfg`."""
+    config = game.sm.root.parent.parent / "cfg" / "sourcemod" / "equipoise.cfg"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    settings = {"url": f"http://127.0.0.1:{port}", "server": server, "secret": secret}
+    config.write_text("".join(f'equipoise_{name} "{value}"\n' for name, value in settings.items()), encoding="utf-8")
+
+
+def settle(game: Game) -> None:
+    """Run frames until everything was told and answered: what is new during a post follows in the next frame."""
+    for _ in range(3):
+        game.settle()
+
+
+def seconds_of_play(game: Game, seconds: float) -> None:
+    """Run the game in steps short enough for every poll to be answered in between."""
+    end = game.now + seconds
+    while game.now < end:
+        game.advance(min(0.5, end - game.now))
+        settle(game)
+
+
+def obliging(event: Json) -> list[Json]:
+    """Places everybody where he wants to be; RED for those who do not care."""
+    side = "red" if event["side"] == "any" else event["side"]
+    reason = {"phrase": "Equipoise_ReasonAllowed", "args": []}
+    return [{"kind": "place", "id": event["id"], "side": side, "reason": reason}]
+
+
+def seat(game: Game, name: str, side: str, cls: str = "soldier") -> Player:
+    """Somebody comes, asks for a side, gets it, and chooses a class."""
+    player = game.connect(name)
+    game.join(player, side)
+    settle(game)
+    game.command(player, f"joinclass {cls}")
+    return player
+
+
+def crowd(game: Game, red: int, blu: int) -> tuple[list[Player], list[Player]]:
+    """That many players on the sides, one after the other, alternating."""
+    sides: dict[str, list[Player]] = {"red": [], "blue": []}
+    for n in range(max(red, blu)):
+        for side, size in (("red", red), ("blue", blu)):
+            if n < size:
+                sides[side].append(seat(game, f"{side}{n}", side))
+    return sides["red"], sides["blue"]
+
+
+def ids(players: list[Player]) -> list[str]:
+    """Their ids on the wire."""
+    return [str(player.steamid) for player in players]
+
+
+def in_freeze(game: Game) -> None:
+    """Go on until the next round's freeze time has begun and the daemon was told."""
+    game.until(lambda: game.rounds.state is State.PREROUND and not game.rounds.waiting, within=200)
+    settle(game)

@@ -1,0 +1,72 @@
+"""A fake server per test, and the plugin compiled once. A test that leaves an unexpected plugin error behind fails."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.daemons import RealDaemon
+from tests.sourcemod.answerer import daemon, plugin  # noqa: F401  (fixtures of test_plugin_*)
+from tests.sourcemod.rig import Game, Plugin, compile_plugin, compile_text
+from tests.sourcemod.sessions import Evening
+
+SOURCEMOD = Path(__file__).parents[2] / "sourcemod"
+SCRIPTING = SOURCEMOD / "scripting"
+TRANSLATIONS = SOURCEMOD / "translations"
+
+
+@pytest.fixture(scope="session")
+def equipoise_smx(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Our plugin as bytecode."""
+    output = tmp_path_factory.mktemp("plugin") / "equipoise.smx"
+    return compile_plugin(SCRIPTING / "equipoise.sp", output, SCRIPTING / "include")
+
+
+@pytest.fixture
+def new_game(tmp_path: Path) -> Iterator[Callable[..., Game]]:
+    """Makes fake servers (`slots=`, `ripext=`) and shuts them down."""
+    games: list[Game] = []
+
+    def make(*, slots: int = 24, ripext: bool = True) -> Game:
+        games.append(Game(tmp_path / f"server{len(games)}", slots=slots, ripext=ripext))
+        return games[-1]
+
+    yield make
+    for game in games:
+        game.close()
+    assert not [fault for game in games for fault in game.sm.log.faults]
+
+
+@pytest.fixture
+def game(new_game: Callable[..., Game]) -> Game:
+    """A fake server on which nothing runs yet."""
+    return new_game()
+
+
+@pytest.fixture
+def script(game: Game, tmp_path: Path) -> Callable[..., Plugin]:
+    """Compiles SourcePawn written in the test (the usual includes are there) and loads it."""
+    prelude = "#include <tf2_stocks>\n#include <ripext>\n#pragma semicolon 1\n#pragma newdecls required\n"
+
+    def load(text: str, name: str = "script", includes: str = "") -> Plugin:
+        return game.load(compile_text(includes + prelude + text, tmp_path, name, tmp_path))
+
+    return load
+
+
+@pytest.fixture
+def new_evening(new_game: Callable[..., Game], equipoise_smx: Path, tmp_path: Path) -> Iterator[Callable[..., Evening]]:
+    """Makes evenings on a map: our plugin, and a real daemon with `settings` in its configuration."""
+    daemons: list[RealDaemon] = []
+
+    def make(map: str, settings: str = "") -> Evening:
+        daemons.append(RealDaemon(tmp_path / f"daemon{len(daemons)}", settings=settings))
+        daemons[-1].start()
+        evening = Evening(new_game(), daemons[-1], equipoise_smx)
+        evening.game.start_map(map)
+        evening.game.settle()
+        return evening
+
+    yield make
+    for started in daemons:
+        started.kill()

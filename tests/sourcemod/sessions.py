@@ -1,0 +1,122 @@
+"""A whole evening: the plugin's bytecode on the fake server, the real daemon behind a real socket."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.daemons import RealDaemon
+from tests.sourcemod.answerer import TRANSLATIONS, fill_in
+from tests.sourcemod.rig import Game, Plugin, play
+from tests.sourcemod.rig.game.facts import BLU, RED, SIDES, Reason, State
+from tests.sourcemod.rig.game.players import Player
+
+Json = dict[str, Any]
+
+
+class Evening:
+    """A game server with our plugin, and its daemon."""
+
+    def __init__(self, game: Game, daemon: RealDaemon, smx: Path) -> None:
+        self.game, self.daemon, self._smx = game, daemon, smx
+        fill_in(game, daemon.port, daemon.server, daemon.secret)
+        self.plugin = self.load()
+
+    def load(self) -> Plugin:
+        """Load the plugin, late if a map runs."""
+        return self.game.load(self._smx, translations=TRANSLATIONS)
+
+    # Time.
+
+    def wait(self, seconds: float) -> None:
+        """Let the game go on, every poll answered in between."""
+        end = self.game.now + seconds
+        while self.game.now < end:
+            self.game.advance(min(0.5, end - self.game.now))
+            self.game.settle()
+
+    def freeze(self) -> None:
+        """Go on to the next freeze time after waiting, and let its orders be carried out."""
+        game = self.game
+        game.until(lambda: game.rounds.state is State.PREROUND and not game.rounds.waiting, within=200)
+        self.wait(1.0)
+
+    def live(self) -> None:
+        """Go on until the doors are open."""
+        play.go_live(self.game)
+        self.game.settle()
+
+    # People.
+
+    def seat(self, name: str, side: str = "auto", cls: str = "soldier", **identity: int) -> Player:
+        """Somebody comes, asks for a side, gets one, and chooses a class."""
+        player = self.game.connect(name, **identity)
+        self.game.settle()
+        self.game.join(player, side)
+        self.game.settle()
+        self.game.command(player, f"joinclass {cls}")
+        return player
+
+    def rate(self, **ratings: float) -> None:
+        """What an admin sets ratings to, by player name, before anything else happens."""
+        for player in self.game.humans():
+            if player.name in ratings:
+                self.daemon.ask(f"players/{player.steamid}", {"rating": ratings[player.name]}, "PUT")
+
+    def named(self, ids: list[str]) -> list[str]:
+        """Names of players given by id."""
+        names = {str(player.steamid): player.name for player in self.game.humans()}
+        return [names[one] for one in ids]
+
+    def side(self, side: int) -> list[str]:
+        """Names on a side, sorted."""
+        return sorted(player.name for player in self.game.teams.members(side))
+
+    def sides(self) -> list[list[str]]:
+        """Names on both sides."""
+        return [self.side(side) for side in SIDES]
+
+    def sizes(self) -> list[int]:
+        """Players on both sides."""
+        return [len(self.side(side)) for side in SIDES]
+
+    def sitting_out(self) -> list[str]:
+        """Names on no side."""
+        return sorted(player.name for player in self.game.humans() if player.team not in SIDES)
+
+    # Rounds.
+
+    def win(self, side: int, reason: Reason = Reason.POINTS_CAPTURED) -> None:
+        """Everybody fights, then one side wins; the daemon is told."""
+        play.fight(self.game)
+        if self.game.mode.arena:
+            play.wipe_out(self.game, RED + BLU - side)
+        else:
+            self.game.rounds.win(side, reason)
+        self.game.settle()
+
+    def round(self, winner: int) -> None:
+        """From wherever we are through the next round to its end."""
+        self.freeze()
+        self.live()
+        self.win(winner)
+
+    # The daemon's view.
+
+    def status(self) -> Json:
+        """The server as the daemon sees it."""
+        answer: Json = self.daemon.ask(f"servers/{self.daemon.server}")["server"]
+        return answer
+
+    def rounds(self, player: Player) -> int:
+        """Rounds a player was rated for."""
+        return int(self.daemon.ask(f"players/{player.steamid}")["player"]["rounds"])
+
+    def rating(self, player: Player) -> float:
+        """A player's rating."""
+        return float(self.daemon.ask(f"players/{player.steamid}")["player"]["rating"])
+
+    def decisions(self, *kinds: str) -> list[Json]:
+        """The decision log, oldest first."""
+        found = self.daemon.ask(f"decisions?server={self.daemon.server}")["decisions"]
+        return [one for one in reversed(found) if not kinds or one["kind"] in kinds]

@@ -1,0 +1,208 @@
+"""What is typed, what is read, and what other plugins may ask."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.sourcemod.answerer import Daemon, crowd, ids, obliging, seat, settle
+from tests.sourcemod.conftest import SCRIPTING
+from tests.sourcemod.rig import Game, Player, Plugin, compile_text
+
+GENERIC, KICK, ROOT = 1 << 1, 1 << 2, 1 << 14
+
+
+@pytest.fixture
+def ann(game: Game, daemon: Daemon, plugin: Plugin) -> Player:
+    """Somebody on RED."""
+    daemon.answers["side_wanted"] = obliging
+    game.start_map("koth_harvest_final")
+    player = seat(game, "Ann", "red")
+    settle(game)
+    daemon.forget()
+    return player
+
+
+def commands(game: Game, daemon: Daemon) -> list[tuple[list[str], str, bool]]:
+    """Words, caller and right of every command the daemon heard."""
+    settle(game)
+    return [(event["words"], event["by"], event["admin"]) for event in daemon.events("command")]
+
+
+@pytest.mark.parametrize("word", ["rating", "rank", "top", "teams"])
+def test_players_ask_in_chat(game: Game, daemon: Daemon, ann: Player, word: str) -> None:
+    game.say(ann, f"!{word}")
+    assert commands(game, daemon) == [([word], str(ann.steamid), False)]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("sm_eq_status", ["status"]),
+        ("sm_eq_scramble", ["scramble"]),
+        ("sm_eq_scramble now", ["scramble", "now"]),
+        ("sm_eq_scramble dry", ["scramble", "dry"]),
+        ("sm_eq_balance", ["balance"]),
+        ("sm_eq_why", ["why"]),
+        ("sm_eq_on", ["on"]),
+        ("sm_eq_off", ["off"]),
+        ("sm_eq_rating Ann", ["rating", "ANN"]),
+        ("sm_eq_set Ann 1500", ["set", "ANN", "1500"]),
+        ("sm_eq_reset Ann", ["reset", "ANN"]),
+        ("sm_eq_reset 76561198000000001", ["reset", "76561198000000001"]),
+    ],
+)
+def test_the_console_may_everything(game: Game, daemon: Daemon, ann: Player, line: str, words: list[str]) -> None:
+    game.rcon(line)
+    told = [str(ann.steamid) if word == "ANN" else word for word in words]
+    assert commands(game, daemon) == [(told, "", True)]
+
+
+@pytest.mark.parametrize(
+    ("line", "flag"),
+    [
+        ("sm_eq_status", GENERIC),
+        ("sm_eq_why", GENERIC),
+        ("sm_eq_scramble", KICK),
+        ("sm_eq_balance", KICK),
+        ("sm_eq_set Ann 1500", ROOT),
+        ("sm_eq_reset Ann", ROOT),
+        ("sm_eq_off", ROOT),
+    ],
+)
+def test_admins_need_the_right_flag(game: Game, daemon: Daemon, ann: Player, line: str, flag: int) -> None:
+    ann.flags = GENERIC | KICK if flag == ROOT else GENERIC if flag == KICK else 0
+    game.command(ann, line)
+    assert commands(game, daemon) == []
+    ann.flags = flag | GENERIC
+    game.command(ann, line)
+    ((_, by, admin),) = commands(game, daemon)
+    assert by == str(ann.steamid)
+    assert admin
+
+
+def test_an_unknown_target_is_answered_here(game: Game, daemon: Daemon, ann: Player) -> None:
+    assert game.rcon("sm_eq_rating Nobody") == ["[SM] Nobody matches"]
+    assert commands(game, daemon) == []
+
+
+def test_in_silence_a_command_is_answered_here(game: Game, daemon: Daemon, ann: Player) -> None:
+    game.sm.http.offline = True
+    game.advance(10)
+    game.say(ann, "!rating")
+    assert "The Equipoise daemon does not answer." in ann.chat[-1]
+
+
+def test_everybody_reads_his_own_language(game: Game, daemon: Daemon, ann: Player) -> None:
+    bob = seat(game, "Bob", "blue")
+    ann.language, bob.language = "de", "chi"
+    daemon.order("say", text={"phrase": "Equipoise_ReasonStreak", "args": ["3"]})
+    daemon.order("say", text={"phrase": "Equipoise_Scrambled", "args": ["52"]})
+    game.rcon("equipoise_poll")
+    settle(game)
+    assert [line.split("\x01 ")[1] for line in ann.chat[-2:]] == [
+        "3 Siege in Folge",
+        "Die Teams sind ausgeglichen: RED gewinnt mit 52 %.",
+    ]
+    assert "已连胜 3 局" in bob.chat[-2]
+    assert ann.chat[-1].startswith("\x04[Equipoise]\x01 ")
+
+
+def test_ids_are_read_as_names(game: Game, daemon: Daemon, ann: Player) -> None:
+    lines = [
+        {"phrase": "Equipoise_TopLine", "args": ["1", f"@{ann.steamid}", "1600"]},
+        {"phrase": "Equipoise_TopLine", "args": ["2", "@76561198000000001", "1500"]},
+    ]
+    daemon.order("tell", id=str(ann.steamid), lines=lines)
+    daemon.order("tell", id="", lines=lines)
+    game.rcon("equipoise_poll")
+    settle(game)
+    told = ["1. Ann: 1600", "2. 76561198000000001: 1500"]
+    assert [line.split("\x01 ")[1] for line in ann.chat[-2:]] == told
+    assert game.sm.console[-2:] == told
+
+
+def test_a_phrase_of_a_newer_daemon_is_shown_as_it_is(game: Game, daemon: Daemon, ann: Player) -> None:
+    daemon.order("say", text={"phrase": "Equipoise_Later", "args": ["%s %d", "2"]})
+    game.rcon("equipoise_poll")
+    settle(game)
+    assert ann.chat[-1].endswith("Equipoise_Later %s %d 2")
+
+
+def test_an_argument_is_never_a_format(game: Game, daemon: Daemon, ann: Player) -> None:
+    daemon.order("say", text={"phrase": "Equipoise_UnknownPlayer", "args": ["%s%n%T {1} 100%"]})
+    game.rcon("equipoise_poll")
+    settle(game)
+    assert ann.chat[-1].endswith("Nobody known as %s%n%T {1} 100%.")
+
+
+NATIVES = """
+#include <sourcemod>
+#include <equipoise>
+#pragma semicolon 1
+#pragma newdecls required
+
+public void OnPluginStart()
+{
+	RegServerCmd("ask", Ask);
+}
+
+public void Equipoise_OnRated(int client, float rating, int rounds, bool visible)
+{
+	PrintToServer("rated %N %.1f %d %d", client, rating, rounds, visible);
+}
+
+Action Ask(int args)
+{
+	float rating;
+	int rounds;
+	bool visible;
+	bool known = Equipoise_GetRating(1, rating, rounds, visible);
+	PrintToServer("%d %d %d %d %d", Equipoise_IsEnabled(), Equipoise_IsAnswering(), Equipoise_IsPending(),
+		Equipoise_GetLock(1), Equipoise_IsWaiting(1));
+	PrintToServer("%d %.1f %d %d", known, rating, rounds, visible);
+	PrintToServer("%d", Equipoise_RequestScramble(true));
+	return Plugin_Handled;
+}
+"""
+
+
+def test_other_plugins_ask_and_hear(game: Game, daemon: Daemon, ann: Player, tmp_path: Path) -> None:
+    game.load(compile_text(NATIVES, tmp_path, "natives", SCRIPTING / "include"))
+    assert game.rcon("ask")[:2] == ["1 1 0 0 0", "0 0.0 0 0"]
+    daemon.once |= {
+        "pending": True,
+        "players": [{"id": str(ann.steamid), "rating": 1234.5, "rounds": 7, "visible": True}],
+    }
+    daemon.order("lock", id=str(ann.steamid), side="red", seconds=60.0)
+    settle(game)
+    assert game.sm.console[-1] == "rated Ann 1234.5 7 1"
+    daemon.sticky["pending"] = True
+    assert game.rcon("ask") == ["1 1 1 2 0", "1 1234.5 7 1", "1"]
+    assert commands(game, daemon)[-1] == (["scramble", "now"], "", True)
+    game.sm.http.offline = True
+    game.advance(10)
+    assert game.rcon("ask")[0].startswith("1 0 ")
+    assert game.sm.console[-1] == "0"
+
+
+def test_a_rating_of_nobody_is_an_error(game: Game, daemon: Daemon, ann: Player, tmp_path: Path) -> None:
+    game.load(compile_text(NATIVES, tmp_path, "natives", SCRIPTING / "include"))
+    game.leave(ann)
+    game.rcon("ask")
+    assert [fault for fault in game.sm.log.take_faults() if "Client 1 is not in game" in fault]
+
+
+def test_everybody_rated_is_known_until_he_leaves(game: Game, daemon: Daemon, ann: Player, tmp_path: Path) -> None:
+    game.load(compile_text(NATIVES, tmp_path, "natives", SCRIPTING / "include"))
+    daemon.once["players"] = [{"id": str(ann.steamid), "rating": 1.0, "rounds": 1, "visible": False}]
+    game.rcon("equipoise_poll")
+    settle(game)
+    game.leave(ann)
+    seat(game, "Bob", "red")
+    assert game.rcon("ask")[1] == "0 0.0 0 0"
+
+
+def test_targets_are_told_by_their_ids(game: Game, daemon: Daemon, ann: Player) -> None:
+    red, _ = crowd(game, 2, 2)
+    game.rcon(f"sm_eq_rating #{red[1].userid}")
+    assert commands(game, daemon)[-1][0] == ["rating", ids(red)[1]]

@@ -1,0 +1,144 @@
+"""The engine's own balancing, and the ways the plugin is switched off."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.sourcemod.answerer import Daemon, crowd, install, obliging, seat, settle
+from tests.sourcemod.rig import Game, LoadError, Plugin, play
+from tests.sourcemod.rig.game.facts import BLU, RED, Reason
+
+BALANCING = ("mp_autoteambalance", "mp_scrambleteams_auto", "sv_vote_issue_scramble_teams_allowed")
+
+
+@pytest.fixture
+def daemon(daemon: Daemon) -> Daemon:
+    daemon.answers["side_wanted"] = obliging
+    return daemon
+
+
+def values(game: Game, *names: str) -> list[str]:
+    """What these variables say."""
+    return [game.sm.convars[name].value for name in names]
+
+
+def test_the_engines_balancing_is_off_while_the_plugin_runs(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.server_cfg["mp_autoteambalance"] = "2"
+    game.start_map("koth_harvest_final")
+    assert values(game, *BALANCING) == ["0", "0", "0"]
+    assert values(game, "mp_teams_unbalance_limit") == ["1"]
+    game.start_map("arena_well")
+    assert values(game, *BALANCING, "tf_arena_use_queue") == ["0", "0", "0", "0"]
+    game.unload(plugin)
+    assert values(game, *BALANCING, "tf_arena_use_queue") == ["2", "1", "1", "1"]
+
+
+def test_what_was_off_before_stays_off(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.server_cfg["mp_autoteambalance"] = "0"
+    game.start_map("koth_harvest_final")
+    game.unload(plugin)
+    assert values(game, *BALANCING) == ["0", "1", "1"]
+
+
+def test_an_admins_off_gives_the_teams_back_and_on_takes_them_again(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 1, 1)
+    daemon.sticky["enabled"] = False
+    game.rcon("equipoise_poll")
+    settle(game)
+    assert values(game, *BALANCING) == ["1", "1", "1"]
+    daemon.forget()
+    game.join(red[0], "spectate")
+    game.join(red[0], "red")
+    assert red[0].team == RED
+    play.go_live(game)
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    assert daemon.events("round_ended")
+    assert not daemon.events("side_wanted")
+    daemon.sticky["enabled"] = True
+    game.rcon("equipoise_poll")
+    settle(game)
+    assert values(game, *BALANCING) == ["0", "0", "0"]
+
+
+def test_the_operators_off_is_silent(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    settle(game)
+    game.sm.convars["equipoise_enabled"].set("0")
+    daemon.forget()
+    ann = game.add("Ann", "red")
+    game.advance(20)
+    settle(game)
+    assert not daemon.batches
+    assert ann.team == RED
+    assert values(game, *BALANCING) == ["1", "1", "1"]
+    game.sm.convars["equipoise_enabled"].set("1")
+    settle(game)
+    assert daemon.kinds()[:2] == ["hello", "roster"]
+
+
+def test_a_round_that_was_not_watched_whole_is_partial(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    play.go_live(game)
+    game.sm.convars["equipoise_enabled"].set("0")
+    game.advance(1)
+    game.sm.convars["equipoise_enabled"].set("1")
+    settle(game)
+    assert daemon.events("hello")[-1]["phase"] == "running"
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    assert daemon.events("round_ended")[0]["partial"]
+
+
+def test_play_goes_on_when_the_daemon_never_answered(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.sm.http.offline = True
+    game.start_map("koth_harvest_final")
+    players = [game.add(f"P{n}", "red") for n in range(6)]
+    assert sorted(player.team for player in players) == [RED] * 3 + [BLU] * 3
+    for _ in range(2):
+        play.go_live(game)
+        assert all(player.alive for player in players)
+        game.rounds.win(RED, Reason.POINTS_CAPTURED)
+        game.advance(1)
+
+
+def test_arena_goes_on_when_the_daemon_never_answered(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.sm.http.offline = True
+    game.start_map("arena_well")
+    players = [game.add(f"P{n}", "red") for n in range(4)]
+    for loser in (RED, BLU):
+        play.go_live(game)
+        assert all(player.alive for player in players)
+        play.wipe_out(game, loser)
+
+
+def test_without_ripext_sourcemod_says_what_is_missing(
+    new_game: Callable[..., Game], daemon: Daemon, equipoise_smx: Path
+) -> None:
+    game = new_game(ripext=False)
+    with pytest.raises(LoadError, match="REST in Pawn"):
+        install(game, daemon, equipoise_smx)
+
+
+def test_a_reload_goes_on_in_the_middle_of_a_map(
+    game: Game, daemon: Daemon, plugin: Plugin, equipoise_smx: Path
+) -> None:
+    game.start_map("koth_harvest_final")
+    ann = seat(game, "Ann", "red")
+    settle(game)
+    game.unload(plugin)
+    daemon.forget()
+    install(game, daemon, equipoise_smx)
+    settle(game)
+    assert daemon.events("hello")[0]["late"]
+    assert daemon.events("roster")[0]["players"][0]["id"] == str(ann.steamid)
+    assert values(game, *BALANCING) == ["0", "0", "0"]
+
+
+def test_every_native_it_needs_exists_in_sourcemod(game: Game, plugin: Plugin) -> None:
+    assert plugin.missing_natives() == []
+    needed = {native.name for native in plugin.image.natives}
+    assert not [name for name in needed if name.startswith(("DHook", "Dynamic", "GameConf", "TF2Util"))]

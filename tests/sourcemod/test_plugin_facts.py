@@ -1,0 +1,438 @@
+"""What the plugin tells the daemon of a match, mode by mode."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sourcemod.answerer import Daemon, crowd, ids, in_freeze, install, obliging, seat, settle
+from tests.sourcemod.rig import Game, Plugin, facts, play
+from tests.sourcemod.rig.game.facts import BLU, RED, Reason
+
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def daemon(daemon: Daemon) -> Daemon:
+    daemon.answers["side_wanted"] = obliging
+    return daemon
+
+
+def ended(daemon: Daemon) -> Json:
+    """The only round that was reported."""
+    (round,) = daemon.events("round_ended")
+    return round
+
+
+def test_a_batch_says_who_sends_it(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    settle(game)
+    (batch,) = daemon.batches
+    assert (batch["v"], batch["server"], batch["seq"], batch["dropped"]) == (1, "test-1", 1, 0)
+    assert batch["boot"] // 1000 == pytest.approx(game.epoch + 100, abs=5)
+    (headers,) = daemon.headers
+    assert headers["Authorization"] == "Bearer hunter2"
+    assert headers["Content-Type"] == "application/json"
+    assert headers["path"] == "/v1/events"
+
+
+def test_a_new_map_is_introduced_with_its_own_session(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    settle(game)
+    game.start_map("cp_gorge")
+    settle(game)
+    first, second = daemon.events("hello")
+    assert (first["map"], second["map"]) == ("koth_harvest_final", "cp_gorge")
+    assert (first["plugin"], first["game"], first["slots"]) == (plugin.info["version"], "tf2", 24)
+    assert first["session"] != second["session"]
+    assert not first["late"]
+    assert first["phase"] == "idle"
+
+
+@pytest.mark.parametrize(
+    ("map", "expected"),
+    [
+        ("arena_well", {"game_type": 4}),
+        ("cp_gorge", {"game_type": 2, "attack_defend": True}),
+        ("cp_dustbowl", {"game_type": 2, "attack_defend": True}),
+        ("pl_upward", {"game_type": 3}),
+        ("koth_harvest_final", {"game_type": 2, "koth": True}),
+        ("cp_badlands", {"game_type": 2}),
+        ("ctf_2fort", {"game_type": 1}),
+        ("plr_hightower", {"game_type": 3, "multiple_trains": True}),
+        ("sd_doomsday", {"game_type": 0}),
+    ],
+)
+def test_a_map_is_described_by_facts(game: Game, daemon: Daemon, plugin: Plugin, map: str, expected: Json) -> None:
+    game.start_map(map)
+    settle(game)
+    nothing = {"game_type": 0, "koth": False, "multiple_trains": False, "attack_defend": False}
+    assert daemon.events("hello")[0]["facts"] == nothing | expected
+
+
+def test_points_that_are_all_reds_at_the_start_make_it_attack_and_defend(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("cp_custom", facts.Mode(2, owners=(RED, RED), setup=10, length=100))
+    settle(game)
+    assert daemon.events("hello")[0]["facts"]["attack_defend"]
+
+
+def test_a_round_is_reported_whole(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 2, 2)
+    play.go_live(game)
+    play.hurt(game, red[0], blu[0])
+    play.heal(game, blu[1], blu[0])
+    game.advance(20)
+    play.capture(game, RED, 0, red[0])
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    round = ended(daemon)
+    assert round["winner"] == "red"
+    assert round["captures"] == {"red": 1, "blu": 0}
+    assert round["seconds"] == pytest.approx(20, abs=0.2)
+    assert not round["partial"]
+    assert not round["waiting"]
+    assert [seat["id"] for seat in round["doors"] if seat["side"] == "red"] == ids(red)
+    lines = {line["id"]: line for line in round["players"]}
+    assert {id for id, line in lines.items() if line["fought"]} == {*ids(red[:1]), *ids(blu)}
+    assert lines[ids(red)[1]]["seconds"] == {"red": pytest.approx(20, abs=0.2), "blu": 0}
+    assert lines[ids(red)[1]]["side"] == "red"
+    assert not lines[ids(red)[1]]["left"]
+    assert round["map"] == "koth_harvest_final"
+    assert round["facts"]["koth"]
+    assert round["started_at"] == pytest.approx(game.epoch + game.now - 20, abs=2)
+
+
+def test_a_round_is_told_from_freeze_to_end_in_order(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    play.go_live(game)
+    settle(game)
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    told = ["waiting_ended", "round_started", "doors_opened", "round_ended"]
+    assert [kind for kind in daemon.kinds() if kind in told] == told
+    assert daemon.events("doors_opened")[0]["round"] == ended(daemon)["round"]
+
+
+def test_healing_oneself_is_no_fighting_and_falling_is(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 1, 1)
+    play.go_live(game)
+    play.heal(game, red[0], red[0])
+    play.hurt(game, None, blu[0])
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    fought = {line["id"] for line in ended(daemon)["players"] if line["fought"]}
+    assert fought == set(ids(blu))
+
+
+def test_damage_before_the_doors_does_not_count(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("cp_gorge")
+    red, blu = crowd(game, 1, 1)
+    in_freeze(game)
+    game.until(lambda: game.rounds.live)  # setup time
+    play.hurt(game, red[0], blu[0])
+    play.go_live(game)
+    game.rounds.win(RED, Reason.DEFENDED)
+    settle(game)
+    assert not any(line["fought"] for line in ended(daemon)["players"])
+
+
+def test_the_doors_open_when_setup_ends(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("pl_upward")
+    crowd(game, 1, 1)
+    in_freeze(game)
+    game.until(lambda: game.rounds.live)
+    settle(game)
+    assert not daemon.events("doors_opened")
+    play.go_live(game)
+    settle(game)
+    assert len(daemon.events("doors_opened")) == 1
+
+
+def test_arenas_doors_are_its_own_event(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("arena_well")
+    crowd(game, 2, 2)
+    play.go_live(game)
+    settle(game)
+    assert len(daemon.events("doors_opened")) == 1
+    play.wipe_out(game, BLU)
+    settle(game)
+    assert ended(daemon)["winner"] == "red"
+
+
+def test_a_stage_is_no_round_and_captures_add_up(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("cp_dustbowl")
+    _, blu = crowd(game, 1, 1)
+    play.go_live(game)
+    play.capture(game, BLU, 0, blu[0])
+    play.capture(game, BLU, 1, blu[0])
+    game.rounds.win(BLU, Reason.POINTS_CAPTURED, full_round=False)
+    play.next_round(game)
+    play.go_live(game)
+    play.capture(game, BLU, 2, blu[0])
+    game.rounds.win(RED, Reason.DEFENDED)
+    settle(game)
+    assert ended(daemon)["captures"] == {"red": 0, "blu": 3}
+    assert len(daemon.events("doors_opened")) == 1
+    assert len(daemon.events("round_started")) == 1
+
+
+def test_a_point_without_a_name_is_counted_by_the_engine(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("cp_gorge")
+    crowd(game, 1, 1)
+    play.go_live(game)
+    game.rounds.caps[BLU] = 1
+    game.rounds.win(RED, Reason.DEFENDED)
+    settle(game)
+    assert ended(daemon)["captures"] == {"red": 0, "blu": 1}
+
+
+def test_flags_are_captures(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("ctf_2fort")
+    _, blu = crowd(game, 1, 1)
+    play.go_live(game)
+    for _ in range(3):
+        play.capture_flag(game, blu[0])
+    settle(game)
+    assert ended(daemon)["captures"] == {"red": 0, "blu": 3}
+    assert ended(daemon)["winner"] == "blu"
+
+
+def test_a_stalemate_has_no_winner(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("cp_badlands")
+    crowd(game, 1, 1)
+    play.go_live(game)
+    game.rounds.stalemate()
+    settle(game)
+    assert ended(daemon)["winner"] == "none"
+
+
+def test_waiting_ends_once_although_every_restart_says_so(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    assert not daemon.events("round_started")
+    play.go_live(game)
+    game.sm.convars["mp_restartgame"].set("1")
+    game.advance(3)
+    play.go_live(game)
+    settle(game)
+    assert len(daemon.events("waiting_ended")) == 1
+    assert len(daemon.events("round_started")) == 2
+    assert not daemon.events("round_ended")
+
+
+def test_whoever_leaves_or_changes_side_keeps_his_seconds(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 3, 2)
+    play.go_live(game)
+    game.advance(10)
+    game.join(red[0], "blue")
+    settle(game)
+    leaver = ids(red)[1]
+    game.leave(red[1])
+    game.advance(10)
+    watcher = ids(red)[2]
+    game.join(red[2], "spectate")
+    game.advance(10)
+    game.rounds.win(BLU, Reason.POINTS_CAPTURED)
+    settle(game)
+    lines = {line["id"]: line for line in ended(daemon)["players"]}
+    about = lambda seconds: pytest.approx(seconds, abs=0.3)  # noqa: E731
+    assert lines[ids(red)[0]]["seconds"] == {"red": about(10), "blu": about(20)}
+    assert lines[ids(red)[0]]["side"] == "blu"
+    assert lines[leaver]["left"]
+    assert lines[leaver]["seconds"] == {"red": about(10), "blu": 0}
+    assert not lines[watcher]["left"]
+    assert lines[watcher]["side"] == "red"
+    assert lines[watcher]["seconds"] == {"red": about(20), "blu": 0}
+
+
+def test_whoever_comes_back_is_one_player(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 1, 1)
+    play.go_live(game)
+    game.advance(10)
+    back = game.reconnect(red[0])
+    game.join(back, "red")
+    settle(game)
+    game.advance(10)
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    (line,) = [line for line in ended(daemon)["players"] if line["id"] == str(back.steamid)]
+    assert not line["left"]
+    assert line["seconds"]["red"] == pytest.approx(20, abs=0.5)
+
+
+def test_bots_stand_at_the_doors_and_sourcetv_is_nobody(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    game.add_source_tv()
+    bot = game.add_bot("Chell", BLU)
+    play.go_live(game)
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    round = ended(daemon)
+    assert {"id": f"bot:{bot.userid}", "side": "blu"} in round["doors"]
+    assert len(round["doors"]) == 3
+    assert len(round["players"]) == 2
+
+
+def test_switched_sides_are_told_once_and_before_they_show(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("cp_gorge")
+    red, _ = crowd(game, 2, 2)
+    play.go_live(game)
+    game.rounds.win(RED, Reason.DEFENDED)
+    settle(game)
+    daemon.forget()
+    play.next_round(game)
+    settle(game)
+    assert daemon.kinds()[:2] == ["sides_switched", "round_started"]
+    assert not daemon.events("side_changed")
+    (started,) = daemon.events("round_started")
+    assert {line["side"] for line in started["players"] if line["id"] in ids(red)} == {"blu"}
+
+
+def test_sides_switched_between_stages_turn_the_whole_round(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("cp_dustbowl")
+    red, blu = crowd(game, 2, 1)
+    play.go_live(game)
+    game.advance(10)
+    watcher = ids(red)[1]
+    game.join(red[1], "spectate")
+    play.capture(game, BLU, 0, blu[0])
+    game.rounds.win(BLU, Reason.POINTS_CAPTURED, full_round=False)
+    game.rounds._switch = True
+    play.next_round(game)
+    play.go_live(game)
+    game.rounds.win(RED, Reason.DEFENDED)
+    settle(game)
+    round = ended(daemon)
+    assert round["captures"] == {"red": 1, "blu": 0}
+    assert [seat["side"] for seat in round["doors"] if seat["id"] == ids(red)[0]] == ["blu"]
+    lines = {line["id"]: line for line in round["players"]}
+    assert {id: line["side"] for id, line in lines.items()} == {ids(red)[0]: "blu", watcher: "blu", ids(blu)[0]: "red"}
+    assert lines[watcher]["seconds"] == {"red": 0, "blu": pytest.approx(10, abs=0.3)}
+    assert lines[ids(red)[0]]["seconds"]["red"] == 0
+
+
+def test_a_side_change_is_told_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    settle(game)
+    ann = seat(game, "Ann", "red")
+    settle(game)
+    changes = [(event["id"], event["side"]) for event in daemon.events("side_changed")]
+    assert changes == [(str(ann.steamid), "red")]
+
+
+def test_the_roster_says_what_forbids_moving_somebody(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("ctf_2fort")
+    builder = seat(game, "Engie", "red", "engineer")
+    medic = seat(game, "Medic", "blue", "medic")
+    carrier = seat(game, "Scout", "red", "scout")
+    admin = seat(game, "Admin", "blue")
+    admin.flags = 1 << 14
+    play.go_live(game)
+    play.build(game, builder, "obj_sentrygun")
+    medic.charge = 0.75
+    play.pick_up_flag(game, carrier)
+    daemon.once["want"] = ["roster"]
+    play.kill(game, carrier, admin)
+    game.rcon("equipoise_poll")
+    settle(game)
+    settle(game)
+    lines = {line["id"]: line for line in daemon.events("roster")[-1]["players"]}
+    flags = lambda player: {k: v for k, v in lines[str(player.steamid)].items() if k not in ("id", "side", "connected")}  # noqa: E731
+    assert flags(builder) == {"building": True}
+    assert flags(medic) == {"charge": 0.75}
+    assert flags(carrier) == {"carrier": True}
+    assert flags(admin) == {"immune": True, "alive": False}
+
+
+def test_uneven_sides_bring_the_roster_along(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("cp_gorge")
+    _, blu = crowd(game, 2, 2)
+    play.go_live(game)
+    settle(game)
+    daemon.forget()
+    game.leave(blu[0])
+    settle(game)
+    assert daemon.kinds() == ["player_left"]
+    game.leave(blu[1])
+    settle(game)
+    assert daemon.kinds() == ["player_left", "player_left", "roster"]
+    assert 0 < daemon.events("roster")[0]["ends_in"] <= 300
+
+
+@pytest.mark.parametrize(("map", "aside"), [("mvm_coaltown", "mvm"), ("cp_gorge", "tournament")])
+def test_it_stands_aside_and_says_so_once(game: Game, daemon: Daemon, plugin: Plugin, map: str, aside: str) -> None:
+    game.server_cfg["mp_tournament"] = "1" if aside == "tournament" else "0"
+    game.start_map(map)
+    game.add("Ann", "red")
+    game.add("Bob", "blue")
+    game.advance(30)
+    settle(game)
+    assert daemon.events("hello")[0]["aside"] == aside
+    assert not {"round_started", "doors_opened", "side_wanted", "waiting_ended"} & set(daemon.kinds())
+    assert len([text for _, text in game.sm.log.messages if "aside" in text]) == 1
+    assert game.sm.convars["mp_autoteambalance"].value == "1"
+    assert game.players[1].team == RED
+
+
+def test_a_late_load_goes_on_with_what_it_finds(game: Game, daemon: Daemon, equipoise_smx: Path) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = [], []
+    for n in range(2):
+        red.append(game.add(f"r{n}", "red"))
+        blu.append(game.add(f"b{n}", "blue"))
+    play.go_live(game)
+    install(game, daemon, equipoise_smx)
+    settle(game)
+    hello = daemon.events("hello")[0]
+    assert hello["late"]
+    assert hello["phase"] == "running"
+    assert not hello["waiting"]
+    (roster,) = daemon.events("roster")
+    assert {line["id"]: line["side"] for line in roster["players"]} == {
+        **dict.fromkeys(ids(red), "red"),
+        **dict.fromkeys(ids(blu), "blu"),
+    }
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    assert ended(daemon)["partial"]
+    play.next_round(game)
+    play.go_live(game)
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    assert not daemon.events("round_ended")[1]["partial"]
+
+
+Prepare = Callable[[Game], None]
+
+
+@pytest.mark.parametrize(
+    ("prepare", "phase", "waiting"),
+    [
+        (lambda game: game.advance(1), "idle", True),
+        (in_freeze, "freeze", False),
+        (lambda game: (in_freeze(game), game.until(lambda: game.rounds.live)), "freeze", False),
+        (lambda game: (play.go_live(game), game.rounds.win(RED, Reason.DEFENDED)), "over", False),
+    ],
+    ids=["waiting", "freeze", "setup", "over"],
+)
+def test_a_late_load_reads_phase_and_waiting(
+    game: Game, daemon: Daemon, equipoise_smx: Path, prepare: Prepare, phase: str, waiting: bool
+) -> None:
+    game.start_map("cp_gorge")
+    game.add("Ann", "red")
+    game.add("Bob", "blue")
+    game.advance(1)
+    prepare(game)
+    install(game, daemon, equipoise_smx)
+    settle(game)
+    hello = daemon.events("hello")[0]
+    assert (hello["phase"], hello["waiting"]) == (phase, waiting)

@@ -1,0 +1,385 @@
+"""The plugin alone: it finds out that a scramble is due, applies the cached split, and reports it later."""
+
+import random
+
+import pytest
+
+from equipoise.core.fallback import from_cache
+from equipoise.core.model import PlayerId, Side, Split, SplitCache
+from tests.sourcemod.answerer import Daemon, Json, crowd, ids, obliging, seat, seconds_of_play, settle
+from tests.sourcemod.rig import Game, Player, Plugin, play
+from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, Reason, State
+
+
+@pytest.fixture
+def daemon(daemon: Daemon) -> Daemon:
+    daemon.answers["side_wanted"] = obliging
+    return daemon
+
+
+def cache(players: list[Player], *splits: str) -> Json:
+    """A cache for these players, strongest first."""
+    return {"ids": ids(players), "splits": list(splits)}
+
+
+def prepare(game: Game, daemon: Daemon, due_if: list[str], map: str = "koth_harvest_final") -> list[Player]:
+    """A running round of three against three; the daemon has said what would be due, and gave one split."""
+    game.start_map(map)
+    red, blu = crowd(game, 3, 3)
+    play.go_live(game)
+    settle(game)
+    daemon.once = {"due_if": due_if, "cache": cache(red + blu, "AB-BA-", "ABABAB")}
+    game.rcon("equipoise_poll")
+    settle(game)
+    return red + blu
+
+
+def scrambled(players: list[Player]) -> bool:
+    """They stand as the cache of `prepare` says."""
+    return [p.team for p in players] == [RED, BLU, RED, BLU, RED, BLU]
+
+
+def to_the_next_round(game: Game) -> None:
+    """Past the bonus time, into the freeze time, and as long as patience lasts."""
+    game.until(lambda: game.rounds.state is State.PREROUND, within=60)
+    game.advance(2.5)
+
+
+@pytest.mark.parametrize(
+    ("due_if", "winner", "captures", "due"),
+    [
+        (["red"], RED, 0, True),
+        (["red"], BLU, 0, False),
+        (["blu"], BLU, 2, True),
+        (["none"], 0, 0, True),
+        (["red", "blu"], 0, 0, False),
+        (["red:0"], RED, 0, True),
+        (["red:0"], RED, 1, False),
+        (["red:0"], BLU, 0, False),
+        (["any"], 0, 3, True),
+        ([], RED, 0, False),
+    ],
+)
+def test_an_unanswered_round_end_is_compared_with_what_would_be_due(
+    game: Game, daemon: Daemon, plugin: Plugin, due_if: list[str], winner: int, captures: int, due: bool
+) -> None:
+    players = prepare(game, daemon, due_if)
+    game.sm.http.offline = True
+    for _ in range(captures):
+        play.capture(game, BLU if winner == RED else RED, 0)
+    game.rounds.win(winner, Reason.POINTS_CAPTURED)
+    to_the_next_round(game)
+    assert scrambled(players) == due
+
+
+def test_the_cached_split_is_applied_unharmed_and_reported_later(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    players = prepare(game, daemon, ["red"])
+    game.sm.http.offline = True
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    to_the_next_round(game)
+    assert scrambled(players)
+    assert all(p.alive and not p.misplaced and p.deaths == 0 for p in players)
+    daemon.forget()
+    game.sm.http.offline = False
+    seconds_of_play(game, 8)
+    (event,) = daemon.events("scrambled_alone")
+    assert event["red"] == ids(players[0::2])
+    assert event["blu"] == ids(players[1::2])
+    assert event["bench"] == []
+    assert daemon.kinds().index("round_ended") < daemon.kinds().index("scrambled_alone")
+
+
+def test_new_teams_are_free_of_old_locks(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    players = prepare(game, daemon, ["red"])
+    daemon.once["due_if"] = ["red"]
+    daemon.order("lock", id=ids(players)[1], side="red", seconds=0.0)
+    game.rcon("equipoise_poll")
+    settle(game)
+    game.sm.http.offline = True
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    to_the_next_round(game)
+    assert scrambled(players)
+    game.leave(players[0])
+    game.join(players[1], "spectate")
+    game.join(players[1], "blue")
+    assert players[1].team == BLU
+
+
+def test_a_daemon_that_dies_between_round_end_and_round_start_is_not_waited_for(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    players = prepare(game, daemon, [])
+    daemon.sticky["pending"] = True
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    game.until(lambda: game.rounds.state is State.PREROUND, within=60)
+    game.sm.http.held = True
+    game.advance(1.5)
+    assert not scrambled(players)
+    game.advance(1)
+    assert game.rounds.state is State.PREROUND
+    assert scrambled(players)
+
+
+def test_an_answer_from_before_the_round_end_knows_nothing_of_it(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    players = prepare(game, daemon, ["red"])
+    game.sm.http.held = True
+    game.rcon("equipoise_poll")
+    game.frame()
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    game.sm.http.offline = True
+    game.sm.http.held = False
+    to_the_next_round(game)
+    assert scrambled(players)
+
+
+def test_while_the_daemon_answers_it_decides(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    players = prepare(game, daemon, ["red"])
+    daemon.sticky["pending"] = True
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    game.until(lambda: game.rounds.state is State.PREROUND)
+    seconds_of_play(game, 4)
+    assert [p.team for p in players] == [RED] * 3 + [BLU] * 3
+    assert not daemon.events("scrambled_alone")
+
+
+def test_an_answer_to_the_round_end_overrules_what_was_found_out_alone(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    players = prepare(game, daemon, ["red"])
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    game.sm.http.offline = True
+    to_the_next_round(game)
+    assert not scrambled(players)
+
+
+def test_what_the_daemon_orders_after_the_plugin_acted_comes_too_late(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    players = prepare(game, daemon, ["red"])
+    game.sm.http.offline = True
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    game.until(lambda: game.rounds.state is State.PREROUND, within=60)
+    assert scrambled(players)
+    game.sm.http.offline = False
+    teams = {"red": ids(players[:3]), "blu": ids(players[3:]), "bench": []}
+    daemon.order("assign", order="late", reason={"phrase": "x", "args": []}, moment="freeze", **teams)
+    game.rcon("equipoise_poll")
+    settle(game)
+    assert daemon.results() == {"late": "alone"}
+    assert scrambled(players)
+
+
+def test_without_a_cache_it_stays_due_and_is_carried_out_when_there_is_one(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 3, 3)
+    play.go_live(game)
+    daemon.sticky["pending"] = True
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    game.sm.http.offline = True
+    to_the_next_round(game)
+    assert [p.team for p in red + blu] == [RED] * 3 + [BLU] * 3
+    game.sm.http.offline = False
+    daemon.once["cache"] = cache(red + blu, "ABABAB")
+    play.go_live(game)
+    seconds_of_play(game, 7)
+    game.sm.http.offline = True
+    game.rounds.win(BLU, Reason.POINTS_CAPTURED)
+    to_the_next_round(game)
+    assert scrambled(red + blu)
+
+
+def test_fewer_than_four_are_not_scrambled(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    players = prepare(game, daemon, ["red"])
+    for player in players[:3]:
+        game.leave(player)
+    seat(game, "Left over", "red")
+    game.leave(players[5])
+    game.sm.http.offline = True
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    before = {p.name: p.team for p in game.humans()}
+    to_the_next_round(game)
+    assert {p.name: p.team for p in game.humans()} == before
+
+
+def test_an_absentee_is_replaced_by_the_nearest_who_has_no_place(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("arena_well")
+    red, blu = crowd(game, 3, 2)
+    play.go_live(game)
+    settle(game)
+    order = red + blu
+    daemon.once = {"due_if": ["red"], "cache": cache(order, "ABAB-")}
+    game.rcon("equipoise_poll")
+    settle(game)
+    game.leave(red[1])
+    stranger = game.connect("Stranger")
+    game.join(stranger, "red")
+    stranger.choose("scout")
+    game.sm.http.offline = True
+    play.wipe_out(game, BLU)
+    to_the_next_round(game)
+    # The absentee's place is 1: the stranger stands in the middle (2), the unplaced player at 4.
+    assert stranger.team == BLU
+    assert blu[1].team == SPECTATOR
+    assert [p.team for p in (red[0], red[2], blu[0])] == [RED, RED, BLU]
+
+
+def test_who_was_never_answered_takes_the_end_of_waiting_as_due(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    players = prepare(game, daemon, [])
+    game.sm.http.offline = True
+    game.start_map("cp_gorge")
+    for n, player in enumerate(players):
+        game.join(player, "red" if n < 3 else "blue", "soldier")
+    in_freeze_alone(game)
+    assert scrambled(players)
+
+
+def test_who_was_never_answered_takes_arenas_second_round_as_due(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    players = prepare(game, daemon, [])
+    game.sm.http.offline = True
+    game.start_map("arena_well")
+    for n, player in enumerate(players):
+        game.join(player, "red" if n < 3 else "blue", "soldier")
+    in_freeze_alone(game)
+    assert not scrambled(players)
+    play.go_live(game)
+    play.wipe_out(game, BLU)
+    to_the_next_round(game)
+    assert scrambled(players)
+
+
+def test_the_end_of_waiting_is_due_unless_the_daemon_knows_better(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    players = prepare(game, daemon, [])
+    game.start_map("cp_gorge")
+    settle(game)
+    for n, player in enumerate(players):
+        game.join(player, "red" if n < 3 else "blue")
+        settle(game)
+        game.command(player, "joinclass soldier")
+    game.sm.http.offline = True
+    in_freeze_alone(game)
+    assert scrambled(players)
+    game.sm.http.offline = False
+    seconds_of_play(game, 8)
+    assert not daemon.events("hello")[-1]["due"]
+
+
+def test_an_end_of_waiting_that_was_neither_told_nor_acted_on_is_owed(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("cp_gorge")
+    crowd(game, 2, 2)
+    game.sm.http.offline = True
+    in_freeze_alone(game)
+    game.advance(8)
+    game.sm.http.offline = False
+    daemon.forget()
+    seconds_of_play(game, 8)
+    assert [hello["due"] for hello in daemon.events("hello")] == [True]
+    daemon.once["want"] = ["hello"]
+    game.rcon("equipoise_poll")
+    settle(game)
+    assert not daemon.events("hello")[-1]["due"]
+
+
+def in_freeze_alone(game: Game) -> None:
+    """The first freeze time after waiting, while nobody answers."""
+    game.until(lambda: game.rounds.state is State.PREROUND and not game.rounds.waiting, within=200)
+    game.advance(0.1)
+
+
+def test_in_silence_arenas_waiting_play_from_the_next_round(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("arena_well")
+    crowd(game, 2, 1)
+    play.go_live(game)
+    settle(game)
+    game.sm.http.offline = True
+    joiner = game.connect("New")
+    game.join(joiner, "red")
+    game.advance(3)
+    assert joiner.team == SPECTATOR
+    joiner.choose("heavyweapons")
+    play.wipe_out(game, BLU)
+    to_the_next_round(game)
+    assert (joiner.team, joiner.alive) == (BLU, True)
+
+
+def test_another_plugin_may_forbid_it_here_too(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.sm.listen("Equipoise_OnAssign", lambda *values: 3)
+    players = prepare(game, daemon, ["red"])
+    game.sm.http.offline = True
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    to_the_next_round(game)
+    assert not scrambled(players)
+
+
+def test_a_switched_off_server_is_left_alone_in_silence_too(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    players = prepare(game, daemon, ["red"])
+    daemon.once = {"enabled": False, "due_if": ["red"]}
+    game.rcon("equipoise_poll")
+    settle(game)
+    game.sm.http.offline = True
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    to_the_next_round(game)
+    assert not scrambled(players)
+
+
+def random_cache(choice: random.Random, players: list[Player], *, bench: bool) -> SplitCache:
+    """Splits of every size for these players, in a random order of strength."""
+    order = [PlayerId(id) for id in ids(players)]
+    choice.shuffle(order)
+    sizes = [(k, k) for k in range(2, len(order) // 2 + 1)]
+    if len(order) % 2 and not bench:
+        sizes[-1] = (len(order) // 2 + 1, len(order) // 2)
+    splits = []
+    for a, b in sizes:
+        seats = choice.sample(order, a + b)
+        splits.append(Split(tuple(seats[:a]), tuple(seats[a:]), tuple(p for p in order if p not in seats)))
+    return SplitCache(tuple(order), tuple(splits))
+
+
+def on_the_wire(cache: SplitCache) -> Json:
+    """A cache as the protocol writes it."""
+    letter = {Side.A: "A", Side.B: "B", None: "-"}
+    return {
+        "ids": list(cache.ids),
+        "splits": ["".join(letter[split.side_of(id)] for id in cache.ids) for split in cache.splits],
+    }
+
+
+@pytest.mark.parametrize("map", ["koth_harvest_final", "arena_well"])
+@pytest.mark.parametrize("seed", range(6))
+def test_it_fits_a_cache_as_the_daemon_would(game: Game, daemon: Daemon, plugin: Plugin, map: str, seed: int) -> None:
+    choice = random.Random(seed)
+    arena = map == "arena_well"
+    game.start_map(map)
+    red, blu = crowd(game, choice.randint(3, 5), choice.randint(3, 5))
+    play.go_live(game)
+    settle(game)
+    kept = random_cache(choice, red + blu, bench=arena)
+    daemon.once["cache"], daemon.sticky["due_if"] = on_the_wire(kept), ["any"]
+    game.rcon("equipoise_poll")
+    settle(game)
+    for player in choice.sample(red[1:] + blu[1:], choice.randint(0, 2)):
+        game.leave(player)
+    strangers = [seat(game, f"Stranger {n}", choice.choice(["red", "blue"])) for n in range(choice.randint(0, 2))]
+    for stranger in strangers:
+        stranger.choose("scout")
+    game.sm.http.offline = True
+    if arena:
+        play.wipe_out(game, BLU)
+    else:
+        game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    present = [PlayerId(str(p.steamid)) for p in game.humans()]
+    to_the_next_round(game)
+    expected = from_cache(kept, present, bench=arena)
+    assert expected is not None
+    stands = {PlayerId(str(p.steamid)): p.team for p in game.humans()}
+    assert {p for p, team in stands.items() if team == RED} == set(expected.a)
+    assert {p for p, team in stands.items() if team == BLU} == set(expected.b)
+    assert {p for p, team in stands.items() if team == SPECTATOR} == set(expected.bench)

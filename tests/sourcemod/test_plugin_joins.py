@@ -1,0 +1,326 @@
+"""Asking for a side: held and answered, locked, parked in arena."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.sourcemod.answerer import Daemon, Json, crowd, ids, obliging, seat, seconds_of_play, settle
+from tests.sourcemod.rig import Game, Player, Plugin, play
+from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, UNASSIGNED, State
+
+VETO = 3
+WHY = {"phrase": "Equipoise_ReasonJoinSmaller", "args": []}
+
+
+def placing(side: str, phrase: str = "Equipoise_ReasonJoinSmaller") -> Callable[[Json], list[Json]]:
+    """Puts everybody on this side."""
+    return lambda event: [
+        {"kind": "place", "id": event["id"], "side": side, "reason": {"phrase": phrase, "args": ["4", "2"]}}
+    ]
+
+
+@pytest.fixture
+def live(game: Game, daemon: Daemon, plugin: Plugin) -> tuple[list[Player], list[Player]]:
+    """Two against two in a running round; from here on nobody answers unless the test says so."""
+    daemon.answers["side_wanted"] = obliging
+    game.start_map("koth_harvest_final")
+    sides = crowd(game, 2, 2)
+    play.go_live(game)
+    settle(game)
+    daemon.answers.clear()
+    daemon.forget()
+    return sides
+
+
+def lock(daemon: Daemon, player: Player, side: str, seconds: float = 180.0) -> None:
+    """Order a lock."""
+    daemon.order("lock", id=str(player.steamid), side=side, seconds=seconds)
+
+
+def poll(game: Game) -> None:
+    """Fetch what was ordered."""
+    game.rcon("equipoise_poll")
+    settle(game)
+
+
+Sides = tuple[list[Player], list[Player]]
+
+
+def test_a_joiner_goes_where_the_daemon_says_and_reads_why(game: Game, daemon: Daemon, live: Sides) -> None:
+    daemon.answers["side_wanted"] = placing("blu")
+    joiner = game.connect("New")
+    game.join(joiner, "red")
+    assert joiner.team == UNASSIGNED
+    settle(game)
+    assert joiner.team == BLU
+    assert daemon.events("side_wanted")[0] | {"at": 0} == {
+        "kind": "side_wanted", "at": 0, "id": str(joiner.steamid), "side": "red",
+    }  # fmt: skip
+    assert "that side is one short" in joiner.chat[-1]
+    game.command(joiner, "joinclass medic")
+    assert joiner.alive
+
+
+@pytest.mark.parametrize(
+    ("command", "side"),
+    [("jointeam red", "red"), ("jointeam blue", "blu"), ("jointeam auto", "any"), ("autoteam", "any")],
+)
+def test_every_way_of_asking_is_understood(game: Game, daemon: Daemon, live: Sides, command: str, side: str) -> None:
+    joiner = game.connect("New")
+    game.command(joiner, command)
+    settle(game)
+    assert [event["side"] for event in daemon.events("side_wanted")] == [side]
+
+
+def test_nobody_is_held_longer_than_two_seconds(game: Game, daemon: Daemon, live: Sides) -> None:
+    joiner = game.connect("New")
+    game.join(joiner, "red")
+    seconds_of_play(game, 1.9)
+    assert joiner.team == UNASSIGNED
+    game.advance(0.3)
+    assert joiner.team == RED
+
+
+def test_without_an_answer_the_smaller_side_is_his(game: Game, daemon: Daemon, live: Sides) -> None:
+    seat(game, "Third", "red")
+    game.advance(3)
+    joiner = game.connect("New")
+    game.join(joiner, "red")
+    game.advance(3)
+    assert joiner.team == BLU
+    assert "4 against 2" in joiner.chat[-1]
+
+
+def test_an_answer_that_comes_too_late_moves_nobody(game: Game, daemon: Daemon, live: Sides) -> None:
+    joiner = game.connect("New")
+    game.join(joiner, "red")
+    game.advance(3)
+    assert joiner.team == RED
+    game.command(joiner, "joinclass scout")
+    daemon.order("place", id=str(joiner.steamid), side="blu", reason=WHY)
+    poll(game)
+    assert joiner.team == RED
+    assert joiner.suicides == 0
+
+
+def test_a_refused_switch_leaves_him_and_says_why(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, _ = live
+    daemon.answers["side_wanted"] = placing("red", "Equipoise_RefusedGap")
+    game.join(red[0], "blue")
+    settle(game)
+    assert red[0].team == RED
+    assert red[0].alive
+    assert "4 against 2" in red[0].chat[-1]
+
+
+def test_a_lock_refuses_the_other_side_without_asking(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, _ = live
+    lock(daemon, red[0], "red", 180)
+    poll(game)
+    game.join(red[0], "blue")
+    settle(game)
+    assert red[0].team == RED
+    assert not daemon.events("side_wanted")
+    assert "stay there for 180 more seconds" in red[0].chat[-1]
+    lock(daemon, red[0], "red", 0)
+    poll(game)
+    game.join(red[0], "blue")
+    assert "until the next scramble" in red[0].chat[-1]
+
+
+def test_a_lock_ends_with_its_time_or_an_order(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, _ = live
+    lock(daemon, red[0], "red", 10)
+    lock(daemon, red[1], "red", 100)
+    poll(game)
+    seconds_of_play(game, 11)
+    daemon.order("unlock", ids=ids(red))
+    poll(game)
+    daemon.answers["side_wanted"] = obliging
+    for player in red:
+        game.join(player, "blue")
+        settle(game)
+    assert [player.team for player in red] == [BLU, BLU]
+
+
+def test_from_a_side_that_is_larger_by_two_even_the_locked_may_go(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, blu = live
+    lock(daemon, red[0], "red")
+    poll(game)
+    game.leave(blu[0])
+    game.leave(blu[1])
+    settle(game)
+    daemon.answers["side_wanted"] = obliging
+    game.join(red[0], "blue")
+    settle(game)
+    assert red[0].team == BLU
+
+
+def test_a_lock_survives_a_reconnect_also_when_nobody_answers(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, _ = live
+    lock(daemon, red[0], "red")
+    poll(game)
+    game.sm.http.offline = True
+    game.advance(8)
+    back = game.reconnect(red[0])
+    game.join(back, "blue")
+    settle(game)
+    assert back.team == RED
+
+
+def test_spectating_is_free_and_the_way_back_is_to_the_lock(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, _ = live
+    lock(daemon, red[0], "red")
+    poll(game)
+    game.sm.http.offline = True
+    game.advance(8)
+    game.join(red[0], "spectate")
+    assert red[0].team == SPECTATOR
+    game.join(red[0], "blue")
+    assert red[0].team == RED
+
+
+def test_locks_follow_the_group_when_the_game_switches_sides(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    daemon.answers["side_wanted"] = obliging
+    game.start_map("cp_gorge")
+    red, _ = crowd(game, 2, 2)
+    play.go_live(game)
+    lock(daemon, red[0], "red", 0)
+    poll(game)
+    game.rounds.win(RED, 4)
+    play.next_round(game)
+    settle(game)
+    assert red[0].team == BLU
+    game.join(red[0], "red")
+    settle(game)
+    assert red[0].team == BLU
+    assert "until the next scramble" in red[0].chat[-1]
+
+
+def test_a_lock_ends_with_the_map(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, _ = live
+    lock(daemon, red[0], "red", 0)
+    poll(game)
+    game.sm.http.offline = True
+    game.advance(8)
+    game.start_map("cp_gorge")
+    game.join(red[0], "blue")
+    assert red[0].team == BLU
+
+
+def test_another_plugin_may_forbid_a_placement_and_a_lock(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, _ = live
+    game.sm.listen("Equipoise_OnPlace", lambda client, team: VETO)
+    game.sm.listen("Equipoise_OnLock", lambda client, team, seconds: VETO)
+    daemon.answers["side_wanted"] = placing("blu")
+    joiner = game.connect("New")
+    game.join(joiner, "red")
+    settle(game)
+    assert joiner.team == RED
+    lock(daemon, red[0], "red")
+    poll(game)
+    daemon.forget()
+    game.join(red[0], "blue")
+    settle(game)
+    assert daemon.events("side_wanted")
+
+
+def test_bots_and_players_unknown_to_steam_are_the_engines(game: Game, daemon: Daemon, live: Sides) -> None:
+    stranger = game.connect("Stranger", authorize=False)
+    game.join(stranger, "red")
+    bot = game.add_bot("Chell", BLU)
+    settle(game)
+    assert (stranger.team, bot.team) == (RED, BLU)
+    assert not daemon.events("side_wanted")
+
+
+def test_asking_twice_asks_once_and_the_last_wish_counts(game: Game, daemon: Daemon, live: Sides) -> None:
+    joiner = game.connect("New")
+    game.join(joiner, "red")
+    game.advance(0.5)
+    game.join(joiner, "blue")
+    game.advance(3)
+    assert joiner.team == BLU
+    assert len(daemon.events("side_wanted")) == 1
+
+
+def test_whoever_leaves_while_he_is_held_is_forgotten(game: Game, daemon: Daemon, live: Sides) -> None:
+    joiner = game.connect("New")
+    game.join(joiner, "red")
+    game.frame()
+    game.leave(joiner)
+    other = game.connect("Other")
+    game.advance(3)
+    assert other.index == joiner.index
+    assert other.team == UNASSIGNED
+
+
+# Arena.
+
+
+@pytest.fixture
+def arena(game: Game, daemon: Daemon, plugin: Plugin) -> Sides:
+    """Two against two in arena's running round."""
+    daemon.answers["side_wanted"] = obliging
+    game.start_map("arena_well")
+    sides = crowd(game, 2, 2)
+    play.go_live(game)
+    settle(game)
+    daemon.forget()
+    return sides
+
+
+@pytest.mark.parametrize("command", ["jointeam red", "autoteam"])
+def test_during_an_arena_round_a_joiner_is_parked(game: Game, daemon: Daemon, arena: Sides, command: str) -> None:
+    joiner = game.connect("New")
+    game.command(joiner, command)
+    settle(game)
+    assert joiner.team == SPECTATOR
+    assert not daemon.events("side_wanted")
+    assert daemon.events("side_changed")[-1] | {"at": 0} == {
+        "kind": "side_changed", "at": 0, "id": str(joiner.steamid), "side": "none", "waiting": True,
+    }  # fmt: skip
+
+
+def test_choosing_to_watch_ends_the_waiting(game: Game, daemon: Daemon, arena: Sides) -> None:
+    joiner = game.connect("New")
+    game.join(joiner, "red")
+    settle(game)
+    game.join(joiner, "spectate")
+    settle(game)
+    assert [event["waiting"] for event in daemon.events("side_changed")] == [True, False]
+
+
+def test_placed_nowhere_means_waiting(game: Game, daemon: Daemon, arena: Sides) -> None:
+    play.wipe_out(game, BLU)
+    daemon.answers["side_wanted"] = placing("none", "Equipoise_ReasonWaits")
+    joiner = game.connect("New")
+    game.join(joiner, "red")
+    settle(game)
+    assert joiner.team == SPECTATOR
+    assert daemon.events("side_changed")[-1]["waiting"]
+
+
+def test_when_a_side_walks_out_the_waiting_are_let_in(game: Game, daemon: Daemon, arena: Sides) -> None:
+    _, blu = arena
+    joiner = game.connect("New")
+    game.join(joiner, "red")
+    settle(game)
+    joiner.choose("pyro")
+    for player in blu:
+        game.leave(player)
+    game.until(lambda: game.rounds.state is State.PREGAME)
+    seconds_of_play(game, 3)
+    assert joiner.team == BLU
+    game.until(lambda: game.rounds.state is State.PREROUND)
+    assert joiner.alive
+
+
+def test_when_a_side_walks_out_and_nobody_waits_the_newcomer_crosses(game: Game, daemon: Daemon, arena: Sides) -> None:
+    red, blu = arena
+    for player in blu:
+        game.leave(player)
+    game.until(lambda: game.rounds.state is State.PREGAME)
+    seconds_of_play(game, 3)
+    assert [player.team for player in red] == [RED, BLU]
+    assert red[1].suicides == 0

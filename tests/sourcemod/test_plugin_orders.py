@@ -1,0 +1,327 @@
+"""Orders carried out: nobody dies, nobody loses a score, and the daemon hears what came of each."""
+
+import pytest
+
+from tests.sourcemod.answerer import Daemon, Json, crowd, ids, in_freeze, obliging, seconds_of_play, settle
+from tests.sourcemod.rig import Game, Player, Plugin, play
+from tests.sourcemod.rig.game.facts import BLU, GHOST, RED, SPECTATOR, Reason, State
+
+WHY = {"phrase": "Equipoise_ReasonStreak", "args": ["3"]}
+VETO = 3
+
+
+@pytest.fixture
+def daemon(daemon: Daemon) -> Daemon:
+    daemon.answers["side_wanted"] = obliging
+    return daemon
+
+
+def poll(game: Game) -> None:
+    """Fetch what was ordered."""
+    game.rcon("equipoise_poll")
+    settle(game)
+
+
+def assign(
+    daemon: Daemon, red: list[Player], blu: list[Player], bench: list[Player] | None = None, moment: str = "freeze"
+) -> None:
+    """Order a split."""
+    teams = {"red": ids(red), "blu": ids(blu), "bench": ids(bench or [])}
+    daemon.order("assign", order="a-1", reason=WHY, moment=moment, **teams)
+
+
+def move(daemon: Daemon, player: Player, side: str, deadline: float = 5.0, order: str = "m-1") -> None:
+    """Order a move."""
+    daemon.order("move", order=order, reason=WHY, id=str(player.steamid), side=side, deadline=deadline)
+
+
+def unharmed(*players: Player) -> bool:
+    """Nobody died, and everybody alive wears the colours of his side."""
+    return all(p.deaths == 0 and p.suicides == 0 and not p.misplaced for p in players)
+
+
+@pytest.mark.parametrize("map", ["arena_well", "cp_gorge", "koth_harvest_final", "ctf_2fort"])
+def test_a_split_is_applied_in_the_freeze_time(game: Game, daemon: Daemon, plugin: Plugin, map: str) -> None:
+    game.start_map(map)
+    red, blu = crowd(game, 3, 3)
+    in_freeze(game)
+    red[0].set("m_iFrags", 7)
+    assign(daemon, [red[0], blu[0], blu[1]], [red[1], red[2], blu[2]])
+    poll(game)
+    assert [p.team for p in red + blu] == [RED, BLU, BLU, RED, RED, BLU]
+    assert all(p.alive for p in red + blu)
+    assert unharmed(*red, *blu)
+    assert red[0].frags == 7
+    assert daemon.results() == {"a-1": ""}
+    assert "3 wins in a row" in red[1].chat[-1]
+    assert not any("wins in a row" in line for line in red[0].chat)
+
+
+def test_a_round_start_is_answered_within_its_freeze_time(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 2, 2)
+
+    def swap_one(event: Json) -> list[Json]:
+        teams = {"red": ids([red[0], blu[0]]), "blu": ids([red[1], blu[1]]), "bench": []}
+        return [{"kind": "assign", "order": "a-1", "reason": WHY, "moment": "freeze", **teams}]
+
+    daemon.answers["round_started"] = swap_one
+    in_freeze(game)
+    assert game.rounds.state is State.PREROUND
+    assert [p.team for p in (*red, *blu)] == [RED, BLU, RED, BLU]
+    told = daemon.kinds()
+    assert told.index("order_done") < len(told) - 1 - told[::-1].index("side_changed")
+
+
+def test_whoever_sits_out_watches_and_waits(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("arena_well")
+    red, blu = crowd(game, 3, 2)
+    in_freeze(game)
+    assign(daemon, red[:2], blu, bench=[red[2]])
+    poll(game)
+    assert red[2].team == SPECTATOR
+    assert unharmed(*red)
+    assert daemon.events("side_changed")[-1] | {"at": 0} == {
+        "kind": "side_changed", "at": 0, "id": ids(red)[2], "side": "none", "waiting": True,
+    }  # fmt: skip
+    daemon.once["want"] = ["roster"]
+    poll(game)
+    lines = {line["id"]: line for line in daemon.events("roster")[-1]["players"]}
+    assert lines[ids(red)[2]]["waiting"]
+    assign(daemon, [red[0], red[2]], blu, bench=[red[1]])
+    poll(game)
+    assert (red[2].team, red[2].alive) == (RED, True)
+    assert red[1].team == SPECTATOR
+
+
+def test_moves_of_ours_are_not_announced(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 1, 1)
+    in_freeze(game)
+    before = len(game.history)
+    assign(daemon, blu, red)
+    poll(game)
+    teams = [fields for _, name, fields in game.history[before:] if name == "player_team"]
+    assert [fields["silenced"] for fields in teams] == [True, True]
+
+
+def test_somebody_without_a_class_is_moved_and_offered_one(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 2, 2)
+    new = game.connect("New")
+    game.join(new, "red")
+    in_freeze(game)
+    assign(daemon, red, [*blu, new])
+    poll(game)
+    assert (new.team, new.alive) == (BLU, False)
+    game.command(new, "joinclass medic")
+    assert new.alive
+
+
+@pytest.mark.parametrize(
+    ("go_on", "reason"),
+    [(play.go_live, "doors_open"), (lambda game: game.advance(0.1), ""), (None, "no_round")],
+    ids=["running", "freeze", "over"],
+)
+def test_a_split_for_the_freeze_time_waits_for_no_other(
+    game: Game, daemon: Daemon, plugin: Plugin, go_on: object, reason: str
+) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 1, 1)
+    in_freeze(game)
+    if callable(go_on):
+        go_on(game)
+    else:
+        play.go_live(game)
+        game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    assign(daemon, blu, red)
+    poll(game)
+    assert daemon.results() == {"a-1": reason}
+    assert red[0].team == (RED if reason else BLU)
+
+
+def test_a_split_for_now_goes_through_in_the_middle_of_a_round(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 2, 2)
+    play.go_live(game)
+    play.kill(game, red[0], blu[1])
+    assign(daemon, [red[0], blu[0]], [red[1], blu[1]], moment="now")
+    poll(game)
+    assert daemon.results() == {"a-1": ""}
+    assert [p.team for p in (*red, *blu)] == [RED, BLU, RED, BLU]
+    assert unharmed(*red, blu[0])
+    assert red[0].frags == 1
+
+
+def test_arenas_running_round_revives_nobody(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("arena_well")
+    red, blu = crowd(game, 2, 2)
+    play.go_live(game)
+    assign(daemon, blu, red, moment="now")
+    poll(game)
+    assert daemon.results() == {"a-1": "doors_open"}
+    assert red[0].team == RED
+
+
+def test_a_split_that_names_somebody_who_left_moves_nobody(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 2, 2)
+    in_freeze(game)
+    assign(daemon, [red[0], blu[0]], [red[1], blu[1]])
+    game.leave(red[0])
+    poll(game)
+    assert daemon.results() == {"a-1": "left"}
+    assert [p.team for p in (red[1], *blu)] == [RED, BLU, BLU]
+    told = [kind for kind in daemon.kinds() if kind in ("player_left", "order_failed")]
+    assert told == ["player_left", "order_failed"]
+
+
+def test_whom_the_engine_does_not_let_go_is_left_alone(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 2, 2)
+    in_freeze(game)
+    red[0].duel = True
+    red[1].set_condition(GHOST, True)
+    assign(daemon, blu, red)
+    poll(game)
+    assert [p.team for p in red + blu] == [RED, RED, RED, RED]
+    assert unharmed(*red, *blu)
+    assert all(p.alive for p in red)
+
+
+def test_a_move_waits_for_a_death(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 3, 1)
+    play.go_live(game)
+    move(daemon, red[0], "blu", deadline=9)
+    poll(game)
+    assert red[0].team == RED
+    play.kill(game, blu[0], red[0])
+    settle(game)
+    assert red[0].team == BLU
+    assert (red[0].deaths, red[0].suicides) == (1, 0)
+    assert daemon.results() == {"m-1": ""}
+    assert "3 wins in a row" in red[0].chat[-1]
+
+
+def test_whoever_is_dead_already_is_moved_at_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 3, 1)
+    play.go_live(game)
+    play.kill(game, blu[0], red[0])
+    move(daemon, red[0], "blu")
+    poll(game)
+    assert red[0].team == BLU
+    assert (red[0].deaths, red[0].suicides) == (1, 0)
+
+
+def test_at_the_deadline_a_move_goes_through_alive_and_without_a_death(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 3, 1)
+    play.go_live(game)
+    move(daemon, red[0], "blu", deadline=5)
+    poll(game)
+    game.advance(4.5)
+    assert red[0].team == RED
+    game.advance(1)
+    settle(game)
+    assert (red[0].team, red[0].alive) == (BLU, True)
+    assert unharmed(red[0])
+    assert daemon.results() == {"m-1": ""}
+
+
+def test_respawning_is_as_good_as_a_death(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 3, 1)
+    play.go_live(game)
+    move(daemon, red[0], "blu", deadline=9)
+    poll(game)
+    game.teams.force_respawn(red[0])
+    settle(game)
+    assert (red[0].team, red[0].alive) == (BLU, True)
+    assert unharmed(red[0])
+
+
+def test_a_cancelled_move_is_forgotten(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 3, 1)
+    play.go_live(game)
+    move(daemon, red[0], "blu", deadline=3)
+    poll(game)
+    daemon.order("cancel", order="m-1")
+    poll(game)
+    seconds_of_play(game, 4)
+    assert red[0].team == RED
+    assert daemon.results() == {}
+
+
+@pytest.mark.parametrize("end", ["round", "leave", "spectate", "unknown"])
+def test_a_move_that_makes_no_sense_any_more_fails(game: Game, daemon: Daemon, plugin: Plugin, end: str) -> None:
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 3, 1)
+    play.go_live(game)
+    if end == "unknown":
+        red[0].steamid += 5000
+    move(daemon, red[0], "blu", deadline=3)
+    poll(game)
+    if end == "round":
+        game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    elif end == "leave":
+        game.leave(red[0])
+    elif end == "spectate":
+        game.join(red[0], "spectate")
+    seconds_of_play(game, 4)
+    assert daemon.results() == {"m-1": "no_round" if end == "round" else "left"}
+    assert red[0].team != BLU
+
+
+def test_a_result_is_told_until_somebody_hears_it(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 3, 1)
+    play.go_live(game)
+    move(daemon, red[0], "blu", deadline=1)
+    poll(game)
+    game.sm.http.offline = True
+    game.advance(20)
+    assert red[0].team == BLU
+    game.sm.http.offline = False
+    seconds_of_play(game, 7)
+    assert daemon.results() == {"m-1": ""}
+
+
+def test_another_plugin_may_forbid_a_split(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    heard: list[tuple[object, ...]] = []
+    game.sm.listen("Equipoise_OnAssign", lambda *values: heard.append(values) or VETO)
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 1, 1)
+    in_freeze(game)
+    assign(daemon, blu, red)
+    poll(game)
+    assert daemon.results() == {"a-1": "vetoed"}
+    assert red[0].team == RED
+    assert heard[0][-1] == 2
+
+
+def test_another_plugin_may_forbid_a_move(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.sm.listen("Equipoise_OnMove", lambda client, team: VETO)
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 3, 1)
+    play.go_live(game)
+    move(daemon, red[0], "blu", deadline=1)
+    poll(game)
+    seconds_of_play(game, 2)
+    assert daemon.results() == {"m-1": "vetoed"}
+    assert red[0].team == RED
+
+
+def test_while_an_admin_has_switched_it_off_nothing_is_carried_out(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 1, 1)
+    daemon.sticky["enabled"] = False
+    in_freeze(game)
+    assign(daemon, blu, red)
+    poll(game)
+    assert daemon.results() == {"a-1": "off"}
+    assert red[0].team == RED

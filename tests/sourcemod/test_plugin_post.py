@@ -1,0 +1,451 @@
+"""How the plugin talks: retries, the ring, refusals, garbled answers, and what it leaves behind."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.sourcemod.answerer import Daemon, crowd, ids, in_freeze, obliging, seat, seconds_of_play, settle
+from tests.sourcemod.rig import Game, Plugin, play
+from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
+
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def daemon(daemon: Daemon) -> Daemon:
+    daemon.answers["side_wanted"] = obliging
+    return daemon
+
+
+def play_round(game: Game) -> None:
+    """One round from where the game stands to its end."""
+    play.go_live(game)
+    game.advance(1)
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+
+
+def rounds_of(batch: Json) -> list[str]:
+    """Ids of the rounds in a batch, in order."""
+    return [event["round"] for event in batch["events"] if event["kind"] == "round_ended"]
+
+
+def complaints(game: Game) -> list[str]:
+    """What was logged as an error."""
+    return [text for _, text in game.sm.log.errors]
+
+
+def test_it_polls_when_the_daemon_said(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    daemon.sticky["next"] = 3.0
+    game.start_map("koth_harvest_final")
+    seconds_of_play(game, 13)
+    assert 4 <= len(daemon.batches) <= 6
+    assert daemon.batches[-1]["events"] == []
+
+
+def test_a_nudge_makes_it_poll_at_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    daemon.sticky["next"] = 60.0
+    game.start_map("koth_harvest_final")
+    settle(game)
+    told = len(daemon.batches)
+    game.rcon("equipoise_poll")
+    settle(game)
+    assert len(daemon.batches) == told + 1
+
+
+def test_one_batch_is_in_flight_at_a_time(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    settle(game)
+    game.sm.http.held = True
+    for n in range(5):
+        game.connect(f"P{n}")
+        game.advance(0.1)
+    assert len(game.sm.http.flying) == 1
+    game.sm.http.held = False
+    settle(game)
+    assert [batch["seq"] for batch in daemon.batches] == [1, 2, 3]
+    assert len(daemon.events("player_joined")) == 5
+
+
+def test_no_answer_is_retried_once_as_it_was_and_then_given_up(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    settle(game)
+    game.sm.http.offline = True
+    sent = game.sm.http.sent
+    sent.clear()
+    game.connect("Ann")
+    game.advance(4)
+    assert len(sent) == 2
+    assert sent[0].body == sent[1].body
+    game.advance(10)
+    last = json.loads(sent[-1].body)
+    assert last["seq"] > json.loads(sent[0].body)["seq"]
+    assert [event["kind"] for event in last["events"]] == ["hello", "roster"]
+
+
+def test_a_daemon_that_comes_back_in_the_freeze_time_can_still_act(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("arena_well")
+    crowd(game, 2, 2)
+    play.go_live(game)
+    game.sm.http.offline = True
+    play.wipe_out(game, RED)
+    game.until(lambda: game.rounds.state is State.PREROUND)
+    game.advance(2)
+    game.sm.http.offline = False
+    daemon.forget()
+    game.until(lambda: daemon.batches, within=6)
+    assert game.rounds.state is State.PREROUND
+    assert daemon.kinds() == ["hello", "round_ended", "round_started", "roster"]
+
+
+def test_a_flood_gives_way_to_a_fresh_roster(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    ann = seat(game, "Ann", "red")
+    settle(game)
+    game.sm.http.held = True
+    for _ in range(250):
+        game.say(ann, "!top")
+    game.advance(0.1)
+    game.sm.http.held = False
+    daemon.forget()
+    settle(game)
+    assert all(len(batch["events"]) <= 256 for batch in daemon.batches)
+    assert {"hello", "roster", "command"} <= set(daemon.kinds())
+
+
+def test_an_answer_that_never_comes_is_not_waited_for_and_a_late_one_is_ignored(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("koth_harvest_final")
+    ann = seat(game, "Ann", "red")
+    settle(game)
+    daemon.order("tell", id=str(ann.steamid), lines=[{"phrase": "Equipoise_TopEmpty", "args": []}])
+    game.rcon("equipoise_poll")
+    late = game.sm.http.flying.pop()
+    seconds_of_play(game, 20)
+    polls = len(daemon.batches)
+    game.sm.http.flying.append(late)
+    seconds_of_play(game, 10)
+    assert len(daemon.batches) > polls > 2
+    assert not [line for line in ann.chat if "Nobody is ranked yet" in line]
+
+
+def test_silence_is_logged_once_and_so_is_its_end(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    settle(game)
+    game.sm.http.offline = True
+    game.advance(60)
+    assert len(complaints(game)) == 1
+    assert "does not answer" in complaints(game)[0]
+    game.sm.http.offline = False
+    seconds_of_play(game, 12)
+    assert [text for _, text in game.sm.log.messages] == ["The daemon answers again."]
+
+
+def test_rounds_wait_in_the_ring_until_they_are_stored(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    game.sm.http.offline = True
+    for _ in range(3):
+        play_round(game)
+    game.start_map("cp_gorge")
+    game.sm.http.offline = False
+    daemon.forget()
+    seconds_of_play(game, 12)
+    (delivery,) = [rounds_of(batch) for batch in daemon.batches if rounds_of(batch)]
+    assert len(delivery) == 3
+    assert delivery == sorted(delivery)
+    assert {event["map"] for event in daemon.events("round_ended")} == {"koth_harvest_final"}
+
+
+def test_a_ninth_round_drops_the_oldest_and_says_so(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    game.sm.http.offline = True
+    for _ in range(10):
+        play_round(game)
+    game.sm.http.offline = False
+    daemon.forget()
+    seconds_of_play(game, 12)
+    batch = next(batch for batch in daemon.batches if rounds_of(batch))
+    assert batch["dropped"] == 2
+    assert [round.split("-")[1] for round in rounds_of(batch)] == [str(n) for n in range(3, 11)]
+    assert daemon.batches[-1]["dropped"] == 0
+
+
+def test_a_kept_round_is_asked_about_after_the_next_one_and_before_it(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    daemon.fate = "kept"
+    play_round(game)
+    seconds_of_play(game, 11)
+    assert [rounds_of(batch) for batch in daemon.batches if rounds_of(batch)] == [rounds_of_all(daemon)]
+    first = rounds_of_all(daemon)
+    daemon.forget()
+    daemon.fate = "stored"
+    play_round(game)
+    assert rounds_of_all(daemon)[:1] == first
+    assert len(rounds_of_all(daemon)) == 2
+    daemon.forget()
+    play_round(game)
+    assert len(rounds_of_all(daemon)) == 1
+
+
+def rounds_of_all(daemon: Daemon) -> list[str]:
+    """Ids of all rounds that were told, in order."""
+    return [event["round"] for event in daemon.events("round_ended")]
+
+
+def test_a_wrong_secret_is_said_once_with_what_to_do(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    daemon.always = daemon.refuse(401, "credentials")
+    game.start_map("koth_harvest_final")
+    for n in range(4):
+        game.add(f"P{n}", "red" if n % 2 else "blue")
+    seconds_of_play(game, 200)
+    (complaint,) = complaints(game)
+    assert "401" in complaint
+    assert "equipoise_secret" in complaint
+    assert "equipoise.cfg" in complaint
+    assert len(daemon.batches) < 12
+    assert all(player.team in (2, 3) for player in game.humans())
+    daemon.always = None
+    play_round(game)
+    seconds_of_play(game, 35)
+    assert len(rounds_of_all(daemon)) >= 1
+
+
+def test_without_a_secret_nothing_is_posted_and_the_operator_is_told_once(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    (game.sm.root.parent.parent / "cfg" / "sourcemod" / "equipoise.cfg").write_text('equipoise_secret ""\n')
+    game.start_map("koth_harvest_final")
+    ann = game.add("Ann", "red")
+    seconds_of_play(game, 30)
+    assert not daemon.batches
+    assert ann.team == RED
+    (complaint,) = complaints(game)
+    assert "equipoise_secret" in complaint
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>nginx</html>", b'{"ok": true, "orders": [{"kind": "as', b"\xff\xfe", b"[" * 500]
+)
+def test_garbled_answers_are_no_answers(game: Game, daemon: Daemon, plugin: Plugin, body: bytes) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    play.go_live(game)
+    settle(game)
+    daemon.always = (200, body)
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    seconds_of_play(game, 130)
+    faults = game.sm.log.take_faults()
+    assert 1 <= len(faults) <= 6
+    assert all("Invalid JSON" in fault for fault in faults)
+    assert game.add("New", "red").team in (RED, BLU)
+    daemon.always = None
+    daemon.forget()
+    seconds_of_play(game, 35)
+    assert rounds_of_all(daemon)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"orders": "all of them", "rounds": [], "players": {}, "due_if": 7, "want": "hello", "cache": 1},
+        {"orders": [1, None, "x", [], {}], "players": [3, {}], "due_if": [None, {}], "want": [1]},
+        {"orders": [{"kind": "assign"}, {"kind": "move"}, {"kind": "place"}, {"kind": "lock"}, {"kind": "say"}]},
+        {"orders": [{"kind": "tell", "id": 5, "lines": {}}, {"kind": "unlock", "ids": 1}, {"kind": "dance"}]},
+        {"cache": {"ids": [1, 2], "splits": [3]}, "next": "soon", "enabled": None, "pending": "yes"},
+        {"cache": None, "next": -5, "orders": None, "rounds": None, "players": None, "due_if": None, "want": None},
+    ],
+)
+def test_a_reply_of_wrong_types_does_no_harm(game: Game, daemon: Daemon, plugin: Plugin, fields: Json) -> None:
+    game.start_map("koth_harvest_final")
+    _red, _ = crowd(game, 2, 2)
+    play.go_live(game)
+    settle(game)
+    sides = {player.name: player.team for player in game.humans()}
+    daemon.once = fields
+    game.rcon("equipoise_poll")
+    settle(game)
+    assert {player.name: player.team for player in game.humans()} == sides
+    told = len(daemon.batches)
+    seconds_of_play(game, 12)
+    assert len(daemon.batches) > told
+
+
+def test_a_refused_event_is_dropped_and_the_rest_sent_again(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    settle(game)
+    daemon.raw.append(daemon.refuse(422, "schema", "$.events[0].name"))
+    game.connect("Bad")
+    good = game.connect("Good")
+    settle(game)
+    refused, again = daemon.batches[-2:]
+    assert [event["kind"] for event in refused["events"]] == ["player_joined", "player_joined"]
+    assert [event["id"] for event in again["events"]] == [str(good.steamid)]
+    assert again["seq"] == refused["seq"] + 1
+    assert "$.events[0].name" in complaints(game)[0]
+
+
+def test_a_refused_round_never_blocks_the_ring(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    play.go_live(game)
+    settle(game)
+    daemon.forget()
+    daemon.raw.append(daemon.refuse(422, "schema", "$.events[0].winner"))
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    seconds_of_play(game, 12)
+    assert len(rounds_of_all(daemon)) == 1
+    daemon.forget()
+    play_round(game)
+    assert len(rounds_of_all(daemon)) == 1
+
+
+def test_a_daemon_that_cannot_keep_a_round_gets_it_again(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    play.go_live(game)
+    settle(game)
+    daemon.forget()
+    daemon.raw += [daemon.refuse(503, "store"), daemon.refuse(503, "busy")]
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    seconds_of_play(game, 12)
+    assert len(rounds_of_all(daemon)) == 3
+    assert len(set(rounds_of_all(daemon))) == 1
+
+
+def test_a_batch_that_breaks_the_daemon_is_not_sent_again(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    play.go_live(game)
+    settle(game)
+    daemon.forget()
+    daemon.raw.append(daemon.refuse(500, "internal"))
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    seconds_of_play(game, 12)
+    assert len(rounds_of_all(daemon)) == 1
+    assert "because of internal" in complaints(game)[0]
+
+
+def test_what_a_map_left_untold_is_not_told_of_the_next(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("cp_gorge")
+    crowd(game, 2, 2)
+    play.go_live(game)
+    settle(game)
+    game.sm.http.offline = True
+    game.rounds.win(RED, Reason.DEFENDED)
+    in_freeze(game)
+    game.advance(6)  # it was tried
+    game.start_map("koth_harvest_final")
+    game.sm.http.offline = False
+    daemon.forget()
+    seconds_of_play(game, 8)
+    assert {"hello", "round_ended", "roster"} <= set(daemon.kinds())
+    assert "sides_switched" not in daemon.kinds()
+
+
+def test_a_stale_batch_gives_only_its_rounds(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    play.go_live(game)
+    settle(game)
+    daemon.forget()
+
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    answer = {"ok": False, "error": {"code": "stale", "message": ""}, "rounds": {}}
+    answer["rounds"] = {f"1763622100000-{n}": "stored" for n in range(1, 4)}
+    daemon.raw.append((200, json.dumps(answer).encode()))
+    seconds_of_play(game, 40)
+    assert len(rounds_of_all(daemon)) == 1
+    assert "stale" in complaints(game)[0]
+    assert "hello" in [event["kind"] for event in daemon.batches[1]["events"]]
+
+
+def test_what_is_wanted_is_sent(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    settle(game)
+    daemon.forget()
+    daemon.once["want"] = ["hello", "roster"]
+    game.rcon("equipoise_poll")
+    settle(game)
+    assert daemon.kinds() == ["hello", "roster"]
+
+
+def test_a_redirect_is_not_followed(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    settle(game)
+    assert {sent.request.max_redirects for sent in game.sm.http.sent} == {0}
+
+
+def test_a_name_that_is_no_utf8_goes_without(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    game.connect("cut off \udce2\udc82")
+    settle(game)
+    assert "name" not in daemon.events("player_joined")[0]
+
+
+def test_an_evening_leaves_no_handles_behind(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 3, 3)
+    play_round(game)
+    text = {"phrase": "Equipoise_ReasonStreak", "args": ["3"]}
+
+    def everything() -> None:
+        in_freeze(game)
+        daemon.order("assign", order="a", reason=text, red=ids(blu), blu=ids(red), bench=[], moment="freeze")
+        daemon.order("say", text=text)
+        daemon.order("tell", id=ids(red)[0], lines=[text, text])
+        daemon.order("lock", id=ids(red)[0], side="red", seconds=60.0)
+        daemon.order("unlock", ids=ids(red))
+        daemon.once |= {"due_if": ["red"], "players": [{"id": ids(red)[0], "rating": 1.0, "rounds": 1}]}
+        daemon.once["cache"] = {"ids": ids(red + blu), "splits": ["ABABAB"]}
+        game.rcon("equipoise_poll")
+        play.go_live(game)
+        settle(game)
+        daemon.order("move", order="m", reason=text, id=ids(red)[0], side="red", deadline=1.0)
+        daemon.order("move", order="c", reason=text, id=ids(red)[1], side="red", deadline=9.0)
+        daemon.order("cancel", order="c")
+        game.rcon("equipoise_poll")
+        seconds_of_play(game, 2)
+        play_round(game)
+
+    everything()
+    before = game.sm.handles.live(plugin)
+    for _ in range(2):
+        everything()
+    assert game.sm.handles.live(plugin) == before
+
+
+def test_silence_leaves_no_handles_behind(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    play_round(game)
+    settle(game)
+    before = game.sm.handles.live(plugin)
+    game.sm.http.offline = True
+    for _ in range(2):
+        game.reconnect(game.humans()[0])
+        game.advance(40)
+    game.sm.http.offline = False
+    seconds_of_play(game, 15)
+    play_round(game)
+    assert game.sm.handles.live(plugin) == before
+
+
+def test_an_answer_that_comes_after_the_map_changed_orders_nothing(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    ann = seat(game, "Ann", "red")
+    settle(game)
+    daemon.order("place", id=str(ann.steamid), side="red", reason={"phrase": "Equipoise_ReasonReturn", "args": []})
+    game.sm.http.held = True
+    game.rcon("equipoise_poll")
+    game.frame()
+    game.start_map("mvm_coaltown")
+    game.sm.http.held = False
+    settle(game)
+    assert ann.team == 0

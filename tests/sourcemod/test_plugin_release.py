@@ -1,0 +1,118 @@
+"""The archive an operator unpacks, its translations, and its licence."""
+
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from equipoise.core.phrases import Phrase
+from tests.sourcemod.conftest import SCRIPTING, SOURCEMOD, TRANSLATIONS
+from tests.sourcemod.rig import Game, Plugin
+from tests.sourcemod.rig.sm.phrases import Tree, parse_keyvalues
+
+LANGUAGES = ["de", "ru", "fr", "es", "pt", "pl", "chi"]
+
+
+def phrases(path: Path) -> dict[str, Tree]:
+    """The phrases of a file."""
+    sections = parse_keyvalues(path)["Phrases"]
+    assert isinstance(sections, dict)
+    return {key: texts for key, texts in sections.items() if isinstance(texts, dict)}
+
+
+def arguments(text: object) -> set[str]:
+    """The arguments a text uses."""
+    return set(re.findall(r"\{\d\}", str(text)))
+
+
+def test_english_is_the_daemons_english() -> None:
+    english = phrases(TRANSLATIONS / "equipoise.phrases.txt")
+    assert list(english) == [phrase.key for phrase in Phrase]
+    for phrase in Phrase:
+        assert english[phrase.key]["en"] == phrase.value.replace("%", "%%")  # SourceMod takes it for a format
+        formats = ",".join(f"{{{n}:s}}" for n in range(1, phrase.arguments + 1))
+        assert english[phrase.key].get("#format", "") == formats
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_says_everything(language: str) -> None:
+    translated = phrases(TRANSLATIONS / language / "equipoise.phrases.txt")
+    assert list(translated) == [phrase.key for phrase in Phrase]
+    for phrase in Phrase:
+        text = translated[phrase.key][language]
+        assert list(translated[phrase.key]) == [language]
+        assert arguments(text) == arguments(phrase.value), phrase.key
+        assert "%" not in str(text).replace("%%", ""), phrase.key
+
+
+def test_there_are_no_languages_but_these() -> None:
+    assert sorted(path.name for path in TRANSLATIONS.iterdir() if path.is_dir()) == sorted(LANGUAGES)
+
+
+def test_every_file_says_its_licence() -> None:
+    sources = [path for path in SOURCEMOD.rglob("*") if path.suffix in (".sp", ".inc", ".txt", ".py")]
+    assert len(sources) > 30
+    silent = [path.name for path in sources if "GPL-3.0-or-later" not in path.read_text(encoding="utf-8")[:120]]
+    assert silent == []
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The archive that `make plugin` builds."""
+    folder = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, str(SOURCEMOD / "build.py"), "--output", str(folder)]
+    run = subprocess.run(build, text=True, capture_output=True, check=True)
+    (archive,) = folder.iterdir()
+    assert run.stdout.splitlines()[0] == str(archive)
+    return archive
+
+
+def test_the_archive_unpacks_into_a_game_folder(archive: Path, game: Game, plugin: Plugin) -> None:
+    assert archive.name == f"equipoise-sourcemod-{plugin.info['version']}.zip"
+    with zipfile.ZipFile(archive) as built:
+        names = set(built.namelist())
+        assert built.testzip() is None
+    addon = "addons/sourcemod/"
+    assert {
+        addon + "plugins/equipoise.smx",
+        addon + "scripting/equipoise.sp",
+        addon + "scripting/include/equipoise.inc",
+        addon + "translations/equipoise.phrases.txt",
+        *(f"{addon}translations/{language}/equipoise.phrases.txt" for language in LANGUAGES),
+        "equipoise/README.md",
+        "equipoise/LICENSE",
+    } <= names
+    modules = {f"{addon}scripting/equipoise/{path.name}" for path in (SCRIPTING / "equipoise").glob("*.sp")}
+    assert modules <= names
+    assert not [name for name in names if "ripext" in name]
+
+
+def test_the_archived_plugin_runs(archive: Path, game: Game, tmp_path: Path) -> None:
+    with zipfile.ZipFile(archive) as built:
+        built.extractall(tmp_path)
+    addon = tmp_path / "addons" / "sourcemod"
+    plugin = game.load(addon / "plugins" / "equipoise.smx", translations=addon / "translations")
+    assert plugin.info["name"] == "Equipoise"
+
+
+def test_the_readme_names_every_setting_command_and_forward(game: Game, plugin: Plugin) -> None:
+    readme = (SOURCEMOD / "README.md").read_text(encoding="utf-8")
+    own = [name for name, convar in game.sm.convars.by_name.items() if convar.plugin is plugin]
+    include = (SCRIPTING / "include" / "equipoise.inc").read_text(encoding="utf-8")
+    offered = re.findall(r"^(?:native|forward) \w+ (Equipoise_\w+)", include, flags=re.MULTILINE)
+    commands = re.findall(r'Reg(?:Admin|Console|Server)Cmd\("(\w+)"', (SCRIPTING / "equipoise/commands.sp").read_text())
+    assert len(own) == 6
+    assert len(offered) == 12
+    assert len(commands) == 14
+    spoken = {"sm_rating": "!rating", "sm_rank": "!rank", "sm_top": "!top", "sm_teams": "!teams"}
+    missing = [name for name in (*own, *offered, *commands) if spoken.get(name, name) not in readme]
+    assert missing == []
+
+
+def test_the_settings_keep_the_secret(game: Game, plugin: Plugin) -> None:
+    protected = 1 << 5
+    own = {name: convar for name, convar in game.sm.convars.by_name.items() if convar.plugin is plugin}
+    assert [name for name, convar in own.items() if convar.flags & protected] == ["equipoise_secret"]

@@ -1,0 +1,218 @@
+"""Joins, gaps in the middle of a round, and locks: end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.sourcemod.rig import play
+from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, Reason
+from tests.sourcemod.rig.game.players import Player
+from tests.sourcemod.sessions import Evening
+
+NewEvening = Callable[..., Evening]
+
+UNLOCKED = "[lock]\nminutes = 0\n"
+
+
+def live(new_evening: NewEvening, players: int, map: str = "koth_harvest_final", settings: str = "") -> Evening:
+    """A running round after waiting's scramble."""
+    evening = new_evening(map, settings)
+    for number in range(players):
+        evening.seat(f"P{number}")
+    evening.freeze()
+    evening.live()
+    return evening
+
+
+def leave(evening: Evening, *players: Player) -> None:
+    for player in players:
+        evening.game.leave(player)
+    evening.game.settle()
+
+
+def test_at_equal_numbers_a_joiner_evens_the_skill(new_evening: NewEvening) -> None:
+    evening = live(new_evening, 4)
+    strong, weak = evening.game.teams.members(BLU)[0], evening.game.teams.members(RED)[0]
+    evening.rate(**{strong.name: 1700, weak.name: 1200})
+
+    joiner = evening.seat("Zoe", "blue")
+
+    assert joiner.team == RED
+    assert any("closest in skill" in line for line in joiner.chat)
+
+
+def test_with_one_side_short_a_joiner_goes_there_whatever_he_asks(new_evening: NewEvening) -> None:
+    evening = live(new_evening, 4)
+    leave(evening, evening.game.teams.members(RED)[0])
+
+    joiner = evening.seat("Zoe", "blue")
+
+    assert joiner.team == RED
+    assert joiner.alive
+
+
+@pytest.mark.parametrize("missing", [2, 3, 4])
+def test_a_gap_is_closed_within_ten_seconds_without_a_death_on_the_score(new_evening: NewEvening, missing: int) -> None:
+    evening = live(new_evening, 10)
+    leave(evening, *evening.game.teams.members(RED)[:missing])
+    assert evening.sizes() == [5 - missing, 5]
+
+    evening.wait(10.5)
+
+    assert evening.sizes() == [5 - missing + missing // 2, 5 - missing // 2]
+    assert all(player.suicides == player.deaths == 0 for player in evening.game.humans())
+
+
+def test_who_is_moved_closes_half_the_gap_in_skill(new_evening: NewEvening) -> None:
+    evening = live(new_evening, 6)
+    red, blu = evening.game.teams.members(RED), evening.game.teams.members(BLU)
+    evening.rate(**dict(zip((player.name for player in blu), (1500, 1200, 900), strict=True)))
+
+    leave(evening, *red[:2])
+    evening.wait(10.5)
+
+    # 3600 against 1000: 2600 more, 1300 would even it; 1200 is closest.
+    (move,) = evening.decisions("move")
+    assert evening.named(move["detail"]["players"]) == [blu[1].name]
+
+
+def test_when_the_larger_side_is_the_weaker_its_weakest_goes(new_evening: NewEvening) -> None:
+    evening = live(new_evening, 8)
+    red, blu = evening.game.teams.members(RED), evening.game.teams.members(BLU)
+    evening.rate(**dict(zip((player.name for player in blu), (500, 600, 1000, 1100), strict=True)))
+    evening.rate(**{player.name: 2500 for player in red})
+    leave(evening, *red[:2])
+
+    evening.wait(10.5)
+
+    (move,) = evening.decisions("move")
+    assert evening.named(move["detail"]["players"]) == [blu[0].name]
+
+
+def test_a_dying_player_is_moved_as_he_dies(new_evening: NewEvening) -> None:
+    evening = live(new_evening, 6)
+    leave(evening, *evening.game.teams.members(RED)[:2])
+    (move,) = evening.decisions("move")
+    (name,) = evening.named(move["detail"]["players"])
+    moved = next(player for player in evening.game.humans() if player.name == name)
+
+    play.kill(evening.game, evening.game.teams.members(RED)[0], moved)
+    evening.wait(1.0)
+
+    assert moved.team == RED
+    assert (moved.deaths, moved.suicides) == (1, 0)
+
+
+def test_a_gap_that_closes_by_itself_moves_nobody(new_evening: NewEvening) -> None:
+    evening = live(new_evening, 6)
+    leave(evening, *evening.game.teams.members(RED)[:2])
+    assert len(evening.decisions("move")) == 1
+
+    evening.seat("Zoe")
+    evening.wait(12)
+
+    assert evening.sizes() == [2, 3]
+    assert "Zoe" in evening.side(RED)
+
+
+def test_a_placed_player_may_not_change_side_and_is_told_why(new_evening: NewEvening) -> None:
+    evening = live(new_evening, 6)
+    player = evening.game.teams.members(RED)[0]
+
+    evening.game.join(player, "blue")
+    evening.game.settle()
+
+    assert player.team == RED
+    assert any("stay there for" in line for line in player.chat)
+
+
+def test_a_reconnect_does_not_dodge_a_lock(new_evening: NewEvening) -> None:
+    evening = live(new_evening, 6)
+    player = evening.game.teams.members(RED)[0]
+
+    again = evening.game.reconnect(player)
+    evening.game.settle()
+    evening.game.join(again, "blue")
+    evening.game.settle()
+
+    assert again.team == RED
+
+
+def test_a_spectator_comes_back_to_the_side_he_was_placed_on(new_evening: NewEvening) -> None:
+    evening = live(new_evening, 6)
+    player = evening.game.teams.members(RED)[0]
+    evening.game.join(player, "spectate")
+    evening.game.settle()
+    assert player.team == SPECTATOR
+
+    evening.game.join(player, "blue")
+    evening.game.settle()
+
+    assert player.team == RED
+
+
+def test_an_unlocked_switch_that_would_leave_a_gap_of_two_is_refused(new_evening: NewEvening) -> None:
+    evening = live(new_evening, 6, settings=UNLOCKED)
+    player = evening.game.teams.members(RED)[0]
+
+    evening.game.join(player, "blue")
+    evening.game.settle()
+
+    assert player.team == RED
+    assert any("2 against 4" in line for line in player.chat)
+
+
+def test_an_unlocked_switch_from_the_larger_side_is_allowed(new_evening: NewEvening) -> None:
+    evening = live(new_evening, 7, settings=UNLOCKED)
+    larger = RED if len(evening.side(RED)) == 4 else BLU
+    player = evening.game.teams.members(larger)[0]
+
+    evening.game.join(player, "blue" if larger == RED else "red")
+    evening.game.settle()
+
+    assert player.team == RED + BLU - larger
+
+
+def test_locks_follow_the_group_when_the_game_switches_the_sides(new_evening: NewEvening) -> None:
+    evening = live(new_evening, 6, "pl_upward", settings="[scramble]\nrounds = 100\n[lock]\nminutes = 60\n")
+    red = evening.side(RED)
+    play.capture(evening.game, BLU, 0, evening.game.teams.members(BLU)[0])
+    evening.win(BLU)
+    evening.freeze()
+    assert evening.side(BLU) == red
+
+    evening.live()
+    player = evening.game.teams.members(BLU)[0]
+    evening.game.join(player, "red")
+    evening.game.settle()
+
+    assert player.team == BLU
+    assert any("stay there for" in line for line in player.chat)
+
+
+def test_in_arena_a_lock_holds_until_the_next_scramble(new_evening: NewEvening) -> None:
+    evening = new_evening("arena_well")
+    for number in range(4):
+        evening.seat(f"P{number}")
+    evening.round(RED)
+    evening.freeze()
+    evening.live()
+    player = evening.game.teams.members(RED)[0]
+
+    evening.game.join(player, "blue")
+    evening.game.settle()
+
+    assert player.team == RED
+    assert any("until the next scramble" in line for line in player.chat)
+
+
+def test_the_engine_never_balances_on_its_own(new_evening: NewEvening) -> None:
+    evening = live(new_evening, 8, settings="[autobalance]\nenabled = false\n")
+    leave(evening, *evening.game.teams.members(RED)[:3])
+
+    evening.wait(40)
+
+    assert evening.sizes() == [1, 4]
+    evening.win(BLU, Reason.POINTS_CAPTURED)
