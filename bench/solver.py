@@ -1,0 +1,170 @@
+"""The solver against its targets: worst and median over known and adversarial pools, on one core.
+
+Each figure is the least of several runs of one pool, in two rounds, which leaves out what other processes took; the
+worst is over pools. `python -m bench solver` prints the table; so does running this module.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import statistics
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from bench.pools import hard_pools, known_pools
+from equipoise.core.model import Side
+from equipoise.solver import Pin, best_split, fewest_moves, splits, transfer
+
+RUNS = 3
+SECONDS = 0.015
+"""Each pool is solved so many times at least, and for so long."""
+Solve = Callable[[list[int]], object]
+
+
+class Row(NamedTuple):
+    """What was measured, of how many pools, and what it should be."""
+
+    what: str
+    median: float
+    worst: float
+    where: str
+    target: str
+
+
+def pools(n: int) -> list[tuple[str, list[int]]]:
+    """The known pools of n players and two of each adversarial family."""
+    known = [(pool.name, pool.ratings) for pool in known_pools() if len(pool.ratings) == n]
+    return known + [(pool.family, pool.ratings) for pool in hard_pools(n, each=2)]
+
+
+def milliseconds(solve: Solve, ratings: list[int]) -> float:
+    """The least of some runs."""
+    times = list[float]()
+    while len(times) < RUNS or sum(times) < SECONDS:
+        started = time.perf_counter()
+        solve(ratings)
+        times.append(time.perf_counter() - started)
+    return 1000 * min(times)
+
+
+def measured(what: str, n: int, solves: Sequence[Solve], target: str) -> Row:
+    """One row: every way to solve, on every pool of n players."""
+    cases = [(solve, name, ratings) for solve in solves for name, ratings in pools(n)]
+    times = [(milliseconds(solve, ratings), name) for solve, name, ratings in cases]
+    again = [
+        (min(first, milliseconds(solve, ratings)), name)
+        for (first, name), (solve, _, ratings) in zip(times, cases, strict=True)
+    ]
+    return Row(what, statistics.median(time for time, _ in again), *max(again), target)
+
+
+def every_size() -> Iterator[Row]:
+    for n, target in ((24, 1.5), (32, 3.5), (48, 8), (64, 15), (100, 60)):
+        yield measured(f"every k, N = {n}", n, [splits], f"{target} ms")
+
+
+def constraints() -> Iterator[Row]:
+    """Groups of 2 to 4, four pins of all kinds, a cap on eight players, and what they are worth by side."""
+    for n, target in ((24, 5), (32, 25)):
+        order = random.Random(n).sample(range(n), n)
+        groups = [order[:4], order[4:7], order[7:10], order[10:12], order[12:14]]
+        pins = dict(zip(order, Pin, strict=False))
+        offsets = random.Random(n).choices(range(-200, 201), k=n)
+        yield measured(f"groups, N = {n}", n, [lambda r, g=groups: splits(r, groups=g)], f"{target} ms")
+        yield measured(f"four pins, N = {n}", n, [lambda r, p=pins: splits(r, pins=p)], f"{target} ms")
+        yield measured(f"role of eight, N = {n}", n, [lambda r, o=order: splits(r, roles=[o[:8]])], f"{target} ms")
+        yield measured(
+            f"values by side, N = {n}",
+            n,
+            [lambda r, o=offsets: splits(r, values_b=[a + b for a, b in zip(r, o, strict=True)])],
+            f"{target} ms",
+        )
+
+
+def preferences() -> Iterator[Row]:
+    """Bench and move costs for one k: the largest, one less, and those that bench a third and a half."""
+    for n, target in ((24, 8), (32, 20)):
+        rng = random.Random(n)
+        costs = [rng.randint(0, 3) for _ in range(n)]
+        present = rng.choices((Side.A, Side.B), k=n)
+        for tolerance in (0, 96, math.inf):
+            solves: list[Solve] = [
+                lambda r, k=k, t=tolerance, c=costs, p=present: best_split(
+                    r, sizes=(k, k), bench_cost=c, current=p, tolerance=t
+                )
+                for k in (n // 2, n // 2 - 1, n // 3, n // 4)
+            ]
+            yield measured(f"bench and move costs, tolerance {tolerance:g}, N = {n}", n, solves, f"{target} ms")
+
+
+def moves() -> Iterator[Row]:
+    """Transfers from a side of 50, and the frontier from stacked and from mixed teams."""
+    rng = random.Random(50)
+    costs = [51 * rng.randint(0, 1) + rng.randint(0, 50) for _ in range(50)]
+    for m in (1, 5):
+        for what, prices in (("", None), (", with costs", costs)):
+            yield measured(
+                f"transfer of {m} from 50{what}",
+                100,
+                [lambda r, m=m, c=prices: transfer(r[:50], r[50 : 100 - 2 * m], range(50), m, c)],
+                "0.5 ms",
+            )
+    mixed = [Side.A, Side.B] * 16
+    stacked = sorted(mixed, key=lambda side: side.value)
+    solves: list[Solve] = [lambda r: fewest_moves(r, mixed), lambda r: fewest_moves(sorted(r), stacked)]
+    yield measured("fewest moves, N = 32", 32, solves, "2 ms")
+
+
+def memory() -> Iterator[Row]:
+    """The most that one solve holds, beside the interpreter."""
+    for n, target in ((32, 25), (100, 150)):
+        peaks = sorted((peak(ratings), name) for name, ratings in pools(n))
+        middle = statistics.median(size for size, _ in peaks)
+        yield Row(f"peak memory, N = {n} (MB)", middle, *peaks[-1], f"{target} MB")
+
+
+def peak(ratings: list[int]) -> float:
+    """Megabytes."""
+    tracemalloc.start()
+    splits(ratings)
+    size = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return size / 1e6
+
+
+FIRST = """
+import json, sys, time
+from equipoise.solver import splits
+ratings = json.loads(sys.argv[1])
+started = time.perf_counter()
+splits(ratings)
+print(time.perf_counter() - started)
+"""
+
+
+def first() -> Iterator[Row]:
+    """The first solve of a new process, after import."""
+    times = []
+    for name, ratings in pools(24)[:10]:
+        command = [sys.executable, "-c", FIRST, json.dumps(ratings)]
+        seconds = [float(subprocess.run(command, capture_output=True, check=True).stdout) for _ in range(3)]
+        times.append((1000 * min(seconds), name))
+    yield Row("first solve in a process, N = 24", statistics.median(t for t, _ in times), *max(times), "5 ms")
+
+
+def main() -> None:
+    """Print the table."""
+    print(f"{'solver':<48}{'median':>9}{'worst':>9}{'target':>9}  worst pool")
+    for rows in (every_size, constraints, preferences, moves, memory, first):
+        for row in rows():
+            print(f"{row.what:<48}{row.median:>9.2f}{row.worst:>9.2f}{row.target:>9}  {row.where}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""The classes of one half of a pool: every difference that some a players on A and b on B can have.
+
+The half's values are whole, ascending, and not negative. The least difference of class (a, b) puts the a lowest
+on A and the b highest on B; the class's bitset counts from there, so its lowest and its highest bit are set and
+nothing else is stored. Adding a value x to the i values before it, r[0] ≤ … ≤ r[i-1], gives
+
+    S'(a, b) = S(a, b-1)  |  ( S(a, b)  |  S(a-1, b) << (x - r[a-1]) ) << (x - r[i-b])
+
+where x goes to B, to the bench or to A; the shifts are how far the least difference of the class moves. As
+S(b, a) holds the negatives of S(a, b), its bits are those of S(a, b) in reverse: only a ≥ b is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from .bitset import UNBOUNDED, mirrored
+
+Class = tuple[int, int]
+"""How many are on A and on B."""
+
+Layer = list[list[int]]
+"""`layer[a][b + 1]` is the bitset of class (a, b), 0 where it is not wanted; column 0 stands for b = -1."""
+
+
+class Window(NamedTuple):
+    """Which classes are wanted of a whole half, bounds inclusive."""
+
+    players_max: int
+    """On either side."""
+    surplus_max: int
+    """Of one side over the other."""
+    total_min: int = 0
+    drift_max: int = UNBOUNDED
+    """Of one side over the other among the values placed so far, at any time."""
+
+    @classmethod
+    def around(cls, classes: Sequence[Class]) -> Window:
+        """The least window that has all these classes."""
+        return cls(
+            players_max=max((max(a, b) for a, b in classes), default=0),
+            surplus_max=max((abs(a - b) for a, b in classes), default=0),
+            total_min=min((a + b for a, b in classes), default=0),
+        )
+
+    def surplus(self, left: int) -> int:
+        """The most by which one side may outnumber the other while so many values are still to come."""
+        return min(self.surplus_max + left, self.drift_max)
+
+
+class Half:
+    """One half's values, and its classes after 0, 1, … all of them."""
+
+    def __init__(self, values: Sequence[int]) -> None:
+        self.values = values
+        self.lowest = [0, *accumulate(values)]
+        """The sums of the 0, 1, 2, … lowest values."""
+        self.highest = [0, *accumulate(reversed(values))]
+        self.layers: list[Layer] = []
+        self._mirrors: dict[Class, int] = {}
+
+    def least(self, a: int, b: int) -> int:
+        """The least difference in class (a, b): what bit 0 stands for."""
+        return self.lowest[a] - self.highest[b]
+
+    def span(self, a: int, b: int) -> int:
+        """How far the greatest difference in class (a, b) is above the least."""
+        return self.highest[a] + self.highest[b] - self.lowest[a] - self.lowest[b]
+
+    @property
+    def size(self) -> int:
+        """About how many bits all classes of all layers take: a twelfth of n³ classes, half as long as the longest."""
+        count = len(self.values)
+        return (count + 2) ** 3 // 12 * self.span(count // 2, count // 2) // 2
+
+    def sweep(self, window: Window) -> None:
+        """Compute the classes that the window wants."""
+        self._mirrors.clear()
+        self.layers = [[[0, 1]]]
+        for placed in range(1, len(self.values) + 1):
+            self.layers.append(self._extended(placed, window))
+
+    def _extended(self, placed: int, window: Window) -> Layer:
+        before, left, value = self.layers[-1], len(self.values) - placed, self.values[placed - 1]
+        surplus, total = window.surplus(left), window.total_min - left
+        raised = [value - other for other in self.values[: placed - 1]]
+        to_a, to_bench = [0, *raised, 0], [0, *reversed(raised), 0]
+        rows, fewer = [], [0]
+        for a in range(min(window.players_max, placed, (placed + surplus) // 2) + 1):
+            same = before[a] if a < len(before) else [0] * (a + 2)
+            low, end = max(0, a - surplus, total - a), min(a, placed - a) + 1
+            by_a = fewer[low + 1 : end + 1]
+            if low <= a < end:
+                by_a.append(mirrored(same[a], self._span(placed - 1, a, a - 1)) if same[a] else 0)
+            sources = zip(same[low:end], same[low + 1 : end + 1], by_a, to_bench[low:end], strict=True)
+            rows.append(_row(low, a, to_a[a], sources))
+            fewer = same
+        return rows
+
+    def reach(self, a: int, b: int) -> int:
+        """The bitset of class (a, b) of the whole half; 0 where it was not wanted."""
+        classes = self.layers[-1]
+        if max(a, b) >= len(classes):
+            return 0
+        if a >= b:
+            return classes[a][b + 1]
+        if (a, b) not in self._mirrors:
+            self._mirrors[a, b] = mirrored(classes[b][a + 1], self.span(a, b))
+        return self._mirrors[a, b]
+
+    def trace(self, a: int, b: int, position: int) -> list[int]:
+        """Who is where, 1 (A), -1 (B) or 0 (bench) per value, for one bit of class (a, b)."""
+        places, side = [0] * len(self.values), 1
+        if a < b:
+            a, b, side, position = b, a, -1, self.span(a, b) - position
+        for last in range(len(self.values) - 1, -1, -1):
+            if self._holds(last, a, b - 1, position):
+                places[last], b = -side, b - 1
+                continue
+            if 0 < b <= last:
+                position -= self.values[last] - self.values[last - b]
+            if self._holds(last, a, b, position):
+                continue
+            position -= self.values[last] - self.values[a - 1]
+            places[last], a = side, a - 1
+            if a < b:
+                a, b, side, position = b, a, -side, self._span(last, a, b) - position
+        return places
+
+    def _span(self, placed: int, a: int, b: int) -> int:
+        """The span of class (a, b) of the first `placed` values."""
+        sums = self.lowest
+        return 2 * sums[placed] - sums[placed - a] - sums[placed - b] - sums[a] - sums[b]
+
+    def _holds(self, placed: int, a: int, b: int, position: int) -> bool:
+        """The class (a, b) of the first `placed` values has the position's bit."""
+        layer = self.layers[placed]
+        return a < len(layer) and b <= a and bool(layer[a][b + 1] >> position & 1)
+
+
+def _row(low: int, a: int, to_a: int, sources: Iterable[tuple[int, int, int, int]]) -> list[int]:
+    """The classes (a, b) from b = `low` on, each from those where x goes to B, to the bench and to A."""
+    row = [by_b | (idle | by_a << to_a) << to_bench for by_b, idle, by_a, to_bench in sources]
+    return [0] * (low + 1) + row + [0] * (a + 1 - low - len(row))

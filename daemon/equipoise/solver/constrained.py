@@ -1,0 +1,168 @@
+"""The exact answer with constraints and preferences: half against half over states.
+
+The upper half is seen from the other side: its bitsets hold −(Σ(A) − Σ(B)), so that equal differences cancel.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from .bitset import UNBOUNDED, close, coincidence, nearest, touches
+from .memory import MemoryExceeded
+from .problem import Goal, Problem, Solution, Unit
+from .states import COUNT, COUNT_BITS, FAR, NO_LIMITS, NO_PREFERENCES, PLAYING, Ledger, Limits, Preferences, States
+from .sweep import Sweep
+
+
+class Ladder(NamedTuple):
+    """States that differ in nothing but what is counted last: with each count, the differences had for it or less."""
+
+    state: int
+    counts: list[int]
+    unions: list[int]
+    """`unions[i]` has the differences of the first i counts."""
+
+
+ROLES_TOGETHER = 2 / 3
+"""Up to this share of the units, those with roles are kept in one half."""
+
+Allowed = tuple[list[States], list[States]]
+"""For each layer of the lower and of the upper half, the differences that are worth having."""
+
+
+class Programme:
+    """Both halves of a constrained pool, and where their states meet."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        goals: Sequence[Goal],
+        preferences: Preferences = NO_PREFERENCES,
+        limits: Limits = NO_LIMITS,
+        allowed: Allowed | None = None,
+    ) -> None:
+        self.problem, self.allowed = problem, allowed
+        self.ledger = Ledger(problem, goals, preferences, limits)
+        self.symmetric = problem.a == problem.b and limits.moves is None and not any(self.ledger.fixed_surplus)
+        lower, upper = _halves(problem)
+        self.lower = Sweep(problem, self.ledger, lower, upper, 1)
+        self.upper = Sweep(problem, self.ledger, upper, lower, -1)
+        self.run(limits)
+
+    def run(self, limits: Limits) -> None:
+        """Compute both halves within the limits."""
+        self.limits, self.ledger.beyond = limits, FAR
+        lower, upper = self.allowed or (None, None)
+        try:
+            self.lower.run(limits, lower)
+            self.upper.run(limits, upper)
+        except MemoryExceeded:
+            sizes = self.lower.size(limits), self.upper.size(limits)
+            raise MemoryExceeded(None if None in sizes else max(size for size in sizes if size)) from None
+        self.evenly = sorted(self.lower.states, key=_surplus)
+        self.partners: dict[int, list[int]] = {}
+        for state in self.upper.states:
+            self.partners.setdefault(state & PLAYING, []).append(state)
+
+    def within(self, goal: Goal, width: int, limits: Limits) -> Allowed:
+        """All that leads to an assignment within the limits and at most `width` from the target."""
+        lower_ends: States = {}
+        upper_ends: States = {}
+        for lower, upper in self._joins(goal, limits, mirrored=False):
+            first, second, shift = self._sets(lower, upper, goal)
+            lower_ends[lower] = lower_ends.get(lower, 0) | close(second, first, -shift, width)
+            upper_ends[upper] = upper_ends.get(upper, 0) | close(first, second, shift, width)
+        return self.lower.paths(lower_ends), self.upper.paths(upper_ends)
+
+    def nearest(self, goal: Goal, limits: Limits = NO_LIMITS, least: int = 0) -> Solution | None:
+        """The assignment within the limits that comes closest to the goal's target; None when there is none."""
+        mirrored = self.symmetric and goal.a == goal.b and goal.target == 0
+        floor = max(least, self.problem.parity_bound(goal))
+        best, found = UNBOUNDED, None
+        for lower, upper in self._joins(goal, limits, mirrored):
+            distance = nearest(*self._sets(lower, upper, goal), floor, best)
+            if distance < best:
+                best, found = distance, (lower, upper)
+                if best == floor:
+                    break
+        return Solution(best, self._places(*found, goal, best)) if found else None
+
+    def fewest(self, goal: Goal, width: int) -> int | None:
+        """The least of what is counted last, over assignments at most `width` from the target.
+
+        None when that is above the limit; `beyond` is then the least that it may be.
+        """
+        ledger, ladders, limit = self.ledger, self._ladders(), self.limits.last
+        best = limit + 1
+        for lower in sorted(self.lower.states):
+            first, spent = self.lower.states[lower], ledger.counted(lower)
+            for ladder in ladders.get(_missing(lower, goal), ()):
+                if not ledger.fits(ledger.uncounted(lower) + ladder.state, self.limits):
+                    continue
+                shift = self.lower.least(lower) - self.upper.least(ladder.state) - goal.target
+                rung = bisect_left(ladder.counts, best - spent)
+                while rung and (width >= UNBOUNDED or touches(first, ladder.unions[rung], shift, width)):
+                    rung -= 1
+                    best = spent + ladder.counts[rung]
+                if best > limit and rung < len(ladder.counts):
+                    ledger.beyond = min(ledger.beyond, spent + ladder.counts[rung])
+        return best if best <= limit else None
+
+    def _ladders(self) -> dict[int, list[Ladder]]:
+        """The upper half's states as ladders, by sizes."""
+        ladders: dict[int, Ladder] = {}
+        for state in sorted(self.upper.states):
+            key = self.ledger.uncounted(state)
+            ladder = ladders.setdefault(key, Ladder(key, [], [0]))
+            ladder.counts.append(self.ledger.counted(state))
+            ladder.unions.append(ladder.unions[-1] | self.upper.states[state])
+        by_sizes: dict[int, list[Ladder]] = {}
+        for ladder in ladders.values():
+            by_sizes.setdefault(ladder.state & PLAYING, []).append(ladder)
+        return by_sizes
+
+    def _joins(self, goal: Goal, limits: Limits, mirrored: bool) -> Iterator[tuple[int, int]]:
+        """The pairs of states that meet the goal's sizes, the caps on roles and the limits; even ones first."""
+        for lower in self.evenly:
+            if mirrored and lower & COUNT < lower >> COUNT_BITS & COUNT:
+                continue
+            for upper in self.partners.get(_missing(lower, goal), ()):
+                if self.ledger.fits(lower + upper, limits):
+                    yield lower, upper
+
+    def _sets(self, lower: int, upper: int, goal: Goal) -> tuple[int, int, int]:
+        shift = self.lower.least(lower) - self.upper.least(upper) - goal.target
+        return self.lower.states[lower], self.upper.states[upper], shift
+
+    def _places(self, lower: int, upper: int, goal: Goal, distance: int) -> list[int]:
+        low, high = coincidence(*self._sets(lower, upper, goal), distance)
+        return self.problem.whole(self.lower.trace(lower, low) | self.upper.trace(upper, high))
+
+
+def _surplus(state: int) -> int:
+    return abs((state & COUNT) - (state >> COUNT_BITS & COUNT))
+
+
+def _missing(state: int, goal: Goal) -> int:
+    """The players on A and B of a state that makes this one meet the goal's sizes; negative where none does."""
+    return goal.a - (state & COUNT) + ((goal.b - (state >> COUNT_BITS & COUNT)) << COUNT_BITS)
+
+
+def _halves(problem: Problem) -> tuple[list[Unit], list[Unit]]:
+    """Units in order of value, those with roles before all others: once all who have a role are placed, whether its
+    cap is kept is known, and states need count it no more. So they had better be in one half, if they fit.
+    """
+
+    def signature(unit: Unit) -> list[bool]:
+        return [role.isdisjoint(unit.members) for role in problem.roles]
+
+    def value(unit: Unit) -> float:
+        return sum(problem.a[i] for i in unit.members) / len(unit.members)
+
+    units = sorted(problem.units, key=lambda unit: (all(signature(unit)), signature(unit), value(unit)))
+    with_role = sum(not all(signature(unit)) for unit in units)
+    middle = len(units) // 2
+    cut = max(middle, with_role) if with_role <= ROLES_TOGETHER * len(units) else middle
+    return units[:cut], units[cut:]

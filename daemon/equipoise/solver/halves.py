@@ -1,0 +1,145 @@
+"""The exact answer where players differ by value only: half against half, every size at once.
+
+The upper half is seen from the other side, its class (a, b) putting a players on B: two equal differences cancel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+
+from .bitset import UNBOUNDED, coincidence, nearest
+from .classes import Class, Half, Window
+from .memory import CAP_BITS, MemoryExceeded
+from .problem import Goal, Solution, parity_bound
+
+LARGE = 41
+"""From so many players on, a narrow pass comes first; what it finds on the parity bound needs no other proof."""
+NARROW = 1
+"""The most by which one side outnumbers the other in the narrow pass, in either half and at any time."""
+
+IDLE_SPAN = 4000
+"""Classes of so long a span take as much time for their bits as for being there at all."""
+
+
+def solve(values: Sequence[int], goals: Sequence[Goal]) -> list[Solution]:
+    """The exact optimum for each goal; every goal must fit the pool. Best on values from 0 without a common factor."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    pool = Halves([values[i] for i in order])
+    found = pool.narrow_pass(goals) if len(values) >= LARGE else {}
+    left = [goal for goal in goals if goal not in found or found[goal].distance > pool.parity_bound(goal)]
+    if left:
+        found |= pool.full_pass(left, found)
+    return [_unsorted(found[goal], order) for goal in goals]
+
+
+def _unsorted(solution: Solution, order: list[int]) -> Solution:
+    places = [0] * len(order)
+    for index, place in zip(order, solution.places, strict=True):
+        places[index] = place
+    return Solution(solution.distance, places)
+
+
+def _cut(values: Sequence[int]) -> int:
+    """Where to part ascending values so that both halves together are the least work."""
+    sums, count = [0, *accumulate(values)], len(values)
+
+    def work(start: int, end: int) -> int:
+        size = end - start
+        span = sums[end] - sums[end - size // 2] - sums[start + size // 2] + sums[start]
+        return size**3 * (IDLE_SPAN + span)
+
+    middle = count // 2
+    cuts = range(middle - count // 6, middle + count // 6 + 1)
+    return min(cuts, key=lambda cut: work(0, cut) + work(cut, count))
+
+
+class Halves:
+    """Ascending values in two halves, and where classes of the one meet classes of the other."""
+
+    def __init__(self, values: Sequence[int]) -> None:
+        cut = _cut(values)
+        self.lower, self.upper = Half(values[:cut]), Half(values[cut:])
+        self.counts = cut, len(values) - cut
+        needed = self.lower.size + self.upper.size
+        if needed > CAP_BITS:
+            raise MemoryExceeded(needed)
+        self.odd = sum(value & 1 for value in values)
+
+    def parity_bound(self, goal: Goal) -> int:
+        """A lower bound on the distance from the goal's target."""
+        return parity_bound(self.odd, sum(self.counts) - self.odd, goal)
+
+    def narrow_pass(self, goals: Sequence[Goal]) -> dict[Goal, Solution]:
+        """A good assignment for each goal that even classes can meet."""
+        window = Window(max(max(goal.a, goal.b) for goal in goals), NARROW, drift_max=NARROW)
+        self.lower.sweep(window)
+        self.upper.sweep(window)
+        return {goal: solution for goal in goals if (solution := self._solution(goal, UNBOUNDED))}
+
+    def full_pass(self, goals: Sequence[Goal], known: Mapping[Goal, Solution]) -> dict[Goal, Solution]:
+        """The optimum for each goal, looked for among all classes that may be nearer than what is known."""
+        ceilings = {goal: known[goal].distance if goal in known else UNBOUNDED for goal in goals}
+        lower, upper = self._windows(ceilings) if known else (self._window(goals, 0), self._window(goals, 1))
+        self.lower.sweep(lower)
+        self.upper.sweep(upper)
+        return {goal: self._solution(goal, ceiling) or known[goal] for goal, ceiling in ceilings.items()}
+
+    def _window(self, goals: Sequence[Goal], half: int) -> Window:
+        """All of a half's classes that the other half can complete to a goal."""
+        own, other = self.counts[half], self.counts[1 - half]
+        return Window(
+            players_max=max(max(goal.a, goal.b) for goal in goals),
+            surplus_max=min(own, other + max(abs(goal.a - goal.b) for goal in goals)),
+            total_min=min(goal.a + goal.b for goal in goals) - other,
+        )
+
+    def _windows(self, ceilings: Mapping[Goal, int]) -> tuple[Window, Window]:
+        """The least windows with all the classes that come nearer than the ceilings, by their extremes alone."""
+        lower, upper = list[Class](), list[Class]()
+        for goal, ceiling in ceilings.items():
+            for a, b in self._classes(goal):
+                p, q = goal.b - b, goal.a - a
+                shift = self._shift(a, b, goal)
+                if shift - self.upper.span(p, q) < ceiling and -shift - self.lower.span(a, b) < ceiling:
+                    lower.append((a, b))
+                    upper.append((p, q))
+        return Window.around(lower), Window.around(upper)
+
+    def _solution(self, goal: Goal, ceiling: int) -> Solution | None:
+        """The best of all meeting classes; one that cannot improve on the best so far costs a single test."""
+        floor, best, found = self.parity_bound(goal), ceiling, None
+        for a, b in self._classes(goal):
+            first, second, shift = self._sets(a, b, goal)
+            if not first or not second:
+                continue
+            distance = nearest(first, second, shift, floor, best)
+            if distance < best:
+                best, found = distance, (a, b)
+                if best == floor:
+                    break
+        return Solution(best, self._places(*found, goal, best)) if found else None
+
+    def _classes(self, goal: Goal) -> Iterator[Class]:
+        """The lower half's classes that the upper half can complete; those of even halves, the fullest, first."""
+        lower, upper = self.counts
+        players, surplus = goal.a + goal.b, goal.a - goal.b
+        mirrored = surplus == 0 and goal.target == 0
+        evenly = sorted(range(max(0, players - upper), min(players, lower) + 1), key=lambda n: abs(2 * n - players))
+        for more in sorted(range(0 if mirrored else -goal.b, goal.a + 1), key=lambda n: abs(2 * n - surplus)):
+            for total in evenly:
+                a, b = (total + more) // 2, (total - more) // 2
+                if not (total + more) & 1 and 0 <= a <= goal.a and 0 <= b <= goal.b:
+                    yield a, b
+
+    def _shift(self, a: int, b: int, goal: Goal) -> int:
+        """How far the bitset of class (a, b) is to be moved up to lie in place over the one that completes it."""
+        return self.lower.least(a, b) - self.upper.least(goal.b - b, goal.a - a) - goal.target
+
+    def _sets(self, a: int, b: int, goal: Goal) -> tuple[int, int, int]:
+        return self.lower.reach(a, b), self.upper.reach(goal.b - b, goal.a - a), self._shift(a, b, goal)
+
+    def _places(self, a: int, b: int, goal: Goal, distance: int) -> list[int]:
+        low, high = coincidence(*self._sets(a, b, goal), distance)
+        upper = self.upper.trace(goal.b - b, goal.a - a, high)
+        return self.lower.trace(a, b, low) + [-place for place in upper]

@@ -1,0 +1,104 @@
+"""What the solver is asked and what it answers, on indices and numbers; who the indices are is the caller's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from equipoise.core.model import Side
+
+
+class Pin(Enum):
+    """Where a player must be: on a side, on the bench, or on either side but playing."""
+
+    A = "a"
+    B = "b"
+    BENCH = "bench"
+    PLAY = "play"
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A pool's players, by index, on two sides and a bench."""
+
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+    bench: tuple[int, ...]
+    difference: float
+    """Signed: the sum of A's values less the sum of B's, of the values as they were given."""
+    optimal: bool
+    """Proven: no assignment that meets the constraints is better, to within twice `error_bound`."""
+    method: str
+    """What proves it."""
+    error_bound: float = 0.0
+    """How far rounding to ticks may have put `difference` off while solving; 0 where the values are whole ticks."""
+    bench_cost: int = 0
+    moves: int = 0
+    """Players who end on the side opposite to their present one."""
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Players on A and on B."""
+        return len(self.a), len(self.b)
+
+    def side_of(self, index: int) -> Side | None:
+        """Where a player is; None for the bench."""
+        if index in self.a:
+            return Side.A
+        return Side.B if index in self.b else None
+
+
+@dataclass(frozen=True, slots=True)
+class Splits(Mapping[int, Assignment]):
+    """The best assignment for every team size k that the constraints allow."""
+
+    by_size: Mapping[int, Assignment]
+    uneven: Assignment | None = None
+    """⌈N/2⌉ against ⌊N/2⌋ with nobody benched, where it was asked for and N is odd."""
+
+    def __getitem__(self, k: int) -> Assignment:
+        return self.by_size[k]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.by_size)
+
+    def __len__(self) -> int:
+        return len(self.by_size)
+
+    @property
+    def largest(self) -> Assignment:
+        """The assignment that benches fewest."""
+        return self.uneven or self.by_size[max(self.by_size)]
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """Who moves from the larger side to the smaller, and the signed difference (larger − smaller) after."""
+
+    moved: tuple[int, ...]
+    """Indices into the larger side."""
+    difference: float
+    cost: int = 0
+    error_bound: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rebalance:
+    """A change of the present teams: the teams after it and who changed side."""
+
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+    moved: tuple[int, ...]
+    difference: float
+    error_bound: float = 0.0
+
+    @property
+    def moves(self) -> int:
+        """Players who change side."""
+        return len(self.moved)
+
+    @property
+    def imbalance(self) -> float:
+        """|Σ(A) − Σ(B)| after the change."""
+        return abs(self.difference)

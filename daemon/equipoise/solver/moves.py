@@ -1,0 +1,161 @@
+"""The least change of the present teams: every worthwhile trade of moves for balance, exactly.
+
+Subsets of each side, by how many they are, are independent: for s moves one way and t the other, the best result
+is where two bitsets come nearest. The seed's source (NS2) swaps greedily instead; `greedy_swaps` does that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+from equipoise.core.model import Side
+from equipoise.errors import SplitError
+
+from .bitset import UNBOUNDED, coincidence, nearest
+from .memory import MemoryExceeded
+from .model import Rebalance
+from .subsets import Subsets
+from .sums import total
+from .ticks import Ticks
+
+
+class Teams(NamedTuple):
+    """The present teams as indices, and what each player is worth on either side."""
+
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+    worth_a: Sequence[float]
+    worth_b: Sequence[float]
+
+    @property
+    def difference(self) -> float:
+        """Σ(A) − Σ(B)."""
+        return total([self.worth_a[i] for i in self.a]) - total([self.worth_b[i] for i in self.b])
+
+    def after(self, moved: Collection[int]) -> Teams:
+        """The teams when these players have changed side."""
+        a = [i for i in self.a if i not in moved] + [i for i in self.b if i in moved]
+        b = [i for i in self.b if i not in moved] + [i for i in self.a if i in moved]
+        return self._replace(a=tuple(sorted(a)), b=tuple(sorted(b)))
+
+    @classmethod
+    def of(cls, values: Sequence[float], current: Sequence[Side | None], values_b: Sequence[float] | None) -> Teams:
+        """The teams of those who have a side."""
+        if len(current) != len(values):
+            raise SplitError(f"{len(current)} present sides for {len(values)} players")
+        a = tuple(i for i, side in enumerate(current) if side is Side.A)
+        b = tuple(i for i, side in enumerate(current) if side is Side.B)
+        if not a and not b:
+            raise SplitError("nobody is on a side")
+        return cls(a, b, values, values if values_b is None else values_b)
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """The changes worth making: each has more moves and less imbalance than the one before."""
+
+    steps: tuple[Rebalance, ...]
+    target: float = 0
+
+    def with_moves(self, most: int) -> Rebalance:
+        """The least imbalance that at most so many moves reach; the fewest that even out the sizes at least."""
+        return next((step for step in reversed(self.steps) if step.moves <= most), self.steps[0])
+
+    def within(self, points: float) -> Rebalance:
+        """The fewest moves to within so many points of the target; the nearest to it when none comes so close."""
+        return next((s for s in self.steps if abs(s.difference - self.target) <= points), self.steps[-1])
+
+
+def fewest_moves(
+    values: Sequence[float],
+    current: Sequence[Side | None],
+    *,
+    values_b: Sequence[float] | None = None,
+    target: float = 0,
+    movable: Collection[int] | None = None,
+    resolution: float | None = None,
+) -> Frontier:
+    """Every change of the present teams that no other one beats in both moves and |Σ(A) − Σ(B) − target|.
+
+    The sizes after it differ by at most one. Players without a side stay without; `movable` are those who may
+    change side, by default everybody. `SplitError` when too few are movable to even out the sizes.
+    """
+    teams = Teams.of(values, current, values_b)
+    trades = Trades(teams, target, range(len(values)) if movable is None else movable, resolution)
+    return Frontier(tuple(trades.frontier()), target)
+
+
+class Trades:
+    """The subsets of each side that may move, by their number."""
+
+    def __init__(self, teams: Teams, target: float, movable: Collection[int], resolution: float | None) -> None:
+        self.teams = teams
+        self.from_a = [i for i in teams.a if i in movable]
+        self.from_b = [i for i in teams.b if i in movable]
+        weights = [teams.worth_a[i] + teams.worth_b[i] for i in (*self.from_a, *self.from_b)]
+        self.ticks = Ticks.of(weights or [0], target=teams.difference - target, resolution=resolution)
+        factor = math.gcd(*self.ticks.a, self.ticks.target) or 1
+        smaller = [weight // factor for weight in self.ticks.a]
+        self.target, count = self.ticks.target // factor, len(self.from_a)
+        try:
+            self.out = Subsets(smaller[:count], count)
+            self.back = Subsets(smaller[count : len(weights)], len(self.from_b))
+        except MemoryExceeded as exceeded:
+            raise SplitError(exceeded.advice(self.ticks.per_point)) from None
+
+    def frontier(self) -> Iterator[Rebalance]:
+        """The best change for each number of moves that improves on fewer."""
+        best = UNBOUNDED
+        for trades in self._by_moves():
+            found = None
+            for out, back in trades:
+                first, second, shift = self._sets(out, back)
+                distance = nearest(first, second, shift, 0, best)
+                if distance < best:
+                    best, found = distance, (out, back)
+            if found is not None:
+                yield self._rebalance(*found, best)
+            if best == 0:
+                return
+
+    def _by_moves(self) -> Iterator[list[tuple[int, int]]]:
+        """How many may go from A and from B so that the sizes end at most one apart, fewest moves first."""
+        present, players = len(self.teams.a), len(self.teams.a) + len(self.teams.b)
+        allowed: dict[int, list[tuple[int, int]]] = {}
+        for out, back in product(range(len(self.from_a) + 1), range(len(self.from_b) + 1)):
+            if present - out + back in (players // 2, players - players // 2):
+                allowed.setdefault(out + back, []).append((out, back))
+        if not allowed:
+            raise SplitError("too few players are movable to even out the sides")
+        return (allowed[moves] for moves in sorted(allowed))
+
+    def _sets(self, out: int, back: int) -> tuple[int, int, int]:
+        shift = self.out.low(out) - self.back.low(back) - self.target
+        return self.out.reach(out), self.back.reach(back), shift
+
+    def _rebalance(self, out: int, back: int, distance: int) -> Rebalance:
+        leaving, coming = coincidence(*self._sets(out, back), distance)
+        moved = [self.from_a[i] for i in self.out.any(out, leaving)]
+        moved += [self.from_b[i] for i in self.back.any(back, coming)]
+        after = self.teams.after(moved)
+        return Rebalance(
+            after.a, after.b, tuple(sorted(moved)), after.difference, self.ticks.error_bound(len(moved) + 1)
+        )
+
+
+def greedy_swaps(
+    values: Sequence[float], current: Sequence[Side | None], *, values_b: Sequence[float] | None = None
+) -> Rebalance:
+    """NS2's way: swap the pair that leaves the least |Σ(A) − Σ(B)|, until no swap lessens it."""
+    present = teams = Teams.of(values, current, values_b)
+    while True:
+        swaps = [teams.after(pair) for pair in product(teams.a, teams.b)]
+        best = min(swaps, key=lambda after: abs(after.difference), default=teams)
+        if abs(best.difference) >= abs(teams.difference):
+            moved = tuple(sorted(set(present.a) ^ set(teams.a)))
+            return Rebalance(teams.a, teams.b, moved, teams.difference)
+        teams = best

@@ -1,0 +1,65 @@
+"""Within a tolerance of the optimum: the least bench cost, then the fewest moves, then the least imbalance.
+
+Each stage keeps, of all partial assignments, those that lead to what the stages before it found; and looks among
+them for the least of what it counts. The limit on that is first as low as counting allows, which leaves little to
+look at, and is raised until an assignment is found: nothing below it exists, and that is the proof.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from .bitset import UNBOUNDED
+from .constrained import Programme
+from .optimum import optimum
+from .problem import Goal, Problem, Solution
+from .states import FAR, NO_LIMITS, NO_PREFERENCES, Limits, Preferences
+
+
+def preferred(problem: Problem, goal: Goal, preferences: Preferences, tolerance: float) -> Solution | None:
+    """The preferred assignment at most `tolerance` farther from the target than need be; None when there is none."""
+    if preferences == NO_PREFERENCES:
+        return optimum(problem, [goal])[0]
+    small, (left,), factor = problem.scaled([goal])
+    solution = Search(small, left, preferences).solution(tolerance, factor)
+    return solution and Solution(solution.distance * factor, solution.places)
+
+
+class Search:
+    """One goal's stages."""
+
+    def __init__(self, problem: Problem, goal: Goal, preferences: Preferences) -> None:
+        self.problem, self.goal, self.preferences = problem, goal, preferences
+        self.width = UNBOUNDED
+        self.limits, self.least = NO_LIMITS, 0
+
+    def solution(self, tolerance: float, factor: int) -> Solution | None:
+        """What is preferred within the tolerance, which is `factor` times coarser than the problem's values."""
+        programme = None
+        if not math.isinf(tolerance):
+            programme = Programme(self.problem, [self.goal])
+            best = programme.nearest(self.goal)
+            if best is None:
+                return None
+            self.least, self.width = best.distance, best.distance + int(tolerance) // factor
+        if self.preferences.bench_cost is not None:
+            programme = self._stage(programme, lambda cost: Limits(cost))
+        if self.preferences.current is not None:
+            cost = self.limits.bench_cost
+            programme = self._stage(programme, lambda moves: Limits(cost, moves))
+        return programme.nearest(self.goal, self.limits, self.least) if programme else None
+
+    def _stage(self, before: Programme | None, limits: Callable[[int], Limits]) -> Programme | None:
+        """Find the least limit that leaves an assignment near enough."""
+        allowed = before.within(self.goal, self.width, self.limits) if before else None
+        programme = Programme(self.problem, [self.goal], self.preferences, limits(0), allowed)
+        limit = first = 0
+        while (least := programme.fewest(self.goal, self.width)) is None:
+            if programme.ledger.beyond >= FAR:
+                return None
+            first = first or programme.ledger.beyond
+            limit = max(programme.ledger.beyond, 2 * limit - first)
+            programme.run(limits(limit))
+        self.limits = limits(least)
+        return programme

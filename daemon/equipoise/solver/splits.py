@@ -1,0 +1,101 @@
+"""Exact splits of a pool: for every team size at once, and for one size with preferences."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from equipoise.core.model import Side
+from equipoise.errors import SplitError
+
+from .model import Assignment, Pin, Splits
+from .problem import A, B, Problem
+from .question import Question
+from .states import Preferences
+from .ticks import Ticks
+
+MIN_TEAM = 2
+"""The smallest k of which `splits` speaks."""
+
+
+def splits(
+    values: Sequence[float],
+    *,
+    values_b: Sequence[float] | None = None,
+    target: float = 0,
+    groups: Iterable[Collection[int]] = (),
+    pins: Mapping[int, Pin] | None = None,
+    roles: Iterable[Collection[int]] = (),
+    role_cap: int = 1,
+    resolution: float | None = None,
+    k: int | None = None,
+    odd_without_bench: bool = False,
+) -> Splits:
+    """The assignment with the least |Σ(A) − Σ(B) − target| for every k from 2 to ⌊N/2⌋, or for one `k`.
+
+    `values_b` is what each player is worth on side B, where that differs. Sizes that the constraints rule out are
+    left out; `SplitError` when they rule out all of them.
+    """
+    count = len(values)
+    sizes = range(MIN_TEAM, count // 2 + 1) if k is None else [k]
+    if not sizes or not 0 < 2 * sizes[-1] <= count:
+        raise SplitError(f"{count} players cannot play {sizes[-1] if sizes else MIN_TEAM} against as many")
+    ticks = Ticks.of(values, values_b, target, resolution)
+    problem = Problem.of(ticks.a, ticks.b, groups, pins, roles, role_cap)
+    question = Question(values, values if values_b is None else values_b, ticks, problem)
+    found = question.best([(size, size) for size in sizes])
+    uneven = None
+    if odd_without_bench and count % 2:
+        either = question.best([(count // 2 + 1, count // 2), (count // 2, count // 2 + 1)]).values()
+        uneven = min(either, key=lambda assignment: abs(assignment.difference - target), default=None)
+    if not found and uneven is None:
+        raise SplitError(question.obstacle((sizes[-1], sizes[-1])))
+    return Splits({size: assignment for (size, _), assignment in found.items()}, uneven)
+
+
+def best_split(
+    values: Sequence[float],
+    *,
+    sizes: tuple[int, int],
+    values_b: Sequence[float] | None = None,
+    target: float = 0,
+    groups: Iterable[Collection[int]] = (),
+    pins: Mapping[int, Pin] | None = None,
+    roles: Iterable[Collection[int]] = (),
+    role_cap: int = 1,
+    bench_cost: Sequence[int] | None = None,
+    current: Sequence[Side | None] | None = None,
+    tolerance: float = 0.0,
+    resolution: float | None = None,
+) -> Assignment:
+    """The best assignment of `sizes[0]` players against `sizes[1]`.
+
+    Of those whose |Σ(A) − Σ(B) − target| is within `tolerance` points of the least possible: the one with the
+    least sum of bench costs, then the fewest moves to the side opposite to `current`, then the least imbalance.
+    """
+    ticks = Ticks.of(values, values_b, target, resolution)
+    problem = Problem.of(ticks.a, ticks.b, groups, pins, roles, role_cap)
+    if min(sizes) < 1 or sum(sizes) > len(values):
+        raise SplitError(f"{len(values)} players cannot play {sizes[0]} against {sizes[1]}")
+    if not tolerance >= 0:
+        raise SplitError(f"a tolerance is not negative, but {tolerance!r} is")
+    preferences = Preferences(_bench_costs(bench_cost, len(values)), _present_places(current, len(values)))
+    question = Question(values, values if values_b is None else values_b, ticks, problem, preferences)
+    return question.preferred(sizes, tolerance)
+
+
+def _bench_costs(costs: Sequence[int] | None, count: int) -> Sequence[int] | None:
+    if costs is None:
+        return None
+    if len(costs) != count:
+        raise SplitError(f"{len(costs)} bench costs for {count} players")
+    if not all(isinstance(cost, int) and cost >= 0 for cost in costs):
+        raise SplitError("bench costs are whole numbers from 0 up")
+    return costs
+
+
+def _present_places(sides: Sequence[Side | None] | None, count: int) -> Sequence[int] | None:
+    if sides is None:
+        return None
+    if len(sides) != count:
+        raise SplitError(f"{len(sides)} present sides for {count} players")
+    return [0 if side is None else A if side is Side.A else B for side in sides]

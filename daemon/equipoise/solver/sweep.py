@@ -1,0 +1,159 @@
+"""One half of a constrained pool: every difference that its units can have, by state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from .memory import CAP_BITS, MemoryExceeded
+from .problem import A, B, Problem, Unit
+from .states import COUNT, COUNT_BITS, Ledger, Limits, Rest, States
+
+STATE_BITS = 1 << 10
+"""What a state takes beside its bitset, which is taken to be half as long as it can be."""
+
+
+class Option(NamedTuple):
+    """What one choice adds to a state, and to the positions in its bitset; and where it places the players."""
+
+    step: int
+    shift: int = 0
+    place: int = 0
+
+
+class Stage(NamedTuple):
+    """One choice: where to place some players, or to forget the surplus of a role that all of its players have."""
+
+    options: list[Option]
+    rest: Rest
+    members: tuple[int, ...] = ()
+    span: int = 0
+    """The highest position that a bit can have by then."""
+
+
+class Sweep:
+    """One half: its states after 0, 1, … all of its stages.
+
+    Values count from the half's own middle value on each side, which keeps the bitsets short; a state's counts
+    say how often that was taken off. `sign` is 1 for the lower half and -1 for the upper.
+    """
+
+    def __init__(
+        self, problem: Problem, ledger: Ledger, units: Sequence[Unit], others: Sequence[Unit], sign: int
+    ) -> None:
+        self.problem, self.ledger, self.sign = problem, ledger, sign
+        players = [i for unit in units for i in unit.members]
+        self.middle_a = _middle([problem.a[i] for i in players])
+        self.middle_b = _middle([problem.b[i] for i in players])
+        self.low = 0
+        self.first, *rests = ledger.rests(units, others)
+        self.stages = list(self._stages(units, rests))
+        self.layers: list[States] = []
+
+    def _stages(self, units: Sequence[Unit], rests: Sequence[Rest]) -> Iterator[Stage]:
+        before, closed, span = self.first, set[int](), 0
+        for unit, rest in zip(units, rests, strict=True):
+            options = self._options(unit)
+            span += max(option.shift for option in options)
+            yield Stage(options, self.ledger.closed(rest, closed), unit.members, span)
+            for role, (more, left) in enumerate(zip(before.roles, rest.roles, strict=True)):
+                if more and not left and self.ledger.complete(role, self.sign > 0):
+                    closed.add(role)
+                    yield Stage(list(map(Option, self.ledger.closing(role))), self.ledger.closed(rest, closed))
+            before = rest
+
+    def _options(self, unit: Unit) -> list[Option]:
+        worth = {
+            A: sum(self.problem.a[i] - self.middle_a for i in unit.members),
+            B: -sum(self.problem.b[i] - self.middle_b for i in unit.members),
+        }
+        gains = [self.sign * worth.get(place, 0) for place in unit.places]
+        least = min(gains)
+        self.low += least
+        return [
+            Option(self.ledger.step(unit, place), gain - least, place)
+            for place, gain in zip(unit.places, gains, strict=True)
+        ]
+
+    def run(self, limits: Limits, allowed: Sequence[States] | None) -> None:
+        """Compute the states within the limits, layer by layer, of those differences alone that are allowed."""
+        self.layers, load = [], 0
+        self.layers.append(self._kept({self.ledger.start(self.sign > 0): 1}, self.first, limits, allowed))
+        for stage in self.stages:
+            load += len(self.layers[-1]) * (STATE_BITS + stage.span // 2)
+            if load > CAP_BITS // 2:
+                raise MemoryExceeded(None)
+            layer = _extended(self.layers[-1], stage.options)
+            self.layers.append(self._kept(layer, stage.rest, limits, allowed))
+
+    def size(self, limits: Limits) -> float | None:
+        """More bits than both halves would take at most; None where their states alone take too many.
+
+        States are counted with all values 0. The room that they leave is what the bitsets have to fit.
+        """
+        layer, states, bits = {self.ledger.start(self.sign > 0): 1}, 0, 0
+        for stage in self.stages:
+            states += len(layer) * STATE_BITS
+            bits += len(layer) * stage.span // 2
+            if states > CAP_BITS // 2:
+                return None
+            shiftless = [option._replace(shift=0) for option in stage.options]
+            layer = self._kept(_extended(layer, shiftless), stage.rest, limits, None)
+        return CAP_BITS * bits / (CAP_BITS // 2 - states) * 1.05
+
+    def _kept(self, layer: States, rest: Rest, limits: Limits, allowed: Sequence[States] | None) -> States:
+        if allowed is None:
+            layer = self.ledger.completable(layer, rest)
+        else:
+            layer = self.ledger.allowed(layer, allowed[len(self.layers)])
+        return self.ledger.affordable(layer, rest, limits)
+
+    def paths(self, ends: States) -> list[States]:
+        """Layer by layer, the differences that lead to one of the ends."""
+        layers = [ends]
+        for stage, before in zip(reversed(self.stages), reversed(self.layers[:-1]), strict=True):
+            after, layer = layers[-1], dict[int, int]()
+            for state, bits in before.items():
+                onward = 0
+                for step, shift, _ in stage.options:
+                    onward |= after.get(state + step, 0) >> shift
+                if bits & onward:
+                    layer[state] = bits & onward
+            layers.append(layer)
+        return layers[::-1]
+
+    @property
+    def states(self) -> States:
+        """The states of the whole half."""
+        return self.layers[-1]
+
+    def least(self, state: int) -> int:
+        """The difference, signed as this half sees it, that bit 0 of the state's bitset stands for."""
+        on_a, on_b = state & COUNT, state >> COUNT_BITS & COUNT
+        return self.low + self.sign * (on_a * self.middle_a - on_b * self.middle_b)
+
+    def trace(self, state: int, position: int) -> dict[int, int]:
+        """The place of every player of the half, for one bit of a state."""
+        places: dict[int, int] = {}
+        for stage, before in zip(reversed(self.stages), reversed(self.layers[:-1]), strict=True):
+            option = next(o for o in stage.options if _holds(before.get(state - o.step, 0), position - o.shift))
+            state, position = state - option.step, position - option.shift
+            places.update(dict.fromkeys(stage.members, option.place))
+        return places
+
+
+def _middle(values: list[int]) -> int:
+    return sorted(values)[len(values) // 2] if values else 0
+
+
+def _holds(bits: int, position: int) -> bool:
+    return position >= 0 and bool(bits >> position & 1)
+
+
+def _extended(states: States, options: Sequence[Option]) -> States:
+    result: States = {}
+    get = result.get
+    for step, shift, _ in options:
+        for state, bits in states.items():
+            result[state + step] = get(state + step, 0) | bits << shift
+    return result

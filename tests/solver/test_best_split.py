@@ -1,0 +1,190 @@
+"""One split with constraints and preferences: what is best, and what is impossible."""
+
+from __future__ import annotations
+
+import random
+from math import inf
+
+import pytest
+
+from bench.pools import hard_pools
+from equipoise.core.model import Side
+from equipoise.errors import SplitError
+from equipoise.solver import Pin, best_split, fewest_moves
+
+from .oracles import Puzzle, random_puzzle
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_small_puzzles_agree_with_trying_everything(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(250):
+        puzzle = random_puzzle(rng, most=8)
+        best = puzzle.best_score()
+        if best is None:
+            with pytest.raises(SplitError):
+                puzzle.solved()
+            continue
+
+        found = puzzle.solved()
+        places = puzzle.places(found)
+
+        assert puzzle.allows(places), puzzle
+        assert puzzle.score(places) == best, puzzle
+        assert (found.bench_cost, found.moves) == best[:2]
+        assert found.difference == puzzle.difference(places)
+
+
+def test_puzzles_of_up_to_twelve_agree_with_trying_everything() -> None:
+    rng = random.Random(1)
+    for _ in range(60):
+        puzzle = random_puzzle(rng, most=12)
+        best = puzzle.best_score()
+        if best is not None:
+            assert puzzle.score(puzzle.places(puzzle.solved())) == best, puzzle
+
+
+def test_the_bench_is_the_cheapest_within_the_tolerance() -> None:
+    values, costs = [100, 100, 100, 100, 130], [1, 1, 1, 1, 0]
+
+    assert best_split(values, sizes=(2, 2), bench_cost=costs).bench == (4,)
+    assert best_split(values, sizes=(2, 2), bench_cost=[0, 1, 1, 1, 1]).bench == (4,)
+    within = best_split(values, sizes=(2, 2), bench_cost=[0, 1, 1, 1, 1], tolerance=30)
+    assert within.bench == (0,)
+    assert abs(within.difference) == 30
+
+
+def test_without_limit_on_the_imbalance_cost_and_moves_come_first() -> None:
+    present = [Side.A, Side.A, Side.B, Side.B, None]
+
+    found = best_split([1000, 900, 10, 20, 5], sizes=(2, 2), bench_cost=[3, 3, 3, 3, 0], current=present, tolerance=inf)
+
+    assert (found.a, found.b, found.bench) == ((0, 1), (2, 3), (4,))
+    assert (found.bench_cost, found.moves) == (0, 0)
+
+
+def test_of_two_mirror_images_the_one_with_fewer_moves_is_taken() -> None:
+    for _, ratings in hard_pools(16, seed=6):
+        plain = best_split(ratings, sizes=(8, 8))
+        present = [plain.side_of(i) for i in range(16)]
+        swapped = [None if side is None else side.other for side in present]
+
+        assert best_split(ratings, sizes=(8, 8), current=present).moves == 0
+        assert best_split(ratings, sizes=(8, 8), current=swapped).moves == 0
+
+
+def test_joining_and_sitting_out_are_no_moves() -> None:
+    found = best_split([5, 5, 9, 1], sizes=(1, 1), current=[None, Side.A, Side.A, Side.B])
+
+    assert found.moves == 0
+    assert (found.a, found.b) == ((1,), (0,))
+
+
+@pytest.mark.parametrize("n", [42, 65, 100])
+def test_large_pools_move_as_few_as_the_frontier_says(n: int) -> None:
+    rng = random.Random(n)
+    ratings = [rng.randint(0, 300) for _ in range(n)]
+    present = [Side.A if i < n // 2 else Side.B for i in range(n)]
+    frontier = fewest_moves(ratings, present)
+    sizes = (n // 2, n - n // 2)
+
+    optimum = best_split(ratings, sizes=sizes)
+    found = best_split(ratings, sizes=sizes, current=present)
+
+    assert abs(found.difference) == abs(optimum.difference)
+    if n % 2 == 0:
+        assert found.moves == frontier.steps[-1].moves
+
+
+@pytest.mark.parametrize("n", [41, 60, 100])
+def test_pins_groups_and_roles_hold_in_large_pools(n: int) -> None:
+    rng = random.Random(n)
+    puzzle = Puzzle(
+        [rng.randint(100, 4000) for _ in range(n)],
+        (n // 2, n // 2),
+        groups=[(0, 1, 2), (3, 4)],
+        pins={5: Pin.A, 6: Pin.PLAY, 7: Pin.B},
+        roles=[range(8, 16)],
+    )
+
+    found = puzzle.solved()
+
+    assert puzzle.allows(puzzle.places(found))
+    assert abs(found.difference) <= 1
+
+
+def test_pins_alone_are_exact_in_a_hundred_players() -> None:
+    rng = random.Random(7)
+    ratings = [rng.randint(0, 400) for _ in range(100)]
+    pins = {0: Pin.A, 1: Pin.A, 2: Pin.B, 3: Pin.BENCH, 4: Pin.BENCH}
+
+    found = best_split(ratings, sizes=(40, 40), pins=pins)
+
+    assert {0, 1} <= set(found.a)
+    assert 2 in found.b
+    assert {3, 4} <= set(found.bench)
+    assert found.difference == 0
+
+
+def test_when_everybody_is_pinned_that_is_the_split() -> None:
+    found = best_split([1, 2, 3], sizes=(1, 1), pins={0: Pin.A, 1: Pin.BENCH, 2: Pin.B})
+
+    assert (found.a, found.b, found.bench, found.difference) == ((0,), (2,), (1,), -2)
+
+
+def test_groups_that_share_a_player_are_one() -> None:
+    found = best_split([9, 1, 1, 1, 1, 1], sizes=(3, 3), groups=[(0, 1), (1, 2)])
+
+    assert {0, 1, 2} in (set(found.a), set(found.b))
+
+
+def test_large_and_uneven_costs_are_counted_exactly() -> None:
+    costs = [10**6 + i * 977 for i in range(20)]
+    ratings = [1000 + i * i for i in range(20)]
+
+    found = best_split(ratings, sizes=(6, 6), bench_cost=costs, tolerance=inf)
+
+    assert found.bench_cost == sum(costs[:8])
+
+
+@pytest.mark.parametrize(
+    ("constraints", "reason"),
+    [
+        ({"pins": {0: Pin.A, 1: Pin.A, 2: Pin.A}}, "3 players are pinned to side A, but 2 play there"),
+        ({"pins": dict.fromkeys(range(3), Pin.BENCH)}, "2 against 2 needs 4 players who are not pinned to the bench"),
+        ({"pins": dict.fromkeys(range(5), Pin.PLAY)}, "5 players are pinned to play, but 2 against 2 has 4 places"),
+        ({"groups": [(0, 1)], "pins": {0: Pin.A, 1: Pin.B}}, "players 0, 1 are kept together, but pinned apart"),
+        ({"groups": [(0, 1, 2)], "pins": {0: Pin.PLAY}}, "2 against 2 cannot keep together the players 0, 1, 2"),
+        (
+            {"roles": [(0, 1)], "groups": [(0, 1)], "pins": {0: Pin.A}},
+            "the players 0, 1 as evenly as their role",
+        ),
+        ({"groups": [(0, 9)]}, "a group names player 9, but the pool's are 0 to 5"),
+        ({"pins": {-1: Pin.A}}, "a pin names player -1"),
+        ({"roles": [(7,)]}, "a role names player 7"),
+        ({"bench_cost": [1]}, "1 bench costs for 6 players"),
+        ({"bench_cost": [1, 2, 3, 4, 5, 0.5]}, "bench costs are whole numbers from 0 up"),
+        ({"bench_cost": [1, 2, 3, 4, 5, -1]}, "bench costs are whole numbers from 0 up"),
+        ({"current": [Side.A]}, "1 present sides for 6 players"),
+        ({"values_b": [1.0]}, "6 values on side A, but 1 on side B"),
+        ({"tolerance": -1.0}, "a tolerance is not negative, but -1.0 is"),
+        ({"tolerance": float("nan")}, "a tolerance is not negative"),
+    ],
+)
+def test_what_cannot_be_met_is_refused_with_the_reason(constraints: dict[str, object], reason: str) -> None:
+    with pytest.raises(SplitError, match=reason):
+        best_split([1, 2, 3, 4, 5, 6], sizes=(2, 2), **constraints)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("sizes", [(0, 3), (4, 3), (-1, 2)])
+def test_sizes_that_the_pool_cannot_fill_are_refused(sizes: tuple[int, int]) -> None:
+    with pytest.raises(SplitError, match="6 players cannot play"):
+        best_split([1, 2, 3, 4, 5, 6], sizes=sizes)
+
+
+def test_more_combinations_than_fit_are_refused_rather_than_guessed() -> None:
+    rng = random.Random(3)
+    roles = [rng.sample(range(100), 60) for _ in range(4)]
+
+    with pytest.raises(SplitError, match="more combinations than fit 128 MiB"):
+        best_split([rng.randint(0, 4000) for _ in range(100)], sizes=(30, 30), roles=roles)

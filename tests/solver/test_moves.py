@@ -1,0 +1,113 @@
+"""The least change of the present teams, and the source's greedy way for comparison."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+
+import pytest
+
+from equipoise.core.model import Side
+from equipoise.errors import SplitError
+from equipoise.solver import fewest_moves, greedy_swaps
+
+A, B = Side.A, Side.B
+
+
+def frontier(
+    values: list[int], there: list[int], present: list[Side | None], target: int, movable: list[int]
+) -> list[tuple[int, int]]:
+    """Every worthwhile (moves, imbalance), by trying all subsets."""
+    playing = [i for i, side in enumerate(present) if side]
+    best: list[tuple[int, int]] = []
+    for moves in range(len(movable) + 1):
+        for moved in combinations(movable, moves):
+            a = [i for i in playing if (present[i] is A) != (i in moved)]
+            b = [i for i in playing if i not in a]
+            imbalance = abs(sum(values[i] for i in a) - sum(there[i] for i in b) - target)
+            if abs(len(a) - len(b)) <= 1 and (not best or imbalance < best[-1][1]):
+                best = [point for point in best if point[0] < moves] + [(moves, imbalance)]
+    return best
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_frontiers_agree_with_trying_everything(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(100):
+        n = rng.randint(2, 9)
+        values = [rng.randint(0, 40) for _ in range(n)]
+        there = [value + rng.randint(-9, 9) for value in values] if rng.random() < 0.4 else values
+        present: list[Side | None] = [A, *(rng.choice((A, B, A, None)) for _ in range(n - 1))]
+        playing = [i for i, side in enumerate(present) if side]
+        movable = playing if rng.random() < 0.5 else rng.sample(playing, rng.randint(0, len(playing)))
+        target = rng.choice((0, 7))
+        expected = frontier(values, there, present, target, movable)
+        if not expected:
+            with pytest.raises(SplitError, match="too few players are movable"):
+                fewest_moves(values, present, values_b=there, target=target, movable=movable)
+            continue
+
+        found = fewest_moves(values, present, values_b=there, target=target, movable=movable)
+
+        assert [(step.moves, abs(step.difference - target)) for step in found.steps] == expected
+        for step in found.steps:
+            assert sorted(step.a + step.b) == playing
+            assert {i for i in playing if (i in step.a) != (present[i] is A)} == set(step.moved) <= set(movable)
+            assert step.difference == sum(values[i] for i in step.a) - sum(there[i] for i in step.b)
+
+
+def test_the_two_choices_read_the_frontier() -> None:
+    found = fewest_moves([20, 20, 12, 10, 9, 7, 6, 3, 3, 2], [A] * 5 + [B] * 5)
+
+    assert [(step.moves, step.imbalance) for step in found.steps] == [(0, 50), (2, 14), (4, 0)]
+    assert found.with_moves(0).imbalance == 50
+    assert found.with_moves(3).imbalance == 14
+    assert found.with_moves(99).imbalance == 0
+    assert found.within(1000).moves == 0
+    assert found.within(14).moves == 2
+    assert found.within(1).moves == 4
+
+
+def test_when_nothing_comes_as_near_as_wanted_the_nearest_is_taken() -> None:
+    found = fewest_moves([9, 1, 1, 1], [A, B, A, B])
+
+    assert found.within(0).imbalance == 8
+
+
+def test_uneven_sides_are_evened_out_first() -> None:
+    found = fewest_moves([5, 5, 5, 5, 5, 5], [A, A, A, A, A, B])
+
+    assert found.steps[0].moves == 2
+    assert found.with_moves(0) == found.steps[0]
+    assert found.steps[0].imbalance == 0
+
+
+def test_the_exact_frontier_is_never_worse_than_greedy_swaps() -> None:
+    rng = random.Random(3)
+    better = 0
+    for _ in range(60):
+        values = [rng.randint(100, 4000) for _ in range(12)]
+        present: list[Side | None] = rng.sample([A, B] * 6, 12)
+        greedy = greedy_swaps(values, present)
+
+        exact = fewest_moves(values, present).with_moves(greedy.moves)
+
+        assert exact.imbalance <= greedy.imbalance
+        better += exact.imbalance < greedy.imbalance
+    assert better > 0
+
+
+def test_greedy_swaps_take_the_best_pair_until_none_helps() -> None:
+    found = greedy_swaps([10, 8, 1, 3], [A, A, B, B])
+
+    assert (found.moves, found.imbalance) == (2, 0)
+    assert greedy_swaps([1, 1], [A, B]).moves == 0
+
+
+def test_nobody_and_too_few_sides_are_refused() -> None:
+    with pytest.raises(SplitError, match="nobody is on a side"):
+        fewest_moves([1, 2], [None, None])
+    with pytest.raises(SplitError, match="1 present sides for 2 players"):
+        fewest_moves([1, 2], [A])
+    with pytest.raises(SplitError, match="1 present sides for 2 players"):
+        greedy_swaps([1, 2], [A])

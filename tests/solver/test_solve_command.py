@@ -1,0 +1,125 @@
+"""`equipoise solve`: a pool in, teams out; bad input is one line and exit code 2."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from equipoise.cli.solve import solve
+
+
+def run(text: str | bytes, *arguments: str) -> Result:
+    return CliRunner().invoke(solve, arguments, input=text)
+
+
+def players(*entries: dict[str, object]) -> str:
+    return json.dumps({"players": entries})
+
+
+def test_json_has_one_split_per_size() -> None:
+    result = run('{"ratings": [1, 2, 3, 4, 6, 6]}', "--json")
+
+    assert result.exit_code == 0
+    found = json.loads(result.output)["splits"]
+    assert [split["k"] for split in found] == [2, 3]
+    assert set(found[0]) == {"k", "a", "b", "bench", "difference", "optimal"}
+    assert sorted(found[1]["a"] + found[1]["b"]) == list(range(6))
+    assert (found[1]["difference"], found[1]["optimal"]) == (0, True)
+
+
+def test_text_names_the_players_and_the_odds() -> None:
+    pool = players(
+        {"id": "ann", "rating": 1500, "group": "friends"},
+        {"id": "bob", "rating": 1600, "group": "friends"},
+        {"id": "cyd", "rating": 9999, "pin": "bench"},
+        {"id": "dee", "rating": 1300},
+        {"id": "eve", "rating": 1420},
+    )
+
+    result = run(pool, "--theta", "1000")
+
+    assert result.output.splitlines() == [
+        "2 against 2: difference -380, A wins 40.6%",
+        "  A      dee 1300, eve 1420",
+        "  B      ann 1500, bob 1600",
+        "  bench  cyd 9999",
+    ]
+
+
+def test_one_size_can_be_asked_for_and_ratings_are_numbered() -> None:
+    result = run('{"ratings": [10, 20.5, 10, 20.5, 7]}', "--k", "2")
+
+    assert result.output.count("against") == 1
+    assert "#4 7" in result.output
+    assert "A wins 50.0%" in result.output
+
+
+def test_roles_are_shared_evenly() -> None:
+    pool = players(*({"rating": 100 * i, "role": "medic" if i < 2 else None} for i in range(6)))
+
+    found = json.loads(run(pool, "--k", "3", "--json").output)["splits"][0]
+
+    assert len({0, 1} & set(found["a"])) == len({0, 1} & set(found["b"])) == 1
+
+
+def test_a_file_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "pool.json"
+    file.write_text('{"ratings": [1, 2, 3, 4]}')
+
+    assert json.loads(run("", str(file), "--json").output)["splits"][0]["difference"] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "the input is not JSON"),
+        ("ratings", "the input is not JSON"),
+        (b"\xff\xfe{", "the input is not JSON"),
+        ('{"ratings": [1, 2, 3, NaN]}', "the input is not JSON"),
+        ('{"ratings": [1, 2, 3, 1e999]}', "Number out of range - at `$.ratings[3]`"),
+        ('{"ratings": [1, 2, 3, "4"]}', "Expected `int | float`, got `str` - at `$.ratings[3]`"),
+        ('{"ratings": [1, 2, 3, true]}', "Expected `int | float`, got `bool` - at `$.ratings[3]`"),
+        ("{}", 'the input has either "ratings" or "players"'),
+        ('{"ratings": [], "players": []}', 'the input has either "ratings" or "players"'),
+        ('{"rating": [1, 2, 3, 4]}', "Object contains unknown field `rating`"),
+        ("[1, 2, 3, 4]", "Expected `object`, got `array`"),
+        ("[" * 50_000, "Expected `object`, got `array`"),
+        ('{"ratings": [1, 2, 3]}', "3 players cannot play 2 against as many"),
+        ('{"ratings": []}', "0 players cannot play 2 against as many"),
+        (json.dumps({"ratings": list(range(101))}), "101 players are too many"),
+        (players({"id": "a"}), "Object missing required field `rating` - at `$.players[0]`"),
+        (players({"rating": 1, "pin": "c"}), "Invalid enum value 'c' - at `$.players[0].pin`"),
+        (players(*[{"id": "a", "rating": 1}] * 4), "player a is there twice"),
+        (
+            players(*({"rating": 1, "group": 1, "pin": pin} for pin in ("a", "b", "a", "b"))),
+            "players 0, 1, 2, 3 are kept together, but pinned apart",
+        ),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_two(text: str | bytes, reason: str) -> None:
+    result = run(text)
+
+    assert result.exit_code == 2
+    assert reason in result.output
+    assert len(result.output.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--k", "3"], "4 players cannot play 3 against as many"),
+        (["--k", "0"], "4 players cannot play 0 against as many"),
+        (["--theta", "0"], "--theta is a number of points above 0"),
+        (["--resolution", "-1"], "ticks per point above 0"),
+        (["/nowhere/pool.json"], "/nowhere/pool.json: No such file or directory"),
+    ],
+)
+def test_bad_options_are_one_line_too(arguments: list[str], reason: str) -> None:
+    result = run('{"ratings": [1, 2, 3, 4]}', *arguments)
+
+    assert result.exit_code == 2
+    assert reason in result.output
+    assert len(result.output.splitlines()) == 1

@@ -1,0 +1,100 @@
+"""Ratings that are not whole: rounded to ticks, with a bound that holds."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from equipoise.core.model import Side
+from equipoise.errors import SplitError
+from equipoise.solver import Pin, fewest_moves, splits, transfer
+from equipoise.solver.ticks import Ticks
+
+from .oracles import Puzzle
+
+
+def test_whole_numbers_are_their_own_ticks_even_as_floats() -> None:
+    ticks = Ticks.of([1500.0, 1600, -3])
+
+    assert ticks.a == (1500, 1600, -3)
+    assert ticks.per_point == 1
+    assert ticks.error_bound(10) == 0
+
+
+def test_fractions_that_ticks_can_hold_lose_nothing() -> None:
+    ticks = Ticks.of([0.5, 1.25, 7])
+
+    assert [tick / ticks.per_point for tick in ticks.a] == [0.5, 1.25, 7]
+    assert ticks.error_bound(3) == 0
+
+
+def test_the_bound_is_half_a_tick_per_player() -> None:
+    ticks = Ticks.of([0.1, 0.7, 1.3, 2.9], resolution=10)
+    finer = Ticks.of([0.123, 0.7, 1.3, 2.9], resolution=10)
+
+    assert ticks.a == (1, 7, 13, 29)
+    assert ticks.error_bound(4) == 0
+    assert finer.error_bound(4) == pytest.approx(4 / 2 / 10)
+
+
+@pytest.mark.parametrize("resolution", [0.5, 1, 8, None])
+def test_the_answer_is_within_twice_the_bound_of_the_optimum(resolution: float | None) -> None:
+    rng = random.Random(11)
+    for _ in range(40):
+        values = [rng.gauss(25, 8) for _ in range(7)]
+        puzzle = Puzzle(values, (3, 3))
+        best = puzzle.best_score()
+        assert best is not None
+
+        found = splits(values, resolution=resolution)[3]
+
+        assert abs(found.difference) <= best[2] + 2 * found.error_bound
+        assert found.difference == pytest.approx(puzzle.difference(puzzle.places(found)))
+
+
+def test_narrow_and_wide_ranges_both_get_ticks_enough() -> None:
+    for unit in (1e-9, 1.0, 1e9):
+        values = [unit * value for value in (1.1, 2.3, 3.7, 5.9, 6.1, 7.3)]
+        best = Puzzle(values, (3, 3)).best_score()
+        assert best is not None
+
+        found = splits(values)[3]
+
+        assert abs(found.difference) == pytest.approx(best[2])
+        assert found.error_bound < 0.01 * unit
+
+
+def test_equal_fractions_split_evenly() -> None:
+    assert splits([0.1] * 6)[3].difference == 0
+
+
+@pytest.mark.parametrize("n", [12, 24, 40])
+@pytest.mark.parametrize("constraints", [{}, {"groups": [(0, 1)]}, {"pins": {0: Pin.PLAY}}])
+def test_a_range_too_wide_names_a_resolution_that_fits(n: int, constraints: dict[str, object]) -> None:
+    rng = random.Random(n)
+    values = [rng.randint(0, 10**10) for _ in range(n)]
+
+    with pytest.raises(SplitError, match="resolution=") as refused:
+        splits(values, k=n // 2, **constraints)  # type: ignore[arg-type]
+
+    named = re.search(r"resolution=(\S+) fits", str(refused.value))
+    assert named is not None
+    found = splits(values, k=n // 2, resolution=float(named[1]), **constraints)[n // 2]  # type: ignore[arg-type]
+    assert found.error_bound == pytest.approx(n / 2 / float(named[1]))
+
+
+def test_transfers_and_moves_name_one_too() -> None:
+    wide = [10**9 * i * i + i for i in range(30)]
+
+    with pytest.raises(SplitError, match="resolution="):
+        transfer(wide, wide[:20], range(30), 5)
+    with pytest.raises(SplitError, match="resolution="):
+        fewest_moves(wide, [Side.A, Side.B] * 15)
+
+
+@pytest.mark.parametrize("resolution", [0, -1, float("nan"), float("inf")])
+def test_a_resolution_that_is_none_is_refused(resolution: float) -> None:
+    with pytest.raises(SplitError, match="ticks per point above 0"):
+        splits([1, 2, 3, 4], resolution=resolution)

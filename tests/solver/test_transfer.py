@@ -1,0 +1,88 @@
+"""Moving players from the larger side: jointly, signed, exactly."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+
+import pytest
+
+from equipoise.errors import SplitError
+from equipoise.solver import transfer
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_transfers_agree_with_trying_everything(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(200):
+        n = rng.randint(2, 9)
+        larger, smaller = [rng.randint(0, 40) for _ in range(n)], [rng.randint(0, 60) for _ in range(rng.randint(0, 8))]
+        there = [value + rng.randint(-9, 9) for value in larger] if rng.random() < 0.4 else larger
+        costs = [rng.randint(0, 5) for _ in larger] if rng.random() < 0.6 else [0] * n
+        movable = rng.sample(range(n), rng.randint(1, n))
+        m = rng.randint(1, len(movable))
+
+        found = transfer(larger, smaller, movable, m, costs, larger_there=there)
+
+        def after(moved: tuple[int, ...]) -> int:
+            return sum(larger) - sum(smaller) - sum(larger[i] + there[i] for i in moved)  # noqa: B023
+
+        best = min((abs(after(moved)), sum(costs[i] for i in moved)) for moved in combinations(movable, m))
+        assert (abs(found.difference), found.cost) == best
+        assert found.difference == after(found.moved)
+        assert len(found.moved) == m
+        assert set(found.moved) <= set(movable)
+
+
+def test_from_a_larger_side_that_is_weaker_the_lowest_rated_goes() -> None:
+    """The seed's F11 drops the sign: it would move 1200, and leave 5500."""
+    larger, smaller = [500, 600, 1000, 1100, 1200], [2600, 2500, 2400]
+
+    found = transfer(larger, smaller, range(5), 1)
+
+    assert found.moved == (0,)
+    assert found.difference == -4100
+
+
+def test_from_a_larger_side_that_is_stronger_half_the_difference_goes() -> None:
+    assert transfer([900, 700, 500, 290], [600, 600], range(4), 1).moved == (2,)
+    assert transfer([900, 1000, 500, 300], [600, 500], range(4), 1).moved == (0,)
+
+
+def test_two_moves_are_chosen_together() -> None:
+    """Half the difference is 10. One after the other would take 10 first, and then anybody is too much."""
+    found = transfer([10, 6, 4, 3, 7], [2, 3, 5], range(5), 2)
+
+    assert found.difference == 0
+    assert sorted(found.moved) in ([1, 2], [3, 4])
+
+
+def test_among_equal_residuals_the_least_cost_moves() -> None:
+    assert transfer([10, 10, 10, 10], [10, 10], range(4), 1, [3, 2, 0, 1]).moved == (2,)
+
+
+def test_few_may_be_movable_but_not_fewer_than_must_move() -> None:
+    assert transfer([1, 2, 3, 4], [1, 2], [3], 1).moved == (3,)
+    with pytest.raises(SplitError, match="2 players must move, but 1 are movable"):
+        transfer([1, 2, 3, 4], [1], [3], 2)
+    with pytest.raises(SplitError, match="0 players must move"):
+        transfer([1, 2, 3, 4], [1], [3], 0)
+
+
+def test_strangers_and_ragged_input_are_refused() -> None:
+    with pytest.raises(SplitError, match="a movable player is not one of the larger side's 0 to 1"):
+        transfer([1, 2], [], [2], 1)
+    with pytest.raises(SplitError, match="as many"):
+        transfer([1, 2], [], [1], 1, [1])
+    with pytest.raises(SplitError, match="as many"):
+        transfer([1, 2], [], [1], 1, larger_there=[1])
+
+
+def test_fractions_are_moved_within_the_bound() -> None:
+    larger, smaller = [25.13, 24.2, 26.91, 8.4], [25.5, 24.9]
+
+    found = transfer(larger, smaller, range(4), 1)
+
+    assert found.moved == (1,)
+    assert found.difference == pytest.approx(sum(larger) - sum(smaller) - 2 * 24.2)
+    assert 0 < found.error_bound < 0.01
