@@ -1,0 +1,1 @@
+"""Tests mirror the packages; rigs that several of them share stand here."""
