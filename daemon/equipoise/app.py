@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import os
 import signal
 import socket
 import time
@@ -32,6 +33,11 @@ STOP_SECONDS = 3.0
 """For requests under way, of the 5 that systemd waits for all."""
 KEEP_ALIVE_SECONDS = 150.0
 """Longer than scripts keep an idle connection (curl: 118 s): one that we close as they post would lose the post."""
+
+_ADVICE = {
+    errno.EADDRINUSE: "is another daemon running? Stop it, or choose another port",
+    errno.EACCES: "choose a port above 1023",
+}
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +109,9 @@ def _listener(config: Config) -> socket.socket:
         return socket.create_server((host, port), family=family)
     except OSError as error:
         path = "$.web.port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "$.web.host"
-        raise ConfigError(f"cannot listen on {host}:{port}: {error.strerror}", path=path) from None
+        why = os.strerror(error.errno or 0)
+        advice = _ADVICE.get(error.errno or 0, "is this one of the machine's addresses?")
+        raise ConfigError(f"cannot listen on {host}:{port}: {why}; {advice}", path=path) from None
 
 
 def _make_directory(config: Config) -> None:
