@@ -138,6 +138,14 @@ def test_groups_that_share_a_player_are_one() -> None:
     assert {0, 1, 2} in (set(found.a), set(found.b))
 
 
+def test_a_cap_that_nobody_can_exceed_changes_nothing() -> None:
+    for _, ratings in hard_pools(10, seed=8):
+        free = best_split(ratings, sizes=(4, 4))
+        capped = best_split(ratings, sizes=(4, 4), roles=[range(5), range(3, 8)], role_cap=1000)
+
+        assert abs(capped.difference) == abs(free.difference)
+
+
 def test_large_and_uneven_costs_are_counted_exactly() -> None:
     costs = [10**6 + i * 977 for i in range(20)]
     ratings = [1000 + i * i for i in range(20)]
@@ -162,6 +170,7 @@ def test_large_and_uneven_costs_are_counted_exactly() -> None:
         ({"groups": [(0, 9)]}, "a group names player 9, but the pool's are 0 to 5"),
         ({"pins": {-1: Pin.A}}, "a pin names player -1"),
         ({"roles": [(7,)]}, "a role names player 7"),
+        ({"role_cap": -1}, "a role cap is not negative, but -1 is"),
         ({"bench_cost": [1]}, "1 bench costs for 6 players"),
         ({"bench_cost": [1, 2, 3, 4, 5, 0.5]}, "bench costs are whole numbers from 0 up"),
         ({"bench_cost": [1, 2, 3, 4, 5, -1]}, "bench costs are whole numbers from 0 up"),

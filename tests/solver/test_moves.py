@@ -111,3 +111,5 @@ def test_nobody_and_too_few_sides_are_refused() -> None:
         fewest_moves([1, 2], [A])
     with pytest.raises(SplitError, match="1 present sides for 2 players"):
         greedy_swaps([1, 2], [A])
+    with pytest.raises(SplitError, match="2 values on side A, but 1 on side B"):
+        fewest_moves([1, 2], [A, B], values_b=[1])

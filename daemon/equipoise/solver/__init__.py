@@ -1,9 +1,9 @@
 """Exact team splits, transfers and fewest-moves balance, on indices and numbers; pure Python, no I/O, no clock."""
 
-from .model import Assignment, Pin, Rebalance, Splits, Transfer
-from .moves import Frontier, fewest_moves, greedy_swaps
-from .splits import best_split, splits
-from .transfer import transfer
+from equipoise.solver.model import Assignment, Pin, Rebalance, Splits, Transfer
+from equipoise.solver.moves import Frontier, fewest_moves, greedy_swaps
+from equipoise.solver.splits import best_split, splits
+from equipoise.solver.transfer import transfer
 
 __all__ = [
     "Assignment",

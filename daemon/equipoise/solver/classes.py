@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from .bitset import UNBOUNDED, mirrored
+from equipoise.solver.bitset import UNBOUNDED, mirrored
 
 Class = tuple[int, int]
 """How many are on A and on B."""

@@ -9,11 +9,22 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .bitset import UNBOUNDED, close, coincidence, nearest, touches
-from .memory import MemoryExceeded
-from .problem import Goal, Problem, Solution, Unit
-from .states import COUNT, COUNT_BITS, FAR, NO_LIMITS, NO_PREFERENCES, PLAYING, Ledger, Limits, Preferences, States
-from .sweep import Sweep
+from equipoise.solver.bitset import UNBOUNDED, close, coincidence, nearest, touches
+from equipoise.solver.memory import MemoryExceeded
+from equipoise.solver.problem import Goal, Problem, Solution, Unit
+from equipoise.solver.states import (
+    COUNT,
+    COUNT_BITS,
+    FAR,
+    NO_LIMITS,
+    NO_PREFERENCES,
+    PLAYING,
+    Ledger,
+    Limits,
+    Preferences,
+    States,
+)
+from equipoise.solver.sweep import Sweep
 
 
 class Ladder(NamedTuple):

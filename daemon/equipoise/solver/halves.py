@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
-from .bitset import UNBOUNDED, coincidence, nearest
-from .classes import Class, Half, Window
-from .memory import CAP_BITS, MemoryExceeded
-from .problem import Goal, Solution, parity_bound
+from equipoise.solver.bitset import UNBOUNDED, coincidence, nearest
+from equipoise.solver.classes import Class, Half, Window
+from equipoise.solver.memory import CAP_BITS, MemoryExceeded
+from equipoise.solver.problem import Goal, Solution, parity_bound
 
 LARGE = 41
 """From so many players on, a narrow pass comes first; what it finds on the parity bound needs no other proof."""

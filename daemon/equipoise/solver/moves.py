@@ -14,13 +14,12 @@ from typing import NamedTuple
 
 from equipoise.core.model import Side
 from equipoise.errors import SplitError
-
-from .bitset import UNBOUNDED, coincidence, nearest
-from .memory import MemoryExceeded
-from .model import Rebalance
-from .subsets import Subsets
-from .sums import total
-from .ticks import Ticks
+from equipoise.solver.bitset import UNBOUNDED, coincidence, nearest
+from equipoise.solver.memory import MemoryExceeded
+from equipoise.solver.model import Rebalance
+from equipoise.solver.subsets import Subsets
+from equipoise.solver.sums import total
+from equipoise.solver.ticks import Ticks
 
 
 class Teams(NamedTuple):
@@ -47,6 +46,8 @@ class Teams(NamedTuple):
         """The teams of those who have a side."""
         if len(current) != len(values):
             raise SplitError(f"{len(current)} present sides for {len(values)} players")
+        if values_b is not None and len(values_b) != len(values):
+            raise SplitError(f"{len(values)} values on side A, but {len(values_b)} on side B")
         a = tuple(i for i, side in enumerate(current) if side is Side.A)
         b = tuple(i for i, side in enumerate(current) if side is Side.B)
         if not a and not b:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from equipoise.solver.constrained import Programme
+from equipoise.solver.problem import Goal, Problem, Solution
+
 from . import halves
-from .constrained import Programme
-from .problem import Goal, Problem, Solution
 
 
 def optimum(problem: Problem, goals: Sequence[Goal]) -> list[Solution | None]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from .bitset import UNBOUNDED
-from .constrained import Programme
-from .optimum import optimum
-from .problem import Goal, Problem, Solution
-from .states import FAR, NO_LIMITS, NO_PREFERENCES, Limits, Preferences
+from equipoise.solver.bitset import UNBOUNDED
+from equipoise.solver.constrained import Programme
+from equipoise.solver.optimum import optimum
+from equipoise.solver.problem import Goal, Problem, Solution
+from equipoise.solver.states import FAR, NO_LIMITS, NO_PREFERENCES, Limits, Preferences
 
 
 def preferred(problem: Problem, goal: Goal, preferences: Preferences, tolerance: float) -> Solution | None:

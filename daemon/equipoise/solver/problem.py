@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from equipoise.errors import SplitError
-
-from .model import Pin
+from equipoise.solver.model import Pin
 
 A, B, BENCH = 1, -1, 0
 ANYWHERE = (A, BENCH, B)
@@ -67,6 +66,8 @@ class Problem:
         """Check the constraints against the pool and against one another."""
         if len(a) > MAX_PLAYERS:
             raise SplitError(f"{len(a)} players are too many: at most {MAX_PLAYERS} can be split")
+        if role_cap < 0:
+            raise SplitError(f"a role cap is not negative, but {role_cap} is")
         groups, pins, known_roles = list(groups), pins or {}, tuple(frozenset(role) for role in roles)
         _check_indices("group", groups, len(a))
         _check_indices("role", known_roles, len(a))

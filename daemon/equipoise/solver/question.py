@@ -6,15 +6,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from equipoise.errors import SplitError
-
-from .memory import MemoryExceeded
-from .model import Assignment
-from .optimum import optimum
-from .preferences import preferred
-from .problem import BENCH, A, B, Goal, Problem, Solution
-from .states import NO_PREFERENCES, Preferences
-from .sums import total
-from .ticks import Ticks
+from equipoise.solver.memory import MemoryExceeded
+from equipoise.solver.model import Assignment
+from equipoise.solver.optimum import optimum
+from equipoise.solver.preferences import preferred
+from equipoise.solver.problem import BENCH, A, B, Goal, Problem, Solution
+from equipoise.solver.states import NO_PREFERENCES, Preferences
+from equipoise.solver.sums import total
+from equipoise.solver.ticks import Ticks
 
 Sizes = tuple[int, int]
 

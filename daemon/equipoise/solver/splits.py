@@ -6,12 +6,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from equipoise.core.model import Side
 from equipoise.errors import SplitError
-
-from .model import Assignment, Pin, Splits
-from .problem import A, B, Problem
-from .question import Question
-from .states import Preferences
-from .ticks import Ticks
+from equipoise.solver.model import Assignment, Pin, Splits
+from equipoise.solver.problem import A, B, Problem
+from equipoise.solver.question import Question
+from equipoise.solver.states import Preferences
+from equipoise.solver.ticks import Ticks
 
 MIN_TEAM = 2
 """The smallest k of which `splits` speaks."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from .problem import BENCH, A, B, Goal, Problem, Unit
+from equipoise.solver.problem import BENCH, A, B, Goal, Problem, Unit
 
 COUNT_BITS = 7
 COUNT = (1 << COUNT_BITS) - 1
@@ -111,8 +111,8 @@ class Ledger:
 
     def closing(self, role: int) -> range:
         """The steps that take what is left of a role's surplus off a state, once all who have the role are placed."""
-        one = 1 << self.role_shifts[role]
-        return range(-self.role_cap * one, self.role_cap * one + 1, one)
+        one, most = 1 << self.role_shifts[role], min(self.role_cap, len(self.roles[role]))
+        return range(-most * one, most * one + 1, one)
 
     def closed(self, rest: Rest, roles: Collection[int]) -> Rest:
         """The rest when the surplus of some roles has been taken off: it is even and stays so."""
@@ -148,17 +148,16 @@ class Ledger:
         return kept
 
     def affordable(self, states: States, rest: Rest, limits: Limits) -> States:
-        """The states that some placing of the rest keeps within the limits, as far as counts can tell.
+        """The states that some placing of the rest keeps within the last limit, as far as counts can tell.
 
         Without the differences that are had for less by a state that is otherwise the same.
         """
-        over = FAR
-        if limits.bench_cost is not None:
-            states, over = _within(states, self._least_cost(rest), limits.bench_cost)
-        if limits.moves is not None:
-            states, over = _within(states, self._least_moves(rest), limits.moves)
+        if limits == NO_LIMITS:
+            return states
+        bound = self._least_cost(rest) if limits.moves is None else self._least_moves(rest)
+        states, over = _within(states, bound, limits.last)
         self.beyond = min(self.beyond, over)
-        return states if limits == NO_LIMITS else self._cheapest(states)
+        return self._cheapest(states)
 
     def _least_cost(self, rest: Rest) -> Callable[[int], int]:
         """The bench's cost is at least so much in the end: the cheapest of the rest fill what is left of it."""

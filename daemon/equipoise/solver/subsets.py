@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from .memory import CAP_BITS, MemoryExceeded
+from equipoise.solver.memory import CAP_BITS, MemoryExceeded
 
 
 class Subsets:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .memory import CAP_BITS, MemoryExceeded
-from .problem import A, B, Problem, Unit
-from .states import COUNT, COUNT_BITS, Ledger, Limits, Rest, States
+from equipoise.solver.memory import CAP_BITS, MemoryExceeded
+from equipoise.solver.problem import A, B, Problem, Unit
+from equipoise.solver.states import COUNT, COUNT_BITS, Ledger, Limits, Rest, States
 
 STATE_BITS = 1 << 10
 """What a state takes beside its bitset, which is taken to be half as long as it can be."""

@@ -10,12 +10,11 @@ import math
 from collections.abc import Collection, Sequence
 
 from equipoise.errors import SplitError
-
-from .memory import MemoryExceeded
-from .model import Transfer
-from .subsets import Subsets
-from .sums import total
-from .ticks import Ticks
+from equipoise.solver.memory import MemoryExceeded
+from equipoise.solver.model import Transfer
+from equipoise.solver.subsets import Subsets
+from equipoise.solver.sums import total
+from equipoise.solver.ticks import Ticks
 
 
 def transfer(
