@@ -125,10 +125,10 @@ class Host:
 
     async def close(self) -> None:
         """Stop the timer and write down what is remembered."""
-        if self._timer is not None:
-            self._timer.cancel()
         async with self._lock:
-            pass
+            # Work that was under way has armed it anew.
+            if self._timer is not None:
+                self._timer.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.write_down()
 

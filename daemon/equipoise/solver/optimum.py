@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from equipoise.solver import halves
 from equipoise.solver.constrained import Programme
 from equipoise.solver.problem import Goal, Problem, Solution
-
-from . import halves
 
 
 def optimum(problem: Problem, goals: Sequence[Goal]) -> list[Solution | None]:
