@@ -96,6 +96,7 @@ async def test_a_batch_sent_again_gets_its_first_answer_and_changes_nothing(rig:
     again = await rig.host.handle(batch)
 
     assert again is first
+    assert rig.host.repeated == 1
     assert rig.host.session.memory.tally.completed == 1
 
 
@@ -132,6 +133,7 @@ async def test_a_gap_in_the_numbers_asks_for_a_roster(rig: Rig) -> None:
     reply = await rig.host.handle(rig.batch(e.Heartbeat(0.0), seq=7))
 
     assert reply.want == ("roster",)
+    assert rig.host.skipped == 1
 
 
 @played

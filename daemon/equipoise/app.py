@@ -211,6 +211,8 @@ def _readings(hosts: Mapping[ServerId, Host], pools: Mapping[str, Pool]) -> Iter
             yield Reading("equipoise_server_win_probability", "Of side A as the sides stand.", chance, server)
         dropped = status.dropped_rounds
         yield Reading("equipoise_server_dropped_rounds_total", "Rounds the script lost.", dropped, server)
+        yield Reading("equipoise_server_repeated_total", "Batches that came again.", host.repeated, server)
+        yield Reading("equipoise_server_skipped_total", "Gaps in the batches' numbers.", host.skipped, server)
     for pool in pools.values():
         labels = {"pool": pool.name}
         yield Reading("equipoise_waiting_rounds", "Rounds that wait for the store.", pool.ring_depth, labels)

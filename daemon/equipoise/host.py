@@ -86,6 +86,10 @@ class Host:
         self.session = Session(rules)
         self.plugin: str | None = None
         self.dropped_rounds = 0
+        self.repeated = 0
+        """Batches that came again and got their first answer."""
+        self.skipped = 0
+        """Gaps in the batches' numbers."""
         self._clock = clock
         self._store = store
         self._journal = Journal(server, store, clock)
@@ -137,6 +141,7 @@ class Host:
     async def handle(self, batch: Batch) -> Reply:
         """Answer a batch. ScriptError `busy` while another is in work, SpillError when a round could not be kept."""
         if self._door.seen(batch) and self._door.reply is not None:
+            self.repeated += 1
             return await asyncio.shield(self._door.reply)
         await self._enter()
         if self._door.late(batch) or (self._door.seen(batch) and self._door.reply is None):
@@ -145,6 +150,7 @@ class Host:
             await self._run(self._take_rounds(batch))
             return Reply(rounds=dict(self._draft.rounds), stale=True) if stale else self._reply()
         gap = batch.boot == self._door.boot and batch.seq != self._door.seq + 1
+        self.skipped += gap
         reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         if batch.boot != self._door.boot:
             self._sent_cache = None
