@@ -5,7 +5,19 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-BENCHES = ("solver", "synelo", "store", "round_end", "polls", "startup")
+BENCHES = (
+    "solver",
+    "synelo",
+    "elo",
+    "trueskill",
+    "trueskill2",
+    "ns2",
+    "reading",
+    "store",
+    "round_end",
+    "polls",
+    "startup",
+)
 
 
 def main(names: list[str]) -> None:

@@ -9,6 +9,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from equipoise.ratings.synelo import SynEloParams
+from tests.ratings import (
+    vectors_elo,
+    vectors_football,
+    vectors_glicko,
+    vectors_ns2,
+    vectors_teamplay,
+    vectors_trueskill,
+)
 
 Facts: TypeAlias = Mapping[str, Any]
 
@@ -22,5 +30,13 @@ def _synelo(params: Facts, given: Facts) -> dict[str, Any]:
     return {"theta": [SynEloParams(**params, k_max=k_max).scale for k_max in given["k_max"]]}
 
 
-ADAPTERS: Mapping[str, Callable[[Facts, Facts], dict[str, Any]]] = {"synelo": _synelo}
+ADAPTERS: Mapping[str, Callable[[Facts, Facts], dict[str, Any]]] = {
+    "synelo": _synelo,
+    **vectors_trueskill.ADAPTERS,
+    **vectors_elo.ADAPTERS,
+    **vectors_football.ADAPTERS,
+    **vectors_glicko.ADAPTERS,
+    **vectors_teamplay.ADAPTERS,
+    **vectors_ns2.ADAPTERS,
+}
 """By model name, as the vectors spell it."""

@@ -175,6 +175,16 @@ class Rated:
     """Participants in the order of `Match.teams`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Convergence:
+    """How a whole-history fit ended."""
+
+    iterations: int
+    gradient: float
+    """What is left of what must vanish, in the system's own terms."""
+    converged: bool
+
+
 class System(ABC, Generic[P]):
     """A rating system and the players it holds; players are made on first sight.
 
@@ -182,6 +192,8 @@ class System(ABC, Generic[P]):
     """
 
     name: ClassVar[str]
+    live: ClassVar[bool] = True
+    """Whether a pool can use it; False: for histories only."""
     params: P
 
     @property
@@ -251,7 +263,16 @@ class System(ABC, Generic[P]):
         named = (player for side in (*match.teams, *match.doors) for player in side)
         return frozenset(player for player in named if not is_bot(player))
 
-    def fit(self, matches: Iterable[Match]) -> None:
+    def shared_state(self) -> State:
+        """All that the system keeps of no single player, as plain data; most keep nothing."""
+        return {}
+
+    def restore_shared(self, state: State) -> None:
+        """Keep a `shared_state` again; a refused one (`RatingError`) changes nothing."""
+        if state:
+            raise RatingError(f"{self.name} keeps nothing but its players: {sorted(state)}")
+
+    def fit(self, matches: Iterable[Match]) -> Convergence:
         """Settle every skill by a whole history at once; `RatingError` where the system cannot."""
         raise RatingError(f"{self.name} has no whole-history fit")
 

@@ -1,0 +1,170 @@
+"""TrueSkill 12v12 and TrueSkill Through Time 1v1, from arrays, beside the libraries that people use for them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from statistics import median
+from time import process_time
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from bench.synelo import PLAYERS, SIZE, history
+from equipoise.core.model import PlayerId
+from equipoise.ratings.base import Match
+from equipoise.ratings.history import History, replay
+from equipoise.ratings.timeline import Timeline
+from equipoise.ratings.trueskill import DAY, TrueSkill
+from equipoise.ratings.trueskill_through_time import TrueSkillThroughTime
+
+MATCHES, FREE_FOR_ALLS, PEER_MATCHES, LIVE_ROUNDS = 400_000, 2000, 500, 300
+DUELS, DUELLISTS, STEPS, TOLERANCE = 10_000, 500, 100, 1e-6
+RUNS = 5
+
+
+def main() -> None:
+    team_matches()
+    through_time()
+
+
+def team_matches() -> None:
+    system, whole = TrueSkill.create(), history(MATCHES, seed=2)
+    bulk = MATCHES / timed(lambda: replay(system, whole))
+    live = LIVE_ROUNDS / timed(lambda: rate_live(system))
+    crowds = free_for_alls()
+    many = FREE_FOR_ALLS / timed(lambda: replay(TrueSkill.create(), crowds))
+    print(f"TrueSkill, median of {RUNS} runs")
+    print(f"  {SIZE}v{SIZE}, {PLAYERS:,} players, replay end to end  {bulk:12,.0f} matches/s   (target 5,000,000)")
+    print(f"  {SIZE}v{SIZE}, live rate(), plain Python         {live:12,.0f} matches/s")
+    print(f"  eight alone, replay                    {many:12,.0f} matches/s   (chances summed up, messages to 1e-10)")
+    for name, rate in (("trueskill", rate_with_trueskill), ("openskill", rate_with_openskill)):
+        peer = installed(name)
+        if peer is not None:
+            pace = PEER_MATCHES / timed(lambda run=rate, module=peer: run(module, whole), runs=1)
+            print(f"  {SIZE}v{SIZE}, {name:<33} {pace:12,.0f} matches/s   (we: {bulk / pace:,.0f} times)")
+
+
+def through_time() -> None:
+    system, duels = TrueSkillThroughTime.create(mu=0, sigma=6, beta=1, gamma=0.03, draw_probability=0.0), duels_of()
+    print(f"TrueSkill Through Time, {DUELS:,} games 1v1 of {DUELLISTS} players at {STEPS} times")
+    settled = Timeline(system.constants, TOLERANCE)
+    settled.append(duels)
+    convergence = settled.settle(1000)
+    seconds = timed(lambda: settle(system, duels))
+    print(f"  settled to {TOLERANCE:g} from arrays   {seconds:8.3f} s, {convergence.iterations} sweeps   (target 1)")
+    print(f"  farthest from the fixed point  {farthest(system, settled, duels):8.1e}")
+    one = History.of([Match(((duels.players[0],), (duels.players[1],)), (0, 1), started_at=STEPS * DAY)])
+    settled.append(one)
+    before = process_time()
+    more = settled.settle(1000)
+    print(f"  one match appended             {process_time() - before:8.4f} s, {more.iterations} sweeps")
+    peer = installed("trueskillthroughtime")
+    if peer is not None:
+        print(f"  trueskillthroughtime           {peer_sweep(peer, duels):8.3f} s a sweep; to settle takes hundreds")
+
+
+def timed(work: Callable[[], object], runs: int = RUNS) -> float:
+    """Median CPU seconds of one core; of several runs a first one compiles and is not counted."""
+    if runs > 1:
+        work()
+    seconds = []
+    for _ in range(runs):
+        start = process_time()
+        work()
+        seconds.append(process_time() - start)
+    return median(seconds)
+
+
+def rate_live(system: TrueSkill) -> None:
+    names = list(system.players)
+    for number in range(LIVE_ROUNDS):
+        first = number % (PLAYERS - 2 * SIZE)
+        teams = tuple(names[first : first + SIZE]), tuple(names[first + SIZE : first + 2 * SIZE])
+        system.rate(Match(teams, (number % 2, 1 - number % 2)))
+
+
+def free_for_alls() -> History:
+    rng = np.random.default_rng(4)
+    return History(
+        players=tuple(PlayerId(str(number)) for number in range(100)),
+        matches=8 * np.arange(FREE_FOR_ALLS + 1),
+        teams=np.arange(8 * FREE_FOR_ALLS + 1),
+        members=np.concatenate([rng.permutation(100)[:8] for _ in range(FREE_FOR_ALLS)]).astype(np.int32),
+        ranks=np.concatenate([rng.permutation(8) for _ in range(FREE_FOR_ALLS)]).astype(np.int32),
+        started_at=np.full(FREE_FOR_ALLS, np.nan),
+    )
+
+
+def duels_of() -> History:
+    rng = np.random.default_rng(5)
+    skill = rng.normal(0, 1.5, DUELLISTS)
+    pairs = np.array([rng.choice(DUELLISTS, 2, replace=False) for _ in range(DUELS)])
+    performance = skill[pairs] + rng.normal(size=pairs.shape)
+    return History(
+        players=tuple(PlayerId(str(number)) for number in range(DUELLISTS)),
+        matches=2 * np.arange(DUELS + 1),
+        teams=np.arange(2 * DUELS + 1),
+        members=pairs.astype(np.int32).ravel(),
+        ranks=(performance < performance[:, ::-1]).astype(np.int32).ravel(),
+        started_at=np.repeat(DAY * np.arange(STEPS), DUELS // STEPS),
+    )
+
+
+def settle(system: TrueSkillThroughTime, duels: History) -> None:
+    timeline = Timeline(system.constants, TOLERANCE)
+    timeline.append(duels)
+    assert timeline.settle(1000).converged
+
+
+def farthest(system: TrueSkillThroughTime, settled: Timeline, duels: History) -> float:
+    """Of all skills at all matches, from where far more sweeps end."""
+    exact = Timeline(system.constants, 1e-12)
+    exact.append(duels)
+    assert exact.settle(100_000).converged
+    curves = ((settled.curve(player).means, exact.curve(player).means) for player in duels.players)
+    return max(float(abs(found - true).max()) for found, true in curves)
+
+
+def installed(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        print(f"  {name} is not installed: pip install {name}")
+        return None
+
+
+def rows(whole: History) -> zip[tuple[Any, Any]]:
+    members = whole.members[: 2 * SIZE * PEER_MATCHES].reshape(-1, 2, SIZE).tolist()
+    return zip(members, whole.ranks[: 2 * PEER_MATCHES].reshape(-1, 2).tolist(), strict=True)
+
+
+def rate_with_trueskill(peer: ModuleType, whole: History) -> None:
+    environment = peer.TrueSkill(draw_probability=0.1)
+    ratings = [environment.create_rating() for _ in range(PLAYERS)]
+    for teams, ranks in rows(whole):
+        rated = environment.rate([tuple(ratings[player] for player in team) for team in teams], ranks=ranks)
+        for team, after in zip(teams, rated, strict=True):
+            for player, rating in zip(team, after, strict=True):
+                ratings[player] = rating
+
+
+def rate_with_openskill(_: ModuleType, whole: History) -> None:
+    model = importlib.import_module("openskill.models").PlackettLuce()
+    ratings = [model.rating() for _ in range(PLAYERS)]
+    for teams, ranks in rows(whole):
+        rated = model.rate([[ratings[player] for player in team] for team in teams], ranks=ranks)
+        for team, after in zip(teams, rated, strict=True):
+            for player, rating in zip(team, after, strict=True):
+                ratings[player] = rating
+
+
+def peer_sweep(peer: ModuleType, duels: History) -> float:
+    """CPU seconds of one sweep, to and fro; making the history is not counted."""
+    winners = duels.ranks.reshape(-1, 2).argmin(axis=1)
+    games = [[[str(a)], [str(b)]] for a, b in duels.members.reshape(-1, 2).tolist()]
+    results = [[1, 0] if winner == 0 else [0, 1] for winner in winners.tolist()]
+    times = (duels.started_at / DAY).astype(int).tolist()
+    past = peer.History(games, results, times, mu=0.0, sigma=6.0, beta=1.0, gamma=0.03)
+    return timed(lambda: past.convergence(iterations=1, verbose=False), runs=1)

@@ -1,0 +1,219 @@
+"""Systems that hold a Gaussian belief about each player and update it by the order of teams (`teams`).
+
+TrueSkill and its offspring differ in how a belief widens between matches, and in what they make of a history.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from equipoise.core.model import Card, PlayerId, is_bot
+from equipoise.errors import RatingError
+from equipoise.ratings import belief_kernel as kernel
+from equipoise.ratings.base import ANYWHERE, Change, Context, Match, Past, Rated, State, System, WinProbabilities
+from equipoise.ratings.gaussian import pdf
+from equipoise.ratings.teams import Teams, expect, learn, margin_of, quality
+
+if TYPE_CHECKING:
+    from equipoise.ratings.history import History, Replayed
+
+P = TypeVar("P")
+
+LIMIT = 1e6
+"""No mean or deviation is set beyond this."""
+
+
+class BeliefSystem(System[P]):
+    """Skill is the mean, uncertainty the deviation σ; a card shows the mean less k deviations.
+
+    Read: teams, ranks, doors, standing, share, started_at; all else is ignored.
+    """
+
+    constants: kernel.Constants
+    players: dict[PlayerId, kernel.Belief]
+
+    def __init__(self, params: P, constants: kernel.Constants) -> None:
+        self.params = params
+        self.constants = constants
+        self.players = {}
+
+    @property
+    @abstractmethod
+    def shadow_rounds(self) -> int:
+        """Rounds before a rating is shown."""
+
+    def predict(self, match: Match) -> WinProbabilities:
+        """Of everybody at the doors, each expected to stay to the end; bots are as newcomers."""
+        at = _time(match)
+        teams = Teams.of(len(match.teams))
+        for team, side in enumerate(match.lineup):
+            for player in side:
+                held = self._held(player)
+                teams.mean[team] += match.standing.get(player, held.mu)
+                spread = held.variance + kernel.drift(held, at, self.constants)
+                teams.variance[team] += spread + self.constants.noise
+            teams.size[team] = float(len(side))
+        draw = expect(teams, len(match.teams), self.constants.unit)
+        return WinProbabilities(tuple(teams.wins), draw)
+
+    def rate(self, match: Match) -> Rated:
+        """Every participant's belief by what the order says of his team, in closed form for two teams."""
+        scores = [match.score(team) for team in range(len(match.teams))]
+        for player in (player for side in match.teams for player in side):
+            _check(player, match)
+        prediction, at = self.predict(match), _time(match)
+        teams = self.performances(match)
+        learn(teams, match.ranks, 0, len(match.teams), self.constants.unit)
+        changes = []
+        for team, side in enumerate(match.teams):
+            expected = prediction.expected(team)
+            for player in side:
+                held = self.players.setdefault(player, self._held(player))
+                before, share = kernel.shown(held, self.constants), match.share.get(player, 1.0)
+                kernel.update(held, teams.slope[team], teams.curvature[team], share, at, self.constants)
+                after = kernel.shown(held, self.constants)
+                changes.append(Change(player, team, before, after, held.rounds, expected, scores[team]))
+        return Rated(prediction, tuple(changes))
+
+    def performances(self, match: Match) -> Teams:
+        """The teams as they played, before anything is learnt: each player's performance times his share."""
+        teams = Teams.of(len(match.teams))
+        for team, player, share in _shares(match):
+            held = self._held(player)
+            spread = held.variance + kernel.drift(held, _time(match), self.constants)
+            teams.mean[team] += share * held.mu
+            teams.variance[team] += share * share * (spread + self.constants.noise)
+            teams.size[team] += 1.0
+        return teams
+
+    def quality(self, match: Match) -> float:
+        """How even a match of these teams and shares would be, 0 to 1 (`teams.quality`).
+
+        As the source has it, of the beliefs as they stand, without what they widen by until the match.
+        """
+        teams, noise = Teams.of(len(match.teams)), [0.0] * len(match.teams)
+        for team, player, share in _shares(match):
+            held = self._held(player)
+            teams.mean[team] += share * held.mu
+            teams.variance[team] += share * share * (held.variance + self.constants.noise)
+            noise[team] += share * share * self.constants.noise
+        if 0.0 in noise:
+            raise RatingError("quality: nobody plays in one of the teams")
+        return quality(teams, noise)
+
+    def skill(self, player: PlayerId, context: Context = ANYWHERE) -> float:
+        """The mean; bots and strangers have a newcomer's."""
+        return self._held(player).mu
+
+    def gap(self, probability: float, size: int) -> float:
+        """Along the slope at an even match of settled players: there c² = 2·size·β², and that slope is φ(ε/c)/c."""
+        c = math.sqrt(2.0 * size * self.constants.noise)
+        return probability * c / pdf(margin_of(2.0 * size, self.constants.unit) / c)
+
+    def uncertainty(self, player: PlayerId) -> float:
+        """σ, as after his last match."""
+        return math.sqrt(self._held(player).variance)
+
+    def card(self, player: PlayerId) -> Card:
+        """Visible after the shadow rounds."""
+        held = self._held(player)
+        missing = max(0, self.shadow_rounds - held.rounds)
+        return Card(player, kernel.shown(held, self.constants), held.rounds, missing == 0, _known(held), missing)
+
+    def seed(self, player: PlayerId, **skill: float) -> None:
+        """Facts: `mu`, `sigma` and the `rating` as it is shown, in units of skill; `rounds` rated so far.
+
+        A `rating` moves mu and leaves sigma as it is.
+        """
+        for fact in skill:
+            if fact not in ("mu", "sigma", "rating", "rounds"):
+                raise RatingError(f"{player}: {self.name} has no {fact} to seed, only mu, sigma, rating and rounds")
+        held = replace(self._held(player))
+        if "mu" in skill:
+            held.mu = _number(player, "mu", skill["mu"], -LIMIT, LIMIT)
+        if "sigma" in skill:
+            held.variance = _number(player, "sigma", skill["sigma"], 0.0, LIMIT) ** 2
+        if "rating" in skill:
+            wanted = _number(player, "rating", skill["rating"], -LIMIT, LIMIT)
+            held.mu += wanted - kernel.shown(held, self.constants)
+        held.rounds = _count(player, skill.get("rounds", held.rounds))
+        self.players[player] = held
+
+    def state(self, player: PlayerId) -> State:
+        """Mu, variance (σ² as it is computed with), rounds, last_played (epoch seconds or null)."""
+        held = self._held(player)
+        return {"mu": held.mu, "variance": held.variance, "rounds": held.rounds, "last_played": _known(held)}
+
+    def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
+        """From `state` alone: no row of the past is needed."""
+        if set(state) != {"mu", "variance", "rounds", "last_played"}:
+            raise RatingError(f"{player}: not a {self.name} state: {sorted(state)}")
+        held = kernel.Belief(
+            mu=_number(player, "mu", state["mu"], -math.inf, math.inf),
+            variance=_number(player, "variance", state["variance"], 0.0, math.inf),
+            rounds=_count(player, state["rounds"]),
+        )
+        if state["last_played"] is not None:
+            held.last_played = _number(player, "last_played", state["last_played"], -math.inf, math.inf)
+        self.players[player] = held
+
+    def forget(self, player: PlayerId) -> None:
+        """Hold him no longer."""
+        self.players.pop(player, None)
+
+    def __contains__(self, player: PlayerId) -> bool:
+        return player in self.players
+
+    def replay(self, history: History) -> Replayed:
+        """By the compiled kernel."""
+        from equipoise.ratings.belief_replay import replay
+
+        return replay(self, history)
+
+    def newcomer(self) -> kernel.Belief:
+        """What a player is on first sight."""
+        return kernel.Belief(self.constants.mean, self.constants.variance)
+
+    def _held(self, player: PlayerId) -> kernel.Belief:
+        return self.players.get(player) or self.newcomer()
+
+
+def _shares(match: Match) -> Iterator[tuple[int, PlayerId, float]]:
+    for team, side in enumerate(match.teams):
+        for player in side:
+            yield team, player, match.share.get(player, 1.0)
+
+
+def _time(match: Match) -> float:
+    return kernel.NEVER if match.started_at is None else match.started_at
+
+
+def _known(held: kernel.Belief) -> float | None:
+    return None if held.last_played == kernel.NEVER else held.last_played
+
+
+def _check(player: PlayerId, match: Match) -> None:
+    if is_bot(player):
+        raise RatingError(f"{player}: bots stand at the doors, they are not rated")
+    share = match.share.get(player, 1.0)
+    if not 0.0 <= share < math.inf:
+        raise RatingError(f"{player}: share {share!r} is not 0 or more")
+
+
+def _number(player: PlayerId, name: str, value: object, low: float, high: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise RatingError(f"{player}: {name} {value!r} is not a number")
+    if not low <= value <= high:
+        raise RatingError(f"{player}: {name} {value:g} is not from {low:g} to {high:g}")
+    return float(value)
+
+
+def _count(player: PlayerId, value: object) -> int:
+    number = _number(player, "rounds", value, 0.0, math.inf)
+    if number % 1:
+        raise RatingError(f"{player}: rounds {value!r} is not a count")
+    return int(number)

@@ -1,0 +1,88 @@
+"""Beliefs on their way to the arrays of their kernel and back; needs numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import RatingError
+from equipoise.ratings import belief_kernel as kernel
+from equipoise.ratings.history import Floats, History, Offsets, Replayed
+from equipoise.ratings.teams import Teams
+
+if TYPE_CHECKING:
+    from equipoise.ratings.belief import BeliefSystem
+
+DTYPE = np.dtype([(name, np.int64 if name == "rounds" else np.float64) for name in kernel.RECORD])
+
+
+def replay(system: BeliefSystem[Any], history: History, run: kernel.Replay | None = None) -> Replayed:
+    """Rate a history by `run`; by default the compiled kernel."""
+    records = records_of(system, history.players)
+    answers = kernel.Answers(*(np.empty(len(each)) for each in (history.ranks, history, history.members)))
+    run = run or _compiled(timed=system.constants.unknown > 0.0)
+    run(rounds_of(history), records, room_for(history.matches), answers, system.constants)
+    take_back(system, history.players, records)
+    return Replayed(*answers)
+
+
+@cache
+def _compiled(*, timed: bool) -> kernel.Replay:
+    return kernel.build(compiled=True, timed=timed)
+
+
+def rounds_of(history: History) -> kernel.Rounds:
+    """The arrays that the kernel reads."""
+    return kernel.Rounds(
+        matches=history.matches,
+        teams=history.teams,
+        members=history.members,
+        ranks=history.ranks,
+        started_at=times_of(history),
+        share=np.empty(0) if history.share is None else shares_of(history),
+        doors=history.lineup[0],
+        seated=history.lineup[1],
+        standing=history.lineup[2],
+        apart=history.doors is not None or history.standing is not None or history.share is not None,
+    )
+
+
+def times_of(history: History) -> Floats:
+    """`started_at`, `NEVER` where unknown."""
+    return np.nan_to_num(history.started_at, nan=kernel.NEVER)
+
+
+def shares_of(history: History) -> Floats:
+    """Of each participant, 1 where unknown; a negative or infinite one is refused."""
+    if history.share is None:
+        return np.ones(len(history.members))
+    share = np.nan_to_num(history.share, nan=1.0, posinf=np.inf)
+    for place in np.flatnonzero((share < 0) | np.isinf(share)):
+        raise RatingError(f"{history.players[history.members[place]]}: share {share[place]} is not 0 or more")
+    return share
+
+
+def room_for(matches: Offsets) -> Teams:
+    """For the match with most teams."""
+    most = int(np.diff(matches).max(initial=2))
+    return Teams(np.zeros(most, np.int64), *(np.zeros(most) for _ in Teams._fields[1:]))
+
+
+def records_of(system: BeliefSystem[Any], players: Sequence[PlayerId]) -> NDArray[np.void]:
+    """A record for each, a newcomer's for whom the system does not hold."""
+    held = [system.players.get(player) or system.newcomer() for player in players]
+    return np.array([tuple(getattr(p, name) for name in kernel.RECORD) for p in held], DTYPE).view(np.recarray)
+
+
+def take_back(system: BeliefSystem[Any], players: Iterable[PlayerId], records: NDArray[np.void]) -> None:
+    """Who took part is held from now on; who only stood at the doors is not."""
+    for player, record in zip(players, records.tolist(), strict=True):
+        belief = kernel.Belief(*record)
+        before = system.players.get(player)
+        if belief.rounds != (before.rounds if before else 0):
+            system.players[player] = belief

@@ -1,0 +1,73 @@
+"""Score lines and kinds of match on their way to the arrays of Elo's kernel; needs numpy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.errors import RatingError
+from equipoise.ratings import elo_kernel as kernel
+from equipoise.ratings import elo_replay
+from equipoise.ratings.football import MOST_GOALS, Football, kind_of
+from equipoise.ratings.history import Floats, History, Replayed
+from equipoise.ratings.ledger_replay import refuse_unreadable
+
+
+def replay(system: Football[Any, Any], history: History, run: kernel.Replay | None = None) -> Replayed:
+    """Rate a history by `run`; by default Elo's compiled kernel."""
+    return elo_replay.replay(system, history, facts(system, history), run)
+
+
+def facts(system: Football[Any, Any], history: History) -> kernel.Facts:
+    """What the football systems read of a history."""
+    refuse_unreadable(system.name, history)
+    if np.any(np.diff(history.teams) != 1):
+        raise RatingError(f"{system.name} rates teams as a whole: one player a side")
+    factor, scores = _outcomes(system, history)
+    protected = _by_mode(history, [kind_of(mode) in system.protected for mode in (*history.modes, "")])
+    importance = _by_mode(history, [system.importance[kind_of(mode)] for mode in (*history.modes, "")])
+    return kernel.Facts(
+        lead=elo_replay.leads(system, history),
+        weight=importance * factor,
+        margin=elo_replay.NOTHING,
+        scores=scores,
+        protected=protected.astype(np.bool_) if system.protected else np.empty(0, np.bool_),
+        share=elo_replay.NOTHING,
+    )
+
+
+def _by_mode(history: History, values: list[float]) -> Floats:
+    """Shape (m,); the last value is that of UNKNOWN, -1."""
+    table = np.array(values, np.float64)
+    return np.full(len(history), table[-1]) if history.mode is None else table[history.mode]
+
+
+def _outcomes(system: Football[Any, Any], history: History) -> tuple[Floats, Floats]:
+    """Shape (m,) and (t,): `Outcome` of each match, asked once of each score line that there is."""
+    goals = _goals(system, history)
+    width = int(goals.max(initial=0)) + 1
+    winner = np.sign(history.ranks[1::2] - history.ranks[0::2])
+    lines = (goals[0::2] * width + goals[1::2]) * 3 + winner + 1
+    table = np.full((width * width * 3, 3), math.nan)
+    for line in np.flatnonzero(np.bincount(lines, minlength=len(table))).tolist():
+        both, won = divmod(line, 3)
+        table[line] = system.outcome(*divmod(both, width), won - 1)
+    said = table[lines]
+    return said[:, 0], said[:, 1:].ravel()
+
+
+def _goals(system: Football[Any, Any], history: History) -> NDArray[np.int64]:
+    points = history.points
+    if points is None and len(history):
+        raise RatingError(f"{system.name} needs the goals of every match")
+    goals = np.empty(0) if points is None else points
+    with np.errstate(invalid="ignore"):
+        whole = goals.astype(np.int64)
+    wrong = (whole != goals) | (whole < 0) | (whole > MOST_GOALS)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise RatingError(f"goals: {goals[row]} of match {row // 2 + 1} is not a count up to {MOST_GOALS}")
+    return whole

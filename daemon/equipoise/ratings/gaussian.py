@@ -1,0 +1,134 @@
+"""The normal distribution where it is cut off: what every TrueSkill asks of it, safe at any gap.
+
+Plain functions of numbers, which numba compiles as they stand (`compiled_kernel`).  A cut replaces a Gaussian by
+the Gaussian of the same mean and variance.  In units of its deviation the mean moves by v and the variance shrinks
+by the factor 1 - w; v is the first derivative of the logarithm of the mass that is left, by the mean, and -w the
+second.  Herbrich, Minka & Graepel 2006, section 3: V and W for a win (`above`), their tilded forms for a draw
+(`within`).
+"""
+
+from __future__ import annotations
+
+import math
+
+SQRT_2 = math.sqrt(2.0)
+DENSITY_AT_0 = 1.0 / math.sqrt(2.0 * math.pi)
+
+FAR = 5.0
+"""From here on a tail is taken from its continued fraction: the quotient of density and mass cancels."""
+
+TERMS = 30
+"""Of the continued fraction: it has settled to the last bit at `FAR`, and further out sooner."""
+
+NARROW = 1e-3
+"""Below this half-width the density over an interval is an exponential to a part in 10⁶ of its variance."""
+
+NEGLIGIBLE = 40.0
+"""exp(-40): an edge that far out adds nothing to the nearer one."""
+
+
+def pdf(x: float) -> float:
+    """φ, the standard normal density."""
+    return DENSITY_AT_0 * math.exp(-0.5 * x * x)
+
+
+def cdf(x: float) -> float:
+    """Φ; small values keep their relative precision."""
+    return 0.5 * math.erfc(-x / SQRT_2)
+
+
+def tail(a: float) -> float:
+    """2/(a + 3/(a + 4/(a + ...))) for a from `FAR`: Laplace's continued fraction without its first step."""
+    rest = 0.0
+    for term in range(TERMS, 1, -1):
+        rest = term / (a + rest)
+    return rest
+
+
+def hazard(a: float) -> float:
+    """φ(a)/Φ(-a), the mean of a standard normal above a."""
+    if a < FAR:
+        return pdf(a) / cdf(-a)
+    return a + 1.0 / (a + tail(a))
+
+
+def log_cdf(x: float) -> float:
+    """log Φ(x), where Φ(x) underflows too."""
+    if x > 0.0:
+        return math.log1p(-cdf(-x))
+    if x > -FAR:
+        return math.log(cdf(x))
+    return math.log(DENSITY_AT_0) - 0.5 * x * x - math.log(hazard(-x))
+
+
+def quantile(probability: float) -> float:
+    """Φ⁻¹, of a probability above 0 and below 1: Newton on log Φ, which is concave, so no step runs away."""
+    if probability > 0.5:
+        return -quantile(1.0 - probability)
+    x, step = 0.0, 1.0
+    while abs(step) > 1e-15 * (1.0 + abs(x)):
+        previous = abs(step)
+        step = (math.log(probability) - log_cdf(x)) / hazard(-x)
+        x += step
+        if abs(step) >= previous and previous < 1e-9:  # rounding is all that is left
+            break
+    return x
+
+
+def above(t: float, margin: float) -> tuple[float, float]:
+    """v and w of N(t, 1) cut to values above the margin: a win."""
+    a = margin - t
+    if a < FAR:
+        v = pdf(a) / cdf(-a)
+        return v, v * (v - a)
+    excess = 1.0 / (a + tail(a))
+    v = a + excess
+    return v, v * excess
+
+
+def within(t: float, margin: float) -> tuple[float, float]:
+    """v and w of N(t, 1) cut to -margin to margin: a draw.  No margin pins the value to 0."""
+    if margin < NARROW:
+        return pinned(t, margin)
+    near, far = abs(t) - margin, abs(t) + margin
+    if near >= FAR and 2.0 * abs(t) * margin > NEGLIGIBLE:
+        v, w = above(0.0, near)
+        return math.copysign(v, -t), w
+    scale_near, scale_far, mass = edges(t, margin)
+    v = (scale_far - scale_near) / mass
+    w = v * v + (far * scale_far - near * scale_near) / mass
+    return math.copysign(v, -t), min(max(w, 0.0), 1.0)
+
+
+def log_within(t: float, margin: float) -> float:
+    """log of the mass of N(t, 1) from -margin to margin; -inf without a margin."""
+    if margin <= 0.0:
+        return -math.inf
+    _, _, mass = edges(t, margin)
+    near = abs(t) - margin
+    unscaled = 0.0 if near < FAR else math.log(DENSITY_AT_0) - 0.5 * near * near
+    return math.log(mass) + unscaled
+
+
+def edges(t: float, margin: float) -> tuple[float, float, float]:
+    """Density at the nearer and the farther edge and the mass between; divided by the first from `FAR` on."""
+    near, far = abs(t) - margin, abs(t) + margin
+    if near < FAR:
+        return pdf(near), pdf(far), cdf(-near) - cdf(-far)
+    ratio = math.exp(-2.0 * abs(t) * margin)
+    return 1.0, ratio, 1.0 / hazard(near) - ratio / hazard(far)
+
+
+def pinned(t: float, margin: float) -> tuple[float, float]:
+    """`within` a narrow margin, where the density is exponential: Langevin's function and its derivative."""
+    s = t * margin
+    if abs(s) < 0.01:
+        centre, spread = s / 3.0 - s * s * s / 45.0, 1.0 / 3.0 - s * s / 15.0
+    else:
+        centre = 1.0 / math.tanh(s) - 1.0 / s
+        spread = 1.0 - centre * centre - 2.0 * centre / s
+    return margin * centre - t, 1.0 - margin * margin * spread
+
+
+SCALARS = (pdf, cdf, tail, hazard, log_cdf, above, edges, within, log_within, pinned)
+"""What kernels are compiled with."""

@@ -1,0 +1,158 @@
+"""Glicko: a rating and its deviation, matches of one rating period rated together, doubt that grows with absence.
+
+Formulas, sources and decisions: docs/ratings/glicko.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import RatingError
+from equipoise.ratings import glicko_kernel as kernel
+from equipoise.ratings.base import Change, Match, Rated, WinProbabilities, build_params, check_ranges, ranged
+from equipoise.ratings.ledger import DAY, LIMIT, CardParams, Ledger, mean
+
+if TYPE_CHECKING:
+    from equipoise.ratings.history import History, Replayed
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodParams(CardParams):
+    """What Glicko and Glicko-2 have in common."""
+
+    initial: float = ranged(1500.0, -LIMIT, LIMIT)
+    """r, points: a new player's rating, and a bot's."""
+    rd: float = ranged(350.0, 1, 10_000)
+    """RD, points: a new player's deviation, and the most that absence makes of anybody's."""
+    period_days: float = ranged(1.0, 1e-6, 100_000)
+    """Length of a rating period, days."""
+    periods: Literal["calendar", "match"] = "calendar"
+    """Matches of the same period since the epoch count as played at once; or each match is a period of its own."""
+
+    def __post_init__(self) -> None:
+        """Refuse values out of range."""
+        check_ranges(self)
+        if self.periods not in ("calendar", "match"):
+            raise RatingError(f"periods: {self.periods!r} is neither 'calendar' nor 'match'")
+
+
+@dataclass(frozen=True, slots=True)
+class GlickoParams(PeriodParams):
+    """Parameters of Glicko (Glickman, "The Glicko system")."""
+
+    c: float = ranged(34.6, 0, 10_000)
+    """c, points per √period: what absence adds to a deviation; 34.6 leads from 50 to 350 in 100 periods."""
+
+
+P = TypeVar("P", bound=PeriodParams)
+
+
+class GlickoFamily(Ledger[P, kernel.Player]):
+    """Reads teams, ranks, doors, standing, started_at, share and weight."""
+
+    facts: ClassVar[Mapping[str, tuple[float, float]]] = {**Ledger.facts, "rd": (1.0, 10_000.0)}
+
+    def __init__(self, params: P, growth: float, tau: float, volatility: float) -> None:
+        super().__init__(params)
+        self.volatility = volatility
+        self.constants = kernel.Constants(
+            initial=float(params.initial),
+            variance=float(params.rd) ** 2,
+            growth=float(growth),
+            tau=float(tau),
+            frequency=1.0 / (params.period_days * DAY),
+            pooled=params.periods == "calendar",
+        )
+
+    def newcomer(self) -> kernel.Player:
+        """At the initial rating and deviation."""
+        return kernel.Player(self.constants.initial, variance=self.constants.variance, volatility=self.volatility)
+
+    def predict(self, match: Match) -> WinProbabilities:
+        """Of mean ratings at the doors, with the doubt about both; a draw counts as half a win, so draw is 0."""
+        if len(match.teams) != 2:
+            raise RatingError(f"{self.name} rates two teams, not {len(match.teams)}")
+        at = _time(match)
+        (rating, variance), (other, other_variance) = (self._seen(side, match.standing, at) for side in match.lineup)
+        first = kernel.expectation(rating - other, kernel.attenuation(variance + other_variance))
+        return WinProbabilities((first, 1.0 - first))
+
+    def rate(self, match: Match) -> Rated:
+        """The change of each participant, as if his period ended with this match."""
+        self.refuse_unreadable(match)
+        prediction, at = self.predict(match), _time(match)
+        before = {player: self.skill(player) for side in match.teams for player in side}
+        own = [self._composite(side, at) for side in match.teams]
+        for team, side in enumerate(match.teams):
+            g = kernel.attenuation(own[1 - team][1])
+            expected = kernel.expectation(own[team][0] - own[1 - team][0], g)
+            for player in side:
+                held = self.players.setdefault(player, self.held(player))
+                weight, found = match.weight * match.share.get(player, 1.0), kernel.onset(held, at, self.constants)
+                kernel.learn(held, found, g, expected, match.score(team), weight, at, self.constants)
+        changes = (
+            self._change(player, team, before[player], prediction.expected(team), match.score(team))
+            for team, side in enumerate(match.teams)
+            for player in side
+        )
+        return Rated(prediction, tuple(changes))
+
+    def gap(self, probability: float, size: int) -> float:
+        """4/q times the probability between players known well; ratings are averaged, so `size` times that."""
+        return size * 4.0 * probability / kernel.Q
+
+    def uncertainty(self, player: PlayerId) -> float:
+        """RD in points, after his last match: absence since then is not counted."""
+        return math.sqrt(self.held(player).variance)
+
+    def seeded(self, held: kernel.Player, facts: Mapping[str, float]) -> kernel.Player:
+        """With a deviation `rd`; what his period has said of him so far is in it."""
+        plain = {fact: value for fact, value in facts.items() if fact != "rd"}
+        fresh = replace(held, **plain, information=0.0, surprise=0.0)  # type: ignore[arg-type]
+        fresh.variance = facts["rd"] ** 2 if "rd" in facts else held.variance
+        return fresh
+
+    def replay(self, history: History) -> Replayed:
+        """By the compiled kernel."""
+        from equipoise.ratings.glicko_replay import replay
+
+        return replay(self, history)
+
+    def _seen(self, side: tuple[PlayerId, ...], standing: Mapping[PlayerId, float], at: float) -> tuple[float, float]:
+        """Mean rating and mean variance at the doors."""
+        held, c = [self.held(player) for player in side], self.constants
+        ratings = [standing.get(player, p.rating) for player, p in zip(side, held, strict=True)]
+        variances = [kernel.grown(p, kernel.periods_since(p, at, c), c) for p in held]
+        return mean(ratings, c.initial), mean(variances, c.variance)
+
+    def _composite(self, side: tuple[PlayerId, ...], at: float) -> tuple[float, float]:
+        """Mean rating and mean variance of the participants as their period found them."""
+        c = self.constants
+        found = [kernel.onset(self.held(player), at, c) for player in side]
+        return mean([o.rating for o in found], c.initial), mean([o.variance for o in found], c.variance)
+
+    def _change(self, player: PlayerId, team: int, before: float, expected: float, score: float) -> Change:
+        held = self.players[player]
+        return Change(player, team, before, held.rating, held.rounds, expected, score)
+
+
+class Glicko(GlickoFamily[GlickoParams]):
+    """Everybody's deviation grows alike."""
+
+    name = "glicko"
+
+    def __init__(self, params: GlickoParams) -> None:
+        super().__init__(params, growth=params.c**2, tau=0.0, volatility=0.0)
+
+    @classmethod
+    def create(cls, **params: object) -> Glicko:
+        """With the named parameters, the others at their defaults."""
+        return cls(build_params(GlickoParams, params))
+
+
+def _time(match: Match) -> float:
+    return math.nan if match.started_at is None else match.started_at

@@ -1,0 +1,34 @@
+"""Players of Glicko and Glicko-2 on their way to the arrays of the kernel and back; needs numpy."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from equipoise.ratings import glicko_kernel as kernel
+from equipoise.ratings.history import History, Replayed
+from equipoise.ratings.ledger_replay import only_duels, record_of, refuse_unreadable, take_back, to_records
+
+if TYPE_CHECKING:
+    from equipoise.ratings.glicko import GlickoFamily
+
+RECORD = record_of(kernel.Player)
+
+
+def replay(system: GlickoFamily[Any], history: History, run: kernel.Replay | None = None) -> Replayed:
+    """Rate a history of two-team matches by `run`; by default the compiled kernel."""
+    refuse_unreadable(system.name, history)
+    facts = (np.empty(0) if fact is None else fact for fact in (history.weight, history.share))
+    rounds = kernel.Rounds(history.teams, history.members, history.ranks, history.started_at, *history.lineup, *facts)
+    records = to_records(system, history.players, RECORD)
+    wins, after = np.empty(len(history.ranks)), np.empty(len(history.members))
+    (run or _compiled())(rounds, only_duels(history), records, wins, after, system.constants)
+    take_back(system, history.players, records)
+    return Replayed(wins, np.zeros(len(history)), after)
+
+
+@cache
+def _compiled() -> kernel.Replay:
+    return kernel.build(compiled=True)

@@ -1,0 +1,176 @@
+"""Systems that keep a few numbers of each player: what Elo and Glicko have in common but their arithmetic."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from equipoise.core.model import Card, PlayerId, is_bot
+from equipoise.errors import RatingError
+from equipoise.ratings.base import ANYWHERE, Context, Match, Past, State, System, ranged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NEVER = -math.inf
+"""`Record.last_played` before the first match whose time is known."""
+
+LIMIT = 1_000_000.0
+"""No rating is set beyond this, points."""
+
+DAY = 86_400.0
+
+
+@dataclass(slots=True)
+class Record:
+    """What every such system knows of a player."""
+
+    rating: float
+    rounds: int = 0
+    last_played: float = NEVER
+    """Seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class CardParams:
+    """When a rating is shown."""
+
+    shadow_rounds: int = ranged(20, 0, 100_000)
+    """Rounds before a rating is shown; 20 is what an Elo rating takes to settle (LMU slides, "ELO")."""
+    stale_days: float = ranged(30.0, 0, 100_000)
+    """Days without a rated match before a player is flagged."""
+
+
+P = TypeVar("P", bound=CardParams)
+R = TypeVar("R", bound=Record)
+
+
+class Ledger(System[P], Generic[P, R]):
+    """Two teams.  Skill is the rating in points; the fields of a record are the state of a player."""
+
+    facts: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "rating": (-LIMIT, LIMIT),
+        "rounds": (0, LIMIT),
+        "last_played": (-math.inf, math.inf),
+    }
+    """What can be seeded, from where to where."""
+
+    def __init__(self, params: P) -> None:
+        self.params = params
+        self.players: dict[PlayerId, R] = {}
+
+    @abstractmethod
+    def newcomer(self) -> R:
+        """What a player is on first sight."""
+
+    def held(self, player: PlayerId) -> R:
+        """A player as he stands; a stranger is a newcomer, and not held by being looked at."""
+        return self.players.get(player) or self.newcomer()
+
+    def skill(self, player: PlayerId, context: Context = ANYWHERE) -> float:
+        """The rating in points; a stranger and a bot have a newcomer's."""
+        return self.held(player).rating
+
+    @property
+    def stale_after(self) -> float:
+        """`stale_days` in seconds."""
+        return self.params.stale_days * DAY
+
+    def card(self, player: PlayerId) -> Card:
+        """Visible after the shadow period."""
+        held = self.held(player)
+        missing = max(0, self.params.shadow_rounds - held.rounds)
+        return Card(player, held.rating, held.rounds, missing == 0, time_of(held), missing)
+
+    def seed(self, player: PlayerId, **skill: float) -> None:
+        """See `facts`; `last_played` in seconds since the epoch."""
+        for fact in skill:
+            if fact not in self.facts:
+                raise RatingError(f"{player}: {self.name} has no {fact} to seed, only {', '.join(self.facts)}")
+        held = self.held(player)
+        self.players[player] = self.seeded(held, {fact: self._fact(player, fact, skill[fact]) for fact in skill})
+
+    def seeded(self, held: R, facts: Mapping[str, float]) -> R:
+        """A record with these facts, checked already, set."""
+        return replace(held, **facts)  # type: ignore[arg-type]  # rounds are whole already
+
+    def state(self, player: PlayerId) -> State:
+        """The fields of his record; `last_played` is null before the first match whose time is known."""
+        held = self.held(player)
+        return {field.name: getattr(held, field.name) for field in fields(held)} | {"last_played": time_of(held)}
+
+    def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
+        """`state` is all of him: history rows are not looked at."""
+        newcomer = self.newcomer()
+        known = {field.name: getattr(newcomer, field.name) for field in fields(newcomer)}
+        if set(state) != known.keys():
+            raise RatingError(f"{player}: not a {self.name} state: {sorted(state)}")
+        values = dict(state)
+        if values["last_played"] is None:
+            values.pop("last_played")
+        self.players[player] = replace(newcomer, **{n: self.stored(player, n, v, known[n]) for n, v in values.items()})
+
+    def stored(self, player: PlayerId, name: str, value: object, like: object) -> Any:
+        """A field from its stored value; `like` is a newcomer's."""
+        return restored(player, name, value, like)
+
+    def forget(self, player: PlayerId) -> None:
+        """Hold him no longer."""
+        self.players.pop(player, None)
+
+    def __contains__(self, player: PlayerId) -> bool:
+        return player in self.players
+
+    def _fact(self, player: PlayerId, name: str, value: float) -> float:
+        low, high = self.facts[name]
+        if not low <= number(player, name, value) <= high:
+            raise RatingError(f"{player}: {name} {value:g} is not from {low:g} to {high:g}")
+        fact: float = restored(player, name, value, getattr(self.newcomer(), name, 0.0))
+        return fact
+
+    def refuse_unreadable(self, match: Match) -> None:
+        """Two teams, over, and nobody on them is a bot; a lineup may have bots."""
+        if len(match.teams) != 2:
+            raise RatingError(f"{self.name} rates two teams, not {len(match.teams)}")
+        match.score(0)
+        for player in (player for side in match.teams for player in side):
+            if is_bot(player):
+                raise RatingError(f"{player}: bots stand at the doors, they are not rated")
+            amount = match.share.get(player, 1.0)
+            if not 0.0 <= amount <= 1.0:
+                raise RatingError(f"{player}: share {amount!r} is not from 0 to 1")
+        if not 0.0 <= match.weight < math.inf:
+            raise RatingError(f"weight: {match.weight!r} is not a number from 0 on")
+
+
+def mean(values: Sequence[float], empty: float) -> float:
+    """From the first to the last, as the kernels add; of none, what is given for it."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total / len(values) if values else empty
+
+
+def number(player: PlayerId, name: str, value: object) -> float:
+    """A finite number, or a `RatingError` that names whose what it is not."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise RatingError(f"{player}: {name} {value!r} is not a number")
+    return float(value)
+
+
+def restored(player: PlayerId, name: str, value: object, like: object) -> Any:
+    """A stored value of the type of another one: a count or a number."""
+    given = number(player, name, value)
+    if not isinstance(like, int):
+        return given
+    if given < 0 or given % 1:
+        raise RatingError(f"{player}: {name} {value!r} is not a count")
+    return int(given)
+
+
+def time_of(held: Record) -> float | None:
+    """When he last played, in seconds since the epoch; None where that is unknown."""
+    return None if held.last_played == NEVER else held.last_played

@@ -1,0 +1,317 @@
+"""NS2, the default of NS2 pools: logistic regression on who played when, for which side and in which role.
+
+Its formulas, where they differ from the print, and what their source leaves open: docs/ratings/ns2.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from equipoise.core.model import Card, PlayerId, is_bot
+from equipoise.errors import RatingError
+from equipoise.ratings import ns2_kernel as kernel
+from equipoise.ratings.base import (
+    ANYWHERE,
+    Change,
+    Context,
+    Convergence,
+    Match,
+    Past,
+    Rated,
+    Role,
+    Span,
+    State,
+    System,
+    WinProbabilities,
+    build_params,
+    check_ranges,
+    ranged,
+)
+from equipoise.ratings.ns2_arrays import NEVER, RECORD, Constants, Play, Player, Rounds
+from equipoise.ratings.ns2_kernel import POINTS
+from equipoise.ratings.ns2_ledger import Ledger
+
+if TYPE_CHECKING:
+    from equipoise.ratings.history import History, Replayed
+
+LIMIT = 50_000.0
+"""Points: no skill is seeded beyond this, either way."""
+
+DAY = 86_400.0
+
+SEEDS = {"rating": "skill", "offset": "offset", "commander": "commander"}
+"""The facts to seed, in points, by the field that keeps each in log-odds."""
+
+
+@dataclass(frozen=True, slots=True)
+class NS2Params:
+    """Parameters of NS2; symbols are the source's, which prints no values."""
+
+    shape: float = ranged(6.0, 1.001, 1000)
+    """k of the Gamma prior of s and χ."""
+    scale: float = ranged(0.5, 0.001, 1000)
+    """θ of the Gamma prior, log-odds: k·θ is its mean, (k - 1)·θ its mode and what a newcomer has."""
+    constant_rate: float = ranged(0.2, 0, 1000)
+    """c, log-odds per unit of gradient."""
+    adagrad_rate: float = ranged(0.6, 0, 1000)
+    """a, log-odds."""
+    adagrad_floor: float = ranged(0.1, 1e-9, 1000)
+    """ε, squared gradients: with it the first round counts c + a/√ε."""
+    offset_deviation: float = ranged(0.375, 0.001, 1000)
+    """Log-odds: standard deviation of o in the whole-history fit."""
+    commander_field_share: float = ranged(0.0, 0, 1)
+    """How much of a commander's part is his field skill; 0.5 is what the community's balancers use."""
+    plus_side: str = "marines"
+    """The side on which skill is s + o; on any other it is s - o."""
+    prior_rounds: float = ranged(20.0, 0.001, 100_000)
+    """Rounds as wide sets of rounds had them, by which F's win rates are smoothed."""
+    large_above: int = ranged(16, 0, 1000)
+    """Players of both sides above which a match is a large one for F."""
+    usual_seconds: float = ranged(1200.0, 1, 100_000)
+    """r, seconds, until a round's length is known."""
+    median_rounds: int = ranged(101, 1, 10_000)
+    """Rounds over which r is the median length."""
+    shadow_rounds: int = ranged(50, 0, 100_000)
+    """Rounds before a rating is shown."""
+    stale_days: float = ranged(30.0, 0, 100_000)
+    """Days without a rated round before a player is flagged."""
+
+    def __post_init__(self) -> None:
+        """Refuse values out of range."""
+        check_ranges(self)
+        if not isinstance(self.plus_side, str) or not self.plus_side:
+            raise RatingError(f"plus_side: {self.plus_side!r} is not a side's name")
+
+    @property
+    def newcomer(self) -> float:
+        """(k - 1)·θ, log-odds: what the whole-history fit says of somebody without rounds."""
+        return (self.shape - 1.0) * self.scale
+
+    def constants(self) -> Constants:
+        """The parameters as the formulas read them."""
+        return Constants(
+            constant=float(self.constant_rate),
+            adagrad=float(self.adagrad_rate),
+            epsilon=float(self.adagrad_floor),
+            field_share=float(self.commander_field_share),
+            prior_rounds=float(self.prior_rounds),
+            large_above=float(self.large_above),
+            usual_seconds=float(self.usual_seconds),
+        )
+
+
+class NS2(System[NS2Params]):
+    """Everything that goes in or out is in points; states are in log-odds."""
+
+    name = "ns2"
+
+    def __init__(self, params: NS2Params) -> None:
+        self.params = params
+        self.constants = params.constants()
+        self.players: dict[PlayerId, Player] = {}
+        self.ledger = Ledger.read({}, params.median_rounds)
+
+    @classmethod
+    def create(cls, **params: object) -> NS2:
+        """With the named parameters, the others at their defaults."""
+        return cls(build_params(NS2Params, params))
+
+    def predict(self, match: Match) -> WinProbabilities:
+        """By who plays, and when where that is known; it counts a draw as half a win, so draw is 0."""
+        seats, rounds, play = _arranged(match, self.params.plus_side, self.ledger.number(match.map))
+        records = [self.held(player) for player, _ in seats]
+        present = kernel.weigh(0, rounds, play, 0, self.median_seconds, self.constants.field_share)
+        return _wins(kernel.chance(0, rounds, records, play, self.ledger.shared, present, self.constants))
+
+    def rate(self, match: Match) -> Rated:
+        """Learn.  Read: teams, ranks, started_at, seconds, share, spans, map, sides, weight."""
+        scores = [match.score(team) for team in range(2)]
+        seats, rounds, play = _arranged(match, self.params.plus_side, self.ledger.number(match.map))
+        for player, _ in seats:
+            if is_bot(player):
+                raise RatingError(f"{player}: bots stand at the doors, they are not rated")
+        rounds = rounds._replace(maps=[self.ledger.enter(match.map)])
+        records = [self.players.setdefault(player, self.held(player)) for player, _ in seats]
+        before, after = [POINTS * p.skill for p in records], [0.0] * len(records)
+        prediction = _wins(kernel.rate(0, rounds, records, play, self.ledger.shared, after, self.constants))
+        changes = (
+            Change(player, team, old, new, p.rounds, prediction.wins[team], scores[team])
+            for (player, team), old, new, p in zip(seats, before, after, records, strict=True)
+        )
+        return Rated(prediction, tuple(changes))
+
+    def skill(self, player: PlayerId, context: Context = ANYWHERE) -> float:
+        """On the field: s, or s ± o on a side; as a commander: χ, mixed with that by `commander_field_share`."""
+        p = self.held(player)
+        toward = 0.0 if not context.side else 1.0 if context.side == self.params.plus_side else -1.0
+        field = p.skill + toward * p.offset
+        if context.role is Role.FIELD:
+            return POINTS * field
+        share = self.constants.field_share
+        return POINTS * ((1.0 - share) * p.commander + share * field)
+
+    def gap(self, probability: float, size: int) -> float:
+        """Log-odds are the sums' difference by 2·size, and move 4 times as fast as an even match's probability."""
+        return probability * 4.0 * 2.0 * size * POINTS
+
+    def uncertainty(self, player: PlayerId) -> float:
+        """Points: a/√(g + ε), the Adagrad part of his next step."""
+        return POINTS * self.constants.adagrad / math.sqrt(self.held(player).squares + self.constants.epsilon)
+
+    @property
+    def stale_after(self) -> float:
+        """Seconds."""
+        return self.params.stale_days * DAY
+
+    @property
+    def median_seconds(self) -> float:
+        """r as it stands."""
+        return kernel.median_length(self.ledger.shared, self.constants.usual_seconds)
+
+    def card(self, player: PlayerId) -> Card:
+        """The average skill; visible after the shadow period."""
+        p = self.held(player)
+        missing = max(0, self.params.shadow_rounds - p.rounds)
+        return Card(player, POINTS * p.skill, p.rounds, missing == 0, _time(p), missing)
+
+    def seed(self, player: PlayerId, **skill: float) -> None:
+        """Facts: `rating`, `offset` and `commander` in points, `rounds` rated so far."""
+        values = asdict(self.held(player))
+        for fact, value in skill.items():
+            if fact == "rounds":
+                values["rounds"] = _count(player, fact, value)
+            elif fact in SEEDS:
+                values[SEEDS[fact]] = _points(player, fact, value)
+            else:
+                raise RatingError(f"{player}: ns2 has no {fact} to seed, only {', '.join(SEEDS)} and rounds")
+        self.players[player] = Player(**values)
+
+    def state(self, player: PlayerId) -> State:
+        """The fields of `Player`; a time that is unknown is null."""
+        p = self.held(player)
+        return asdict(p) | {"last_played": _time(p)}
+
+    def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
+        """`state`; the history is not looked at."""
+        if set(state) != set(RECORD):
+            raise RatingError(f"{player}: not an ns2 state: {sorted(state)}")
+        values = dict(state)
+        if values["last_played"] is None:
+            del values["last_played"]
+        numbers = {name: _number(player, name, value) for name, value in values.items()}
+        for name in ("squares", "commander_squares"):
+            if numbers[name] < 0.0:
+                raise RatingError(f"{player}: {name} {values[name]!r} is below 0")
+        rounds = _count(player, "rounds", numbers.pop("rounds"))
+        self.players[player] = Player(**numbers, rounds=rounds)
+
+    def forget(self, player: PlayerId) -> None:
+        """Hold him no longer."""
+        self.players.pop(player, None)
+
+    def __contains__(self, player: PlayerId) -> bool:
+        return player in self.players
+
+    def shared_state(self) -> State:
+        """Win rates of the plus side and the last rounds' lengths: `ns2_ledger.Ledger.state`."""
+        return self.ledger.state()
+
+    def restore_shared(self, state: State) -> None:
+        """What `shared_state` gave; of more lengths than the median looks back, the last."""
+        self.ledger = Ledger.read(state, self.params.median_rounds)
+
+    def replay(self, history: History) -> Replayed:
+        """By the compiled kernel."""
+        from equipoise.ratings.ns2_replay import replay
+
+        return replay(self, history)
+
+    def fit(self, matches: Iterable[Match]) -> Convergence:
+        """Settle everybody in these matches, and F, as if they were all that ever was played; warm-started."""
+        from equipoise.ratings.history import History
+        from equipoise.ratings.ns2_fit import fit
+
+        return fit(self, History.of(matches))
+
+    def held(self, player: PlayerId) -> Player:
+        """The player, or what he would be on first sight."""
+        return self.players.get(player) or Player(self.params.newcomer, self.params.newcomer)
+
+
+def signs(sides: Sequence[str], plus_side: str) -> float:
+    """Of a match's two sides: 1 if the first is the plus side, -1 if the second is, 0 if neither or both."""
+    return float((sides[0] == plus_side) - (sides[1] == plus_side))
+
+
+def _arranged(match: Match, plus_side: str, number: int) -> tuple[list[tuple[PlayerId, int]], Rounds, Play]:
+    """Participants with their team, and the match as the kernel reads it, alone in its arrays."""
+    if len(match.teams) != 2:
+        raise RatingError(f"ns2 rates two teams, not {len(match.teams)}")
+    if match.sides and len(match.sides) != 2:
+        raise RatingError(f"sides: {len(match.sides)} given for 2 teams")
+    seats = [(player, team) for team, side in enumerate(match.teams) for player in side]
+    spans = [match.spans.get(player, ()) for player, _ in seats]
+    for (player, _), played in zip(seats, spans, strict=True):
+        _check_spans(player, played)
+    flat = [span for played in spans for span in played]
+    rounds = Rounds(
+        teams=[0, len(match.teams[0]), len(seats)],
+        members=list(range(len(seats))),
+        ranks=list(match.ranks),
+        started_at=[NEVER if match.started_at is None else match.started_at],
+        seconds=[math.nan if match.seconds is None else _amount("seconds", match.seconds)],
+        weight=[_amount("weight", match.weight)],
+        share=[_amount(player, match.share.get(player, 1.0)) for player, _ in seats],
+        sign=[signs(match.sides, plus_side) if match.sides else 0.0],
+        maps=[number],
+        spans=list(accumulate(map(len, spans), initial=0)),
+        span_team=[span.team for span in flat],
+        span_start=[span.start for span in flat],
+        span_end=[span.end for span in flat],
+        span_commander=[span.role is Role.COMMANDER for span in flat],
+    )
+    return seats, rounds, Play(*([0.0] * max(len(seats), len(flat)) for _ in Play._fields))
+
+
+def _check_spans(player: PlayerId, spans: Sequence[Span]) -> None:
+    for span in spans:
+        if not (span.team in (0, 1) and -math.inf < span.start <= span.end < math.inf):
+            raise RatingError(f"{player}: no stretch of a match: team {span.team}, {span.start!r} to {span.end!r} s")
+
+
+def _amount(name: str, value: float) -> float:
+    if not 0.0 <= value < math.inf:
+        raise RatingError(f"{name}: {value!r} is not an amount from 0 up")
+    return value
+
+
+def _wins(first: float) -> WinProbabilities:
+    return WinProbabilities((first, 1.0 - first))
+
+
+def _time(p: Player) -> float | None:
+    return None if p.last_played == NEVER else p.last_played
+
+
+def _number(player: PlayerId, name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise RatingError(f"{player}: {name} {value!r} is not a number")
+    return float(value)
+
+
+def _count(player: PlayerId, name: str, value: object) -> int:
+    number = _number(player, name, value)
+    if number < 0 or number % 1:
+        raise RatingError(f"{player}: {name} {value!r} is not a count")
+    return int(number)
+
+
+def _points(player: PlayerId, name: str, value: object) -> float:
+    points = _number(player, name, value)
+    if abs(points) > LIMIT:
+        raise RatingError(f"{player}: {name} {points:g} is not from {-LIMIT:g} to {LIMIT:g}")
+    return points / POINTS

@@ -1,0 +1,133 @@
+"""NS2's players and rounds on their way to the arrays of its kernel and back; needs numpy."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.errors import RatingError
+from equipoise.ratings import ns2_kernel as kernel
+from equipoise.ratings.history import UNKNOWN, Flags, Floats, History, Numbers, Replayed, Spans
+from equipoise.ratings.ns2_arrays import NEVER, Play, Player, Rounds, Shared
+from equipoise.ratings.ns2_arrays import RECORD as FIELDS
+from equipoise.ratings.ns2_ledger import Ledger
+
+if TYPE_CHECKING:
+    from equipoise.ratings.ns2 import NS2
+
+RECORD = np.dtype([(name, np.int64 if name == "rounds" else np.float64) for name in FIELDS])
+
+
+def replay(system: NS2, history: History, kernels: kernel.Kernels | None = None) -> Replayed:
+    """Rate a history of two-team matches; by default with the compiled kernels."""
+    rounds = rounds_of(system, history)
+    records, shared = records_of(system, history), shared_of(system.ledger)
+    play, before = play_of(widest(rounds)), records["rounds"].copy()
+    wins, after = np.empty(len(history.ranks)), np.empty(len(history.members))
+    (kernels or compiled()).replay(rounds, records, play, shared, wins, after, system.constants)
+    take_back(system, history, records, records["rounds"] > before)
+    take_shared_back(system.ledger, shared)
+    return Replayed(wins, np.zeros(len(history)), after)
+
+
+@cache
+def compiled() -> kernel.Kernels:
+    """The compiled kernels."""
+    return kernel.build(compiled=True)
+
+
+def rounds_of(system: NS2, history: History) -> Rounds:
+    """The history as the kernel reads it; its maps are in the system's ledger from now on."""
+    matches, members = len(history), len(history.members)
+    if np.any(np.diff(history.matches) != 2):
+        raise RatingError("ns2 rates two teams, no other number")
+    seconds, weight = _or(history.seconds, matches, np.nan), _or(history.weight, matches, 1.0)
+    share = np.empty(0) if history.share is None else history.share
+    for name, values in (("seconds", seconds), ("weight", weight), ("share", share)):
+        if np.any((values < 0.0) | (values == np.inf)):
+            raise RatingError(f"history: {name} that are not amounts from 0 up")
+    spans = history.spans or Spans(np.zeros(members + 1, np.int64), *_NO_SPANS)
+    _check_spans(spans)
+    return Rounds(
+        teams=history.teams,
+        members=history.members,
+        ranks=history.ranks,
+        started_at=np.nan_to_num(history.started_at, nan=NEVER),
+        seconds=seconds,
+        weight=weight,
+        share=share,
+        sign=_signs(history, system.params.plus_side),
+        maps=_map_numbers(history, system.ledger),
+        spans=spans.starts,
+        span_team=spans.team,
+        span_start=spans.start,
+        span_end=spans.end,
+        span_commander=spans.commander,
+    )
+
+
+def records_of(system: NS2, history: History) -> NDArray[np.void]:
+    """Everybody in the history as the system holds him."""
+    held = (system.held(player) for player in history.players)
+    return np.array([tuple(getattr(p, name) for name in FIELDS) for p in held], RECORD).view(np.recarray)
+
+
+def take_back(system: NS2, history: History, records: NDArray[np.void], took_part: Flags) -> None:
+    """Who took part is held from now on; who only stood at the doors is not."""
+    for number, record in zip(np.flatnonzero(took_part).tolist(), records[took_part].tolist(), strict=True):
+        system.players[history.players[number]] = Player(*record)
+
+
+def shared_of(ledger: Ledger) -> Shared:
+    """A copy in arrays."""
+    wins, rounds, lengths, ordered = (np.array(each, np.float64) for each in ledger.shared[:4])
+    return Shared(wins, rounds, lengths, ordered, np.array(ledger.shared.cursor, np.int64))
+
+
+def take_shared_back(ledger: Ledger, shared: Shared) -> None:
+    """The arrays as the ledger's lists."""
+    ledger.shared = Shared(*(np.asarray(each).tolist() for each in shared))
+
+
+def play_of(size: int) -> Play:
+    """Room for the coefficients of so many participants."""
+    return Play(*(np.empty(size) for _ in Play._fields))
+
+
+def widest(rounds: Rounds) -> int:
+    """The most participants or spans of a match."""
+    begins = np.asarray(rounds.teams)[::2]
+    most = np.diff(begins), np.diff(np.asarray(rounds.spans)[begins])
+    return max(int(each.max(initial=0)) for each in most)
+
+
+_NO_SPANS = (np.empty(0, np.int32), np.empty(0), np.empty(0), np.empty(0, np.bool_))
+
+
+def _or(values: Floats | None, rows: int, unknown: float) -> Floats:
+    return np.full(rows, unknown) if values is None else values
+
+
+def _check_spans(spans: Spans) -> None:
+    if spans.team.min(initial=0) < 0 or spans.team.max(initial=0) > 1 or np.any(spans.end < spans.start):
+        raise RatingError("history: spans of a third team, or that end before they start")
+
+
+def _signs(history: History, plus_side: str) -> Floats:
+    if history.side is None or plus_side not in history.sides:
+        return np.zeros(len(history))
+    plus: Floats = (history.side == history.sides.index(plus_side)).astype(np.float64)
+    return plus[::2] - plus[1::2]
+
+
+def _map_numbers(history: History, ledger: Ledger) -> Numbers:
+    if history.map is None:
+        return np.full(len(history), UNKNOWN, np.int32)
+    played = np.flatnonzero(np.bincount(history.map + 1)[1:])
+    numbers = np.full(len(history.maps) + 1, UNKNOWN, np.int32)
+    for each in played.tolist():
+        numbers[each] = ledger.enter(history.maps[each])
+    return numbers[history.map]

@@ -1,0 +1,311 @@
+"""TeamSkill (DeLong et al., PAKDD 2011): teams as good as the groups in them, rated by another system.
+
+Its formulas, and what its sources leave open, are in docs/ratings/teamskill.md.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from math import comb
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from equipoise.core.model import Card, PlayerId
+from equipoise.errors import RatingError
+from equipoise.ratings.base import (
+    ANYWHERE,
+    Context,
+    Match,
+    Past,
+    Rated,
+    State,
+    System,
+    WinProbabilities,
+    build_params,
+    check_ranges,
+    ranged,
+)
+from equipoise.ratings.groups import BASES, MOST_GROUPS, coefficient, groups_of, in_groups, parts_of
+
+if TYPE_CHECKING:
+    from equipoise.ratings.history import History, Replayed
+
+LARGEST = 12
+"""Players in a group, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class BaseParams:
+    """What rates the groups."""
+
+    base: str = "trueskill"
+    """`elo`, `glicko` or `trueskill`."""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Its own parameters; those that differ from its defaults."""
+
+    def __post_init__(self) -> None:
+        """Refuse values out of range, and what the base refuses."""
+        check_ranges(self)
+        if self.base not in BASES:
+            raise RatingError(f"base: {self.base!r} is none of {', '.join(sorted(BASES))}")
+        try:
+            BASES[self.base].create(**self.settings)
+        except RatingError as error:
+            raise RatingError(f"settings.{error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class TeamSkillKParams(BaseParams):
+    """Parameters of TeamSkill-k."""
+
+    k: int = ranged(2, 1, LARGEST)
+    """Players in a group; fewer where a team has fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeamSkillAllKParams(BaseParams):
+    """Parameters of TeamSkill-AllK."""
+
+    largest: int = ranged(3, 1, LARGEST)
+    """Players in a group, at most."""
+    reliable: int = ranged(3, 1, 100_000)
+    """Matches together from which a group of two or more counts."""
+
+
+P = TypeVar("P", bound=BaseParams)
+
+
+class TeamSkill(System[P], Generic[P]):
+    """One base system for each size of group; that of size 1 holds the players, and what a pool shows of them.
+
+    Skill and uncertainty are the base's, of a player alone: what a group adds is not his.
+    """
+
+    def __init__(self, params: P) -> None:
+        self.params = params
+        self.learners: dict[int, System[Any]] = {1: self._learner()}
+        """By size of group."""
+
+    @abstractmethod
+    def sizes(self, match: Match) -> tuple[int, ...]:
+        """Of the groups that learn from the match; always with 1."""
+
+    @abstractmethod
+    def strength(self, side: tuple[PlayerId, ...]) -> float:
+        """TeamSkill of a team, on the scale of a sum of players."""
+
+    def rate(self, match: Match) -> Rated:
+        """By every learner; changes are those of players.  Which facts are read depends on the base."""
+        match.score(0)
+        prediction, sizes = self.predict(match), self.sizes(match)
+        rated = self.learners[1].rate(match)  # may refuse; the others are told the same
+        for size in sizes[1:]:
+            self.learner(size).rate(in_groups(match, size))
+        changes = (replace(change, expected=prediction.expected(change.team)) for change in rated.changes)
+        return Rated(prediction, tuple(changes))
+
+    def learner(self, size: int) -> System[Any]:
+        """What rates groups of a size."""
+        return self.learners.setdefault(size, self._learner())
+
+    def skill_of(self, group: PlayerId) -> float:
+        """Of a group of any size, on the scale of a sum of players."""
+        size = len(group.split("+"))
+        return size * self.learner(size).skill(group)
+
+    def skill(self, player: PlayerId, context: Context = ANYWHERE) -> float:
+        """As the base has it."""
+        return self.learners[1].skill(player, context)
+
+    def gap(self, probability: float, size: int) -> float:
+        """As the base has it."""
+        return self.learners[1].gap(probability, size)
+
+    def uncertainty(self, player: PlayerId) -> float:
+        """As the base has it."""
+        return self.learners[1].uncertainty(player)
+
+    @property
+    def stale_after(self) -> float:
+        """As the base has it."""
+        return self.learners[1].stale_after
+
+    def card(self, player: PlayerId) -> Card:
+        """As the base has it."""
+        return self.learners[1].card(player)
+
+    def seed(self, player: PlayerId, **skill: float) -> None:
+        """The base's facts, of a player or, by its id, of a group (per member)."""
+        self.learner(len(player.split("+"))).seed(player, **skill)
+
+    def state(self, player: PlayerId) -> State:
+        """The base's."""
+        return self.learners[1].state(player)
+
+    def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
+        """The base's."""
+        self.learners[1].restore(player, state, history)
+
+    def forget(self, player: PlayerId) -> None:
+        """Hold him no longer; groups that he is in stay."""
+        self.learners[1].forget(player)
+
+    def __contains__(self, player: PlayerId) -> bool:
+        return player in self.learners[1]
+
+    def shared_state(self) -> State:
+        """By size, the base's state of each group of two and more."""
+        return {
+            str(size): {group: dict(learner.state(group)) for group in _held(learner)}
+            for size, learner in self.learners.items()
+            if size > 1 and _held(learner)
+        }
+
+    def restore_shared(self, state: State) -> None:
+        """All groups of two and more as they were."""
+        learners = {1: self.learners[1]}
+        for size, groups in state.items():
+            if size not in map(str, range(2, LARGEST + 1)) or not isinstance(groups, Mapping):
+                raise RatingError(f"{self.name}: not groups of a size: {size}")
+            learners[int(size)] = self._learner()
+            for group, own in groups.items():
+                if group.count("+") != int(size) - 1:
+                    raise RatingError(f"{self.name}: {group} is not a group of {size}")
+                learners[int(size)].restore(group, own)
+        self.learners = learners
+
+    def replay(self, history: History) -> Replayed:
+        """Match after match: groups are made of names, which a kernel knows nothing of."""
+        from equipoise.ratings.teamskill_replay import replay
+
+        return replay(self, history)
+
+    def _learner(self) -> System[Any]:
+        return BASES[self.params.base].create(**self.params.settings)
+
+
+class TeamSkillK(TeamSkill[TeamSkillKParams]):
+    """Groups of one size: a team is K/k times the mean skill of all it has."""
+
+    name = "teamskill_k"
+
+    @classmethod
+    def create(cls, **params: object) -> TeamSkillK:
+        """With the named parameters, the others at their defaults."""
+        return cls(build_params(TeamSkillKParams, params))
+
+    def sizes(self, match: Match) -> tuple[int, ...]:
+        """1 and, where it is another, k or as many as the smallest team has."""
+        return tuple(sorted({1, self.size(match)}))
+
+    def size(self, match: Match) -> int:
+        """Of the groups that the match is predicted by."""
+        return max(1, min(self.params.k, *map(len, (*match.teams, *match.lineup))))
+
+    def predict(self, match: Match) -> WinProbabilities:
+        """By the learner of that size, whose teams are the means of their groups."""
+        size = self.size(match)
+        return self.learner(size).predict(in_groups(match, size))
+
+    def strength(self, side: tuple[PlayerId, ...]) -> float:
+        """(k-1)!(K-k)!/(K-1)! times the sum of its groups."""
+        size = min(self.params.k, len(side))
+        return coefficient(len(side), size) * sum(self.skill_of(group) for group in groups_of(side, size))
+
+
+class TeamSkillAllK(TeamSkill[TeamSkillAllKParams]):
+    """Groups of all sizes: a team is K/Σm times the sum of the mean skills of those of each size m that count."""
+
+    def sizes(self, match: Match) -> tuple[int, ...]:
+        """All that every team has groups of, and not too many."""
+        smallest, biggest = (pick(map(len, match.teams)) for pick in (min, max))
+        largest = min(self.params.largest, smallest)
+        return (1, *(size for size in range(2, largest + 1) if comb(biggest, size) <= MOST_GROUPS))
+
+    @abstractmethod
+    def counting(self, side: tuple[PlayerId, ...]) -> Mapping[int, tuple[PlayerId, ...]]:
+        """The groups of a team that count, by size; none of a size that has none."""
+
+    def predict(self, match: Match) -> WinProbabilities:
+        """As the base predicts teams of equal players, that are as good and as well known as the groups that count."""
+        judge = self._learner()
+        base = BASES[self.params.base]
+        sides = []
+        for team, side in enumerate(match.lineup):
+            sides.append(tuple(PlayerId(f"{team}.{number}") for number in range(len(side))))
+            mean, deviation = self._average(side, match.standing)
+            facts = {base.mean: mean} | ({base.deviation: deviation} if base.deviation else {})
+            for stand_in in sides[-1]:
+                judge.seed(stand_in, **facts)
+        return judge.predict(replace(match, teams=tuple(sides), doors=(), standing={}, share={}))
+
+    def strength(self, side: tuple[PlayerId, ...]) -> float:
+        """K/Σm times the sum over m of the mean skill of its groups of m."""
+        return len(side) * self._average(side, {})[0]
+
+    def reliable(self, group: PlayerId) -> bool:
+        """Whether it has played often enough together."""
+        return self.learner(len(group.split("+"))).card(group).rounds >= self.params.reliable
+
+    def _average(self, side: tuple[PlayerId, ...], standing: Mapping[PlayerId, float]) -> tuple[float, float]:
+        """Per member of a team: mean, and deviation from the mean variance; each size m weighs m times."""
+        mean = variance = weight = 0.0
+        for size, groups in self.counting(side).items():
+            learner, each = self.learner(size), size / len(groups)
+            weight += size
+            mean += each * sum(standing.get(group, learner.skill(group)) for group in groups)
+            variance += each * sum(learner.uncertainty(group) ** 2 for group in groups)
+        if not weight:
+            stranger = PlayerId("")
+            return self.skill(stranger), self.uncertainty(stranger)
+        return mean / weight, (variance / weight) ** 0.5
+
+    def _known(self, side: tuple[PlayerId, ...], size: int) -> tuple[PlayerId, ...]:
+        if not 0 < comb(len(side), size) <= MOST_GROUPS:
+            return ()
+        return tuple(group for group in groups_of(side, size) if self.reliable(group))
+
+
+class TeamSkillAllKEV(TeamSkillAllK):
+    """Every player counts, and every larger group that is reliable."""
+
+    name = "teamskill_allk_ev"
+
+    @classmethod
+    def create(cls, **params: object) -> TeamSkillAllKEV:
+        """With the named parameters, the others at their defaults."""
+        return cls(build_params(TeamSkillAllKParams, params))
+
+    def counting(self, side: tuple[PlayerId, ...]) -> Mapping[int, tuple[PlayerId, ...]]:
+        """All players; all reliable groups."""
+        found = {size: self._known(side, size) for size in range(2, self.params.largest + 1)}
+        return {size: groups for size, groups in {1: groups_of(side, 1), **found}.items() if groups}
+
+
+class TeamSkillAllKLS(TeamSkillAllK):
+    """Only the largest subsets count: reliable groups in no larger one that is, and players in none."""
+
+    name = "teamskill_allk_ls"
+
+    @classmethod
+    def create(cls, **params: object) -> TeamSkillAllKLS:
+        """With the named parameters, the others at their defaults."""
+        return cls(build_params(TeamSkillAllKParams, params))
+
+    def counting(self, side: tuple[PlayerId, ...]) -> Mapping[int, tuple[PlayerId, ...]]:
+        """From the largest size down, without what is part of a group that counts."""
+        found: dict[int, tuple[PlayerId, ...]] = {}
+        covered: set[PlayerId] = set()
+        for size in range(min(self.params.largest, len(side)), 0, -1):
+            known = self._known(side, size) if size > 1 else groups_of(side, 1)
+            kept = tuple(group for group in known if group not in covered)
+            if kept:
+                found[size] = kept
+            covered = {part for group in {*covered, *kept} for part in parts_of(group)}
+        return found
+
+
+def _held(learner: System[Any]) -> Collection[PlayerId]:
+    players: Mapping[PlayerId, object] = learner.players  # type: ignore[attr-defined]
+    return players

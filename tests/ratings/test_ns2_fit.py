@@ -1,0 +1,258 @@
+"""The whole-history fit: it stands where the printed update would stand still, and finds what the model was given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import RatingError
+from equipoise.ratings.base import Match
+from equipoise.ratings.history import Floats, History, replay
+from equipoise.ratings.ns2 import NS2
+from equipoise.ratings.ns2_arrays import Shared
+from equipoise.ratings.ns2_fit import Posterior, fit, maximum
+from equipoise.ratings.ns2_fit_kernel import build
+from equipoise.ratings.ns2_kernel import intercept
+from equipoise.ratings.ns2_replay import rounds_of
+from tests.ratings.ns2_samples import busy_matches, ns2, whole
+from tests.ratings.ns2_simulated import MAPS, World, simulated
+from tests.ratings.samples import duel, people, random_matches
+
+# Where it ends.
+
+
+@pytest.mark.parametrize(("shape", "scale"), [(6.0, 0.5), (2.0, 1.0), (1.1, 3.0)])
+def test_it_ends_where_the_printed_update_moves_nobody(shape, scale):
+    """(k - 1)/s - 1/θ + Σ T·(G - p)·t/Σt is 0 for everybody."""
+    system = ns2(shape=shape, scale=scale)
+    matches = list(random_matches(seed=1, count=300, players=12, size=3))
+    assert system.fit(matches).converged
+    pull = dict.fromkeys(people(12), 0.0)
+    for match in matches:
+        error = match.score(0) - system.predict(match).wins[0]
+        for team, sign in zip(match.teams, (1, -1), strict=True):
+            for player in team:
+                pull[player] += sign * error / 6
+    for player, slope in pull.items():
+        assert (shape - 1) / system.state(player)["skill"] - 1 / scale + slope == pytest.approx(0, abs=1e-7)
+
+
+@pytest.mark.parametrize("start", [0.05, 50.0, -3.0])
+def test_it_converges_from_where_the_printed_step_diverges(start):
+    """k = 2, θ = 1, s = 0.05: the printed update goes to 19.05 and on to -∞."""
+    matches = list(random_matches(seed=2, count=100, players=8, size=2))
+    system, ordinary = ns2(shape=2.0, scale=1.0), ns2(shape=2.0, scale=1.0)
+    for player in people(8):
+        system.seed(player, rating=400 * start)
+    assert system.fit(matches).converged
+    ordinary.fit(matches)
+    skills = [system.skill(player) for player in people(8)]
+    assert skills == pytest.approx([ordinary.skill(player) for player in people(8)], abs=1e-4)
+    assert min(skills) > 0
+
+
+def posterior_of(system: NS2, matches: list[Match]) -> tuple[Posterior, Shared]:
+    history = History.of(matches)
+    rounds = rounds_of(system, history)
+    places = np.zeros(len(system.ledger.shared.wins))
+    shared = Shared(places, places.copy(), np.zeros(9), np.zeros(9), np.zeros(2, np.int64))
+    return Posterior.of(system, rounds, shared, len(history.players)), shared
+
+
+@pytest.fixture
+def posterior():
+    system = ns2(commander_field_share=0.3, large_above=6, median_rounds=9)
+    return posterior_of(system, list(busy_matches(seed=3, count=120, players=12)))[0]
+
+
+def somewhere(posterior: Posterior, seed: int) -> Floats:
+    return np.random.default_rng(seed).uniform(0.5, 2.0, len(posterior.precision))
+
+
+def test_the_gradient_is_the_slope_of_the_posterior(posterior):
+    at = somewhere(posterior, 1)
+    gradient = posterior.gradient(at, posterior.log_odds(at))
+    for unknown in range(len(at)):
+        step = np.zeros(len(at))
+        step[unknown] = 1e-5
+        ahead, behind = (posterior.value(x, posterior.log_odds(x)) for x in (at + step, at - step))
+        assert gradient[unknown] == pytest.approx((ahead - behind) / 2e-5, abs=1e-6)
+
+
+def test_a_newton_step_solves_the_slope_of_the_gradient(posterior):
+    found, _ = maximum(posterior, somewhere(posterior, 1))
+    near = found + 1e-6 * somewhere(posterior, 2)
+    log_odds = posterior.log_odds(near)
+    step = posterior.newton_step(near, log_odds, posterior.gradient(near, log_odds))
+    np.testing.assert_allclose(near + step, found, rtol=0, atol=1e-8)
+
+
+def test_everywhere_else_is_less_probable(posterior):
+    found, convergence = maximum(posterior, somewhere(posterior, 1))
+    best = posterior.value(found, posterior.log_odds(found))
+    assert convergence.converged
+    for seed in range(50):
+        other = found * (1 + 0.01 * np.random.default_rng(seed).normal(size=len(found)))
+        assert posterior.value(other, posterior.log_odds(other)) < best
+
+
+def test_sweeps_compiled_and_plain_are_the_same(posterior):
+    at, plain = somewhere(posterior, 1), build(compiled=False)
+    rows = np.empty(len(posterior.score))
+    plain.multiply(posterior.x, at, rows)
+    np.testing.assert_allclose(posterior.log_odds(at), rows, atol=1e-12)
+    for power in (1, 2):
+        one, other = np.zeros(len(at)), np.zeros(len(at))
+        plain.collect(posterior.x, rows, power, one)
+        build(compiled=True).collect(posterior.x, rows, power, other)
+        np.testing.assert_allclose(one, other, atol=1e-12)
+    direction, other = np.zeros(len(at)), np.zeros(len(at))
+    plain.curve(posterior.x, rows, at, direction)
+    build(compiled=True).curve(posterior.x, rows, at, other)
+    np.testing.assert_allclose(direction, other, atol=1e-12)
+
+
+# What it leaves in the system.
+
+
+def test_a_second_fit_starts_warm():
+    matches = list(busy_matches(seed=4, count=300, players=12))
+    system = ns2()
+    first, second = system.fit(matches), system.fit(matches)
+    assert second.converged
+    assert second.iterations < first.iterations
+
+
+def test_a_fit_says_how_it_ended():
+    ended = ns2().fit(busy_matches(seed=4, count=100, players=12))
+    assert ended.converged
+    assert ended.iterations > 1
+    assert 0 <= ended.gradient <= 1e-8
+
+
+def test_rounds_times_and_lengths_are_those_of_rating_one_by_one():
+    matches = list(busy_matches(seed=5, count=200, players=12))
+    rated, fitted = ns2(), ns2()
+    replay(rated, History.of(matches))
+    fitted.fit(matches)
+    for player in rated.players:
+        for fact in ("rounds", "last_played"):
+            assert fitted.state(player)[fact] == rated.state(player)[fact]
+    assert fitted.median_seconds == rated.median_seconds
+    played = {name: [pair[1] for pair in pairs] for name, pairs in rated.shared_state()["maps"].items()}
+    assert {name: [pair[1] for pair in p] for name, p in fitted.shared_state()["maps"].items()} == played
+
+
+def test_who_is_not_in_the_history_stays_as_he_is():
+    system = ns2()
+    stranger = PlayerId("zed")
+    system.seed(stranger, rating=1234, rounds=5)
+    before = system.state(stranger)
+    system.fit([duel("ann", "bob")])
+    assert system.state(stranger) == before
+
+
+def test_a_system_goes_on_rating_after_a_fit_and_survives_the_store():
+    system, other = ns2(), ns2()
+    matches = list(busy_matches(seed=6, count=200, players=12))
+    system.fit(matches[:150])
+    for player in system.players:
+        other.restore(player, system.state(player))
+    other.restore_shared(system.shared_state())
+    assert [system.rate(match) for match in matches[150:]] == [other.rate(match) for match in matches[150:]]
+
+
+def test_a_history_of_nothing_is_fitted_at_once():
+    assert ns2().fit([]).converged
+
+
+def test_a_match_that_is_not_over_is_refused_and_nothing_changes():
+    system = ns2()
+    with pytest.raises(RatingError, match="not over"):
+        system.fit([replace(whole(1, 1), ranks=())])
+    assert not system.players
+
+
+# Recovery.
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """Estimates and truths, and the deviations that the curvature of the posterior gives."""
+
+    found: Floats
+    true: Floats
+    deviation: Floats
+
+    @property
+    def correlation(self) -> float:
+        return float(np.corrcoef(self.found, self.true)[0, 1])
+
+    @property
+    def error(self) -> float:
+        """Root mean square, in deviations."""
+        return float(np.sqrt(np.mean(((self.found - self.true) / self.deviation) ** 2)))
+
+
+@pytest.fixture(scope="module")
+def recovered():
+    rng = np.random.default_rng(1)
+    system = ns2()
+    world = World.drawn(rng, 60, system.params)
+    history = simulated(rng, world, matches=20_000, size=4)
+    assert fit(system, history).converged
+    states = [system.state(player) for player in history.players]
+    found = np.array([[state[name] for state in states] for name in ("skill", "offset", "commander")])
+    ledger = system.ledger
+    maps = [intercept(ledger.maps[name], False, ledger.shared, system.params.prior_rounds) for name in MAPS]
+    covariance = _covariance(system, history)
+    deviations = np.sqrt(np.diag(covariance))
+    return {
+        "skill": Recovered(found[0], world.skill, deviations[:60]),
+        "offset": Recovered(found[1], world.offset, deviations[60:120]),
+        "commander": Recovered(found[2], world.commander, deviations[120:180]),
+        # A map's F and the mean of all offsets are told apart by the priors alone: their sum is what can be known.
+        "maps": Recovered(np.array(maps) + found[1].mean(), world.maps, _deviations_of_maps(covariance)),
+    }
+
+
+def _deviations_of_maps(covariance: Floats) -> Floats:
+    sums = np.zeros((len(MAPS), len(covariance)))
+    sums[:, 60:120] = 1 / 60
+    sums[:, 180] = 1.0
+    for number, row in enumerate(sums):
+        row[181 + 3 * number : 183 + 3 * number] = 1.0
+    return np.sqrt(np.diag(sums @ covariance @ sums.T))
+
+
+def _covariance(system: NS2, history: History) -> Floats:
+    """Of all unknowns, from the posterior's curvature at its maximum."""
+    rounds = rounds_of(system, history)
+    places = np.zeros(len(system.ledger.shared.wins))
+    shared = Shared(places, places.copy(), np.zeros(9), np.zeros(9), np.zeros(2, np.int64))
+    posterior = Posterior.of(system, rounds, shared, len(history.players))
+    found, _ = maximum(posterior, np.full(len(posterior.precision), 1.0))
+    log_odds = posterior.log_odds(found)
+    chance = 1.0 / (1.0 + np.exp(-log_odds))
+    rows = np.zeros((len(log_odds), len(found)))
+    for unknown, column in enumerate(np.eye(len(found))):
+        rows[:, unknown] = posterior.log_odds(column)
+    curvature = rows.T @ (rows * (chance * (1.0 - chance))[:, None]) + np.diag(posterior.precision)
+    gamma = posterior.precision == 0.0
+    curvature[gamma, gamma] += (system.params.shape - 1.0) / found[gamma] ** 2
+    return np.linalg.inv(curvature)
+
+
+@pytest.mark.parametrize(
+    ("what", "correlation"), [("skill", 0.96), ("offset", 0.65), ("commander", 0.98), ("maps", 0.99)]
+)
+def test_what_the_model_was_given_is_found_again(recovered, what, correlation):
+    assert recovered[what].correlation > correlation
+
+
+@pytest.mark.parametrize("what", ["skill", "offset", "commander", "maps"])
+def test_errors_are_as_large_as_the_curvature_says(recovered, what):
+    assert 0.6 < recovered[what].error < 1.4

@@ -1,0 +1,242 @@
+"""NS2's players and rounds in memory, in the store and on cards; what is refused, and that it changes nothing."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from equipoise.errors import RatingError
+from equipoise.ratings import create
+from equipoise.ratings.base import Match, Span
+from tests.ratings.ns2_samples import busy_matches, ns2, whole
+from tests.ratings.samples import people
+
+ANN, BOB, CID, _ = people(4)
+DUEL = whole(1, 1)
+NEWCOMER = {
+    "skill": 2.5,
+    "commander": 2.5,
+    "offset": 0.0,
+    "squares": 0.0,
+    "commander_squares": 0.0,
+    "rounds": 0,
+    "last_played": None,
+}
+
+
+def played(count: int):
+    system = ns2()
+    for match in busy_matches(seed=5, count=count, players=12):
+        system.rate(match)
+    return system
+
+
+# Players.
+
+
+def test_a_newcomer_has_a_thousand_points_which_is_the_mode_of_the_gamma_prior():
+    system = ns2()
+    card = system.card(ANN)
+    assert (card.rating, card.rounds, card.visible, card.missing, card.last_played) == (1000, 0, False, 50, None)
+    assert ns2(shape=4.0, scale=1.0).skill(ANN) == 400 * 3.0
+    assert system.state(ANN) == NEWCOMER
+
+
+def test_players_are_made_on_first_sight_but_not_by_a_look():
+    system = ns2()
+    system.predict(whole(1, 1, map="ns2_veil"))
+    system.card(ANN)
+    assert ANN not in system
+    assert system.shared_state() == ns2().shared_state()
+    system.rate(DUEL)
+    assert ANN in system
+
+
+def test_a_card_shows_the_average_after_the_shadow_rounds():
+    system = ns2(shadow_rounds=2)
+    for number in range(2):
+        change = system.rate(replace(DUEL, started_at=100.0 - number)).changes[0]
+        assert system.card(ANN).visible == (number == 1)
+    assert (change.rounds, change.after) == (2, system.card(ANN).rating)
+    assert system.card(ANN).last_played == 100.0
+    assert system.stale(100.0, 100.0 + 31 * 86_400)
+
+
+def test_uncertainty_falls_with_every_surprise():
+    system = ns2()
+    before = system.uncertainty(ANN)
+    system.rate(DUEL)
+    assert 0 < system.uncertainty(ANN) < before == 400 * 0.6 / math.sqrt(0.1)
+
+
+def test_a_seed_sets_what_is_named_in_points_and_leaves_the_rest():
+    system = ns2()
+    system.seed(ANN, rating=1200, commander=800, rounds=7)
+    system.seed(ANN, offset=-40)
+    assert system.state(ANN) == {**NEWCOMER, "skill": 3.0, "commander": 2.0, "offset": -0.1, "rounds": 7}
+
+
+def test_a_forgotten_player_is_a_newcomer_again():
+    system = played(5)
+    player = next(iter(system.players))
+    system.forget(player)
+    assert player not in system
+    assert system.state(player) == NEWCOMER
+
+
+def test_a_system_restored_through_json_goes_on_as_if_it_had_never_stopped():
+    system, other = played(200), ns2()
+    for player in system.players:
+        other.restore(player, json.loads(json.dumps(system.state(player))))
+    other.restore_shared(json.loads(json.dumps(system.shared_state())))
+    assert other.median_seconds == system.median_seconds
+    for match in busy_matches(seed=6, count=150, players=14):
+        assert other.rate(match) == system.rate(match)
+    assert other.shared_state() == system.shared_state()
+
+
+def test_what_went_wrong_can_be_put_back():
+    system = played(120)
+    shared, states = system.shared_state(), {player: system.state(player) for player in people(12)}
+    system.rate(next(busy_matches(seed=7, count=1, players=12)))
+    for player, state in states.items():
+        system.restore(player, state)
+    system.restore_shared(shared)
+    assert system.shared_state() == shared
+    assert {player: system.state(player) for player in people(12)} == states
+
+
+def test_of_more_lengths_than_the_median_looks_back_the_last_are_kept():
+    system = ns2(median_rounds=3)
+    system.restore_shared({"all": [0, 0], "maps": {}, "lengths": [1, 2, 900, 300, 600]})
+    assert system.median_seconds == 600
+    assert system.shared_state()["lengths"] == [900, 300, 600]
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"skill": 2.5},
+        {**NEWCOMER, "sigma": 1.0},
+        {**NEWCOMER, "skill": math.nan},
+        {**NEWCOMER, "offset": "left"},
+        {**NEWCOMER, "squares": -1.0},
+        {**NEWCOMER, "rounds": 0.5},
+        {**NEWCOMER, "last_played": math.inf},
+    ],
+)
+def test_a_state_that_cannot_be_is_refused_by_player_and_nothing_is_held(state):
+    system = ns2()
+    with pytest.raises(RatingError, match=f"^{ANN}: "):
+        system.restore(ANN, state)
+    assert ANN not in system
+
+
+SHARED = {"all": [1, 2], "maps": {"ns2_veil": [[1, 2], [1, 1], [0, 1]]}, "lengths": [600.0]}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"all": [3, 2]}, "all: 3 won of 2"),
+        ({"all": [1]}, "all"),
+        ({"all": [math.nan, 2]}, "all"),
+        ({"maps": {"ns2_veil": [[1, 2]]}}, "ns2_veil"),
+        ({"maps": {"": [[1, 2], [1, 1], [0, 1]]}}, "map ''"),
+        ({"maps": [1]}, "maps"),
+        ({"lengths": [0.0]}, "lengths"),
+        ({"lengths": ["long"]}, "lengths"),
+        ({"extra": 1}, "extra"),
+    ],
+)
+def test_a_shared_state_that_cannot_be_is_refused_and_changes_nothing(wrong, reason):
+    system = ns2()
+    system.restore_shared(SHARED)
+    with pytest.raises(RatingError, match=reason):
+        system.restore_shared({**SHARED, **wrong})
+    assert system.shared_state() == SHARED
+
+
+def test_a_system_of_players_alone_keeps_nothing_else():
+    system = create("synelo")
+    assert system.shared_state() == {}
+    system.restore_shared({})
+    with pytest.raises(RatingError, match="synelo"):
+        system.restore_shared(SHARED)
+
+
+@pytest.mark.parametrize(
+    "skill", [{"sigma": 3}, {"rating": 60_000}, {"offset": math.nan}, {"rounds": -1}, {"rounds": 0.5}]
+)
+def test_a_seed_that_cannot_be_is_refused_and_changes_nothing(skill):
+    system = ns2()
+    with pytest.raises(RatingError, match=f"^{ANN}: "):
+        system.seed(ANN, **{"rating": 1300, **skill})
+    assert ANN not in system
+
+
+@pytest.mark.parametrize(
+    ("match", "reason"),
+    [
+        (replace(DUEL, ranks=()), "not over"),
+        (replace(DUEL, teams=((ANN,), ("bot:3",))), "bot:3"),
+        (Match(teams=((ANN,), (BOB,), (CID,)), ranks=(0, 1, 2)), "two teams"),
+        (replace(DUEL, sides=("marines",)), "sides"),
+        (replace(DUEL, spans={BOB: (Span(2, 0, 60),)}), f"{BOB}: no stretch"),
+        (replace(DUEL, spans={BOB: (Span(1, 60, 0),)}), f"{BOB}: no stretch"),
+        (replace(DUEL, spans={BOB: (Span(1, math.nan, 60),)}), f"{BOB}: no stretch"),
+        (replace(DUEL, share={ANN: -0.5}), ANN),
+        (replace(DUEL, seconds=-1.0), "seconds"),
+        (replace(DUEL, weight=math.inf), "weight"),
+    ],
+)
+def test_a_match_that_cannot_be_rated_is_refused_and_changes_nothing(match, reason):
+    system = ns2()
+    with pytest.raises(RatingError, match=reason):
+        system.rate(match)
+    assert not system.players
+    assert system.shared_state() == ns2().shared_state()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("shape", 1.0),
+        ("scale", 0.0),
+        ("constant_rate", -0.1),
+        ("adagrad_rate", math.nan),
+        ("adagrad_floor", 0.0),
+        ("offset_deviation", 0),
+        ("commander_field_share", 1.1),
+        ("plus_side", ""),
+        ("plus_side", 1),
+        ("prior_rounds", 0.0),
+        ("large_above", 16.5),
+        ("usual_seconds", 0.0),
+        ("median_rounds", 0),
+        ("shadow_rounds", True),
+        ("stale_days", -1.0),
+        ("learning_rate", 0.1),
+    ],
+)
+def test_a_wrong_parameter_is_refused_by_name(name, value):
+    with pytest.raises(RatingError, match=f"^{name}: "):
+        create("ns2", **{name: value})
+
+
+def test_rating_a_match_loads_neither_numpy_nor_numba():
+    program = (
+        "import sys; from equipoise.ratings import create; from equipoise.ratings.base import Match;"
+        "create('ns2').rate(Match((('a',), ('b',)), (0, 1)));"
+        "print({'numpy', 'numba'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -1,0 +1,66 @@
+"""Every name makes the system that calls itself so."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import RatingError
+from equipoise.ratings import SYSTEMS, create
+from equipoise.ratings.base import Match
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_name_makes_the_system_of_that_name(name: str) -> None:
+    assert create(name).name == name
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(RatingError, match=r"elo2: no such rating system; there are elo, .*, synelo"):
+        create("elo2")
+
+
+def test_only_the_system_that_is_used_is_loaded() -> None:
+    code = "import sys, equipoise.ratings as r; r.create('synelo'); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert "equipoise.ratings.synelo" in loaded
+    assert "equipoise.ratings.trueskill" not in loaded
+    assert "numba" not in loaded
+
+
+LIVE = [name for name in SYSTEMS if create(name).live]
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_a_rating_that_an_admin_sets_is_the_one_that_is_shown(name: str) -> None:
+    system = create(name)
+    player = PlayerId("76561198000000001")
+    wanted = round(system.card(player).rating + 3)
+
+    system.seed(player, rating=wanted)
+
+    assert system.card(player).rating == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_a_live_system_goes_on_from_what_was_stored(name: str) -> None:
+    """Players and whatever is kept of no single player, through JSON: the next round is rated alike."""
+    teams = tuple(tuple(PlayerId(str(76561198000000000 + 2 * n + side)) for n in range(3)) for side in (0, 1))
+    rounds = [Match(teams=teams, ranks=(n % 2, 1 - n % 2), started_at=1.7e9 + 600 * n, seconds=300.0) for n in range(4)]
+    one, other = create(name), create(name)
+    pasts: dict[PlayerId, list[tuple[float, float, float]]] = {}
+    for played in rounds[:3]:
+        for change in one.rate(played).changes:
+            pasts.setdefault(change.player, []).append((change.after, change.expected, change.score))
+
+    other.restore_shared(json.loads(json.dumps(one.shared_state())))
+    for player, past in pasts.items():
+        other.restore(player, json.loads(json.dumps(one.state(player))), past[-other.window :] if other.window else ())
+
+    after = [[change.after for change in system.rate(rounds[3]).changes] for system in (one, other)]
+    assert after[0] == pytest.approx(after[1], abs=1e-9)

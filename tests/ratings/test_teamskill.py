@@ -1,0 +1,192 @@
+"""TeamSkill over each base: groups that are rated as units, and teams made of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import RatingError
+from equipoise.ratings import create
+from equipoise.ratings.base import Match
+from equipoise.ratings.groups import coefficient, groups_of
+from equipoise.ratings.history import History, replay
+from equipoise.ratings.teamskill import TeamSkillAllKEV, TeamSkillAllKLS, TeamSkillK
+from tests.ratings.samples import ANN, BOB, CID, DAN, duel, odd_matches, people, random_matches
+
+BASES = ("elo", "glicko", "trueskill")
+KINDS = ("teamskill_k", "teamskill_allk_ls", "teamskill_allk_ev")
+PAIRS = Match(teams=((ANN, BOB), (CID, DAN)), ranks=(0, 1))
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize(("kind", "one"), [("teamskill_k", "k"), *((kind, "largest") for kind in KINDS[1:])])
+def test_groups_of_one_are_the_base_system(kind, one, base):
+    system, alone = create(kind, base=base, **{one: 1}), create(base)
+    for match in random_matches(seed=3, count=60, players=12, size=3):
+        rated, expected = system.rate(match), alone.rate(match)
+        assert rated.prediction.wins == pytest.approx(expected.prediction.wins, abs=0.02 if one == "largest" else 1e-9)
+        assert [c.after for c in rated.changes] == pytest.approx([c.after for c in expected.changes], abs=1e-6)
+    for player in people(12):
+        assert system.skill(player) == pytest.approx(alone.skill(player), abs=1e-6)
+        assert system.uncertainty(player) == pytest.approx(alone.uncertainty(player), abs=1e-6)
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pair_that_wins_only_together_is_worth_more_than_its_players(kind, base):
+    system, (eve, fay) = create(kind, base=base), people(2)
+    for _ in range(4):
+        system.rate(PAIRS)
+        system.rate(Match(teams=((ANN, CID), (eve, fay)), ranks=(1, 0)))
+        system.rate(Match(teams=((BOB, DAN), (eve, fay)), ranks=(1, 0)))
+    assert system.strength((ANN, BOB)) > system.skill(ANN) + system.skill(BOB)
+    assert system.predict(PAIRS).wins[0] > create(base).predict(PAIRS).wins[0]
+
+
+def test_a_team_is_k_over_k_times_the_mean_of_its_groups():
+    system, team = TeamSkillK.create(base="elo", k=2), tuple(people(5))
+    for number, group in enumerate(groups_of(team, 2)):
+        system.seed(group, rating=1000.0 + 10 * number)
+    pairs = [2 * (1000.0 + 10 * number) for number in range(10)]
+    assert system.strength(team) == pytest.approx(5 / 2 * sum(pairs) / 10)
+    assert system.strength(team) == pytest.approx(coefficient(5, 2) * sum(pairs))
+
+
+def test_the_slides_example_of_largest_subsets():
+    system = TeamSkillAllKLS.create(base="elo", largest=4, reliable=2)
+    a, b, c, d = (PlayerId(name) for name in "abcd")
+    for group, rating in {"b+c+d": 1300.0, "a+c": 1100.0, "a+d": 900.0, "a": 5000.0, "b+c": 5000.0}.items():
+        system.seed(PlayerId(group), rating=rating, rounds=2)
+    system.seed(PlayerId("a+b"), rating=5000.0, rounds=1)
+    expected = 4 / (3 + 2) * (3 * 1300.0 + (2 * 1100.0 + 2 * 900.0) / 2)
+    assert system.strength((a, b, c, d)) == pytest.approx(expected)
+
+
+def test_who_is_in_no_reliable_group_counts_alone():
+    system = TeamSkillAllKLS.create(base="elo", reliable=1)
+    system.seed(PlayerId("ann+bob"), rating=1200.0, rounds=1)
+    system.seed(CID, rating=900.0)
+    assert dict(system.counting((ANN, BOB, CID))) == {2: (PlayerId("ann+bob"),), 1: (CID,)}
+    assert system.strength((ANN, BOB, CID)) == pytest.approx(3 / (2 + 1) * (2 * 1200.0 + 900.0))
+
+
+def test_ev_counts_all_players_and_all_reliable_groups():
+    system = TeamSkillAllKEV.create(base="elo", reliable=1)
+    system.seed(PlayerId("ann+bob"), rating=1200.0, rounds=1)
+    system.seed(CID, rating=900.0)
+    singles = (2 * system.skill(ANN) + 900.0) / 3
+    assert system.strength((ANN, BOB, CID)) == pytest.approx(3 / (2 + 1) * (2 * 1200.0 + singles))
+
+
+def test_a_new_group_is_as_good_as_so_many_newcomers():
+    for base in BASES:
+        system = TeamSkillK.create(base=base, k=3)
+        assert system.skill_of(PlayerId("ann+bob+cid")) == pytest.approx(3 * system.skill(ANN))
+        assert system.predict(Match(teams=(tuple(people(6)[:3]), tuple(people(6)[3:])))).expected(0) == pytest.approx(
+            0.5
+        )
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_players_may_be_named_in_any_order_and_sides_exchanged(kind, base):
+    one, other = (
+        create(kind, base=base, **({"reliable": 1} if "all" in kind else {})),
+        create(kind, base=base, **({"reliable": 1} if "all" in kind else {})),
+    )
+    for match in random_matches(seed=5, count=40, players=9, size=3):
+        turned = replace(match, teams=tuple(side[::-1] for side in match.teams[::-1]), ranks=match.ranks[::-1])
+        first, second = one.rate(match).prediction, other.rate(turned).prediction
+        assert first.wins == pytest.approx(second.wins[::-1], abs=1e-9)
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_players_and_groups_are_stored_and_restored(kind, base):
+    system, matches = create(kind, base=base), list(odd_matches(seed=7, count=60, players=11))
+    for match in matches[:40]:
+        system.rate(match)
+    other = create(kind, base=base)
+    other.restore_shared(json.loads(json.dumps(system.shared_state())))
+    for player in people(11):
+        if player in system:
+            other.restore(player, json.loads(json.dumps(system.state(player))))
+    assert [system.rate(match) for match in matches[40:]] == [other.rate(match) for match in matches[40:]]
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_replay_is_rating_one_by_one(kind, base):
+    live, bulk = create(kind, base=base), create(kind, base=base)
+    matches = list(odd_matches(seed=8, count=50, players=12))
+    rated, replayed = [live.rate(match) for match in matches], replay(bulk, History.of(matches))
+    np.testing.assert_allclose(replayed.wins, [win for each in rated for win in each.prediction.wins], atol=1e-12)
+    np.testing.assert_allclose(replayed.after, [c.after for each in rated for c in each.changes], atol=1e-9)
+    assert live.shared_state() == bulk.shared_state()
+
+
+def test_a_team_smaller_than_k_makes_all_groups_smaller():
+    system = TeamSkillK.create(base="elo", k=3)
+    system.rate(Match(teams=((ANN,), (BOB, CID, DAN)), ranks=(0, 1)))
+    assert system.shared_state() == {}
+    system.rate(PAIRS)
+    assert set(system.shared_state()["2"]) == {"ann+bob", "cid+dan"}
+
+
+def test_forgetting_a_player_leaves_his_groups():
+    system = TeamSkillK.create()
+    system.rate(PAIRS)
+    system.forget(ANN)
+    assert ANN not in system
+    assert "ann+bob" in system.shared_state()["2"]
+
+
+def test_too_many_groups_are_refused_before_anything_changes():
+    system = TeamSkillK.create(base="elo", k=8)
+    everybody = people(40)
+    with pytest.raises(RatingError, match="groups of 8"):
+        system.rate(Match(teams=(tuple(everybody[:20]), tuple(everybody[20:])), ranks=(0, 1)))
+    assert people(1)[0] not in system
+
+
+def test_large_teams_leave_out_sizes_that_have_too_many_groups():
+    system = TeamSkillAllKLS.create(base="elo", largest=4)
+    everybody = people(50)
+    system.rate(Match(teams=(tuple(everybody[:25]), tuple(everybody[25:])), ranks=(0, 1)))
+    assert {size: len(groups) for size, groups in system.shared_state().items()} == {"2": 600, "3": 4600}
+
+
+@pytest.mark.parametrize(
+    ("params", "named"),
+    [({"base": "chess"}, "base"), ({"k": 0}, "k"), ({"settings": {"speed": 1}}, "settings.speed")],
+)
+def test_a_parameter_out_of_range_is_refused_by_name(params, named):
+    with pytest.raises(RatingError, match=named):
+        TeamSkillK.create(**params)
+
+
+@pytest.mark.parametrize("state", [{"2": {"ann": {}}}, {"x": {}}, {"2": 3}, {"2": {"ann+bob": {"rating": 1}}}])
+def test_a_foreign_shared_state_is_refused_and_changes_nothing(state):
+    system = TeamSkillK.create(base="elo")
+    system.rate(PAIRS)
+    before = system.shared_state()
+    with pytest.raises(RatingError):
+        system.restore_shared(state)
+    assert system.shared_state() == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_refused_match_changes_nothing(kind):
+    system = create(kind)
+    for match in (
+        replace(duel("ann", "bob"), ranks=()),
+        Match(teams=((ANN, PlayerId("bot:1")), (BOB, CID)), ranks=(0, 1)),
+    ):
+        with pytest.raises(RatingError):
+            system.rate(match)
+    assert system.shared_state() == {}
+    assert ANN not in system

@@ -1,0 +1,268 @@
+"""TrueSkill 2 over histories: the replay, the fit, and the parameters that made them."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import RatingError
+from equipoise.ratings.base import Context, Counts, Match
+from equipoise.ratings.history import History, replay
+from equipoise.ratings.rprop import Rprop
+from equipoise.ratings.trueskill2 import TrueSkill2
+from equipoise.ratings.trueskill2_batch import fit, prepared
+from equipoise.ratings.trueskill2_batch_kernel import build as build_sweep
+from equipoise.ratings.trueskill2_estimate import estimate
+from equipoise.ratings.trueskill2_kernel import build
+from equipoise.ratings.trueskill2_params import COLUMNS
+from equipoise.ratings.trueskill2_replay import replay as replay_with
+from tests.ratings.samples import ANN, BOB, duel, odd_matches, people
+from tests.ratings.trueskill2_model import Belief, drawn, evidence
+
+EVERYTHING = {
+    "kill_own": 0.25,
+    "kill_opponent": -0.1,
+    "kill_variance": 0.5,
+    "death_own": -0.1,
+    "death_opponent": 0.25,
+    "death_variance": 0.5,
+    "quit_margin": -1.0,
+    "quit_unrelated": 0.05,
+    "quit_related": 0.6,
+    "squad_offset": (0.3, 0.6),
+    "experience_offset": (0.08, 0.06, 0.04, 0.02, 0.0),
+    "gamma2": 0.003,
+    "tau2": 1e-6,
+    "margin": 0.2,
+    "base_variance": 0.4,
+    "base_gamma2": 0.001,
+    "modes": {"arena": {"beta2": 0.8, "base_weight": 0.7}},
+}
+
+
+def rich(seed: int, count: int) -> Iterator[Match]:
+    """Matches as servers make them, with everything that TrueSkill 2 reads."""
+    rng = random.Random(seed)
+    for match in odd_matches(seed, count, 14):
+        playing = [player for side in match.teams for player in side]
+        yield replace(
+            match,
+            seconds=rng.choice((None, 300.0, 900.0)),
+            share={player: rng.choice((0.0, 0.4, 1.0)) for player in playing if rng.random() < 0.4},
+            counts={player: Counts(rng.randrange(4), rng.randrange(5)) for player in playing if rng.random() < 0.7},
+            quits=frozenset(player for player in playing if rng.random() < 0.1),
+            squads=(match.teams[0][:2], (*match.teams[1][:2], match.teams[0][2])),
+            mode=rng.choice(("", "payload", "arena")),
+        )
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
+def test_a_replay_gives_the_numbers_and_the_state_of_rating_one_by_one(compiled):
+    live, bulk = TrueSkill2.create(**EVERYTHING), TrueSkill2.create(**EVERYTHING)
+    matches = list(rich(seed=1, count=60))
+    for system in (live, bulk):
+        system.seed(people(1)[0], rating=4.0)
+        for match in matches[:20]:
+            system.rate(match)
+    rated = [live.rate(match) for match in matches[20:]]
+    replayed = replay_with(bulk, History.of(matches[20:]), build(compiled=compiled))
+    wins = [win for each in rated for win in each.prediction.wins]
+    after = [change.after for each in rated for change in each.changes]
+    np.testing.assert_allclose(replayed.wins, wins, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(replayed.draws, [each.prediction.draw for each in rated], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(replayed.after, after, rtol=0, atol=1e-7)
+    assert live.players.keys() == bulk.players.keys()
+    for player in live.players:
+        ours, theirs = live.state(player), bulk.state(player)
+        own, others = ours["modes"], theirs["modes"]
+        assert own.keys() == others.keys()
+        pairs = [(ours, theirs), *((own[mode], others[mode]) for mode in own)]
+        for one, other in pairs:
+            for name in one.keys() - {"modes"}:
+                assert (one[name] is None) == (other[name] is None)
+                assert (one[name] or 0.0) == pytest.approx(other[name] or 0.0, rel=1e-6, abs=1e-7)
+
+
+def test_a_hundred_thousand_random_matches_leave_every_skill_finite():
+    system, rng, count, size = TrueSkill2.create(**EVERYTHING), np.random.default_rng(5), 100_000, 2
+    played = 2 * size * count
+    history = History(
+        players=tuple(people(60)),
+        matches=2 * np.arange(count + 1),
+        teams=size * np.arange(2 * count + 1),
+        members=rng.permuted(np.tile(np.arange(60), (count, 1)), axis=1)[:, : 2 * size].astype(np.int32).ravel(),
+        ranks=rng.integers(0, 2, 2 * count, dtype=np.int32),
+        started_at=300.0 * np.arange(count),
+        seconds=np.full(count, 300.0),
+        share=rng.random(played),
+        kills=rng.poisson(1.5, played).astype(np.float64),
+        deaths=rng.poisson(1.5, played).astype(np.float64),
+        quit=rng.random(played) < 0.1,
+    )
+    replayed = replay(system, history)
+    assert np.isfinite(replayed.after).all()
+    assert ((replayed.wins >= 0) & (replayed.wins <= 1)).all()
+    assert system.stuck == 0
+    assert all(0.0 < system.uncertainty(player) < 2.0 for player in system.players)
+
+
+def test_one_sweep_forward_is_rating_online():
+    params = {name: value for name, value in EVERYTHING.items() if not name.startswith("quit")}
+    online, batch = TrueSkill2.create(**params), TrueSkill2.create(**params)
+    matches = list(rich(seed=2, count=12))
+    rated = [online.rate(match) for match in matches]
+    sweeps = prepared(batch, History.of(matches), build_sweep(compiled=False))
+    sweeps.forward(np.array(batch.table))
+    changed = [
+        (change.player, match.mode) for match, each in zip(matches, rated, strict=True) for change in each.changes
+    ]
+    chains = {
+        (sweeps.cast.chains[chain][0], sweeps.cast.chains[chain][1]): chain for chain in range(len(sweeps.cast.chains))
+    }
+    numbers = {player: number for number, player in enumerate(History.of(matches).players)}
+    for player, mode in changed:
+        own = online.players[player].modes[mode]
+        chain = chains[numbers[player], mode]
+        assert sweeps.own.ahead_mean[chain] == pytest.approx(own.mean, abs=1e-7)
+        assert sweeps.own.ahead_variance[chain] == pytest.approx(own.variance, abs=1e-7)
+
+
+def test_a_fit_orders_a_chain_that_online_rating_cannot():
+    system = TrueSkill2.create()
+    matches = [duel(*pair) for pair in ("AB", "CD", "EF", "BC", "DE")]
+    convergence = fit(system, History.of(matches), build_sweep(compiled=False))
+    assert convergence.converged
+    assert sorted(system.players, key=system.skill, reverse=True) == list("ABCDEF")
+
+
+def test_a_fit_of_one_duel_is_rating_it():
+    fitted, rated = TrueSkill2.create(), TrueSkill2.create()
+    fit(fitted, History.of([duel("ann", "bob")]), build_sweep(compiled=False))
+    rated.rate(duel("ann", "bob"))
+    for player in (ANN, BOB):
+        assert fitted.skill(player) == pytest.approx(rated.skill(player), abs=1e-9)
+        assert fitted.uncertainty(player) == pytest.approx(rated.uncertainty(player), abs=1e-9)
+        assert fitted.card(player).rounds == 1
+
+
+def test_a_fit_starts_anew_but_from_what_was_seeded():
+    twice, once = TrueSkill2.create(), TrueSkill2.create()
+    matches = [duel("ann", "bob", outcome) for outcome in (1.0, 0.0, 1.0)]
+    for system in (twice, once):
+        system.seed(ANN, rating=5.0, sigma=0.5)
+    for match in matches:
+        twice.rate(match)
+    for system in (twice, once):
+        fit(system, History.of(matches), build_sweep(compiled=False))
+    assert twice.skill(ANN) == pytest.approx(once.skill(ANN), abs=1e-6)
+    assert twice.skill(ANN) > 4.0
+
+
+def test_a_fit_knows_that_staying_is_a_fact_too():
+    params = {"quit_related": 0.9, "quit_unrelated": 0.01}
+    fitted, rated = TrueSkill2.create(**params), TrueSkill2.create(**params)
+    match = duel("ann", "bob")
+    fit(fitted, History.of([match]), build_sweep(compiled=False))
+    rated.rate(match)
+    assert fitted.skill(BOB) > rated.skill(BOB)
+
+
+NAMES = (
+    "initial",
+    "initial_variance",
+    "beta2",
+    "margin",
+    "kill_own",
+    "kill_opponent",
+    "kill_variance",
+    "death_own",
+    "death_opponent",
+    "death_variance",
+)
+
+
+def test_the_gradient_of_a_duel_is_that_of_its_evidence():
+    params = {name: value for name, value in EVERYTHING.items() if name in NAMES} | {"margin": 0.0}
+    counts = {ANN: Counts(7, 4), BOB: Counts(3, 9)}
+    match = replace(duel("ann", "bob"), seconds=600.0, share={BOB: 0.7}, counts=counts)
+
+    def log_evidence(**changed: float) -> float:
+        p = TrueSkill2.create(**params | changed).params
+        belief = Belief(p.initial, p.initial_variance)
+        return evidence(p, match, (belief, belief))
+
+    system = TrueSkill2.create(**params)
+    table, gradient = np.array(system.table), np.zeros((1, len(system.table[0])))
+    prepared(system, History.of([match]), build_sweep(compiled=False)).back_and_forth(table, gradient)
+    for name in NAMES:
+        value, step = float(getattr(system.params, name)), 1e-3
+        if name in ("initial", "initial_variance", "beta2"):  # they move the grid under the edge between win and loss
+            step = 0.05
+        if name == "margin":  # a grid has no edge to move
+            continue
+        slope = (log_evidence(**{name: value + step}) - log_evidence(**{name: value - step})) / (2 * step)
+        assert gradient[0, COLUMNS.index(name)] == pytest.approx(slope, rel=5e-3, abs=5e-3)
+
+
+@pytest.mark.slow
+def test_the_parameters_that_made_a_history_are_found_in_it():
+    truth = {name: value for name, value in EVERYTHING.items() if not name.startswith(("base", "mode", "tau"))}
+    history = drawn(TrueSkill2.create(**truth).params, seed=1, matches=3000, players=300, size=4)
+    guess = TrueSkill2.create(
+        initial=2.0,
+        initial_variance=1.0,
+        gamma2=0.01,
+        margin=0.05,
+        kill_own=0.1,
+        kill_opponent=-0.05,
+        death_own=-0.05,
+        death_opponent=0.1,
+        quit_margin=-0.3,
+        quit_related=0.3,
+        squad_offset=(0.0, 0.0),
+        experience_offset=(0.0,) * 5,
+    )
+    found = estimate(guess, history, [*truth, "initial", "initial_variance"], sweeps=100)
+    within = {"squad_offset": 0.1, "experience_offset": 0.2, "gamma2": 0.002, "initial_variance": 0.35, "initial": 0.35}
+    for name, value in {**truth, "initial": 3.0, "initial_variance": 1.6}.items():
+        tolerance = within.get(name, 0.04 + 0.05 * abs(value if isinstance(value, float) else 0.0))
+        assert getattr(found, name) == pytest.approx(value, rel=0, abs=tolerance), name
+
+
+def test_what_is_off_is_not_estimated():
+    system = TrueSkill2.create()
+    with pytest.raises(RatingError, match="quit_related"):
+        estimate(system, History.of([duel("ann", "bob")]), ["quit_related"], sweeps=1)
+    with pytest.raises(RatingError, match="speed"):
+        estimate(system, History.of([duel("ann", "bob")]), ["speed"], sweeps=1)
+
+
+def test_rprop_climbs_a_hill_of_very_unequal_slopes():
+    top, scale = np.array([3.0, -2.0]), np.array([1e-6, 1e6])
+    here, climb = np.zeros(2), Rprop(np.full(2, 0.1), largest=1.0)
+    for _ in range(200):
+        here += climb.step(scale * (top - here))
+    assert here == pytest.approx(top, abs=1e-3)
+
+
+@pytest.mark.parametrize(("facts", "named"), [({"share": [1.5, 1.0]}, "share"), ({"kills": [-1.0, 0.0]}, "kills")])
+def test_a_history_out_of_range_is_refused(facts, named):
+    history = replace(History.of([duel("ann", "bob")]), **{name: np.array(value) for name, value in facts.items()})
+    system = TrueSkill2.create()
+    with pytest.raises(RatingError, match=named):
+        replay(system, history)
+    assert not system.players
+
+
+def test_who_only_stood_at_the_doors_is_not_made():
+    system = TrueSkill2.create()
+    match = replace(duel("ann", "bob"), doors=((ANN,), (BOB, PlayerId("cid"))), mode="payload")
+    replay_with(system, History.of([match]), build(compiled=False))
+    assert set(system.players) == {ANN, BOB}
+    assert math.isfinite(system.skill(ANN, Context("payload")))
