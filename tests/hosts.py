@@ -85,11 +85,12 @@ class Rig:
     rules: Rules = field(default_factory=Rules)
     clock: GivenClock = field(default_factory=GivenClock)
     seq: int = 0
+    system: str = "synelo"
 
     async def __aenter__(self) -> Rig:
         self.store = SqliteStore(self.folder / "equipoise.db")
         await self.store.open()
-        self.pool = Pool("main", create("synelo"), self.store, Ring(self.folder / "main.ring"), self.clock)
+        self.pool = Pool("main", create(self.system), self.store, Ring(self.folder / "main.ring"), self.clock)
         await self.pool.open()
         self.host = Host(SERVER, self.pool, self.store, self.rules, self.clock)
         await self.host.start()

@@ -29,7 +29,21 @@ MAY: dict[str, set[str]] = {
     "config": {"core", "ratings", "solver", "errors"},
     "store": {"core", "wire", "ratings", "ports", "errors", "metrics"},
     "retry": {"core.model", "core.effects", "ratings", "ports", "wire", "errors", "metrics"},
-    "pool": {"core.model", "core.effects", "ratings", "ports", "wire", "errors", "metrics", "retry"},
+    "recipe": {"ratings", "ports", "errors"},
+    "lab": {"core", "ratings", "solver", "answers", "ports", "errors"},
+    "pool": {
+        "answers",
+        "core.model",
+        "core.effects",
+        "ratings",
+        "ports",
+        "wire",
+        "errors",
+        "metrics",
+        "recipe",
+        "retry",
+    },
+    "recompute": {"answers", "core.model", "core.effects", "ratings", "ports", "errors", "pool", "recipe"},
     "reports": {"core"},
     "journal": {"core", "ports", "errors"},
     "desk": {"core", "answers", "pool", "ports", "errors", "host"},
@@ -174,7 +188,7 @@ def test_help_imports_next_to_nothing() -> None:
 
 
 def test_commands_that_ask_the_daemon_import_next_to_nothing() -> None:
-    assert loaded("import equipoise.cli.remote") & HEAVY == set()
+    assert loaded("import equipoise.cli.remote, equipoise.cli.pools") & HEAVY == set()
 
 
 def test_the_daemon_is_built_without_numba_and_rich() -> None:

@@ -136,6 +136,7 @@ def test_a_servers_own_rules_stand_over_those_of_all(tmp_path: Path) -> None:
         ("poll_seconds = inf", "$.poll_seconds"),
         ("arena = 3", "$.arena"),
         ("[pool.main]\nsystem = 'trueskil'", "$.pool.main.system"),
+        ("[pool.main]\nsystem = 'fifa_men'", "$.pool.main.system"),
         ("[pool.main]\nkmax = 12", "$.pool.main.kmax"),
         ("[pool.main]\nk_max = 0", "$.pool.main.k_max"),
         ("[pool.main]\nk_max = 12.5", "$.pool.main.k_max"),
@@ -160,6 +161,13 @@ def test_what_is_wrong_is_named_by_its_path(tmp_path: Path, text: str, path: str
         load(tmp_path, text)
     assert refused.value.path == path
     assert "\n" not in str(refused.value)
+
+
+def test_a_pools_table_is_printed_as_it_is_read(tmp_path: Path) -> None:
+    text = "[pool.main]\nsystem = 'teamskill_k'\nk = 3\nbase = 'elo'\nsettings.k = 24.0\n"
+    (pool,) = load(tmp_path, text).pools.values()
+    (again,) = load(tmp_path, "\n".join(config.pool_table(pool))).pools.values()
+    assert again == pool
 
 
 def test_a_missing_file_and_a_file_that_is_no_toml_are_named(tmp_path: Path) -> None:

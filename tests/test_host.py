@@ -175,6 +175,20 @@ async def test_every_reply_says_which_outcomes_would_make_a_scramble_due(rig: Ri
     assert reply.due_if == (DueIf(Side.A), DueIf(Side.B), DueIf(None))
 
 
+def test_what_stood_at_the_doors_is_what_splits_balance_on_not_what_is_shown(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Rig(tmp_path, system="trueskill") as rig:
+            await rig.hello(FOUR)
+            await rig.play("r1", FOUR, Side.A)
+            await rig.post(e.DoorsOpened(0.0, RoundId("r2"), FOUR))
+            standing = rig.host.session.state.standing
+
+            assert standing == {player(n): rig.pool.system.skill(player(n)) for n in (1, 2, 3, 4)}
+            assert standing[player(1)] != rig.pool.card(player(1)).rating
+
+    asyncio.run(main())
+
+
 def test_a_restarted_daemon_goes_on_where_it_was(tmp_path: Path) -> None:
     async def main() -> None:
         async with Rig(tmp_path) as rig:

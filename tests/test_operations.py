@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from equipoise.cli import main, remote
+from equipoise.cli import main
 from tests.web.daemon import running
 from tests.web.test_events import ROSTER, batch, ended
 from tests.wire.samples import HELLO
@@ -23,9 +23,10 @@ def first_cells(head: str) -> set[str]:
 
 
 def commands() -> Iterator[str]:
-    groups = {name: group for name, group in vars(remote).items() if isinstance(group, click.Group)}
-    for name in main.list_commands(click.Context(main)):
-        yield from (f"{name} {inner}" for inner in groups[name].commands) if name in groups else (name,)
+    context = click.Context(main)
+    for name in main.list_commands(context):
+        command = main.get_command(context, name)
+        yield from (f"{name} {inner}" for inner in command.commands) if isinstance(command, click.Group) else (name,)
 
 
 def test_every_command_is_described() -> None:

@@ -15,11 +15,14 @@ from typing import Any
 import pytest
 
 from equipoise import ratings
+from equipoise.answers import match_of
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import Card, PlayerId, Seat, Side
-from equipoise.errors import RatingError, ScriptError, SpillError, StoreError
-from equipoise.pool import Pool, Recorded, match_of
+from equipoise.errors import ConfigError, RatingError, ScriptError, SpillError, StoreError, StoreRefused
+from equipoise.pool import Pool, Recorded
+from equipoise.ports import Recipe, Shared
 from equipoise.ratings.base import System
+from equipoise.recipe import recipe_of
 from equipoise.retry import SLOTS, Ring, Waiting
 from equipoise.store.sqlite import SqliteStore
 from tests.store.disk import no_file_above
@@ -40,31 +43,38 @@ class Stopped:
         return NOW
 
 
-def a_pool(directory: Path, store: SqliteStore, **params: object) -> Pool:
-    return Pool("main", ratings.create("synelo", **params), store, Ring(directory / "main.ring"), Stopped())
+def a_pool(directory: Path, store: SqliteStore, system: str = "synelo", **params: object) -> Pool:
+    return Pool("main", ratings.create(system, **params), store, Ring(directory / "main.ring"), Stopped())
 
 
 @asynccontextmanager
-async def opened(directory: Path, **params: object) -> AsyncIterator[Pool]:
+async def opened(directory: Path, system: str = "synelo", **params: object) -> AsyncIterator[Pool]:
     store = SqliteStore(directory / "s.db")
     await store.open()
-    pool = a_pool(directory, store, **params)
-    await pool.open()
     try:
-        yield pool
+        pool = a_pool(directory, store, system, **params)
+        await pool.open()
+        try:
+            yield pool
+        finally:
+            await pool.close()
     finally:
-        await pool.close()
         await store.close()
 
 
-def rated_alone(*records: RecordRound, **params: object) -> System[Any]:
+def told(system: System[Any], one: PlayerId) -> Card:
+    """A system's card as a pool tells it: with what splits balance on."""
+    return replace(system.card(one), skill=system.skill(one))
+
+
+def rated_alone(*records: RecordRound, system: str = "synelo", **params: object) -> System[Any]:
     """The same rounds, rated one after the other with nothing in between."""
-    system = ratings.create("synelo", **params)
+    alone = ratings.create(system, **params)
     for record in records:
         match = match_of(record)
         assert match is not None
-        system.rate(match)
-    return system
+        alone.rate(match)
+    return alone
 
 
 def stored_rounds(directory: Path) -> list[str]:
@@ -129,7 +139,7 @@ async def test_a_round_is_rated_as_its_system_rates_it_and_told_with_its_cards(t
         (player(3), Side.B),
         (player(4), Side.B),
     ]
-    assert done.cards == tuple(alone.card(player(n)) for n in (1, 2, 3, 4))
+    assert done.cards == tuple(told(alone, player(n)) for n in (1, 2, 3, 4))
 
 
 @in_loop
@@ -332,7 +342,7 @@ async def test_a_reset_player_is_a_newcomer_also_after_a_restart(tmp_path: Path)
     async with opened(tmp_path) as pool:
         await pool.record(a_round(2), None)
 
-        assert pool.card(player(1)) == alone.card(player(1))
+        assert pool.card(player(1)) == told(alone, player(1))
         assert pool.system.uncertainty(player(1)) == alone.uncertainty(player(1))
 
 
@@ -370,6 +380,111 @@ async def test_the_leaderboard_has_no_shadows_and_nobody_stale(tmp_path: Path) -
         assert await pool.top(1) == board[:1]
         assert await pool.rank(player(2)) == (2, 2)
         assert [await pool.rank(player(n)) for n in (3, 5, 9)] == [None, None, None]
+
+
+# What the ratings are made by.
+
+
+@in_loop
+async def test_what_a_system_keeps_of_no_single_player_is_there_after_a_restart(tmp_path: Path) -> None:
+    records = [a_round(number, b=[3, 4 + number]) for number in range(3)]
+    for record in records:
+        async with opened(tmp_path, "ns2") as pool:
+            await pool.record(record, None)
+    async with opened(tmp_path, "ns2") as pool:
+        assert pool.system.shared_state() == rated_alone(*records, system="ns2").shared_state()
+
+
+@in_loop
+async def test_after_a_failed_commit_what_is_shared_is_put_back_and_then_learned_once(tmp_path: Path) -> None:
+    store = Failing(tmp_path / "s.db")
+    await store.open()
+    pool = a_pool(tmp_path, store, "teamskill_k")
+    await pool.open()
+    await pool.record(a_round(1), None)
+    before = pool.system.shared_state()
+    store.faults = [Fault.WITHIN]
+    await pool.record(a_round(2), None)
+
+    assert pool.system.shared_state() == before
+    store.faults = [Fault.AFTER]
+    await pool.drain()
+    await pool.drain()
+    await pool.record(a_round(3), None)
+    alone = rated_alone(*(a_round(n) for n in (1, 2, 3)), system="teamskill_k")
+    assert pool.system.shared_state() == alone.shared_state()
+    await pool.close()
+    await store.close()
+
+
+@in_loop
+async def test_a_system_that_shares_nothing_writes_nothing_of_it(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        await pool.record(a_round(1), None)
+        await pool.record(a_round(2), None)
+
+        assert await pool.store.shared("main") == Shared(1, {})
+
+
+@in_loop
+async def test_a_pool_that_another_system_rated_does_not_open(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        await pool.record(a_round(), None)
+    with pytest.raises(
+        ConfigError, match=r"^\$\.pool\.main: .*made with synelo, not with elo: .*pool recompute --pool main"
+    ):
+        async with opened(tmp_path, "elo"):
+            pass
+    async with opened(tmp_path) as pool:
+        assert (await pool.cards([player(1)]))[0].rounds == 1
+
+
+@in_loop
+async def test_other_parameters_are_refused_by_name_and_those_no_number_depends_on_are_adopted(tmp_path: Path) -> None:
+    async with opened(tmp_path, k_max=12):
+        pass
+    with pytest.raises(ConfigError, match="made with k_max = 12, theta = its default, not with k_max = 9, theta = 800"):
+        async with opened(tmp_path, k_max=9, theta=800, stale_days=7):
+            pass
+    async with opened(tmp_path, stale_days=7) as pool:
+        recorded = await pool.store.recipe("main")
+
+    assert recorded is not None
+    assert (recorded.system, recorded.params["stale_days"]) == ("synelo", 7)
+
+
+@in_loop
+async def test_a_parameter_that_is_younger_than_the_record_had_its_default(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        await pool.store.adopt("main", Recipe("synelo", {"k_max": 12}), NOW)
+    async with opened(tmp_path) as pool:
+        assert await pool.store.recipe("main") == recipe_of(pool.system)
+    async with opened(tmp_path) as pool:
+        await pool.store.adopt("main", Recipe("synelo", {"k_max": 12}), NOW)
+    with pytest.raises(ConfigError, match=r"made with window = 500, not with window = 9:"):
+        async with opened(tmp_path, window=9):
+            pass
+
+
+@in_loop
+async def test_a_store_without_the_record_adopts_what_is_configured(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        await pool.record(a_round(), None)
+    with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
+        database.execute("DELETE FROM pools")
+    async with opened(tmp_path) as pool:
+        assert await pool.store.recipe("main") == recipe_of(pool.system)
+
+
+@in_loop
+async def test_what_is_shared_but_cannot_be_read_ends_the_start_with_a_reason(tmp_path: Path) -> None:
+    async with opened(tmp_path, "ns2") as pool:
+        await pool.record(a_round(), None)
+    with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
+        database.execute("""UPDATE pools SET shared = '{"all": 1}'""")
+    with pytest.raises(StoreRefused, match="pool main: not an ns2 shared state"):
+        async with opened(tmp_path, "ns2"):
+            pass
 
 
 # Kill -9.
@@ -426,7 +541,7 @@ def _check_all_were_applied(directory: Path, answers: list[str]) -> None:
 
     assert len(answers) <= len(applied) <= len(answers) + 1
     assert applied == [a_round(number).round.id for number in range(len(applied))]
-    assert card == rated_alone(*map(a_round, range(len(applied)))).card(player(1))
+    assert card == told(rated_alone(*map(a_round, range(len(applied)))), player(1))
 
 
 def test_rounds_answered_stored_survive_kill_9(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ FAULTS = st.lists(st.sampled_from(Fault), max_size=3)
 class Evening(RuleBasedStateMachine):
     """One pool, a few players, and everything that can go wrong between a round's end and its row."""
 
+    system = "synelo"
+
     @initialize()
     def start(self) -> None:
         self.directory = Path(tempfile.mkdtemp())
@@ -89,11 +91,12 @@ class Evening(RuleBasedStateMachine):
 
     @rule(who=st.sets(st.sampled_from(PLAYERS)))
     def players_are_looked_up(self, who: set[int]) -> None:
-        alone = rated_alone(*self.answered[: len(stored_rounds(self.directory))])
+        alone = rated_alone(*self.answered[: len(stored_rounds(self.directory))], system=self.system)
         players = [player(number) for number in who]
         assert self.runner.run(self.pool.cards(players)) == tuple(map(alone.card, players))
         for each in players:
             assert self.pool.system.uncertainty(each) == alone.uncertainty(each)
+        assert self.pool.system.shared_state() == alone.shared_state()
 
     @rule()
     def restart(self) -> None:
@@ -125,7 +128,7 @@ class Evening(RuleBasedStateMachine):
     def _open(self) -> None:
         self.store = Failing(self.directory / "s.db")
         self.runner.run(self.store.open())
-        self.pool = a_pool(self.directory, self.store)
+        self.pool = a_pool(self.directory, self.store, self.system)
         self.runner.run(self.pool.open())
 
     def _close(self) -> None:
@@ -133,7 +136,14 @@ class Evening(RuleBasedStateMachine):
         self.runner.run(self.store.close())
 
 
-Evening.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+class EveningOfNS2(Evening):
+    """The same with a system that keeps more than its players."""
+
+    system = "ns2"
+
+
+ANY_ORDER = settings(stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+Evening.TestCase.settings = settings(ANY_ORDER, max_examples=40)
+EveningOfNS2.TestCase.settings = settings(ANY_ORDER, max_examples=15)
 TestEvening = Evening.TestCase
+TestEveningOfNS2 = EveningOfNS2.TestCase

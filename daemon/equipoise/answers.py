@@ -1,4 +1,5 @@
-"""Turns an ask of the rules into the event that answers it. Pure; the host and the simulator share it."""
+"""Turns an ask of the rules into the event that answers it, and a round into a match. Pure; the host, the pool and
+the simulator share it."""
 
 from __future__ import annotations
 
@@ -6,12 +7,12 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Purpose
+from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Purpose, RecordRound
 from equipoise.core.events import MovesSolved, SolveFailed, SplitsCached, SplitSolved
-from equipoise.core.model import Entry, PlayerId, Side, Split
+from equipoise.core.model import Entry, Participant, PlayerId, Side, Split
 from equipoise.core.pools import duel
 from equipoise.errors import SplitError
-from equipoise.ratings.base import Match, System
+from equipoise.ratings.base import Match, System, ranks_of
 from equipoise.solver import Assignment, Pin, best_split, splits, transfer
 
 Solved = SplitSolved | MovesSolved | SplitsCached | SolveFailed
@@ -114,3 +115,32 @@ def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
     if found.uneven is not None:
         every.append(found.uneven)
     return SplitsCached(ask, tuple(_named(assignment, ask.pool) for assignment in every))
+
+
+def match_of(record: RecordRound) -> Match | None:
+    """A finished round as rating systems read it; None when it is not to be rated."""
+    round = record.round
+    if not record.participants:
+        return None
+    doors = (round.seated(Side.A), round.seated(Side.B))
+    return Match(
+        teams=(_team(record.participants, Side.A), _team(record.participants, Side.B)),
+        ranks=ranks_of(round.score(Side.A)),
+        doors=doors if all(doors) else (),
+        standing=record.standing or {},
+        started_at=round.started_at,
+        seconds=round.seconds,
+        share={each.id: _share(each, round.seconds) for each in record.participants},
+        quits=frozenset(presence.id for presence in round.presences if presence.left),
+        map=round.map,
+        mode=round.mode.value,
+    )
+
+
+def _team(participants: Sequence[Participant], side: Side) -> tuple[PlayerId, ...]:
+    return tuple(each.id for each in participants if each.side is side)
+
+
+def _share(participant: Participant, seconds: float) -> float:
+    played = participant.seconds_a if participant.side is Side.A else participant.seconds_b
+    return min(1.0, played / seconds) if seconds > 0 else 1.0

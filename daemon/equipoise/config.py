@@ -217,6 +217,12 @@ def printed(config: Config) -> Iterator[str]:
         yield from _lines(f"token.{token.name}", {"role": token.role, "secret_file": "(read)"})
 
 
+def pool_table(pool: Pool) -> Iterator[str]:
+    """A pool's table as it stands in a file: its system, and the parameters that are given."""
+    yield f"[pool.{pool.name}]"
+    yield from (line.removeprefix(".") for line in _lines("", {"system": pool.system, **pool.params}))
+
+
 def _lines(table: str, keys: Mapping[str, object]) -> Iterator[str]:
     for key, value in keys.items():
         if isinstance(value, dict):
@@ -317,10 +323,12 @@ def _pool(name: str, keys: Raw) -> Pool:
     if system not in ratings.SYSTEMS:
         raise ConfigError(f"there is {', '.join(ratings.SYSTEMS)}, not {system!r}", path=f"{path}.system")
     try:
-        ratings.create(system, **params)
+        made = ratings.create(system, **params)
     except RatingError as error:
         key, _, text = str(error).partition(": ")
         raise ConfigError(text, path=f"{path}.{key}") from None
+    if not made.live:
+        raise ConfigError(f"{system} rates histories, it cannot rate a pool", path=f"{path}.system")
     return Pool(name, system, params)
 
 

@@ -11,14 +11,16 @@ import asyncio
 import logging
 import math
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from equipoise.answers import match_of
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import Card, Participant, PlayerId, Side, is_bot
-from equipoise.errors import RatingError, ScriptError, SpillError, StoreError
-from equipoise.ports import Audit, Change, Clock, PlayerRow, RatedRound, Store
-from equipoise.ratings.base import Match, State, System, ranks_of
+from equipoise.core.model import Card, PlayerId, Side, is_bot
+from equipoise.errors import RatingError, ScriptError, SpillError, StoreError, StoreRefused
+from equipoise.ports import Audit, Change, Clock, Known, PlayerRow, RatedRound, Shared, Store
+from equipoise.ratings.base import Match, State, System
+from equipoise.recipe import check, recipe_of
 from equipoise.retry import SLOTS, Ring, Waiting
 from equipoise.wire.values import Kept
 
@@ -36,6 +38,15 @@ class Recorded:
     """Its first answer; None while it is kept."""
     cards: tuple[Card, ...] = ()
     """Everybody whose card changed, also by older rounds that were applied first."""
+
+
+@dataclass(slots=True)
+class _Before:
+    """What a transaction that fails is put back to; nothing of what it did not reach."""
+
+    players: dict[PlayerId, State | None] = field(default_factory=dict)
+    """None: he was not held."""
+    shared: State | None = None
 
 
 class Pool:
@@ -57,10 +68,16 @@ class Pool:
         self._lock = asyncio.Lock()
         self._versions: dict[PlayerId, int] = {}
         """Of the rows that the system's players were made from; who is missing here is loaded again."""
+        self._shared_version = 0
+        """Of what the system keeps of no single player; 0: it is loaded again."""
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def open(self) -> None:
-        """Read the ring's file and apply what waits. SpillError when the file cannot be used."""
+        """Read the ring's file and apply what waits.
+
+        ConfigError: the stored ratings were made by another system. SpillError: the file cannot be used.
+        """
+        await self._agree()
         await asyncio.to_thread(self.ring.open)
         await self.drain()
 
@@ -78,7 +95,7 @@ class Pool:
 
     def card(self, player: PlayerId) -> Card:
         """From memory; a stranger's is a newcomer's."""
-        return self.system.card(player)
+        return replace(self.system.card(player), skill=self.system.skill(player))
 
     def skill(self, player: PlayerId) -> float:
         """What the solver balances on, from memory; strangers and bots have a newcomer's."""
@@ -91,7 +108,7 @@ class Pool:
     async def cards(self, players: Sequence[PlayerId]) -> tuple[Card, ...]:
         """Cards of these players, loaded where memory has none; without the store, what memory has."""
         missing = [player for player in players if player not in self._versions and not is_bot(player)]
-        if missing:
+        if missing or not self._shared_version:
             await self._uninterrupted(self._load(missing))
         return tuple(self.card(player) for player in players)
 
@@ -184,13 +201,18 @@ class Pool:
     async def _store(self, entry: Waiting, match: Match | None) -> RatedRound:
         """Rate and store in one transaction; after any error the system is as it was."""
         needed = self.system.needs(match) if match else ()
-        known = {player: self._versions.get(player, 0) for player in sorted(needed)}
-        before: dict[PlayerId, State | None] = {}
+        versions = {player: self._versions.get(player, 0) for player in sorted(needed)}
+        known = Known(versions, self._shared_version)
+        before = _Before()
 
-        def rate(rows: Sequence[PlayerRow]) -> RatedRound:
+        def rate(rows: Sequence[PlayerRow], shared: Shared | None) -> RatedRound:
             self._restore(rows)
-            before.update(self._states(each.id for each in entry.record.participants))
-            return self._rated(entry.record, match)
+            self._restore_shared(shared)
+            before.players = self._states(each.id for each in entry.record.participants)
+            before.shared = self.system.shared_state()
+            rated = rated_round(self.system, entry.record, match)
+            shared_state = self.system.shared_state()
+            return rated if shared_state == before.shared else replace(rated, shared=shared_state)
 
         window = self.system.window
         try:
@@ -201,38 +223,19 @@ class Pool:
         if not rated.again:
             for change in rated.changes:
                 self._versions[change.id] = self._versions.get(change.id, 0) + 1
+            self._shared_version += rated.shared is not None
         return rated
-
-    def _rated(self, record: RecordRound, match: Match | None) -> RatedRound:
-        if match is None:
-            return RatedRound(record.round.id, None, ())
-        rated = self.system.rate(match)
-        changes = tuple(
-            Change(
-                id=change.player,
-                side=(Side.A, Side.B)[change.team],
-                before=change.before,
-                after=change.after,
-                prediction=change.expected,
-                score=change.score,
-                rounds=change.rounds,
-                visible=self.system.card(change.player).visible,
-                state=self.system.state(change.player),
-            )
-            for change in rated.changes
-        )
-        return RatedRound(record.round.id, rated.prediction.expected(0), changes)
 
     async def _edit(self, player: PlayerId, rating: float | None, who: str) -> Card:
         if is_bot(player):
             raise RatingError(f"{player}: bots are not rated")
         async with self._lock:
             await self._apply_waiting()
-            before: dict[PlayerId, State | None] = {}
+            before = _Before()
 
             def change(row: PlayerRow | None) -> tuple[PlayerRow, Audit]:
                 self._restore([row] if row else [])
-                before.update(self._states([player]))
+                before.players = self._states([player])
                 return self._edited(player, rating, who)
 
             try:
@@ -258,9 +261,23 @@ class Pool:
 
     # The system's players and the store's rows.
 
+    async def _agree(self) -> None:
+        """Ratings that another system made mean nothing to this one."""
+        recipe, recorded = recipe_of(self.system), await self.store.recipe(self.name)
+        if recorded is not None:
+            check(self.name, recorded, self.system)
+        if recorded != recipe:
+            await self.store.adopt(self.name, recipe, self._clock.epoch())
+        try:
+            self._restore_shared(await self.store.shared(self.name))
+        except RatingError as error:
+            raise StoreRefused(f"pool {self.name}: {error}: restore a backup of the store") from None
+
     async def _load(self, players: Sequence[PlayerId]) -> None:
         async with self._lock:
             try:
+                if not self._shared_version:
+                    self._restore_shared(await self.store.shared(self.name))
                 rows = await self.store.players(self.name, players, self.system.window)
                 await asyncio.to_thread(self._restore, list(rows.values()))
             except (StoreError, RatingError) as error:
@@ -271,18 +288,26 @@ class Pool:
             self.system.restore(row.id, row.state, row.history)
             self._versions[row.id] = row.version
 
+    def _restore_shared(self, stored: Shared | None) -> None:
+        if stored is not None:
+            self.system.restore_shared(stored.state)
+            self._shared_version = stored.version
+
     def _states(self, players: Iterable[PlayerId]) -> dict[PlayerId, State | None]:
         system = self.system
         return {player: system.state(player) if player in system else None for player in players}
 
-    def _put_back(self, before: Mapping[PlayerId, State | None]) -> None:
+    def _put_back(self, before: _Before) -> None:
         """Each skill as it was; what went before it is loaded again before the next round is rated."""
-        for player, state in before.items():
+        for player, state in before.players.items():
             self._versions.pop(player, None)
             if state is None:
                 self.system.forget(player)
             else:
                 self.system.restore(player, state)
+        if before.shared is not None:
+            self._shared_version = 0
+            self.system.restore_shared(before.shared)
 
     def _active_since(self) -> float | None:
         longest = self.system.stale_after
@@ -299,33 +324,26 @@ class Pool:
         return await asyncio.shield(task)
 
 
-def match_of(record: RecordRound) -> Match | None:
-    """A finished round as rating systems read it; None when it is not to be rated."""
-    round = record.round
-    if not record.participants:
-        return None
-    doors = (round.seated(Side.A), round.seated(Side.B))
-    return Match(
-        teams=(_team(record.participants, Side.A), _team(record.participants, Side.B)),
-        ranks=ranks_of(round.score(Side.A)),
-        doors=doors if all(doors) else (),
-        standing=record.standing or {},
-        started_at=round.started_at,
-        seconds=round.seconds,
-        share={each.id: _share(each, round.seconds) for each in record.participants},
-        quits=frozenset(presence.id for presence in round.presences if presence.left),
-        map=round.map,
-        mode=round.mode.value,
+def rated_round(system: System[Any], record: RecordRound, match: Match | None) -> RatedRound:
+    """Have a system learn from a round, and what is stored of it."""
+    if match is None:
+        return RatedRound(record.round.id, None, ())
+    rated = system.rate(match)
+    changes = tuple(
+        Change(
+            id=change.player,
+            side=(Side.A, Side.B)[change.team],
+            before=change.before,
+            after=change.after,
+            prediction=change.expected,
+            score=change.score,
+            rounds=change.rounds,
+            visible=system.card(change.player).visible,
+            state=system.state(change.player),
+        )
+        for change in rated.changes
     )
-
-
-def _team(participants: Sequence[Participant], side: Side) -> tuple[PlayerId, ...]:
-    return tuple(each.id for each in participants if each.side is side)
-
-
-def _share(participant: Participant, seconds: float) -> float:
-    played = participant.seconds_a if participant.side is Side.A else participant.seconds_b
-    return min(1.0, played / seconds) if seconds > 0 else 1.0
+    return RatedRound(record.round.id, rated.prediction.expected(0), changes)
 
 
 def _changed(rated: RatedRound) -> set[PlayerId]:

@@ -57,6 +57,35 @@ class RatedRound:
     changes: tuple[Change, ...]
     again: bool = False
     """The round was stored before: this is its first answer."""
+    shared: Mapping[str, object] | None = None
+    """What the system keeps of no single player from here on, where the round changed it; no part of the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What memory has of what a round needs, by version; 0 where it has none."""
+
+    players: Mapping[PlayerId, int]
+    """Everybody whose rating the round needs."""
+    shared: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What a pool's rating system keeps of no single player, as stored."""
+
+    version: int
+    """Grows with every write."""
+    state: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a pool's stored ratings were made by."""
+
+    system: str
+    params: Mapping[str, object]
+    """All of the system's parameters: what JSON can say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +125,36 @@ class Prediction:
     score: float
 
 
-RateRows = Callable[[Sequence[PlayerRow]], RatedRound]
-"""Rates a round, given the rows of those whose copy in memory is missing or out of date. Does no I/O."""
+RateRows = Callable[[Sequence[PlayerRow], Shared | None], RatedRound]
+"""Rates a round, given what memory lacks or has in another version: players, what is shared. Does no I/O."""
 
 EditRow = Callable[[PlayerRow | None], tuple[PlayerRow, Audit]]
 """Changes one player's row (None: he is unknown) and says so for the audit. Does no I/O.
 
 The version is the store's to count, the name is not changed."""
+
+SeeRound = Callable[[RecordRound, float], None]
+"""Gets a stored, rated round as its system once got it, and what was predicted for side A. Does no I/O.
+
+Of its presences only those of participants are known, and of them not what only rules ask for.
+"""
+
+
+class Replay(Protocol):
+    """A rating system that begins with nobody and is given a pool's rounds again. Does no I/O."""
+
+    @property
+    def recipe(self) -> Recipe:
+        """What the ratings are made by now."""
+
+    def rate(self, record: RecordRound) -> RatedRound:
+        """The next round's new answer; RatingError when the system refuses it."""
+
+    def player(self, player: PlayerId) -> PlayerRow:
+        """Him as he stands; without rated rounds a newcomer."""
+
+    def shared(self) -> Mapping[str, object]:
+        """What is kept of no single player, as it stands."""
 
 
 class Store(Protocol):
@@ -124,19 +176,36 @@ class Store(Protocol):
         self,
         pool: str,
         record: RecordRound,
-        known: Mapping[PlayerId, int],
+        known: Known,
         window: int,
         rate: RateRows,
         memory: bytes | None,
         at: float,
     ) -> RatedRound:
-        """One transaction: the round, its participants, their new ratings, and the server's session memory.
+        """One transaction: the round, its participants, their new ratings, what the system shares, session memory.
 
-        A round id that is stored already changes nothing and returns the first answer. `known` holds
-        everybody whose rating the round needs, with the version of his copy in memory, 0 if there is none;
-        `rate` gets the rows of those whose stored version is another one and is called inside the
-        transaction. `at` is when the round first came in (seconds since the epoch): the memory of a round that
-        waited does not replace a newer one. After any error nothing was written.
+        A round id that is stored already changes nothing and returns the first answer. `rate` gets whatever
+        is stored in another version than the known one and is called inside the transaction. `at` is when the
+        round first came in (seconds since the epoch): the memory of a round that waited does not replace a newer
+        one. After any error nothing was written.
+        """
+
+    async def recipe(self, pool: str) -> Recipe | None:
+        """What a pool's ratings are made by; None before its first start."""
+
+    async def adopt(self, pool: str, recipe: Recipe, at: float) -> None:
+        """Record what a pool's ratings are made by from now on; they stay as they are."""
+
+    async def shared(self, pool: str) -> Shared | None:
+        """What the pool's system keeps of no single player; None before the first start."""
+
+    async def rated_rounds(self, pool: str, see: SeeRound) -> None:
+        """Show every rated round of a pool, in the order in which they were applied."""
+
+    async def recompute(self, pool: str, replay: Replay, entry: Audit) -> None:
+        """One transaction: every rated round, its participants and everybody's rating as `replay` makes them.
+
+        With them what is shared, the recipe, and a line of the audit. After any error nothing was written.
         """
 
     async def edit(self, pool: str, player: PlayerId, window: int, edit: EditRow) -> PlayerRow:
@@ -163,8 +232,8 @@ class Store(Protocol):
     async def audits(self, limit: int) -> Sequence[Audit]:
         """The newest audit lines, newest first."""
 
-    async def predictions(self, pool: str, limit: int) -> Sequence[Prediction]:
-        """The last rated rounds of a pool, oldest first."""
+    async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:
+        """The last rated rounds of a pool, without a limit all, oldest first."""
 
     async def cards(self, pool: str) -> Sequence[Card]:
         """Everybody in a pool."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import PlayerId
 from equipoise.errors import StoreError
-from equipoise.ports import PlayerRow, RatedRound, RateRows
+from equipoise.ports import Known, PlayerRow, RatedRound, RateRows, Shared
 from equipoise.store.sqlite import SqliteStore
 
 
@@ -33,7 +32,7 @@ class Failing(SqliteStore):
         self,
         pool: str,
         record: RecordRound,
-        known: Mapping[PlayerId, int],
+        known: Known,
         window: int,
         rate: RateRows,
         memory: bytes | None,
@@ -51,8 +50,8 @@ class Failing(SqliteStore):
 
 
 def _then_full(rate: RateRows) -> RateRows:
-    def rate_and_fail(rows: Sequence[PlayerRow]) -> RatedRound:
-        rate(rows)
+    def rate_and_fail(rows: Sequence[PlayerRow], shared: Shared | None) -> RatedRound:
+        rate(rows, shared)
         raise sqlite3.OperationalError("database or disk is full")
 
     return rate_and_fail

@@ -22,7 +22,7 @@ from equipoise.core.model import (
     ServerId,
     Side,
 )
-from equipoise.ports import Change, PlayerRow, RatedRound, RateRows
+from equipoise.ports import Change, Known, PlayerRow, RatedRound, RateRows, Shared
 from equipoise.store.sqlite import SqliteStore
 
 P = ParamSpec("P")
@@ -69,7 +69,7 @@ def a_round(
 def rating(record: RecordRound, points: float = 10.0, asked: list[PlayerRow] | None = None) -> RateRows:
     """Winners gain the points, losers lose them, from 1000 for whoever comes without a row."""
 
-    def rate(rows: Sequence[PlayerRow]) -> RatedRound:
+    def rate(rows: Sequence[PlayerRow], shared: Shared | None) -> RatedRound:
         if asked is not None:
             asked.extend(rows)
         known = {row.id: row for row in rows}
@@ -92,7 +92,7 @@ async def record(
     store: SqliteStore, record: RecordRound, *, memory: bytes | None = None, at: float = 1.0
 ) -> RatedRound:
     """Record with no player in memory."""
-    known = {each.id: 0 for each in record.participants}
+    known = Known({each.id: 0 for each in record.participants})
     return await store.record(POOL, record, known, 500, rating(record), memory, at)
 
 

@@ -53,6 +53,24 @@ def test_a_step_that_fails_leaves_nothing_and_is_taken_later(tmp_path: Path) -> 
     database.close()
 
 
+def test_a_store_of_the_first_step_keeps_its_rounds_and_knows_of_nobody_who_quit(tmp_path: Path) -> None:
+    older = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+    migrate(Database(older), MIGRATIONS[:1])
+    older.execute("INSERT INTO players VALUES ('main', 'p', 1, 1010, 1, 0, 7, '{}')")
+    older.execute(
+        "INSERT INTO rounds VALUES "
+        "(5, 's', 'r', 'main', 'x', 'm', 'arena', 7, 90, 'a', 0, 0, 0, 0, '[]', NULL, NULL, 0.5, 8)"
+    )
+    older.execute("INSERT INTO participants VALUES ('main', 'p', 5, 0, 'a', 90, 0, 1000, 1010, 0.5, 1, 1, 0, '{}')")
+    older.close()
+    database = open_database(tmp_path / "s.db")
+    found = database.execute("SELECT player, after, quit FROM participants").fetchall()
+    pools = database.table("pools").count
+    database.close()
+
+    assert (found, pools) == ([("p", 1010.0, 0)], 0)
+
+
 def test_every_step_has_a_name_of_its_own_in_order() -> None:
     names = [step.name for step in MIGRATIONS]
 

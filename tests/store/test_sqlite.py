@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from equipoise.core.model import ServerId, Side
 from equipoise.errors import RatingError, StoreError
-from equipoise.ports import Audit, Decision, PlayerRow, Prediction, RatedRound
+from equipoise.ports import Audit, Decision, Known, PlayerRow, Prediction, RatedRound
 from equipoise.store.sqlite import SqliteStore, players
 from equipoise.store.sqlite.connection import open_database, transaction
 from tests.store.samples import POOL, SERVER, a_round, in_loop, opened, player, rating, record
@@ -40,7 +40,7 @@ async def test_a_round_sent_again_changes_nothing_and_returns_its_first_answer(t
         await record(store, a_round(2))
     async with opened(tmp_path / "s.db") as store:
         before = await store.players(POOL, [player(1), player(3)], 500)
-        again = await store.record(POOL, a_round(), {}, 500, _must_not_rate, b"old", 9.0)
+        again = await store.record(POOL, a_round(), Known({}), 500, _must_not_rate, b"old", 9.0)
         after = await store.players(POOL, [player(1), player(3)], 500)
         memory = await store.memory(SERVER)
 
@@ -76,7 +76,7 @@ async def test_only_rows_that_memory_lacks_or_has_in_another_version_are_handed_
         await record(store, a_round(2, a=[1], b=[5]))
         asked: list[PlayerRow] = []
         known = {player(1): 1, player(2): 1, player(3): 0, player(4): 1, player(6): 0}
-        await store.record(POOL, a_round(3), known, 500, rating(a_round(3), asked=asked), None, 1.0)
+        await store.record(POOL, a_round(3), Known(known), 500, rating(a_round(3), asked=asked), None, 1.0)
 
     assert [(row.id, row.version) for row in asked] == [(player(1), 2), (player(3), 1)]
 
@@ -127,12 +127,12 @@ async def test_strangers_are_missing_and_pools_are_apart(tmp_path: Path) -> None
 
 @in_loop
 async def test_a_round_that_the_rating_refuses_leaves_nothing_behind(tmp_path: Path) -> None:
-    def refuse(rows: object) -> RatedRound:
+    def refuse(rows: object, shared: object) -> RatedRound:
         raise RatingError("no")
 
     async with opened(tmp_path / "s.db") as store:
         with pytest.raises(RatingError, match="no"):
-            await store.record(POOL, a_round(), {}, 500, refuse, b"memory", 1.0)
+            await store.record(POOL, a_round(), Known({}), 500, refuse, b"memory", 1.0)
         stored = await record(store, a_round())
 
     assert not stored.again
@@ -150,7 +150,7 @@ async def test_the_memory_of_a_round_that_waited_does_not_replace_a_newer_one(tm
         assert await store.memory(ServerId("new")) is None
 
 
-def _must_not_rate(rows: object) -> RatedRound:
+def _must_not_rate(rows: object, shared: object) -> RatedRound:
     raise AssertionError("rated twice")
 
 

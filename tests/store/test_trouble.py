@@ -11,7 +11,7 @@ import pytest
 
 from equipoise.core.model import Side
 from equipoise.errors import ScriptError, StoreError
-from equipoise.ports import PlayerRow, RatedRound
+from equipoise.ports import Known, PlayerRow, RatedRound, Shared
 from equipoise.store.sqlite import SqliteStore
 from equipoise.store.sqlite.connection import BUSY_SECONDS
 from tests.store.disk import filled, no_file_above, small_disk
@@ -39,14 +39,14 @@ async def test_a_locked_store_takes_no_round_but_can_be_read(tmp_path: Path) -> 
 
 @in_loop
 async def test_nobody_else_can_write_between_what_a_round_reads_and_what_it_writes(tmp_path: Path) -> None:
-    def rate(rows: Sequence[PlayerRow]) -> RatedRound:
+    def rate(rows: Sequence[PlayerRow], shared: Shared | None) -> RatedRound:
         other = sqlite3.connect(tmp_path / "s.db", timeout=0)
         with closing(other), pytest.raises(sqlite3.OperationalError, match="locked"):
             other.execute("BEGIN IMMEDIATE")
-        return rating(a_round())(rows)
+        return rating(a_round())(rows, shared)
 
     async with opened(tmp_path / "s.db") as store:
-        done = await store.record("main", a_round(), {}, 500, rate, None, 1.0)
+        done = await store.record("main", a_round(), Known({}), 500, rate, None, 1.0)
 
     assert len(done.changes) == 4
 

@@ -19,9 +19,14 @@ _COMMANDS = {
     "status": ("remote", "What every game server is doing."),
     "server": ("remote", "Game servers: list, scramble, balance, cancel, on, off."),
     "player": ("remote", "Players: show, find, set, reset, top."),
-    "pool": ("remote", "Rating populations: quality."),
+    "pool": ("pools", "Rating populations: quality, fit-theta, recompute."),
     "why": ("remote", "The last decisions and their reasons."),
     "solve": ("solve", "Split a pool of players from a file."),
+    "backtest": ("lab", "How well a rating system would have predicted a history."),
+    "compare": ("lab", "Several rating systems on one history."),
+    "tune": ("lab", "Fit a rating system's parameters to the beginning of a history."),
+    "replay": ("lab", "Rate a whole history; the leaderboard."),
+    "simulate": ("simulate", "A simulated pool through the real rules, solver and rating systems."),
     "demo": ("demo", "A simulated game server against a real daemon, in this terminal."),
 }
 """Module and summary of each, so that `--help` imports nothing."""

@@ -218,34 +218,6 @@ def _time(epoch: float | None) -> str:
     return "never" if epoch is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(epoch))
 
 
-@click.group()
-def pool() -> None:
-    """Rating populations."""
-
-
-@pool.command()
-@remote
-@json_option
-@click.argument("name", default="main")
-def quality(client: Client, name: str, as_json: bool) -> None:
-    """How well a pool predicts, over its last 500 rounds."""
-    answer = client.get("pools", name, "quality")
-    if shown(answer, as_json):
-        return
-    crowd, measured = answer["players"], answer["quality"]
-    click.echo(f"{crowd['count']} players: {crowd['visible']} shown, {crowd['shadow']} shadow, {crowd['stale']} stale.")
-    if measured is None:
-        click.echo("No round was rated yet.")
-        return
-    for measure in ("brier", "log_loss", "even"):
-        click.echo(f"{measure.replace('_', ' '):<12}{measured[measure]['value']:.4f}")
-    click.echo(
-        f"{'calibration':<12}{measured['calibration_error']:.4f} off on average, over {measured['rounds']} rounds"
-    )
-    if answer["suggested_theta"] is not None:
-        click.echo(f"{'theta':<12}{answer['suggested_theta']:.0f} would have predicted best")
-
-
 @click.command()
 @remote
 @json_option

@@ -228,6 +228,13 @@ class Card:
     """Rated rounds until it becomes visible."""
     name: str | None = None
     """What he called himself last, where it was asked for."""
+    skill: float | None = None
+    """What splits balance on; None: the rating itself."""
+
+    @property
+    def balance(self) -> float:
+        """What sums of a side are made of."""
+        return self.rating if self.skill is None else self.skill
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,7 @@ def _must_play(state: State, purpose: Purpose, places: int) -> frozenset[PlayerI
         return waited if len(waited) <= places else frozenset()
     if purpose is Purpose.SCRAMBLE and state.rules.scramble.top_player_always_plays:
         rated = [card for entry in state.roster.eligible() if (card := state.cards.get(entry.id))]
-        return frozenset(card.id for card in sorted(rated, key=lambda card: -card.rating)[:1])
+        return frozenset(card.id for card in sorted(rated, key=lambda card: -card.balance)[:1])
     return frozenset()
 
 
@@ -262,7 +262,7 @@ def cached(state: State, event: SplitsCached) -> Effects:
         return ()
     state.asked_cache = None
     ids = [entry.id for entry in event.ask.pool]
-    ids.sort(key=lambda player: -state.cards[player].rating if player in state.cards else 0.0)
+    ids.sort(key=lambda player: -state.cards[player].balance if player in state.cards else 0.0)
     state.cache = SplitCache(tuple(ids), event.splits)
     return ()
 

@@ -235,7 +235,7 @@ def _doors(state: State, event: e.DoorsOpened, now: float) -> Effects:
 def _note_standing(state: State) -> None:
     """Remember the ratings at the doors, once all of them are known."""
     if state.round is not None and state.standing is None and all(player in state.cards for player in state.seated):
-        state.standing = {player: state.cards[player].rating for player in state.seated}
+        state.standing = {player: state.cards[player].balance for player in state.seated}
 
 
 def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:

@@ -149,7 +149,7 @@ class State:
 
     def ratings(self) -> dict[PlayerId, float]:
         """Every rating that is known here."""
-        return {player: card.rating for player, card in self.cards.items()}
+        return {player: card.balance for player, card in self.cards.items()}
 
     def strangers(self, *others: PlayerId) -> tuple[PlayerId, ...]:
         """Players here, and these others, whose card is not known."""

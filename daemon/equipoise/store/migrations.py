@@ -129,6 +129,21 @@ CREATE TABLE sessions (
 )
 """
 
+# What a pool's ratings are made by, and what its system keeps of no single player.
+POOLS = """
+CREATE TABLE pools (
+    pool TEXT PRIMARY KEY,
+    system TEXT NOT NULL,
+    params TEXT NOT NULL,
+    shared TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    changed_at REAL NOT NULL
+)
+"""
+
+# Systems read it, so that a round that is rated again must have it; of older rounds nobody knows.
+PARTICIPANTS_QUIT = "ALTER TABLE participants ADD COLUMN quit INTEGER NOT NULL DEFAULT 0"
+
 MIGRATIONS = (
     Migration(
         "0001-first",
@@ -146,5 +161,6 @@ MIGRATIONS = (
             SESSIONS,
         ),
     ),
+    Migration("0002-pools", sqlite=(POOLS, PARTICIPANTS_QUIT)),
 )
 """Every step, oldest first."""

@@ -192,7 +192,32 @@ class QualityFound(Ok, frozen=True):
     """Null before the first rated round."""
     players: Crowd
     suggested_theta: float | None
-    """The scale with which those rounds would have been predicted best; null below 500 rounds."""
+    """The scale with which those rounds would have been predicted best; null below 500 rounds or without one."""
+
+
+class ThetaFit(msgspec.Struct, frozen=True):
+    """The scale of the logistic that stored rounds fit best."""
+
+    theta: float
+    error: float
+    """Its standard error."""
+    log_loss_before: float
+    """With the scale as it is."""
+    log_loss: float
+    """With this one."""
+
+
+class ThetaFound(Ok, frozen=True):
+    """Over a pool's last 20,000 rounds."""
+
+    pool: str
+    rounds: int
+    missing: int
+    """Rounds until there are enough to fit."""
+    theta: float
+    """As it is."""
+    fit: ThetaFit | None
+    """Null with too few rounds, or where no scale fits: favourites won no more often than others, or always."""
 
 
 # Servers and logs.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import statistics
 from collections.abc import Sequence
 
@@ -12,8 +11,9 @@ from equipoise.pool import Pool
 from equipoise.ratings.quality import Pair, assess
 from equipoise.web.messages import Crowd, QualityFound
 from equipoise.web.routes import Asked
+from equipoise.web.theta import LEAST, fitted, theta_of
 
-ROUNDS = 500
+ROUNDS = LEAST
 """As many are looked at, and as many are needed before a scale is proposed."""
 
 
@@ -31,7 +31,7 @@ def _found(pool: Pool, pairs: Sequence[Pair], cards: Sequence[Card], now: float)
         pool=pool.name,
         quality=assess(pairs),
         players=_crowd(pool, cards, now),
-        suggested_theta=_theta(pool) / best_sharpness(pairs) if len(pairs) >= ROUNDS else None,
+        suggested_theta=_suggested_theta(pool, pairs),
     )
 
 
@@ -47,30 +47,7 @@ def _crowd(pool: Pool, cards: Sequence[Card], now: float) -> Crowd:
     )
 
 
-def _theta(pool: Pool) -> float:
-    """The present scale: the logistic's slope at an even match is 1/(4·Θ)."""
-    return pool.system.gap(0.25, 1)
-
-
-def best_sharpness(pairs: Sequence[Pair]) -> float:
-    """By which factor the predictions' log-odds would have to grow for the least log loss, 0.01 to 100.
-
-    The loss is convex in the factor, so that halving the interval by its slope finds it.
-    """
-    odds = [(math.log(p / (1 - p)), score) for p, score in ((_inside(p), score) for p, score in pairs)]
-
-    def slope(factor: float) -> float:
-        return sum(x * (1 / (1 + math.exp(-factor * x)) - score) for x, score in odds)
-
-    low, high = math.log(0.01), math.log(100.0)
-    for _ in range(40):
-        middle = (low + high) / 2
-        if slope(math.exp(middle)) < 0:
-            low = middle
-        else:
-            high = middle
-    return math.exp((low + high) / 2)
-
-
-def _inside(probability: float) -> float:
-    return min(max(probability, 1e-3), 1 - 1e-3)
+def _suggested_theta(pool: Pool, pairs: Sequence[Pair]) -> float | None:
+    theta = theta_of(pool)
+    fit = fitted(pairs, theta) if theta is not None and len(pairs) >= LEAST else None
+    return fit.theta if fit else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import equipoise
 from equipoise import metrics
-from equipoise.web import admin, quality, scripts, splitting
+from equipoise.web import admin, quality, scripts, splitting, theta
 from equipoise.web import messages as m
 from equipoise.web.openapi import document
 from equipoise.web.routes import ADMINS, ANYBODY, READERS, SCRIPTS, WRITERS, Answered, Asked, Route
@@ -75,6 +75,14 @@ TABLE: tuple[Route, ...] = (
         READERS,
         quality.show_quality,
         m.QualityFound,
+    ),
+    Route(
+        "GET",
+        "/v1/admin/pools/{pool}/theta",
+        "The scale of the logistic that a pool's rounds fit best",
+        READERS,
+        theta.show_theta,
+        m.ThetaFound,
     ),
     Route("GET", "/v1/admin/pools/{pool}/top", "The leaderboard", READERS, admin.show_top, m.Top, query=m.Limited),
     Route(

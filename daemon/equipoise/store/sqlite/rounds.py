@@ -31,25 +31,26 @@ def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedR
         (*_facts(pool, round), _standing(record), record.unrated, rated.prediction, at),
     ).lastrowid
     seconds = {each.id: (each.seconds_a, each.seconds_b) for each in record.participants}
+    quits = {each.id for each in round.presences if each.left}
     db.executemany(
         """
         INSERT INTO participants (
-            pool, round, place, player, seconds_a, seconds_b,
+            pool, round, place, player, seconds_a, seconds_b, quit,
             side, before, after, prediction, score, rounds, visible, state
-        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         [
-            (pool, number, place, change.id, *seconds[change.id], *_effect(change))
+            (pool, number, place, change.id, *seconds[change.id], change.id in quits, *_effect(change))
             for place, change in enumerate(rated.changes)
         ],
     )
 
 
-def predictions(db: sqlite3.Connection, pool: str, limit: int) -> list[Prediction]:
-    """The last rated rounds, oldest first."""
+def predictions(db: sqlite3.Connection, pool: str, limit: int | None) -> list[Prediction]:
+    """The last rated rounds, without a limit all, oldest first."""
     found = db.execute(
         "SELECT started_at, prediction, winner FROM rounds "
-        "WHERE pool = ? AND prediction IS NOT NULL ORDER BY number DESC LIMIT ?",
+        "WHERE pool = ? AND prediction IS NOT NULL ORDER BY number DESC LIMIT coalesce(?, -1)",
         (pool, limit),
     ).fetchall()
     score = {"a": 1.0, None: 0.5, "b": 0.0}

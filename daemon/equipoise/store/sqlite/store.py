@@ -18,12 +18,17 @@ from equipoise.ports import (
     Audit,
     Decision,
     EditRow,
+    Known,
     PlayerRow,
     Prediction,
     RatedRound,
     RateRows,
+    Recipe,
+    Replay,
+    SeeRound,
+    Shared,
 )
-from equipoise.store.sqlite import journal, players, rounds
+from equipoise.store.sqlite import journal, players, pools, replays, rounds
 from equipoise.store.sqlite.connection import Lock, open_database, probe, store_errors, transaction
 
 T = TypeVar("T")
@@ -67,7 +72,7 @@ class SqliteStore:
         self,
         pool: str,
         record: RecordRound,
-        known: Mapping[PlayerId, int],
+        known: Known,
         window: int,
         rate: RateRows,
         memory: bytes | None,
@@ -79,9 +84,12 @@ class SqliteStore:
         def apply(db: Connection) -> RatedRound:
             if first := rounds.first_answer(db, server, record.round.id):
                 return first
-            rated = rate(list(players.changed(db, pool, known, window)))
+            stored = list(players.changed(db, pool, known.players, window))
+            rated = rate(stored, pools.shared(db, pool, known.shared))
             players.update(db, pool, rated.changes, record.round.started_at)
             rounds.insert(db, pool, record, rated, at)
+            if rated.shared is not None:
+                pools.keep_shared(db, pool, rated.shared)
             if memory is not None:
                 rounds.remember_if_newer(db, server, memory, at)
             return rated
@@ -120,8 +128,28 @@ class SqliteStore:
         """The newest audit lines, newest first."""
         return await self._read(lambda db: journal.audits(db, limit))
 
-    async def predictions(self, pool: str, limit: int) -> Sequence[Prediction]:
-        """The last rated rounds of a pool, oldest first."""
+    async def recipe(self, pool: str) -> Recipe | None:
+        """What a pool's ratings are made by."""
+        return await self._read(lambda db: pools.recipe(db, pool))
+
+    async def adopt(self, pool: str, recipe: Recipe, at: float) -> None:
+        """Record what a pool's ratings are made by from now on."""
+        await self._write(lambda db: pools.adopt(db, pool, recipe, at))
+
+    async def shared(self, pool: str) -> Shared | None:
+        """What the pool's system keeps of no single player."""
+        return await self._read(lambda db: pools.shared(db, pool))
+
+    async def rated_rounds(self, pool: str, see: SeeRound) -> None:
+        """Show every rated round of a pool, in the order in which they were applied."""
+        await self._read(lambda db: replays.see(db, pool, see))
+
+    async def recompute(self, pool: str, replay: Replay, entry: Audit) -> None:
+        """One transaction; see the port."""
+        await self._write(lambda db: replays.recompute(db, pool, replay, entry))
+
+    async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:
+        """The last rated rounds of a pool, without a limit all, oldest first."""
         return await self._read(lambda db: rounds.predictions(db, pool, limit))
 
     async def cards(self, pool: str) -> Sequence[Card]:

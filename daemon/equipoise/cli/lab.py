@@ -1,0 +1,353 @@
+"""Work on histories, without a daemon: backtest, compare, tune, replay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec
+
+import click
+
+from equipoise.cli.options import config_option, stop
+from equipoise.errors import ConfigError, RatingError, StoreError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from equipoise.core.effects import RecordRound
+    from equipoise.lab.backtest import Backtest, Correct
+    from equipoise.lab.models import Model
+    from equipoise.lab.sheets import Sheet
+    from equipoise.lab.svg import Chart
+    from equipoise.ratings.history import History
+
+P = ParamSpec("P")
+
+
+def refusing(command: Callable[P, None]) -> Callable[P, None]:
+    """What the laboratory refuses ends the command with one line."""
+
+    @wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except (RatingError, ConfigError, StoreError) as error:
+            stop(error)
+
+    return run
+
+
+def history_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Where the history is, as one argument `history`: files, or the daemon's own store."""
+
+    @click.option("--matches", type=FILE, help="CSV of matches, plain or gzip.")
+    @click.option("--participants", type=FILE, help="CSV of who played in them.")
+    @click.option("--teams", is_flag=True, help="Instead of --participants: each team is one player, by its name.")
+    @click.option("--pool", help="Instead of files: this pool's rounds, from the store of a daemon that is stopped.")
+    @config_option
+    @wraps(command)
+    def given(
+        matches: Path | None, participants: Path | None, teams: bool, pool: str | None, path: Path, **rest: object
+    ) -> None:
+        if (matches is None) == (pool is None) or (pool and (participants or teams)):
+            raise click.UsageError("give --matches, or --pool")
+        if matches is None:
+            command(_stored(path, str(pool)), **rest)
+            return
+        if teams == (participants is not None):
+            raise click.UsageError("give --participants, or --teams to rate whole teams")
+        from equipoise.lab.reading import read_history
+
+        command(read_history(matches, participants), **rest)
+
+    return given
+
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+def _stored(path: Path, pool: str) -> History:
+    """A pool's rounds; the store's lock keeps a running daemon and this apart."""
+    import asyncio
+    import os
+
+    from equipoise.config import load
+    from equipoise.lab.rounds import history_of
+    from equipoise.store.sqlite import SqliteStore
+
+    config = load(path, os.environ)
+    if pool not in config.pools:
+        raise ConfigError(f"there are {', '.join(config.pools)}", path=f"$.pools.{pool}")
+    file = config.directory / "equipoise.db"
+    if not file.is_file():
+        raise StoreError(f"{file}: no such file: nothing was ever stored")
+    rounds: list[RecordRound] = []
+
+    async def read() -> None:
+        store = SqliteStore(file)
+        await store.open()
+        try:
+            await store.rated_rounds(pool, lambda record, predicted: rounds.append(record))
+        finally:
+            await store.close()
+
+    asyncio.run(read())
+    return history_of(rounds)
+
+
+model_option = click.option("--model", "name", required=True, help="The rating system.")
+set_option = click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A parameter; may be repeated.")
+burn_in_option = click.option(
+    "--burn-in",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.2,
+    show_default=True,
+    help="Share of the matches, the first ones, that are rated but not measured.",
+)
+correct_option = click.option(
+    "--correct",
+    type=click.Choice(["burn-in", "running"]),
+    help="Fit temperature, sides and maps: once, on the burn-in, or again and again on the last matches before.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+plot_option = click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw charts: an SVG file.")
+html_option = click.option(
+    "--html", type=click.Path(path_type=Path, dir_okay=False), help="Everything on one page: an HTML file."
+)
+
+
+@click.command()
+@refusing
+@history_options
+@model_option
+@set_option
+@burn_in_option
+@click.option("--against", help="A second system: NAME or NAME:key=value,key=value.")
+@correct_option
+@json_option
+@plot_option
+def backtest(
+    history: History,
+    name: str,
+    pairs: Sequence[str],
+    burn_in: float,
+    against: str | None,
+    correct: Correct | None,
+    as_json: bool,
+    plot: Path | None,
+) -> None:
+    """Predict, then rate, match after match; measure the predictions after the burn-in."""
+    from equipoise.lab import charts, plain, sheets
+
+    models = [model_of(name, pairs), *([parsed(against)] if against else [])]
+    done = _backtests(models, history, burn_in, correct)
+    if plot is not None:
+        draw(plot, [*_quality_charts(done), charts.predictions(done[0].quality), charts.ratings(done[0], history)])
+    if as_json:
+        click.echo(json.dumps(plain.compared(done) if against else plain.backtest(done[0]), indent=2))
+        return
+    correction = done[0].correction
+    found = [sheets.comparison(done), sheets.bins(done[0].quality)]
+    show([*found, *([sheets.corrected(correction)] if correction else [])])
+
+
+@click.command()
+@refusing
+@click.argument("systems", nargs=-1, required=True)
+@history_options
+@burn_in_option
+@correct_option
+@json_option
+@plot_option
+@html_option
+def compare(
+    history: History,
+    systems: Sequence[str],
+    burn_in: float,
+    correct: Correct | None,
+    as_json: bool,
+    plot: Path | None,
+    html: Path | None,
+) -> None:
+    """Several SYSTEMS on one history, the best first. Each is NAME or NAME:key=value,key=value."""
+    from equipoise.lab import charts, plain, sheets
+
+    done = _backtests([parsed(text) for text in systems], history, burn_in, correct)
+    done.sort(key=lambda one: one.quality.log_loss.value)
+    drawn = [charts.losses(done), *_quality_charts(done)]
+    tables = [sheets.comparison(done), sheets.settings([one.model for one in done])]
+    if plot is not None:
+        draw(plot, drawn)
+    if html is not None:
+        best = [sheets.bins(done[0].quality), *([sheets.corrected(c)] if (c := done[0].correction) else [])]
+        introduction = f"{len(history):,} matches, {len(history.players):,} players. {HOW}"
+        report(
+            html, "Rating systems compared", introduction, [*tables, *best], [*drawn, charts.ratings(done[0], history)]
+        )
+    if as_json:
+        click.echo(json.dumps(plain.compared(done), indent=2))
+    else:
+        show(tables)
+
+
+HOW = "Each system predicted every match before it was rated; the matches of the burn-in are rated but not measured."
+
+
+@click.command()
+@refusing
+@history_options
+@model_option
+@set_option
+@burn_in_option
+@click.option("--trials", type=click.IntRange(1), default=400, show_default=True, help="Replays at most.")
+@click.option("--only", multiple=True, metavar="KEY", help="Tune this parameter alone; may be repeated.")
+@json_option
+def tune(
+    history: History,
+    name: str,
+    pairs: Sequence[str],
+    burn_in: float,
+    trials: int,
+    only: Sequence[str],
+    as_json: bool,
+) -> None:
+    """Find the parameters that predict the burn-in best, from those that are set or the defaults.
+
+    Nothing after the burn-in is looked at.
+    """
+    from equipoise.lab import plain, sheets
+    from equipoise.lab.tune import tune as search
+
+    model = model_of(name, pairs)
+    with progress() as bar:
+        task = bar.add_task("tuning", total=trials)
+
+        def tried(count: int, loss: float) -> None:
+            bar.update(task, completed=count, description=f"log loss {loss:.5f}")
+
+        found = search(model, history, burn_in=burn_in, trials=trials, only=only, progress=tried)
+    if as_json:
+        click.echo(json.dumps(plain.tuned(found) | {"command": _command(found.model, burn_in)}, indent=2))
+        return
+    show([sheets.corrected(found.correction)])
+    ended = "" if found.finished else ", stopped before the steps were small"
+    click.echo(f"log loss on the burn-in {found.before:.5f} → {found.after:.5f}, {found.trials} trials{ended}\n")
+    click.echo(_command(found.model, burn_in))
+
+
+@click.command()
+@refusing
+@history_options
+@model_option
+@set_option
+@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="So many places.")
+@click.option("--all", "hidden", is_flag=True, help="Shadow ratings too.")
+@json_option
+def replay(history: History, name: str, pairs: Sequence[str], top: int, hidden: bool, as_json: bool) -> None:
+    """Rate a whole history, and show who ends where."""
+    from equipoise.lab import plain, sheets
+    from equipoise.lab.models import forecast
+    from equipoise.lab.standings import standings
+
+    with progress() as bar:
+        bar.add_task(name, total=None)
+        system = forecast(model_of(name, pairs), history).system
+    places = standings(system, history, hidden=hidden)[:top]
+    if as_json:
+        click.echo(json.dumps(plain.standings(places), indent=2))
+    else:
+        show([sheets.leaderboard(places)])
+
+
+def model_of(name: str, pairs: Sequence[str]) -> Model:
+    """From --model and --set; refused if no such system can be made."""
+    from equipoise.lab.models import Model, settings
+
+    model = Model(name, settings(pairs))
+    model.make()
+    return model
+
+
+def parsed(text: str) -> Model:
+    """From NAME:key=value,key=value."""
+    from equipoise.lab.models import Model
+
+    return Model.of(text)
+
+
+def _backtests(models: Sequence[Model], history: History, burn_in: float, correct: Correct | None) -> list[Backtest]:
+    from equipoise.lab.backtest import backtest as run
+
+    done = []
+    with progress() as bar:
+        task = bar.add_task("", total=len(models))
+        for model in models:
+            bar.update(task, description=model.name)
+            done.append(run(model, history, burn_in=burn_in, correct=correct))
+            bar.advance(task)
+    return done
+
+
+def _quality_charts(done: Sequence[Backtest]) -> list[Chart]:
+    from equipoise.lab import charts
+    from equipoise.lab.models import labels
+
+    names = labels([one.model for one in done])
+    qualities = [(label, one.quality) for label, one in zip(names, done, strict=True)]
+    return [charts.calibration(qualities), charts.progress(done)]
+
+
+def _command(model: Model, burn_in: float) -> str:
+    """What measures a tuned system, given the same history."""
+    asked = click.get_current_context().params
+    given = [f"--{key} {asked[key]}" for key in ("matches", "participants", "pool") if asked[key]]
+    given += ["--teams"] * asked["teams"] + [f"--config {asked['path']}"] * bool(asked["pool"])
+    return " ".join(("equipoise backtest", *given, model.options(), f"--burn-in {burn_in:g} --correct running"))
+
+
+def progress() -> Progress:
+    """A bar on standard error that is gone afterwards, and only on a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+def show(sheets: Sequence[Sheet]) -> None:
+    """Tables on the terminal."""
+    for sheet in sheets:
+        lines = [sheet.head, *sheet.rows]
+        widths = [max(len(line[column]) for line in lines) for column in range(len(sheet.head))]
+        click.echo(click.style(sheet.title, bold=True))
+        for line in lines:
+            cells = [
+                cell.ljust(width) if place < sheet.texts else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ]
+            click.echo("  ".join(cells).rstrip())
+        click.echo(f"{sheet.note}\n" if sheet.note else "")
+
+
+def draw(path: Path, charts: Sequence[Chart]) -> None:
+    """One SVG file."""
+    from equipoise.lab.svg import picture
+
+    _write(path, picture(charts))
+
+
+def report(path: Path, title: str, introduction: str, sheets: Sequence[Sheet], charts: Sequence[Chart]) -> None:
+    """One HTML file."""
+    from equipoise.lab.page import page
+
+    _write(path, page(title, introduction, sheets, charts))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        stop(f"{path}: {error.strerror}")

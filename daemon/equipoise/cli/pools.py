@@ -1,0 +1,85 @@
+"""Commands on whole pools: two ask the running daemon, `recompute` has the store for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from equipoise.cli.client import REFUSED, Client
+from equipoise.cli.options import config_option, stop
+from equipoise.cli.remote import json_option, remote, shown
+from equipoise.errors import ConfigError, RatingError, ScriptError, SpillError, StoreError
+
+
+@click.group()
+def pool() -> None:
+    """Rating populations."""
+
+
+@pool.command()
+@remote
+@json_option
+@click.argument("name", default="main")
+def quality(client: Client, name: str, as_json: bool) -> None:
+    """How well a pool predicts, over its last 500 rounds."""
+    answer = client.get("pools", name, "quality")
+    if shown(answer, as_json):
+        return
+    crowd, measured = answer["players"], answer["quality"]
+    click.echo(f"{crowd['count']} players: {crowd['visible']} shown, {crowd['shadow']} shadow, {crowd['stale']} stale.")
+    if measured is None:
+        click.echo("No round was rated yet.")
+        return
+    for measure in ("brier", "log_loss", "even"):
+        click.echo(f"{measure.replace('_', ' '):<12}{measured[measure]['value']:.4f}")
+    click.echo(
+        f"{'calibration':<12}{measured['calibration_error']:.4f} off on average, over {measured['rounds']} rounds"
+    )
+    if answer["suggested_theta"] is not None:
+        click.echo(f"{'theta':<12}{answer['suggested_theta']:.0f} would have predicted best")
+
+
+@pool.command("fit-theta")
+@remote
+@json_option
+@click.option("--pool", "name", default="main", show_default=True, help="The pool.")
+def fit_theta(client: Client, name: str, as_json: bool) -> None:
+    """The scale of the logistic that a pool's stored rounds fit best. Exit code 1: there are too few of them."""
+    answer = client.get("pools", name, "theta")
+    if shown(answer, as_json):
+        return
+    fit = answer["fit"]
+    if answer["missing"]:
+        stop(f"{answer['rounds']} rounds are stored; {answer['missing']} more are needed", REFUSED)
+    if fit is None:
+        stop("no scale fits: favourites won no more often than others, or always", REFUSED)
+    click.echo(f"theta     {fit['theta']:.0f} ± {fit['error']:.0f} fits {answer['rounds']:,} rounds best")
+    click.echo(f"          {answer['theta']:.0f} is what it is now")
+    click.echo(f"log loss  {fit['log_loss_before']:.4f} → {fit['log_loss']:.4f}")
+    click.echo(f"\n[pool.{name}]\ntheta = {fit['theta']:.1f}\n")
+    click.echo(f"Ratings depend on it: `equipoise pool recompute --pool {name}` makes them anew.")
+
+
+@pool.command()
+@config_option
+@click.option("--pool", "name", default="main", show_default=True, help="The pool.")
+@click.option("--system", help="The new rating system, at its defaults. [default: as configured]")
+@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A parameter; may be repeated.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--json", "as_json", is_flag=True, help="Print the difference as JSON; written only with --yes.")
+def recompute(path: Path, name: str, system: str | None, pairs: Sequence[str], yes: bool, as_json: bool) -> None:
+    """Rate a pool's stored rounds anew, by another system or other parameters.
+
+    The daemon must be stopped. The difference in prediction is shown first; the old ratings stay until you agree.
+    """
+    import asyncio
+
+    from equipoise.cli.recomputing import Recomputing
+
+    try:
+        work = Recomputing.of(path, name, system, pairs)
+        asyncio.run(work.run(yes=yes, as_json=as_json))
+    except (ConfigError, RatingError, ScriptError, SpillError, StoreError) as error:
+        stop(error)

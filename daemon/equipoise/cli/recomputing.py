@@ -1,0 +1,196 @@
+"""`equipoise pool recompute`: what waits is stored, everything is tried, shown, asked for, and written."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import click
+
+from equipoise import config, ratings
+from equipoise.app import SystemClock
+from equipoise.cli.client import REFUSED
+from equipoise.cli.lab import progress
+from equipoise.cli.options import stop
+from equipoise.cli.remote import table
+from equipoise.errors import ConfigError, StoreError
+from equipoise.lab.models import settings
+from equipoise.lab.sheets import estimate
+from equipoise.pool import Pool
+from equipoise.ports import Audit, Recipe
+from equipoise.ratings.base import System
+from equipoise.recipe import described, recipe_of
+from equipoise.recompute import Comparison, Mover, Predicted, Replayed, Trial
+from equipoise.retry import Ring
+from equipoise.store.sqlite import SqliteStore
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the new system would change."""
+
+    old: Recipe
+    new: Recipe
+    comparison: Comparison | None
+    movers: list[Mover]
+
+
+@dataclass(frozen=True, slots=True)
+class Recomputing:
+    """One run of the command."""
+
+    whole: config.Config
+    configured: config.Pool
+    wanted: config.Pool
+    interrupted: Event = field(default_factory=Event)
+
+    @classmethod
+    def of(cls, path: Path, name: str, system: str | None, pairs: Sequence[str]) -> Recomputing:
+        """ConfigError, RatingError: there is no such pool, or no such system for it."""
+        loaded = config.load(path, os.environ)
+        if name not in loaded.pools:
+            raise ConfigError(f"{path}: there is no [pool.{name}]")
+        configured = loaded.pools[name]
+        base = {} if system else configured.params
+        wanted = config.Pool(name, system or configured.system, {**base, **settings(pairs)})
+        if not _made(wanted).live:
+            raise ConfigError(f"{wanted.system} rates histories, it cannot rate a pool")
+        return cls(loaded, configured, wanted)
+
+    async def run(self, *, yes: bool, as_json: bool) -> None:
+        """StoreError: nothing was written, most often because the daemon runs."""
+        store = SqliteStore(self.whole.directory / "equipoise.db")
+        await store.open()
+        try:
+            found = await self._try(store)
+            if not as_json:
+                _show(found)
+            written = yes or (not as_json and click.confirm("Replace the ratings?", err=True))
+            if written:
+                await self._write(store, found)
+        finally:
+            await store.close()
+        if as_json:
+            click.echo(json.dumps(asdict(found) | {"written": written}, indent=2, ensure_ascii=False))
+        elif written:
+            self._tell()
+        else:
+            stop("nothing was changed", REFUSED)
+
+    async def _try(self, store: SqliteStore) -> Found:
+        name = self.wanted.name
+        old = await self._settled(store)
+        rounds = len(await store.predictions(name, None))
+        with self._replayed(f"rating by {self.wanted.system}", rounds) as replayed:
+            trial = Trial(replayed)
+            await self._to_the_end(store.rated_rounds(name, trial.see))
+        board = await store.top(name, None, since=None)
+        return Found(old, replayed.recipe, trial.comparison(), trial.movers(board))
+
+    async def _settled(self, store: SqliteStore) -> Recipe:
+        """What the stored ratings are made by, once rounds that wait are stored by it too."""
+        name = self.configured.name
+        recorded = await store.recipe(name)
+        recipe = recorded or recipe_of(_made(self.configured))
+        path = self.whole.directory / f"{name}.ring"
+        if path.exists() and path.stat().st_size:
+            pool = Pool(name, ratings.create(recipe.system, **recipe.params), store, Ring(path), SystemClock())
+            await pool.open()
+            await pool.close()
+            if pool.ring_depth:
+                raise StoreError(f"{path}: {pool.ring_depth} rounds wait that cannot be stored now")
+        return recipe
+
+    async def _write(self, store: SqliteStore, found: Found) -> None:
+        """Rated a second time: what every round did to everybody would not fit into memory."""
+        name, rounds = self.wanted.name, found.comparison.before.quality.rounds if found.comparison else 0
+        before, after = described(found.old), described(found.new)
+        entry = Audit(SystemClock().epoch(), "console", "recompute", f"pool {name}", before, after)
+        with self._replayed("writing", rounds) as replayed:
+            await self._to_the_end(store.recompute(name, replayed, entry))
+
+    @contextmanager
+    def _replayed(self, title: str, rounds: int) -> Iterator[Replayed]:
+        """The new system, before the first round, with a progress bar."""
+        with progress() as bar:
+            task = bar.add_task(title, total=rounds)
+
+            def advance() -> None:
+                if self.interrupted.is_set():
+                    raise StoreError("interrupted; nothing was changed")
+                bar.advance(task)
+
+            yield Replayed(_made(self.wanted), advance)
+
+    async def _to_the_end(self, work: Coroutine[Any, Any, None]) -> None:
+        """Ctrl-C stops the store's thread at the next round, or comes too late: it is known which."""
+        running = asyncio.create_task(work)
+        try:
+            await asyncio.shield(running)
+        except asyncio.CancelledError:
+            self.interrupted.set()
+            await running
+
+    def _tell(self) -> None:
+        click.echo("The ratings are made anew.")
+        if recipe_of(_made(self.configured)) == recipe_of(_made(self.wanted)):
+            return
+        click.echo(f"Before the daemon starts again, {self.whole.path} must say:\n")
+        for line in config.pool_table(self.wanted):
+            click.echo(line)
+
+
+def _made(pool: config.Pool) -> System[Any]:
+    return ratings.create(pool.system, **pool.params)
+
+
+def _show(found: Found) -> None:
+    if found.comparison is None:
+        click.echo("No round was rated yet.")
+    else:
+        click.echo(f"Stored: {described(found.old)}.  Anew: {described(found.new)}.")
+        _compare(found.comparison)
+    if found.movers:
+        click.echo("\nWho moves by most places, among those shown before and after:")
+        head = ("PLAYER", "NAME", "PLACE", "", "RATING", "")
+        table(head, (_mover(each) for each in found.movers))
+    click.echo("\nRounds are rated again. What admins set or reset is not in them, and is lost.")
+
+
+def _compare(comparison: Comparison) -> None:
+    click.echo(f"{comparison.before.quality.rounds:,} rounds, each predicted before it was rated:\n")
+    difference = estimate(comparison.log_loss, signed=True), estimate(comparison.brier, signed=True), ""
+    rows = [
+        ("stored", *_measures(comparison.before)),
+        ("anew", *_measures(comparison.after)),
+        ("difference", *difference),
+    ]
+    table(("", "LOG LOSS", "BRIER", "ACCURACY"), rows)
+    click.echo("± is one standard error; a difference below 0 is for the new ones.")
+
+
+def _measures(predicted: Predicted) -> tuple[str, str, str]:
+    quality, accuracy = predicted.quality, predicted.accuracy
+    return (
+        estimate(quality.log_loss),
+        estimate(quality.brier),
+        "-" if accuracy is None else estimate(accuracy, percent=True),
+    )
+
+
+def _mover(mover: Mover) -> tuple[object, ...]:
+    return (
+        mover.id,
+        mover.name or "-",
+        mover.place_before,
+        f"→ {mover.place_after}",
+        f"{mover.rating_before:g}",
+        f"→ {mover.rating_after:g}",
+    )

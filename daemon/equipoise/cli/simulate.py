@@ -1,0 +1,78 @@
+"""A simulated pool in closed loop."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from equipoise.cli.lab import draw, html_option, json_option, parsed, plot_option, progress, refusing, report, show
+from equipoise.core.model import Mode
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+MODES = [mode.value for mode in Mode if mode is not Mode.NS2]
+
+INTRODUCTION = (
+    "The same people of hidden skill, once under each rating system, through the real rules and the real solver. "
+    "Balance and quality are those of the second half."
+)
+
+
+@click.command()
+@refusing
+@click.argument("systems", nargs=-1, required=True)
+@click.option("--rounds", type=int, default=1000, show_default=True)
+@click.option("--seed", type=int, default=1, show_default=True, help="Other people, other luck.")
+@click.option("--mode", type=click.Choice(MODES), default="arena", show_default=True)
+@click.option("--slots", type=int, default=24, show_default=True)
+@click.option("--people", type=int, default=60, show_default=True, help="Who come by now and then.")
+@click.option("--spread", type=float, default=0.25, show_default=True, help="Of skill: log-odds per player.")
+@click.option("--drift", type=float, default=0.02, show_default=True, help="Of skill in 100 rounds, log-odds.")
+@click.option("--turnover", type=float, default=0.02, show_default=True, help="People replaced per round.")
+@click.option("--smurfs", type=int, default=0, show_default=True, help="New accounts, better than all, at half-time.")
+@click.option("--throwers", type=int, default=0, show_default=True, help="Who lose a third of their rounds on purpose.")
+@click.option("--parties", type=int, default=0, show_default=True, help="Groups of three that come and go together.")
+@click.option("--bond", type=float, default=0.1, show_default=True, help="What a friend on one's side adds, log-odds.")
+@click.option("--side-advantage", type=float, default=0.0, show_default=True, help="Of RED, log-odds.")
+@click.option("--map-spread", type=float, default=0.0, show_default=True, help="Of what maps add to it, log-odds.")
+@click.option("--stalemates", type=float, default=0.02, show_default=True, help="Share of the rounds.")
+@json_option
+@plot_option
+@html_option
+def simulate(
+    systems: Sequence[str], mode: str, as_json: bool, plot: Path | None, html: Path | None, **numbers: float
+) -> None:
+    """A whole pool in closed loop under SYSTEMS, each NAME or NAME:key=value,key=value.
+
+    People of hidden skill come, play and go; the real session, solver and rating system make the teams. Shows how fast
+    ratings find true skill, and how even the rounds become.
+    """
+    from equipoise.lab import charts, plain, sheets
+    from equipoise.lab.models import labels
+    from equipoise.lab.simulation.people import Scenario
+    from equipoise.lab.simulation.run import simulate as run
+
+    scenario = Scenario(mode=Mode(mode), **numbers)  # type: ignore[arg-type]
+    models = [parsed(text) for text in systems]
+    with progress() as bar:
+        found = [run(scenario, model, progress=_watched(bar, model.name, scenario.rounds)) for model in models]
+    named = list(zip(labels(models), found, strict=True))
+    tables = [sheets.simulated(named), sheets.fates(named)]
+    if plot is not None:
+        draw(plot, charts.simulation(named))
+    if html is not None:
+        report(html, "A simulated pool", INTRODUCTION, [*tables, sheets.settings(models)], charts.simulation(named))
+    if as_json:
+        click.echo(json.dumps(plain.simulated(scenario, list(zip(models, found, strict=True))), indent=2))
+    else:
+        show(tables)
+
+
+def _watched(bar: Progress, name: str, rounds: int) -> Callable[[int], None]:
+    task = bar.add_task(name, total=rounds)
+    return lambda done: bar.update(task, completed=done)

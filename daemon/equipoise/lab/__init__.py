@@ -1,0 +1,1 @@
+"""Offline work on rating systems: read histories, replay, backtest, tune, compare and simulate them."""

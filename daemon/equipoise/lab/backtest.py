@@ -1,0 +1,113 @@
+"""How well systems would have predicted a history: over the matches after a burn-in, before each was rated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from equipoise.errors import RatingError
+from equipoise.lab.correction import Correction, fit, running
+from equipoise.lab.histories import head, scores
+from equipoise.lab.models import Forecast, Model, forecast
+from equipoise.ratings.history import Floats, History
+from equipoise.ratings.quality import CERTAIN, Estimate, Pair, Quality, assess, mean, squared_error, surprise
+
+BURN_IN = 0.2
+WARM_UP = 0.25
+"""Part of the burn-in that nothing is fitted to: there every system still knows nobody."""
+
+
+Correct = Literal["burn-in", "running"]
+"""Whether a correction is fitted once, to the burn-in, or again and again to the last matches before."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Backtest:
+    """One system on one history."""
+
+    model: Model
+    burn_in: int
+    """Matches that were predicted and rated, but not measured."""
+    quality: Quality
+    accuracy: Estimate | None
+    """Share of the decisive matches that the favourite won, an even prediction being half right; None: all drawn."""
+    correction: Correction | None
+    """The last one, if any was asked for."""
+    predicted: Floats
+    """Shape (measured,): what was measured, corrected or not."""
+    scores: Floats
+    forecast: Forecast
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Predictions and scores."""
+        return list(zip(self.predicted.tolist(), self.scores.tolist(), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A system's measures less those of another one on the same matches; below 0 it predicts better."""
+
+    log_loss: Estimate
+    brier: Estimate
+
+
+def burn_in_of(history: History, share: float) -> int:
+    """So many matches are not measured; RatingError unless some are left on both sides."""
+    count = round(len(history) * share)
+    if not 0 < count < len(history):
+        raise RatingError(f"a burn-in of {share:g} of {len(history)} matches leaves nothing before or after it")
+    return count
+
+
+def backtest(model: Model, history: History, *, burn_in: float = BURN_IN, correct: Correct | None = None) -> Backtest:
+    """Predict, then rate, match after match; a correction knows nothing but matches before those it corrects."""
+    count, actual = burn_in_of(history, burn_in), scores(history)
+    made = forecast(model, history)
+    predicted, correction = made.predicted, None
+    if correct == "burn-in":
+        correction = fit(predicted[:count], head(history, count), actual[:count], warm_up(count))
+        predicted = correction.apply(predicted, history)
+    elif correct == "running":
+        predicted, correction = running(predicted, history, actual, count, warm_up(count))
+    return _measured(model, count, correction, predicted[count:], actual[count:], made)
+
+
+def warm_up(burn_in: int) -> int:
+    """So many of the burn-in's matches nothing is fitted to."""
+    return int(burn_in * WARM_UP)
+
+
+def _measured(
+    model: Model, count: int, correction: Correction | None, predicted: Floats, actual: Floats, made: Forecast
+) -> Backtest:
+    quality = assess(zip(predicted.tolist(), actual.tolist(), strict=True))
+    assert quality is not None, "some matches are left after the burn-in"
+    return Backtest(model, count, quality, accuracy(predicted, actual), correction, predicted, actual, made)
+
+
+def surprises(predicted: Floats, scores: Floats) -> Floats:
+    """`quality.surprise` over arrays."""
+    inside = np.clip(predicted, CERTAIN, 1 - CERTAIN)
+    losses: Floats = -scores * np.log(inside) - (1 - scores) * np.log1p(-inside)
+    return losses
+
+
+def accuracy(predicted: Floats, actual: Floats) -> Estimate | None:
+    """Over decisive matches."""
+    decisive = actual != 0.5
+    right = (1.0 + np.sign(predicted - 0.5) * np.sign(actual - 0.5))[decisive] / 2
+    return mean(right.tolist()) if len(right) else None
+
+
+def difference(one: Backtest, other: Backtest) -> Difference:
+    """Match by match, so that what is hard for both cancels."""
+    return Difference(_paired(surprise, one, other), _paired(squared_error, one, other))
+
+
+def _paired(measure: Callable[[float, float], float], one: Backtest, other: Backtest) -> Estimate:
+    both = zip(one.pairs, other.pairs, strict=True)
+    return mean([measure(*first) - measure(*second) for first, second in both])

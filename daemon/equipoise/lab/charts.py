@@ -1,0 +1,176 @@
+"""Which charts the laboratory draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from equipoise.lab.backtest import Backtest, surprises
+from equipoise.lab.models import labels
+from equipoise.lab.simulation.measures import Summary
+from equipoise.lab.svg import Axis, Chart
+from equipoise.ratings.history import History
+from equipoise.ratings.quality import BINS, Quality
+
+FEW = 5
+"""With fewer matches a mean and its error say nothing."""
+PLAYERS = 6
+"""Whose ratings are drawn over time."""
+CURVE = 240
+"""Points of a rating curve."""
+FRAME = 110
+"""Pixels of a chart of names, beside those for each of them."""
+
+
+def calibration(qualities: Sequence[tuple[str, Quality]]) -> Chart:
+    """Predicted against actual scores; on the dashed line predictions are right."""
+    chart = Chart(
+        "Calibration: what was predicted, what came",
+        Axis("predicted score of the first team", 0, 1, percent=True),
+        Axis("actual score, mean and standard error", 0, 1, percent=True),
+        height=480,
+    )
+    chart.ideal((0, 0), (1, 1))
+    for series, (label, quality) in enumerate(qualities):
+        bins = [each for each in quality.calibration if each.rounds >= FEW]
+        chart.line([each.predicted for each in bins], [each.scored.value for each in bins], series)
+        for each in bins:
+            told = f"{label}: {each.rounds} matches, {each.predicted:.1%} predicted, {each.scored.value:.1%} came"
+            chart.dot(each.predicted, each.scored.value, series, each.scored.error, told)
+        chart.name(label, series)
+    return chart
+
+
+def predictions(quality: Quality) -> Chart:
+    """How many matches were predicted how."""
+    most = max(each.rounds for each in quality.calibration)
+    chart = Chart(
+        "How often what was predicted",
+        Axis("predicted score of the first team", 0, 1, percent=True),
+        Axis("matches", 0, most * 1.06),
+        height=240,
+    )
+    for each in quality.calibration:
+        chart.bar(each.low, each.low + 1 / BINS, each.rounds, 0, f"{each.rounds} matches from {each.low:.0%}")
+    return chart
+
+
+class Unticked(Axis):
+    """An axis that only orders."""
+
+    def ticks(self) -> list[float]:
+        """None."""
+        return []
+
+
+def losses(backtests: Sequence[Backtest]) -> Chart:
+    """Log loss of several systems, the best on top."""
+    found = [done.quality.log_loss for done in backtests]
+    spread = [(each.value, each.error or 0.0) for each in found]
+    ends = [value + sign * error for value, error in spread for sign in (-1, 1)]
+    x = Axis.around("log loss, nats per match, and its standard error: further left is better", ends)
+    # Room for the names to the right of the points.
+    x = Axis(x.label, x.low, x.high + 0.35 * (x.high - x.low))
+    y = Unticked("", 0.3, len(found) + 0.7)
+    chart = Chart("Log loss", x, y, height=FRAME + 26 * len(found))
+    for place, (label, (value, error)) in enumerate(
+        zip(labels([done.model for done in backtests]), spread, strict=True)
+    ):
+        height = float(len(found) - place)
+        chart.span(value - error, value, value + error, height, place, f"{label}: {value:.4f}")
+        chart.words(value + error, height, f"{label} {value:.4f}")
+    return chart
+
+
+def progress(backtests: Sequence[Backtest], windows: int = 40) -> Chart:
+    """Log loss along the measured matches."""
+    count = min(windows, len(backtests[0].predicted))
+    curves = [
+        [float(part.mean()) for part in np.array_split(surprises(done.predicted, done.scores), count)]
+        for done in backtests
+    ]
+    start = backtests[0].burn_in
+    size = len(backtests[0].predicted)
+    xs = [start + (number + 0.5) * size / count for number in range(count)]
+    values = [value for curve in curves for value in curve]
+    chart = Chart(
+        "Log loss over the history",
+        Axis("match", start, start + size),
+        Axis.around("mean log loss, nats", values),
+    )
+    for series, (label, curve) in enumerate(zip(labels([done.model for done in backtests]), curves, strict=True)):
+        chart.line(xs, curve, series)
+        chart.name(label, series)
+    return chart
+
+
+def ratings(done: Backtest, history: History) -> Chart:
+    """Rating histories of those who end highest of the most active half."""
+    after = done.forecast.replayed.after
+    match = np.repeat(np.arange(len(history)), np.diff(history.teams)[0::2] + np.diff(history.teams)[1::2])
+    counts = np.bincount(history.members, minlength=len(history.players))
+    last = np.zeros(len(history.players))
+    last[history.members] = after
+    active = counts >= np.median(counts[counts > 0])
+    best = np.argsort(np.where(active, last, -np.inf), kind="stable")[::-1][: min(PLAYERS, int(active.sum()))]
+    curves = [(history.players[n], match[history.members == n], after[history.members == n]) for n in best]
+    chart = Chart(
+        f"Ratings of the highest at the end ({done.model.name})",
+        Axis("match", 0, len(history)),
+        Axis.around("rating", [float(value) for _, _, ys in curves for value in ys]),
+    )
+    for series, (player, xs, ys) in enumerate(curves):
+        some = np.unique(np.linspace(0, len(xs) - 1, CURVE).astype(int))
+        chart.line(xs[some].tolist(), ys[some].tolist(), series)
+        chart.name(player, series)
+    return chart
+
+
+def simulation(summaries: Sequence[tuple[str, Summary]]) -> list[Chart]:
+    """Finding true skill, balance, and quality over the rounds."""
+    return [_found(summaries), _balance(summaries), _brier(summaries), *_calibrated(summaries)]
+
+
+def _over_rounds(title: str, y: Axis, summaries: Sequence[tuple[str, Summary]]) -> Chart:
+    rounds = max(summary.rounds for _, summary in summaries)
+    return Chart(title, Axis("round", 0, rounds), y, height=340)
+
+
+def _found(summaries: Sequence[tuple[str, Summary]]) -> Chart:
+    values = [point.found for _, summary in summaries for point in summary.points]
+    y = Axis.around("Spearman's ρ with true skill", [*values, 0, 1])
+    chart = _over_rounds("How well ratings order people", y, summaries)
+    for series, (label, summary) in enumerate(summaries):
+        chart.line([point.round for point in summary.points], [point.found for point in summary.points], series)
+        chart.name(label, series)
+    return chart
+
+
+def _balance(summaries: Sequence[tuple[str, Summary]]) -> Chart:
+    values = [one for _, summary in summaries for point in summary.points for one in (point.favourite, point.random)]
+    y = Axis.around("chance of the better side", [*values, 0.5], percent=True)
+    chart = _over_rounds("Balance: the favourite's true chance", y, summaries)
+    for series, (label, summary) in enumerate(summaries):
+        chart.line([point.round for point in summary.points], [point.favourite for point in summary.points], series)
+        chart.name(label, series)
+    _, first = summaries[0]
+    chart.line([point.round for point in first.points], [point.random for point in first.points], 7)
+    chart.name("random teams of the same people", 7)
+    return chart
+
+
+def _brier(summaries: Sequence[tuple[str, Summary]]) -> Chart:
+    values = [point.brier for _, summary in summaries for point in summary.points]
+    y = Axis.around("Brier score", [*values, 0.25])
+    chart = _over_rounds("Brier score of the predictions (0.25 is a coin)", y, summaries)
+    chart.ideal((0, 0.25), (chart.x.high, 0.25))
+    for series, (label, summary) in enumerate(summaries):
+        chart.line([point.round for point in summary.points], [point.brier for point in summary.points], series)
+        chart.name(label, series)
+    return chart
+
+
+def _calibrated(summaries: Sequence[tuple[str, Summary]]) -> list[Chart]:
+    known = [(label, summary.quality) for label, summary in summaries if summary.quality is not None]
+    return [calibration(known)] if known else []

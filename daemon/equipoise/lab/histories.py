@@ -1,0 +1,62 @@
+"""Parts and outcomes of histories of two-team matches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from equipoise.errors import RatingError
+from equipoise.ratings.history import Floats, History, Numbers, Spans
+
+_PER_MATCH = ("started_at", "seconds", "weight", "map", "mode")
+_PER_TEAM = ("ranks", "points", "side")
+_PER_PARTICIPANT = ("members", "share", "kills", "deaths", "quit", "squad")
+_PER_SEAT = ("seated", "standing")
+
+
+def scores(history: History) -> Floats:
+    """Shape (m,): 1, 0.5 or 0 for each match's first team; RatingError unless every match has two teams."""
+    if np.any(np.diff(history.matches) != 2):
+        raise RatingError("the laboratory measures matches of two teams")
+    first, second = history.ranks[0::2], history.ranks[1::2]
+    outcomes: Floats = (1.0 + np.sign(second - first)) / 2
+    return outcomes
+
+
+def head(history: History, count: int) -> History:
+    """The first so many matches; players who come later are still numbered."""
+    teams = int(history.matches[count])
+    people = int(history.teams[teams])
+    doors, _, _ = history.lineup
+    ends = (
+        (_PER_MATCH, count),
+        (_PER_TEAM, teams),
+        (_PER_PARTICIPANT, people),
+        (_PER_SEAT, int(doors[teams])),
+    )
+    arrays = {name: getattr(history, name) for names, _ in ends for name in names}
+    cut = {name: arrays[name][:end] for names, end in ends for name in names if arrays[name] is not None}
+    return replace(
+        history,
+        matches=history.matches[: count + 1],
+        teams=history.teams[: teams + 1],
+        doors=None if history.doors is None else history.doors[: teams + 1],
+        spans=None if history.spans is None else _spans_head(history.spans, people),
+        **cut,
+    )
+
+
+def _spans_head(spans: Spans, people: int) -> Spans:
+    end = int(spans.starts[people])
+    return Spans(
+        spans.starts[: people + 1], spans.team[:end], spans.start[:end], spans.end[:end], spans.commander[:end]
+    )
+
+
+def orientation(history: History) -> Numbers:
+    """Shape (m,): 1 where the first team has the side that is named first in `sides`, -1 the other, 0 alike."""
+    if history.side is None:
+        return np.zeros(len(history), np.int32)
+    signs: Numbers = np.sign(history.side[1::2] - history.side[0::2]).astype(np.int32)
+    return signs

@@ -1,0 +1,279 @@
+"""Histories from CSV: a file of matches and a file of participants (docs/lab.md has the columns)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from equipoise.core.model import PlayerId, is_bot
+from equipoise.lab.table import Table, read_table
+from equipoise.ratings.history import ALONE, UNKNOWN, Flags, Floats, History, Numbers, Offsets
+
+Extra = dict[str, str]
+HOME, AWAY = "home", "away"
+PEOPLE = ("match_id", "team", "player_id")
+_RANKS = {1.0: (0, 1), 0.5: (0, 0), 0.0: (1, 0)}
+
+
+@dataclass(frozen=True, slots=True)
+class _People:
+    """The participants, in the order of matches and teams."""
+
+    players: tuple[PlayerId, ...]
+    members: Numbers
+    teams: Offsets
+    share: Floats | None = None
+    kills: Floats | None = None
+    deaths: Floats | None = None
+    quit: Flags | None = None
+    squad: Numbers | None = None
+
+
+def read_history(matches: Path, participants: Path | None) -> History:
+    """Two-team matches in file order; without participants each team is one player, called by the team's name.
+
+    `RatingError` names the file and line of whatever is wrong.
+    """
+    named = ("team1_name", "team2_name") if participants is None else ()
+    table = read_table(matches, ("match_id", "time", "outcome", *named))
+    _refuse_twice(table)
+    ranks = np.array([_RANKS[outcome] for outcome in table.parsed("outcome", _outcome)], np.int32)
+    people = _teams(table) if participants is None else _participants(table, read_table(participants, PEOPLE))
+    return History(
+        players=people.players,
+        matches=np.arange(0, 2 * len(table) + 1, 2, dtype=np.int64),
+        teams=people.teams,
+        members=people.members,
+        ranks=ranks[table["outcome"].numbers].ravel(),
+        started_at=_times(table),
+        share=people.share,
+        kills=people.kills,
+        deaths=people.deaths,
+        quit=people.quit,
+        squad=people.squad,
+        points=_points(table),
+        **_surroundings(table),  # type: ignore[arg-type]
+    )
+
+
+# Matches.
+
+
+def _refuse_twice(table: Table) -> None:
+    column = table["match_id"]
+    if len(column.texts) < len(table):
+        firsts = np.maximum.accumulate(np.concatenate(([-1], column.numbers[:-1])))
+        row = int(np.flatnonzero(column.numbers <= firsts)[0])
+        raise table.refusal(row, f"match_id {table.text('match_id', row)!r} is there twice")
+
+
+def _times(table: Table) -> Floats:
+    times = table.floats("time", _time)
+    known = np.flatnonzero(~np.isnan(times))
+    back = np.flatnonzero(np.diff(times[known]) < 0)
+    if len(back):
+        row = int(known[back[0] + 1])
+        early = table.text("time", row)
+        raise table.refusal(row, f"time {early} is before that of a row above: sort the file by time")
+    return times
+
+
+def _points(table: Table) -> Floats | None:
+    points = np.column_stack([table.floats(name, _number()) for name in ("score1", "score2")]).ravel()
+    return None if np.isnan(points).all() else points
+
+
+def _surroundings(table: Table) -> dict[str, object]:
+    """The facts of whole matches and of their sides that the file has."""
+    extras = table.parsed("extra", _pairs)
+    keys = {key for extra in extras for key in extra}
+    facts: dict[str, object] = {}
+    if "seconds" in keys:
+        facts["seconds"] = table.floats("extra", _one("seconds", _number(above=0.0), math.nan))
+    if "weight" in keys:
+        facts["weight"] = table.floats("extra", _one("weight", _number(0.0), 1.0))
+    place = next((key for key in ("map", "venue") if key in keys), None)
+    if place:
+        facts["map"], facts["maps"] = _named([extra.get(place, "") for extra in extras], table["extra"].numbers)
+    if any(table["mode"].texts):
+        facts["mode"], facts["modes"] = _named(table["mode"].texts, table["mode"].numbers)
+    return facts | _sides(table, extras)
+
+
+def _sides(table: Table, extras: Sequence[Extra]) -> dict[str, object]:
+    """What each team's side is called; `home` = 1 gives team 1 the side `home`."""
+    home = table.floats("home", _flag).astype(bool).tolist()
+    names: list[str] = []
+    for row, (number, at_home) in enumerate(zip(table["extra"].numbers.tolist(), home, strict=True)):
+        usual = (HOME, AWAY) if at_home else ("", "")
+        pair = [extras[number].get(key, name) for key, name in zip(("side1", "side2"), usual, strict=True)]
+        if any(pair) and (not all(pair) or pair[0] == pair[1]):
+            raise table.refusal(row, f"sides {pair[0]!r} and {pair[1]!r} are not two different names")
+        names += pair
+    if not any(names):
+        return {}
+    side, sides = _named(names, np.arange(len(names)))
+    return {"side": side, "sides": sides}
+
+
+def _teams(table: Table) -> _People:
+    columns = [table["team1_name"], table["team2_name"]]
+    known = {name: number for number, name in enumerate(dict.fromkeys((*columns[0].texts, *columns[1].texts)))}
+    each = [np.array([known[name] for name in column.texts], np.int32)[column.numbers] for column in columns]
+    for row in np.flatnonzero((each[0] == each[1]) | np.isin(each, known.get("", UNKNOWN)).any(axis=0))[:1].tolist():
+        first, second = (table.text(name, row) for name in ("team1_name", "team2_name"))
+        raise table.refusal(row, f"{first} on both sides" if first and second else "a team without a name")
+    members = np.column_stack(each).ravel()
+    return _People(tuple(map(PlayerId, known)), members, np.arange(len(members) + 1, dtype=np.int64))
+
+
+# Participants.
+
+
+def _participants(matches: Table, table: Table) -> _People:
+    """The second file's rows, put into the order of the first; any order will do."""
+    places = {match: number for number, match in enumerate(matches["match_id"].texts)}
+    match = np.array(table.parsed("match_id", _in(places)), np.int64)[table["match_id"].numbers]
+    team = np.array(table.parsed("team", _team), np.int64)[table["team"].numbers]
+    players, members = tuple(table.parsed("player_id", _human)), table["player_id"].numbers
+    _refuse_twice_in_a_match(table, match * len(players) + members, team)
+    team += 2 * match
+    sizes = np.bincount(team, minlength=2 * len(matches))
+    if not sizes.all():
+        row, side = divmod(int(np.flatnonzero(sizes == 0)[0]), 2)
+        raise matches.refusal(row, f"nobody played for team {side + 1} of match {matches.text('match_id', row)}")
+    order = slice(None) if np.all(np.diff(team) >= 0) else np.argsort(team, kind="stable")
+    facts = {name: array[order] for name, array in _personal(table).items()}
+    teams = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    return _People(players, members[order], teams, **facts)  # type: ignore[arg-type]
+
+
+def _refuse_twice_in_a_match(table: Table, key: Offsets, team: Offsets) -> None:
+    """`key` is the same where match and player are."""
+    if np.all(np.diff(np.sort(key))):
+        return
+    order = np.argsort(key, kind="stable")
+    again = int(np.flatnonzero(np.diff(key[order]) == 0)[0])
+    one, two = int(order[again]), int(order[again + 1])
+    where = "on both sides" if team[one] != team[two] else "twice on one side"
+    raise table.refusal(two, f"{table.text('player_id', two)} is {where} of match {table.text('match_id', two)}")
+
+
+def _personal(table: Table) -> dict[str, Floats | Flags | Numbers]:
+    """The facts of participants that the file has."""
+    facts: dict[str, Floats | Flags | Numbers] = {}
+    for column, name, high in (("weight", "share", 1.0), ("kills", "kills", math.inf), ("deaths", "deaths", math.inf)):
+        values = table.floats(column, _number(0.0, high))
+        if not np.isnan(values).all():
+            facts[name] = values
+    extras = table.parsed("extra", _pairs)
+    numbers = table["extra"].numbers
+    if any("quit" in extra for extra in extras):
+        facts["quit"] = table.floats("extra", _one("quit", _flag, 0.0)).astype(np.bool_)
+    if any("squad" in extra for extra in extras):
+        facts["squad"], _ = _named([extra.get("squad", "") for extra in extras], numbers, ALONE)
+    return facts
+
+
+# Fields.
+
+
+def _named(words: Sequence[str], numbers: Numbers | Offsets, none: int = UNKNOWN) -> tuple[Numbers, tuple[str, ...]]:
+    """Each row's word as a number, `none` for the empty one, and what the numbers mean."""
+    known = {word: number for number, word in enumerate(dict.fromkeys(word for word in words if word))}
+    return np.array([known.get(word, none) for word in words], np.int32)[numbers], tuple(known)
+
+
+def _one(key: str, parse: Callable[[str], float], unknown: float) -> Callable[[str], float]:
+    """Reads one key of an `extra`."""
+
+    def read(text: str) -> float:
+        value = _pairs(text).get(key)
+        try:
+            return unknown if value is None else parse(value)
+        except ValueError as error:
+            raise ValueError(f"has a {key} that {error}") from None
+
+    return read
+
+
+def _outcome(text: str) -> float:
+    outcome = _number()(text)
+    if outcome not in _RANKS:
+        raise ValueError("is not 1, 0.5 or 0")
+    return outcome
+
+
+def _number(low: float = -math.inf, high: float = math.inf, above: float = -math.inf) -> Callable[[str], float]:
+    """Reads finite numbers within bounds; empty text is NaN."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text) if text else math.nan
+        except ValueError:
+            value = math.inf
+        if text and not (math.isfinite(value) and low <= value <= high and value > above):
+            raise ValueError(f"is not a number{_bounds(low, high, above)}")
+        return value
+
+    return parse
+
+
+def _bounds(low: float, high: float, above: float) -> str:
+    if math.isfinite(above):
+        return f" above {above:g}"
+    if math.isfinite(high):
+        return f" from {low:g} to {high:g}"
+    return f" of at least {low:g}" if math.isfinite(low) else ""
+
+
+def _time(text: str) -> float:
+    """ISO 8601, taken as UTC where it names no zone, or seconds since the epoch; empty: unknown."""
+    try:
+        return _number()(text)
+    except ValueError:
+        try:
+            time = datetime.fromisoformat(text)
+        except ValueError:
+            raise ValueError("is neither an ISO date nor seconds since 1970") from None
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+
+
+def _flag(text: str) -> float:
+    if text not in ("", "0", "1"):
+        raise ValueError("is not 0 or 1")
+    return float(text == "1")
+
+
+def _team(text: str) -> int:
+    if text not in ("1", "2"):
+        raise ValueError("is not 1 or 2")
+    return int(text) - 1
+
+
+def _human(text: str) -> PlayerId:
+    player = PlayerId(text)
+    if not text or is_bot(player):
+        raise ValueError("is nobody who can be rated")
+    return player
+
+
+def _in(places: dict[str, int]) -> Callable[[str], int]:
+    def place(text: str) -> int:
+        if text not in places:
+            raise ValueError("is not in the file of matches")
+        return places[text]
+
+    return place
+
+
+def _pairs(text: str) -> Extra:
+    pairs = [pair.partition("=") for pair in text.split(";") if pair]
+    if any(not key or not equals for key, equals, _ in pairs):
+        raise ValueError("is not key=value;key=value")
+    return {key: value for key, _, value in pairs}

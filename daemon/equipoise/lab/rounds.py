@@ -1,0 +1,26 @@
+"""Histories from the daemon's own rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from equipoise.answers import match_of
+from equipoise.core.effects import RecordRound
+from equipoise.core.model import Side
+from equipoise.errors import RatingError
+from equipoise.ratings.history import History
+
+SIDES = tuple(side.value for side in Side)
+
+
+def history_of(records: Iterable[RecordRound]) -> History:
+    """The rated ones, in their order; the first team is side A.  RatingError where there is none.
+
+    What ratings stood at the doors is left out: it is in the units of the system that the pool had then.
+    """
+    bare = (replace(record, standing=None) for record in records)
+    matches = [match for record in bare if (match := match_of(record)) is not None]
+    if not matches:
+        raise RatingError("no rated rounds")
+    return History.of(match if match.sides else replace(match, sides=SIDES) for match in matches)

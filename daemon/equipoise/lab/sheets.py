@@ -1,0 +1,147 @@
+"""Results as tables of text, for the terminal and the report alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from equipoise.lab.backtest import Backtest, difference
+from equipoise.lab.correction import Correction
+from equipoise.lab.models import Model, labels
+from equipoise.lab.simulation.measures import Summary
+from equipoise.lab.standings import Standing
+from equipoise.ratings.quality import Estimate, Quality
+
+MAPS = 12
+"""As many maps are listed: those that are worth most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+    texts: int = 1
+    """Columns of text, the first ones; the others are figures."""
+
+
+def comparison(backtests: Sequence[Backtest]) -> Sheet:
+    """One row per system, and what it loses against the first, match by match."""
+    best = backtests[0]
+    rows = []
+    for label, done in zip(labels([done.model for done in backtests]), backtests, strict=True):
+        quality, less = done.quality, difference(done, best)
+        rows.append(
+            (
+                label,
+                estimate(quality.log_loss),
+                estimate(quality.brier),
+                "-" if done.accuracy is None else estimate(done.accuracy, percent=True),
+                f"{quality.calibration_error:.4f}",
+                "-" if done is best else estimate(less.log_loss, signed=True),
+                "-" if done is best else estimate(less.brier, signed=True),
+            )
+        )
+    head = ("system", "log loss", "Brier", "accuracy", "ECE", "Δ log loss", "Δ Brier")
+    title = f"{best.quality.rounds:,} matches after a burn-in of {best.burn_in:,}"
+    return Sheet(title, head, tuple(rows), "± is one standard error; Δ is against the first row, match by match.")
+
+
+def settings(models: Sequence[Model]) -> Sheet:
+    """Which settings each system had."""
+    rows = tuple(zip(labels(models), map(str, models), strict=True))
+    return Sheet("Settings", ("system", "as given"), rows, texts=2)
+
+
+def bins(quality: Quality) -> Sheet:
+    """The calibration table."""
+    rows = tuple(
+        (
+            f"{each.low:.0%} to {each.high:.0%}",
+            f"{each.rounds:,}",
+            f"{each.predicted:.1%}",
+            estimate(each.scored, percent=True),
+        )
+        for each in quality.calibration
+    )
+    return Sheet("Calibration", ("predicted", "matches", "mean prediction", "mean score"), rows)
+
+
+def corrected(correction: Correction) -> Sheet:
+    """What was fitted around the predictions."""
+    maps = sorted((correction.maps or {}).items(), key=lambda one: -abs(one[1]))
+    rows = [("temperature", f"{correction.temperature:.3f}")]
+    rows += [(f"side {name}", f"{worth:+.3f}") for name, worth in (correction.sides or {}).items()]
+    rows += [(f"map {name}", f"{worth:+.3f}") for name, worth in maps[:MAPS]]
+    note = f"and {len(maps) - MAPS} maps that are worth less" if len(maps) > MAPS else ""
+    return Sheet("Correction, in log-odds", ("what", "worth"), tuple(rows), note)
+
+
+def leaderboard(standings: Sequence[Standing]) -> Sheet:
+    """Who is best."""
+    rows = tuple(
+        (
+            one.card.id,
+            f"{one.place}",
+            f"{one.card.rating:,.1f}",
+            f"{one.card.rounds:,}",
+            f"{one.uncertainty:.4g}",
+        )
+        for one in standings
+    )
+    return Sheet("Leaderboard", ("player", "place", "rating", "rounds", "uncertainty"), rows)
+
+
+def simulated(summaries: Sequence[tuple[str, Summary]]) -> Sheet:
+    """What the pools came to, side by side."""
+    rows = [(name, *(read(summary) for _, summary in summaries)) for name, read in _MEASURES]
+    head = ("what", *(label for label, _ in summaries))
+    return Sheet("The pool in closed loop", head, tuple(rows))
+
+
+def fates(summaries: Sequence[tuple[str, Summary]]) -> Sheet:
+    """How each kind of people fared."""
+    rows = tuple(
+        (
+            f"{label}: {group.kind.value}",
+            f"{group.people}",
+            f"{group.won:.1%}",
+            f"{group.rated:.2f}",
+            f"{group.true:.2f}",
+        )
+        for label, summary in summaries
+        for group in summary.groups
+    )
+    note = "Places among everybody, 0 the lowest, 1 the highest."
+    return Sheet("Who they were", ("people", "number", "won", "place by rating", "true place"), rows, note)
+
+
+_MEASURES: tuple[tuple[str, Callable[[Summary], str]], ...] = (
+    ("rounds rated", lambda s: f"{s.rated:,} of {s.rounds:,}"),
+    ("order found, Spearman's ρ", lambda s: f"{fmean(p.found for p in s.points[-5:]):.2f}" if s.points else "-"),
+    ("favourite's true chance", lambda s: _share(s.favourite)),
+    ("the same in random teams", lambda s: _share(s.random)),
+    ("Brier score", lambda s: "-" if s.quality is None else estimate(s.quality.brier)),
+    ("Brier score of who knows", lambda s: "-" if s.reachable is None else f"{s.reachable:.4f}"),
+    ("log loss", lambda s: "-" if s.quality is None else estimate(s.quality.log_loss)),
+    ("calibration error", lambda s: "-" if s.quality is None else f"{s.quality.calibration_error:.3f}"),
+    ("moved by splits per player and round", lambda s: f"{s.assigned:.3f}"),
+    ("moved in rounds per player and round", lambda s: f"{s.moved:.4f}"),
+    ("share of rounds sat out", lambda s: "-" if s.bench is None else f"{s.bench.share:.1%}"),
+    ("times sat out, most less least", lambda s: "-" if s.bench is None else f"{s.bench.apart:.2f}"),
+)
+
+
+def estimate(value: Estimate, *, percent: bool = False, signed: bool = False) -> str:
+    """A mean and its standard error."""
+    kind = ("+" if signed else "") + (".1%" if percent else ".4f")
+    error = "" if value.error is None else f" ± {value.error:{kind.lstrip('+')}}"
+    return f"{value.value:{kind}}{error}"
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1%}"

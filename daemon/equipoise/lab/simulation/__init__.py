@@ -1,0 +1,1 @@
+"""A whole pool in closed loop: people of hidden skill, and the real session, solver and rating system."""

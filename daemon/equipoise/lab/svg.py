@@ -1,0 +1,232 @@
+"""Charts as SVG text, by hand: no script, one style for light and dark, every value readable without colour alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+WIDTH, HEIGHT = 720, 400
+LEFT, RIGHT, TOP, BOTTOM = 64, 36, 44, 52
+LEGEND_ROW = 18
+_SHAPES = """
+.chart { font-family: system-ui, sans-serif; font-size: 13px; }
+.chart .title { font-size: 16px; font-weight: 600; }
+.chart .grid, .chart .axis { stroke-width: 1; }
+.chart .ideal { stroke-width: 1.5; stroke-dasharray: 5 4; }
+.chart .line { fill: none; stroke-width: 2; stroke-linejoin: round; }
+.chart .dashed { stroke-dasharray: 7 4; }
+.chart .error { stroke-width: 1.5; }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """Colours for one kind of background."""
+
+    ink: str
+    soft: str
+    grid: str
+    paper: str
+    series: tuple[str, ...]
+
+    def rules(self) -> str:
+        """As CSS; no variables, which half of all viewers of SVG files do not know."""
+        rules = (
+            f".chart text {{ fill: {self.ink}; }}",
+            f".chart .soft {{ fill: {self.soft}; }}",
+            f".chart .paper {{ fill: {self.paper}; }}",
+            f".chart .grid {{ stroke: {self.grid}; }}",
+            f".chart .axis, .chart .ideal {{ stroke: {self.soft}; }}",
+            *(f".chart .s{number} {{ stroke: {colour}; }}" for number, colour in enumerate(self.series)),
+            *(f".chart .f{number} {{ fill: {colour}; }}" for number, colour in enumerate(self.series)),
+        )
+        return "\n".join(rules)
+
+
+LIGHT = Theme(
+    ink="#1f2328",
+    soft="#59636e",
+    grid="#d8dee4",
+    paper="#ffffff",
+    series=("#0072b2", "#d55e00", "#009e73", "#7b4fa8", "#8a6d00", "#b3123f", "#00808a", "#444c56"),
+)
+DARK = Theme(
+    ink="#e6edf3",
+    soft="#9198a1",
+    grid="#30363d",
+    paper="#0d1117",
+    series=("#58a6e0", "#f0883e", "#3fc79a", "#bb9af0", "#d9b93b", "#ff7a93", "#4fd1d9", "#b1bac4"),
+)
+COLOURS = len(LIGHT.series)
+"""After so many series the colours start again, dashed."""
+STYLE = f"{_SHAPES}{LIGHT.rules()}\n@media (prefers-color-scheme: dark) {{\n{DARK.rules()}\n}}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A linear scale from the data's `low` to `high` to pixels."""
+
+    label: str
+    low: float
+    high: float
+    percent: bool = False
+
+    def ticks(self) -> list[float]:
+        """Round numbers within."""
+        rough = (self.high - self.low) / 5
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.999)
+        first = math.ceil(self.low / step - 1e-9)
+        return [number * step for number in range(first, math.floor(self.high / step + 1e-9) + 1)]
+
+    def text(self, value: float) -> str:
+        """A tick's label."""
+        if self.percent:
+            return f"{100 * value:.4g} %"
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value + 0.0:.6g}"
+
+    @classmethod
+    def around(cls, label: str, values: Iterable[float], *, percent: bool = False) -> Axis:
+        """Wide enough for the values and a little more."""
+        known = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
+        low, high = min(known), max(known)
+        margin = 0.06 * (high - low) or 0.05 * abs(low) or 0.5
+        return cls(label, low - margin, high + margin, percent)
+
+
+class Chart:
+    """One pair of axes and what is drawn between them."""
+
+    def __init__(self, title: str, x: Axis, y: Axis, *, width: int = WIDTH, height: int = HEIGHT) -> None:
+        self.title, self.x, self.y = title, x, y
+        self.width, self.height = width, height
+        self._marks: list[str] = []
+        self._names: list[tuple[str, int]] = []
+
+    def across(self, value: float) -> float:
+        """Pixels from the left."""
+        return LEFT + (value - self.x.low) / (self.x.high - self.x.low) * (self.width - LEFT - RIGHT)
+
+    def down(self, value: float) -> float:
+        """Pixels from the top."""
+        return self.height - BOTTOM - (value - self.y.low) / (self.y.high - self.y.low) * (self.height - TOP - BOTTOM)
+
+    def name(self, label: str, series: int) -> None:
+        """Say in the legend what a series is."""
+        self._names.append((label, series))
+
+    def line(self, xs: Sequence[float], ys: Sequence[float], series: int) -> None:
+        """A broken line."""
+        points = " ".join(f"{self.across(x):.1f},{self.down(y):.1f}" for x, y in zip(xs, ys, strict=True))
+        self._marks.append(f'<polyline class="line {_stroke(series)}" points="{points}"/>')
+
+    def ideal(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        """A dashed straight line to compare with."""
+        ends = self._ends(start, end)
+        self._marks.append(f'<line class="ideal" {ends}/>')
+
+    def dot(self, x: float, y: float, series: int, error: float | None, told: str) -> None:
+        """A point, its standard error as a vertical bar; `told` is read out and shown on hovering."""
+        if error:
+            ends = self._ends((x, max(y - error, self.y.low)), (x, min(y + error, self.y.high)))
+            self._marks.append(f'<line class="error s{series % COLOURS}" {ends}/>')
+        at = f'cx="{self.across(x):.1f}" cy="{self.down(y):.1f}"'
+        self._marks.append(f'<circle class="f{series % COLOURS}" {at} r="4.5">{_told(told)}</circle>')
+
+    def span(self, low: float, middle: float, high: float, y: float, series: int, told: str) -> None:
+        """A point with a horizontal error bar."""
+        self._marks.append(f'<line class="error s{series % COLOURS}" {self._ends((low, y), (high, y))}/>')
+        at = f'cx="{self.across(middle):.1f}" cy="{self.down(y):.1f}"'
+        self._marks.append(f'<circle class="f{series % COLOURS}" {at} r="5">{_told(told)}</circle>')
+
+    def bar(self, low: float, high: float, value: float, series: int, told: str) -> None:
+        """A column from 0."""
+        left, top = self.across(low) + 1, self.down(value)
+        size = f'width="{max(self.across(high) - left - 1, 1):.1f}" height="{max(self.down(0) - top, 0):.1f}"'
+        box = f'<rect class="f{series % COLOURS}" x="{left:.1f}" y="{top:.1f}" {size}>'
+        self._marks.append(f"{box}{_told(told)}</rect>")
+
+    def words(self, x: float, y: float, text: str) -> None:
+        """A label in the chart, beside a place."""
+        at = f'x="{self.across(x) + 9:.1f}" y="{self.down(y) + 4:.1f}"'
+        self._marks.append(f'<text class="soft" {at}>{escape(text)}</text>')
+
+    def body(self) -> str:
+        """The chart's elements, without a root."""
+        head = f'<text class="title" x="{LEFT}" y="24">{escape(self.title)}</text>'
+        return "\n".join((head, *self._grid(), *self._labels(), *self._marks, *self._legend()))
+
+    @property
+    def full_height(self) -> int:
+        """With its legend."""
+        return self.height + LEGEND_ROW * len(self._rows())
+
+    def _ends(self, start: tuple[float, float], end: tuple[float, float]) -> str:
+        (x1, y1), (x2, y2) = ((self.across(x), self.down(y)) for x, y in (start, end))
+        return f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
+
+    def _grid(self) -> Iterable[str]:
+        left, right, top, bottom = LEFT, self.width - RIGHT, TOP, self.height - BOTTOM
+        for value in self.x.ticks():
+            x = f"{self.across(value):.1f}"
+            yield f'<line class="grid" x1="{x}" y1="{top}" x2="{x}" y2="{bottom}"/>'
+            yield f'<text class="soft" x="{x}" y="{bottom + 18}" text-anchor="middle">{self.x.text(value)}</text>'
+        for value in self.y.ticks():
+            y = self.down(value)
+            yield f'<line class="grid" x1="{left}" y1="{y:.1f}" x2="{right}" y2="{y:.1f}"/>'
+            yield f'<text class="soft" x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{self.y.text(value)}</text>'
+        yield f'<line class="axis" x1="{left}" y1="{bottom}" x2="{right}" y2="{bottom}"/>'
+
+    def _labels(self) -> Iterable[str]:
+        middle, centre = (LEFT + self.width - RIGHT) / 2, (TOP + self.height - BOTTOM) / 2
+        yield f'<text x="{middle:.1f}" y="{self.height - 12}" text-anchor="middle">{escape(self.x.label)}</text>'
+        turned = f'transform="rotate(-90 14 {centre:.1f})"'
+        yield f'<text x="14" y="{centre:.1f}" text-anchor="middle" {turned}>{escape(self.y.label)}</text>'
+
+    def _legend(self) -> Iterable[str]:
+        for number, row in enumerate(self._rows()):
+            y = self.height + LEGEND_ROW * number + 6
+            x = float(LEFT)
+            for label, series in row:
+                yield f'<line class="line {_stroke(series)}" x1="{x:.0f}" y1="{y - 4}" x2="{x + 22:.0f}" y2="{y - 4}"/>'
+                yield f'<text x="{x + 28:.0f}" y="{y}">{escape(label)}</text>'
+                x += _legend_width(label)
+
+    def _rows(self) -> list[list[tuple[str, int]]]:
+        rows: list[list[tuple[str, int]]] = []
+        used = math.inf
+        for label, series in self._names:
+            if used + _legend_width(label) > self.width - LEFT - RIGHT:
+                rows.append([])
+                used = 0.0
+            rows[-1].append((label, series))
+            used += _legend_width(label)
+        return rows
+
+
+def picture(charts: Sequence[Chart]) -> str:
+    """One SVG file with the charts below each other."""
+    width, height = max(chart.width for chart in charts), sum(chart.full_height for chart in charts)
+    parts, top = [], 0
+    for chart in charts:
+        parts.append(f'<g transform="translate(0 {top})">\n{chart.body()}\n</g>')
+        top += chart.full_height
+    size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+    root = f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" {size}>'
+    told = _told("; ".join(chart.title for chart in charts))
+    paper = '<rect class="paper" width="100%" height="100%"/>'
+    return "\n".join((root, told, f"<style>{STYLE}</style>", paper, *parts, "</svg>\n"))
+
+
+def _stroke(series: int) -> str:
+    return f"s{series % COLOURS}" + (" dashed" if series >= COLOURS else "")
+
+
+def _legend_width(label: str) -> float:
+    return 52 + 7.0 * len(label)
+
+
+def _told(text: str) -> str:
+    return f"<title>{escape(text)}</title>"

@@ -1,0 +1,114 @@
+"""A pool's rated rounds read back as its system got them, and rated anew, in SQLite."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from itertools import groupby
+
+import msgspec
+
+from equipoise.core.effects import RecordRound
+from equipoise.core.model import Mode, Participant, PlayerId, Presence, Round, RoundId, Seat, ServerId, Side
+from equipoise.ports import Audit, Change, RatedRound, Replay, SeeRound
+from equipoise.store.sqlite import journal, pools
+from equipoise.store.sqlite.players import encoded
+
+PAGE = 200
+"""Rounds read at once: what is written meanwhile must not be written under an open cursor."""
+
+_ROUNDS = """
+SELECT number, prediction, id, server, session, map, mode, started_at, seconds, winner, doors,
+    captures_a, captures_b, partial, waiting, standing
+FROM rounds WHERE pool = ? AND number > ? AND prediction IS NOT NULL ORDER BY number LIMIT ?
+"""
+_PARTICIPANTS = """
+SELECT round, player, side, seconds_a, seconds_b, quit
+FROM participants WHERE pool = ? AND round BETWEEN ? AND ? ORDER BY round, place
+"""
+
+_doors = msgspec.json.Decoder(tuple[Seat, ...])
+_standing = msgspec.json.Decoder(dict[PlayerId, float])
+
+_Facts = tuple[str, str, str, str, str, float, float, str | None, str, int, int, int, int, str | None]
+_Part = tuple[int, str, str, float, float, int]
+
+
+def see(db: sqlite3.Connection, pool: str, see: SeeRound) -> None:
+    """Show every rated round, in the order in which they were applied."""
+    for _, record, predicted in _rated(db, pool):
+        see(record, predicted)
+
+
+def recompute(db: sqlite3.Connection, pool: str, replay: Replay, entry: Audit) -> None:
+    """Replace every number that a rating system made, with a line in the audit."""
+    for number, record, _ in _rated(db, pool):
+        _rewrite(db, pool, number, replay.rate(record))
+    _rewrite_players(db, pool, replay)
+    pools.adopt(db, pool, replay.recipe, entry.at)
+    pools.keep_shared(db, pool, replay.shared())
+    journal.audit(db, entry)
+
+
+def _rated(db: sqlite3.Connection, pool: str) -> Iterator[tuple[int, RecordRound, float]]:
+    last = -1
+    while rows := db.execute(_ROUNDS, (pool, last, PAGE)).fetchall():
+        first, last = rows[0][0], rows[-1][0]
+        found = db.execute(_PARTICIPANTS, (pool, first, last)).fetchall()
+        parts = {number: list(each) for number, each in groupby(found, key=lambda part: part[0])}
+        for number, prediction, *facts in rows:
+            yield number, _record(tuple(facts), parts[number]), prediction
+
+
+def _record(facts: _Facts, parts: list[_Part]) -> RecordRound:
+    id, server, session, map, mode, started_at, seconds, winner, doors, *captures, partial, waiting, standing = facts
+    round = Round(
+        id=RoundId(id),
+        server=ServerId(server),
+        session=session,
+        map=map,
+        mode=Mode(mode),
+        started_at=started_at,
+        seconds=seconds,
+        winner=None if winner is None else Side(winner),
+        doors=_doors.decode(doors),
+        presences=tuple(_presence(part) for part in parts),
+        captures_a=captures[0],
+        captures_b=captures[1],
+        partial=bool(partial),
+        waiting=bool(waiting),
+    )
+    rated = tuple(Participant(each.id, each.side, each.seconds_a, each.seconds_b) for each in round.presences)
+    return RecordRound(round, rated, standing=None if standing is None else _standing.decode(standing))
+
+
+def _presence(part: _Part) -> Presence:
+    _, player, side, seconds_a, seconds_b, quit = part
+    return Presence(PlayerId(player), Side(side), seconds_a, seconds_b, fought=True, left=bool(quit))
+
+
+def _rewrite(db: sqlite3.Connection, pool: str, number: int, rated: RatedRound) -> None:
+    """What the old system took for the standing at the doors is not in the new one's units."""
+    db.execute("UPDATE rounds SET prediction = ?, standing = NULL WHERE number = ?", (rated.prediction, number))
+    db.executemany(
+        "UPDATE participants SET before = ?, after = ?, prediction = ?, rounds = ?, visible = ?, state = ? "
+        "WHERE pool = ? AND player = ? AND round = ?",
+        [(*_effect(change), pool, change.id, number) for change in rated.changes],
+    )
+
+
+def _effect(change: Change) -> tuple[object, ...]:
+    return change.before, change.after, change.prediction, change.rounds, change.visible, encoded(change.state)
+
+
+def _rewrite_players(db: sqlite3.Connection, pool: str, replay: Replay) -> None:
+    """Everybody who has a row, also who has it from an admin alone."""
+    known = [PlayerId(id) for (id,) in db.execute("SELECT id FROM players WHERE pool = ?", (pool,))]
+    rows = map(replay.player, known)
+    db.executemany(
+        """
+        UPDATE players SET version = version + 1, rating = ?, rounds = ?, visible = ?, last_played = ?, state = ?
+        WHERE pool = ? AND id = ?
+        """,
+        [(row.rating, row.rounds, row.visible, row.last_played, encoded(row.state), pool, row.id) for row in rows],
+    )

@@ -1,0 +1,122 @@
+"""The experiments measure what the findings say they measure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from bench.findings import anchoring, compression, converging, feedback, rounding, swaps, theta, throwing
+from bench.findings.people import Round, balanced_rounds, chance, crowd, player, random_rounds
+from equipoise.lab.models import Model
+from equipoise.lab.simulation.people import Scenario
+from equipoise.lab.simulation.run import simulate
+from equipoise.ratings.history import Floats
+
+
+def test_random_teams_win_as_often_as_their_skills_say() -> None:
+    rng = np.random.default_rng(1)
+    skills = crowd(rng, people=10)
+    history = random_rounds(skills, 20_000, 3, rng)
+    sides = skills[history.members.reshape(-1, 2, 3)].sum(axis=2)
+    expected = 1 / (1 + np.exp(sides[:, 1] - sides[:, 0]))
+    won = 1.0 - history.ranks[0::2]
+    for low, high in pairwise((0.2, 0.4, 0.5, 0.6, 0.8)):
+        inside = (expected >= low) & (expected < high)
+        assert abs(float((won - expected)[inside].mean())) < 4 * 0.5 / math.sqrt(inside.sum())
+
+
+def test_nobody_is_twice_in_a_random_round() -> None:
+    rng = np.random.default_rng(1)
+    for round in random_rounds(crowd(rng, people=9), 50, 4, rng).members.reshape(-1, 8):
+        assert len(set(round.tolist())) == 8
+
+
+def test_teams_are_balanced_by_what_the_system_has_learnt() -> None:
+    rng = np.random.default_rng(1)
+    system = Model("synelo").make()
+    for number, rating in enumerate((1600, 1500, 1400, 1300, 1200, 1000)):
+        system.seed(player(number), rating=rating, rounds=100)
+    (one,) = balanced_rounds(system, np.zeros(6), 1, 3, rng)
+    assert 0 in one.a + one.b
+    assert abs(one.predicted - 0.5) < 0.005
+    assert one.true == 0.5
+
+
+def test_a_thrower_loses_for_his_side() -> None:
+    def won(thrower: int | None) -> float:
+        rng, system = np.random.default_rng(1), Model("synelo:k_factor_min=0,k_factor_max=0.001")
+        thrown = () if thrower is None else (thrower,)
+        played = balanced_rounds(Model.of(str(system.name)).make(), np.zeros(4), 400, 2, rng, lambda n, here: thrown)
+        return throwing.share_won(list(played))
+
+    assert won(None) == pytest.approx(0.5, abs=0.1)
+    assert throwing.share_won([Round((0,), (6,), 0.5, 0.5, 0.0, (0,))]) == 0.0
+
+
+def test_rounds_that_he_threw_are_left_out_when_asked() -> None:
+    rounds = [Round((0,), (9,), 0.5, 0.5, 0.0, (0,)), Round((8,), (0,), 0.5, 0.5, 0.0, ())]
+    assert throwing.share_won(rounds) == 0.5
+    assert throwing.share_won(rounds, thrown=False) == 1.0
+
+
+def test_rounding_costs_an_even_handed_favourite_what_the_arithmetic_says() -> None:
+    # K = 2, P = 0.8: a win is +0.4 and rounds to 0, a loss is -1.6 and rounds to -2.
+    assert rounding.drift(2.0, 0.8) == pytest.approx(-0.4)
+    # K = 2, P = 0.7: a win is +0.6 and rounds to 1, a loss is -1.4 and rounds to -1.
+    assert rounding.drift(2.0, 0.7) == pytest.approx(0.4)
+
+
+def test_the_compressed_k_is_that_of_the_formula() -> None:
+    assert compression.k_factor(400.0, 1000.0) == 72.0
+    assert compression.k_factor(400.0, 2200.0) == pytest.approx(2 + 70 * math.exp(-4.5))
+
+
+def test_an_anchor_costs_the_pool_with_one_star_its_even_teams() -> None:
+    assert anchoring.imbalances([4000, 1010, 1005, 1003, 1002, 1000], 2) == (0, 2985, True)
+
+
+def test_one_swap_that_evens_the_sides_is_found_by_both() -> None:
+    before, moves, left, fewest, same, close, more = swaps.measured([400, 300, 200, 100])
+    assert (before, moves, left, fewest, same, close, more) == (400, 2, 0, 2, 0, 2, False)
+
+
+def test_a_goal_is_reached_when_it_first_is_or_never() -> None:
+    def orders(skills: Floats, rng: np.random.Generator) -> Iterator[float]:
+        yield from (0.5, 0.85, 0.7, 0.85)
+
+    assert converging.rounds_needed(orders, 1, 4 * converging.CHUNK) == [2 * converging.CHUNK, math.inf]
+
+
+def test_the_yardstick_stands_where_no_other_skills_are_likelier() -> None:
+    rng = np.random.default_rng(1)
+    sides = rng.permuted(np.tile([1.0, 1.0, -1.0, -1.0, 0.0], (200, 1)), axis=1)
+    scores = (rng.random(200) < chance(sides @ np.array([0.5, 0.2, 0.0, -0.2, -0.5]))).astype(float)
+
+    def likelihood(skills: Floats) -> float:
+        fitted = np.log(chance((2 * scores - 1) * (sides @ skills))).sum()
+        return float(fitted - (skills**2).sum() / 2 / 0.25**2)
+
+    best = converging.most_likely(sides, scores, np.zeros(5))
+    for step in rng.normal(0, 0.01, (50, 5)):
+        assert likelihood(best + step) < likelihood(best)
+
+
+def test_a_scale_that_is_twice_too_small_is_proposed_to_double() -> None:
+    rng = np.random.default_rng(1)
+    history = random_rounds(crowd(rng, spread=0.5), 20_000, 6, rng)
+    skills = crowd(np.random.default_rng(1), spread=0.5)
+    sides = skills[history.members.reshape(-1, 2, 6)].sum(axis=2)
+    overconfident = chance(2 * (sides[:, 0] - sides[:, 1]))
+    assert theta.proposal(history, overconfident, 400.0, slice(None)) == pytest.approx(800, rel=0.05)
+
+
+def test_who_never_learns_has_the_brier_score_that_is_the_target() -> None:
+    never = Model.of(feedback.SYSTEMS["synelo that never learns"])
+    summary = simulate(Scenario(rounds=60, people=30, slots=10, stalemates=0), never)
+    assert summary.quality is not None
+    assert summary.quality.brier.value == pytest.approx(0.25, abs=1e-4)
+    assert abs(summary.points[-1].found) < 0.8

@@ -1,0 +1,111 @@
+"""Charts and reports: whole, safe, readable."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from equipoise.lab import charts, sheets
+from equipoise.lab.backtest import backtest
+from equipoise.lab.models import Model
+from equipoise.lab.page import page
+from equipoise.lab.reading import read_history
+from equipoise.lab.sheets import Sheet, estimate
+from equipoise.lab.svg import COLOURS, Axis, Chart, picture
+from equipoise.ratings.quality import Estimate
+from tests.lab import sets
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(chart: Chart) -> ElementTree.Element:
+    return ElementTree.fromstring(picture([chart]))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1]),
+        (0.53, 0.61, [0.54, 0.56, 0.58, 0.6]),
+        (-3, 42, [0, 10, 20, 30, 40]),
+        (9000, 49000, [10000, 20000, 30000, 40000]),
+    ],
+)
+def test_ticks_are_round_numbers_within_the_axis(low: float, high: float, ticks: list[float]) -> None:
+    assert Axis("x", low, high).ticks() == pytest.approx(ticks)
+
+
+def test_points_stand_where_their_values_are() -> None:
+    chart = Chart("t", Axis("x", 0, 10), Axis("y", 0, 1))
+    chart.dot(5, 0.5, 0, 0.1, "middle")
+    root = drawn(chart)
+    circle, frame = root.find(f".//{SVG}circle"), [float(line.get("x1", "")) for line in root.iter(f"{SVG}line")]
+    assert circle is not None
+    assert float(circle.get("cx", "")) == pytest.approx((min(frame) + chart.across(10)) / 2, abs=0.1)
+    assert float(circle.get("cy", "")) == pytest.approx((chart.down(0) + chart.down(1)) / 2, abs=0.1)
+    assert chart.down(1) < chart.down(0)
+
+
+def test_names_cannot_break_out_of_a_chart_or_a_page() -> None:
+    evil = '<script>alert("&")</script>'
+    chart = Chart(evil, Axis(evil, 0, 1), Axis(evil, 0, 1))
+    chart.name(evil, 0)
+    chart.words(0.5, 0.5, evil)
+    assert drawn(chart).find(f".//{SVG}script") is None
+    text = page(evil, evil, [Sheet(evil, (evil,), ((evil,),), evil)], [chart])
+    assert "<script" not in text
+
+
+def test_a_flat_or_empty_axis_has_room() -> None:
+    for values in ([], [3.0], [0.0, 0.0], [float("nan"), 1.0]):
+        axis = Axis.around("x", values)
+        assert axis.low < axis.high
+        assert axis.ticks()
+
+
+def test_more_series_than_colours_are_told_apart() -> None:
+    chart = Chart("t", Axis("x", 0, 1), Axis("y", 0, 1))
+    for series in (0, COLOURS):
+        chart.line([0, 1], [0, 1], series)
+    first, second = (line.get("class") for line in drawn(chart).iter(f"{SVG}polyline"))
+    assert first != second
+
+
+def test_every_legend_entry_fits_the_picture() -> None:
+    chart = Chart("t", Axis("x", 0, 1), Axis("y", 0, 1))
+    for series in range(12):
+        chart.name(f"system number {series}", series)
+    root = drawn(chart)
+    height = float(root.get("height", ""))
+    assert all(float(text.get("y", "")) <= height for text in root.iter(f"{SVG}text"))
+
+
+def test_a_report_is_one_file_without_scripts_for_light_and_dark(tmp_path: Path) -> None:
+    history = read_history(sets.league(tmp_path, 300), None)
+    done = [backtest(Model("synelo", {"k_max": k}), history, correct="burn-in") for k in (1, 4)]
+    named = [(str(one.model), one.quality) for one in done]
+    every = [
+        charts.calibration(named),
+        charts.predictions(done[0].quality),
+        charts.losses(done),
+        charts.progress(done),
+        charts.ratings(done[0], history),
+    ]
+    ElementTree.fromstring(picture(every))
+    correction = done[0].correction
+    assert correction is not None
+    tables = [sheets.comparison(done), sheets.bins(done[0].quality), sheets.corrected(correction)]
+    text = page("Compared", "Two settings.", tables, every)
+    assert text.count("<svg") == len(every)
+    assert "<script" not in text
+    assert "prefers-color-scheme: dark" in text
+    assert re.findall(r"(?:src|href)=|url\(|@import", text) == []
+
+
+def test_estimates_are_shown_with_their_error() -> None:
+    assert estimate(Estimate(0.5, 0.01)) == "0.5000 ± 0.0100"
+    assert estimate(Estimate(-0.25, 0.01), signed=True) == "-0.2500 ± 0.0100"
+    assert estimate(Estimate(0.5, None), percent=True) == "50.0%"

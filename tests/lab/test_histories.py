@@ -1,0 +1,67 @@
+"""Parts of histories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import RatingError
+from equipoise.lab.histories import head, orientation, scores
+from equipoise.lab.reading import read_history
+from equipoise.ratings.base import Match, Role, Span
+from equipoise.ratings.history import History
+from tests.lab import sets
+
+
+def test_scores_are_those_of_the_first_team(tmp_path: Path) -> None:
+    assert scores(read_history(*sets.write(tmp_path))).tolist() == [1.0, 0.5, 0.0]
+
+
+def test_three_teams_are_not_measured() -> None:
+    teams = tuple((PlayerId(name),) for name in "abc")
+    with pytest.raises(RatingError, match="two teams"):
+        scores(History.of([Match(teams, ranks=(0, 1, 2))]))
+
+
+def test_the_head_of_a_set_is_the_set_of_its_head(tmp_path: Path) -> None:
+    whole = read_history(*sets.write(tmp_path))
+    short = read_history(*sets.write(tmp_path, sets.MATCHES[:2], sets.PARTICIPANTS[:5]))
+    cut = head(whole, 2)
+    assert len(cut) == 2
+    for name in (
+        "members",
+        "teams",
+        "matches",
+        "ranks",
+        "started_at",
+        "share",
+        "kills",
+        "squad",
+        "points",
+        "side",
+        "map",
+    ):
+        np.testing.assert_array_equal(getattr(cut, name), getattr(short, name), err_msg=name)
+
+
+def test_the_head_keeps_seats_and_spans() -> None:
+    ann, bob = PlayerId("ann"), PlayerId("bob")
+    one = Match(
+        ((ann,), (bob,)),
+        (0, 1),
+        doors=((ann,), (PlayerId("bot:1"), bob)),
+        spans={bob: (Span(1, 0, 9, Role.COMMANDER),)},
+    )
+    cut, alone = head(History.of([one, one, one]), 1), History.of([one])
+    assert cut.seated is not None
+    assert alone.seated is not None
+    assert cut.seated.tolist() == alone.seated.tolist()
+    assert cut.spans is not None
+    assert cut.spans.commander.tolist() == [True]
+
+
+def test_orientation_says_where_the_first_named_side_stands(tmp_path: Path) -> None:
+    assert orientation(read_history(*sets.write(tmp_path))).tolist() == [1, 0, 0]

@@ -1,0 +1,40 @@
+"""Systems as an operator writes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from equipoise.errors import RatingError
+from equipoise.lab.models import Model, labels, settings
+
+
+def test_what_is_written_is_read_again() -> None:
+    model = Model.of("synelo:k_max=2,rounding=none,k_factor_max=50.5")
+    assert model.settings == {"k_max": 2, "rounding": "none", "k_factor_max": 50.5}
+    assert Model.of(str(model)) == model
+    assert model.options() == "--model synelo --set k_max=2 --set rounding=none --set k_factor_max=50.5"
+
+
+def test_values_are_what_they_look_like() -> None:
+    read = settings(["a=1", "b=1.5", "c=true", "d=word", "e=-2", "f=nan", "g=x=y"])
+    assert read == {"a": 1, "b": 1.5, "c": True, "d": "word", "e": -2, "f": "nan", "g": "x=y"}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("nix", "nix: no such rating system"),
+        ("synelo:nix=1", "nix: no such parameter"),
+        ("synelo:k_max=0", "k_max: 0 is not a whole number from 1 to 1000"),
+        ("synelo:k_max=nan", "k_max: 'nan' is not a whole number"),
+        ("synelo:k_max", "'k_max' is not key=value"),
+    ],
+)
+def test_what_cannot_be_made_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(RatingError, match=reason):
+        Model.of(text)
+
+
+def test_one_system_with_several_settings_is_numbered() -> None:
+    models = [Model("synelo"), Model("elo"), Model("synelo", {"k_max": 2})]
+    assert labels(models) == ["synelo #1", "elo", "synelo #2"]

@@ -1,0 +1,193 @@
+"""Histories from CSV: what is read, and how what is wrong is said."""
+
+from __future__ import annotations
+
+import gzip
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from equipoise.errors import RatingError
+from equipoise.lab.reading import read_history
+from equipoise.ratings.history import ALONE, UNKNOWN
+from tests.lab import sets
+
+
+def replaced(rows: tuple[str, ...], place: int, row: str) -> tuple[str, ...]:
+    return (*rows[:place], row, *rows[place + 1 :])
+
+
+def test_a_set_becomes_a_history(tmp_path: Path) -> None:
+    history = read_history(*sets.write(tmp_path))
+    assert history.players == ("ann", "bob", "cid", "dan")
+    assert history.members.tolist() == [0, 1, 2, 2, 0, 0, 1, 2, 3]
+    assert history.teams.tolist() == [0, 2, 3, 4, 5, 7, 9]
+    assert history.ranks.tolist() == [0, 1, 0, 0, 1, 0]
+    assert history.started_at.tolist() == [1714521600.0, 1714681800.0, 1714766400.0]
+
+
+def test_facts_are_read_where_they_are_given(tmp_path: Path) -> None:
+    history = read_history(*sets.write(tmp_path))
+    assert history.sides == ("home", "away")
+    assert history.side is not None
+    assert history.side.tolist() == [0, 1, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN]
+    assert (history.maps, history.modes) == (("dust",), ("cup",))
+    assert history.map is not None
+    assert history.map.tolist() == [0, 0, UNKNOWN]
+    np.testing.assert_array_equal(history.points, [3, 1, 2, 2, math.nan, math.nan])
+    np.testing.assert_array_equal(history.seconds, [600, math.nan, math.nan])
+    np.testing.assert_array_equal(history.share, [1, 0.5] + [math.nan] * 7)
+    np.testing.assert_array_equal(history.kills, [10, 3] + [math.nan] * 7)
+    assert history.quit is not None
+    assert history.quit.tolist() == [False, False, True] + [False] * 6
+
+
+def test_a_squad_has_a_number_and_who_has_none_is_alone(tmp_path: Path) -> None:
+    squad = read_history(*sets.write(tmp_path)).squad
+    assert squad is not None
+    assert squad[0] == squad[1] != ALONE
+    assert squad[[2, 3, 4, 5, 7, 8]].tolist() == [ALONE] * 6
+
+
+def test_columns_that_nobody_filled_are_unknown(tmp_path: Path) -> None:
+    rows = tuple(f"m{number},{number},,,,1,,,," for number in (1, 2, 3))
+    people = tuple(row.rsplit(",", 4)[0] + ",,,," for row in sets.PARTICIPANTS)
+    history = read_history(*sets.write(tmp_path, rows, people))
+    for name in ("share", "kills", "deaths", "quit", "squad", "points", "side", "seconds", "weight", "map", "mode"):
+        assert getattr(history, name) is None, name
+
+
+def test_gzip_quotes_a_byte_order_mark_and_windows_lines_read_the_same(tmp_path: Path) -> None:
+    plain = read_history(*sets.write(tmp_path))
+    matches, people = sets.write(tmp_path)
+    text = "\ufeff" + matches.read_text().replace("Reds", '"Reds"').replace("\n", "\r\n")
+    matches.write_bytes(gzip.compress(text.encode()))
+    again = read_history(matches, people)
+    assert (again.players, again.maps) == (plain.players, plain.maps)
+    np.testing.assert_array_equal(again.points, plain.points)
+
+
+def test_participants_may_come_in_any_order(tmp_path: Path) -> None:
+    shuffled = read_history(*sets.write(tmp_path, people=tuple(reversed(sets.PARTICIPANTS))))
+    named = [shuffled.players[number] for number in shuffled.members]
+    assert named == ["bob", "ann", "cid", "cid", "ann", "bob", "ann", "dan", "cid"]
+    np.testing.assert_array_equal(shuffled.share, [0.5, 1] + [math.nan] * 7)
+
+
+def test_teams_can_be_the_players(tmp_path: Path) -> None:
+    history = read_history(sets.write(tmp_path)[0], None)
+    assert history.players == ("Reds", "Blues")
+    assert history.members.tolist() == [0, 1, 1, 0, 0, 1]
+
+
+def test_sides_can_be_named(tmp_path: Path) -> None:
+    rows = tuple(row.rsplit(",", 2)[0] + ",0,side1=marines;side2=aliens" for row in sets.MATCHES)
+    history = read_history(*sets.write(tmp_path, rows))
+    assert history.sides == ("marines", "aliens")
+
+
+BAD_MATCHES = {
+    "an unknown outcome": ("m1,0,,A,B,2,,,,", "2: outcome '2' is not 1, 0.5 or 0"),
+    "no outcome": ("m1,0,,A,B,,,,,", "2: outcome '' is not 1, 0.5 or 0"),
+    "a word for an outcome": ("m1,0,,A,B,won,,,,", "2: outcome 'won' is not a number"),
+    "a time that is none": (
+        "m1,yesterday,,A,B,1,,,,",
+        "2: time 'yesterday' is neither an ISO date nor seconds since 1970",
+    ),
+    "a zero-length match": (
+        "m1,0,,A,B,1,,,,seconds=0",
+        "2: extra 'seconds=0' has a seconds that is not a number above 0",
+    ),
+    "a length that is none": (
+        "m1,0,,A,B,1,,,,seconds=nan",
+        "2: extra 'seconds=nan' has a seconds that is not a number above 0",
+    ),
+    "a weight below nothing": (
+        "m1,0,,A,B,1,,,,weight=-1",
+        "2: extra 'weight=-1' has a weight that is not a number of at least 0",
+    ),
+    "points that are none": ("m1,0,,A,B,1,x,,,", "2: score1 'x' is not a number"),
+    "half a home": ("m1,0,,A,B,1,,,0.5,", "2: home '0.5' is not 0 or 1"),
+    "sides that are one": (
+        "m1,0,,A,B,1,,,,side1=red;side2=red",
+        "2: sides 'red' and 'red' are not two different names",
+    ),
+    "one side": ("m1,0,,A,B,1,,,,side1=red", "2: sides 'red' and '' are not two different names"),
+    "facts without a value": ("m1,0,,A,B,1,,,,fast", "2: extra 'fast' is not key=value;key=value"),
+    "too few fields": ("m1,0,,A,B,1", "2: 6 fields, the header has 10"),
+    "a match that is there twice": ("m3,0,,A,B,1,,,,", "4: match_id 'm3' is there twice"),
+    "a time behind a later one": (
+        "m1,2030-01-01,,A,B,1,,,,",
+        "3: time 2024-05-02T20:30 is before that of a row above: sort the file by time",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_MATCHES)
+def test_a_bad_match_is_refused_with_file_and_line(name: str, tmp_path: Path) -> None:
+    row, reason = BAD_MATCHES[name]
+    files = sets.write(tmp_path, replaced(sets.MATCHES, 0, row))
+    with pytest.raises(RatingError) as refused:
+        read_history(*files)
+    assert str(refused.value) == f"{files[0]}:{reason}"
+
+
+BAD_PEOPLE = {
+    "the same player on both sides": ("m1,2,ann,,,,", "4: ann is on both sides of match m1"),
+    "the same player twice": ("m1,1,ann,,,,", "4: ann is twice on one side of match m1"),
+    "a third team": ("m1,3,cid,,,,", "4: team '3' is not 1 or 2"),
+    "an unknown match": ("m9,2,cid,,,,", "4: match_id 'm9' is not in the file of matches"),
+    "nobody's name": ("m1,2,,,,,", "4: player_id '' is nobody who can be rated"),
+    "a bot": ("m1,2,bot:7,,,,", "4: player_id 'bot:7' is nobody who can be rated"),
+    "more than a whole match": ("m1,2,cid,1.2,,,", "4: weight '1.2' is not a number from 0 to 1"),
+    "fewer than no kills": ("m1,2,cid,1,-1,0,", "4: kills '-1' is not a number of at least 0"),
+    "infinitely many deaths": ("m1,2,cid,1,1,inf,", "4: deaths 'inf' is not a number of at least 0"),
+    "too many fields": ("m1,2,cid,1,1,1,,", "4: 8 fields, the header has 7"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_PEOPLE)
+def test_a_bad_participant_is_refused_with_file_and_line(name: str, tmp_path: Path) -> None:
+    row, reason = BAD_PEOPLE[name]
+    files = sets.write(tmp_path, people=replaced(sets.PARTICIPANTS, 2, row))
+    with pytest.raises(RatingError) as refused:
+        read_history(*files)
+    assert str(refused.value) == f"{files[1]}:{reason}"
+
+
+def test_a_team_of_nobody_is_refused_at_its_match(tmp_path: Path) -> None:
+    files = sets.write(tmp_path, people=sets.PARTICIPANTS[:3] + sets.PARTICIPANTS[4:])
+    with pytest.raises(RatingError, match=r"matches\.csv:3: nobody played for team 1 of match m2$"):
+        read_history(*files)
+
+
+@pytest.mark.parametrize(("names", "reason"), [("A,A", "A on both sides"), ("A,", "a team without a name")])
+def test_whole_teams_need_two_names(names: str, reason: str, tmp_path: Path) -> None:
+    matches, _ = sets.write(tmp_path, (f"m1,0,,{names},1,,,,",))
+    with pytest.raises(RatingError, match=f":2: {reason}$"):
+        read_history(matches, None)
+
+
+def test_missing_columns_are_named(tmp_path: Path) -> None:
+    matches, people = sets.write(tmp_path)
+    matches.write_text("match_id,when\nm1,0\n")
+    with pytest.raises(RatingError, match=r"csv:1: no column time, outcome; there are match_id, when$"):
+        read_history(matches, people)
+
+
+def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
+    matches, people = sets.write(tmp_path)
+    for raw, reason in (
+        (b"", "csv:1: no column match_id, time, outcome; there are none"),
+        (sets.HEAD.encode() + b"\n", "csv: no rows"),
+        (gzip.compress(matches.read_bytes())[:40], "csv: not a whole gzip file"),
+        (sets.HEAD.encode() + b"\nm1,0,,\xff,B,1,,,,\n", "csv: not UTF-8"),
+    ):
+        matches.write_bytes(raw)
+        with pytest.raises(RatingError) as refused:
+            read_history(matches, people)
+        assert reason in str(refused.value)
+    with pytest.raises(RatingError, match="No such file"):
+        read_history(tmp_path / "none.csv", people)

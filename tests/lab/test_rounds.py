@@ -1,0 +1,94 @@
+"""Histories from the daemon's own rounds."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from equipoise.cli import main
+from equipoise.core.model import Side
+from equipoise.errors import RatingError
+from equipoise.lab.histories import orientation, scores
+from equipoise.lab.rounds import history_of
+from equipoise.pool import Pool
+from equipoise.ratings import create
+from equipoise.retry import Ring
+from tests.hosts import GivenClock
+from tests.store.samples import a_round, opened, player
+
+WINNERS = (Side.A, None, Side.B, Side.A)
+ROUNDS = [a_round(number, winner=winner) for number, winner in enumerate(WINNERS, 1)]
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """A configuration, and a store in which its pool has some rounds."""
+    assert run("init", tmp_path).exit_code == 0
+    path = tmp_path / "config.toml"
+    path.write_text(path.read_text() + f'\n[store]\ndirectory = "{tmp_path}"\n')
+
+    async def fill() -> None:
+        async with opened(tmp_path / "equipoise.db") as store:
+            pool = Pool("main", create("synelo"), store, Ring(tmp_path / "main.ring"), GivenClock())
+            await pool.open()
+            for each in ROUNDS:
+                await pool.record(each, None)
+            await pool.close()
+
+    asyncio.run(fill())
+    return path
+
+
+def test_side_a_is_the_first_team() -> None:
+    history = history_of(ROUNDS)
+    assert scores(history).tolist() == [1.0, 0.5, 0.0, 1.0]
+    assert history.players == tuple(player(number) for number in (1, 2, 3, 4))
+    assert history.maps == ("arena_well",)
+    assert orientation(history).tolist() == [1] * 4
+
+
+def test_rounds_that_are_not_rated_are_left_out() -> None:
+    assert len(history_of([a_round(9, unrated="partial"), *ROUNDS])) == 4
+    with pytest.raises(RatingError, match="no rated rounds"):
+        history_of([a_round(9, unrated="partial")])
+
+
+def test_a_pool_is_replayed_from_the_store(config: Path) -> None:
+    asked = ("replay", "--pool", "main", "--config", config, "--model", "synelo", "--all", "--json")
+    places = json.loads(run(*asked).output)
+    assert {one["player"] for one in places[:2]} == {player(1), player(2)}
+    assert all(one["rounds"] == 4 for one in places)
+
+
+def test_a_pool_or_a_store_that_is_not_there_is_one_line(config: Path) -> None:
+    done = run("replay", "--pool", "nix", "--config", config, "--model", "synelo")
+    assert (done.exit_code, done.output) == (2, "equipoise: $.pools.nix: there are main\n")
+    (config.parent / "equipoise.db").unlink()
+    done = run("replay", "--pool", "main", "--config", config, "--model", "synelo")
+    assert done.exit_code == 2
+    assert done.output.endswith("equipoise.db: no such file: nothing was ever stored\n")
+
+
+def test_a_store_that_a_daemon_has_open_is_left_alone(config: Path) -> None:
+    async def meanwhile() -> Result:
+        async with opened(config.parent / "equipoise.db"):
+            return await asyncio.to_thread(run, "replay", "--pool", "main", "--config", config, "--model", "synelo")
+
+    done = asyncio.run(meanwhile())
+    assert done.exit_code == 2
+    assert "go through that daemon, or stop it first" in done.output
+
+
+def test_files_and_pool_exclude_each_other(config: Path) -> None:
+    for chosen in ((), ("--pool", "main", "--teams"), ("--pool", "main", "--matches", "m.csv")):
+        done = run("replay", *chosen, "--config", config, "--model", "synelo")
+        assert done.exit_code == 2
+        assert "give --matches, or --pool" in done.output

@@ -1,0 +1,269 @@
+"""A pool in closed loop."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+import pytest
+
+from equipoise.core.model import Mode, PlayerId, Side
+from equipoise.core.rules import Rules
+from equipoise.errors import RatingError
+from equipoise.lab.models import Model
+from equipoise.lab.simulation.measures import Turns, bench, groups, places, spearman
+from equipoise.lab.simulation.people import Crowd, Kind, Person, Scenario
+from equipoise.lab.simulation.run import simulate
+from equipoise.lab.simulation.server import Server
+from equipoise.lab.simulation.truth import MAPS, Truth
+
+SYNELO = Model("synelo", {"k_max": 12})
+MODES = [mode for mode in Mode if mode is not Mode.NS2]
+
+
+def people(*skills: float) -> list[Person]:
+    return [Person(PlayerId(f"p{number}"), skill) for number, skill in enumerate(skills)]
+
+
+def full(mode: Mode, count: int) -> Server:
+    """A server on its first map, with so many players."""
+    server = Server(mode, SYNELO.make(), Rules())
+    server.change_map(MAPS[0])
+    for number in range(count):
+        server.join(PlayerId(f"p{number}"))
+    return server
+
+
+def play(server: Server, winner: Side | None = Side.A) -> None:
+    assert server.start_round()
+    server.pass_time(100)
+    server.end_round(winner, {Side.A: 1, Side.B: 1})
+
+
+# The people.
+
+
+def test_the_same_seed_is_the_same_pool() -> None:
+    scenario = Scenario(rounds=60, smurfs=1, throwers=2, parties=2)
+    assert simulate(scenario, SYNELO) == simulate(scenario, SYNELO)
+    assert simulate(scenario, SYNELO) != simulate(Scenario(rounds=60, seed=2, smurfs=1, throwers=2, parties=2), SYNELO)
+
+
+def test_the_same_people_come_and_go_whatever_the_teams() -> None:
+    scenario = Scenario(rounds=80)
+    one, other = simulate(scenario, SYNELO), simulate(scenario, Model("synelo", {"k_factor_max": 1000.0}))
+    assert one.bench is not None
+    assert other.bench is not None
+    assert one.bench.share == other.bench.share
+    assert one != other
+
+
+def test_smurfs_come_at_half_time_and_are_better_than_all() -> None:
+    crowd = Crowd(Scenario(rounds=10, smurfs=2), Random(1))
+    for number in range(1, 5):
+        crowd.pass_round(number, set())
+    assert all(person.kind is Kind.REGULAR for person in crowd.people)
+    crowd.pass_round(5, set())
+    smurfs = [person for person in crowd.people if person.kind is Kind.SMURF]
+    assert len(smurfs) == 2
+    assert min(smurf.skill for smurf in smurfs) > max(p.skill for p in crowd.people if p.kind is not Kind.SMURF)
+
+
+def test_turnover_keeps_the_number_and_nobody_who_plays_is_replaced() -> None:
+    crowd = Crowd(Scenario(turnover=1.0, people=10), Random(1))
+    here = {crowd.people[0].id}
+    for number in range(1, 40):
+        crowd.pass_round(number, here)
+    assert len(crowd.people) == 10
+    assert crowd.people[0].id in here
+    assert len({person.id for person in crowd.people}) == 10
+
+
+def test_skill_drifts_by_what_was_asked_in_a_hundred_rounds() -> None:
+    crowd = Crowd(Scenario(people=2000, drift=0.1, turnover=0.0), Random(1))
+    before = [person.skill for person in crowd.people]
+    for number in range(1, 101):
+        crowd.pass_round(number, set())
+    changes = [person.skill - old for person, old in zip(crowd.people, before, strict=True)]
+    assert math.sqrt(sum(change**2 for change in changes) / 2000) == pytest.approx(0.1, rel=0.1)
+
+
+def test_friends_come_and_go_together() -> None:
+    crowd = Crowd(Scenario(parties=1, people=20), Random(1))
+    friends = {person.id for person in crowd.people if person.party == 0}
+    assert len(friends) == 3
+    for _ in range(200):
+        coming = {person.id for person in crowd.coming(set())}
+        assert not coming & friends or friends <= coming
+        leaving = {person.id for person in crowd.leaving({person.id for person in crowd.people})}
+        assert not leaving & friends or friends <= leaving
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"rounds": 0}, "rounds: 0 is not from 1"),
+        ({"stalemates": 1.5}, "stalemates: 1.5 is not from 0 to 1"),
+        ({"spread": math.nan}, "spread: nan is not from 0 to 10"),
+        ({"people": 10, "parties": 4}, "people: 10 are too few"),
+    ],
+)
+def test_a_scenario_that_cannot_be_played_is_refused(wrong: dict[str, float], reason: str) -> None:
+    with pytest.raises(RatingError, match=reason):
+        Scenario(**wrong)  # type: ignore[arg-type]
+
+
+# The truth.
+
+
+def test_chances_follow_hidden_skill_sides_and_friends() -> None:
+    truth = Truth(Scenario(side_advantage=0.3, bond=0.2), Random(1))
+    a, b = people(0.5, 0.1), people(0.2)
+    assert truth.chance(a, b, MAPS[0]) == pytest.approx(1 / (1 + math.exp(-(0.6 - 0.2 + 0.3))))
+    a[0].party = a[1].party = 7
+    assert truth.chance(a, b, MAPS[0]) == pytest.approx(1 / (1 + math.exp(-(0.6 - 0.2 + 0.3 + 2 * 0.2))))
+
+
+def test_results_are_drawn_with_those_chances() -> None:
+    truth = Truth(Scenario(stalemates=0.1), Random(1))
+    everybody = {person.id: person for person in people(0.8, -0.2)}
+    shares = [{PlayerId("p0"): 1.0}, {PlayerId("p1"): 0.5}]
+    won = [truth.winner(*shares, everybody, MAPS[0], ()) for _ in range(4000)]
+    expected = 1 / (1 + math.exp(-(0.8 + 0.1)))
+    assert won.count(None) / 4000 == pytest.approx(0.1, abs=0.015)
+    assert won.count(Side.A) / (4000 - won.count(None)) == pytest.approx(expected, abs=0.025)
+
+
+def test_a_thrown_round_is_mostly_lost() -> None:
+    truth = Truth(Scenario(stalemates=0.0), Random(1))
+    everybody = {person.id: person for person in people(0.0, 0.0)}
+    shares = [{PlayerId("p0"): 1.0}, {PlayerId("p1"): 1.0}]
+    won = [truth.winner(*shares, everybody, MAPS[0], ("p0",)) for _ in range(1000)]  # type: ignore[arg-type]
+    assert won.count(Side.A) / 1000 == pytest.approx(1 / (1 + math.exp(2.0)), abs=0.04)
+
+
+# The server around the real session.
+
+
+def test_arena_opens_with_a_duel_and_then_everybody_plays() -> None:
+    server = full(Mode.ARENA, 7)
+    play(server)
+    assert (len(server.on(Side.A)), len(server.on(Side.B)), len(server.bench())) == (1, 1, 5)
+    play(server)
+    assert (len(server.on(Side.A)), len(server.on(Side.B)), len(server.bench())) == (3, 3, 1)
+
+
+def test_a_finished_round_is_rated() -> None:
+    server = full(Mode.KOTH, 6)
+    play(server, Side.A)
+    assert server.rated is not None
+    assert len(server.rated.changes) == 6
+    assert all(server.system.card(player).rounds == 1 for player in server.spots)
+    best = max(server.spots, key=server.system.skill)
+    assert server.spots[best].side is Side.A
+
+
+def test_a_gap_of_two_is_closed_by_moving_somebody_who_has_died() -> None:
+    server = full(Mode.KOTH, 8)
+    assert server.start_round()
+    server.pass_time(20)
+    for player in server.on(Side.A)[:2]:
+        server.leave(player)
+    assert server.moved == 0
+    server.pass_time(6)
+    assert server.moved == 1
+    assert len(server.on(Side.A)) == len(server.on(Side.B)) == 3
+    assert sum(server.shares(Side.A).values()) + sum(server.shares(Side.B).values()) < 8
+
+
+def test_shares_of_a_round_add_up_to_presence() -> None:
+    server = full(Mode.KOTH, 4)
+    assert server.start_round()
+    leaver = server.on(Side.A)[0]
+    server.pass_time(30)
+    server.leave(leaver)
+    server.pass_time(90)
+    assert server.shares(Side.A)[leaver] == pytest.approx(0.25)
+    assert all(share == pytest.approx(1.0) for share in server.shares(Side.B).values())
+
+
+def test_a_round_without_opponents_is_not_played() -> None:
+    assert not full(Mode.KOTH, 1).start_round()
+
+
+# The whole.
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_mode_plays_and_rates_its_rounds(mode: Mode) -> None:
+    summary = simulate(Scenario(rounds=40, mode=mode, slots=12, people=30), SYNELO)
+    assert summary.rated >= 38
+    assert summary.quality is not None
+    assert len(summary.points) == 20
+    assert (summary.bench is not None) == (mode is Mode.ARENA)
+
+
+def test_a_system_for_histories_only_is_refused() -> None:
+    with pytest.raises(RatingError, match="world_football_elo: for histories only"):
+        simulate(Scenario(rounds=5), Model("world_football_elo"))
+
+
+def test_nobody_sits_out_much_more_often_than_others() -> None:
+    summary = simulate(Scenario(rounds=200, slots=15), SYNELO)
+    assert summary.bench is not None
+    assert summary.bench.apart <= 2
+
+
+@pytest.mark.slow
+def test_ratings_find_true_skill_and_the_real_rules_make_rounds_more_even() -> None:
+    scenario = Scenario(rounds=1500, people=30, spread=0.4, drift=0.0, turnover=0.0, mode=Mode.PAYLOAD)
+    summary = simulate(scenario, Model("synelo", {"k_max": 3}))
+    assert summary.points[-1].found > 0.75 > summary.points[0].found
+    assert summary.favourite is not None
+    assert summary.random is not None
+    assert summary.favourite < summary.random - 0.03
+    assert summary.reachable is not None
+    assert summary.quality is not None
+    assert summary.reachable <= summary.quality.brier.value + 0.01
+
+
+# The measures.
+
+
+def test_ranks_share_ties() -> None:
+    assert places([3.0, 1.0, 3.0, 2.0]).tolist() == [2.5, 0.0, 2.5, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ([1, 2, 3], [10, 20, 90], 1.0),
+        ([1, 2, 3], [3, 2, 1], -1.0),
+        ([1, 2, 3, 4], [1, 3, 2, 4], 0.8),
+        ([1, 1], [1, 2], 0.0),
+    ],
+)
+def test_spearman_is_that_of_the_textbook(one: list[float], other: list[float], expected: float) -> None:
+    """Without ties 1 - 6 Σ d² / (n (n² - 1))."""
+    assert spearman(one, other) == pytest.approx(expected)
+
+
+def test_the_bench_is_counted_over_those_who_stayed() -> None:
+    turns = Turns()
+    ann, bob, cid = (PlayerId(name) for name in ("ann", "bob", "cid"))
+    turns.count([ann, bob, cid], [ann])
+    turns.count([ann, bob], [ann])
+    found = bench([turns])
+    assert found is not None
+    assert (found.share, found.apart) == (pytest.approx(2 / 5), 2)
+    assert bench([Turns()]) is None
+
+
+def test_kinds_are_placed_among_everybody() -> None:
+    crowd = people(0.1, 0.2, 0.9)
+    crowd[2].kind = Kind.SMURF
+    for person in crowd:
+        person.rounds, person.won = 4, 1.0
+    regular, smurf = groups(crowd, [10.0, 30.0, 20.0])
+    assert (regular.people, regular.won, regular.rated, regular.true) == (2, 0.25, 0.5, 0.25)
+    assert (smurf.kind, smurf.rated, smurf.true) == (Kind.SMURF, 0.5, 1.0)

@@ -1,0 +1,63 @@
+"""Pools with a past: random rounds between a few players, rated by a real pool into a real store."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from equipoise import ratings
+from equipoise.core.effects import RecordRound
+from equipoise.core.model import Side
+from equipoise.pool import Pool
+from equipoise.retry import Ring
+from equipoise.store.sqlite import SqliteStore
+from tests.hosts import GivenClock
+from tests.store.samples import a_round, player
+
+PLAYERS = 10
+
+_TABLES = {
+    "players": "SELECT id, rating, rounds, visible, last_played, state FROM players ORDER BY id",
+    "participants": "SELECT * FROM participants ORDER BY round, place",
+    "rounds": "SELECT number, id, prediction, unrated FROM rounds ORDER BY number",
+    "pools": "SELECT pool, system, params, shared FROM pools",
+}
+
+
+def some_rounds(count: int, seed: int = 1) -> Iterator[RecordRound]:
+    """3 against 3; who has the lower number is better; some leave early, some stay out of the rating."""
+    draw = random.Random(seed)
+    for number in range(count):
+        sides = draw.sample(range(1, PLAYERS + 1), 6)
+        edge = (sum(sides[3:]) - sum(sides[:3])) / 20
+        winner = None if draw.random() < 0.05 else Side.A if draw.random() < 0.5 + edge else Side.B
+        unrated = "not seen from its doors" if draw.random() < 0.05 else None
+        record = a_round(number, a=sides[:3], b=sides[3:], winner=winner, unrated=unrated)
+        quitter = replace(record.round.presences[-1], left=draw.random() < 0.3)
+        played = replace(record.round, presences=(*record.round.presences[:-1], quitter))
+        standing = {player(each): 1000.0 + each for each in sides} if draw.random() < 0.2 else None
+        yield replace(record, round=played, standing=standing)
+
+
+async def fill(directory: Path, records: Sequence[RecordRound], system: str = "synelo", **params: object) -> None:
+    """Record them in the daemon's own place."""
+    await asyncio.to_thread(directory.mkdir, parents=True, exist_ok=True)
+    store = SqliteStore(directory / "equipoise.db")
+    await store.open()
+    pool = Pool("main", ratings.create(system, **params), store, Ring(directory / "main.ring"), GivenClock())
+    await pool.open()
+    for record in records:
+        assert (await pool.record(record, None)).status == "stored"
+    await pool.close()
+    await store.close()
+
+
+def stored(directory: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Every number that a rating system made, by table."""
+    with closing(sqlite3.connect(directory / "equipoise.db")) as database:
+        return {table: database.execute(query).fetchall() for table, query in _TABLES.items()}

@@ -1,0 +1,69 @@
+"""The proposed scale is the one under which past rounds would have been predicted best."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from equipoise.ratings.quality import surprise
+from equipoise.web.theta import fitted
+
+THETA = 2400.0
+
+
+def logistic(x: float) -> float:
+    return 1 / (1 + math.exp(-x))
+
+
+def rounds(sharpness: float) -> list[tuple[float, float]]:
+    """Predictions whose log-odds are too small by this factor, and outcomes drawn from the truth."""
+    draw = random.Random(7)
+    gaps = [draw.gauss(0, 1) for _ in range(4000)]
+    return [(logistic(gap), float(draw.random() < logistic(sharpness * gap))) for gap in gaps]
+
+
+@pytest.mark.parametrize("sharpness", [0.5, 1.0, 2.0])
+def test_a_scale_that_was_too_wide_or_too_narrow_is_found_within_its_error(sharpness: float) -> None:
+    found = fitted(rounds(sharpness), THETA)
+
+    assert found is not None
+    assert abs(found.theta - THETA / sharpness) < 2.5 * found.error
+    assert found.error < 0.08 * found.theta
+
+
+def test_no_other_scale_has_a_lower_log_loss() -> None:
+    pairs = rounds(1.3)
+    found = fitted(pairs, THETA)
+    assert found is not None
+
+    def loss(theta: float) -> float:
+        factor = THETA / theta
+        return sum(surprise(logistic(factor * math.log(p / (1 - p))), score) for p, score in pairs) / len(pairs)
+
+    assert (found.log_loss_before, found.log_loss) == pytest.approx((loss(THETA), loss(found.theta)))
+    assert all(found.log_loss < loss(found.theta * other) for other in (0.9, 0.97, 1.03, 1.1))
+
+
+def test_one_difference_met_again_and_again_is_fitted_by_the_share_that_its_favourite_won() -> None:
+    """Then the fit is a proportion's: log-odds ln 3 of 300 in 400, with variance 1 / (400 · 3/4 · 1/4)."""
+    found = fitted([(logistic(0.5), 1.0)] * 300 + [(logistic(0.5), 0.0)] * 100, 1000.0)
+
+    assert found is not None
+    factor = math.log(3) / 0.5
+    assert found.theta == pytest.approx(1000.0 / factor)
+    assert found.error == pytest.approx(1000.0 / factor**2 * math.sqrt(1 / 75) / 0.5)
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [(0.7, 0.0), (0.7, 1.0), (0.7, 0.0)],  # favourites lose
+        [(0.7, 1.0), (0.2, 0.0)],  # favourites always win
+        [(0.5, 1.0), (0.5, 0.0)],  # there are none
+        [(0.0, 1.0), (1.0, 0.0)],  # certainties that did not come true
+    ],
+)
+def test_where_the_rounds_say_nothing_of_a_scale_none_is_proposed(pairs: list[tuple[float, float]]) -> None:
+    assert fitted(pairs, THETA) is None
