@@ -170,11 +170,6 @@ def test_a_wrong_parameter_is_refused_by_name(name, value):
         create("synelo", **{name: value})
 
 
-def test_an_unknown_system_is_refused_by_name():
-    with pytest.raises(RatingError, match="no such rating system; there are synelo"):
-        create("sinelo")
-
-
 def test_synelo_has_no_whole_history_fit():
     with pytest.raises(RatingError, match="synelo"):
         synelo().fit([])

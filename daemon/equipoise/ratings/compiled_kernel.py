@@ -16,11 +16,14 @@ def compiled(
     callees: Iterable[Function],
     inline: Sequence[Function] = (),
     instead: Mapping[str, Function] = MappingProxyType({}),
+    **options: Any,
 ) -> F:
     """The function and all it calls, as machine code that is cached on disk.
 
     Names must be unique over the modules of all; those of `instead` are taken from there.  Arrays are counted
-    references: what takes them and runs for every player should be put `inline`, where the counting is left out.
+    references: in a real call, or where an exception may be raised, the counting costs more than all the arithmetic.
+    So what takes them and runs for every player should be put `inline`, and division by zero, which must not occur,
+    raises nothing.  `options` are numba's.
     """
     import numba
 
@@ -38,7 +41,7 @@ def compiled(
         # The cache notices no change but of the entry's own file; so all that is compiled is in the name.
         copy.__qualname__ = f"{name}_{contents}"
         how: Literal["always", "never"] = "always" if name in small else "never"
-        namespace[name] = numba.njit(cache=function is entry, inline=how, error_model="numpy")(copy)
+        namespace[name] = numba.njit(cache=function is entry, inline=how, error_model="numpy", **options)(copy)
     return cast(F, namespace[_plain(entry).__name__])
 
 

@@ -1,7 +1,7 @@
 """Elo's arithmetic: expectation, stake, change and replay loop, as plain functions that numba can compile.
 
 A player is anything with the fields of `ledger.Record`: that object itself in the live path, a record of an array in
-a replay.  All functions stand in this one file because numba's cache notices changes of it alone.
+a replay.  All functions stand in this one file.
 Formulas: docs/ratings/elo.md.
 """
 
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from types import FunctionType
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from equipoise.ratings.compiled_kernel import compiled as machine_code
 
 if TYPE_CHECKING:
     import numpy as np
@@ -260,15 +261,4 @@ CALLEES = (
 
 def build(*, compiled: bool) -> Replay:
     """`replay` as it stands here, or compiled with its callees (the machine code is cached on disk)."""
-    if not compiled:
-        return replay
-    import numba
-
-    namespace = dict(globals())
-    for function in (*CALLEES, replay):
-        name = function.__name__
-        # Counted references to arrays cost more than the arithmetic: no real calls, no exceptions (see synelo_kernel).
-        inline: Literal["never", "always"] = "never" if function is replay else "always"
-        compiler = numba.njit(cache=True, inline=inline, error_model="numpy")
-        namespace[name] = compiler(FunctionType(function.__code__, namespace, name))
-    return cast(Replay, namespace["replay"])
+    return machine_code(replay, (), inline=CALLEES) if compiled else replay

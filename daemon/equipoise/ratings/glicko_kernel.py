@@ -2,7 +2,7 @@
 
 A player is anything with the fields of `Player`: that object itself in the live path, a record of an array in a
 replay.  Ratings and deviations of both systems are in points of Glicko; deviations are kept as variances.  All
-functions stand in this one file because numba's cache notices changes of it alone.  Formulas: docs/ratings/glicko.md.
+functions stand in this one file.  Formulas: docs/ratings/glicko.md.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FunctionType
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from equipoise.ratings.compiled_kernel import compiled as machine_code
 from equipoise.ratings.ledger import Record
 
 if TYPE_CHECKING:
@@ -311,15 +311,5 @@ CALLED = (settled, slope)
 
 def build(*, compiled: bool) -> Replay:
     """`replay` as it stands here, or compiled with its callees (the machine code is cached on disk)."""
-    if not compiled:
-        return replay
-    import numba
-
-    namespace = dict(globals())
-    for function in (*CALLEES, replay):
-        name = function.__name__
-        # Counted references to arrays cost more than the arithmetic: no real calls, no exceptions (see synelo_kernel).
-        inline: Literal["never", "always"] = "never" if function in (*CALLED, replay) else "always"
-        compiler = numba.njit(cache=True, inline=inline, error_model="numpy")
-        namespace[name] = compiler(FunctionType(function.__code__, namespace, name))
-    return cast(Replay, namespace["replay"])
+    inline = [function for function in CALLEES if function not in CALLED]
+    return machine_code(replay, CALLED, inline) if compiled else replay

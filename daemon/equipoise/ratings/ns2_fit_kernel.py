@@ -6,9 +6,9 @@ A row is a match: its log-odds are the row times the unknowns, which are s, o an
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from equipoise.ratings.compiled_kernel import compiled as machine_code
 from equipoise.ratings.ns2_kernel import UNCOUNTED
 
 if TYPE_CHECKING:
@@ -97,12 +97,9 @@ def build(*, compiled: bool) -> Sweeps:
     """The loops as they stand here, or compiled with their callees (the machine code is cached on disk)."""
     if not compiled:
         return Sweeps(multiply, collect, curve)
-    import numba
-
-    namespace = dict(globals())
-    for function in (times, spread, multiply, collect, curve):
-        name = function.__name__
-        inline: Literal["never", "always"] = "always" if function in (times, spread) else "never"
-        compiler = numba.njit(cache=True, inline=inline, error_model="numpy", **UNCOUNTED)
-        namespace[name] = compiler(FunctionType(function.__code__, namespace, name))
-    return Sweeps(namespace["multiply"], namespace["collect"], namespace["curve"])
+    inline = (times, spread)
+    return Sweeps(
+        machine_code(multiply, (), inline, **UNCOUNTED),
+        machine_code(collect, (), inline, **UNCOUNTED),
+        machine_code(curve, (), inline, **UNCOUNTED),
+    )

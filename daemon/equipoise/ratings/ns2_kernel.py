@@ -1,16 +1,16 @@
 """NS2's arithmetic: time weights, formulas and replay loop, as plain functions that numba can compile.
 
 The live path (`ns2`) calls the same functions with lists of one match in place of arrays.  All functions stand in this
-one file because numba's cache notices changes of it alone.  Formulas: docs/ratings/ns2.md.
+one file.  Formulas: docs/ratings/ns2.md.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from types import FunctionType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from equipoise.ratings.compiled_kernel import compiled as machine_code
 from equipoise.ratings.ns2_arrays import Constants, Play, Player, Rounds, Shared
 
 if TYPE_CHECKING:
@@ -326,12 +326,7 @@ def build(*, compiled: bool) -> Kernels:
     """The loops as they stand here, or compiled with their callees (the machine code is cached on disk)."""
     if not compiled:
         return Kernels(replay, weigh_all)
-    import numba
-
-    namespace = dict(globals())
-    for function in (power_in_vectors, *CALLEES, replay, weigh_all):
-        name = "power" if function is power_in_vectors else function.__name__
-        inline: Literal["never", "always"] = "never" if function in (replay, weigh_all) else "always"
-        compiler = numba.njit(cache=True, inline=inline, error_model="numpy", fastmath={"contract"}, **UNCOUNTED)
-        namespace[name] = compiler(FunctionType(function.__code__, namespace, name))
-    return Kernels(namespace["replay"], namespace["weigh_all"])
+    instead, options = {"power": power_in_vectors}, {"fastmath": {"contract"}, **UNCOUNTED}
+    return Kernels(
+        machine_code(replay, (), CALLEES, instead, **options), machine_code(weigh_all, (), CALLEES, instead, **options)
+    )

@@ -1,7 +1,7 @@
 """SynElo's arithmetic: formulas, window and replay loop, as plain functions that numba can compile.
 
 A player is anything with the fields of `Player`: that object itself in the live path (`synelo`), a record of an
-array in a replay.  All functions stand in this one file because numba's cache notices changes of it alone.
+array in a replay.  All functions stand in this one file.
 Formulas F1 to F5: docs/ratings.md.
 """
 
@@ -11,8 +11,9 @@ import math
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import FunctionType
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from equipoise.ratings.compiled_kernel import compiled as machine_code
 
 if TYPE_CHECKING:
     import numpy as np
@@ -255,16 +256,4 @@ CALLEES = (
 
 def build(*, compiled: bool) -> Replay:
     """`replay` as it stands here, or compiled with its callees (the machine code is cached on disk)."""
-    if not compiled:
-        return replay
-    import numba
-
-    namespace = dict(globals())
-    for function in (*CALLEES, replay):
-        name = function.__name__
-        # Arrays are counted references.  In a real call, or where an exception may be raised (Python's division
-        # by zero, which cannot occur here), the counting costs more than all the arithmetic.
-        inline: Literal["never", "always"] = "never" if function is replay else "always"
-        compiler = numba.njit(cache=True, inline=inline, error_model="numpy")
-        namespace[name] = compiler(FunctionType(function.__code__, namespace, name))
-    return cast(Replay, namespace["replay"])
+    return machine_code(replay, (), inline=CALLEES) if compiled else replay
