@@ -41,20 +41,20 @@ def test_teams_are_balanced_by_what_the_system_has_learnt() -> None:
     for number, rating in enumerate((1600, 1500, 1400, 1300, 1200, 1000)):
         system.seed(player(number), rating=rating, rounds=100)
     (one,) = balanced_rounds(system, np.zeros(6), 1, 3, rng)
-    assert 0 in one.a + one.b
     assert abs(one.predicted - 0.5) < 0.005
     assert one.true == 0.5
 
 
-def test_a_thrower_loses_for_his_side() -> None:
-    def won(thrower: int | None) -> float:
-        rng, system = np.random.default_rng(1), Model("synelo:k_factor_min=0,k_factor_max=0.001")
-        thrown = () if thrower is None else (thrower,)
-        played = balanced_rounds(Model.of(str(system.name)).make(), np.zeros(4), 400, 2, rng, lambda n, here: thrown)
-        return throwing.share_won(list(played))
+def test_a_thrower_costs_his_side_two_log_odds() -> None:
+    rng, never = np.random.default_rng(1), Model.of("synelo:k_factor_min=0,k_factor_max=0.001")
+    played = list(balanced_rounds(never.make(), np.zeros(4), 1000, 2, rng, lambda number, here: (0,)))
+    won = sum(one.won(0) or 0.0 for one in played) / 1000
+    assert won == pytest.approx(1 / (1 + math.exp(2)), abs=0.04)
 
-    assert won(None) == pytest.approx(0.5, abs=0.1)
-    assert throwing.share_won([Round((0,), (6,), 0.5, 0.5, 0.0, (0,))]) == 0.0
+
+def test_who_does_not_play_has_no_score() -> None:
+    one = Round((0,), (1,), 0.5, 0.5, 1.0, ())
+    assert (one.won(0), one.won(1), one.won(2)) == (1.0, 0.0, None)
 
 
 def test_rounds_that_he_threw_are_left_out_when_asked() -> None:
@@ -119,4 +119,3 @@ def test_who_never_learns_has_the_brier_score_that_is_the_target() -> None:
     summary = simulate(Scenario(rounds=60, people=30, slots=10, stalemates=0), never)
     assert summary.quality is not None
     assert summary.quality.brier.value == pytest.approx(0.25, abs=1e-4)
-    assert abs(summary.points[-1].found) < 0.8

@@ -1,0 +1,59 @@
+"""Does the feedback loop of ratings and balance drive the Brier score to 0.25, and does that mean good ratings?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bench.findings.table import estimate, show
+from equipoise.lab.models import Model
+from equipoise.lab.simulation.measures import Summary
+from equipoise.lab.simulation.people import Scenario
+from equipoise.lab.simulation.run import simulate
+from equipoise.ratings.quality import Quality
+
+SEEDS, ROUNDS = range(1, 6), 2000
+SYSTEMS = {
+    "synelo": "synelo",
+    "synelo that never learns": "synelo:k_factor_min=0,k_factor_max=0.001",
+    "synelo, σ off": "synelo:compression=1000000",
+    "synelo, σ off, K_max 24": "synelo:compression=1000000,k_factor_max=24",
+    "trueskill, β × 3": "trueskill:beta=12.5",
+}
+MEASURES: dict[str, Callable[[Summary], float]] = {
+    "Brier score": lambda summary: _quality(summary).brier.value,
+    "who knows": lambda summary: _known(summary.reachable),
+    "log loss": lambda summary: _quality(summary).log_loss.value,
+    "within 45–55 %": lambda summary: _quality(summary).even.value,
+    "calibration error": lambda summary: _quality(summary).calibration_error,
+    "ρ at the end": lambda summary: summary.points[-1].found,
+    "favourite, truly": lambda summary: _known(summary.favourite),
+    "in random teams": lambda summary: _known(summary.random),
+}
+
+
+def main() -> None:
+    rows = [(name, *_measured(runs(text))) for name, text in SYSTEMS.items()]
+    show(f"Second half of {ROUNDS} arena rounds, no stalemates, {len(SEEDS)} seeds", ("system", *MEASURES), rows)
+
+
+def runs(system: str) -> list[Summary]:
+    """One per seed; without stalemates 0.25 is exactly a coin's score."""
+    return [simulate(Scenario(rounds=ROUNDS, seed=seed, stalemates=0), Model.of(system)) for seed in SEEDS]
+
+
+def _quality(summary: Summary) -> Quality:
+    assert summary.quality is not None, "nothing was rated"
+    return summary.quality
+
+
+def _known(value: float | None) -> float:
+    assert value is not None, "nothing was rated"
+    return value
+
+
+def _measured(summaries: list[Summary]) -> list[str]:
+    return [estimate([measure(summary) for summary in summaries]) for measure in MEASURES.values()]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""What banker's rounding does to favourites: exactly, and over a history in which the sides differ."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bench.findings.people import crowd, player, random_rounds, true_order
+from bench.findings.table import estimate, show
+from equipoise.lab.models import Model
+from equipoise.ratings.synelo import SynElo
+
+K_FACTORS = (2.0, 3.0, 5.0, 10.0, 40.0)
+CHANCES = (0.52, 0.6, 0.7, 0.76, 0.8, 0.9)
+RATING = 1200.0
+SEEDS, ROUNDS, SIZES = range(1, 11), 3000, (12, 4)
+TOP = 6
+
+
+def main() -> None:
+    rows = [(f"{k:g}", *(f"{drift(k, chance):+.2f}" for chance in CHANCES)) for k in K_FACTORS]
+    head = ("K", *(f"P = {chance}" for chance in CHANCES))
+    show("Points per round that a rightly predicted favourite gains from rounding alone", head, rows)
+    ways = [(size, k, rounding) for size in SIZES for k in (72.0, 2.0) for rounding in ("bankers", "none")]
+    rows = [(f"{size} v {size}", f"{k:g}", rounding, *_over_a_history(size, k, rounding)) for size, k, rounding in ways]
+    head = (
+        "teams",
+        "K_max",
+        "rounding",
+        "mean rating",
+        "top 6, points",
+        "bottom 6, points",
+        "ρ",
+        "log loss, last third",
+    )
+    show(f"{ROUNDS:,} rounds in random teams, {len(SEEDS)} seeds", head, rows)
+
+
+def drift(k: float, chance: float, rating: float = RATING) -> float:
+    """Expected change of a rating that wins as often as predicted; unrounded it is 0. The new rating is rounded."""
+    won, lost = round(rating + k * (1 - chance)), round(rating - k * chance)
+    return chance * (won - rating) + (1 - chance) * (lost - rating)
+
+
+def _over_a_history(size: int, most: float, rounding: str) -> list[str]:
+    found = zip(*(_ratings(size, most, rounding, seed) for seed in SEEDS), strict=True)
+    return [estimate(values, form) for values, form in zip(found, (".0f", ".0f", ".0f", ".3f", ".4f"), strict=True)]
+
+
+def _ratings(size: int, most: float, rounding: str, seed: int) -> tuple[float, ...]:
+    rng = np.random.default_rng(seed)
+    skills = crowd(rng)
+    system = Model("synelo", {"rounding": rounding, "k_max": size, "k_factor_max": most}).make()
+    assert isinstance(system, SynElo)
+    history = random_rounds(skills, ROUNDS, size, rng)
+    wins = system.replay(history).wins[0::2]
+    late = slice(2 * ROUNDS // 3, None)
+    score = 1.0 - history.ranks[0::2]
+    loss = -float(np.mean(np.log(np.where(score == 1, wins, 1 - wins)[late])))
+    ratings = np.array([system.skill(player(number)) for number in np.argsort(-skills)])
+    top, bottom = float(ratings[:TOP].mean()), float(ratings[-TOP:].mean())
+    return float(ratings.mean()), top, bottom, true_order(system, skills), loss
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""Θ by `k_max` against the Θ that is fitted: what `pool fit-theta` proposes, and what learning with it brings."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bench.findings.people import balanced_rounds, crowd, random_rounds, true_order
+from bench.findings.table import estimate, show
+from equipoise.lab.models import Model
+from equipoise.ratings.history import Floats, History
+from equipoise.ratings.quality import surprise
+from equipoise.ratings.synelo import SynEloParams
+from equipoise.web.theta import fitted
+
+SEEDS, ROUNDS, LATE, PROPOSED = range(1, 11), 4000, 1000, 500
+BALANCED_SEEDS, BALANCED_ROUNDS = range(1, 7), 1000
+SIZES, SPREADS = (1, 2, 4, 6, 9, 12), (0.1, 0.25, 0.5)
+GRID = tuple(float(theta) for theta in (100, 150, 200, 300, 400, 600, 800, 1200, 1600, 2400, 3200, 4800, 6400, 9600))
+
+
+def main() -> None:
+    head = (
+        *("spread", "teams", "Θ by k_max", "proposed after 500", "proposed, last 3,000"),
+        *("log loss: k_max", "relabelled", "learnt with it", "best Θ", "its log loss", "ρ: k_max", "ρ: best"),
+    )
+    show(f"Random teams, {ROUNDS:,} rounds, {len(SEEDS)} seeds", head, [_row(sp, k) for sp in SPREADS for k in SIZES])
+    rows = [(f"{spread:g}", *_in_balanced_teams(spread)) for spread in SPREADS]
+    show(f"Balanced 12 v 12, {BALANCED_ROUNDS:,} rounds, Θ 2400", ("spread", "even rounds", "proposed"), rows)
+
+
+def _in_balanced_teams(spread: float) -> tuple[str, str]:
+    """Share of rounds predicted within 0.1 % of even, and what their predictions propose."""
+    even, proposed = [], []
+    for seed in BALANCED_SEEDS:
+        rng = np.random.default_rng(seed)
+        skills = crowd(rng, spread=spread)
+        rounds = list(balanced_rounds(Model("synelo").make(), skills, BALANCED_ROUNDS, 12, rng))
+        even.append(sum(abs(one.predicted - 0.5) < 0.001 for one in rounds) / len(rounds))
+        fit = fitted([(one.predicted, one.score) for one in rounds], 2400.0)
+        proposed.append(np.inf if fit is None else fit.theta)
+    return estimate(even, ".0%"), _scale(proposed)
+
+
+def _row(spread: float, size: int) -> tuple[str, ...]:
+    theta = SynEloParams(k_max=size).scale
+    found = [np.array(_measured(spread, size, theta, seed)) for seed in SEEDS]
+    early, late, loss, relabelled, learnt, order, *grid = map(list, zip(*found, strict=True))
+    losses, orders = grid[: len(GRID)], grid[len(GRID) :]
+    best = int(np.argmin(np.mean(losses, axis=1)))
+    return (
+        f"{spread:g}",
+        f"{size} v {size}",
+        f"{theta:.0f}",
+        _scale(early),
+        _scale(late),
+        *(estimate(each, ".4f") for each in (loss, relabelled, learnt)),
+        f"{GRID[best]:.0f}",
+        estimate(losses[best], ".4f"),
+        *(estimate(each, ".2f") for each in (order, orders[best])),
+    )
+
+
+def _scale(thetas: list[float]) -> str:
+    """Median and range: a Θ that cannot be fitted is infinite."""
+    low, middle, high = np.quantile(thetas, (0, 0.5, 1), method="inverted_cdf")
+    return f"{middle:.0f} ({low:.0f} to {high:.0f})"
+
+
+def _measured(spread: float, size: int, theta: float, seed: int) -> list[float]:
+    rng = np.random.default_rng(seed)
+    skills = crowd(rng, spread=spread)
+    history = random_rounds(skills, ROUNDS, size, rng)
+    predicted, order = learnt(history, skills, theta)
+    early, late = (proposal(history, predicted, theta, part) for part in (slice(PROPOSED), slice(LATE, None)))
+    odds = np.log(predicted / (1 - predicted)) * theta / late
+    grid = [learnt(history, skills, other) for other in GRID]
+    again = learnt(history, skills, min(early, 1e6))[0]
+    losses = [log_loss(history, one) for one in (predicted, 0.5 + 0.5 * np.tanh(odds / 2), again)]
+    return [early, late, *losses, order, *(log_loss(history, one) for one, _ in grid), *(rho for _, rho in grid)]
+
+
+def learnt(history: History, skills: Floats, theta: float) -> tuple[Floats, float]:
+    """Predictions of a SynElo with this Θ, and its Spearman's ρ at the end."""
+    system = Model("synelo", {"theta": theta}).make()
+    return system.replay(history).wins[0::2], true_order(system, skills)
+
+
+def proposal(history: History, predicted: Floats, theta: float, part: slice) -> float:
+    """What `pool fit-theta` says of these rounds; infinity where favourites won no more often than others."""
+    pairs = list(zip(predicted[part].tolist(), (1.0 - history.ranks[0::2][part]).tolist(), strict=True))
+    fit = fitted(pairs, theta)
+    return np.inf if fit is None else fit.theta
+
+
+def log_loss(history: History, predicted: Floats) -> float:
+    """Over all but the first `LATE` rounds."""
+    rounds = zip(predicted[LATE:].tolist(), (1.0 - history.ranks[0::2][LATE:]).tolist(), strict=True)
+    return float(np.mean([surprise(one, score) for one, score in rounds]))
+
+
+if __name__ == "__main__":
+    main()
