@@ -19,7 +19,7 @@ from equipoise.errors import SpillError
 from tests.store.disk import no_file_above
 from tests.store.failing import Failing, Fault
 from tests.store.samples import a_round, player
-from tests.test_pool import a_pool, rated_alone, stored_rounds
+from tests.test_pool import a_pool, rated_alone, stored_rounds, told
 
 T = TypeVar("T")
 
@@ -93,7 +93,7 @@ class Evening(RuleBasedStateMachine):
     def players_are_looked_up(self, who: set[int]) -> None:
         alone = rated_alone(*self.answered[: len(stored_rounds(self.directory))], system=self.system)
         players = [player(number) for number in who]
-        assert self.runner.run(self.pool.cards(players)) == tuple(map(alone.card, players))
+        assert self.runner.run(self.pool.cards(players)) == tuple(told(alone, one) for one in players)
         for each in players:
             assert self.pool.system.uncertainty(each) == alone.uncertainty(each)
         assert self.pool.system.shared_state() == alone.shared_state()
