@@ -59,28 +59,34 @@ def nearest(first: int, second: int, shift: int, floor: int, ceiling: int) -> in
     floor = max(floor, shift - second.bit_length() + 1, 1 - first.bit_length() - shift)
     if floor >= ceiling:
         return ceiling
-    if ceiling >= UNBOUNDED:
-        ceiling = _bracket(first, second, shift, floor)
-        floor = max(floor, (ceiling + 1) // 2)
-    elif touches(first, second, shift, ceiling - 1):
-        ceiling -= 1
-    else:
+    if ceiling < UNBOUNDED and not touches(first, second, shift, ceiling - 1):
         return ceiling
-    while floor < ceiling:
-        middle = (floor + ceiling) // 2
-        if touches(first, second, shift, middle):
-            ceiling = middle
+    if first.bit_length() > second.bit_length():
+        first, second, shift = second, first, -shift
+    return _least_width(first, second, shift, floor)
+
+
+def _least_width(first: int, second: int, shift: int, floor: int) -> int:
+    """The least width, from `floor` on, at which the sets touch: found by steps that double, then halve.
+
+    `covered` is the first set with the 2·width numbers above each of its own; `runs[i]` the same with 2^(i+1) − 1,
+    so that widening `covered` by a step of 2^i is one shift.
+    """
+    width, covered = floor, dilate(first, 2 * floor)
+    if overlap(covered, second, shift - width):
+        return width
+    runs = [first | first << 1]
+    rising, i = True, 0
+    while i >= 0:
+        wider = covered | runs[i] << (2 * width + 1)
+        if not overlap(wider, second, shift - width - (1 << i)):
+            width, covered = width + (1 << i), wider
+            if rising:
+                runs.append(runs[i] | runs[i] << (2 << i))
         else:
-            floor = middle + 1
-    return ceiling
-
-
-def _bracket(first: int, second: int, shift: int, floor: int) -> int:
-    """A width at which the sets touch, doubling from `floor`: half of it was too little, unless it is the floor."""
-    width = floor
-    while not touches(first, second, shift, width):
-        width = 2 * width + 1
-    return width
+            rising = False
+        i += 1 if rising else -1
+    return width + 1
 
 
 def coincidence(first: int, second: int, shift: int, distance: int) -> tuple[int, int]:
