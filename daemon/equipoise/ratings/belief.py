@@ -15,6 +15,7 @@ from equipoise.core.model import Card, PlayerId, is_bot
 from equipoise.errors import RatingError
 from equipoise.ratings import belief_kernel as kernel
 from equipoise.ratings.base import ANYWHERE, Change, Context, Match, Past, Rated, State, System, WinProbabilities
+from equipoise.ratings.facts import count_of, number_of
 from equipoise.ratings.gaussian import pdf
 from equipoise.ratings.teams import Teams, expect, learn, margin_of, quality
 
@@ -134,13 +135,13 @@ class BeliefSystem(System[P]):
                 raise RatingError(f"{player}: {self.name} has no {fact} to seed, only mu, sigma, rating and rounds")
         held = replace(self._held(player))
         if "mu" in skill:
-            held.mu = _number(player, "mu", skill["mu"], -LIMIT, LIMIT)
+            held.mu = number_of(player, "mu", skill["mu"], -LIMIT, LIMIT)
         if "sigma" in skill:
-            held.variance = _number(player, "sigma", skill["sigma"], 0.0, LIMIT) ** 2
+            held.variance = number_of(player, "sigma", skill["sigma"], 0.0, LIMIT) ** 2
         if "rating" in skill:
-            wanted = _number(player, "rating", skill["rating"], -LIMIT, LIMIT)
+            wanted = number_of(player, "rating", skill["rating"], -LIMIT, LIMIT)
             held.mu += wanted - kernel.shown(held, self.constants)
-        held.rounds = _count(player, skill.get("rounds", held.rounds))
+        held.rounds = count_of(player, "rounds", skill.get("rounds", held.rounds))
         self.players[player] = held
 
     def state(self, player: PlayerId) -> State:
@@ -153,12 +154,12 @@ class BeliefSystem(System[P]):
         if set(state) != {"mu", "variance", "rounds", "last_played"}:
             raise RatingError(f"{player}: not a {self.name} state: {sorted(state)}")
         held = kernel.Belief(
-            mu=_number(player, "mu", state["mu"], -math.inf, math.inf),
-            variance=_number(player, "variance", state["variance"], 0.0, math.inf),
-            rounds=_count(player, state["rounds"]),
+            mu=number_of(player, "mu", state["mu"], -math.inf, math.inf),
+            variance=number_of(player, "variance", state["variance"], 0.0, math.inf),
+            rounds=count_of(player, "rounds", state["rounds"]),
         )
         if state["last_played"] is not None:
-            held.last_played = _number(player, "last_played", state["last_played"], -math.inf, math.inf)
+            held.last_played = number_of(player, "last_played", state["last_played"], -math.inf, math.inf)
         self.players[player] = held
 
     def forget(self, player: PlayerId) -> None:
@@ -202,18 +203,3 @@ def _check(player: PlayerId, match: Match) -> None:
     share = match.share.get(player, 1.0)
     if not 0.0 <= share < math.inf:
         raise RatingError(f"{player}: share {share!r} is not 0 or more")
-
-
-def _number(player: PlayerId, name: str, value: object, low: float, high: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise RatingError(f"{player}: {name} {value!r} is not a number")
-    if not low <= value <= high:
-        raise RatingError(f"{player}: {name} {value:g} is not from {low:g} to {high:g}")
-    return float(value)
-
-
-def _count(player: PlayerId, value: object) -> int:
-    number = _number(player, "rounds", value, 0.0, math.inf)
-    if number % 1:
-        raise RatingError(f"{player}: rounds {value!r} is not a count")
-    return int(number)

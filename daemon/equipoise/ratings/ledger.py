@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from equipoise.core.model import Card, PlayerId, is_bot
 from equipoise.errors import RatingError
 from equipoise.ratings.base import ANYWHERE, Context, Match, Past, State, System, ranged
+from equipoise.ratings.facts import count_of, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,7 +127,7 @@ class Ledger(System[P], Generic[P, R]):
 
     def _fact(self, player: PlayerId, name: str, value: float) -> float:
         low, high = self.facts[name]
-        if not low <= number(player, name, value) <= high:
+        if not low <= number_of(player, name, value) <= high:
             raise RatingError(f"{player}: {name} {value:g} is not from {low:g} to {high:g}")
         fact: float = restored(player, name, value, getattr(self.newcomer(), name, 0.0))
         return fact
@@ -154,21 +155,9 @@ def mean(values: Sequence[float], empty: float) -> float:
     return total / len(values) if values else empty
 
 
-def number(player: PlayerId, name: str, value: object) -> float:
-    """A finite number, or a `RatingError` that names whose what it is not."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise RatingError(f"{player}: {name} {value!r} is not a number")
-    return float(value)
-
-
 def restored(player: PlayerId, name: str, value: object, like: object) -> Any:
     """A stored value of the type of another one: a count or a number."""
-    given = number(player, name, value)
-    if not isinstance(like, int):
-        return given
-    if given < 0 or given % 1:
-        raise RatingError(f"{player}: {name} {value!r} is not a count")
-    return int(given)
+    return count_of(player, name, value) if isinstance(like, int) else number_of(player, name, value)
 
 
 def time_of(held: Record) -> float | None:

@@ -31,6 +31,7 @@ from equipoise.ratings.base import (
     check_ranges,
     ranged,
 )
+from equipoise.ratings.facts import count_of, number_of
 from equipoise.ratings.ns2_arrays import NEVER, RECORD, Constants, Play, Player, Rounds
 from equipoise.ratings.ns2_kernel import POINTS
 from equipoise.ratings.ns2_ledger import Ledger
@@ -183,7 +184,7 @@ class NS2(System[NS2Params]):
         values = asdict(self.held(player))
         for fact, value in skill.items():
             if fact == "rounds":
-                values["rounds"] = _count(player, fact, value)
+                values["rounds"] = count_of(player, fact, value)
             elif fact in SEEDS:
                 values[SEEDS[fact]] = _points(player, fact, value)
             else:
@@ -202,11 +203,11 @@ class NS2(System[NS2Params]):
         values = dict(state)
         if values["last_played"] is None:
             del values["last_played"]
-        numbers = {name: _number(player, name, value) for name, value in values.items()}
+        numbers = {name: number_of(player, name, value) for name, value in values.items()}
         for name in ("squares", "commander_squares"):
             if numbers[name] < 0.0:
                 raise RatingError(f"{player}: {name} {values[name]!r} is below 0")
-        rounds = _count(player, "rounds", numbers.pop("rounds"))
+        rounds = count_of(player, "rounds", numbers.pop("rounds"))
         self.players[player] = Player(**numbers, rounds=rounds)
 
     def forget(self, player: PlayerId) -> None:
@@ -297,21 +298,8 @@ def _time(p: Player) -> float | None:
     return None if p.last_played == NEVER else p.last_played
 
 
-def _number(player: PlayerId, name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise RatingError(f"{player}: {name} {value!r} is not a number")
-    return float(value)
-
-
-def _count(player: PlayerId, name: str, value: object) -> int:
-    number = _number(player, name, value)
-    if number < 0 or number % 1:
-        raise RatingError(f"{player}: {name} {value!r} is not a count")
-    return int(number)
-
-
 def _points(player: PlayerId, name: str, value: object) -> float:
-    points = _number(player, name, value)
+    points = number_of(player, name, value)
     if abs(points) > LIMIT:
         raise RatingError(f"{player}: {name} {points:g} is not from {-LIMIT:g} to {LIMIT:g}")
     return points / POINTS

@@ -5,7 +5,6 @@ Its formulas F1 to F5, and what their source leaves open, are in docs/ratings.md
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from equipoise.ratings.base import (
     check_ranges,
     ranged,
 )
+from equipoise.ratings.facts import count_of, number_of
 
 if TYPE_CHECKING:
     from equipoise.ratings.history import History, Replayed
@@ -187,7 +187,7 @@ class SynElo(System[SynEloParams]):
         low, high = self.constants.floor, LIMIT
         if "rating" in skill and not low <= rating <= high:
             raise RatingError(f"{player}: rating {rating:g} is not from {low:g} to {high:g}")
-        held.rounds = _count(player, "rounds", skill.get("rounds", held.rounds))
+        held.rounds = count_of(player, "rounds", skill.get("rounds", held.rounds))
         held.rating = rating
         self.players[player] = held
 
@@ -205,11 +205,11 @@ class SynElo(System[SynEloParams]):
         """`state` and at least its `windowed` last rows; older ones (before a reset) are not looked at."""
         if set(state) != {"rating", "rounds", "last_played", "windowed"}:
             raise RatingError(f"{player}: not a synelo state: {sorted(state)}")
-        held = kernel.Player(self._rating(player, state["rating"]), _count(player, "rounds", state["rounds"]))
+        held = kernel.Player(self._rating(player, state["rating"]), count_of(player, "rounds", state["rounds"]))
         if state["last_played"] is not None:
-            held.last_played = _number(player, "last_played", state["last_played"])
+            held.last_played = number_of(player, "last_played", state["last_played"])
         rows = list(history)
-        windowed = min(_count(player, "windowed", state["windowed"]), self.window)
+        windowed = min(count_of(player, "windowed", state["windowed"]), self.window)
         self._fill(player, held, rows[max(0, len(rows) - windowed) :])
         self.players[player] = held
 
@@ -261,23 +261,10 @@ class SynElo(System[SynEloParams]):
         kernel.resum(held, held.ring, 0)
 
     def _rating(self, player: PlayerId, value: object) -> float:
-        rating = _number(player, "rating", value)
+        rating = number_of(player, "rating", value)
         if self.constants.whole and rating % 1:
             raise RatingError(f"{player}: rating {rating!r} is not whole, as rounding = 'bankers' needs it")
         return rating
-
-
-def _number(player: PlayerId, name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise RatingError(f"{player}: {name} {value!r} is not a number")
-    return float(value)
-
-
-def _count(player: PlayerId, name: str, value: object) -> int:
-    number = _number(player, name, value)
-    if number < 0 or number % 1:
-        raise RatingError(f"{player}: {name} {value!r} is not a count")
-    return int(number)
 
 
 def _time(held: kernel.Player) -> float | None:
@@ -286,6 +273,6 @@ def _time(held: kernel.Player) -> float | None:
 
 def _error(player: PlayerId, expected: float, score: float) -> int:
     for name, value in (("expected", expected), ("score", score)):
-        if not 0.0 <= _number(player, name, value) <= 1.0:
+        if not 0.0 <= number_of(player, name, value) <= 1.0:
             raise RatingError(f"{player}: {name} {value!r} is not from 0 to 1")
     return kernel.fixed(score) - kernel.fixed(expected)

@@ -25,6 +25,7 @@ from equipoise.ratings.base import (
     WinProbabilities,
     build_params,
 )
+from equipoise.ratings.facts import count_of, number_of
 from equipoise.ratings.gaussian import pdf
 from equipoise.ratings.performances import BETA2, INITIAL, MARGIN, VARIANCE, Scene
 from equipoise.ratings.teams import Teams
@@ -32,10 +33,8 @@ from equipoise.ratings.trueskill2_params import BASE_VARIANCE, BASE_WEIGHT, BOT,
 from equipoise.ratings.trueskill2_players import (
     Player,
     Skill,
-    count_of,
     gathered,
     laid_out,
-    number_of,
     restored,
     stored,
 )

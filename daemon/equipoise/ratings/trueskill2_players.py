@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from equipoise.core.model import PlayerId, is_bot
 from equipoise.errors import RatingError
 from equipoise.ratings.base import Match, State
+from equipoise.ratings.facts import count_of, number_of
 from equipoise.ratings.performances import COMPLETED, LEFT
 from equipoise.ratings.trueskill2_kernel import BOT_SEAT, NEVER, PER_MINUTE, Players, Rounds
 
@@ -124,23 +125,6 @@ def squad_sizes(match: Match) -> dict[PlayerId, int]:
             together = set(squad) & set(side)
             sizes |= dict.fromkeys(together, len(together))
     return sizes
-
-
-def number_of(player: PlayerId, name: str, value: object, low: float = -math.inf, high: float = math.inf) -> float:
-    """A finite number from low to high, or a `RatingError` that names whose it is not."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise RatingError(f"{player}: {name} {value!r} is not a number")
-    if not low <= value <= high:
-        raise RatingError(f"{player}: {name} {value:g} is not from {low:g} to {high:g}")
-    return float(value)
-
-
-def count_of(player: PlayerId, name: str, value: object) -> int:
-    """A whole number from 0 on, likewise."""
-    number = number_of(player, name, value, 0.0)
-    if number % 1:
-        raise RatingError(f"{player}: {name} {value!r} is not a count")
-    return int(number)
 
 
 def _set_all(player: PlayerId, held: Player | Skill, state: Mapping[str, object], names: Iterable[str]) -> None:
