@@ -123,6 +123,7 @@ def test_an_answer_that_never_comes_is_not_waited_for_and_a_late_one_is_ignored(
     daemon.order("tell", id=str(ann.steamid), lines=[{"phrase": "Equipoise_TopEmpty", "args": []}])
     game.rcon("equipoise_poll")
     late = game.sm.http.flying.pop()
+    late.answer.result()  # the order is in this answer, not in that to a later poll
     seconds_of_play(game, 20)
     polls = len(daemon.batches)
     game.sm.http.flying.append(late)
