@@ -108,6 +108,18 @@ def test_a_replay_gives_the_numbers_and_the_state_of_rating_one_by_one(name, par
     agree(live, bulk, matches[30:], run(bulk, History.of(matches[30:]), compiled=compiled))
 
 
+@pytest.mark.parametrize("params", [{}, {"periods": "match"}, {"period_days": 30.0}], ids=["days", "matches", "months"])
+@pytest.mark.parametrize("name", ["glicko", "glicko2"])
+def test_thousands_of_duels_are_replayed_as_rated_whatever_their_times(name, params):
+    rng = random.Random(8)
+    matches = [
+        replace(match, started_at=None if rng.random() < 0.02 else 0.1 * DAY * (number + rng.randrange(40)))
+        for number, match in enumerate(random_matches(9, 3000, players=40, size=1))
+    ]
+    live, bulk = create(name, **params), create(name, **params)
+    agree(live, bulk, matches, replay(bulk, History.of(matches)))
+
+
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
 @pytest.mark.parametrize("name", FOOTBALL)
 def test_football_is_replayed_as_rated(name, compiled):

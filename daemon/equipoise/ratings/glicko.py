@@ -84,16 +84,19 @@ class GlickoFamily(Ledger[P, kernel.Player]):
     def rate(self, match: Match) -> Rated:
         """The change of each participant, as if his period ended with this match."""
         self.refuse_unreadable(match)
-        prediction, at = self.predict(match), _time(match)
+        prediction, at, c = self.predict(match), _time(match), self.constants
         before = {player: self.skill(player) for side in match.teams for player in side}
-        own = [self._composite(side, at) for side in match.teams]
+        for player in before:
+            held = self.players.setdefault(player, self.held(player))
+            kernel.enter(held, at, kernel.begins(held, kernel.period_of(at, c), c), c)
+        own = [self._composite(side) for side in match.teams]
         for team, side in enumerate(match.teams):
-            g = kernel.attenuation(own[1 - team][1])
-            expected = kernel.expectation(own[team][0] - own[1 - team][0], g)
+            (rating, _), (other, variance) = own[team], own[1 - team]
+            g = kernel.attenuation(variance)
+            information, surprise = kernel.evidence(rating - other, g, match.score(team))
             for player in side:
-                held = self.players.setdefault(player, self.held(player))
-                weight, found = match.weight * match.share.get(player, 1.0), kernel.onset(held, at, self.constants)
-                kernel.learn(held, found, g, expected, match.score(team), weight, at, self.constants)
+                amount = match.weight * match.share.get(player, 1.0)
+                kernel.learn(self.players[player], amount * information, amount * surprise, c)
         changes = (
             self._change(player, team, before[player], prediction.expected(team), match.score(team))
             for team, side in enumerate(match.teams)
@@ -114,6 +117,8 @@ class GlickoFamily(Ledger[P, kernel.Player]):
         plain = {fact: value for fact, value in facts.items() if fact != "rd"}
         fresh = replace(held, **plain, information=0.0, surprise=0.0)  # type: ignore[arg-type]
         fresh.variance = facts["rd"] ** 2 if "rd" in facts else held.variance
+        fresh.onset_rating, fresh.onset_variance = fresh.rating, fresh.variance
+        fresh.onset_volatility = fresh.volatility
         return fresh
 
     def replay(self, history: History) -> Replayed:
@@ -129,11 +134,10 @@ class GlickoFamily(Ledger[P, kernel.Player]):
         variances = [kernel.grown(p, kernel.periods_since(p, at, c), c) for p in held]
         return mean(ratings, c.initial), mean(variances, c.variance)
 
-    def _composite(self, side: tuple[PlayerId, ...], at: float) -> tuple[float, float]:
+    def _composite(self, side: tuple[PlayerId, ...]) -> tuple[float, float]:
         """Mean rating and mean variance of the participants as their period found them."""
-        c = self.constants
-        found = [kernel.onset(self.held(player), at, c) for player in side]
-        return mean([o.rating for o in found], c.initial), mean([o.variance for o in found], c.variance)
+        held, c = [self.players[player] for player in side], self.constants
+        return mean([p.onset_rating for p in held], c.initial), mean([p.onset_variance for p in held], c.variance)
 
     def _change(self, player: PlayerId, team: int, before: float, expected: float, score: float) -> Change:
         held = self.players[player]

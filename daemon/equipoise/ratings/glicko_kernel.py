@@ -1,8 +1,8 @@
-"""The arithmetic of Glicko and Glicko-2: rating periods and replay loop, as plain functions that numba can compile.
+"""The arithmetic of Glicko and Glicko-2: rating periods and replay loops, as plain functions that numba can compile.
 
 A player is anything with the fields of `Player`: that object itself in the live path, a record of an array in a
-replay.  Ratings and deviations of both systems are in points of Glicko; deviations are kept as variances.  All
-functions stand in this one file.  Formulas: docs/ratings/glicko.md.
+replay.  Ratings and deviations of both systems are in points of Glicko; deviations are kept as variances.
+Formulas: docs/ratings/glicko.md.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from equipoise.ratings.compiled_kernel import compiled as machine_code
+from equipoise.ratings.exponential import IN_VECTORS, exponential
 from equipoise.ratings.ledger import Record
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ TOLERANCE = 1e-10
 """How near ln σ² is to its solution when the iteration ends; the paper's 10⁻⁶ shows in no printed digit either."""
 
 NEVER = -math.inf
+
+BLOCK = 512
+"""Matches that `replay_duels` takes at once: what it keeps of them stays in the fastest memory."""
 
 
 @dataclass(slots=True)
@@ -45,18 +49,6 @@ class Player(Record):
     """1/d², points⁻²: over the period, Σ q²·g²·E·(1 - E)."""
     surprise: float = 0.0
     """Per point: over the period, Σ q·g·(s - E)."""
-
-
-class Onset(NamedTuple):
-    """A player as his period found him, and what it has said of him since."""
-
-    rating: float
-    variance: float
-    volatility: float
-    information: float
-    surprise: float
-    doubt: float
-    """His variance by all that is known."""
 
 
 class Constants(NamedTuple):
@@ -79,7 +71,7 @@ class Rounds(NamedTuple):
     """A `History` of two-team matches as the replay reads it."""
 
     teams: NDArray[np.int64]
-    members: NDArray[np.int32]
+    members: NDArray[np.uint32]
     ranks: NDArray[np.int32]
     started_at: Floats
     doors: NDArray[np.int64]
@@ -91,6 +83,23 @@ class Rounds(NamedTuple):
     """Shape (p,), NaN counting as 1, or empty: 1."""
 
 
+class Block(NamedTuple):
+    """Some duels side by side: fields of shape (`BLOCK`,) but for the first."""
+
+    latest: NDArray[np.int64]
+    """Shape (players,): the first match of the block that he last played in; -1 before."""
+    difference: Floats
+    """Of the ratings: first as the period found them, later as they stand."""
+    variance: Floats
+    other_variance: Floats
+    score: Floats
+    information: Floats
+    surprise: Floats
+    other_information: Floats
+    other_surprise: Floats
+    wins: Floats
+
+
 def attenuation(variance: float) -> float:
     """g(RD): how little an opponent that is not known well says."""
     return 1.0 / math.sqrt(1.0 + 3.0 * Q * Q * variance / (math.pi * math.pi))
@@ -98,8 +107,14 @@ def attenuation(variance: float) -> float:
 
 def expectation(difference: float, g: float) -> float:
     """E, or the chance to win; E(x) + E(-x) is exactly 1, and no gap overflows."""
-    favourite = 1.0 / (1.0 + math.exp(-g * Q * abs(difference)))
+    favourite = 1.0 / (1.0 + exponential(-g * Q * abs(difference)))
     return 0.5 + math.copysign(favourite - 0.5, difference)
+
+
+def evidence(difference: float, g: float, score: float) -> tuple[float, float]:
+    """What a match adds to a player's `information` and `surprise`."""
+    expected = expectation(difference, g)
+    return Q * Q * g * g * expected * (1.0 - expected), Q * g * (score - expected)
 
 
 def result(rank: int, other: int) -> float:
@@ -107,9 +122,19 @@ def result(rank: int, other: int) -> float:
     return 0.5 + 0.5 * (rank < other) - 0.5 * (rank > other)
 
 
-def period_at(at: float, c: Constants) -> int:
-    """Number of a period of the calendar; half a second early, so that no multiple of its length is rounded down."""
-    return math.floor((at + 0.5) * c.frequency)
+def period_of(at: float, c: Constants) -> float:
+    """Number of a period of the calendar; infinite where a match is a period of its own, as at a time NaN.
+
+    Half a second early, so that no multiple of a period's length is rounded down.
+    """
+    if not c.pooled or math.isnan(at):
+        return math.inf
+    return 1.0 * math.floor((at + 0.5) * c.frequency)
+
+
+def begins(p: Player, period: float, c: Constants) -> bool:
+    """Whether it is a player's first match of a period: as `period_of` his last match is below it."""
+    return (p.last_played + 0.5) * c.frequency < period
 
 
 def periods_since(p: Player, at: float, c: Constants) -> float:
@@ -119,7 +144,7 @@ def periods_since(p: Player, at: float, c: Constants) -> float:
     if math.isnan(at):
         return 1.0
     if c.pooled:
-        return max(0.0, 1.0 * (period_at(at, c) - period_at(p.last_played, c)))
+        return max(0.0, period_of(at, c) - period_of(p.last_played, c))
     return max(1.0, (at - p.last_played) * c.frequency)
 
 
@@ -132,37 +157,27 @@ def grown(p: Player, periods: float, c: Constants) -> float:
     return max(p.variance, min(p.variance + more, c.variance))
 
 
-def onset(p: Player, at: float, c: Constants) -> Onset:
-    """What a match finds: the period that he is in already, or a new one."""
-    periods = periods_since(p, at, c)
-    doubt = grown(p, periods, c)
-    new = periods > 0.0 or p.information == 0.0
-    return Onset(
-        p.rating if new else p.onset_rating,
-        doubt if new else p.onset_variance,
-        p.volatility if new else p.onset_volatility,
-        0.0 if new else p.information,
-        0.0 if new else p.surprise,
-        doubt,
-    )
-
-
-def learn(p: Player, o: Onset, g: float, expected: float, score: float, weight: float, at: float, c: Constants) -> None:
-    """One match of his period; he then stands as if it were its last."""
-    information = o.information + weight * Q * Q * g * g * expected * (1.0 - expected)
-    surprise = o.surprise + weight * Q * g * (score - expected)
-    prior, volatility = o.variance, o.volatility
-    if c.tau > 0.0 and information > 0.0:
-        volatility = settled(o, information, surprise, c.tau)
-        prior += volatility * volatility / (Q * Q)
-    variance = prior / (1.0 + prior * information)
-    p.rating = o.rating + variance * surprise
-    p.variance, p.volatility = variance, volatility
-    p.onset_rating, p.onset_variance, p.onset_volatility = o.rating, o.variance, o.volatility
-    p.information, p.surprise = information, surprise
+def enter(p: Player, at: float, new: bool, c: Constants) -> None:
+    """He plays at a time: in the period that he is in already, or in a new one that finds him as he stands."""
+    if new:
+        p.variance = grown(p, periods_since(p, at, c), c)
+        p.onset_rating, p.onset_variance, p.onset_volatility = p.rating, p.variance, p.volatility
+        p.information = p.surprise = 0.0
     p.rounds += 1
     if at > p.last_played:
         p.last_played = at
+
+
+def learn(p: Player, information: float, surprise: float, c: Constants) -> None:
+    """One match of the period that he has entered; he then stands as if it were its last."""
+    p.information += information
+    p.surprise += surprise
+    prior = p.onset_variance
+    if c.tau > 0.0 and p.information > 0.0:
+        p.volatility = settled(prior, p.onset_volatility, p.information, p.surprise, c.tau)
+        prior += p.volatility * p.volatility / (Q * Q)
+    p.variance = prior / (1.0 + prior * p.information)
+    p.rating = p.onset_rating + p.variance * p.surprise
 
 
 def slope(x: float, start: float, phi2: float, v: float, delta2: float, tau: float) -> float:
@@ -172,11 +187,11 @@ def slope(x: float, start: float, phi2: float, v: float, delta2: float, tau: flo
     return e * (delta2 - total) / (2.0 * total * total) - (x - start) / (tau * tau)
 
 
-def settled(o: Onset, information: float, surprise: float, tau: float) -> float:
+def settled(variance: float, volatility: float, information: float, surprise: float, tau: float) -> float:
     """σ' of Glicko-2, step 5: the zero of f by the Illinois form of regula falsi."""
-    phi2, v = o.variance * Q * Q, Q * Q / information
+    phi2, v = variance * Q * Q, Q * Q / information
     delta = surprise / information * Q
-    start, delta2 = math.log(o.volatility * o.volatility), delta * delta
+    start, delta2 = math.log(volatility * volatility), delta * delta
     a, b = start, start - tau
     if delta2 > phi2 + v:
         b = math.log(delta2 - phi2 - v)
@@ -195,26 +210,70 @@ def settled(o: Onset, information: float, surprise: float, tau: float) -> float:
     return math.exp(0.5 * b)
 
 
-def replay_duels(rounds: Rounds, records: NDArray[np.void], wins: Floats, after: Floats, c: Constants) -> None:
-    """`replay` of one against one, as they stood at the doors."""
-    for match in range(len(rounds.started_at)):
-        a, b, at = 2 * match, 2 * match + 1, rounds.started_at[match]
-        p, q = records[rounds.members[a]], records[rounds.members[b]]
-        of, to = onset(p, at, c), onset(q, at, c)
-        wins[a] = expectation(p.rating - q.rating, attenuation(of.doubt + to.doubt))
-        wins[b] = 1.0 - wins[a]
-        weight = rounds.weight[match] if len(rounds.weight) > 0 else 1.0
-        own, other = weight * share_at(a, rounds.share), weight * share_at(b, rounds.share)
-        score, difference = result(rounds.ranks[a], rounds.ranks[b]), of.rating - to.rating
-        g, h = attenuation(to.variance), attenuation(of.variance)
-        learn(p, of, g, expectation(difference, g), score, own, at, c)
-        learn(q, to, h, expectation(-difference, h), 1.0 - score, other, at, c)
-        after[a], after[b] = p.rating, q.rating
-
-
 def share_at(place: int, share: Floats) -> float:
     """The part of the match that a participant played; 1 where unknown."""
     return 1.0 * share[place] if len(share) > 0 and not math.isnan(share[place]) else 1.0
+
+
+def face(first: int, rounds: Rounds, records: NDArray[np.void], b: Block, c: Constants) -> int:
+    """Match after match enters a block, as far as it can be: returns the one behind the last.
+
+    Opponents are as their periods found them.  So the block ends before anybody's new period of whose last one it
+    has a match, which he has not learnt from yet.
+    """
+    last, limit = first, min(first + BLOCK, len(rounds.started_at))
+    while last < limit:
+        one, two, at, place = (
+            rounds.members[2 * last],
+            rounds.members[2 * last + 1],
+            rounds.started_at[last],
+            last - first,
+        )
+        p, q, period = records[one], records[two], period_of(at, c)
+        new, other_new = begins(p, period, c), begins(q, period, c)
+        if (new and b.latest[one] == first) or (other_new and b.latest[two] == first):
+            break
+        b.latest[one] = b.latest[two] = first
+        enter(p, at, new, c)
+        enter(q, at, other_new, c)
+        b.difference[place] = p.onset_rating - q.onset_rating
+        b.variance[place], b.other_variance[place] = p.onset_variance, q.onset_variance
+        b.score[place] = result(rounds.ranks[2 * last], rounds.ranks[2 * last + 1])
+        last += 1
+    return last
+
+
+def weigh(count: int, b: Block) -> None:
+    """What each duel of a block says of both."""
+    for place in range(count):
+        g, h = attenuation(b.other_variance[place]), attenuation(b.variance[place])
+        difference, score = b.difference[place], b.score[place]
+        b.information[place], b.surprise[place] = evidence(difference, g, score)
+        b.other_information[place], b.other_surprise[place] = evidence(-difference, h, 1.0 - score)
+
+
+def move(
+    first: int, last: int, rounds: Rounds, records: NDArray[np.void], after: Floats, b: Block, c: Constants
+) -> None:
+    """Match after match; what predictions are made of is as it was before."""
+    for match in range(first, last):
+        place, one, two = match - first, 2 * match, 2 * match + 1
+        p, q = records[rounds.members[one]], records[rounds.members[two]]
+        b.difference[place], b.variance[place] = p.rating - q.rating, p.variance + q.variance
+        weight = rounds.weight[match] if len(rounds.weight) > 0 else 1.0
+        own, other = weight * share_at(one, rounds.share), weight * share_at(two, rounds.share)
+        learn(p, own * b.information[place], own * b.surprise[place], c)
+        learn(q, other * b.other_information[place], other * b.other_surprise[place], c)
+        after[one], after[two] = p.rating, q.rating
+
+
+def foretell(first: int, count: int, wins: Floats, b: Block) -> None:
+    """The predictions of a block."""
+    for place in range(count):
+        b.wins[place] = expectation(b.difference[place], attenuation(b.variance[place]))
+    # Apart: writing pairs would keep the loop above from being done in vectors.
+    for place in range(count):
+        wins[2 * (first + place)], wins[2 * (first + place) + 1] = b.wins[place], 1.0 - b.wins[place]
 
 
 def seen(
@@ -238,70 +297,98 @@ def seen(
     return rating / count, variance / count
 
 
-def composite(
-    first: int, last: int, at: float, rounds: Rounds, records: NDArray[np.void], c: Constants
-) -> tuple[float, float]:
+def composite(first: int, last: int, rounds: Rounds, records: NDArray[np.void], c: Constants) -> tuple[float, float]:
     """Mean rating and mean variance of the participants as their period found them."""
     rating = variance = 0.0
     for place in range(first, last):
-        o = onset(records[rounds.members[place]], at, c)
-        rating += o.rating
-        variance += o.variance
+        p = records[rounds.members[place]]
+        rating += p.onset_rating
+        variance += p.onset_variance
     count = last - first
     if count == 0:
         return c.initial, c.variance
     return rating / count, variance / count
 
 
-def replay_teams(rounds: Rounds, records: NDArray[np.void], wins: Floats, after: Floats, c: Constants) -> None:
-    """`replay` of any two teams."""
-    teams, doors = rounds.teams, rounds.doors
-    for match in range(len(rounds.started_at)):
-        a, b, at = 2 * match, 2 * match + 1, rounds.started_at[match]
-        rating, variance = seen(doors[a], doors[b], at, rounds, records, c)
-        other, other_variance = seen(doors[b], doors[b + 1], at, rounds, records, c)
-        wins[a] = expectation(rating - other, attenuation(variance + other_variance))
-        wins[b] = 1.0 - wins[a]
-        rating, variance = composite(teams[a], teams[b], at, rounds, records, c)
-        other, other_variance = composite(teams[b], teams[b + 1], at, rounds, records, c)
-        weight = rounds.weight[match] if len(rounds.weight) > 0 else 1.0
-        for team in range(a, b + 1):
-            g = attenuation(other_variance if team == a else variance)
-            expected = expectation(rating - other if team == a else other - rating, g)
-            score = result(rounds.ranks[team], rounds.ranks[a + b - team])
-            for place in range(teams[team], teams[team + 1]):
-                p = records[rounds.members[place]]
-                amount = weight * share_at(place, rounds.share)
-                learn(p, onset(p, at, c), g, expected, score, amount, at, c)
-                after[place] = p.rating
+def rate(match: int, rounds: Rounds, records: NDArray[np.void], wins: Floats, after: Floats, c: Constants) -> None:
+    """A match of any two teams."""
+    teams, doors, a, b, at = rounds.teams, rounds.doors, 2 * match, 2 * match + 1, rounds.started_at[match]
+    rating, variance = seen(doors[a], doors[b], at, rounds, records, c)
+    other, other_variance = seen(doors[b], doors[b + 1], at, rounds, records, c)
+    wins[a] = expectation(rating - other, attenuation(variance + other_variance))
+    wins[b] = 1.0 - wins[a]
+    period = period_of(at, c)
+    for place in range(teams[a], teams[b + 1]):
+        p = records[rounds.members[place]]
+        enter(p, at, begins(p, period, c), c)
+    rating, variance = composite(teams[a], teams[b], rounds, records, c)
+    other, other_variance = composite(teams[b], teams[b + 1], rounds, records, c)
+    weight = rounds.weight[match] if len(rounds.weight) > 0 else 1.0
+    for team in range(a, b + 1):
+        difference = rating - other if team == a else other - rating
+        g = attenuation(other_variance if team == a else variance)
+        score = result(rounds.ranks[team], rounds.ranks[a + b - team])
+        information, surprise = evidence(difference, g, score)
+        for place in range(teams[team], teams[team + 1]):
+            p, amount = records[rounds.members[place]], weight * share_at(place, rounds.share)
+            learn(p, amount * information, amount * surprise, c)
+            after[place] = p.rating
 
 
-def replay(rounds: Rounds, duels: bool, records: NDArray[np.void], wins: Floats, after: Floats, c: Constants) -> None:
+def replay_duels(
+    rounds: Rounds, records: NDArray[np.void], wins: Floats, after: Floats, b: Block, c: Constants
+) -> None:
+    """`replay` of one against one, as they stood at the doors.
+
+    What a match says depends on the onset of its period alone.  So the long chains of roots, quotients and
+    exponentials are not gone through match after match, but for a block of them side by side, several in one
+    instruction.
+    """
+    first = 0
+    while first < len(rounds.started_at):
+        last = face(first, rounds, records, b, c)
+        weigh(last - first, b)
+        move(first, last, rounds, records, after, b, c)
+        foretell(first, last - first, wins, b)
+        first = last
+
+
+def replay(
+    rounds: Rounds, duels: bool, records: NDArray[np.void], wins: Floats, after: Floats, b: Block, c: Constants
+) -> None:
     """Rate match after match; `records`, `wins` (per team) and `after` (per participant) are modified in place."""
     if duels:
-        replay_duels(rounds, records, wins, after, c)
+        replay_duels(rounds, records, wins, after, b, c)
     else:
-        replay_teams(rounds, records, wins, after, c)
+        for match in range(len(rounds.started_at)):
+            rate(match, rounds, records, wins, after, c)
 
 
-Replay: TypeAlias = Callable[[Rounds, bool, "NDArray[np.void]", "Floats", "Floats", Constants], None]
+Replay: TypeAlias = Callable[[Rounds, bool, "NDArray[np.void]", "Floats", "Floats", Block, Constants], None]
 
 CALLEES = (
+    exponential,
     attenuation,
     expectation,
+    evidence,
     result,
-    period_at,
+    period_of,
+    begins,
     periods_since,
     grown,
-    onset,
+    enter,
     slope,
     settled,
     learn,
     share_at,
+    face,
+    weigh,
+    move,
+    foretell,
     seen,
     composite,
+    rate,
     replay_duels,
-    replay_teams,
 )
 """All that `replay` calls."""
 
@@ -312,4 +399,6 @@ CALLED = (settled, slope)
 def build(*, compiled: bool) -> Replay:
     """`replay` as it stands here, or compiled with its callees (the machine code is cached on disk)."""
     inline = [function for function in CALLEES if function not in CALLED]
-    return machine_code(replay, CALLED, inline) if compiled else replay
+    if not compiled:
+        return replay
+    return machine_code(replay, CALLED, inline, IN_VECTORS, fastmath={"contract"})

@@ -21,10 +21,12 @@ def replay(system: GlickoFamily[Any], history: History, run: kernel.Replay | Non
     """Rate a history of two-team matches by `run`; by default the compiled kernel."""
     refuse_unreadable(system.name, history)
     facts = (np.empty(0) if fact is None else fact for fact in (history.weight, history.share))
-    rounds = kernel.Rounds(history.teams, history.members, history.ranks, history.started_at, *history.lineup, *facts)
+    members = history.members.view(np.uint32)  # no number counts from the end
+    rounds = kernel.Rounds(history.teams, members, history.ranks, history.started_at, *history.lineup, *facts)
+    block = kernel.Block(np.full(len(history.players), -1), *np.empty((len(kernel.Block._fields) - 1, kernel.BLOCK)))
     records = to_records(system, history.players, RECORD)
     wins, after = np.empty(len(history.ranks)), np.empty(len(history.members))
-    (run or _compiled())(rounds, only_duels(history), records, wins, after, system.constants)
+    (run or _compiled())(rounds, only_duels(history), records, wins, after, block, system.constants)
     take_back(system, history.players, records)
     return Replayed(wins, np.zeros(len(history)), after)
 

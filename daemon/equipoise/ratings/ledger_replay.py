@@ -64,7 +64,8 @@ def refuse_unreadable(name: str, history: History) -> None:
 def only_duels(history: History) -> bool:
     """Whether it is always one against one, and those two were at the doors as they stand."""
     _, seated, standing = history.lineup
-    if len(history.members) != len(history.ranks) or np.any(np.diff(history.teams) != 1):
+    # As many people as teams: no two share one if no team is empty.
+    if len(history.members) != len(history.ranks) or not np.all(history.teams[1:] > history.teams[:-1]):
         return False
     known = len(standing) > 0 and not np.isnan(standing).all()
     return not known and (seated is history.members or np.array_equal(seated, history.members))
