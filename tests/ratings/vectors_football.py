@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from equipoise.core.model import PlayerId
 from equipoise.ratings import elo_kernel as kernel
@@ -14,76 +13,127 @@ from equipoise.ratings.fifa_men import FifaMen
 from equipoise.ratings.fifa_women import FifaWomen
 from equipoise.ratings.football import Football, Kind
 from equipoise.ratings.world_football_elo import IMPORTANCE, WorldFootballElo, goal_factor
-
-Facts: TypeAlias = Mapping[str, Any]
+from tests.ratings.vectors_forms import Facts, Form, by_form, each
 
 ANN, BOB = PlayerId("ann"), PlayerId("bob")
 
-GOALS = {1.0: ((1, 0), (0, 1)), 0.75: ((0, 0), (0, 1)), 0.5: ((0, 0), (0, 0)), 0.0: ((0, 1), (1, 0))}
-"""A score line and ranks for each result of the men's ranking."""
+HOME_AWAY = ("home", "away")
+
+RANKS = {1.0: (0, 1), 0.5: (0, 0), 0.0: (1, 0)}
+"""Of a win, a draw and a defeat."""
+
+OTHER_SCORE = {1.0: 0.0, 0.75: 0.5, 0.5: 0.5, 0.0: 1.0}
+"""What the other team has of a match of the men's ranking; he who lost a shoot-out says so by `W_b`."""
+
+GOALS = {(1.0, 0.0): (1, 0), (0.0, 1.0): (0, 1), (0.5, 0.5): (0, 0), (0.75, 0.5): (0, 0), (0.5, 0.75): (0, 0)}
+"""A score line for each result of the men's ranking."""
 
 
-def world_football_elo(params: Facts, given: Facts) -> dict[str, Any]:
-    """G of goal differences, expectations, and points exchanged."""
-    if "goal_diff" in given:
-        return {"G": [goal_factor(difference) for difference in given["goal_diff"]]}
+def goal_factors(params: Facts, given: Facts) -> dict[str, Any]:
+    """G of goal differences."""
+    return {"G": each(goal_factor, given["goal_diff"])}
+
+
+def football_importance(params: Facts, given: Facts) -> dict[str, Any]:
+    """K of kinds of match."""
+    return {"K": each(lambda kind: IMPORTANCE[Kind(kind)], given["kinds"])}
+
+
+def football_lead(params: Facts, given: Facts) -> dict[str, Any]:
+    """The expectation of a difference, in which the home advantage is included."""
+    system = WorldFootballElo.create(home=0)
+    return {"We": each(lambda lead: _expected(system, lead, 0), given["dr"])}
+
+
+def football_match(params: Facts, given: Facts) -> dict[str, Any]:
+    """The expectation and points exchanged; the first team is at home where there is an advantage."""
     system = WorldFootballElo.create(rounding="none", home=params.get("home", 0))
-    if "dr" in given:
-        return {"We": _expected(system, given["dr"], 0)}
-    kind = next(kind for kind in Kind if IMPORTANCE[kind] == params["K"])
-    margin, score = given["goal_diff_abs"], given["W_a"]
-    points = (margin, 0) if score == 1 else (0, margin)
-    ranks = {1: (0, 1), 0.5: (0, 0), 0: (1, 0)}[score]
-    after = _rated(system, given["ra"], given["rb"], points, ranks, kind)
+    expected = {"We": _expected(system, given["ra"], given["rb"])}
+    if "W_a" not in given:
+        return expected
+    margin, score = given["goal_diff_abs"], float(given["W_a"])
+    if (margin == 0) != (score == 0.5):
+        raise ValueError(f"{margin} goals of difference are no match with the result {score}")
+    kind = _kind(params["K"])
+    points = (0, margin) if score == 0.0 else (margin, 0)
+    after = _rated(system, given["ra"], given["rb"], points, RANKS[score], kind)
     changes = after[0] - given["ra"], after[1] - given["rb"]
-    return {"P_a": changes[0], "P_b": changes[1], "ra_new": after[0], "rb_new": after[1]}
+    return expected | {"P_a": changes[0], "P_b": changes[1], "ra_new": after[0], "rb_new": after[1]}
 
 
-def fifa_men(params: Facts, given: Facts) -> dict[str, Any]:
-    """Points after one match or several."""
-    if "games" not in given:
-        after = _men(given["pa"], given["pb"], {**params, "W": given["W_a"]})
-        return {"pa_new": after[0], "pb_new": after[1]}
+def men_lead(params: Facts, given: Facts) -> dict[str, Any]:
+    """The expectation of a difference."""
+    return {"We": each(lambda lead: _expected(FifaMen.create(), lead, 0), given["dr"])}
+
+
+def men_match(params: Facts, given: Facts) -> dict[str, Any]:
+    """The expectation and, with a result, both teams' points after the match."""
+    expected = {"We": _expected(FifaMen.create(), given["pa"], given["pb"])}
+    if "W_a" not in given:
+        return expected
+    after = _men(given["pa"], given["pb"], {**params, "W": given["W_a"]}, given.get("W_b"))
+    return expected | {"pa_new": after[0], "pb_new": after[1]}
+
+
+def men_matches(params: Facts, given: Facts) -> dict[str, Any]:
+    """A team's points after one match and another."""
     points = params["start"]
     for game in given["games"]:
-        points, _ = _men(points, game["opp"], game)
+        if odd := game.keys() - {"opp", "W", "I", "knockout", "penalties", "note"}:
+            raise ValueError(f"a game's facts that nothing here reads: {sorted(odd)}")
+        points, _ = _men(points, game["opp"], game, None)
     return {"p_new": points}
 
 
-def _men(points: float, other: float, facts: Facts) -> tuple[float, float]:
+def _men(points: float, other: float, facts: Facts, other_score: float | None) -> tuple[float, float]:
     """By a kind of such importance, or by the formula where no kind of match is so."""
-    system, protected = FifaMen.create(), bool(facts.get("knockout"))
-    goals, ranks = GOALS[float(facts["W"])]
+    score, protected = float(facts["W"]), bool(facts.get("knockout"))
+    scores = score, OTHER_SCORE[score] if other_score is None else float(other_score)
+    goals = GOALS[scores]
+    ranks = (int(scores[0] < scores[1]), int(scores[0] > scores[1]))
     kinds = (kind for kind in Kind if men.IMPORTANCE[kind] == facts["I"] and (kind in men.KNOCK_OUT) == protected)
+    system = FifaMen.create()
     if kind := next(kinds, None):
         return _rated(system, points, other, goals, ranks, kind)
-    expected, held = _expected(system, points, other), system.newcomer()
-    held.rating = points
-    kernel.rate(held, facts["I"], facts["W"] - expected, protected, 0.0, system.constants)
-    return held.rating, float("nan")
+    after = []
+    for own, against, result in ((points, other, scores[0]), (other, points, scores[1])):
+        held, surprise = system.newcomer(), result - _expected(system, own, against)
+        held.rating = own
+        kernel.rate(held, facts["I"], surprise, protected, 0.0, system.constants)
+        after.append(held.rating)
+    return after[0], after[1]
 
 
-def fifa_women(params: Facts, given: Facts) -> dict[str, Any]:
-    """The table, the score of a score line, expectations, importance."""
-    system = FifaWomen.create(scale=params.get("c", 200))
-    if "rows" in given:
-        parts = [[100 * system.outcome(low, low + more, -1).score for more in range(7)] for low in range(6)]
-        return {"percent_nonwinner": parts}
-    if "goals" in given:
-        goals, other = given["goals"], given["opp_goals"]
-        said = system.outcome(goals, other, (goals > other) - (goals < other))
-        return {"S_act": said.score, "S_act_opp": said.other_score}
-    if "M" in given:
-        known = sorted({women.IMPORTANCE[kind] for kind in Kind}, reverse=True)
-        steps = {round(k / women.PER_IMPORTANCE): k for k in known}
-        return {"K": [steps[m] for m in given["M"]]}
-    return {"S_exp": _expected(system, given["dr_incl_home"], 0)}
+def women_table(params: Facts, given: Facts) -> dict[str, Any]:
+    """The score of who did not win, by goals and difference."""
+    system = FifaWomen.create()
+    parts = [[100 * system.outcome(low, low + more, -1).score for more in range(7)] for low in range(6)]
+    return {"percent_nonwinner": parts}
+
+
+def women_score(params: Facts, given: Facts) -> dict[str, Any]:
+    """What both teams have of a score line."""
+    goals, other = given["goals"], given["opp_goals"]
+    said = FifaWomen.create().outcome(goals, other, (goals > other) - (goals < other))
+    return {"S_act": said.score, "S_act_opp": said.other_score}
+
+
+def women_importance(params: Facts, given: Facts) -> dict[str, Any]:
+    """K of the importance M."""
+    steps = {round(k / women.PER_IMPORTANCE): k for k in women.IMPORTANCE.values()}
+    return {"K": each(lambda m: steps[m], given["M"])}
+
+
+def women_lead(params: Facts, given: Facts) -> dict[str, Any]:
+    """The expectation of a difference, in which the home advantage is included."""
+    system = FifaWomen.create(scale=params.get("c", 200), home=0)
+    return {"S_exp": each(lambda lead: _expected(system, lead, 0), given["dr_incl_home"])}
 
 
 def _expected(system: Football[Any, Any], rating: float, other: float) -> float:
     system.seed(ANN, rating=rating)
     system.seed(BOB, rating=other)
-    return system.predict(Match(teams=((ANN,), (BOB,)))).wins[0]
+    return system.predict(Match(teams=((ANN,), (BOB,)), sides=HOME_AWAY)).wins[0]
 
 
 def _rated(
@@ -96,11 +146,38 @@ def _rated(
 ) -> tuple[float, float]:
     system.seed(ANN, rating=rating)
     system.seed(BOB, rating=other)
-    sides = ("home", "away") if system.advantage else ()
-    match = Match(teams=((ANN,), (BOB,)), ranks=ranks, points=points, mode=kind.value, sides=sides)
+    match = Match(teams=((ANN,), (BOB,)), ranks=ranks, points=points, mode=kind.value, sides=HOME_AWAY)
     first, second = system.rate(match).changes
     return first.after, second.after
 
 
-ADAPTERS = {"fifa_men": fifa_men, "fifa_women": fifa_women, "world_football_elo": world_football_elo}
+def _kind(wanted: float) -> Kind:
+    for kind in Kind:
+        if IMPORTANCE[kind] == wanted:
+            return kind
+    raise ValueError(f"no kind of match has the importance {wanted}")
+
+
+ADAPTERS = {
+    "world_football_elo": by_form(
+        "K home",
+        Form("goal_diff", "", goal_factors),
+        Form("kinds", "", football_importance),
+        Form("dr", "", football_lead),
+        Form("ra rb", "goal_diff_abs W_a", football_match),
+    ),
+    "fifa_men": by_form(
+        "I knockout penalties start sequential",
+        Form("pa pb", "W_a W_b", men_match),
+        Form("games", "", men_matches),
+        Form("dr", "", men_lead),
+    ),
+    "fifa_women": by_form(
+        "c H",
+        Form("rows cols", "", women_table),
+        Form("goals opp_goals", "", women_score),
+        Form("M", "", women_importance),
+        Form("dr_incl_home", "", women_lead),
+    ),
+}
 """By model name."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
@@ -11,16 +10,17 @@ from equipoise.ratings.groups import AND, coefficient
 from equipoise.ratings.teamskill import TeamSkillAllKLS
 from equipoise.ratings.trueskill2 import TrueSkill2
 from tests.ratings.samples import duel
+from tests.ratings.vectors_forms import Facts, Form, by_form, each, named
 
 
-def trueskill2(params: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def trueskill2(params: Facts, given: Facts) -> dict[str, Any]:
     """The published parameters; the paper's γ and τ are variances here (docs/ratings/trueskill2.md)."""
-    p = TrueSkill2.create(**params).params
+    p = TrueSkill2.create().params
     values = p.initial, p.initial_variance, p.gamma2, p.tau2, p.beta2, p.margin
     return dict(zip(("m0", "v0", "gamma", "tau_per_min", "beta", "eps"), values, strict=True))
 
 
-def trueskill2_batch(params: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def trueskill2_batch(params: Facts, given: Facts) -> dict[str, Any]:
     """Who is equal after rating duels one by one, and the order after fitting them."""
     matches = [duel(winner, loser) for winner, loser in given["matches"]]
     online, batch = TrueSkill2.create(), TrueSkill2.create()
@@ -35,12 +35,12 @@ def trueskill2_batch(params: Mapping[str, Any], given: Mapping[str, Any]) -> dic
     }
 
 
-def teamskill_k(params: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def teamskill_k(params: Facts, given: Facts) -> dict[str, Any]:
     """What the sum over all groups counts."""
-    return {"coef_of_sum": [coefficient(params["K"], size) for size in given["k"]]}
+    return {"coef_of_sum": each(lambda size: coefficient(named(params, given, "K"), size), given["k"])}
 
 
-def teamskill_allk_ls(params: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def teamskill_allk_ls(params: Facts, given: Facts) -> dict[str, Any]:
     """The groups that count, and the formula that they make."""
     system = TeamSkillAllKLS.create(largest=params["K"], reliable=1)
     for group in given["groups_with_history"]:
@@ -57,9 +57,9 @@ def _mean(skills: list[str]) -> str:
 
 
 ADAPTERS = {
-    "trueskill2": trueskill2,
-    "trueskill2_batch": trueskill2_batch,
-    "teamskill_k": teamskill_k,
-    "teamskill_allk_ls": teamskill_allk_ls,
+    "trueskill2": by_form("", Form("", "", trueskill2)),
+    "trueskill2_batch": by_form("", Form("matches", "", trueskill2_batch)),
+    "teamskill_k": by_form("K", Form("k", "K", teamskill_k)),
+    "teamskill_allk_ls": by_form("K", Form("team groups_with_history", "", teamskill_allk_ls)),
 }
 """By model name."""

@@ -1,85 +1,114 @@
-"""Adapters of `vectors` to TrueSkill, TrueSkill Through Time and the normal distribution under them."""
+"""Adapters of `vectors` to TrueSkill and TrueSkill Through Time."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from equipoise.core.model import PlayerId
+from equipoise.ratings import belief_kernel
 from equipoise.ratings.base import Match
 from equipoise.ratings.belief import BeliefSystem
-from equipoise.ratings.gaussian import above, pdf, within
 from equipoise.ratings.history import History
-from equipoise.ratings.teams import Teams, combined, log_evidence, margin_of
+from equipoise.ratings.teams import Teams, log_evidence, margin_of
 from equipoise.ratings.timeline import Timeline
 from equipoise.ratings.trueskill import DAY, TrueSkill, draw_unit
-from equipoise.ratings.trueskill_through_time import ThroughTimeParams, TrueSkillThroughTime
+from equipoise.ratings.trueskill_through_time import TrueSkillThroughTime
+from tests.ratings.samples import duel
+from tests.ratings.vectors_forms import Facts, Form, by_form, named
 
-Facts: TypeAlias = Mapping[str, Any]
+ANN, BOB = PlayerId("ann"), PlayerId("bob")
+
+SETTINGS = ("mu", "sigma", "beta", "tau", "draw_probability")
 
 
-def trueskill(params: Facts, given: Facts) -> dict[str, Any]:
-    """Ratings, quality and chances of one match, or a draw margin."""
-    if "players" in given:
-        beta, draws = params["beta"], given["draw_probability"]
-        return {"epsilon": margin_of(given["players"], draw_unit(draws, beta))}
-    system = TrueSkill.create(**known(params, "mu", "sigma", "beta", "tau", "draw_probability"))
-    match = seated(system, given, given.get("ranks", ()))
-    quality, chances = system.quality(match), system.predict(match)
-    answers = {"quality": quality, "wins": list(chances.wins), "draw": chances.draw}
-    if match.ranks:
-        system.rate(match)
+def trueskill_match(params: Facts, given: Facts) -> dict[str, Any]:
+    """Quality, chances, and ratings after the match; without ranks the teams are in order, the best first.
+
+    The `win_probability` of two teams is the one of the sources, without draws and drift: that the first is better.
+    """
+    system = TrueSkill.create(**known(params, *SETTINGS))
+    match = seated(system, given, given.get("ranks") or range(len(given["teams"])))
+    answers = {"quality": system.quality(match)}
+    chances = system.predict(match)
+    answers |= {"wins": list(chances.wins), "draw": chances.draw}
+    if len(match.teams) == 2:
+        plain = TrueSkill.create(**known(params, *SETTINGS) | {"tau": 0, "draw_probability": 0})
+        better = plain.predict(seated(plain, given, ())).wins[0]
+        answers |= dict.fromkeys(("win_probability", "P", "E"), better)
+    system.rate(match)
     return answers | {"ratings": ratings(system, match)}
 
 
-def ttt_game(params: Facts, given: Facts) -> dict[str, Any]:
-    """One match; a higher result is better."""
-    draws = params.get("p_draw", 0.0)
-    if "sd" in params:
-        return {"margin": draw_unit(given["p_draw"], params["sd"])}
-    system = TrueSkillThroughTime.create(beta=params["beta"], draw_probability=draws)
-    if given.get("all_permutations"):
-        orders = itertools.permutations(range(len(given["teams"])))
-        return {"sum_evidence": sum(evidence(system, seated(system, given, order)) for order in orders)}
-    better = given.get("result") or range(len(given["teams"]), 0, -1)
-    match = seated(system, given, [-result for result in better])
+def trueskill_margin(params: Facts, given: Facts) -> dict[str, Any]:
+    """The draw margin of so many players, two if nothing is said."""
+    unit = draw_unit(named(params, given, "draw_probability"), params["beta"])
+    margin = margin_of(given.get("players", given.get("n", 2)), unit)
+    return {"epsilon": margin, "margin": margin}
+
+
+def trueskill_shown(params: Facts, given: Facts) -> dict[str, Any]:
+    """The rating of a leaderboard; k is such that a newcomer has none, 3 by default."""
+    mean, deviation = given["rating"] if "rating" in given else (given["mu"], given["sigma"])
+    k = params["mu"] / params["sigma"] if {"mu", "sigma"} <= params.keys() else 3.0
+    system = TrueSkill.create(confidence=k)
+    place(system, ANN, mean, deviation)
+    return dict.fromkeys(("exposure", "conservative", "rank"), system.card(ANN).rating)
+
+
+def trueskill_matches(params: Facts, given: Facts) -> dict[str, Any]:
+    """After one duel and another; of each the opponent's mean and deviation, and the score."""
+    system = TrueSkill.create(**known(params, *SETTINGS))
+    place(system, ANN, given["mu"], given["sigma"])
+    for mean, deviation, score in given["games"]:
+        place(system, BOB, mean, deviation)
+        system.rate(duel(ANN, BOB, float(score)))
+    return {"mu_new": system.skill(ANN), "sigma_new": system.uncertainty(ANN)}
+
+
+def ttt_match(params: Facts, given: Facts) -> dict[str, Any]:
+    """One match; a higher result is better, and without results the teams are in order, the best first."""
+    system = through_time(params, given)
+    match = seated(system, given, ranks(given.get("result"), len(given["teams"])))
     probability = evidence(system, match)
     system.rate(match)
     return {"posteriors": ratings(system, match), "evidence": probability}
 
 
+def ttt_orders(params: Facts, given: Facts) -> dict[str, Any]:
+    """The probabilities of many results of the same teams, added up."""
+    system, count = through_time(params, given), len(given["teams"])
+    results = given["results"] if "results" in given else itertools.permutations(range(count))
+    return {"sum_evidence": sum(evidence(system, seated(system, given, ranks(each, count))) for each in results)}
+
+
+def ttt_margin(params: Facts, given: Facts) -> dict[str, Any]:
+    """The draw margin of teams whose performances differ by a deviation of `sd`."""
+    draws = named(params, given, "p_draw")
+    return {"margin": math.inf if draws == 1 else draw_unit(draws, named(params, given, "sd"))}
+
+
+def ttt_drift(params: Facts, given: Facts) -> dict[str, Any]:
+    """What is known of a skill after some time."""
+    system = TrueSkillThroughTime.create(gamma=named(params, given, "gamma"))
+    held = belief_kernel.Belief(given.get("mu", 0.0), given["sigma"] ** 2, rounds=1, last_played=0.0)
+    gained = belief_kernel.drift(held, given["t"] * DAY, system.constants)
+    return {"mu": held.mu, "sigma": math.sqrt(held.variance + gained)}
+
+
 def ttt_history(params: Facts, given: Facts) -> dict[str, Any]:
     """Skills after the forward pass and at the end; a point in time is a match, or all matches of one time."""
-    chosen = known(params, "mu", "sigma", "beta", "gamma") | {"draw_probability": params.get("p_draw", 0.0)}
-    settings = ThroughTimeParams(**chosen)
+    chosen = known(params, "mu", "sigma", "beta", "gamma") | common_prior(given)
+    system = TrueSkillThroughTime.create(**chosen, draw_probability=params.get("p_draw", 0.0))
     matches = list(history_of(given))
-    timeline = Timeline(settings.constants(), 1e-9)
+    first = forward(system, matches)
+    timeline = Timeline(system.constants, 1e-9)
     timeline.append(History.of(matches))
-    timeline.settle(1)
-    first = points(timeline, matches)
     timeline.settle(100_000)
-    log_evidence = timeline.log_evidence()
-    return {"first_pass": first, "after_convergence": points(timeline, matches), "log_evidence": log_evidence}
-
-
-def gaussian(params: Facts, given: Facts) -> dict[str, Any]:
-    """The product of two, the logarithm of what it integrates to, or their quotient."""
-    (mean, deviation), (other, spread) = given["a"], given["b"]
-    if given["op"] == "logproductnorm":
-        both = math.hypot(deviation, spread)
-        return {"value": math.log(pdf((mean - other) / both) / both)}
-    precision = (-1.0 if given["op"] == "div" else 1.0) / spread**2
-    product, variance = combined(mean, deviation**2, precision, other * precision)
-    return {"mu": product, "sigma": math.sqrt(variance)}
-
-
-def truncated_gaussian(params: Facts, given: Facts) -> dict[str, Any]:
-    """Mean and deviation of what is left of N(mu, sigma²) above the margin, or within it."""
-    mean, deviation = given["mu"], given["sigma"]
-    v, w = (within if given["tie"] else above)(mean / deviation, given["margin"] / deviation)
-    return {"mu": mean + deviation * v, "sigma": deviation * math.sqrt(1.0 - w)}
+    log_probability = timeline.log_evidence()
+    return {"first_pass": first, "after_convergence": points(timeline, matches), "log_evidence": log_probability}
 
 
 def known(params: Facts, *names: str) -> dict[str, Any]:
@@ -87,16 +116,39 @@ def known(params: Facts, *names: str) -> dict[str, Any]:
     return {name: params[name] for name in names if name in params}
 
 
-def seated(system: BeliefSystem[Any], given: Facts, ranks: Sequence[int]) -> Match:
-    """The match of an entry, its players seeded."""
+def through_time(params: Facts, given: Facts) -> TrueSkillThroughTime:
+    """The system of one match: no draws unless an entry says so."""
+    draws = named({"p_draw": 0.0} | params, given, "p_draw")
+    return TrueSkillThroughTime.create(beta=params["beta"], draw_probability=draws)
+
+
+def ranks(results: Sequence[float] | None, count: int) -> list[float]:
+    """Of results, where a higher one is better."""
+    return [-result for result in results] if results else list(range(count))
+
+
+def seated(system: BeliefSystem[Any], given: Facts, order: Sequence[float]) -> Match:
+    """The match of an entry, its players placed."""
     teams = tuple(
-        tuple(PlayerId(f"{team}.{place}") for place in range(len(side))) for team, side in enumerate(given["teams"])
+        tuple(PlayerId(f"{team}.{seat}") for seat in range(len(side))) for team, side in enumerate(given["teams"])
     )
-    everybody = [player for side in teams for player in side]
-    for player, (mu, sigma) in zip(everybody, itertools.chain(*given["teams"]), strict=True):
-        system.seed(player, mu=mu, sigma=sigma)
-    weights = itertools.chain(*given["weights"]) if "weights" in given else ()
-    return Match(teams, tuple(ranks), share=dict(zip(everybody, weights, strict=False)))
+    for side, beliefs in zip(teams, given["teams"], strict=True):
+        for player, (mean, deviation) in zip(side, beliefs, strict=True):
+            place(system, player, mean, deviation)
+    return Match(teams, tuple(order), share=shares(teams, given.get("weights")))
+
+
+def place(system: BeliefSystem[Any], player: PlayerId, mean: float, deviation: float) -> None:
+    """As after a match of long ago, at any number: an operator's `seed` has limits, entries have none."""
+    system.restore(player, {"mu": mean, "variance": deviation**2, "rounds": 0, "last_played": None})
+
+
+def shares(teams: Sequence[Sequence[PlayerId]], weights: Sequence[Sequence[float]] | None) -> dict[PlayerId, float]:
+    """What part of the match each played; all of it where nothing is said."""
+    if not weights:
+        return {}
+    sides = zip(teams, weights, strict=True)
+    return {player: share for side, own in sides for player, share in zip(side, own, strict=True)}
 
 
 def ratings(system: BeliefSystem[Any], match: Match) -> list[list[list[float]]]:
@@ -110,37 +162,79 @@ def evidence(system: BeliefSystem[Any], match: Match) -> float:
     return math.exp(log_evidence(teams, match.ranks, 0, len(match.teams), system.constants.unit))
 
 
+def common_prior(given: Facts) -> dict[str, float]:
+    """The prior of all players, where an entry names each one's: our history has one for all."""
+    priors = list(given.get("priors", {}).values())
+    players = set(itertools.chain(*itertools.chain(*given["composition"])))
+    if not priors:
+        return {}
+    if given["priors"].keys() != players or any(prior != priors[0] for prior in priors):
+        raise ValueError("priors: not the same for all players")
+    return dict(priors[0]) if isinstance(priors[0], dict) else dict(zip(("mu", "sigma"), priors[0], strict=True))
+
+
 def history_of(given: Facts) -> Iterator[Match]:
     """The matches of an entry; its unit of time is a day."""
-    weights = given.get("weights") or [[]] * len(given["composition"])
-    for number, (teams, results) in enumerate(zip(given["composition"], given["results"], strict=True)):
-        shares = zip(itertools.chain(*teams), itertools.chain(*weights[number]), strict=False)
+    count = len(given["composition"])
+    columns = (given.get(name) or [None] * count for name in ("results", "weights", "times"))
+    for composition, results, weights, time in zip(given["composition"], *columns, strict=True):
+        teams = tuple(tuple(PlayerId(player) for player in side) for side in composition)
         yield Match(
-            teams=tuple(tuple(PlayerId(player) for player in side) for side in teams),
-            ranks=tuple(-result for result in results),
-            share={PlayerId(player): weight for player, weight in shares},
-            started_at=given["times"][number] * DAY if given.get("times") else None,
+            teams=teams,
+            ranks=tuple(ranks(results, len(teams))),
+            share=shares(teams, weights),
+            started_at=None if time is None else time * DAY,
         )
 
 
-def points(timeline: Timeline, matches: Sequence[Match]) -> dict[str, list[float]]:
-    """Mean and deviation by point in time and player, as `t0.a`; the last where a player has several."""
+def places(matches: Sequence[Match]) -> list[int]:
+    """The point in time of each match."""
     times = [number if match.started_at is None else match.started_at for number, match in enumerate(matches)]
-    places = {time: place for place, time in enumerate(sorted(set(times)))}
+    return [sorted(set(times)).index(time) for time in times]
+
+
+def forward(system: TrueSkillThroughTime, matches: Sequence[Match]) -> dict[str, list[float]]:
+    """Mean and deviation as `t0.a`, by point in time and player, after its last match there; the past stays."""
     found = {}
-    for player in timeline.numbers:
-        curve = timeline.curve(player)
-        played = [time for time, match in zip(times, matches, strict=True) if player in itertools.chain(*match.teams)]
-        for time, mean, deviation in zip(played, curve.means, curve.deviations, strict=True):
-            found[f"t{places[time]}.{player}"] = [mean, deviation]
+    for point, match in zip(places(matches), matches, strict=True):
+        system.rate(match)
+        for player in itertools.chain(*match.teams):
+            found[f"t{point}.{player}"] = [system.skill(player), system.uncertainty(player)]
     return found
 
 
-ADAPTERS: Mapping[str, Callable[[Facts, Facts], dict[str, Any]]] = {
-    "trueskill": trueskill,
-    "ttt_game": ttt_game,
-    "ttt_history": ttt_history,
-    "gaussian": gaussian,
-    "truncated_gaussian": truncated_gaussian,
+def points(timeline: Timeline, matches: Sequence[Match]) -> dict[str, list[float]]:
+    """The same by all that is known at the end."""
+    found = {}
+    for player in timeline.numbers:
+        curve = timeline.curve(player)
+        played = zip(places(matches), matches, strict=True)
+        own = [point for point, match in played if player in itertools.chain(*match.teams)]
+        for point, mean, deviation in zip(own, curve.means, curve.deviations, strict=True):
+            found[f"t{point}.{player}"] = [float(mean), float(deviation)]
+    return found
+
+
+ADAPTERS = {
+    "trueskill": by_form(
+        "mu sigma beta tau draw_probability",
+        Form("teams", "ranks weights", trueskill_match),
+        Form("mu sigma games", "", trueskill_matches),
+        Form("mu sigma", "", trueskill_shown),
+        Form("rating", "", trueskill_shown),
+        Form("players", "draw_probability", trueskill_margin),
+        Form("draw_probability", "n", trueskill_margin),
+    ),
+    "ttt_game": by_form(
+        "mu sigma beta gamma p_draw sd",
+        Form("teams", "result weights p_draw", ttt_match),
+        Form("teams all_permutations", "weights p_draw", ttt_orders),
+        Form("teams results", "weights p_draw", ttt_orders),
+        Form("sigma t", "mu gamma", ttt_drift),
+        Form("", "p_draw sd", ttt_margin),
+    ),
+    "ttt_history": by_form(
+        "mu sigma beta gamma p_draw", Form("composition", "results times weights priors", ttt_history)
+    ),
 }
 """By model name, as the vectors spell it."""
