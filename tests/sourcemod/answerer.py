@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.sourcemod.rig import Game, Plugin
-from tests.sourcemod.rig.game.facts import State
+from tests.sourcemod.rig import Game, Plugin, play
+from tests.sourcemod.rig.game.facts import RED, Reason, State
 from tests.sourcemod.rig.game.players import Player
 
 SECRET = "hunter2"
@@ -191,3 +191,26 @@ def in_freeze(game: Game) -> None:
     """Go on until the next round's freeze time has begun and the daemon was told."""
     game.until(lambda: game.rounds.state is State.PREROUND and not game.rounds.waiting, within=200)
     settle(game)
+
+
+def play_round(game: Game) -> None:
+    """One round from where the game stands to its end."""
+    play.go_live(game)
+    game.advance(1)
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+
+
+def rounds_of(batch: Json) -> list[str]:
+    """Ids of the rounds in a batch, in order."""
+    return [event["round"] for event in batch["events"] if event["kind"] == "round_ended"]
+
+
+def complaints(game: Game) -> list[str]:
+    """What was logged as an error."""
+    return [text for _, text in game.sm.log.errors]
+
+
+def rounds_of_all(daemon: Daemon) -> list[str]:
+    """Ids of all rounds that were told, in order."""
+    return [event["round"] for event in daemon.events("round_ended")]

@@ -5,7 +5,19 @@ from typing import Any
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, crowd, ids, in_freeze, obliging, seat, seconds_of_play, settle
+from tests.sourcemod.answerer import (
+    Daemon,
+    complaints,
+    crowd,
+    ids,
+    in_freeze,
+    obliging,
+    play_round,
+    rounds_of_all,
+    seat,
+    seconds_of_play,
+    settle,
+)
 from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
 
@@ -16,24 +28,6 @@ Json = dict[str, Any]
 def daemon(daemon: Daemon) -> Daemon:
     daemon.answers["side_wanted"] = obliging
     return daemon
-
-
-def play_round(game: Game) -> None:
-    """One round from where the game stands to its end."""
-    play.go_live(game)
-    game.advance(1)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    settle(game)
-
-
-def rounds_of(batch: Json) -> list[str]:
-    """Ids of the rounds in a batch, in order."""
-    return [event["round"] for event in batch["events"] if event["kind"] == "round_ended"]
-
-
-def complaints(game: Game) -> list[str]:
-    """What was logged as an error."""
-    return [text for _, text in game.sm.log.errors]
 
 
 def test_it_polls_when_the_daemon_said(game: Game, daemon: Daemon, plugin: Plugin) -> None:
@@ -103,12 +97,12 @@ def test_a_flood_gives_way_to_a_fresh_roster(game: Game, daemon: Daemon, plugin:
     game.start_map("koth_harvest_final")
     ann = seat(game, "Ann", "red")
     settle(game)
+    daemon.forget()
     game.sm.http.held = True
     for _ in range(250):
         game.say(ann, "!top")
     game.advance(0.1)
     game.sm.http.held = False
-    daemon.forget()
     settle(game)
     assert all(len(batch["events"]) <= 256 for batch in daemon.batches)
     assert {"hello", "roster", "command"} <= set(daemon.kinds())
@@ -142,62 +136,6 @@ def test_silence_is_logged_once_and_so_is_its_end(game: Game, daemon: Daemon, pl
     game.sm.http.offline = False
     seconds_of_play(game, 12)
     assert [text for _, text in game.sm.log.messages] == ["The daemon answers again."]
-
-
-def test_rounds_wait_in_the_ring_until_they_are_stored(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    crowd(game, 1, 1)
-    game.sm.http.offline = True
-    for _ in range(3):
-        play_round(game)
-    game.start_map("cp_gorge")
-    game.sm.http.offline = False
-    daemon.forget()
-    seconds_of_play(game, 12)
-    (delivery,) = [rounds_of(batch) for batch in daemon.batches if rounds_of(batch)]
-    assert len(delivery) == 3
-    assert delivery == sorted(delivery)
-    assert {event["map"] for event in daemon.events("round_ended")} == {"koth_harvest_final"}
-
-
-def test_a_ninth_round_drops_the_oldest_and_says_so(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    crowd(game, 1, 1)
-    game.sm.http.offline = True
-    for _ in range(10):
-        play_round(game)
-    game.sm.http.offline = False
-    daemon.forget()
-    seconds_of_play(game, 12)
-    batch = next(batch for batch in daemon.batches if rounds_of(batch))
-    assert batch["dropped"] == 2
-    assert [round.split("-")[1] for round in rounds_of(batch)] == [str(n) for n in range(3, 11)]
-    assert daemon.batches[-1]["dropped"] == 0
-
-
-def test_a_kept_round_is_asked_about_after_the_next_one_and_before_it(
-    game: Game, daemon: Daemon, plugin: Plugin
-) -> None:
-    game.start_map("koth_harvest_final")
-    crowd(game, 1, 1)
-    daemon.fate = "kept"
-    play_round(game)
-    seconds_of_play(game, 11)
-    assert [rounds_of(batch) for batch in daemon.batches if rounds_of(batch)] == [rounds_of_all(daemon)]
-    first = rounds_of_all(daemon)
-    daemon.forget()
-    daemon.fate = "stored"
-    play_round(game)
-    assert rounds_of_all(daemon)[:1] == first
-    assert len(rounds_of_all(daemon)) == 2
-    daemon.forget()
-    play_round(game)
-    assert len(rounds_of_all(daemon)) == 1
-
-
-def rounds_of_all(daemon: Daemon) -> list[str]:
-    """Ids of all rounds that were told, in order."""
-    return [event["round"] for event in daemon.events("round_ended")]
 
 
 def test_a_wrong_secret_is_said_once_with_what_to_do(game: Game, daemon: Daemon, plugin: Plugin) -> None:
@@ -292,34 +230,6 @@ def test_a_refused_event_is_dropped_and_the_rest_sent_again(game: Game, daemon: 
     assert "$.events[0].name" in complaints(game)[0]
 
 
-def test_a_refused_round_never_blocks_the_ring(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    crowd(game, 1, 1)
-    play.go_live(game)
-    settle(game)
-    daemon.forget()
-    daemon.raw.append(daemon.refuse(422, "schema", "$.events[0].winner"))
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    seconds_of_play(game, 12)
-    assert len(rounds_of_all(daemon)) == 1
-    daemon.forget()
-    play_round(game)
-    assert len(rounds_of_all(daemon)) == 1
-
-
-def test_a_daemon_that_cannot_keep_a_round_gets_it_again(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    crowd(game, 1, 1)
-    play.go_live(game)
-    settle(game)
-    daemon.forget()
-    daemon.raw += [daemon.refuse(503, "store"), daemon.refuse(503, "busy")]
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    seconds_of_play(game, 12)
-    assert len(rounds_of_all(daemon)) == 3
-    assert len(set(rounds_of_all(daemon))) == 1
-
-
 def test_a_batch_that_breaks_the_daemon_is_not_sent_again(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("koth_harvest_final")
     crowd(game, 1, 1)
@@ -348,23 +258,6 @@ def test_what_a_map_left_untold_is_not_told_of_the_next(game: Game, daemon: Daem
     seconds_of_play(game, 8)
     assert {"hello", "round_ended", "roster"} <= set(daemon.kinds())
     assert "sides_switched" not in daemon.kinds()
-
-
-def test_a_stale_batch_gives_only_its_rounds(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    crowd(game, 1, 1)
-    play.go_live(game)
-    settle(game)
-    daemon.forget()
-
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    answer = {"ok": False, "error": {"code": "stale", "message": ""}, "rounds": {}}
-    answer["rounds"] = {f"1763622100000-{n}": "stored" for n in range(1, 4)}
-    daemon.raw.append((200, json.dumps(answer).encode()))
-    seconds_of_play(game, 40)
-    assert len(rounds_of_all(daemon)) == 1
-    assert "stale" in complaints(game)[0]
-    assert "hello" in [event["kind"] for event in daemon.batches[1]["events"]]
 
 
 def test_what_is_wanted_is_sent(game: Game, daemon: Daemon, plugin: Plugin) -> None:

@@ -1,0 +1,165 @@
+"""What the plugin tells the daemon of people: their time, their sides, and what forbids moving them."""
+
+from typing import Any
+
+import pytest
+
+from tests.sourcemod.answerer import Daemon, crowd, ids, obliging, seat, settle
+from tests.sourcemod.rig import Game, Plugin, play
+from tests.sourcemod.rig.game.facts import BLU, RED, Reason
+
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def daemon(daemon: Daemon) -> Daemon:
+    daemon.answers["side_wanted"] = obliging
+    return daemon
+
+
+def ended(daemon: Daemon) -> Json:
+    """The only round that was reported."""
+    (round,) = daemon.events("round_ended")
+    return round
+
+
+def test_whoever_leaves_or_changes_side_keeps_his_seconds(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 3, 2)
+    play.go_live(game)
+    game.advance(10)
+    game.join(red[0], "blue")
+    settle(game)
+    leaver = ids(red)[1]
+    game.leave(red[1])
+    game.advance(10)
+    watcher = ids(red)[2]
+    game.join(red[2], "spectate")
+    game.advance(10)
+    game.rounds.win(BLU, Reason.POINTS_CAPTURED)
+    settle(game)
+    lines = {line["id"]: line for line in ended(daemon)["players"]}
+    about = lambda seconds: pytest.approx(seconds, abs=0.3)  # noqa: E731
+    assert lines[ids(red)[0]]["seconds"] == {"red": about(10), "blu": about(20)}
+    assert lines[ids(red)[0]]["side"] == "blu"
+    assert lines[leaver]["left"]
+    assert lines[leaver]["seconds"] == {"red": about(10), "blu": 0}
+    assert not lines[watcher]["left"]
+    assert lines[watcher]["side"] == "red"
+    assert lines[watcher]["seconds"] == {"red": about(20), "blu": 0}
+
+
+def test_whoever_comes_back_is_one_player(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 1, 1)
+    play.go_live(game)
+    game.advance(10)
+    back = game.reconnect(red[0])
+    game.join(back, "red")
+    settle(game)
+    game.advance(10)
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    (line,) = [line for line in ended(daemon)["players"] if line["id"] == str(back.steamid)]
+    assert not line["left"]
+    assert line["seconds"]["red"] == pytest.approx(20, abs=0.5)
+
+
+def test_bots_stand_at_the_doors_and_sourcetv_is_nobody(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    game.add_source_tv()
+    bot = game.add_bot("Chell", BLU)
+    play.go_live(game)
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    round = ended(daemon)
+    assert {"id": f"bot:{bot.userid}", "side": "blu"} in round["doors"]
+    assert len(round["doors"]) == 3
+    assert len(round["players"]) == 2
+
+
+def test_switched_sides_are_told_once_and_before_they_show(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("cp_gorge")
+    red, _ = crowd(game, 2, 2)
+    play.go_live(game)
+    game.rounds.win(RED, Reason.DEFENDED)
+    settle(game)
+    daemon.forget()
+    play.next_round(game)
+    settle(game)
+    assert daemon.kinds()[:2] == ["sides_switched", "round_started"]
+    assert not daemon.events("side_changed")
+    (started,) = daemon.events("round_started")
+    assert {line["side"] for line in started["players"] if line["id"] in ids(red)} == {"blu"}
+
+
+def test_sides_switched_between_stages_turn_the_whole_round(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("cp_dustbowl")
+    red, blu = crowd(game, 2, 1)
+    play.go_live(game)
+    game.advance(10)
+    watcher = ids(red)[1]
+    game.join(red[1], "spectate")
+    play.capture(game, BLU, 0, blu[0])
+    game.rounds.win(BLU, Reason.POINTS_CAPTURED, full_round=False)
+    game.rounds._switch = True
+    play.next_round(game)
+    play.go_live(game)
+    game.rounds.win(RED, Reason.DEFENDED)
+    settle(game)
+    round = ended(daemon)
+    assert round["captures"] == {"red": 1, "blu": 0}
+    assert [seat["side"] for seat in round["doors"] if seat["id"] == ids(red)[0]] == ["blu"]
+    lines = {line["id"]: line for line in round["players"]}
+    assert {id: line["side"] for id, line in lines.items()} == {ids(red)[0]: "blu", watcher: "blu", ids(blu)[0]: "red"}
+    assert lines[watcher]["seconds"] == {"red": 0, "blu": pytest.approx(10, abs=0.3)}
+    assert lines[ids(red)[0]]["seconds"]["red"] == 0
+
+
+def test_a_side_change_is_told_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    settle(game)
+    ann = seat(game, "Ann", "red")
+    settle(game)
+    changes = [(event["id"], event["side"]) for event in daemon.events("side_changed")]
+    assert changes == [(str(ann.steamid), "red")]
+
+
+def test_the_roster_says_what_forbids_moving_somebody(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("ctf_2fort")
+    builder = seat(game, "Engie", "red", "engineer")
+    medic = seat(game, "Medic", "blue", "medic")
+    carrier = seat(game, "Scout", "red", "scout")
+    admin = seat(game, "Admin", "blue")
+    admin.flags = 1 << 14
+    play.go_live(game)
+    play.build(game, builder, "obj_sentrygun")
+    medic.charge = 0.75
+    play.pick_up_flag(game, carrier)
+    daemon.once["want"] = ["roster"]
+    play.kill(game, carrier, admin)
+    game.rcon("equipoise_poll")
+    settle(game)
+    settle(game)
+    lines = {line["id"]: line for line in daemon.events("roster")[-1]["players"]}
+    flags = lambda player: {k: v for k, v in lines[str(player.steamid)].items() if k not in ("id", "side", "connected")}  # noqa: E731
+    assert flags(builder) == {"building": True}
+    assert flags(medic) == {"charge": 0.75}
+    assert flags(carrier) == {"carrier": True}
+    assert flags(admin) == {"immune": True, "alive": False}
+
+
+def test_uneven_sides_bring_the_roster_along(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("cp_gorge")
+    _, blu = crowd(game, 2, 2)
+    play.go_live(game)
+    settle(game)
+    daemon.forget()
+    game.leave(blu[0])
+    settle(game)
+    assert daemon.kinds() == ["player_left"]
+    game.leave(blu[1])
+    settle(game)
+    assert daemon.kinds() == ["player_left", "player_left", "roster"]
+    assert 0 < daemon.events("roster")[0]["ends_in"] <= 300

@@ -1,0 +1,124 @@
+"""The ring of rounds that the daemon has not stored yet."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.sourcemod.answerer import (
+    Daemon,
+    complaints,
+    crowd,
+    obliging,
+    play_round,
+    rounds_of,
+    rounds_of_all,
+    seconds_of_play,
+    settle,
+)
+from tests.sourcemod.rig import Game, Plugin, play
+from tests.sourcemod.rig.game.facts import RED, Reason
+
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def daemon(daemon: Daemon) -> Daemon:
+    daemon.answers["side_wanted"] = obliging
+    return daemon
+
+
+def test_rounds_wait_in_the_ring_until_they_are_stored(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    game.sm.http.offline = True
+    for _ in range(3):
+        play_round(game)
+    game.start_map("cp_gorge")
+    game.sm.http.offline = False
+    daemon.forget()
+    seconds_of_play(game, 12)
+    (delivery,) = [rounds_of(batch) for batch in daemon.batches if rounds_of(batch)]
+    assert len(delivery) == 3
+    assert delivery == sorted(delivery)
+    assert {event["map"] for event in daemon.events("round_ended")} == {"koth_harvest_final"}
+
+
+def test_a_ninth_round_drops_the_oldest_and_says_so(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    game.sm.http.offline = True
+    for _ in range(10):
+        play_round(game)
+    game.sm.http.offline = False
+    daemon.forget()
+    seconds_of_play(game, 12)
+    batch = next(batch for batch in daemon.batches if rounds_of(batch))
+    assert batch["dropped"] == 2
+    assert [round.split("-")[1] for round in rounds_of(batch)] == [str(n) for n in range(3, 11)]
+    assert daemon.batches[-1]["dropped"] == 0
+
+
+def test_a_kept_round_is_asked_about_after_the_next_one_and_before_it(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    daemon.fate = "kept"
+    play_round(game)
+    seconds_of_play(game, 11)
+    assert [rounds_of(batch) for batch in daemon.batches if rounds_of(batch)] == [rounds_of_all(daemon)]
+    first = rounds_of_all(daemon)
+    daemon.forget()
+    daemon.fate = "stored"
+    play_round(game)
+    assert rounds_of_all(daemon)[:1] == first
+    assert len(rounds_of_all(daemon)) == 2
+    daemon.forget()
+    play_round(game)
+    assert len(rounds_of_all(daemon)) == 1
+
+
+def test_a_refused_round_never_blocks_the_ring(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    play.go_live(game)
+    settle(game)
+    daemon.forget()
+    daemon.raw.append(daemon.refuse(422, "schema", "$.events[0].winner"))
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    seconds_of_play(game, 12)
+    assert len(rounds_of_all(daemon)) == 1
+    daemon.forget()
+    play_round(game)
+    assert len(rounds_of_all(daemon)) == 1
+
+
+def test_a_daemon_that_cannot_keep_a_round_gets_it_again(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    play.go_live(game)
+    settle(game)
+    daemon.forget()
+    daemon.raw += [daemon.refuse(503, "store"), daemon.refuse(503, "busy")]
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    seconds_of_play(game, 12)
+    assert len(rounds_of_all(daemon)) == 3
+    assert len(set(rounds_of_all(daemon))) == 1
+
+
+def test_a_stale_batch_gives_only_its_rounds(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    play.go_live(game)
+    settle(game)
+    daemon.forget()
+
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    answer = {"ok": False, "error": {"code": "stale", "message": ""}, "rounds": {}}
+    answer["rounds"] = {f"1763622100000-{n}": "stored" for n in range(1, 4)}
+    daemon.raw.append((200, json.dumps(answer).encode()))
+    seconds_of_play(game, 40)
+    assert len(rounds_of_all(daemon)) == 1
+    assert "stale" in complaints(game)[0]
+    assert "hello" in [event["kind"] for event in daemon.batches[1]["events"]]
