@@ -14,6 +14,7 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import glicko_kernel as kernel
 from equipoise.ratings.base import Change, Match, Rated, WinProbabilities, build_params, check_ranges, ranged
+from equipoise.ratings.glicko_arrays import Constants, Player
 from equipoise.ratings.ledger import DAY, LIMIT, CardParams, Ledger, mean
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class GlickoParams(PeriodParams):
 P = TypeVar("P", bound=PeriodParams)
 
 
-class GlickoFamily(Ledger[P, kernel.Player]):
+class GlickoFamily(Ledger[P, Player]):
     """Reads teams, ranks, doors, standing, started_at, share and weight."""
 
     facts: ClassVar[Mapping[str, tuple[float, float]]] = {**Ledger.facts, "rd": (1.0, 10_000.0)}
@@ -59,7 +60,7 @@ class GlickoFamily(Ledger[P, kernel.Player]):
     def __init__(self, params: P, growth: float, tau: float, volatility: float) -> None:
         super().__init__(params)
         self.volatility = volatility
-        self.constants = kernel.Constants(
+        self.constants = Constants(
             initial=float(params.initial),
             variance=float(params.rd) ** 2,
             growth=float(growth),
@@ -68,9 +69,9 @@ class GlickoFamily(Ledger[P, kernel.Player]):
             pooled=params.periods == "calendar",
         )
 
-    def newcomer(self) -> kernel.Player:
+    def newcomer(self) -> Player:
         """At the initial rating and deviation."""
-        return kernel.Player(self.constants.initial, variance=self.constants.variance, volatility=self.volatility)
+        return Player(self.constants.initial, variance=self.constants.variance, volatility=self.volatility)
 
     def predict(self, match: Match) -> WinProbabilities:
         """Of mean ratings at the doors, with the doubt about both; a draw counts as half a win, so draw is 0."""
@@ -112,7 +113,7 @@ class GlickoFamily(Ledger[P, kernel.Player]):
         """RD in points, after his last match: absence since then is not counted."""
         return math.sqrt(self.held(player).variance)
 
-    def seeded(self, held: kernel.Player, facts: Mapping[str, float]) -> kernel.Player:
+    def seeded(self, held: Player, facts: Mapping[str, float]) -> Player:
         """With a deviation `rd`; what his period has said of him so far is in it."""
         plain = {fact: value for fact, value in facts.items() if fact != "rd"}
         fresh = replace(held, **plain, information=0.0, surprise=0.0)  # type: ignore[arg-type]

@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from equipoise.ratings.compiled_kernel import compiled as machine_code
 from equipoise.ratings.exponential import IN_VECTORS, exponential
-from equipoise.ratings.ledger import Record
+from equipoise.ratings.glicko_arrays import Block, Constants, Player, Rounds
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
+    from equipoise.ratings.glicko_arrays import Floats, Records
 
 Q = math.log(10.0) / 400.0
 """q: units of the logit per point; 1/q, 173.7178 points, is Glicko-2's unit."""
@@ -32,72 +28,6 @@ NEVER = -math.inf
 
 BLOCK = 512
 """Matches that `replay_duels` takes at once: what it keeps of them stays in the fastest memory."""
-
-
-@dataclass(slots=True)
-class Player(Record):
-    """What both systems know of a player: as he stands, as the period found him, and what it has said of him."""
-
-    variance: float = 0.0
-    """RD², points², by all that is known."""
-    volatility: float = 0.0
-    """σ of Glicko-2, in its unit per √period."""
-    onset_rating: float = 0.0
-    onset_variance: float = 0.0
-    onset_volatility: float = 0.0
-    information: float = 0.0
-    """1/d², points⁻²: over the period, Σ q²·g²·E·(1 - E)."""
-    surprise: float = 0.0
-    """Per point: over the period, Σ q·g·(s - E)."""
-
-
-class Constants(NamedTuple):
-    """The parameters as the formulas read them."""
-
-    initial: float
-    variance: float
-    """Points²: a newcomer's, and the most that absence makes of anybody's."""
-    growth: float
-    """c², points² per period; Glicko-2 has each player's own."""
-    tau: float
-    """0: Glicko, without volatility."""
-    frequency: float
-    """Periods per second."""
-    pooled: bool
-    """Matches of a period of the calendar count as played at once; else each is a period."""
-
-
-class Rounds(NamedTuple):
-    """A `History` of two-team matches as the replay reads it."""
-
-    teams: NDArray[np.int64]
-    members: NDArray[np.uint32]
-    ranks: NDArray[np.int32]
-    started_at: Floats
-    doors: NDArray[np.int64]
-    seated: NDArray[np.int32]
-    standing: Floats
-    weight: Floats
-    """Shape (m,), or empty: 1."""
-    share: Floats
-    """Shape (p,), NaN counting as 1, or empty: 1."""
-
-
-class Block(NamedTuple):
-    """Some duels side by side: fields of shape (`BLOCK`,) but for the first."""
-
-    latest: NDArray[np.int64]
-    """Shape (players,): the first match of the block that he last played in; -1 before."""
-    difference: Floats
-    """Of the ratings: first as the period found them, later as they stand."""
-    variance: Floats
-    other_variance: Floats
-    score: Floats
-    information: Floats
-    surprise: Floats
-    other_information: Floats
-    other_surprise: Floats
-    wins: Floats
 
 
 def attenuation(variance: float) -> float:
@@ -215,7 +145,7 @@ def share_at(place: int, share: Floats) -> float:
     return 1.0 * share[place] if len(share) > 0 and not math.isnan(share[place]) else 1.0
 
 
-def face(first: int, rounds: Rounds, records: NDArray[np.void], b: Block, c: Constants) -> int:
+def face(first: int, rounds: Rounds, records: Records, b: Block, c: Constants) -> int:
     """Match after match enters a block, as far as it can be: returns the one behind the last.
 
     Opponents are as their periods found them.  So the block ends before anybody's new period of whose last one it
@@ -252,9 +182,7 @@ def weigh(count: int, b: Block) -> None:
         b.other_information[place], b.other_surprise[place] = evidence(-difference, h, 1.0 - score)
 
 
-def move(
-    first: int, last: int, rounds: Rounds, records: NDArray[np.void], after: Floats, b: Block, c: Constants
-) -> None:
+def move(first: int, last: int, rounds: Rounds, records: Records, after: Floats, b: Block, c: Constants) -> None:
     """Match after match; what predictions are made of is as it was before."""
     for match in range(first, last):
         place, one, two = match - first, 2 * match, 2 * match + 1
@@ -276,9 +204,7 @@ def foretell(first: int, count: int, wins: Floats, b: Block) -> None:
         wins[2 * (first + place)], wins[2 * (first + place) + 1] = b.wins[place], 1.0 - b.wins[place]
 
 
-def seen(
-    first: int, last: int, at: float, rounds: Rounds, records: NDArray[np.void], c: Constants
-) -> tuple[float, float]:
+def seen(first: int, last: int, at: float, rounds: Rounds, records: Records, c: Constants) -> tuple[float, float]:
     """Mean rating and mean variance at the doors; a bot is a newcomer, and so is nobody."""
     rating = variance = 0.0
     for seat in range(first, last):
@@ -297,7 +223,7 @@ def seen(
     return rating / count, variance / count
 
 
-def composite(first: int, last: int, rounds: Rounds, records: NDArray[np.void], c: Constants) -> tuple[float, float]:
+def composite(first: int, last: int, rounds: Rounds, records: Records, c: Constants) -> tuple[float, float]:
     """Mean rating and mean variance of the participants as their period found them."""
     rating = variance = 0.0
     for place in range(first, last):
@@ -310,7 +236,7 @@ def composite(first: int, last: int, rounds: Rounds, records: NDArray[np.void], 
     return rating / count, variance / count
 
 
-def rate(match: int, rounds: Rounds, records: NDArray[np.void], wins: Floats, after: Floats, c: Constants) -> None:
+def rate(match: int, rounds: Rounds, records: Records, wins: Floats, after: Floats, c: Constants) -> None:
     """A match of any two teams."""
     teams, doors, a, b, at = rounds.teams, rounds.doors, 2 * match, 2 * match + 1, rounds.started_at[match]
     rating, variance = seen(doors[a], doors[b], at, rounds, records, c)
@@ -335,9 +261,7 @@ def rate(match: int, rounds: Rounds, records: NDArray[np.void], wins: Floats, af
             after[place] = p.rating
 
 
-def replay_duels(
-    rounds: Rounds, records: NDArray[np.void], wins: Floats, after: Floats, b: Block, c: Constants
-) -> None:
+def replay_duels(rounds: Rounds, records: Records, wins: Floats, after: Floats, b: Block, c: Constants) -> None:
     """`replay` of one against one, as they stood at the doors.
 
     What a match says depends on the onset of its period alone.  So the long chains of roots, quotients and
@@ -353,9 +277,7 @@ def replay_duels(
         first = last
 
 
-def replay(
-    rounds: Rounds, duels: bool, records: NDArray[np.void], wins: Floats, after: Floats, b: Block, c: Constants
-) -> None:
+def replay(rounds: Rounds, duels: bool, records: Records, wins: Floats, after: Floats, b: Block, c: Constants) -> None:
     """Rate match after match; `records`, `wins` (per team) and `after` (per participant) are modified in place."""
     if duels:
         replay_duels(rounds, records, wins, after, b, c)
@@ -364,7 +286,7 @@ def replay(
             rate(match, rounds, records, wins, after, c)
 
 
-Replay: TypeAlias = Callable[[Rounds, bool, "NDArray[np.void]", "Floats", "Floats", Block, Constants], None]
+Replay: TypeAlias = Callable[[Rounds, bool, "Records", "Floats", "Floats", Block, Constants], None]
 
 CALLEES = (
     exponential,

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from equipoise.ratings import glicko_kernel as kernel
+from equipoise.ratings.glicko_arrays import Block, Player, Rounds
 from equipoise.ratings.history import History, Replayed
 from equipoise.ratings.ledger_replay import only_duels, record_of, refuse_unreadable, take_back, to_records
 
 if TYPE_CHECKING:
     from equipoise.ratings.glicko import GlickoFamily
 
-RECORD = record_of(kernel.Player)
+RECORD = record_of(Player)
 
 
 def replay(system: GlickoFamily[Any], history: History, run: kernel.Replay | None = None) -> Replayed:
@@ -22,8 +23,8 @@ def replay(system: GlickoFamily[Any], history: History, run: kernel.Replay | Non
     refuse_unreadable(system.name, history)
     facts = (np.empty(0) if fact is None else fact for fact in (history.weight, history.share))
     members = history.members.view(np.uint32)  # no number counts from the end
-    rounds = kernel.Rounds(history.teams, members, history.ranks, history.started_at, *history.lineup, *facts)
-    block = kernel.Block(np.full(len(history.players), -1), *np.empty((len(kernel.Block._fields) - 1, kernel.BLOCK)))
+    rounds = Rounds(history.teams, members, history.ranks, history.started_at, *history.lineup, *facts)
+    block = Block(np.full(len(history.players), -1), *np.empty((len(Block._fields) - 1, kernel.BLOCK)))
     records = to_records(system, history.players, RECORD)
     wins, after = np.empty(len(history.ranks)), np.empty(len(history.members))
     (run or _compiled())(rounds, only_duels(history), records, wins, after, block, system.constants)
