@@ -49,23 +49,25 @@ def _outcomes(system: Football[Any, Any], history: History) -> tuple[Floats, Flo
     """Shape (m,) and (t,): `Outcome` of each match, asked once of each score line that there is."""
     goals = _goals(system, history)
     width = int(goals.max(initial=0)) + 1
-    winner = np.sign(history.ranks[1::2] - history.ranks[0::2])
-    lines = (goals[0::2] * width + goals[1::2]) * 3 + winner + 1
-    table = np.full((width * width * 3, 3), math.nan)
-    for line in np.flatnonzero(np.bincount(lines, minlength=len(table))).tolist():
+    lines = (goals[0::2] * width + goals[1::2]) * 3 + 1
+    lines += history.ranks[1::2] > history.ranks[0::2]
+    lines -= history.ranks[1::2] < history.ranks[0::2]
+    factors, own, others = table = np.full((3, width * width * 3), math.nan)
+    for line in np.flatnonzero(np.bincount(lines, minlength=table.shape[1])).tolist():
         both, won = divmod(line, 3)
-        table[line] = system.outcome(*divmod(both, width), won - 1)
-    said = table[lines]
-    return said[:, 0], said[:, 1:].ravel()
+        table[:, line] = system.outcome(*divmod(both, width), won - 1)
+    scores = np.empty(len(history.ranks))
+    scores[0::2], scores[1::2] = own[lines], others[lines]
+    return factors[lines], scores
 
 
-def _goals(system: Football[Any, Any], history: History) -> NDArray[np.int64]:
+def _goals(system: Football[Any, Any], history: History) -> NDArray[np.int32]:
     points = history.points
     if points is None and len(history):
         raise RatingError(f"{system.name} needs the goals of every match")
     goals = np.empty(0) if points is None else points
     with np.errstate(invalid="ignore"):
-        whole = goals.astype(np.int64)
+        whole = goals.astype(np.int32)
     wrong = (whole != goals) | (whole < 0) | (whole > MOST_GOALS)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
