@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from equipoise.core.model import PlayerId, is_bot
+from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.base import Match, State
 from equipoise.ratings.facts import count_of, number_of
@@ -88,11 +88,11 @@ def gathered(held: Iterable[tuple[Player, Skill]]) -> Players:
 
 
 def laid_out(match: Match, numbers: Mapping[PlayerId, int]) -> Rounds:
-    """A match as a history of one, as lists; everybody's chain and person is his number."""
+    """A match as a history of one, as lists; everybody's chain and person is his number, bots have none."""
     playing = [player for side in match.teams for player in side]
     seats = [player for side in match.lineup for player in side]
-    number = [numbers[player] for player in playing]
-    seated = [BOT_SEAT if is_bot(player) else numbers[player] for player in seats]
+    number = [numbers.get(player, BOT_SEAT) for player in playing]
+    seated = [numbers.get(player, BOT_SEAT) for player in seats]
     counts = [match.counts.get(player) for player in playing]
     squad = squad_sizes(match)
     return Rounds(
