@@ -11,13 +11,14 @@ import pytest
 from equipoise.answers import answer
 from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Purpose
 from equipoise.core.events import MovesSolved, SolveFailed, SplitsCached, SplitSolved
-from equipoise.core.model import Entry, PlayerId, Side, Split
+from equipoise.core.model import Entry, Ground, Mode, PlayerId, Side, Split
 from equipoise.core.phrases import Phrase, Text
 from equipoise.ratings import create
 from equipoise.ratings.base import System
 from tests.core import answerer
 
 REASON = Text(Phrase.REASON_ADMIN)
+KOTH = Ground(Mode.KOTH, "koth_viaduct")
 
 
 def player(number: int) -> PlayerId:
@@ -52,6 +53,7 @@ def random_ask(random: Random) -> tuple[AskSplit, dict[PlayerId, float]]:
         purpose,
         1,
         REASON,
+        KOTH,
         pool,
         (half, half if bench else len(pool) - half),
         {entry.id: random.randint(0, 2) for entry in humans},
@@ -61,11 +63,13 @@ def random_ask(random: Random) -> tuple[AskSplit, dict[PlayerId, float]]:
     return ask, ratings | {entry.id: 1000.0 for entry in bots}
 
 
-def worth(ask: AskSplit, split: Split, ratings: dict[PlayerId, float]) -> tuple[int, int, float]:
+def worth(
+    ask: AskSplit, split: Split, ratings: dict[PlayerId, float], on_b: dict[PlayerId, float] | None = None
+) -> tuple[int, int, float]:
     """What the rules compare splits by: bench, moves, difference."""
     bench = sum(ask.bench_cost.get(one, 0) for one in split.bench)
     moves = sum(entry.side is not None and split.side_of(entry.id) is entry.side.other for entry in ask.pool)
-    return bench, moves, abs(answerer.difference(split, ratings))
+    return bench, moves, abs(answerer.difference(split, ratings, on_b))
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -84,7 +88,7 @@ def test_a_split_is_as_good_as_the_best_of_all(seed: int) -> None:
 def test_where_bots_stand_in_the_way_of_one_side_the_other_is_the_larger() -> None:
     bots = tuple(Entry(PlayerId(f"bot:{number}"), Side.B) for number in range(3))
     pool = (Entry(player(1), Side.B), Entry(player(2), Side.A), *bots)
-    ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, pool, (2, 3), {}, 0.01)
+    ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, KOTH, pool, (2, 3), {}, 0.01)
 
     solved = answer(ask, create("synelo"))
 
@@ -94,7 +98,7 @@ def test_where_bots_stand_in_the_way_of_one_side_the_other_is_the_larger() -> No
 
 def test_a_pool_that_cannot_be_split_as_asked_says_why() -> None:
     bots = tuple(Entry(PlayerId(f"bot:{number}"), Side.B) for number in range(3))
-    ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, (Entry(player(1), Side.A), *bots), (2, 2), {}, 0.01)
+    ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, KOTH, (Entry(player(1), Side.A), *bots), (2, 2), {}, 0.01)
 
     solved = answer(ask, create("synelo"))
 
@@ -106,7 +110,7 @@ def test_the_probabilities_are_the_systems_own() -> None:
     pool = tuple(Entry(player(number), Side.A if number < 2 else Side.B) for number in range(4))
     ratings = {player(0): 2200.0, player(1): 2200.0, player(2): 1000.0, player(3): 1000.0}
 
-    solved = answer(AskSplit(Purpose.SCRAMBLE, 1, REASON, pool, (2, 2), {}, 0.01), system_of(ratings))
+    solved = answer(AskSplit(Purpose.SCRAMBLE, 1, REASON, KOTH, pool, (2, 2), {}, 0.01), system_of(ratings))
 
     assert isinstance(solved, SplitSolved)
     assert solved.before == pytest.approx(1 / (1 + math.exp(-1)))
@@ -120,7 +124,7 @@ def test_moves_leave_the_least_difference_and_cost_least_among_equals(seed: int)
     smaller = tuple(player(number) for number in range(10, 12))
     ratings = {one: float(random.randint(500, 2500)) for one in (*larger, *smaller)}
     cost = {one: random.randint(0, 3) for one in larger}
-    ask = AskMoves(1, larger, smaller, Side.A, larger[:5], 2, cost)
+    ask = AskMoves(1, KOTH, larger, smaller, Side.A, larger[:5], 2, cost)
 
     solved = answer(ask, system_of(ratings))
     expected = answerer.answer(ask, ratings)
@@ -140,7 +144,7 @@ def test_a_cache_holds_every_size_and_without_a_bench_the_uneven_one(bench: bool
     pool = tuple(Entry(player(number), Side.A) for number in range(7))
     ratings = {entry.id: 1000.0 + 100 * number for number, entry in enumerate(pool)}
 
-    solved = answer(CacheSplits(pool, bench), system_of(ratings))
+    solved = answer(CacheSplits(KOTH, pool, bench), system_of(ratings))
 
     assert isinstance(solved, SplitsCached)
     sizes = [sorted((len(split.a), len(split.b))) for split in solved.splits]

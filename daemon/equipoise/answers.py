@@ -5,17 +5,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Purpose, RecordRound
 from equipoise.core.events import MovesSolved, SolveFailed, SplitsCached, SplitSolved
-from equipoise.core.model import Entry, Participant, PlayerId, Side, Split
+from equipoise.core.model import Card, Entry, Ground, Participant, PlayerId, Side, Split
 from equipoise.core.pools import duel
 from equipoise.errors import SplitError
-from equipoise.ratings.base import Match, System, ranks_of
+from equipoise.ratings.base import Context, Match, System, ranks_of
 from equipoise.solver import Assignment, Pin, best_split, splits, transfer
 
 Solved = SplitSolved | MovesSolved | SplitsCached | SolveFailed
+
+Values = tuple[list[float], list[float]]
+"""What each player of a pool is worth on A, and on B."""
 
 
 def answer(ask: AskSplit | AskMoves | CacheSplits, system: System[Any]) -> Solved:
@@ -33,40 +37,58 @@ def answer(ask: AskSplit | AskMoves | CacheSplits, system: System[Any]) -> Solve
 
 
 def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
-    skills = {entry.id: system.skill(entry.id) for entry in ask.pool}
+    players = [entry.id for entry in ask.pool]
+    values = _values(system, ask.ground, players)
     if ask.purpose is Purpose.DUEL:
-        split = duel(ask.pool, skills)
+        split = duel(ask.pool, *(dict(zip(players, side, strict=True)) for side in values))
     else:
-        split = _named(_best(ask, list(skills.values()), system), ask.pool)
-    difference = sum(skills[player] for player in split.a) - sum(skills[player] for player in split.b)
-    on_a, on_b = (tuple(entry.id for entry in ask.pool if entry.side is side) for side in Side)
-    before = chance(system, on_a, on_b) if on_a and on_b else None
-    return SplitSolved(ask, split, difference, before, chance(system, split.a, split.b))
+        split = _named(_best(ask, values, system), ask.pool)
+    a, b = (tuple(entry.id for entry in ask.pool if entry.side is side) for side in Side)
+    before = chance(system, ask.ground, a, b) if a and b else None
+    difference = sum(skills(system, ask.ground, Side.A, split.a)) - sum(skills(system, ask.ground, Side.B, split.b))
+    return SplitSolved(ask, split, difference, before, chance(system, ask.ground, split.a, split.b))
 
 
-def chance(system: System[Any], a: Iterable[PlayerId], b: Iterable[PlayerId]) -> float:
+def chance(system: System[Any], ground: Ground, a: Iterable[PlayerId], b: Iterable[PlayerId]) -> float:
     """Score expected of side A against side B."""
-    return system.predict(Match(teams=(tuple(a), tuple(b)))).expected(0)
+    match = Match(teams=(tuple(a), tuple(b)), map=ground.map, mode=ground.mode.value, sides=ground.mode.sides)
+    return system.predict(match).expected(0)
 
 
-def _best(ask: AskSplit, skills: Sequence[float], system: System[Any]) -> Assignment:
+def skills(system: System[Any], ground: Ground, side: Side, players: Iterable[PlayerId]) -> list[float]:
+    """What each player is worth on a side: its sum is what is balanced."""
+    context = Context(ground.mode.value, ground.map, ground.mode.sides[side is Side.B])
+    return [system.skill(player, context) for player in players]
+
+
+def cards_on(system: System[Any], ground: Ground, cards: Sequence[Card]) -> tuple[Card, ...]:
+    """The cards with what their players are worth on the two sides."""
+    worths = zip(*_values(system, ground, [card.id for card in cards]), strict=True)
+    return tuple(replace(card, worth=worth) for card, worth in zip(cards, worths, strict=True))
+
+
+def _values(system: System[Any], ground: Ground, players: Sequence[PlayerId]) -> Values:
+    return skills(system, ground, Side.A, players), skills(system, ground, Side.B, players)
+
+
+def _best(ask: AskSplit, values: Values, system: System[Any]) -> Assignment:
     """The best split within the tolerance; of uneven sizes either side may be the larger one."""
     tolerance = ask.tolerance if math.isinf(ask.tolerance) else system.gap(ask.tolerance, max(ask.sizes))
     if ask.sizes[0] == ask.sizes[1]:
-        return _best_of(ask, ask.sizes, skills, tolerance)
-    optima = _optima(ask, skills)
+        return _best_of(ask, ask.sizes, values, tolerance)
+    optima = _optima(ask, values)
     limit = min(optima.values()) + tolerance
     # One limit for both: a split that is within the tolerance of its own optimum only would not do.
-    close = [_best_of(ask, sizes, skills, limit - least) for sizes, least in optima.items() if least <= limit]
+    close = [_best_of(ask, sizes, values, limit - least) for sizes, least in optima.items() if least <= limit]
     return min(close, key=lambda found: (found.bench_cost, found.moves, abs(found.difference)))
 
 
-def _optima(ask: AskSplit, skills: Sequence[float]) -> dict[tuple[int, int], float]:
+def _optima(ask: AskSplit, values: Values) -> dict[tuple[int, int], float]:
     """The least difference with A and with B as the larger side; SplitError when bots stand in the way of both."""
     optima = {}
     for sizes in (ask.sizes, ask.sizes[::-1]):
         try:
-            optima[sizes] = abs(_best_of(ask, sizes, skills, 0.0).difference)
+            optima[sizes] = abs(_best_of(ask, sizes, values, 0.0).difference)
         except SplitError as error:
             refusal = error
     if not optima:
@@ -74,9 +96,11 @@ def _optima(ask: AskSplit, skills: Sequence[float]) -> dict[tuple[int, int], flo
     return optima
 
 
-def _best_of(ask: AskSplit, sizes: tuple[int, int], skills: Sequence[float], tolerance: float) -> Assignment:
+def _best_of(ask: AskSplit, sizes: tuple[int, int], values: Values, tolerance: float) -> Assignment:
+    on_a, on_b = values
     return best_split(
-        skills,
+        on_a,
+        values_b=on_b,
         sizes=sizes,
         pins=_pins(ask),
         bench_cost=[ask.bench_cost.get(entry.id, 0) for entry in ask.pool],
@@ -99,18 +123,21 @@ def _named(assignment: Assignment, pool: Sequence[Entry]) -> Split:
 
 def _moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
     places = {player: index for index, player in enumerate(ask.larger)}
+    here, there = ask.larger_side, ask.larger_side.other
     found = transfer(
-        [system.skill(player) for player in ask.larger],
-        [system.skill(player) for player in ask.smaller],
+        skills(system, ask.ground, here, ask.larger),
+        skills(system, ask.ground, there, ask.smaller),
         [places[player] for player in ask.movable],
         ask.count,
         [ask.cost.get(player, 0) for player in ask.larger],
+        larger_there=skills(system, ask.ground, there, ask.larger),
     )
     return MovesSolved(ask, tuple(ask.larger[index] for index in found.moved))
 
 
 def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
-    found = splits([system.skill(entry.id) for entry in ask.pool], odd_without_bench=not ask.bench)
+    on_a, on_b = _values(system, ask.ground, [entry.id for entry in ask.pool])
+    found = splits(on_a, values_b=on_b, odd_without_bench=not ask.bench)
     every = [found[size] for size in sorted(found)]
     if found.uneven is not None:
         every.append(found.uneven)
@@ -134,6 +161,7 @@ def match_of(record: RecordRound) -> Match | None:
         quits=frozenset(presence.id for presence in round.presences if presence.left),
         map=round.map,
         mode=round.mode.value,
+        sides=round.mode.sides,
     )
 
 

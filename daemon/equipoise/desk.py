@@ -89,12 +89,12 @@ class Desk:
         return tuple(lines) or (Text(Phrase.TOP_EMPTY),)
 
     async def _teams(self, command: Commanded, who: str, host: Host) -> Lines:
-        roster = host.session.state.roster
+        roster, ground = host.session.state.roster, host.session.memory.ground
         sides = {side: tuple(entry.id for entry in roster.on(side)) for side in Side}
         if not all(sides.values()):
             return (Text(Phrase.NOTHING_TO_BALANCE),)
         cards = {side: await self._pool.cards(sides[side]) for side in Side}
-        red = f"{100 * chance(self._pool.system, sides[Side.A], sides[Side.B]):.0f}"
+        red = f"{100 * chance(self._pool.system, ground, *sides.values()):.0f}"
         hidden = any(sum(card.visible for card in cards[side]) < VISIBLE_ENOUGH for side in Side)
         if hidden and not command.admin:
             return (Text(Phrase.TEAMS_CHANCE, (red,)),)

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from equipoise.answers import answer, chance
+from equipoise.answers import answer, cards_on, chance, skills
 from equipoise.core import effects as f
 from equipoise.core import gaps, scrambles
 from equipoise.core.events import (
@@ -198,7 +198,7 @@ class Host:
         state, memory = self.session.state, self.session.memory
         now = self._clock.monotonic()
         sides = {side: [entry.id for entry in state.roster.on(side)] for side in Side}
-        sums = {side: sum(self.pool.skills(sides[side]).values()) for side in Side}
+        sums = {side: sum(skills(self.pool.system, memory.ground, side, sides[side])) for side in Side}
         both = sides[Side.A] and sides[Side.B]
         return ServerStatus(
             server=self.server,
@@ -220,7 +220,7 @@ class Host:
             waiting=sum(entry.side is None for entry in state.roster.eligible()),
             sum_a=sums[Side.A],
             sum_b=sums[Side.B],
-            win_probability=chance(self.pool.system, sides[Side.A], sides[Side.B]) if both else None,
+            win_probability=chance(self.pool.system, memory.ground, *sides.values()) if both else None,
             ring=self.pool.ring_depth,
             dropped_rounds=self.dropped_rounds,
         )
@@ -280,7 +280,7 @@ class Host:
     async def _refresh(self) -> None:
         """Ratings change elsewhere too: by an admin, on the pool's other servers."""
         known = self.session.state.cards
-        changed = [card for card in await self.pool.cards(tuple(known)) if card != known[card.id]]
+        changed = [card for card in await self._cards(tuple(known)) if card != known[card.id]]
         if changed:
             await self._feed(CardsLoaded(tuple(changed)))
 
@@ -306,11 +306,15 @@ class Host:
     # What effects ask for.
 
     async def _load_cards(self, effect: f.LoadCards) -> Sequence[Event]:
-        return (CardsLoaded(await self.pool.cards(effect.players)),)
+        return (CardsLoaded(await self._cards(effect.players)),)
+
+    async def _cards(self, players: Sequence[PlayerId]) -> tuple[Card, ...]:
+        """As they count here and now."""
+        return cards_on(self.pool.system, self.session.memory.ground, await self.pool.cards(players))
 
     async def _solve(self, ask: f.AskSplit | f.AskMoves | f.CacheSplits) -> Sequence[Event]:
         players = (*ask.larger, *ask.smaller) if isinstance(ask, f.AskMoves) else tuple(one.id for one in ask.pool)
-        cards = CardsLoaded(await self.pool.cards(players))
+        cards = CardsLoaded(await self._cards(players))
         if len(players) < THREAD_FROM:
             solved = answer(ask, self.pool.system)
         else:
@@ -331,7 +335,7 @@ class Host:
         self._draft.rounds[record.round.id] = done.status
         if done.rated is None:
             return ()
-        cards = await self.pool.cards([change.id for change in done.rated.changes])
+        cards = await self._cards([change.id for change in done.rated.changes])
         self._draft.cards |= {card.id: card for card in cards}
         return (CardsLoaded(cards),)
 

@@ -4,61 +4,65 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 
 from equipoise.core.effects import Ask, AskMoves, AskSplit, CacheSplits, LoadCards, Purpose
 from equipoise.core.events import Answer, CardsLoaded, MovesSolved, SolveFailed, SplitsCached, SplitSolved
-from equipoise.core.model import Card, Entry, PlayerId, Split
+from equipoise.core.model import Card, Entry, PlayerId, Side, Split
 
 POINTS_PER_CHANCE = 4 * 2400
 """Slope of the logistic at even sides, for Θ = 2400: 0.01 of win probability is 96 points."""
 
 Ratings = Mapping[PlayerId, float]
+Worth = tuple[Ratings, Ratings]
+"""On side A, and on side B."""
 
 
-def answer(ask: Ask, ratings: Ratings) -> Answer:
-    """The event that answers an ask."""
+def answer(
+    ask: Ask, ratings: Ratings, on_b: Ratings | None = None, points_per_chance: float = POINTS_PER_CHANCE
+) -> Answer:
+    """The event that answers an ask; `on_b` is what players are worth on side B, where that differs."""
     match ask:
         case LoadCards():
             return CardsLoaded(tuple(Card(player, ratings[player]) for player in ask.players))
         case AskSplit():
-            return _solved(ask, ratings)
+            return _solved(ask, (ratings, on_b or ratings), points_per_chance)
         case AskMoves():
-            return MovesSolved(ask, _transfer(ask, ratings))
+            return MovesSolved(ask, _transfer(ask, (ratings, on_b or ratings)))
         case CacheSplits():
-            return SplitsCached(ask, tuple(_every_size(ask, ratings)))
+            return SplitsCached(ask, tuple(_every_size(ask, (ratings, on_b or ratings))))
 
 
-def difference(split: Split, ratings: Ratings) -> float:
+def difference(split: Split, ratings: Ratings, on_b: Ratings | None = None) -> float:
     """Sum of A less sum of B."""
-    return sum(ratings[player] for player in split.a) - sum(ratings[player] for player in split.b)
+    there = on_b or ratings
+    return sum(ratings[player] for player in split.a) - sum(there[player] for player in split.b)
 
 
-def _solved(ask: AskSplit, ratings: Ratings) -> SplitSolved | SolveFailed:
-    best = _duel(ask.pool, ratings) if ask.purpose is Purpose.DUEL else _preferred(ask, ratings)
+def _solved(ask: AskSplit, worth: Worth, points_per_chance: float) -> SplitSolved | SolveFailed:
+    duels = ask.purpose is Purpose.DUEL
+    best = _duel(ask.pool, worth) if duels else _preferred(ask, worth, points_per_chance)
     if best is None:
         return SolveFailed(ask, "no split keeps to the constraints")
-    return SplitSolved(ask, best, difference(best, ratings), 0.5, 0.5)
+    return SplitSolved(ask, best, difference(best, *worth), 0.5, 0.5)
 
 
-def _duel(pool: Sequence[Entry], ratings: Ratings) -> Split:
-    humans = [entry for entry in pool if not entry.bot]
-    pairs = combinations(humans, 2)
-    one, two = min(
-        pairs, key=lambda pair: (abs(ratings[pair[0].id] - ratings[pair[1].id]), -sum(e.connected for e in pair))
-    )
+def _duel(pool: Sequence[Entry], worth: Worth) -> Split:
+    on_a, on_b = worth
+    pairs = permutations([entry for entry in pool if not entry.bot], 2)
+    one, two = min(pairs, key=lambda pair: (abs(on_a[pair[0].id] - on_b[pair[1].id]), -sum(e.connected for e in pair)))
     return Split((one.id,), (two.id,), tuple(entry.id for entry in pool if entry not in (one, two)))
 
 
-def _preferred(ask: AskSplit, ratings: Ratings) -> Split | None:
+def _preferred(ask: AskSplit, worth: Worth, points_per_chance: float) -> Split | None:
     """Within the tolerance of the optimum: the cheapest bench, then the fewest moves, then the least difference."""
     allowed = [split for split in _splits(ask.pool, {ask.sizes, ask.sizes[::-1]}) if _meets(ask, split)]
     if not allowed:
         return None
-    least = min(abs(difference(split, ratings)) for split in allowed)
-    slack = math.inf if math.isinf(ask.tolerance) else ask.tolerance * POINTS_PER_CHANCE
-    close = [split for split in allowed if abs(difference(split, ratings)) <= least + slack]
-    return min(close, key=lambda split: (_bench_cost(ask, split), _moved(ask, split), abs(difference(split, ratings))))
+    least = min(abs(difference(split, *worth)) for split in allowed)
+    slack = math.inf if math.isinf(ask.tolerance) else ask.tolerance * points_per_chance
+    close = [split for split in allowed if abs(difference(split, *worth)) <= least + slack]
+    return min(close, key=lambda split: (_bench_cost(ask, split), _moved(ask, split), abs(difference(split, *worth))))
 
 
 def _splits(pool: Sequence[Entry], sizes: set[tuple[int, int]]) -> Iterator[Split]:
@@ -83,20 +87,21 @@ def _moved(ask: AskSplit, split: Split) -> int:
     return sum(entry.side is not None and split.side_of(entry.id) is entry.side.other for entry in ask.pool)
 
 
-def _transfer(ask: AskMoves, ratings: Ratings) -> tuple[PlayerId, ...]:
-    gap = sum(ratings[player] for player in ask.larger) - sum(ratings[player] for player in ask.smaller)
+def _transfer(ask: AskMoves, worth: Worth) -> tuple[PlayerId, ...]:
+    here, there = worth if ask.larger_side is Side.A else worth[::-1]
 
     def order(chosen: tuple[PlayerId, ...]) -> tuple[float, int]:
-        left = gap - 2 * sum(ratings[player] for player in chosen)
-        return abs(left), sum(ask.cost[player] for player in chosen)
+        left = sum(here[player] for player in ask.larger if player not in chosen)
+        faced = sum(there[player] for player in (*ask.smaller, *chosen))
+        return abs(left - faced), sum(ask.cost[player] for player in chosen)
 
     return min(combinations(ask.movable, ask.count), key=order)
 
 
-def _every_size(ask: CacheSplits, ratings: Ratings) -> Iterator[Split]:
+def _every_size(ask: CacheSplits, worth: Worth) -> Iterator[Split]:
     count = len(ask.pool)
-    sizes = [(k, k) for k in range(2, count // 2 + 1)]
+    sizes = [{(k, k)} for k in range(2, count // 2 + 1)]
     if count % 2 and not ask.bench:
-        sizes.append((count // 2 + 1, count // 2))
+        sizes.append({(count // 2 + 1, count // 2), (count // 2, count // 2 + 1)})
     for pair in sizes:
-        yield min(_splits(ask.pool, {pair}), key=lambda split: abs(difference(split, ratings)))
+        yield min(_splits(ask.pool, pair), key=lambda split: abs(difference(split, *worth)))

@@ -13,6 +13,7 @@ from equipoise.core.effects import Assign, Effect, LoadCards, Move
 from equipoise.core.model import (
     Card,
     Entry,
+    Ground,
     Mode,
     PlayerId,
     Presence,
@@ -29,6 +30,7 @@ from equipoise.core.session import Session
 
 A, B = Side.A, Side.B
 MAP, SESSION = "this map", "s1"
+KOTH = Ground(Mode.KOTH, MAP)
 INITIAL = 2000.0
 
 Script = Sequence[tuple[float, e.Event]]

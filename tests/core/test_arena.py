@@ -8,12 +8,13 @@ import pytest
 
 from equipoise.core import events as e
 from equipoise.core.effects import AskSplit, Assign, Decide, Lock, Moment, Purpose, Tell
-from equipoise.core.model import Mode, PlayerId
+from equipoise.core.model import Ground, Mode, PlayerId
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.pools import duel
 from equipoise.core.rules import Rules
 from tests.core.game import Game
 from tests.core.scripts import (
+    MAP,
     A,
     B,
     assigned,
@@ -118,13 +119,19 @@ TIED = dict.fromkeys(ids("abcd"), 2000.0)
 
 def test_the_duel_of_the_daemon_is_between_the_closest_and_of_those_the_longest_connected() -> None:
     players = roster("||abcd", connected={"a": 10, "b": 90, "c": 20, "d": 80}).entries
-    assert set(duel(players, TIED).bench) == set(ids("ac"))
-    assert set(duel(players, TIED | {PlayerId("b"): 2001.0}).bench) == set(ids("ab"))
+    assert set(duel(players, TIED, TIED).bench) == set(ids("ac"))
+    apart = TIED | {PlayerId("b"): 2001.0}
+    assert set(duel(players, apart, apart).bench) == set(ids("ab"))
 
 
 @pytest.mark.parametrize(("text", "teams"), [("a|b", "a|b"), ("b|a", "b|a"), ("|a|b", "b|a"), ("b||a", "b|a")])
 def test_duellists_keep_the_side_they_stand_on(text: str, teams: str) -> None:
-    assert duel(roster(text).entries, TIED) == split(teams)
+    assert duel(roster(text).entries, TIED, TIED) == split(teams)
+
+
+def test_duellists_who_are_closer_the_other_way_round_change_sides() -> None:
+    on_b = TIED | {PlayerId("a"): 1900.0, PlayerId("b"): 2100.0}
+    assert duel(roster("a|b").entries, TIED | {PlayerId("b"): 1910.0}, on_b) == split("b|a")
 
 
 # Round 2 and after.
@@ -299,9 +306,9 @@ def test_an_evening_is_told_whole() -> None:
     session = begun(Mode.ARENA, "||abc", ratings=RATINGS, phase=e.Phase.OVER)
     pool = roster("||abc").entries
     reason = Text(Phrase.REASON_DUEL)
-    freeze = Moment.FREEZE
+    freeze, ground = Moment.FREEZE, Ground(Mode.ARENA, MAP)
     question = AskSplit(
-        Purpose.DUEL, session.state.version, reason, pool, (1, 1), dict.fromkeys("abc", 0), 0.01, moment=freeze
+        Purpose.DUEL, session.state.version, reason, ground, pool, (1, 1), dict.fromkeys("abc", 0), 0.01, moment=freeze
     )
     teams = split("b|c|a")
     script: list[tuple[float, e.Event]] = [

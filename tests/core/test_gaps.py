@@ -19,6 +19,7 @@ from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from tests.core.answerer import answer
 from tests.core.scripts import (
+    KOTH,
     A,
     B,
     begun,
@@ -98,7 +99,14 @@ def test_a_gap_is_answered_with_a_move_told_whole() -> None:
     session = begun(Mode.KOTH, "abcd|ef")
     asked = question(session)
     assert asked == AskMoves(
-        session.state.version, ids("abcd"), ids("ef"), A, ids("abcd"), 1, dict(zip("abcd", (7, 8, 9, 10), strict=True))
+        session.state.version,
+        KOTH,
+        ids("abcd"),
+        ids("ef"),
+        A,
+        ids("abcd"),
+        1,
+        dict(zip("abcd", (7, 8, 9, 10), strict=True)),
     )
     reason = Text(Phrase.REASON_GAP, ("4", "2"))
     assert play(session, [(2.0, e.MovesSolved(asked, ids("c")))]) == [
@@ -233,6 +241,13 @@ def _solved_twice(session: Session, now: float) -> list[Effect]:
     old = question(session)
     again = play(session, [(now, e.MovesSolved(old, old.movable[: old.count]))])
     return solve(session, now) if of(AskMoves, again) else again
+
+
+def test_no_deadline_is_later_than_the_rules_have_it_whatever_the_clock_says() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [(8.1, seen("abcd|ef", 8.1))])
+    assert 8.1 + 10.0 - 8.1 > 10.0
+    assert {move.deadline for move in moves(solve(session, 8.1))} == {10.0}
 
 
 def test_a_deadline_that_has_passed_means_at_once() -> None:

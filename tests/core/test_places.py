@@ -8,10 +8,26 @@ import pytest
 
 from equipoise.core import events as e
 from equipoise.core.effects import Decide, Effect, LoadCards, Lock, Place
-from equipoise.core.model import Entry, Mode, OrderId, PlayerId, Roster, Side
+from equipoise.core.model import Card, Entry, Mode, OrderId, PlayerId, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
-from tests.core.scripts import A, B, begun, cards, command, doors, hello, ids, of, play, rules, seen, split, started
+from tests.core.scripts import (
+    A,
+    B,
+    begun,
+    cards,
+    command,
+    doors,
+    hello,
+    ids,
+    of,
+    play,
+    roster,
+    rules,
+    seen,
+    split,
+    started,
+)
 
 WEAKER = Text(Phrase.REASON_JOIN_WEAKER)
 SMALLER = Text(Phrase.REASON_JOIN_SMALLER)
@@ -61,6 +77,23 @@ def test_at_equal_sizes_a_joiner_goes_where_he_leaves_the_least_difference(
     assert (place.side, place.reason) == (side, WEAKER)
 
 
+@pytest.mark.parametrize(
+    ("here", "joiner", "side"),
+    [
+        ({"a": (2000.0, 1000.0), "b": (1000.0, 2300.0)}, (1500.0, 1500.0), A),
+        ({"a": (2300.0, 1000.0), "b": (1000.0, 2000.0)}, (1500.0, 1500.0), B),
+        ({"a": (2100.0, 2100.0), "b": (2000.0, 2000.0)}, (1000.0, 1500.0), A),
+    ],
+)
+def test_where_players_are_better_on_one_side_a_joiner_is_weighed_on_each(
+    here: Mapping[str, tuple[float, float]], joiner: tuple[float, float], side: Side
+) -> None:
+    session = begun(Mode.NS2, "a|b")
+    known = (Card(PlayerId(letter), 2000.0, worth=worth) for letter, worth in {**here, "c": joiner}.items())
+    play(session, [(0.5, e.CardsLoaded(tuple(known)))])
+    assert placed(session, "c", side.other).side is side
+
+
 @pytest.mark.parametrize("wish", [A, B])
 def test_where_both_sides_are_as_good_a_joiner_gets_his_wish(wish: Side) -> None:
     assert placed(begun(Mode.KOTH, "a|b"), "c", wish).side is wish
@@ -94,6 +127,14 @@ def test_whoever_leaves_while_he_is_held_is_forgotten() -> None:
     wants(session, "c", None)
     assert play(session, [(1.1, e.PlayerLeft(1.1, PlayerId("c")))]) == []
     assert play(session, [(1.2, cards({"c": 2000.0}))]) == []
+
+
+def test_whoever_is_held_and_not_on_the_next_roster_is_forgotten() -> None:
+    session = begun(Mode.ARENA, "a|b", phase=e.Phase.OVER)
+    wants(session, "c", None)
+    play(session, [(1.1, e.RoundStarted(1.1, roster("a|b")))])
+    assert play(session, [(1.2, cards({"c": 2000.0}))]) == []
+    assert session.state.roster.get(PlayerId("c")) is None
 
 
 @pytest.mark.parametrize("phase", [e.Phase.FREEZE, e.Phase.RUNNING])

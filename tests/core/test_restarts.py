@@ -9,7 +9,7 @@ import pytest
 from equipoise.core import events as e
 from equipoise.core.effects import AskSplit, Assign, Decide, Ignored, LoadCards, Lock, RecordRound, Say
 from equipoise.core.memory import Benched, Kept, Memory
-from equipoise.core.model import Mode, OrderId, PlayerId
+from equipoise.core.model import Card, Mode, OrderId, PlayerId
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
@@ -285,6 +285,16 @@ def test_a_round_is_rated_with_the_ratings_at_its_doors_whatever_came_since() ->
     (record,) = of(RecordRound, play(session, [(3.0, ended(finished("r1", A), 3.0))]))
     assert isinstance(record, RecordRound)
     assert record.standing == {**dict.fromkeys("abcd", 2000.0), "a": 2100.0}
+
+
+def test_what_stood_at_the_doors_is_what_everybody_was_worth_on_his_side() -> None:
+    session = begun(Mode.NS2, "ab|cd", phase=e.Phase.FREEZE)
+    worth = zip("abcd", ((2100.0, 0.0), (2200.0, 0.0), (0.0, 2300.0), (0.0, 2400.0)), strict=True)
+    known = tuple(Card(PlayerId(letter), 2000.0, worth=each) for letter, each in worth)
+    play(session, [(1.0, e.CardsLoaded(known)), (2.0, doors("r1", "ab|cd", 2.0))])
+    (record,) = of(RecordRound, play(session, [(100.0, ended(finished("r1", A, mode=Mode.NS2), 100.0))]))
+    assert isinstance(record, RecordRound)
+    assert record.standing == dict(zip("abcd", (2100.0, 2200.0, 2300.0, 2400.0), strict=True))
 
 
 def test_ratings_that_arrive_after_the_doors_stand_for_whoever_was_seated_then() -> None:

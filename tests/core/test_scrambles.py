@@ -14,6 +14,7 @@ from equipoise.core.session import Session
 from tests.core.answerer import answer, difference
 from tests.core.game import Game
 from tests.core.scripts import (
+    KOTH,
     A,
     B,
     assigned,
@@ -70,6 +71,7 @@ def test_a_due_scramble_is_carried_out_in_the_freeze_time_of_the_next_round() ->
         Purpose.SCRAMBLE,
         session.state.version,
         SHUTOUT,
+        KOTH,
         roster("ab|cd").entries,
         (2, 2),
         dict.fromkeys("abcd", 0),
@@ -351,7 +353,7 @@ def test_the_split_within_the_tolerance_moves_fewest() -> None:
     ratings = dict(zip(ids("abcd"), (2050.0, 2040.0, 2000.0, 2020.0), strict=True))
 
     def best(tolerance: float) -> Split:
-        question = AskSplit(Purpose.SCRAMBLE, 0, SHUTOUT, pool, (2, 2), dict.fromkeys(ids("abcd"), 0), tolerance)
+        question = AskSplit(Purpose.SCRAMBLE, 0, SHUTOUT, KOTH, pool, (2, 2), dict.fromkeys(ids("abcd"), 0), tolerance)
         found = answer(question, ratings)
         assert isinstance(found, e.SplitSolved)
         return found.split

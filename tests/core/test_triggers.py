@@ -13,7 +13,7 @@ from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.triggers import Outcome, Tally, due, due_if
 from tests.core.game import Game
-from tests.core.scripts import A, B, begun, cards, command, ended, finished, hello, of, play, roster, rules, seen
+from tests.core.scripts import KOTH, A, B, begun, cards, command, ended, finished, hello, of, play, roster, rules, seen
 
 CAPTURE_MODES = (Mode.KOTH, Mode.SYMMETRIC_CP, Mode.CTF)
 ATTACK_MODES = (Mode.ATTACK_DEFEND, Mode.PAYLOAD)
@@ -40,7 +40,7 @@ def test_a_round_end_records_the_round_makes_the_scramble_due_and_asks_for_split
         Decide("pending", reason),
         Say(Text(Phrase.SCRAMBLE_PENDING)),
         Say(reason),
-        CacheSplits(roster("ab|cd").entries, bench=False),
+        CacheSplits(KOTH, roster("ab|cd").entries, bench=False),
     ]
     assert session.memory.pending == reason
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 from typing import get_args
 
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from equipoise.core.effects import Assign, Effect, Moment, Order
 from equipoise.core.events import Answer, Event, ScriptEvent
 from equipoise.core.memory import Memory
-from equipoise.core.model import OrderId, PlayerId, Side, is_bot
+from equipoise.core.model import Card, Mode, OrderId, PlayerId, Side, is_bot
 from equipoise.core.phrases import Phrase, Text
 from tests.core.scripts import split
 
@@ -39,6 +39,20 @@ def test_a_mirrored_split_has_the_same_teams_on_the_other_sides() -> None:
     assert teams.mirrored() == split("c|ab|d")
     assert [teams.side_of(PlayerId(player)) for player in "acdx"] == [Side.A, Side.B, None, None]
     assert teams.size == 1
+
+
+def test_a_card_weighs_what_is_known_of_the_side_else_the_skill_else_the_rating() -> None:
+    card = Card(PlayerId("a"), 2000.0)
+    assert (card.balance, card.on(Side.A), card.on(Side.B)) == (2000.0, 2000.0, 2000.0)
+    card = replace(card, skill=25.0)
+    assert (card.balance, card.on(Side.A), card.on(Side.B)) == (25.0, 25.0, 25.0)
+    card = replace(card, worth=(30.0, 20.0))
+    assert (card.balance, card.on(Side.A), card.on(Side.B)) == (25.0, 30.0, 20.0)
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_only_ns2_calls_its_sides_marines_and_aliens(mode: Mode) -> None:
+    assert mode.sides == (("marines", "aliens") if mode is Mode.NS2 else ("red", "blu"))
 
 
 def test_a_bot_is_known_by_its_id() -> None:

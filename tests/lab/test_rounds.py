@@ -52,6 +52,7 @@ def test_side_a_is_the_first_team() -> None:
     assert scores(history).tolist() == [1.0, 0.5, 0.0, 1.0]
     assert history.players == tuple(player(number) for number in (1, 2, 3, 4))
     assert history.maps == ("arena_well",)
+    assert history.sides == ("red", "blu")
     assert orientation(history).tolist() == [1] * 4
 
 
@@ -70,7 +71,7 @@ def test_a_pool_is_replayed_from_the_store(config: Path) -> None:
 
 def test_a_pool_or_a_store_that_is_not_there_is_one_line(config: Path) -> None:
     done = run("replay", "--pool", "nix", "--config", config, "--model", "synelo")
-    assert (done.exit_code, done.output) == (2, "equipoise: $.pools.nix: there are main\n")
+    assert (done.exit_code, done.output) == (2, f"equipoise: {config}: there is no [pool.nix]; there are main\n")
     (config.parent / "equipoise.db").unlink()
     done = run("replay", "--pool", "main", "--config", config, "--model", "synelo")
     assert done.exit_code == 2

@@ -53,7 +53,7 @@ PARTS: dict[type, tuple[type, dict[str, str]]] = {
 }
 BESIDE: dict[type, set[str]] = {
     model.Participant: {"id", "side"},
-    model.Card: {"last_played", "missing", "name", "skill"},
+    model.Card: {"last_played", "missing", "name", "skill", "worth"},
     values.Batch: {"names", "plugin"},
 }
 """Fields of a dataclass that its struct has no part in."""

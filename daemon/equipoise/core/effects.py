@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
-from equipoise.core.model import Entry, OrderId, Participant, PlayerId, Round, Side, Split
+from equipoise.core.model import Entry, Ground, OrderId, Participant, PlayerId, Round, Side, Split
 from equipoise.core.phrases import Text
 
 if TYPE_CHECKING:
@@ -131,6 +131,7 @@ class AskSplit:
     version: int
     """The roster version it is asked for."""
     reason: Text
+    ground: Ground
     pool: tuple[Entry, ...]
     sizes: tuple[int, int]
     """Players on the two sides, bots counted; which side is the larger is open."""
@@ -152,6 +153,7 @@ class AskMoves:
     """Answered by `MovesSolved` or `SolveFailed`: who crosses from the larger to the smaller side."""
 
     version: int
+    ground: Ground
     larger: tuple[PlayerId, ...]
     smaller: tuple[PlayerId, ...]
     larger_side: Side
@@ -165,6 +167,7 @@ class AskMoves:
 class CacheSplits:
     """Answered by `SplitsCached` or `SolveFailed`: every team size of a pool, for the script to fall back on."""
 
+    ground: Ground
     pool: tuple[Entry, ...]
     bench: bool
     """Arena: a player may sit out; elsewhere an odd pool is split unevenly."""

@@ -110,6 +110,7 @@ def _ask(state: State, gap: Gap, candidates: tuple[Entry, ...]) -> Effects:
 def _question(state: State, gap: Gap, candidates: tuple[Entry, ...]) -> AskMoves:
     return AskMoves(
         state.version,
+        state.memory.ground,
         tuple(entry.id for entry in state.roster.on(gap.larger)),
         tuple(entry.id for entry in state.roster.on(gap.larger.other)),
         gap.larger,
@@ -127,7 +128,7 @@ def solved(state: State, event: MovesSolved, now: float) -> Effects:
     if event.ask.version != state.version or not _runs(state) or _quiet(state, now):
         return check(state, now)
     assert state.gap_since is not None, "a question is forgotten with its gap"
-    left = max(0.0, state.gap_since + state.rules.autobalance.deadline_seconds - now)
+    left = max(0.0, state.rules.autobalance.deadline_seconds - (now - state.gap_since))
     count = sizes(state.roster)
     larger = event.ask.larger_side
     reason = Text(Phrase.REASON_GAP, (str(count[larger]), str(count[larger.other])))

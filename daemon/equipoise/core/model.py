@@ -38,6 +38,11 @@ class Side(Enum):
         return Side.B if self is Side.A else Side.A
 
 
+TF2_SIDES = ("red", "blu")
+NS2_SIDES = ("marines", "aliens")
+"""What the games call A and B: their scripts write it, and rating systems tell sides apart by it."""
+
+
 class Mode(Enum):
     """What decides when a scramble is due; the script reports facts, `wire.games` maps them."""
 
@@ -50,6 +55,19 @@ class Mode(Enum):
     PAYLOAD_RACE = "payload_race"
     OTHER = "other"
     NS2 = "ns2"
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """What its game calls A and B."""
+        return NS2_SIDES if self is Mode.NS2 else TF2_SIDES
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What is played and where: what players are worth, and what is expected of them, depends on it."""
+
+    mode: Mode
+    map: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,12 +247,18 @@ class Card:
     name: str | None = None
     """What he called himself last, where it was asked for."""
     skill: float | None = None
-    """What splits balance on; None: the rating itself."""
+    """What he is worth wherever he plays; None: the rating itself."""
+    worth: tuple[float, float] | None = None
+    """What he is worth on A and on B of the present ground; None: the same everywhere."""
 
     @property
     def balance(self) -> float:
-        """What sums of a side are made of."""
+        """What he stands for among others, whatever the side."""
         return self.rating if self.skill is None else self.skill
+
+    def on(self, side: Side) -> float:
+        """What sums of a side are made of."""
+        return self.balance if self.worth is None else self.worth[side is Side.B]
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def _smaller(state: State) -> Side:
 def _place(state: State, entry: Entry, event: SideWanted, now: float) -> Placement:
     kept = state.kept(event.id, now)
     if entry.side is None:
-        return place_joiner(state.roster, event.id, event.side, kept, state.ratings())
+        return place_joiner(state.roster, event.id, event.side, kept, {side: state.worth(side) for side in Side})
     return answer_switch(state.roster, entry, event.side, kept, now)
 
 

@@ -54,19 +54,24 @@ def who_waited(roster: Roster) -> frozenset[PlayerId]:
     return frozenset(entry.id for entry in roster.eligible() if entry.side is None)
 
 
-def duel(players: tuple[Entry, ...], ratings: Mapping[PlayerId, float]) -> Split:
-    """The two closest ratings against each other, everybody else waits; ties: longest connected.
+def duel(players: tuple[Entry, ...], on_a: Mapping[PlayerId, float], on_b: Mapping[PlayerId, float]) -> Split:
+    """The two who are closest against each other, everybody else waits; ties: longest connected.
 
-    Bots do not duel. The pair keeps its sides where it already faces each other.
+    Given is what everybody is worth on each side. Bots do not duel. The pair keeps its sides where it already faces
+    each other, unless the other way round it is closer.
     """
     humans = [entry for entry in players if not entry.bot]
 
     def order(pair: tuple[Entry, Entry]) -> tuple[float, float]:
         one, two = pair
-        return abs(ratings[one.id] - ratings[two.id]), -(one.connected + two.connected)
+        return abs(on_a[one.id] - on_b[two.id]), -(one.connected + two.connected)
 
-    one, two = min(combinations(humans, 2), key=order)
-    if one.side is Side.B or two.side is Side.A:
-        one, two = two, one
+    one, two = min((facing for pair in combinations(humans, 2) for facing in _facings(*pair)), key=order)
     bench = tuple(entry.id for entry in players if entry is not one and entry is not two)
     return Split((one.id,), (two.id,), bench)
+
+
+def _facings(one: Entry, two: Entry) -> tuple[tuple[Entry, Entry], tuple[Entry, Entry]]:
+    """Both ways to face each other, first on A; the one that moves fewer comes first."""
+    kept, turned = (one, two), (two, one)
+    return (turned, kept) if one.side is Side.B or two.side is Side.A else (kept, turned)

@@ -93,6 +93,7 @@ def ask(
         purpose,
         state.version,
         reason,
+        state.memory.ground,
         players,
         sizes,
         bench_costs(state.roster, state.memory.benched),
@@ -247,7 +248,7 @@ def ask_cache(state: State) -> Effects:
     """Splits of every size for the pool as it is, for whoever cannot ask later."""
     if not enough_players(state):
         return ()
-    state.asked_cache = CacheSplits(state.roster.eligible(), bench=state.arena)
+    state.asked_cache = CacheSplits(state.memory.ground, state.roster.eligible(), bench=state.arena)
     return (state.asked_cache,)
 
 

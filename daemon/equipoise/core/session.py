@@ -140,7 +140,7 @@ def _roster(state: State, event: e.RosterSeen, now: float) -> Effects:
         return _ignore(state, event)
     state.wants = frozenset()
     state.ends_at = None if event.ends_in is None else now + event.ends_in
-    state.see(event.roster)
+    state.hear(event.roster)
     return (*_seen(state, now), *scrambles.ask_first_cache(state))
 
 
@@ -213,7 +213,7 @@ def _started(state: State, event: e.RoundStarted, now: float) -> Effects:
     state.close_round()
     state.asked, state.attempts, state.unmovable = None, 0, frozenset()
     too_late = (*gaps.drop(state), *scrambles.give_up(state, *Moment))
-    state.see(event.roster)
+    state.hear(event.roster)
     return (*too_late, *_load_strangers(state), *scrambles.in_freeze(state))
 
 
@@ -223,9 +223,9 @@ def _doors(state: State, event: e.DoorsOpened, now: float) -> Effects:
     # One for `NOW` may still be carried out.
     too_late = scrambles.give_up(state, Moment.FREEZE)
     state.enter(e.Phase.RUNNING, event.at)
-    state.see(event.roster)
+    state.hear(event.roster)
     state.round, state.standing, state.teams_made = event.round, None, False
-    state.seated = tuple(entry.id for side in Side for entry in state.roster.on(side))
+    state.seated = {entry.id: side for side in Side for entry in state.roster.on(side)}
     if state.arena and not state.waiting:
         state.memory = state.memory.bench(tuple(sorted(who_waited(state.roster))))
     _note_standing(state)
@@ -235,7 +235,7 @@ def _doors(state: State, event: e.DoorsOpened, now: float) -> Effects:
 def _note_standing(state: State) -> None:
     """Remember the ratings at the doors, once all of them are known."""
     if state.round is not None and state.standing is None and all(player in state.cards for player in state.seated):
-        state.standing = {player: state.cards[player].balance for player in state.seated}
+        state.standing = {player: state.cards[player].on(side) for player, side in state.seated.items()}
 
 
 def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:

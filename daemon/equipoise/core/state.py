@@ -48,8 +48,8 @@ class State:
     """When the phase began, on the script's clock."""
     round: RoundId | None = None
     """The running round, None outside."""
-    seated: tuple[PlayerId, ...] = ()
-    """On a side when its doors opened."""
+    seated: Mapping[PlayerId, Side] = field(default_factory=dict)
+    """Where everybody was when its doors opened."""
     standing: Mapping[PlayerId, float] | None = None
     """Ratings at its doors."""
     ends_at: float | None = None
@@ -99,7 +99,12 @@ class State:
 
     def close_round(self) -> None:
         """No round is running."""
-        self.round, self.seated, self.standing, self.ends_at = None, (), None, None
+        self.round, self.seated, self.standing, self.ends_at = None, {}, None, None
+
+    def hear(self, roster: Roster) -> None:
+        """Take the script's own roster: who is not on it has gone, also where nobody told of it."""
+        self.see(roster)
+        self.wanting = {player: event for player, event in self.wanting.items() if roster.get(player) is not None}
 
     def see(self, roster: Roster) -> bool:
         """Take a roster as the truth; True when somebody came, went or changed side."""
@@ -147,9 +152,9 @@ class State:
         seconds = None if until is None else until - now
         return tuple(Lock(player, side, seconds) for player, side in sides.items())
 
-    def ratings(self) -> dict[PlayerId, float]:
-        """Every rating that is known here."""
-        return {player: card.balance for player, card in self.cards.items()}
+    def worth(self, side: Side) -> dict[PlayerId, float]:
+        """Everybody's whose card is known, on that side."""
+        return {player: card.on(side) for player, card in self.cards.items()}
 
     def strangers(self, *others: PlayerId) -> tuple[PlayerId, ...]:
         """Players here, and these others, whose card is not known."""

@@ -7,11 +7,8 @@ from dataclasses import replace
 
 from equipoise.answers import match_of
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import Side
 from equipoise.errors import RatingError
 from equipoise.ratings.history import History
-
-SIDES = tuple(side.value for side in Side)
 
 
 def history_of(records: Iterable[RecordRound]) -> History:
@@ -23,4 +20,4 @@ def history_of(records: Iterable[RecordRound]) -> History:
     matches = [match for record in bare if (match := match_of(record)) is not None]
     if not matches:
         raise RatingError("no rated rounds")
-    return History.of(match if match.sides else replace(match, sides=SIDES) for match in matches)
+    return History.of(matches)

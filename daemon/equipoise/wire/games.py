@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 from msgspec import field
 
-from equipoise.core.model import Mode, Side
+from equipoise.core.model import NS2_SIDES, TF2_SIDES, Mode, Side
 from equipoise.wire.scalars import Count
 
 GameName = Literal["tf2", "ns2"]
@@ -56,8 +56,8 @@ def _tf2_mode(facts: Facts) -> Mode:
             return Mode.OTHER
 
 
-TF2 = Game("tf2", ("red", "blu"), _tf2_mode)
-NS2 = Game("ns2", ("marines", "aliens"), lambda _facts: Mode.NS2)
+TF2 = Game("tf2", TF2_SIDES, _tf2_mode)
+NS2 = Game("ns2", NS2_SIDES, lambda _facts: Mode.NS2)
 GAMES: dict[str, Game] = {game.name: game for game in (TF2, NS2)}
 
 SideWord = Literal["red", "blu", "marines", "aliens"]
