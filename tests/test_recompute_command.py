@@ -208,6 +208,25 @@ def test_a_scale_is_proposed_from_500_rounds_on_with_its_error(house: House) -> 
     assert f"[pool.main]\ntheta = {fit['theta']:.1f}\n" in told
 
 
+def test_a_scale_that_is_hardly_another_one_is_shown_and_not_proposed(house: House) -> None:
+    """These rounds, learnt with a theta of 400, are fitted by one of about that."""
+    play(house, list(some_rounds(560))[ROUNDS:])
+    assert recompute(house, "--set", "theta=400", "--yes").returncode == 0
+    house.edit("k_max = 12", "k_max = 12\ntheta = 400")
+    with serving(house) as (_, address):
+        found = json.loads(ask(house, address, "pool", "fit-theta", "--json").stdout)
+        told = ask(house, address, "pool", "fit-theta")
+        quality = json.loads(ask(house, address, "pool", "quality", "--json").stdout)
+    fit = found["fit"]
+    assert abs(fit["theta"] - 400) < 2 * fit["error"]
+    assert f"theta     {fit['theta']:.0f} ± {fit['error']:.0f} fits {found['rounds']:,} rounds best\n" in told.stdout
+    assert "[pool.main]" not in told.stdout
+    reason = f"about {found['missing']:,} more rounds would tell, if they differ"
+    assert told.stderr == f"equipoise: not proposed: less than two standard errors apart; {reason}\n"
+    assert told.returncode == 1
+    assert quality["suggested_theta"] is None
+
+
 def test_a_system_without_a_scale_says_so(house: House) -> None:
     assert recompute(house, "--system", "ns2", "--yes").returncode == 0
     house.edit('system = "synelo"', 'system = "ns2"')

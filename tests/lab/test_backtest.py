@@ -104,6 +104,9 @@ def test_a_burn_in_leaves_matches_on_both_sides(tmp_path: Path) -> None:
     for share in (0.01, 0.99):
         with pytest.raises(RatingError, match="leaves nothing"):
             burn_in_of(history, share)
+    for share in (0.0, 1.0, math.nan, math.inf):
+        with pytest.raises(RatingError, match=f"a burn-in of {share:g} is not between 0 and 1"):
+            burn_in_of(history, share)
     assert warm_up(100) == 25
 
 

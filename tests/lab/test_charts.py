@@ -14,7 +14,7 @@ from equipoise.lab.models import Model
 from equipoise.lab.page import page
 from equipoise.lab.reading import read_history
 from equipoise.lab.sheets import Sheet, estimate
-from equipoise.lab.svg import COLOURS, Axis, Chart, picture
+from equipoise.lab.svg import COLOURS, LETTER, Axis, Chart, picture
 from equipoise.ratings.quality import Estimate
 from tests.lab import sets
 
@@ -59,6 +59,44 @@ def test_names_cannot_break_out_of_a_chart_or_a_page() -> None:
     assert "<script" not in text
 
 
+def test_control_characters_in_names_leave_the_xml_whole() -> None:
+    evil = "\x00\x1b[31mred\ud7ff\uffff\n"
+    chart = Chart(evil, Axis(evil, 0, 1), Axis(evil, 0, 1))
+    chart.name(evil, 0)
+    chart.words(0.5, 0.5, evil)
+    chart.dot(0.5, 0.5, 0, None, evil)
+    assert "red" in "".join(drawn(chart).itertext())
+
+
+def test_a_long_name_is_shown_in_part_so_that_the_legend_stays_inside() -> None:
+    chart = Chart("t", Axis("x", 0, 1), Axis("y", 0, 1))
+    chart.name("a" * 300, 0)
+    chart.name("b", 1)
+    (name,) = [text for text in drawn(chart).iter(f"{SVG}text") if (text.text or "").startswith("aaa")]
+    assert float(name.get("x", "")) + LETTER * len(name.text or "") < chart.width
+
+
+def test_names_beside_points_end_inside_the_chart(tmp_path: Path) -> None:
+    history = read_history(sets.league(tmp_path, 100), None)
+    long = {"k_factor_max": 100.0, "k_max": 1}
+    done = [backtest(model, history) for model in (Model("synelo", {"k_max": 4}), Model("synelo", long))]
+    chart = charts.losses(done)
+    names = [text for text in drawn(chart).iter(f"{SVG}text") if (text.text or "").startswith("synelo")]
+    assert len(names) == 2
+    for name in names:
+        assert float(name.get("x", "")) + LETTER * len(name.text or "") <= chart.width
+
+
+def test_no_more_lines_are_drawn_than_can_be_told_apart_and_the_title_says_so(tmp_path: Path) -> None:
+    history = read_history(sets.league(tmp_path, 60), None)
+    done = [backtest(Model("synelo", {"k_max": k}), history) for k in range(1, 10)]
+    named = [(str(one.model), one.quality) for one in done]
+    for chart in (charts.calibration(named), charts.progress(done)):
+        assert len(list(drawn(chart).iter(f"{SVG}polyline"))) == charts.LINES
+        assert chart.title.endswith(f"(the first {charts.LINES} of 9)")
+    assert "first" not in charts.calibration(named[: charts.LINES]).title
+
+
 def test_a_flat_or_empty_axis_has_room() -> None:
     for values in ([], [3.0], [0.0, 0.0], [float("nan"), 1.0]):
         axis = Axis.around("x", values)
@@ -89,15 +127,15 @@ def test_a_report_is_one_file_without_scripts_for_light_and_dark(tmp_path: Path)
     named = [(str(one.model), one.quality) for one in done]
     every = [
         charts.calibration(named),
-        charts.predictions(done[0].quality),
+        charts.predictions(done[0].quality, "synelo"),
         charts.losses(done),
         charts.progress(done),
-        charts.ratings(done[0], history),
+        charts.ratings(done[0], history, "synelo"),
     ]
     ElementTree.fromstring(picture(every))
     correction = done[0].correction
     assert correction is not None
-    tables = [sheets.comparison(done), sheets.bins(done[0].quality), sheets.corrected(correction)]
+    tables = [sheets.comparison(done), sheets.bins(done[0].quality, "synelo"), sheets.corrected(correction, "synelo")]
     text = page("Compared", "Two settings.", tables, every)
     assert text.count("<svg") == len(every)
     assert "<script" not in text

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,6 +16,8 @@ from click.testing import CliRunner, Result
 
 from equipoise.cli import main
 from tests.lab import sets
+
+EQUIPOISE = Path(sys.executable).with_name("equipoise")
 
 
 def run(*arguments: str | Path) -> Result:
@@ -28,7 +33,7 @@ def test_backtest_prints_measures_with_their_errors(league: tuple[str, ...]) -> 
     done = run("backtest", *league, "--model", "synelo", "--set", "k_max=1", "--correct", "burn-in")
     assert done.exit_code == 0, done.output
     assert "320 matches after a burn-in of 80" in done.output
-    assert re.search(r"^synelo +0\.\d{4} ± 0\.\d{4}", done.output, re.MULTILINE)
+    assert re.search(r"^synelo:k_max=1 +0\.\d{4} ± 0\.\d{4}", done.output, re.MULTILINE)
     assert "side home" in done.output
 
 
@@ -107,6 +112,71 @@ def test_a_directory_that_is_not_there_is_one_line(league: tuple[str, ...], tmp_
     done = run("compare", "synelo", *league, "--plot", tmp_path / "none" / "out.svg")
     assert done.exit_code == 2
     assert "No such file or directory" in done.output
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("out.png", "--plot out.png: the name must end in .svg"),
+        ("none/out.svg", "none/out.svg: No such file or directory"),
+    ],
+)
+def test_where_nothing_can_be_written_is_said_before_the_work(name: str, reason: str) -> None:
+    done = run("compare", "nix", "--matches", "not-there.csv", "--teams", "--plot", name)
+    assert (done.exit_code, done.output.count("\n")) == (2, 1)
+    assert done.output.startswith(f"equipoise: {reason}")
+
+
+def test_a_full_disk_is_one_line(league: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [EQUIPOISE, "replay", *league, "--model", "elo"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (done.returncode, done.stderr) == (2, "equipoise: standard output: No space left on device\n")
+
+
+def test_a_reader_that_goes_away_is_no_error_to_speak_of(league: tuple[str, ...]) -> None:
+    reads, writes = os.pipe()
+    os.close(reads)
+    with os.fdopen(writes, "w") as closed:
+        done = subprocess.run(
+            [EQUIPOISE, "replay", *league, "--model", "elo"], stdout=closed, stderr=subprocess.PIPE, text=True
+        )
+    assert done.stderr == ""
+
+
+def test_the_command_that_tune_prints_can_be_pasted_whatever_the_files_are_called(tmp_path: Path) -> None:
+    folder = tmp_path / "my server's rounds"
+    folder.mkdir()
+    matches = sets.league(folder, 100)
+    found = json.loads(run("tune", "--matches", matches, "--teams", "--model", "elo", "--trials", "3", "--json").output)
+    assert run(*shlex.split(found["command"])[1:]).exit_code == 0
+
+
+def test_names_from_a_file_do_not_write_on_the_terminal(tmp_path: Path) -> None:
+    matches = tmp_path / "m.csv"
+    rows = [f"m{number},,,\x1b[2Jann,{'b' * 300},1,,,1,map=\x1b[5mdust\x07" for number in range(20)]
+    matches.write_text("\n".join((sets.HEAD, *rows)))
+    for asked in (("replay", "--all"), ("backtest", "--correct", "burn-in")):
+        told = run(*asked, "--matches", matches, "--teams", "--model", "elo").output
+        assert not any(character in told for character in "\x1b\x07")
+        assert max(map(len, told.splitlines())) < 130
+
+
+def test_a_system_that_no_pool_can_use_is_refused_before_another_one_is_simulated() -> None:
+    done = run("simulate", "elo", "fifa_men", "--rounds", "1000000")
+    assert (done.exit_code, done.output) == (2, "equipoise: fifa_men: for histories only, not for a pool\n")
+
+
+def test_a_report_says_what_was_simulated_or_compared(league: tuple[str, ...], tmp_path: Path) -> None:
+    report = tmp_path / "out.html"
+    assert run("simulate", "elo", "--rounds", "20", "--people", "17", "--seed", "905", "--html", report).exit_code == 0
+    text = report.read_text()
+    assert "17" in text
+    assert "905" in text
+    assert run("compare", "elo", *league, "--correct", "running", "--html", report).exit_code == 0
+    assert "league.csv: 400 matches, 12 players." in report.read_text()
+    assert "--correct running" in report.read_text()
 
 
 def test_players_or_teams_must_be_chosen(tmp_path: Path) -> None:

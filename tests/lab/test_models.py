@@ -35,6 +35,12 @@ def test_what_cannot_be_made_is_refused(text: str, reason: str) -> None:
         Model.of(text)
 
 
-def test_one_system_with_several_settings_is_numbered() -> None:
-    models = [Model("synelo"), Model("elo"), Model("synelo", {"k_max": 2})]
-    assert labels(models) == ["synelo #1", "elo", "synelo #2"]
+def test_systems_are_called_as_they_are_written_if_that_is_short() -> None:
+    assert labels([Model("synelo"), Model("elo", {"k": 40})]) == ["synelo", "elo:k=40"]
+    long = {"k": 40, "base": 10.5, "win_factor": 1.25}
+    assert labels([Model("elo", long), Model("synelo")]) == ["elo", "synelo"]
+
+
+def test_systems_that_would_be_called_alike_are_numbered() -> None:
+    long = {"k": 40, "base": 10.5, "win_factor": 1.25}
+    assert labels([Model("elo", long), Model("synelo"), Model("elo")]) == ["elo #1", "synelo", "elo #2"]

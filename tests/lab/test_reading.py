@@ -109,6 +109,10 @@ BAD_MATCHES = {
         "2: extra 'weight=-1' has a weight that is not a number of at least 0",
     ),
     "points that are none": ("m1,0,,A,B,1,x,,,", "2: score1 'x' is not a number"),
+    "a time in milliseconds": (
+        "m1,1714521600000,,A,B,1,,,,",
+        "2: time '1714521600000' is neither an ISO date nor seconds since 1970",
+    ),
     "half a home": ("m1,0,,A,B,1,,,0.5,", "2: home '0.5' is not 0 or 1"),
     "sides that are one": (
         "m1,0,,A,B,1,,,,side1=red;side2=red",
@@ -145,6 +149,10 @@ BAD_PEOPLE = {
     "fewer than no kills": ("m1,2,cid,1,-1,0,", "4: kills '-1' is not a number of at least 0"),
     "infinitely many deaths": ("m1,2,cid,1,1,inf,", "4: deaths 'inf' is not a number of at least 0"),
     "too many fields": ("m1,2,cid,1,1,1,,", "4: 8 fields, the header has 7"),
+    "a control character in a name": (
+        "m1,2,ann\x1b,,,,\nm1,1,ann\x1b,,,,",
+        "5: ann\ufffd is on both sides of match m1",
+    ),
 }
 
 
@@ -177,13 +185,55 @@ def test_missing_columns_are_named(tmp_path: Path) -> None:
         read_history(matches, people)
 
 
+def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    matches, people = sets.write(tmp_path)
+    matches.write_text("match_id,time,outcome,time\nm1,0,1,5\n")
+    with pytest.raises(RatingError, match=r"csv:1: column time is there twice$"):
+        read_history(matches, people)
+
+
+def test_a_head_of_rubbish_is_shown_in_part_and_without_control_characters(tmp_path: Path) -> None:
+    matches, _ = sets.write(tmp_path)
+    for head in ("\0\x1b[2J" * 50_000, "A" * 1_000_000, '"' + "A" * 1_000_000 + '"'):
+        matches.write_text(f"{head}\nm1,0,1,5\n")
+        with pytest.raises(RatingError) as refused:
+            read_history(matches, None)
+        told = str(refused.value).removeprefix(f"{matches}:1: ")
+        assert told != str(refused.value)
+        assert len(told) < 300
+        assert told.isprintable()
+
+
+def test_a_field_that_is_wrong_and_long_is_shown_in_part(tmp_path: Path) -> None:
+    files = sets.write(tmp_path, replaced(sets.MATCHES, 0, f"m1,0,,A,B,{'9' * 100_000},,,,"))
+    with pytest.raises(RatingError) as refused:
+        read_history(*files)
+    assert str(refused.value).startswith(f"{files[0]}:2: outcome '999")
+    assert len(str(refused.value)) < len(str(files[0])) + 300
+
+
+def test_lines_may_end_as_on_old_macintoshes(tmp_path: Path) -> None:
+    matches, people = sets.write(tmp_path)
+    matches.write_bytes(matches.read_bytes().replace(b"\n", b"\r"))
+    assert len(read_history(matches, people)) == len(sets.MATCHES)
+
+
 def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     matches, people = sets.write(tmp_path)
     for raw, reason in (
         (b"", "csv:1: no column match_id, time, outcome; there are none"),
         (sets.HEAD.encode() + b"\n", "csv: no rows"),
         (gzip.compress(matches.read_bytes())[:40], "csv: not a whole gzip file"),
-        (sets.HEAD.encode() + b"\nm1,0,,\xff,B,1,,,,\n", "csv: not UTF-8"),
+        (sets.HEAD.encode() + b"\nm1,0,,A,B,1,,,,\nm2,0,,\xff,B,1,,,,\n", "csv:3: not UTF-8: b'\\xff'"),
+        (sets.HEAD.encode() + b'\nm1,0,,"A",B,1,,,,\nm2,0,,\xff,B,1,,,,\n', "csv:3: not UTF-8: b'\\xff'"),
+        (b"match_id,\xff\n", "csv:1: not UTF-8"),
+        (gzip.compress(matches.read_bytes()) + b"rest", "csv: not a whole gzip file"),
+        (gzip.compress(matches.read_bytes())[:-8] + b"12345678", "csv: not a whole gzip file"),
+        (b"\x1f\x8b" + b"rubbish" * 9, "csv: not a whole gzip file"),
+        (
+            sets.HEAD.encode() + b'\nm1,0,,A,B,1,,,,\nm2,0,,"' + b"A" * 200_000 + b'",B,1,,,,\n',
+            "csv:3: field larger than field limit",
+        ),
     ):
         matches.write_bytes(raw)
         with pytest.raises(RatingError) as refused:

@@ -259,6 +259,31 @@ def test_the_bench_is_counted_over_those_who_stayed() -> None:
     assert bench([Turns()]) is None
 
 
+def test_rounds_of_throwers_are_counted_apart() -> None:
+    one, other = people(0.1, 0.2)
+    one.kind = other.kind = Kind.THROWER
+    one.rounds, one.won, one.thrown, one.thrown_won = 10, 6.0, 4, 1.0
+    other.rounds, other.won, other.thrown, other.thrown_won = 5, 2.5, 1, 0.5
+    (group,) = groups([one, other], [1.0, 2.0])
+    assert group.won == pytest.approx(8.5 / 15)
+    assert (group.won_honestly, group.won_thrown) == (pytest.approx(7 / 10), pytest.approx(1.5 / 5))
+    one.thrown, one.thrown_won, other.thrown, other.thrown_won = 10, 6.0, 5, 2.5
+    (group,) = groups([one, other], [1.0, 2.0])
+    assert (group.won_honestly, group.won_thrown) == (None, pytest.approx(8.5 / 15))
+
+
+def test_throwers_throw_a_third_of_their_rounds_and_mostly_lose_those() -> None:
+    scenario = Scenario(rounds=400, throwers=8, people=30, spread=0.0, turnover=0.0, stalemates=0.0)
+    regular, thrower = simulate(scenario, SYNELO).groups
+    assert (regular.kind, regular.won_thrown) == (Kind.REGULAR, None)
+    assert regular.won_honestly == regular.won
+    assert thrower.won_thrown is not None
+    assert thrower.won_honestly is not None
+    assert thrower.won_thrown < thrower.won < thrower.won_honestly
+    thrown = (thrower.won_honestly - thrower.won) / (thrower.won_honestly - thrower.won_thrown)
+    assert thrown == pytest.approx(1 / 3, abs=0.05)
+
+
 def test_kinds_are_placed_among_everybody() -> None:
     crowd = people(0.1, 0.2, 0.9)
     crowd[2].kind = Kind.SMURF
@@ -266,4 +291,5 @@ def test_kinds_are_placed_among_everybody() -> None:
         person.rounds, person.won = 4, 1.0
     regular, smurf = groups(crowd, [10.0, 30.0, 20.0])
     assert (regular.people, regular.won, regular.rated, regular.true) == (2, 0.25, 0.5, 0.25)
+    assert (regular.won_honestly, regular.won_thrown) == (0.25, None)
     assert (smurf.kind, smurf.rated, smurf.true) == (Kind.SMURF, 0.5, 1.0)

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from equipoise.ratings.quality import surprise
-from equipoise.web.theta import fitted
+from equipoise.web.theta import fitted, still_needed
 
 THETA = 2400.0
 
@@ -17,10 +17,10 @@ def logistic(x: float) -> float:
     return 1 / (1 + math.exp(-x))
 
 
-def rounds(sharpness: float) -> list[tuple[float, float]]:
+def rounds(sharpness: float, count: int = 4000, seed: int = 7) -> list[tuple[float, float]]:
     """Predictions whose log-odds are too small by this factor, and outcomes drawn from the truth."""
-    draw = random.Random(7)
-    gaps = [draw.gauss(0, 1) for _ in range(4000)]
+    draw = random.Random(seed)
+    gaps = [draw.gauss(0, 1) for _ in range(count)]
     return [(logistic(gap), float(draw.random() < logistic(sharpness * gap))) for gap in gaps]
 
 
@@ -54,6 +54,32 @@ def test_one_difference_met_again_and_again_is_fitted_by_the_share_that_its_favo
     factor = math.log(3) / 0.5
     assert found.theta == pytest.approx(1000.0 / factor)
     assert found.error == pytest.approx(1000.0 / factor**2 * math.sqrt(1 / 75) / 0.5)
+
+
+def needed(pairs: list[tuple[float, float]]) -> int:
+    found = fitted(pairs, THETA)
+    assert found is not None
+    return still_needed(found, THETA, len(pairs))
+
+
+def test_a_scale_that_is_right_is_seldom_to_be_changed() -> None:
+    """By chance one time in twenty: of 200 between 2 and 20, three standard deviations of the binomial around 10."""
+    proposed = sum(needed(rounds(1.0, 500, seed)) == 0 for seed in range(200))
+    assert 1 <= proposed <= 20
+
+
+def test_a_scale_that_is_off_by_a_factor_of_two_is_to_be_changed() -> None:
+    assert needed(rounds(2.0)) == needed(rounds(0.5)) == 0
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_the_rounds_that_are_needed_are_as_many_as_tell_if_they_are_like_the_others(seed: int) -> None:
+    """The same rounds over and over have the same fit and an error that shrinks with the root of their number."""
+    pairs = rounds(1.1, 100, seed)
+    times = needed(pairs) / len(pairs) + 1
+    assert times > 1
+    assert needed(pairs * math.ceil(times)) == 0
+    assert needed(pairs * (math.ceil(times) - 1)) > 0
 
 
 @pytest.mark.parametrize(

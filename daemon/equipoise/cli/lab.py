@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shlex
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
@@ -35,6 +38,10 @@ def refusing(command: Callable[P, None]) -> Callable[P, None]:
             command(*args, **kwargs)
         except (RatingError, ConfigError, StoreError) as error:
             stop(error)
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # nobody reads on, as in `… | head`: no reason to complain
+                raise
+            stop(f"{error.filename or 'standard output'}: {error.strerror}")
 
     return run
 
@@ -71,7 +78,6 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 def _stored(path: Path, pool: str) -> History:
     """A pool's rounds; the store's lock keeps a running daemon and this apart."""
     import asyncio
-    import os
 
     from equipoise.config import load
     from equipoise.lab.rounds import history_of
@@ -79,7 +85,7 @@ def _stored(path: Path, pool: str) -> History:
 
     config = load(path, os.environ)
     if pool not in config.pools:
-        raise ConfigError(f"there are {', '.join(config.pools)}", path=f"$.pools.{pool}")
+        raise ConfigError(f"{path}: there is no [pool.{pool}]; there are {', '.join(config.pools)}")
     file = config.directory / "equipoise.db"
     if not file.is_file():
         raise StoreError(f"{file}: no such file: nothing was ever stored")
@@ -112,10 +118,24 @@ correct_option = click.option(
     help="Fit temperature, sides and maps: once, on the burn-in, or again and again on the last matches before.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-plot_option = click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw charts: an SVG file.")
-html_option = click.option(
-    "--html", type=click.Path(path_type=Path, dir_okay=False), help="Everything on one page: an HTML file."
-)
+
+
+def _writable(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+    """Refuse at once what could not be written after minutes of work, and a name that says it is something else."""
+    if path is None:
+        return None
+    kind = ".svg" if option.name == "plot" else ".html"
+    if path.suffix.lower() != kind:
+        stop(f"--{option.name} {path}: the name must end in {kind}")
+    if not path.parent.is_dir():
+        stop(f"{path}: {os.strerror(errno.ENOENT)}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        stop(f"{path}: {os.strerror(errno.EACCES)}")
+    return path
+
+
+plot_option = click.option("--plot", type=FILE, callback=_writable, help="Draw charts: an SVG file.")
+html_option = click.option("--html", type=FILE, callback=_writable, help="Everything on one page: an HTML file.")
 
 
 @click.command()
@@ -140,17 +160,19 @@ def backtest(
 ) -> None:
     """Predict, then rate, match after match; measure the predictions after the burn-in."""
     from equipoise.lab import charts, plain, sheets
+    from equipoise.lab.models import labels
 
     models = [model_of(name, pairs), *([parsed(against)] if against else [])]
-    done = _backtests(models, history, burn_in, correct)
+    done, (label, *_) = _backtests(models, history, burn_in, correct), labels(models)
     if plot is not None:
-        draw(plot, [*_quality_charts(done), charts.predictions(done[0].quality), charts.ratings(done[0], history)])
+        first = charts.predictions(done[0].quality, label), charts.ratings(done[0], history, label)
+        draw(plot, [*_quality_charts(done), *first])
     if as_json:
         click.echo(json.dumps(plain.compared(done) if against else plain.backtest(done[0]), indent=2))
         return
     correction = done[0].correction
-    found = [sheets.comparison(done), sheets.bins(done[0].quality)]
-    show([*found, *([sheets.corrected(correction)] if correction else [])])
+    found = [sheets.comparison(done), sheets.bins(done[0].quality, label)]
+    show([*found, *([sheets.corrected(correction, label)] if correction else [])])
 
 
 @click.command()
@@ -173,26 +195,35 @@ def compare(
 ) -> None:
     """Several SYSTEMS on one history, the best first. Each is NAME or NAME:key=value,key=value."""
     from equipoise.lab import charts, plain, sheets
+    from equipoise.lab.models import labels
 
     done = _backtests([parsed(text) for text in systems], history, burn_in, correct)
     done.sort(key=lambda one: one.quality.log_loss.value)
+    models = [one.model for one in done]
     drawn = [charts.losses(done), *_quality_charts(done)]
-    tables = [sheets.comparison(done), sheets.settings([one.model for one in done])]
+    tables = [sheets.comparison(done), sheets.settings(models)]
     if plot is not None:
         draw(plot, drawn)
     if html is not None:
-        best = [sheets.bins(done[0].quality), *([sheets.corrected(c)] if (c := done[0].correction) else [])]
-        introduction = f"{len(history):,} matches, {len(history.players):,} players. {HOW}"
-        report(
-            html, "Rating systems compared", introduction, [*tables, *best], [*drawn, charts.ratings(done[0], history)]
-        )
+        best, label, correction = done[0], labels(models)[0], done[0].correction
+        tables += [sheets.bins(best.quality, label), *([sheets.corrected(correction, label)] if correction else [])]
+        drawn.append(charts.ratings(best, history, label))
+        report(html, "Rating systems compared", _introduction(history, correct), tables, drawn)
     if as_json:
         click.echo(json.dumps(plain.compared(done), indent=2))
     else:
-        show(tables)
+        show(tables[:2])
 
 
 HOW = "Each system predicted every match before it was rated; the matches of the burn-in are rated but not measured."
+
+
+def _introduction(history: History, correct: Correct | None) -> str:
+    """What was compared on what."""
+    asked = click.get_current_context().params
+    source = f"Pool {asked['pool']}" if asked["pool"] else asked["matches"].name
+    corrected = f" Predictions are corrected (--correct {correct})." if correct else ""
+    return f"{source}: {len(history):,} matches, {len(history.players):,} players. {HOW}{corrected}"
 
 
 @click.command()
@@ -231,7 +262,7 @@ def tune(
     if as_json:
         click.echo(json.dumps(plain.tuned(found) | {"command": _command(found.model, burn_in)}, indent=2))
         return
-    show([sheets.corrected(found.correction)])
+    show([sheets.corrected(found.correction, found.model.name)])
     ended = "" if found.finished else ", stopped before the steps were small"
     click.echo(f"log loss on the burn-in {found.before:.5f} → {found.after:.5f}, {found.trials} trials{ended}\n")
     click.echo(_command(found.model, burn_in))
@@ -302,8 +333,8 @@ def _quality_charts(done: Sequence[Backtest]) -> list[Chart]:
 def _command(model: Model, burn_in: float) -> str:
     """What measures a tuned system, given the same history."""
     asked = click.get_current_context().params
-    given = [f"--{key} {asked[key]}" for key in ("matches", "participants", "pool") if asked[key]]
-    given += ["--teams"] * asked["teams"] + [f"--config {asked['path']}"] * bool(asked["pool"])
+    given = [f"--{key} {shlex.quote(str(asked[key]))}" for key in ("matches", "participants", "pool") if asked[key]]
+    given += ["--teams"] * asked["teams"] + [f"--config {shlex.quote(str(asked['path']))}"] * bool(asked["pool"])
     return " ".join(("equipoise backtest", *given, model.options(), f"--burn-in {burn_in:g} --correct running"))
 
 
@@ -336,18 +367,11 @@ def draw(path: Path, charts: Sequence[Chart]) -> None:
     """One SVG file."""
     from equipoise.lab.svg import picture
 
-    _write(path, picture(charts))
+    path.write_text(picture(charts), encoding="utf-8")
 
 
 def report(path: Path, title: str, introduction: str, sheets: Sequence[Sheet], charts: Sequence[Chart]) -> None:
     """One HTML file."""
     from equipoise.lab.page import page
 
-    _write(path, page(title, introduction, sheets, charts))
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        stop(f"{path}: {error.strerror}")
+    path.write_text(page(title, introduction, sheets, charts), encoding="utf-8")

@@ -12,6 +12,9 @@ from equipoise.cli.options import config_option, stop
 from equipoise.cli.remote import json_option, remote, shown
 from equipoise.errors import ConfigError, RatingError, ScriptError, SpillError, StoreError
 
+FAR = 20_000
+"""Rounds that no fit looks at, nor anybody waits for."""
+
 
 @click.group()
 def pool() -> None:
@@ -46,20 +49,29 @@ def quality(client: Client, name: str, as_json: bool) -> None:
 @json_option
 @click.option("--pool", "name", default="main", show_default=True, help="The pool.")
 def fit_theta(client: Client, name: str, as_json: bool) -> None:
-    """The scale of the logistic that a pool's stored rounds fit best. Exit code 1: there are too few of them."""
+    """The scale of the logistic that a pool's stored rounds fit best.
+
+    It is proposed once the present one is two standard errors off. Exit code 1: none is proposed.
+    """
     answer = client.get("pools", name, "theta")
     if shown(answer, as_json):
         return
     fit = answer["fit"]
-    if answer["missing"]:
+    if fit is None and answer["missing"]:
         stop(f"{answer['rounds']} rounds are stored; {answer['missing']} more are needed", REFUSED)
     if fit is None:
         stop("no scale fits: favourites won no more often than others, or always", REFUSED)
     click.echo(f"theta     {fit['theta']:.0f} ± {fit['error']:.0f} fits {answer['rounds']:,} rounds best")
     click.echo(f"          {answer['theta']:.0f} is what it is now")
     click.echo(f"log loss  {fit['log_loss_before']:.4f} → {fit['log_loss']:.4f}")
+    if answer["missing"]:
+        stop(f"not proposed: less than two standard errors apart; {_to_tell(answer['missing'])}", REFUSED)
     click.echo(f"\n[pool.{name}]\ntheta = {fit['theta']:.1f}\n")
     click.echo(f"Ratings depend on it: `equipoise pool recompute --pool {name}` makes them anew.")
+
+
+def _to_tell(missing: int) -> str:
+    return f"about {missing:,} more rounds would tell, if they differ" if missing < FAR else "they are as good as equal"
 
 
 @pool.command()

@@ -35,7 +35,7 @@ INTRODUCTION = (
 @click.option("--drift", type=float, default=0.02, show_default=True, help="Of skill in 100 rounds, log-odds.")
 @click.option("--turnover", type=float, default=0.02, show_default=True, help="People replaced per round.")
 @click.option("--smurfs", type=int, default=0, show_default=True, help="New accounts, better than all, at half-time.")
-@click.option("--throwers", type=int, default=0, show_default=True, help="Who lose a third of their rounds on purpose.")
+@click.option("--throwers", type=int, default=0, show_default=True, help="Who try to lose a third of their rounds.")
 @click.option("--parties", type=int, default=0, show_default=True, help="Groups of three that come and go together.")
 @click.option("--bond", type=float, default=0.1, show_default=True, help="What a friend on one's side adds, log-odds.")
 @click.option("--side-advantage", type=float, default=0.0, show_default=True, help="Of RED, log-odds.")
@@ -55,10 +55,13 @@ def simulate(
     from equipoise.lab import charts, plain, sheets
     from equipoise.lab.models import labels
     from equipoise.lab.simulation.people import Scenario
+    from equipoise.lab.simulation.run import playable
     from equipoise.lab.simulation.run import simulate as run
 
     scenario = Scenario(mode=Mode(mode), **numbers)  # type: ignore[arg-type]
     models = [parsed(text) for text in systems]
+    for model in models:
+        playable(model)
     with progress() as bar:
         found = [run(scenario, model, progress=_watched(bar, model.name, scenario.rounds)) for model in models]
     named = list(zip(labels(models), found, strict=True))
@@ -66,7 +69,8 @@ def simulate(
     if plot is not None:
         draw(plot, charts.simulation(named))
     if html is not None:
-        report(html, "A simulated pool", INTRODUCTION, [*tables, sheets.settings(models)], charts.simulation(named))
+        shown = [*tables, sheets.settings(models), sheets.scenario(scenario)]
+        report(html, "A simulated pool", INTRODUCTION, shown, charts.simulation(named))
     if as_json:
         click.echo(json.dumps(plain.simulated(scenario, list(zip(models, found, strict=True))), indent=2))
     else:

@@ -57,6 +57,8 @@ class Difference:
 
 def burn_in_of(history: History, share: float) -> int:
     """So many matches are not measured; RatingError unless some are left on both sides."""
+    if not 0 < share < 1:
+        raise RatingError(f"a burn-in of {share:g} is not between 0 and 1")
     count = round(len(history) * share)
     if not 0 < count < len(history):
         raise RatingError(f"a burn-in of {share:g} of {len(history)} matches leaves nothing before or after it")

@@ -9,13 +9,15 @@ import numpy as np
 from equipoise.lab.backtest import Backtest, surprises
 from equipoise.lab.models import labels
 from equipoise.lab.simulation.measures import Summary
-from equipoise.lab.svg import Axis, Chart
+from equipoise.lab.svg import LEFT, LETTER, RIGHT, WIDTH, Axis, Chart
 from equipoise.ratings.history import History
 from equipoise.ratings.quality import BINS, Quality
 
 FEW = 5
 """With fewer matches a mean and its error say nothing."""
-PLAYERS = 6
+LINES = 6
+"""More lines in one chart hide each other: the first ones are drawn."""
+PLAYERS = LINES
 """Whose ratings are drawn over time."""
 CURVE = 240
 """Points of a rating curve."""
@@ -26,13 +28,13 @@ FRAME = 110
 def calibration(qualities: Sequence[tuple[str, Quality]]) -> Chart:
     """Predicted against actual scores; on the dashed line predictions are right."""
     chart = Chart(
-        "Calibration: what was predicted, what came",
+        _titled("Calibration: what was predicted, what came", len(qualities)),
         Axis("predicted score of the first team", 0, 1, percent=True),
         Axis("actual score, mean and standard error", 0, 1, percent=True),
         height=480,
     )
     chart.ideal((0, 0), (1, 1))
-    for series, (label, quality) in enumerate(qualities):
+    for series, (label, quality) in enumerate(qualities[:LINES]):
         bins = [each for each in quality.calibration if each.rounds >= FEW]
         chart.line([each.predicted for each in bins], [each.scored.value for each in bins], series)
         for each in bins:
@@ -42,11 +44,16 @@ def calibration(qualities: Sequence[tuple[str, Quality]]) -> Chart:
     return chart
 
 
-def predictions(quality: Quality) -> Chart:
-    """How many matches were predicted how."""
+def _titled(title: str, count: int) -> str:
+    """A title that says so where not all are drawn."""
+    return title if count <= LINES else f"{title} (the first {LINES} of {count})"
+
+
+def predictions(quality: Quality, label: str) -> Chart:
+    """How many matches a system predicted how."""
     most = max(each.rounds for each in quality.calibration)
     chart = Chart(
-        "How often what was predicted",
+        f"How often what was predicted ({label})",
         Axis("predicted score of the first team", 0, 1, percent=True),
         Axis("matches", 0, most * 1.06),
         height=240,
@@ -70,21 +77,28 @@ def losses(backtests: Sequence[Backtest]) -> Chart:
     spread = [(each.value, each.error or 0.0) for each in found]
     ends = [value + sign * error for value, error in spread for sign in (-1, 1)]
     x = Axis.around("log loss, nats per match, and its standard error: further left is better", ends)
-    # Room for the names to the right of the points.
-    x = Axis(x.label, x.low, x.high + 0.35 * (x.high - x.low))
+    known = zip(labels([done.model for done in backtests]), found, strict=True)
+    names = [f"{label} {loss.value:.4f}" for label, loss in known]
+    x = Axis(x.label, x.low, x.high + _room(names) * (x.high - x.low))
     y = Unticked("", 0.3, len(found) + 0.7)
     chart = Chart("Log loss", x, y, height=FRAME + 26 * len(found))
-    for place, (label, (value, error)) in enumerate(
-        zip(labels([done.model for done in backtests]), spread, strict=True)
-    ):
+    for place, (name, (value, error)) in enumerate(zip(names, spread, strict=True)):
         height = float(len(found) - place)
-        chart.span(value - error, value, value + error, height, place, f"{label}: {value:.4f}")
-        chart.words(value + error, height, f"{label} {value:.4f}")
+        chart.span(value - error, value, value + error, height, place, name)
+        chart.words(value + error, height, name)
     return chart
+
+
+def _room(names: Sequence[str]) -> float:
+    """Of the axis, how much more it takes to write these to the right of the points."""
+    inside = WIDTH - LEFT - RIGHT
+    wanted = LETTER * max(map(len, names))
+    return wanted / (inside - wanted)
 
 
 def progress(backtests: Sequence[Backtest], windows: int = 40) -> Chart:
     """Log loss along the measured matches."""
+    everybody, backtests = labels([done.model for done in backtests]), backtests[:LINES]
     count = min(windows, len(backtests[0].predicted))
     curves = [
         [float(part.mean()) for part in np.array_split(surprises(done.predicted, done.scores), count)]
@@ -95,17 +109,17 @@ def progress(backtests: Sequence[Backtest], windows: int = 40) -> Chart:
     xs = [start + (number + 0.5) * size / count for number in range(count)]
     values = [value for curve in curves for value in curve]
     chart = Chart(
-        "Log loss over the history",
+        _titled("Log loss over the history", len(everybody)),
         Axis("match", start, start + size),
         Axis.around("mean log loss, nats", values),
     )
-    for series, (label, curve) in enumerate(zip(labels([done.model for done in backtests]), curves, strict=True)):
+    for series, (label, curve) in enumerate(zip(everybody, curves, strict=False)):
         chart.line(xs, curve, series)
         chart.name(label, series)
     return chart
 
 
-def ratings(done: Backtest, history: History) -> Chart:
+def ratings(done: Backtest, history: History, label: str) -> Chart:
     """Rating histories of those who end highest of the most active half."""
     after = done.forecast.replayed.after
     match = np.repeat(np.arange(len(history)), np.diff(history.teams)[0::2] + np.diff(history.teams)[1::2])
@@ -116,7 +130,7 @@ def ratings(done: Backtest, history: History) -> Chart:
     best = np.argsort(np.where(active, last, -np.inf), kind="stable")[::-1][: min(PLAYERS, int(active.sum()))]
     curves = [(history.players[n], match[history.members == n], after[history.members == n]) for n in best]
     chart = Chart(
-        f"Ratings of the highest at the end ({done.model.name})",
+        f"Ratings of the highest at the end ({label})",
         Axis("match", 0, len(history)),
         Axis.around("rating", [float(value) for _, _, ys in curves for value in ys]),
     )
@@ -134,14 +148,14 @@ def simulation(summaries: Sequence[tuple[str, Summary]]) -> list[Chart]:
 
 def _over_rounds(title: str, y: Axis, summaries: Sequence[tuple[str, Summary]]) -> Chart:
     rounds = max(summary.rounds for _, summary in summaries)
-    return Chart(title, Axis("round", 0, rounds), y, height=340)
+    return Chart(_titled(title, len(summaries)), Axis("round", 0, rounds), y, height=340)
 
 
 def _found(summaries: Sequence[tuple[str, Summary]]) -> Chart:
     values = [point.found for _, summary in summaries for point in summary.points]
     y = Axis.around("Spearman's ρ with true skill", [*values, 0, 1])
     chart = _over_rounds("How well ratings order people", y, summaries)
-    for series, (label, summary) in enumerate(summaries):
+    for series, (label, summary) in enumerate(summaries[:LINES]):
         chart.line([point.round for point in summary.points], [point.found for point in summary.points], series)
         chart.name(label, series)
     return chart
@@ -151,7 +165,7 @@ def _balance(summaries: Sequence[tuple[str, Summary]]) -> Chart:
     values = [one for _, summary in summaries for point in summary.points for one in (point.favourite, point.random)]
     y = Axis.around("chance of the better side", [*values, 0.5], percent=True)
     chart = _over_rounds("Balance: the favourite's true chance", y, summaries)
-    for series, (label, summary) in enumerate(summaries):
+    for series, (label, summary) in enumerate(summaries[:LINES]):
         chart.line([point.round for point in summary.points], [point.favourite for point in summary.points], series)
         chart.name(label, series)
     _, first = summaries[0]
@@ -165,7 +179,7 @@ def _brier(summaries: Sequence[tuple[str, Summary]]) -> Chart:
     y = Axis.around("Brier score", [*values, 0.25])
     chart = _over_rounds("Brier score of the predictions (0.25 is a coin)", y, summaries)
     chart.ideal((0, 0.25), (chart.x.high, 0.25))
-    for series, (label, summary) in enumerate(summaries):
+    for series, (label, summary) in enumerate(summaries[:LINES]):
         chart.line([point.round for point in summary.points], [point.brier for point in summary.points], series)
         chart.name(label, series)
     return chart

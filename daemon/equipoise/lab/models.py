@@ -15,6 +15,9 @@ from equipoise.ratings import create
 from equipoise.ratings.base import System
 from equipoise.ratings.history import Floats, History, Replayed
 
+LABEL = 28
+"""Letters of a short name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Model:
@@ -46,8 +49,8 @@ class Model:
 
 
 def labels(models: Sequence[Model]) -> list[str]:
-    """Short names for charts: the system's, numbered where one system is there with several settings."""
-    names = [model.name for model in models]
+    """What to call each in tables and charts: as written if that is short, else by its system; numbered where alike."""
+    names = [text if len(text := str(model)) <= LABEL else model.name for model in models]
     return [
         name if names.count(name) == 1 else f"{name} #{names[: place + 1].count(name)}"
         for place, name in enumerate(names)

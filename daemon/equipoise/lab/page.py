@@ -12,7 +12,7 @@ STYLE = """
 :root { color-scheme: light dark; --ink: #1f2328; --soft: #59636e; --line: #d8dee4; --paper: #ffffff; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9198a1; --line: #30363d; --paper: #0d1117; } }
 body {
-  margin: 0 auto; padding: 1.5rem 1rem 3rem; max-width: 60rem;
+  margin: 0 auto; padding: 1.5rem 1rem 3rem; max-width: 68rem;
   color: var(--ink); background: var(--paper); font: 16px/1.5 system-ui, sans-serif;
 }
 h1 { font-size: 1.6rem; line-height: 1.25; }
@@ -20,7 +20,7 @@ h2 { font-size: 1.15rem; margin-top: 2.2rem; }
 p { color: var(--soft); }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 0.93rem; }
-th, td { padding: 0.3rem 0.9rem 0.3rem 0; border-bottom: 1px solid var(--line); }
+th, td { padding: 0.3rem 0.7rem 0.3rem 0; border-bottom: 1px solid var(--line); }
 th, td { text-align: right; white-space: nowrap; }
 .text { text-align: left; }
 td.text + td.text { white-space: normal; overflow-wrap: anywhere; }

@@ -17,6 +17,8 @@ from equipoise.ratings.history import ALONE, UNKNOWN, Flags, Floats, History, Nu
 Extra = dict[str, str]
 HOME, AWAY = "home", "away"
 PEOPLE = ("match_id", "team", "player_id")
+YEARS = (-62_135_596_800.0, 253_402_300_800.0)
+"""From the year 1 to 9999, in seconds since 1970: what a date can say, and what no number of milliseconds is."""
 _RANKS = {1.0: (0, 1), 0.5: (0, 0), 0.0: (1, 0)}
 
 
@@ -235,7 +237,7 @@ def _bounds(low: float, high: float, above: float) -> str:
 def _time(text: str) -> float:
     """ISO 8601, taken as UTC where it names no zone, or seconds since the epoch; empty: unknown."""
     try:
-        return _number()(text)
+        return _number(*YEARS)(text)
     except ValueError:
         try:
             time = datetime.fromisoformat(text)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import fmean
 
 from equipoise.lab.backtest import Backtest, difference
 from equipoise.lab.correction import Correction
 from equipoise.lab.models import Model, labels
 from equipoise.lab.simulation.measures import Summary
+from equipoise.lab.simulation.people import Scenario
 from equipoise.lab.standings import Standing
+from equipoise.lab.words import shown
 from equipoise.ratings.quality import Estimate, Quality
 
 MAPS = 12
 """As many maps are listed: those that are worth most."""
+NAME = 60
+"""Letters of a name from a file at most; longer ones are shown in part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +61,8 @@ def settings(models: Sequence[Model]) -> Sheet:
     return Sheet("Settings", ("system", "as given"), rows, texts=2)
 
 
-def bins(quality: Quality) -> Sheet:
-    """The calibration table."""
+def bins(quality: Quality, label: str) -> Sheet:
+    """The calibration table of one system."""
     rows = tuple(
         (
             f"{each.low:.0%} to {each.high:.0%}",
@@ -68,24 +72,24 @@ def bins(quality: Quality) -> Sheet:
         )
         for each in quality.calibration
     )
-    return Sheet("Calibration", ("predicted", "matches", "mean prediction", "mean score"), rows)
+    return Sheet(f"Calibration of {label}", ("predicted", "matches", "mean prediction", "mean score"), rows)
 
 
-def corrected(correction: Correction) -> Sheet:
-    """What was fitted around the predictions."""
+def corrected(correction: Correction, label: str) -> Sheet:
+    """What was fitted around one system's predictions."""
     maps = sorted((correction.maps or {}).items(), key=lambda one: -abs(one[1]))
     rows = [("temperature", f"{correction.temperature:.3f}")]
-    rows += [(f"side {name}", f"{worth:+.3f}") for name, worth in (correction.sides or {}).items()]
-    rows += [(f"map {name}", f"{worth:+.3f}") for name, worth in maps[:MAPS]]
+    rows += [(f"side {shown(name, NAME)}", f"{worth:+.3f}") for name, worth in (correction.sides or {}).items()]
+    rows += [(f"map {shown(name, NAME)}", f"{worth:+.3f}") for name, worth in maps[:MAPS]]
     note = f"and {len(maps) - MAPS} maps that are worth less" if len(maps) > MAPS else ""
-    return Sheet("Correction, in log-odds", ("what", "worth"), tuple(rows), note)
+    return Sheet(f"Correction of {label}, in log-odds", ("what", "worth"), tuple(rows), note)
 
 
 def leaderboard(standings: Sequence[Standing]) -> Sheet:
     """Who is best."""
     rows = tuple(
         (
-            one.card.id,
+            shown(one.card.id, NAME),
             f"{one.place}",
             f"{one.card.rating:,.1f}",
             f"{one.card.rounds:,}",
@@ -94,6 +98,15 @@ def leaderboard(standings: Sequence[Standing]) -> Sheet:
         for one in standings
     )
     return Sheet("Leaderboard", ("player", "place", "rating", "rounds", "uncertainty"), rows)
+
+
+def scenario(played: Scenario) -> Sheet:
+    """What was simulated."""
+    given = asdict(played) | {"mode": played.mode.value}
+    rows = tuple((name.replace("_", " "), f"{value}") for name, value in given.items())
+    return Sheet(
+        "Scenario", ("what", "value"), rows, "Skill is in log-odds; equipoise simulate --help says what each is."
+    )
 
 
 def simulated(summaries: Sequence[tuple[str, Summary]]) -> Sheet:
@@ -109,15 +122,20 @@ def fates(summaries: Sequence[tuple[str, Summary]]) -> Sheet:
         (
             f"{label}: {group.kind.value}",
             f"{group.people}",
-            f"{group.won:.1%}",
+            _share(group.won),
+            _share(group.won_honestly),
+            _share(group.won_thrown),
             f"{group.rated:.2f}",
             f"{group.true:.2f}",
         )
         for label, summary in summaries
         for group in summary.groups
     )
-    note = "Places among everybody, 0 the lowest, 1 the highest."
-    return Sheet("Who they were", ("people", "number", "won", "place by rating", "true place"), rows, note)
+    head = ("people", "number", "won", "won honestly", "won thrown", "place by rating", "true place")
+    note = (
+        "Shares of all rounds, of those that were not thrown, of those that were. Places: 0 the lowest, 1 the highest."
+    )
+    return Sheet("Who they were", head, rows, note)
 
 
 _MEASURES: tuple[tuple[str, Callable[[Summary], str]], ...] = (

@@ -7,9 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from equipoise.lab.words import shown
+
 WIDTH, HEIGHT = 720, 400
 LEFT, RIGHT, TOP, BOTTOM = 64, 36, 44, 52
 LEGEND_ROW = 18
+LETTER = 7.0
+"""Pixels that a letter takes, the wide ones left aside."""
+NAME = 60
+"""Letters of a name at most; longer ones are shown in part."""
 _SHAPES = """
 .chart { font-family: system-ui, sans-serif; font-size: 13px; }
 .chart .title { font-size: 16px; font-weight: 600; }
@@ -115,7 +121,7 @@ class Chart:
 
     def name(self, label: str, series: int) -> None:
         """Say in the legend what a series is."""
-        self._names.append((label, series))
+        self._names.append((shown(label, NAME), series))
 
     def line(self, xs: Sequence[float], ys: Sequence[float], series: int) -> None:
         """A broken line."""
@@ -151,11 +157,11 @@ class Chart:
     def words(self, x: float, y: float, text: str) -> None:
         """A label in the chart, beside a place."""
         at = f'x="{self.across(x) + 9:.1f}" y="{self.down(y) + 4:.1f}"'
-        self._marks.append(f'<text class="soft" {at}>{escape(text)}</text>')
+        self._marks.append(f'<text class="soft" {at}>{_safe(text)}</text>')
 
     def body(self) -> str:
         """The chart's elements, without a root."""
-        head = f'<text class="title" x="{LEFT}" y="24">{escape(self.title)}</text>'
+        head = f'<text class="title" x="{LEFT}" y="24">{_safe(self.title)}</text>'
         return "\n".join((head, *self._grid(), *self._labels(), *self._marks, *self._legend()))
 
     @property
@@ -181,9 +187,9 @@ class Chart:
 
     def _labels(self) -> Iterable[str]:
         middle, centre = (LEFT + self.width - RIGHT) / 2, (TOP + self.height - BOTTOM) / 2
-        yield f'<text x="{middle:.1f}" y="{self.height - 12}" text-anchor="middle">{escape(self.x.label)}</text>'
+        yield f'<text x="{middle:.1f}" y="{self.height - 12}" text-anchor="middle">{_safe(self.x.label)}</text>'
         turned = f'transform="rotate(-90 14 {centre:.1f})"'
-        yield f'<text x="14" y="{centre:.1f}" text-anchor="middle" {turned}>{escape(self.y.label)}</text>'
+        yield f'<text x="14" y="{centre:.1f}" text-anchor="middle" {turned}>{_safe(self.y.label)}</text>'
 
     def _legend(self) -> Iterable[str]:
         for number, row in enumerate(self._rows()):
@@ -191,7 +197,7 @@ class Chart:
             x = float(LEFT)
             for label, series in row:
                 yield f'<line class="line {_stroke(series)}" x1="{x:.0f}" y1="{y - 4}" x2="{x + 22:.0f}" y2="{y - 4}"/>'
-                yield f'<text x="{x + 28:.0f}" y="{y}">{escape(label)}</text>'
+                yield f'<text x="{x + 28:.0f}" y="{y}">{_safe(label)}</text>'
                 x += _legend_width(label)
 
     def _rows(self) -> list[list[tuple[str, int]]]:
@@ -225,8 +231,12 @@ def _stroke(series: int) -> str:
 
 
 def _legend_width(label: str) -> float:
-    return 52 + 7.0 * len(label)
+    return 52 + LETTER * len(label)
 
 
 def _told(text: str) -> str:
-    return f"<title>{escape(text)}</title>"
+    return f"<title>{_safe(text)}</title>"
+
+
+def _safe(text: str) -> str:
+    return escape(shown(text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
@@ -15,6 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from equipoise.errors import RatingError
+from equipoise.lab.words import shown
 from equipoise.ratings.history import Floats, Numbers
 
 T = TypeVar("T")
@@ -83,7 +85,7 @@ class Table:
 
     def refusal(self, row: int, reason: str) -> RatingError:
         """The error to raise about a row."""
-        return RatingError(f"{self.path}:{self.lines[row]}: {reason}")
+        return _refusal(self.path, self.lines[row], reason)
 
     def parsed(self, name: str, parse: Callable[[str], T]) -> list[T]:
         """The values of a column's distinct texts; `parse` raises ValueError with the reason against a text."""
@@ -109,16 +111,27 @@ def read_table(path: Path, needed: Sequence[str]) -> Table:
     """A file, by gzip or plain, in UTF-8; RatingError unless it has the needed columns and whole rows."""
     raw = _bytes(path)
     if b"\r" in raw:
-        raw = raw.replace(b"\r\n", b"\n")
+        raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     head, _, body = raw.partition(b"\n")
-    names = next(csv.reader([_text(path, head).removeprefix("\ufeff")]), [])
+    names = _names(path, head)
     missing = [name for name in needed if name not in names]
     if missing:
-        raise RatingError(f"{path}:1: no column {', '.join(missing)}; there are {', '.join(names) or 'none'}")
+        raise _refusal(path, 1, f"no column {', '.join(missing)}; there are {', '.join(names) or 'none'}")
+    twice = [name for name, count in Counter(names).items() if name and count > 1]
+    if twice:
+        raise _refusal(path, 1, f"column {twice[0]} is there twice")
     body = body.rstrip(b"\n")
     if not body:
         raise RatingError(f"{path}: no rows")
     return _quoted(path, names, body) if b'"' in body else _plain(path, names, body)
+
+
+def _names(path: Path, head: bytes) -> list[str]:
+    """The columns' names."""
+    try:
+        return next(csv.reader([_text(path, head, 1).removeprefix("\ufeff")]), [])
+    except csv.Error as error:
+        raise _refusal(path, 1, str(error)) from None
 
 
 def _plain(path: Path, names: Sequence[str], body: bytes) -> Table:
@@ -126,8 +139,9 @@ def _plain(path: Path, names: Sequence[str], body: bytes) -> Table:
     columns = [Column() for _ in names]
     rows = 0
     for piece in _pieces(body):
-        rows += _check_widths(path, piece, rows + 2, len(names))
-        fields = _text(path, piece).replace("\n", ",").split(",")
+        line = rows + 2
+        rows += _check_widths(path, piece, line, len(names))
+        fields = _text(path, piece, line).replace("\n", ",").split(",")
         for place, column in enumerate(columns):
             column.take(fields[place :: len(names)])
     return Table(path, dict(zip(names, columns, strict=True)), range(2, rows + 2))
@@ -155,7 +169,7 @@ def _check_widths(path: Path, piece: bytes, line: int, wanted: int) -> int:
 
 
 def _quoted(path: Path, names: Sequence[str], body: bytes) -> Table:
-    reader = csv.reader(StringIO(_text(path, body), newline=""))
+    reader = csv.reader(StringIO(_text(path, body, 2), newline=""))
     columns, lines = [Column() for _ in names], list[int]()
     while rows := list(islice(_whole(path, reader, len(names), lines), ROWS)):
         for column, texts in zip(columns, zip(*rows, strict=True), strict=True):
@@ -164,31 +178,39 @@ def _quoted(path: Path, names: Sequence[str], body: bytes) -> Table:
 
 
 def _whole(path: Path, reader: Iterator[list[str]], wanted: int, lines: list[int]) -> Iterator[list[str]]:
-    for row in reader:
-        line = reader.line_num + 1  # type: ignore[attr-defined]
-        if len(row) != wanted:
-            raise _width(path, line, len(row), wanted)
-        lines.append(line)
-        yield row
+    try:
+        for row in reader:
+            line = reader.line_num + 1  # type: ignore[attr-defined]
+            if len(row) != wanted:
+                raise _width(path, line, len(row), wanted)
+            lines.append(line)
+            yield row
+    except csv.Error as error:
+        raise _refusal(path, reader.line_num + 1, str(error)) from None  # type: ignore[attr-defined]
 
 
 def _width(path: Path, line: int, width: int, wanted: int) -> RatingError:
-    return RatingError(f"{path}:{line}: {width} fields, the header has {wanted}")
+    return _refusal(path, line, f"{width} fields, the header has {wanted}")
+
+
+def _refusal(path: Path, line: int, reason: str) -> RatingError:
+    return RatingError(f"{path}:{line}: {shown(reason)}")
 
 
 def _bytes(path: Path) -> bytes:
     try:
         raw = path.read_bytes()
         return gzip.decompress(raw) if raw.startswith(GZIP) else raw
-    except OSError as error:
-        raise RatingError(f"{path}: {error.strerror or error}") from None
-    except (EOFError, zlib.error):
+    except (EOFError, zlib.error, gzip.BadGzipFile):
         raise RatingError(f"{path}: not a whole gzip file") from None
+    except OSError as error:
+        raise RatingError(f"{path}: {error.strerror}") from None
 
 
-def _text(path: Path, raw: bytes) -> str:
+def _text(path: Path, raw: bytes, line: int) -> str:
+    """`line` is that of the first byte."""
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
         wrong = raw[error.start : error.end]
-        raise RatingError(f"{path}: not UTF-8: {wrong!r}") from None
+        raise _refusal(path, line + raw.count(b"\n", 0, error.start), f"not UTF-8: {wrong!r}") from None

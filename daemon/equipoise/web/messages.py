@@ -192,7 +192,8 @@ class QualityFound(Ok, frozen=True):
     """Null before the first rated round."""
     players: Crowd
     suggested_theta: float | None
-    """The scale with which those rounds would have been predicted best; null below 500 rounds or without one."""
+    """The scale with which those rounds would have been predicted best; null below 500 rounds, without one, and while
+    it is within two standard errors of the scale as it is."""
 
 
 class ThetaFit(msgspec.Struct, frozen=True):
@@ -213,7 +214,8 @@ class ThetaFound(Ok, frozen=True):
     pool: str
     rounds: int
     missing: int
-    """Rounds until there are enough to fit."""
+    """Rounds, about, until a scale can be proposed: until there are enough to fit, then until its error is so small
+    that the scale as it is is two standard errors off."""
     theta: float
     """As it is."""
     fit: ThetaFit | None

@@ -11,7 +11,7 @@ from equipoise.pool import Pool
 from equipoise.ratings.quality import Pair, assess
 from equipoise.web.messages import Crowd, QualityFound
 from equipoise.web.routes import Asked
-from equipoise.web.theta import LEAST, fitted, theta_of
+from equipoise.web.theta import LEAST, fitted, still_needed, theta_of
 
 ROUNDS = LEAST
 """As many are looked at, and as many are needed before a scale is proposed."""
@@ -49,5 +49,7 @@ def _crowd(pool: Pool, cards: Sequence[Card], now: float) -> Crowd:
 
 def _suggested_theta(pool: Pool, pairs: Sequence[Pair]) -> float | None:
     theta = theta_of(pool)
-    fit = fitted(pairs, theta) if theta is not None and len(pairs) >= LEAST else None
-    return fit.theta if fit else None
+    if theta is None or len(pairs) < LEAST:
+        return None
+    fit = fitted(pairs, theta)
+    return fit.theta if fit and not still_needed(fit, theta, len(pairs)) else None

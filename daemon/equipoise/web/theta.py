@@ -13,6 +13,8 @@ from equipoise.web.routes import Asked, refused
 
 LEAST = 500
 """Rounds that are needed before a scale is proposed."""
+SURE = 2.0
+"""Standard errors that the scale as it is must be off by before another one is proposed."""
 MOST = 20_000
 """Rounds that are looked at, the last ones."""
 STEPS = 40
@@ -28,7 +30,8 @@ async def show_theta(asked: Asked) -> ThetaFound:
     predictions = await asked.services.store.predictions(pool.name, MOST)
     pairs = [(each.predicted, each.score) for each in predictions]
     fit = await asyncio.to_thread(fitted, pairs, theta) if len(pairs) >= LEAST else None
-    return ThetaFound(pool=pool.name, rounds=len(pairs), missing=max(0, LEAST - len(pairs)), theta=theta, fit=fit)
+    missing = still_needed(fit, theta, len(pairs)) if fit else max(0, LEAST - len(pairs))
+    return ThetaFound(pool=pool.name, rounds=len(pairs), missing=missing, theta=theta, fit=fit)
 
 
 def theta_of(pool: Pool) -> float | None:
@@ -54,6 +57,15 @@ def fitted(pairs: Sequence[Pair], theta: float) -> ThetaFit | None:
         log_loss_before=_log_loss(odds, 1.0),
         log_loss=_log_loss(odds, factor),
     )
+
+
+def still_needed(fit: ThetaFit, theta: float, rounds: int) -> int:
+    """About how many more rounds would tell the two scales apart, if they differ as they seem to; 0: these do.
+
+    Told apart is by `SURE` standard errors of the factor theta/fit.theta, whose error shrinks with the root of rounds.
+    """
+    apart = abs(fit.theta - theta) / theta / (fit.error / fit.theta)
+    return max(0, math.ceil(rounds * min((SURE / max(apart, 1e-9)) ** 2, 1e9)) - rounds)
 
 
 def best_factor(odds: Sequence[tuple[float, float]]) -> float | None:

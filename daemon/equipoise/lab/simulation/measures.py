@@ -54,6 +54,10 @@ class Group:
     people: int
     won: float
     """Share of their rounds."""
+    won_honestly: float | None
+    """Of those that they did not throw; None: they threw all."""
+    won_thrown: float | None
+    """Of those that they threw; None: they threw none."""
     rated: float
     """Mean place among everybody by the system, 0 lowest to 1 highest."""
     true: float
@@ -161,6 +165,14 @@ def groups(people: Sequence[Person], skills: Sequence[float]) -> tuple[Group, ..
     for kind in Kind:
         numbers = [number for number, person in enumerate(people) if person.kind is kind]
         if numbers:
-            won = sum(people[n].won for n in numbers) / sum(people[n].rounds for n in numbers)
-            found.append(Group(kind, len(numbers), won, float(rated[numbers].mean()), float(true[numbers].mean())))
+            shares = _won([people[number] for number in numbers])
+            found.append(Group(kind, len(numbers), *shares, float(rated[numbers].mean()), float(true[numbers].mean())))
     return tuple(found)
+
+
+def _won(people: Sequence[Person]) -> tuple[float, float | None, float | None]:
+    """Shares won of all their rounds, of the honest ones, and of the thrown ones."""
+    rounds, won = sum(one.rounds for one in people), sum(one.won for one in people)
+    thrown, thrown_won = sum(one.thrown for one in people), sum(one.thrown_won for one in people)
+    honestly = (won - thrown_won) / (rounds - thrown) if rounds > thrown else None
+    return won / rounds, honestly, thrown_won / thrown if thrown else None

@@ -98,7 +98,11 @@ class Person:
     kind: Kind = Kind.REGULAR
     party: int | None = None
     rounds: int = 0
+    """That he played most of; `won` counts a draw as half."""
     won: float = 0.0
+    thrown: int = 0
+    """Those of them that he threw."""
+    thrown_won: float = 0.0
 
 
 @dataclass(slots=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from statistics import fmean
+from typing import Any
 
 from equipoise.core.model import PlayerId, Side
 from equipoise.core.rules import Rules
@@ -26,6 +27,7 @@ from equipoise.lab.simulation.measures import (
 from equipoise.lab.simulation.people import Crowd, Person, Scenario
 from equipoise.lab.simulation.server import Server
 from equipoise.lab.simulation.truth import MAPS, Truth
+from equipoise.ratings.base import System
 
 MAP_ROUNDS = 20
 SHORTEST, LONGEST = 60.0, 240.0
@@ -63,9 +65,7 @@ def simulate(
 
     RatingError for a system that no pool can use.
     """
-    system = model.make()
-    if not system.live:
-        raise RatingError(f"{model.name}: for histories only, not for a pool")
+    system = playable(model)
     # Dice of their own: the same people come and go whatever the teams.
     people, luck, ground = (Random(f"{scenario.seed} {use}") for use in ("people", "luck", "ground"))
     server = Server(scenario.mode, system, rules or Rules())
@@ -78,6 +78,14 @@ def simulate(
             _note(run, number)
         progress(number)
     return _summary(run)
+
+
+def playable(model: Model) -> System[Any]:
+    """Without players; RatingError for a system that no pool can use."""
+    system = model.make()
+    if not system.live:
+        raise RatingError(f"{model.name}: for histories only, not for a pool")
+    return system
 
 
 def _round(run: _Run, number: int) -> None:
@@ -111,7 +119,7 @@ def _play(run: _Run, tired: Sequence[Person]) -> None:
     shares = {side: server.shares(side) for side in Side}
     winner = run.truth.winner(shares[Side.A], shares[Side.B], people, server.map, thrown)
     server.end_round(winner, _captures(run.rng, winner))
-    _credit(shares, people, winner)
+    _credit(shares, people, winner, thrown)
     if server.rated is not None:
         score = 0.5 if winner is None else float(winner is Side.A)
         run.played.append(Played(server.rated.prediction.expected(0), score, chance, random))
@@ -140,12 +148,20 @@ def _random(run: _Run, people: Sequence[Person], size: int) -> float:
     return fmean(max(chance, 1 - chance) for chance in chances)
 
 
-def _credit(shares: dict[Side, dict[PlayerId, float]], people: dict[PlayerId, Person], winner: Side | None) -> None:
+def _credit(
+    shares: dict[Side, dict[PlayerId, float]],
+    people: dict[PlayerId, Person],
+    winner: Side | None,
+    thrown: Collection[PlayerId],
+) -> None:
     for side, played in shares.items():
-        for player, share in played.items():
-            if share > 0.5:
-                people[player].rounds += 1
-                people[player].won += 0.5 if winner is None else float(winner is side)
+        for player in [player for player, share in played.items() if share > 0.5]:
+            person, score = people[player], 0.5 if winner is None else float(winner is side)
+            person.rounds += 1
+            person.won += score
+            if player in thrown:
+                person.thrown += 1
+                person.thrown_won += score
 
 
 def _note(run: _Run, number: int) -> None:
