@@ -11,6 +11,7 @@ BENCHES = (
     "elo",
     "trueskill",
     "trueskill2",
+    "teamskill",
     "ns2",
     "reading",
     "store",

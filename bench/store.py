@@ -48,8 +48,8 @@ class Now:
         return time.time()
 
 
-def a_round(number: int, luck: random.Random) -> RecordRound:
-    ids = luck.sample(IDS, PLAYERS)
+def a_round(number: int, luck: random.Random, pool: Sequence[PlayerId] = IDS) -> RecordRound:
+    ids = luck.sample(pool, PLAYERS)
     sides = [Side.A] * (PLAYERS // 2) + [Side.B] * (PLAYERS // 2)
     seats = tuple(map(Seat, ids, sides))
     round = Round(
@@ -68,10 +68,10 @@ def a_round(number: int, luck: random.Random) -> RecordRound:
 
 
 @asynccontextmanager
-async def opened(directory: Path) -> AsyncIterator[Pool]:
+async def opened(directory: Path, system: str = "synelo") -> AsyncIterator[Pool]:
     store = SqliteStore(directory / "bench.db")
     await store.open()
-    pool = Pool("bench", ratings.create("synelo"), store, Ring(directory / "bench.ring"), Now())
+    pool = Pool("bench", ratings.create(system), store, Ring(directory / "bench.ring"), Now())
     await pool.open()
     try:
         yield pool

@@ -25,7 +25,8 @@ _TABLES = {
     "players": "SELECT id, rating, rounds, visible, last_played, state FROM players ORDER BY id",
     "participants": "SELECT * FROM participants ORDER BY round, place",
     "rounds": "SELECT number, id, prediction, unrated FROM rounds ORDER BY number",
-    "pools": "SELECT pool, system, params, shared FROM pools",
+    "pools": "SELECT pool, system, params FROM pools",
+    "shared": "SELECT pool, key, part FROM shared ORDER BY pool, key",
 }
 
 

@@ -16,10 +16,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import Side
 from equipoise.errors import SpillError
+from tests.opened_pool import a_pool, rated_alone, stored_rounds, told
 from tests.store.disk import no_file_above
 from tests.store.failing import Failing, Fault
 from tests.store.samples import a_round, player
-from tests.test_pool import a_pool, rated_alone, stored_rounds, told
 
 T = TypeVar("T")
 
@@ -96,7 +96,7 @@ class Evening(RuleBasedStateMachine):
         assert self.runner.run(self.pool.cards(players)) == tuple(told(alone, one) for one in players)
         for each in players:
             assert self.pool.system.uncertainty(each) == alone.uncertainty(each)
-        assert self.pool.system.shared_state() == alone.shared_state()
+        assert self.pool.system.shared() == alone.shared()
 
     @rule()
     def restart(self) -> None:

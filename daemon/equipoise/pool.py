@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import Card, PlayerId, Side, is_bot
 from equipoise.errors import RatingError, ScriptError, SpillError, StoreError, StoreRefused
 from equipoise.ports import Audit, Change, Clock, Known, PlayerRow, RatedRound, Shared, Store
-from equipoise.ratings.base import Match, State, System
+from equipoise.ratings.base import Match, Parts, State, System
 from equipoise.recipe import check, recipe_of
 from equipoise.retry import SLOTS, Ring, Waiting
 from equipoise.wire.values import Kept
@@ -46,7 +46,7 @@ class _Before:
 
     players: dict[PlayerId, State | None] = field(default_factory=dict)
     """None: he was not held."""
-    shared: State | None = None
+    shared: Parts = field(default_factory=dict)
 
 
 class Pool:
@@ -100,10 +100,6 @@ class Pool:
     def skill(self, player: PlayerId) -> float:
         """What the solver balances on, from memory; strangers and bots have a newcomer's."""
         return self.system.skill(player)
-
-    def skills(self, players: Iterable[PlayerId]) -> Mapping[PlayerId, float]:
-        """`skill` of each."""
-        return {player: self.skill(player) for player in players}
 
     async def cards(self, players: Sequence[PlayerId]) -> tuple[Card, ...]:
         """Cards of these players, loaded where memory has none; without the store, what memory has."""
@@ -209,10 +205,11 @@ class Pool:
             self._restore(rows)
             self._restore_shared(shared)
             before.players = self._states(each.id for each in entry.record.participants)
-            before.shared = self.system.shared_state()
-            rated = rated_round(self.system, entry.record, match)
-            shared_state = self.system.shared_state()
-            return rated if shared_state == before.shared else replace(rated, shared=shared_state)
+            if match is None:
+                return rated_round(self.system, entry.record, match)
+            before.shared = self.system.shared(match)
+            rated, after = rated_round(self.system, entry.record, match), self.system.shared(match)
+            return replace(rated, shared={key: part for key, part in after.items() if part != before.shared[key]})
 
         window = self.system.window
         try:
@@ -223,7 +220,7 @@ class Pool:
         if not rated.again:
             for change in rated.changes:
                 self._versions[change.id] = self._versions.get(change.id, 0) + 1
-            self._shared_version += rated.shared is not None
+            self._shared_version += bool(rated.shared)
         return rated
 
     async def _edit(self, player: PlayerId, rating: float | None, who: str) -> Card:
@@ -290,7 +287,8 @@ class Pool:
 
     def _restore_shared(self, stored: Shared | None) -> None:
         if stored is not None:
-            self.system.restore_shared(stored.state)
+            for key, part in stored.parts.items():
+                self.system.restore_shared(key, part)
             self._shared_version = stored.version
 
     def _states(self, players: Iterable[PlayerId]) -> dict[PlayerId, State | None]:
@@ -305,9 +303,9 @@ class Pool:
                 self.system.forget(player)
             else:
                 self.system.restore(player, state)
-        if before.shared is not None:
+        for key, part in before.shared.items():
             self._shared_version = 0
-            self.system.restore_shared(before.shared)
+            self.system.restore_shared(key, part)
 
     def _active_since(self) -> float | None:
         longest = self.system.stale_after

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from equipoise.core.effects import RecordRound
@@ -57,8 +57,8 @@ class RatedRound:
     changes: tuple[Change, ...]
     again: bool = False
     """The round was stored before: this is its first answer."""
-    shared: Mapping[str, object] | None = None
-    """What the system keeps of no single player from here on, where the round changed it; no part of the answer."""
+    shared: Mapping[str, object] = field(default_factory=dict)
+    """By key, what the round changed of what the system keeps of no single player; no part of the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,9 @@ class Shared:
     """What a pool's rating system keeps of no single player, as stored."""
 
     version: int
-    """Grows with every write."""
-    state: Mapping[str, object]
+    """Grows with every round that changes something of it."""
+    parts: Mapping[str, object]
+    """By key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,7 @@ class Replay(Protocol):
         """Him as he stands; without rated rounds a newcomer."""
 
     def shared(self) -> Mapping[str, object]:
-        """What is kept of no single player, as it stands."""
+        """What is kept of no single player, as it stands, by key."""
 
 
 class Store(Protocol):

@@ -51,8 +51,8 @@ class Replayed:
         return PlayerRow(player, 0, card.rating, card.rounds, card.visible, self._last_played.get(player), state, ())
 
     def shared(self) -> Mapping[str, object]:
-        """What is kept of no single player."""
-        return self.system.shared_state()
+        """What is kept of no single player, by key."""
+        return self.system.shared()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.base import Counts, Match, Role, Span
-from equipoise.ratings.history import ALONE, UNKNOWN, History
+from equipoise.ratings.history import ALONE, UNKNOWN, History, Spans
 
 A, B, C, D = (PlayerId(str(76561198000000000 + number)) for number in range(4))
 BARE = Match(teams=((A,), (B,)), ranks=(0, 1))
@@ -83,3 +84,23 @@ def test_facts_that_do_not_fit_are_refused(facts: dict[str, Any], complaint: str
 
     with pytest.raises(RatingError, match=complaint):
         History(bare.players, bare.matches, bare.teams, bare.members, bare.ranks, bare.started_at, **facts)
+
+
+@pytest.mark.parametrize(
+    ("start", "end"), [(60.0, 0.0), (math.nan, 60.0), (0.0, math.nan), (-math.inf, 60.0), (0.0, math.inf)]
+)
+def test_spans_that_are_no_stretches_of_time_are_refused(start: float, end: float) -> None:
+    with pytest.raises(RatingError, match="no stretches of time"):
+        replace(History.of([BARE]), spans=spans_of_one(start=np.array([start]), end=np.array([end])))
+
+
+@pytest.mark.parametrize("name", ["start", "end", "commander"])
+def test_spans_of_which_something_is_missing_are_refused(name: str) -> None:
+    with pytest.raises(RatingError, match="without a team, a start, an end or a role"):
+        replace(History.of([BARE]), spans=spans_of_one(**{name: np.empty(0)}))
+
+
+def spans_of_one(**given: Any) -> Spans:
+    """A stretch of the first of two participants."""
+    facts = {"start": np.zeros(1), "end": np.array([60.0]), "commander": np.zeros(1, np.bool_)} | given
+    return Spans(starts=np.array([0, 1, 1]), team=np.zeros(1, np.int32), **facts)

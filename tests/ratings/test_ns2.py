@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import random
 from dataclasses import replace
 
 import pytest
 
 from equipoise.ratings.base import Context, Match, Role, Span, ranks_of
 from equipoise.ratings.ns2 import NS2
-from equipoise.ratings.ns2_kernel import power_in_vectors
+from equipoise.ratings.ns2_kernel import power_in_vectors, reorder, reorder_in_vectors
 from tests.ratings.ns2_samples import SIDES, Naive, busy_matches, ns2, whole
 from tests.ratings.samples import people
 
@@ -156,7 +157,7 @@ def test_sides_of_other_games_have_neither_offset_nor_intercept():
     strange = whole(1, 1, sides=("red", "blu"))
     system.rate(strange)
     assert system.state(ANN)["offset"] == 0.25
-    assert system.shared_state()["all"] == [0, 0]
+    assert "all" not in system.shared()
 
 
 def test_time_on_both_sides_counts_for_both():
@@ -191,7 +192,7 @@ def test_a_size_is_large_above_sixteen_players_weighted_by_their_time():
     system.rate(whole(9, 8, map="ns2_veil"))
     crowd = whole(9, 9, map="ns2_veil")
     system.rate(replace(crowd, share=dict.fromkeys(crowd.teams[0], 0.1)))
-    assert system.shared_state()["maps"]["ns2_veil"] == [[3, 3], [2, 2], [1, 1]]
+    assert system.shared()["map:ns2_veil"] == [[3, 3], [2, 2], [1, 1]]
 
 
 @pytest.mark.parametrize("outcome", [0.0, 1.0])
@@ -319,7 +320,7 @@ def test_a_round_nobody_played_in_is_even_and_moves_nothing(match):
     rated = system.rate(match)
     assert rated.prediction.wins == (0.5, 0.5)
     assert all(change.after == change.before for change in rated.changes)
-    assert system.shared_state() == ns2().shared_state()
+    assert system.shared() == ns2().shared()
 
 
 def test_a_team_of_nobody_loses_to_anybody():
@@ -330,3 +331,15 @@ def test_powers_made_in_vectors_are_right():
     for halvings in (0.0, 1e-9, 0.3, 1.0, 2.5, 17.0, 63.9):
         assert power_in_vectors(halvings) == pytest.approx(2.0**-halvings, rel=1e-12)
     assert power_in_vectors(math.inf) == power_in_vectors(64.0) < 1e-19
+
+
+@pytest.mark.parametrize("way", [reorder, reorder_in_vectors])
+def test_the_last_lengths_stay_in_order(way):
+    rng = random.Random(1)
+    window = [math.inf] * 9
+    ordered = list(window)
+    for number in range(500):
+        oldest, newest = window[number % 9], float(rng.randrange(12))
+        window[number % 9] = newest
+        way(oldest, newest, ordered)
+        assert ordered == sorted(window)

@@ -16,7 +16,8 @@ from equipoise.ratings.ns2_arrays import Shared
 from equipoise.ratings.ns2_fit import Posterior, fit, maximum
 from equipoise.ratings.ns2_fit_kernel import build
 from equipoise.ratings.ns2_kernel import intercept
-from equipoise.ratings.ns2_replay import rounds_of
+from equipoise.ratings.ns2_ledger import Ledger, no_rounds
+from equipoise.ratings.ns2_replay import rounds_of, shared_of
 from tests.ratings.ns2_samples import busy_matches, ns2, whole
 from tests.ratings.ns2_simulated import MAPS, World, simulated
 from tests.ratings.samples import duel, people, random_matches
@@ -58,7 +59,7 @@ def posterior_of(system: NS2, matches: list[Match]) -> tuple[Posterior, Shared]:
     history = History.of(matches)
     rounds = rounds_of(system, history)
     places = np.zeros(len(system.ledger.shared.wins))
-    shared = Shared(places, places.copy(), np.zeros(9), np.zeros(9), np.zeros(2, np.int64))
+    shared = shared_of(Ledger(no_rounds(9)))._replace(wins=places, rounds=places.copy())
     return Posterior.of(system, rounds, shared, len(history.players)), shared
 
 
@@ -142,8 +143,12 @@ def test_rounds_times_and_lengths_are_those_of_rating_one_by_one():
         for fact in ("rounds", "last_played"):
             assert fitted.state(player)[fact] == rated.state(player)[fact]
     assert fitted.median_seconds == rated.median_seconds
-    played = {name: [pair[1] for pair in pairs] for name, pairs in rated.shared_state()["maps"].items()}
-    assert {name: [pair[1] for pair in p] for name, p in fitted.shared_state()["maps"].items()} == played
+    played, found = (
+        {key: [pair[1] for pair in part] for key, part in system.shared().items() if key.startswith("map:")}
+        for system in (rated, fitted)
+    )
+    assert played
+    assert found == played
 
 
 def test_who_is_not_in_the_history_stays_as_he_is():
@@ -161,7 +166,8 @@ def test_a_system_goes_on_rating_after_a_fit_and_survives_the_store():
     system.fit(matches[:150])
     for player in system.players:
         other.restore(player, system.state(player))
-    other.restore_shared(system.shared_state())
+    for key, part in system.shared().items():
+        other.restore_shared(key, part)
     assert [system.rate(match) for match in matches[150:]] == [other.rate(match) for match in matches[150:]]
 
 
@@ -232,7 +238,7 @@ def _covariance(system: NS2, history: History) -> Floats:
     """Of all unknowns, from the posterior's curvature at its maximum."""
     rounds = rounds_of(system, history)
     places = np.zeros(len(system.ledger.shared.wins))
-    shared = Shared(places, places.copy(), np.zeros(9), np.zeros(9), np.zeros(2, np.int64))
+    shared = shared_of(Ledger(no_rounds(9)))._replace(wins=places, rounds=places.copy())
     posterior = Posterior.of(system, rounds, shared, len(history.players))
     found, _ = maximum(posterior, np.full(len(posterior.precision), 1.0))
     log_odds = posterior.log_odds(found)

@@ -52,7 +52,7 @@ def test_players_are_made_on_first_sight_but_not_by_a_look():
     system.predict(whole(1, 1, map="ns2_veil"))
     system.card(ANN)
     assert ANN not in system
-    assert system.shared_state() == ns2().shared_state()
+    assert system.shared() == ns2().shared()
     system.rate(DUEL)
     assert ANN in system
 
@@ -93,29 +93,36 @@ def test_a_system_restored_through_json_goes_on_as_if_it_had_never_stopped():
     system, other = played(200), ns2()
     for player in system.players:
         other.restore(player, json.loads(json.dumps(system.state(player))))
-    other.restore_shared(json.loads(json.dumps(system.shared_state())))
+    for key, part in json.loads(json.dumps(system.shared())).items():
+        other.restore_shared(key, part)
     assert other.median_seconds == system.median_seconds
     for match in busy_matches(seed=6, count=150, players=14):
         assert other.rate(match) == system.rate(match)
-    assert other.shared_state() == system.shared_state()
+    assert other.shared() == system.shared()
 
 
 def test_what_went_wrong_can_be_put_back():
-    system = played(120)
-    shared, states = system.shared_state(), {player: system.state(player) for player in people(12)}
-    system.rate(next(busy_matches(seed=7, count=1, players=12)))
-    for player, state in states.items():
-        system.restore(player, state)
-    system.restore_shared(shared)
-    assert system.shared_state() == shared
+    system, match = played(120), next(busy_matches(seed=7, count=1, players=12))
+    whole, states = system.shared(), {player: system.state(player) for player in people(12)}
+    for each in (match, replace(match, map="ns2_new")):
+        parts = system.shared(each)
+        system.rate(each)
+        assert {key: part for key, part in system.shared().items() if key not in parts} == {
+            key: part for key, part in whole.items() if key not in parts
+        }
+        for player, state in states.items():
+            system.restore(player, state)
+        for key, part in parts.items():
+            system.restore_shared(key, part)
+    assert system.shared() == whole
     assert {player: system.state(player) for player in people(12)} == states
 
 
 def test_of_more_lengths_than_the_median_looks_back_the_last_are_kept():
     system = ns2(median_rounds=3)
-    system.restore_shared({"all": [0, 0], "maps": {}, "lengths": [1, 2, 900, 300, 600]})
+    system.restore_shared("lengths", [1, 2, 900, 300, 600])
     assert system.median_seconds == 600
-    assert system.shared_state()["lengths"] == [900, 300, 600]
+    assert system.shared()["lengths"] == [900, 300, 600]
 
 
 # What is refused.
@@ -140,37 +147,38 @@ def test_a_state_that_cannot_be_is_refused_by_player_and_nothing_is_held(state):
     assert ANN not in system
 
 
-SHARED = {"all": [1, 2], "maps": {"ns2_veil": [[1, 2], [1, 1], [0, 1]]}, "lengths": [600.0]}
+SHARED = {"all": [1, 2], "map:ns2_veil": [[1, 2], [1, 1], [0, 1]], "lengths": [600.0]}
 
 
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
-        ({"all": [3, 2]}, "all: 3 won of 2"),
-        ({"all": [1]}, "all"),
-        ({"all": [math.nan, 2]}, "all"),
-        ({"maps": {"ns2_veil": [[1, 2]]}}, "ns2_veil"),
-        ({"maps": {"": [[1, 2], [1, 1], [0, 1]]}}, "map ''"),
-        ({"maps": [1]}, "maps"),
-        ({"lengths": [0.0]}, "lengths"),
-        ({"lengths": ["long"]}, "lengths"),
-        ({"extra": 1}, "extra"),
+        (("all", [3, 2]), "all: 3 won of 2"),
+        (("all", [1]), "all"),
+        (("all", [math.nan, 2]), "all"),
+        (("map:ns2_veil", [[1, 2]]), "ns2_veil"),
+        (("map:ns2_veil", [[1, 2], [1, 1], [2, 1]]), "ns2_veil: 2 won of 1"),
+        (("map:ns2_new", 1), "ns2_new"),
+        (("map:", [[1, 2], [1, 1], [0, 1]]), "map:"),
+        (("lengths", [0.0]), "lengths"),
+        (("lengths", ["long"]), "lengths"),
+        (("extra", 1), "extra"),
     ],
 )
-def test_a_shared_state_that_cannot_be_is_refused_and_changes_nothing(wrong, reason):
+def test_a_shared_part_that_cannot_be_is_refused_and_changes_nothing(wrong, reason):
     system = ns2()
-    system.restore_shared(SHARED)
+    for key, part in SHARED.items():
+        system.restore_shared(key, part)
     with pytest.raises(RatingError, match=reason):
-        system.restore_shared({**SHARED, **wrong})
-    assert system.shared_state() == SHARED
+        system.restore_shared(*wrong)
+    assert system.shared() == SHARED
 
 
 def test_a_system_of_players_alone_keeps_nothing_else():
     system = create("synelo")
-    assert system.shared_state() == {}
-    system.restore_shared({})
-    with pytest.raises(RatingError, match="synelo"):
-        system.restore_shared(SHARED)
+    assert system.shared() == {}
+    with pytest.raises(RatingError, match="synelo keeps nothing but its players: all"):
+        system.restore_shared("all", [1, 2])
 
 
 @pytest.mark.parametrize(
@@ -203,7 +211,7 @@ def test_a_match_that_cannot_be_rated_is_refused_and_changes_nothing(match, reas
     with pytest.raises(RatingError, match=reason):
         system.rate(match)
     assert not system.players
-    assert system.shared_state() == ns2().shared_state()
+    assert system.shared() == ns2().shared()
 
 
 @pytest.mark.parametrize(

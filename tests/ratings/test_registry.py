@@ -58,9 +58,21 @@ def test_a_live_system_goes_on_from_what_was_stored(name: str) -> None:
         for change in one.rate(played).changes:
             pasts.setdefault(change.player, []).append((change.after, change.expected, change.score))
 
-    other.restore_shared(json.loads(json.dumps(one.shared_state())))
+    for key, part in json.loads(json.dumps(one.shared())).items():
+        other.restore_shared(key, part)
     for player, past in pasts.items():
         other.restore(player, json.loads(json.dumps(one.state(player))), past[-other.window :] if other.window else ())
 
     after = [[change.after for change in system.rate(rounds[3]).changes] for system in (one, other)]
     assert after[0] == pytest.approx(after[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_sides_with_a_bot_are_predicted_although_it_is_never_rated(name: str) -> None:
+    system, ann, bob, cid, bot = create(name), *map(PlayerId, ("ann", "bob", "cid", "bot:7"))
+    system.seed(ann, rating=system.card(ann).rating + 5)
+    sides = Match(teams=((ann, bob), (cid, bot)), ranks=(0, 1))
+
+    assert 0.5 <= system.predict(sides).expected(0) < 1
+    with pytest.raises(RatingError, match="bot:7"):
+        system.rate(sides)

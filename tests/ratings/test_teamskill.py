@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from equipoise.core.model import PlayerId
@@ -13,7 +13,6 @@ from equipoise.errors import RatingError
 from equipoise.ratings import create
 from equipoise.ratings.base import Match
 from equipoise.ratings.groups import coefficient, groups_of
-from equipoise.ratings.history import History, replay
 from equipoise.ratings.teamskill import TeamSkillAllKEV, TeamSkillAllKLS, TeamSkillK
 from tests.ratings.samples import ANN, BOB, CID, DAN, duel, odd_matches, people, random_matches
 
@@ -33,6 +32,15 @@ def test_groups_of_one_are_the_base_system(kind, one, base):
     for player in people(12):
         assert system.skill(player) == pytest.approx(alone.skill(player), abs=1e-6)
         assert system.uncertainty(player) == pytest.approx(alone.uncertainty(player), abs=1e-6)
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_what_stood_at_the_doors_predicts_and_is_not_learnt_from(base):
+    system, alone = create("teamskill_k", base=base, k=1), create(base)
+    for match in odd_matches(seed=4, count=60, players=12):
+        rated, expected = system.rate(match), alone.rate(match)
+        assert rated.prediction.wins == pytest.approx(expected.prediction.wins, abs=1e-9)
+        assert [c.after for c in rated.changes] == pytest.approx([c.after for c in expected.changes], abs=1e-6)
 
 
 @pytest.mark.parametrize("base", BASES)
@@ -111,30 +119,20 @@ def test_players_and_groups_are_stored_and_restored(kind, base):
     for match in matches[:40]:
         system.rate(match)
     other = create(kind, base=base)
-    other.restore_shared(json.loads(json.dumps(system.shared_state())))
+    for key, part in json.loads(json.dumps(system.shared())).items():
+        other.restore_shared(key, part)
     for player in people(11):
         if player in system:
             other.restore(player, json.loads(json.dumps(system.state(player))))
     assert [system.rate(match) for match in matches[40:]] == [other.rate(match) for match in matches[40:]]
 
 
-@pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_replay_is_rating_one_by_one(kind, base):
-    live, bulk = create(kind, base=base), create(kind, base=base)
-    matches = list(odd_matches(seed=8, count=50, players=12))
-    rated, replayed = [live.rate(match) for match in matches], replay(bulk, History.of(matches))
-    np.testing.assert_allclose(replayed.wins, [win for each in rated for win in each.prediction.wins], atol=1e-12)
-    np.testing.assert_allclose(replayed.after, [c.after for each in rated for c in each.changes], atol=1e-9)
-    assert live.shared_state() == bulk.shared_state()
-
-
 def test_a_team_smaller_than_k_makes_all_groups_smaller():
     system = TeamSkillK.create(base="elo", k=3)
     system.rate(Match(teams=((ANN,), (BOB, CID, DAN)), ranks=(0, 1)))
-    assert system.shared_state() == {}
+    assert system.shared() == {}
     system.rate(PAIRS)
-    assert set(system.shared_state()["2"]) == {"ann+bob", "cid+dan"}
+    assert set(system.shared()) == {"ann+bob", "cid+dan"}
 
 
 def test_forgetting_a_player_leaves_his_groups():
@@ -142,7 +140,7 @@ def test_forgetting_a_player_leaves_his_groups():
     system.rate(PAIRS)
     system.forget(ANN)
     assert ANN not in system
-    assert "ann+bob" in system.shared_state()["2"]
+    assert "ann+bob" in system.shared()
 
 
 def test_too_many_groups_are_refused_before_anything_changes():
@@ -157,7 +155,7 @@ def test_large_teams_leave_out_sizes_that_have_too_many_groups():
     system = TeamSkillAllKLS.create(base="elo", largest=4)
     everybody = people(50)
     system.rate(Match(teams=(tuple(everybody[:25]), tuple(everybody[25:])), ranks=(0, 1)))
-    assert {size: len(groups) for size, groups in system.shared_state().items()} == {"2": 600, "3": 4600}
+    assert Counter(group.count("+") + 1 for group in system.shared()) == {2: 600, 3: 4600}
 
 
 @pytest.mark.parametrize(
@@ -169,14 +167,38 @@ def test_a_parameter_out_of_range_is_refused_by_name(params, named):
         TeamSkillK.create(**params)
 
 
-@pytest.mark.parametrize("state", [{"2": {"ann": {}}}, {"x": {}}, {"2": 3}, {"2": {"ann+bob": {"rating": 1}}}])
-def test_a_foreign_shared_state_is_refused_and_changes_nothing(state):
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_parts_of_a_match_are_the_groups_that_it_changes_and_can_be_put_back(kind):
+    system, (match, *matches) = create(kind, k=3) if kind == "teamskill_k" else create(kind), odd_matches(9, 30, 11)
+    for played in matches:
+        system.rate(played)
+    before, parts = system.shared(), system.shared(match)
+    states = {player: system.state(player) for player in people(11)}
+    system.rate(match)
+    after = system.shared()
+    assert {key for key in after if after[key] != before.get(key)} == set(parts)
+    assert all(before.get(key) == part for key, part in parts.items())
+    for player, state in states.items():
+        system.restore(player, state)
+    for key, part in parts.items():
+        system.restore_shared(key, part)
+    assert system.shared() == before
+
+
+def test_a_match_that_is_refused_has_no_parts_to_list():
+    everybody = people(60)
+    crowd = Match(teams=(tuple(everybody[:30]), tuple(everybody[30:])), ranks=(0, 1))
+    assert create("teamskill_k", k=12).shared(crowd) == {}
+
+
+@pytest.mark.parametrize("state", [("ann", {}), ("", {}), ("ann+bob", 3), ("ann+bob", {"rating": 1})])
+def test_a_foreign_shared_part_is_refused_and_changes_nothing(state):
     system = TeamSkillK.create(base="elo")
     system.rate(PAIRS)
-    before = system.shared_state()
+    before = system.shared()
     with pytest.raises(RatingError):
-        system.restore_shared(state)
-    assert system.shared_state() == before
+        system.restore_shared(*state)
+    assert system.shared() == before
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -188,5 +210,5 @@ def test_a_refused_match_changes_nothing(kind):
     ):
         with pytest.raises(RatingError):
             system.rate(match)
-    assert system.shared_state() == {}
+    assert system.shared() == {}
     assert ANN not in system

@@ -71,6 +71,32 @@ def test_a_store_of_the_first_step_keeps_its_rounds_and_knows_of_nobody_who_quit
     assert (found, pools) == ([("p", 1010.0, 0)], 0)
 
 
+def test_a_store_of_the_second_step_keeps_what_its_systems_share_in_parts(tmp_path: Path) -> None:
+    older = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+    migrate(Database(older), MIGRATIONS[:2])
+    wholes = {
+        "ns2": """{"all":[1.5,2],"maps":{"ns2_veil":[[1,2],[1,1],[0,1]]},"lengths":[600.5]}""",
+        "teamskill_k": """{"2":{"a+b":{"mu":25.1}},"3":{"a+b+c":{"mu":24.9}}}""",
+        "synelo": "{}",
+    }
+    for system, whole in wholes.items():
+        older.execute("INSERT INTO pools VALUES (?, ?, '{}', ?, 4, 7)", (f"a {system}", system, whole))
+    older.close()
+    database = open_database(tmp_path / "s.db")
+    parts = database.execute("SELECT pool, key, part FROM shared ORDER BY pool, key").fetchall()
+    versions = database.execute("SELECT version, changed_at FROM pools").fetchall()
+    database.close()
+
+    assert parts == [
+        ("a ns2", "all", "[1.5,2]"),
+        ("a ns2", "lengths", "[600.5]"),
+        ("a ns2", "map:ns2_veil", "[[1,2],[1,1],[0,1]]"),
+        ("a teamskill_k", "a+b", '{"mu":25.1}'),
+        ("a teamskill_k", "a+b+c", '{"mu":24.9}'),
+    ]
+    assert versions == [(4, 7.0)] * 3
+
+
 def test_every_step_has_a_name_of_its_own_in_order() -> None:
     names = [step.name for step in MIGRATIONS]
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 State: TypeAlias = Mapping[str, object]
 """All that a system keeps of one player but history rows, as plain data: what JSON can say."""
 
+Parts: TypeAlias = Mapping[str, object]
+"""What a system keeps of no single player, by key: plain data each, None where it keeps nothing by that key."""
+
 Past: TypeAlias = tuple[float, float, float]
 """One row of a player's history: `after`, `expected` and `score` of a `Change`."""
 
@@ -263,14 +266,13 @@ class System(ABC, Generic[P]):
         named = (player for side in (*match.teams, *match.doors) for player in side)
         return frozenset(player for player in named if not is_bot(player))
 
-    def shared_state(self) -> State:
-        """All that the system keeps of no single player, as plain data; most keep nothing."""
+    def shared(self, match: Match | None = None) -> Parts:
+        """What is kept of no single player, as it stands: the parts that a match may change, without one all."""
         return {}
 
-    def restore_shared(self, state: State) -> None:
-        """Keep a `shared_state` again; a refused one (`RatingError`) changes nothing."""
-        if state:
-            raise RatingError(f"{self.name} keeps nothing but its players: {sorted(state)}")
+    def restore_shared(self, key: str, part: object) -> None:
+        """Keep a part of `shared` again, or with None no longer; a refused one (`RatingError`) changes nothing."""
+        raise RatingError(f"{self.name} keeps nothing but its players: {key}")
 
     def fit(self, matches: Iterable[Match]) -> Convergence:
         """Settle every skill by a whole history at once; `RatingError` where the system cannot."""

@@ -35,26 +35,18 @@ class GroupTrueSkill(TrueSkill):
 
     def predict(self, match: Match) -> WinProbabilities:
         """As TrueSkill, of the scaled means."""
-        teams = self._scaled(match, match.lineup, {})
+        teams = super().performances(replace(match, teams=match.lineup, ranks=(), doors=(), share={}))
+        for team, side in enumerate(match.lineup):
+            teams.mean[team] += sum(match.standing[p] - self.skill(p) for p in side if p in match.standing)
+            _scale(teams, team, side)
         draw = expect(teams, len(match.teams), self.constants.unit)
         return WinProbabilities(tuple(teams.wins), draw)
 
     def performances(self, match: Match) -> Teams:
         """As TrueSkill, of the scaled means."""
-        return self._scaled(match, match.teams, match.share)
-
-    def _scaled(self, match: Match, sides: tuple[tuple[PlayerId, ...], ...], share: Mapping[PlayerId, float]) -> Teams:
-        """TrueSkill's sums over the groups, each of which is worth K/(number of groups) players."""
-        teams = super().performances(replace(match, teams=sides, ranks=(), doors=(), share=share))
-        if not share and match.standing:
-            for team, side in enumerate(sides):
-                teams.mean[team] += sum(match.standing[p] - self.skill(p) for p in side if p in match.standing)
-        for team, side in enumerate(sides):
-            size = members(side)
-            worth = size / len(side) if side else 1.0
-            teams.mean[team] *= worth
-            teams.variance[team] *= worth
-            teams.size[team] = float(size)
+        teams = super().performances(match)
+        for team, side in enumerate(match.teams):
+            _scale(teams, team, side)
         return teams
 
 
@@ -109,6 +101,15 @@ def in_groups(match: Match, size: int) -> Match:
 def coefficient(people: int, size: int) -> float:
     """What the sum of the skills of all groups of a size counts: (k-1)!(K-k)!/(K-1)!."""
     return people / (size * comb(people, size))
+
+
+def _scale(teams: Teams, team: int, side: tuple[PlayerId, ...]) -> None:
+    """Each group is worth K/(number of groups) players."""
+    size = members(side)
+    worth = size / len(side) if side else 1.0
+    teams.mean[team] *= worth
+    teams.variance[team] *= worth
+    teams.size[team] = float(size)
 
 
 def _least(match: Match, group: PlayerId) -> float:

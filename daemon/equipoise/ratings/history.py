@@ -134,6 +134,7 @@ class History:
                 _check_numbers(name, numbers, UNKNOWN, len(words))
         if self.spans is not None:
             _check_offsets("spans", self.spans.starts, rows["members"], len(self.spans.team))
+            _check_stretches(self.spans)
 
     def __len__(self) -> int:
         return len(self.started_at)
@@ -258,10 +259,18 @@ def _offsets(lengths: Iterable[int]) -> Offsets:
 
 
 def _check_offsets(name: str, offsets: Offsets, rows: int, end: int) -> None:
-    if len(offsets) != rows + 1 or offsets[0] != 0 or offsets[-1] != end or np.any(np.diff(offsets) < 0):
+    if len(offsets) != rows + 1 or offsets[0] != 0 or offsets[-1] != end or np.any(offsets[1:] < offsets[:-1]):
         raise RatingError(f"history: {name} are not {rows + 1} offsets from 0 to {end}")
 
 
 def _check_numbers(name: str, numbers: Numbers, lowest: int, players: int) -> None:
     if len(numbers) and not (lowest <= numbers.min() and numbers.max() < players):
         raise RatingError(f"history: {name} hold a number that is none of {players} players")
+
+
+def _check_stretches(spans: Spans) -> None:
+    if any(len(facts) != len(spans.team) for facts in (spans.start, spans.end, spans.commander)):
+        raise RatingError("history: spans without a team, a start, an end or a role")
+    finite = spans.start.min(initial=0.0) > -math.inf and spans.end.max(initial=0.0) < math.inf
+    if not finite or not np.all(spans.start <= spans.end):
+        raise RatingError("history: spans that are no stretches of time")

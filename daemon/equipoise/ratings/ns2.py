@@ -20,6 +20,7 @@ from equipoise.ratings.base import (
     Context,
     Convergence,
     Match,
+    Parts,
     Past,
     Rated,
     Role,
@@ -34,7 +35,7 @@ from equipoise.ratings.base import (
 from equipoise.ratings.facts import count_of, number_of
 from equipoise.ratings.ns2_arrays import NEVER, RECORD, Constants, Play, Player, Rounds
 from equipoise.ratings.ns2_kernel import POINTS
-from equipoise.ratings.ns2_ledger import Ledger
+from equipoise.ratings.ns2_ledger import Ledger, no_rounds
 
 if TYPE_CHECKING:
     from equipoise.ratings.history import History, Replayed
@@ -114,7 +115,7 @@ class NS2(System[NS2Params]):
         self.params = params
         self.constants = params.constants()
         self.players: dict[PlayerId, Player] = {}
-        self.ledger = Ledger.read({}, params.median_rounds)
+        self.ledger = Ledger(no_rounds(params.median_rounds))
 
     @classmethod
     def create(cls, **params: object) -> NS2:
@@ -125,7 +126,7 @@ class NS2(System[NS2Params]):
         """By who plays, and when where that is known; it counts a draw as half a win, so draw is 0."""
         seats, rounds, play = _arranged(match, self.params.plus_side, self.ledger.number(match.map))
         records = [self.held(player) for player, _ in seats]
-        present = kernel.weigh(0, rounds, play, 0, self.median_seconds, self.constants.field_share)
+        present = kernel.weigh(0, rounds, play, self.median_seconds, self.constants.field_share)
         return _wins(kernel.chance(0, rounds, records, play, self.ledger.shared, present, self.constants))
 
     def rate(self, match: Match) -> Rated:
@@ -137,11 +138,11 @@ class NS2(System[NS2Params]):
                 raise RatingError(f"{player}: bots stand at the doors, they are not rated")
         rounds = rounds._replace(maps=[self.ledger.enter(match.map)])
         records = [self.players.setdefault(player, self.held(player)) for player, _ in seats]
-        before, after = [POINTS * p.skill for p in records], [0.0] * len(records)
-        prediction = _wins(kernel.rate(0, rounds, records, play, self.ledger.shared, after, self.constants))
+        before = [POINTS * p.skill for p in records]
+        prediction = _wins(kernel.rate(0, rounds, records, play, self.ledger.shared, self.constants))
         changes = (
-            Change(player, team, old, new, p.rounds, prediction.wins[team], scores[team])
-            for (player, team), old, new, p in zip(seats, before, after, records, strict=True)
+            Change(player, team, old, POINTS * p.skill, p.rounds, prediction.wins[team], scores[team])
+            for (player, team), old, p in zip(seats, before, records, strict=True)
         )
         return Rated(prediction, tuple(changes))
 
@@ -217,13 +218,13 @@ class NS2(System[NS2Params]):
     def __contains__(self, player: PlayerId) -> bool:
         return player in self.players
 
-    def shared_state(self) -> State:
-        """Win rates of the plus side and the last rounds' lengths: `ns2_ledger.Ledger.state`."""
-        return self.ledger.state()
+    def shared(self, match: Match | None = None) -> Parts:
+        """Win rates of the plus side and the last rounds' lengths: `ns2_ledger.Ledger.parts`."""
+        return self.ledger.parts() if match is None else self.ledger.parts_of(match.map)
 
-    def restore_shared(self, state: State) -> None:
-        """What `shared_state` gave; of more lengths than the median looks back, the last."""
-        self.ledger = Ledger.read(state, self.params.median_rounds)
+    def restore_shared(self, key: str, part: object) -> None:
+        """As `shared` gave it; of more lengths than the median looks back, the last."""
+        self.ledger.restore(key, part)
 
     def replay(self, history: History) -> Replayed:
         """By the compiled kernel."""

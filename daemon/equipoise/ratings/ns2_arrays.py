@@ -80,10 +80,13 @@ class Rounds(NamedTuple):
 
 
 class Play(NamedTuple):
-    """What a match's participants did, as coefficients of their skills in its log-odds; filled by `weigh`."""
+    """Room for one match: what its participants did, as coefficients of their skills in its log-odds, and who they are.
+
+    Side by side in arrays of their own, so that loops over participants run in vector units.
+    """
 
     average: Floats
-    """Of s."""
+    """Of s; this and the next four `weigh` fills."""
     side: Floats
     """Of o."""
     commander: Floats
@@ -91,7 +94,19 @@ class Play(NamedTuple):
     chair: Floats
     """Of o where it counts for a commander; this and `spans` only `weigh` reads."""
     spans: Floats
-    """Time weights of the match's spans."""
+    """Time weights of the match's spans, negative for the second team."""
+    skill: Floats
+    """As in `Player`; this and the next two `look_up` fills."""
+    offset: Floats
+    squares: Floats
+
+
+class Coefficients(NamedTuple):
+    """As in `Play`, of all participants of all matches."""
+
+    average: Floats
+    side: Floats
+    commander: Floats
 
 
 class Shared(NamedTuple):
@@ -102,8 +117,8 @@ class Shared(NamedTuple):
     rounds: Floats
     """Played, likewise."""
     lengths: Floats
-    """The last rounds' lengths in seconds; as many as the median looks back."""
+    """The last rounds' lengths in seconds; as many as the median looks back, infinite where there are none yet."""
     ordered: Floats
     """The same, shortest first."""
     cursor: Ints
-    """How many lengths are known, and where the oldest of a full window is."""
+    """How many lengths are known, and where the next one's place is: that of the oldest in a full window."""

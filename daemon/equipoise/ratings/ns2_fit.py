@@ -18,15 +18,16 @@ from equipoise.ratings import ns2_fit_kernel as sweeps
 from equipoise.ratings import ns2_kernel as kernel
 from equipoise.ratings.base import Convergence
 from equipoise.ratings.history import Flags, Floats, History, Offsets
-from equipoise.ratings.ns2_arrays import NEVER, Rounds, Shared
+from equipoise.ratings.ns2_arrays import NEVER, Coefficients, Rounds, Shared
+from equipoise.ratings.ns2_ledger import Ledger, no_rounds
 from equipoise.ratings.ns2_replay import (
     compiled,
     play_of,
     records_of,
     rounds_of,
+    shared_of,
     take_back,
     take_shared_back,
-    widest,
 )
 
 if TYPE_CHECKING:
@@ -75,10 +76,10 @@ class Posterior:
     def of(cls, system: NS2, rounds: Rounds, shared: Shared, players: int) -> Posterior:
         """Of these rounds, which are entered into `shared`."""
         matches = len(rounds.started_at)
-        play, sizes = play_of(max(len(rounds.members), widest(rounds))), np.empty(matches)
-        compiled().weigh_all(rounds, play, shared, sizes, system.constants)
+        everybody, sizes = Coefficients(*(np.empty(len(rounds.members)) for _ in range(3))), np.empty(matches)
+        compiled().weigh_all(rounds, play_of(rounds), shared, everybody, sizes, system.constants)
         large = sizes >= system.constants.large_above + 0.5
-        average, side, commander = (np.asarray(each)[: len(rounds.members)] for each in play[:3])
+        average, side, commander = (np.asarray(each) for each in everybody)
         x = sweeps.Design(
             players=players,
             teams=np.asarray(rounds.teams),
@@ -259,8 +260,8 @@ def _settle_win_rates(shared: Shared, posterior: Posterior, unknowns: Floats) ->
 
 def _no_rounds(system: NS2) -> Shared:
     """Room for the maps of the system's ledger."""
-    places, width = len(system.ledger.shared.wins), system.params.median_rounds
-    return Shared(np.zeros(places), np.zeros(places), np.zeros(width), np.zeros(width), np.zeros(2, dtype=np.int64))
+    fresh, places = shared_of(Ledger(no_rounds(system.params.median_rounds))), len(system.ledger.shared.wins)
+    return fresh._replace(wins=np.zeros(places), rounds=np.zeros(places))
 
 
 def _logistic(log_odds: Floats) -> Floats:

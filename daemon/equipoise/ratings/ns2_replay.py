@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,7 @@ def replay(system: NS2, history: History, kernels: kernel.Kernels | None = None)
     """Rate a history of two-team matches; by default with the compiled kernels."""
     rounds = rounds_of(system, history)
     records, shared = records_of(system, history), shared_of(system.ledger)
-    play, before = play_of(widest(rounds)), records["rounds"].copy()
+    play, before = play_of(rounds), records["rounds"].copy()
     wins, after = np.empty(len(history.ranks)), np.empty(len(history.members))
     (kernels or compiled()).replay(rounds, records, play, shared, wins, after, system.constants)
     take_back(system, history, records, records["rounds"] > before)
@@ -47,15 +48,16 @@ def rounds_of(system: NS2, history: History) -> Rounds:
     seconds, weight = _or(history.seconds, matches, np.nan), _or(history.weight, matches, 1.0)
     share = np.empty(0) if history.share is None else history.share
     for name, values in (("seconds", seconds), ("weight", weight), ("share", share)):
-        if np.any((values < 0.0) | (values == np.inf)):
+        known = values if name == "weight" else values[~np.isnan(values)]
+        if not np.all((known >= 0.0) & (known < np.inf)):
             raise RatingError(f"history: {name} that are not amounts from 0 up")
     spans = history.spans or Spans(np.zeros(members + 1, np.int64), *_NO_SPANS)
-    _check_spans(spans)
+    _check_span_teams(spans)
     return Rounds(
         teams=history.teams,
         members=history.members,
         ranks=history.ranks,
-        started_at=np.nan_to_num(history.started_at, nan=NEVER),
+        started_at=np.where(np.isnan(history.started_at), NEVER, history.started_at),
         seconds=seconds,
         weight=weight,
         share=share,
@@ -71,8 +73,8 @@ def rounds_of(system: NS2, history: History) -> Rounds:
 
 def records_of(system: NS2, history: History) -> NDArray[np.void]:
     """Everybody in the history as the system holds him."""
-    held = (system.held(player) for player in history.players)
-    return np.array([tuple(getattr(p, name) for name in FIELDS) for p in held], RECORD).view(np.recarray)
+    held = map(system.held, history.players)
+    return np.array(list(map(attrgetter(*FIELDS), held)), RECORD).view(np.recarray)
 
 
 def take_back(system: NS2, history: History, records: NDArray[np.void], took_part: Flags) -> None:
@@ -92,16 +94,12 @@ def take_shared_back(ledger: Ledger, shared: Shared) -> None:
     ledger.shared = Shared(*(np.asarray(each).tolist() for each in shared))
 
 
-def play_of(size: int) -> Play:
-    """Room for the coefficients of so many participants."""
-    return Play(*(np.empty(size) for _ in Play._fields))
-
-
-def widest(rounds: Rounds) -> int:
-    """The most participants or spans of a match."""
+def play_of(rounds: Rounds) -> Play:
+    """Room for any of the matches: for the most participants or spans that one has."""
     begins = np.asarray(rounds.teams)[::2]
     most = np.diff(begins), np.diff(np.asarray(rounds.spans)[begins])
-    return max(int(each.max(initial=0)) for each in most)
+    size = max(int(each.max(initial=0)) for each in most)
+    return Play(*(np.empty(size) for _ in Play._fields))
 
 
 _NO_SPANS = (np.empty(0, np.int32), np.empty(0), np.empty(0), np.empty(0, np.bool_))
@@ -111,9 +109,9 @@ def _or(values: Floats | None, rows: int, unknown: float) -> Floats:
     return np.full(rows, unknown) if values is None else values
 
 
-def _check_spans(spans: Spans) -> None:
-    if spans.team.min(initial=0) < 0 or spans.team.max(initial=0) > 1 or np.any(spans.end < spans.start):
-        raise RatingError("history: spans of a third team, or that end before they start")
+def _check_span_teams(spans: Spans) -> None:
+    if spans.team.min(initial=0) < 0 or spans.team.max(initial=0) > 1:
+        raise RatingError("history: spans of a third team")
 
 
 def _signs(history: History, plus_side: str) -> Floats:

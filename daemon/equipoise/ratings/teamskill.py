@@ -6,7 +6,7 @@ Its formulas, and what its sources leave open, are in docs/ratings/teamskill.md.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import comb
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -17,6 +17,7 @@ from equipoise.ratings.base import (
     ANYWHERE,
     Context,
     Match,
+    Parts,
     Past,
     Rated,
     State,
@@ -26,7 +27,7 @@ from equipoise.ratings.base import (
     check_ranges,
     ranged,
 )
-from equipoise.ratings.groups import BASES, MOST_GROUPS, coefficient, groups_of, in_groups, parts_of
+from equipoise.ratings.groups import AND, BASES, MOST_GROUPS, coefficient, groups_of, in_groups, parts_of
 
 if TYPE_CHECKING:
     from equipoise.ratings.history import History, Replayed
@@ -107,11 +108,13 @@ class TeamSkill(System[P], Generic[P]):
 
     def learner(self, size: int) -> System[Any]:
         """What rates groups of a size."""
-        return self.learners.setdefault(size, self._learner())
+        if size not in self.learners:
+            self.learners[size] = self._learner()
+        return self.learners[size]
 
     def skill_of(self, group: PlayerId) -> float:
         """Of a group of any size, on the scale of a sum of players."""
-        size = len(group.split("+"))
+        size = len(group.split(AND))
         return size * self.learner(size).skill(group)
 
     def skill(self, player: PlayerId, context: Context = ANYWHERE) -> float:
@@ -137,7 +140,7 @@ class TeamSkill(System[P], Generic[P]):
 
     def seed(self, player: PlayerId, **skill: float) -> None:
         """The base's facts, of a player or, by its id, of a group (per member)."""
-        self.learner(len(player.split("+"))).seed(player, **skill)
+        self.learner(len(player.split(AND))).seed(player, **skill)
 
     def state(self, player: PlayerId) -> State:
         """The base's."""
@@ -154,29 +157,28 @@ class TeamSkill(System[P], Generic[P]):
     def __contains__(self, player: PlayerId) -> bool:
         return player in self.learners[1]
 
-    def shared_state(self) -> State:
-        """By size, the base's state of each group of two and more."""
-        return {
-            str(size): {group: dict(learner.state(group)) for group in _held(learner)}
-            for size, learner in self.learners.items()
-            if size > 1 and _held(learner)
-        }
+    def shared(self, match: Match | None = None) -> Parts:
+        """By its id, the base's state of each group of two and more; None of one that has yet to play."""
+        if match is not None:
+            learning = ((group, self.learner(size)) for size in self.sizes(match)[1:] for group in _all(match, size))
+            return {group: dict(learner.state(group)) if group in learner else None for group, learner in learning}
+        larger = [learner for size, learner in self.learners.items() if size > 1]
+        return {group: dict(learner.state(group)) for learner in larger for group in _held(learner)}
 
-    def restore_shared(self, state: State) -> None:
-        """All groups of two and more as they were."""
-        learners = {1: self.learners[1]}
-        for size, groups in state.items():
-            if size not in map(str, range(2, LARGEST + 1)) or not isinstance(groups, Mapping):
-                raise RatingError(f"{self.name}: not groups of a size: {size}")
-            learners[int(size)] = self._learner()
-            for group, own in groups.items():
-                if group.count("+") != int(size) - 1:
-                    raise RatingError(f"{self.name}: {group} is not a group of {size}")
-                learners[int(size)].restore(group, own)
-        self.learners = learners
+    def restore_shared(self, key: str, part: object) -> None:
+        """One group as it was."""
+        group, size = PlayerId(key), len(key.split(AND))
+        if not 2 <= size <= LARGEST:
+            raise RatingError(f"{self.name}: not a group of 2 to {LARGEST}: {key}")
+        if part is None:
+            self.learner(size).forget(group)
+        elif isinstance(part, Mapping):
+            self.learner(size).restore(group, part)
+        else:
+            raise RatingError(f"{self.name}: not a state of {key}: {part!r}")
 
     def replay(self, history: History) -> Replayed:
-        """Match after match: groups are made of names, which a kernel knows nothing of."""
+        """By the compiled kernel."""
         from equipoise.ratings.teamskill_replay import replay
 
         return replay(self, history)
@@ -219,8 +221,8 @@ class TeamSkillAllK(TeamSkill[TeamSkillAllKParams]):
 
     def sizes(self, match: Match) -> tuple[int, ...]:
         """All that every team has groups of, and not too many."""
-        smallest, biggest = (pick(map(len, match.teams)) for pick in (min, max))
-        largest = min(self.params.largest, smallest)
+        largest = min(self.params.largest, *map(len, match.teams))
+        biggest = max(map(len, (*match.teams, *match.lineup)))
         return (1, *(size for size in range(2, largest + 1) if comb(biggest, size) <= MOST_GROUPS))
 
     @abstractmethod
@@ -246,7 +248,7 @@ class TeamSkillAllK(TeamSkill[TeamSkillAllKParams]):
 
     def reliable(self, group: PlayerId) -> bool:
         """Whether it has played often enough together."""
-        return self.learner(len(group.split("+"))).card(group).rounds >= self.params.reliable
+        return self.learner(len(group.split(AND))).card(group).rounds >= self.params.reliable
 
     def _average(self, side: tuple[PlayerId, ...], standing: Mapping[PlayerId, float]) -> tuple[float, float]:
         """Per member of a team: mean, and deviation from the mean variance; each size m weighs m times."""
@@ -304,6 +306,13 @@ class TeamSkillAllKLS(TeamSkillAllK):
                 found[size] = kept
             covered = {part for group in {*covered, *kept} for part in parts_of(group)}
         return found
+
+
+def _all(match: Match, size: int) -> Iterator[PlayerId]:
+    """The groups that learn from it; none where they are too many, which is refused."""
+    for side in match.teams:
+        if comb(len(side), size) <= MOST_GROUPS:
+            yield from groups_of(side, size)
 
 
 def _held(learner: System[Any]) -> Collection[PlayerId]:

@@ -144,6 +144,33 @@ CREATE TABLE pools (
 # Systems read it, so that a round that is rated again must have it; of older rounds nobody knows.
 PARTICIPANTS_QUIT = "ALTER TABLE participants ADD COLUMN quit INTEGER NOT NULL DEFAULT 0"
 
+# A round writes those of its parts that it changes.
+SHARED = """
+CREATE TABLE shared (
+    pool TEXT NOT NULL REFERENCES pools (pool),
+    key TEXT NOT NULL,
+    part TEXT NOT NULL,
+    PRIMARY KEY (pool, key)
+) WITHOUT ROWID
+"""
+
+SHARED_GROUPS = """
+INSERT INTO shared SELECT pools.pool, part.key, part.value
+FROM pools, json_each(pools.shared) AS size, json_each(size.value) AS part WHERE system LIKE 'teamskill%'
+"""
+
+SHARED_ROUNDS = """
+INSERT INTO shared SELECT pools.pool, part.key, part.value
+FROM pools, json_each(pools.shared) AS part WHERE system = 'ns2' AND part.key IN ('all', 'lengths')
+"""
+
+SHARED_MAPS = """
+INSERT INTO shared SELECT pools.pool, 'map:' || part.key, part.value
+FROM pools, json_each(pools.shared, '$.maps') AS part WHERE system = 'ns2'
+"""
+
+POOLS_WITHOUT_SHARED = "ALTER TABLE pools DROP COLUMN shared"
+
 MIGRATIONS = (
     Migration(
         "0001-first",
@@ -162,5 +189,6 @@ MIGRATIONS = (
         ),
     ),
     Migration("0002-pools", sqlite=(POOLS, PARTICIPANTS_QUIT)),
+    Migration("0003-shared", sqlite=(SHARED, SHARED_GROUPS, SHARED_ROUNDS, SHARED_MAPS, POOLS_WITHOUT_SHARED)),
 )
 """Every step, oldest first."""

@@ -21,7 +21,7 @@ def adopt(db: sqlite3.Connection, pool: str, recipe: Recipe, at: float) -> None:
     """Record what a pool's ratings are made by from now on."""
     db.execute(
         """
-        INSERT INTO pools (pool, system, params, shared, version, changed_at) VALUES (?, ?, ?, '{}', 1, ?)
+        INSERT INTO pools (pool, system, params, version, changed_at) VALUES (?, ?, ?, 1, ?)
         ON CONFLICT (pool) DO UPDATE SET
             system = excluded.system, params = excluded.params, changed_at = excluded.changed_at
         """,
@@ -31,14 +31,26 @@ def adopt(db: sqlite3.Connection, pool: str, recipe: Recipe, at: float) -> None:
 
 def shared(db: sqlite3.Connection, pool: str, known: int = 0) -> Shared | None:
     """What the pool's system keeps of no single player, unless it is stored in the known version."""
-    found = db.execute("SELECT version, shared FROM pools WHERE pool = ? AND version != ?", (pool, known)).fetchone()
-    return found and Shared(found[0], _plain(found[1]))
+    found = db.execute("SELECT version FROM pools WHERE pool = ? AND version != ?", (pool, known)).fetchone()
+    if found is None:
+        return None
+    parts = db.execute("SELECT key, part FROM shared WHERE pool = ?", (pool,))
+    return Shared(found[0], {key: msgspec.json.decode(part) for key, part in parts})
 
 
-def keep_shared(db: sqlite3.Connection, pool: str, state: Mapping[str, object]) -> None:
-    """Replace it."""
-    written = db.execute("UPDATE pools SET shared = ?, version = version + 1 WHERE pool = ?", (encoded(state), pool))
-    assert written.rowcount == 1, "a pool is adopted before its rounds come"
+def keep_shared(db: sqlite3.Connection, pool: str, parts: Mapping[str, object]) -> None:
+    """Write what changed of it."""
+    if parts:
+        rows = [(pool, key, encoded(part)) for key, part in parts.items()]
+        db.executemany("INSERT OR REPLACE INTO shared (pool, key, part) VALUES (?, ?, ?)", rows)
+        written = db.execute("UPDATE pools SET version = version + 1 WHERE pool = ?", (pool,))
+        assert written.rowcount == 1, "a pool is adopted before its rounds come"
+
+
+def replace_shared(db: sqlite3.Connection, pool: str, parts: Mapping[str, object]) -> None:
+    """Write all of it; what is no part of it any more goes."""
+    db.execute("DELETE FROM shared WHERE pool = ?", (pool,))
+    keep_shared(db, pool, parts)
 
 
 def _plain(text: str) -> dict[str, object]:

@@ -46,7 +46,7 @@ def recompute(db: sqlite3.Connection, pool: str, replay: Replay, entry: Audit) -
         _rewrite(db, pool, number, replay.rate(record))
     _rewrite_players(db, pool, replay)
     pools.adopt(db, pool, replay.recipe, entry.at)
-    pools.keep_shared(db, pool, replay.shared())
+    pools.replace_shared(db, pool, replay.shared())
     journal.audit(db, entry)
 
 

@@ -88,8 +88,7 @@ class SqliteStore:
             rated = rate(stored, pools.shared(db, pool, known.shared))
             players.update(db, pool, rated.changes, record.round.started_at)
             rounds.insert(db, pool, record, rated, at)
-            if rated.shared is not None:
-                pools.keep_shared(db, pool, rated.shared)
+            pools.keep_shared(db, pool, rated.shared)
             if memory is not None:
                 rounds.remember_if_newer(db, server, memory, at)
             return rated

@@ -1,0 +1,140 @@
+"""Groups as numbers: which group of which team is which, for a replay over arrays.
+
+Players are numbered in the order of their names.  Larger groups get the next free numbers as they are met: a group is
+known by the number of the group without its last member, and that member.  All are plain functions that numba can
+compile.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Numbers: TypeAlias = NDArray[np.int32]
+    Offsets: TypeAlias = NDArray[np.int64]
+
+FREE = -1
+"""In `Numbering.keys`: no group."""
+
+NOBODY = -1
+"""A bot's number, and that of a group that was never met."""
+
+
+class Numbering(NamedTuple):
+    """The numbers given out, g of them at most; modified in place."""
+
+    players: int
+    """How many there are: the number of the first larger group."""
+    counts: Offsets
+    """Shape (2,): numbers given out, and how many of them are in `keys`."""
+    without: Numbers
+    """Shape (g,): of each group, the one without its last member."""
+    last: Numbers
+    """Shape (g,): that member."""
+    keys: Offsets
+    """Shape (a power of two,): `without · players + last` of the groups, hashed; at least half are `FREE`."""
+    numbers: Numbers
+    """Of each key."""
+
+
+class Choices(NamedTuple):
+    """Positions in a sorted team of n, chosen k at a time in the order of `itertools.combinations`."""
+
+    rows: Offsets
+    """Shape (n + 1, k + 1): how many choices; 0 where they are not listed, being too many."""
+    at: Offsets
+    """Shape (n + 1, k + 1): where they begin in `first` and `last`."""
+    first: Numbers
+    """Which choice of k - 1 is all but the last position."""
+    last: Numbers
+    """The last position."""
+    parts_at: Offsets
+    """Shape (n + 1, k + 1): where their parts begin in `parts`."""
+    parts: Numbers
+    """The k choices of k - 1 that are in each; none unless somebody asks."""
+
+
+class Units(NamedTuple):
+    """The groups of all teams of one match, by size; modified in place."""
+
+    starts: Offsets
+    """Shape (sizes + 1, teams + 1): where each team's groups begin."""
+    numbers: Numbers
+    """Shape (sizes + 1, room)."""
+    facts: Floats
+    """Shape (sizes + 1, room): the least of what is known of its members; filled where something is."""
+
+
+def slot_of(key: int, keys: Offsets) -> int:
+    """Where a key is, or would be."""
+    mask = len(keys) - 1
+    slot = (((key ^ (key >> 29)) * 0x9E3779B1) >> 16) & mask
+    while keys[slot] != key and keys[slot] != FREE:
+        slot = (slot + 1) & mask
+    return slot
+
+
+def seat(numbering: Numbering) -> None:
+    """Enter into `keys` what is not there yet."""
+    counts = numbering.counts
+    for number in range(counts[1], counts[0]):
+        key = numbering.without[number] * numbering.players + numbering.last[number]
+        slot = slot_of(key, numbering.keys)
+        numbering.keys[slot], numbering.numbers[slot] = key, number
+    counts[1] = counts[0]
+
+
+def number_of(without: int, last: int, new: bool, numbering: Numbering) -> int:
+    """The number of a group; one that was never met gets the next one if it is to be `new`."""
+    if without < 0 or last < 0:
+        return NOBODY
+    key = without * numbering.players + last
+    slot = slot_of(key, numbering.keys)
+    if numbering.keys[slot] == key:
+        return int(numbering.numbers[slot])
+    if not new:
+        return NOBODY
+    number = numbering.counts[0]
+    numbering.without[number], numbering.last[number] = without, last
+    numbering.keys[slot], numbering.numbers[slot] = key, number
+    numbering.counts[0] = numbering.counts[1] = number + 1
+    return int(number)
+
+
+def line_up(units: Units, team: int, begin: int, end: int, people: Numbers, facts: Floats) -> None:
+    """The team's members from the arrays, by number; whoever has none comes first."""
+    here = units.starts[1, team]
+    for place in range(begin, end):
+        free = here + place - begin
+        while free > here and units.numbers[1, free - 1] > people[place]:
+            units.numbers[1, free] = units.numbers[1, free - 1]
+            units.facts[1, free] = units.facts[1, free - 1]
+            free -= 1
+        units.numbers[1, free] = people[place]
+        units.facts[1, free] = facts[place] if len(facts) > 0 else 0.0
+    units.starts[1, team + 1] = here + end - begin
+
+
+def group(
+    units: Units, team: int, largest: int, known: bool, new: bool, numbering: Numbering, choices: Choices
+) -> None:
+    """All groups of a team that is lined up, of two and more; `known`: with the least of their members' facts."""
+    starts, numbers, facts = units
+    people, count = starts[1, team], starts[1, team + 1] - starts[1, team]
+    for size in range(2, largest + 1):
+        here, below, at = starts[size, team], starts[size - 1, team], choices.at[count, size]
+        rows = choices.rows[count, size]
+        for row in range(rows):
+            first, last = below + choices.first[at + row], people + choices.last[at + row]
+            numbers[size, here + row] = number_of(numbers[size - 1, first], numbers[1, last], new, numbering)
+            if known:
+                facts[size, here + row] = min(facts[size - 1, first], facts[1, last])
+        starts[size, team + 1] = here + rows
+
+
+CALLEES = (seat, line_up, group)
+INLINE = (slot_of, number_of)

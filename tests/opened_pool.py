@@ -1,0 +1,73 @@
+"""A pool on a real store and a real ring, for tests to open."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from equipoise import ratings
+from equipoise.answers import match_of
+from equipoise.core.effects import RecordRound
+from equipoise.core.model import Card, PlayerId
+from equipoise.pool import Pool
+from equipoise.ratings.base import System
+from equipoise.retry import Ring
+from equipoise.store.sqlite import SqliteStore
+
+NOW = 1_763_700_000.0
+
+
+class Stopped:
+    """A clock that stands still."""
+
+    def monotonic(self) -> float:
+        return 0.0
+
+    def epoch(self) -> float:
+        return NOW
+
+
+def a_pool(directory: Path, store: SqliteStore, system: str = "synelo", **params: object) -> Pool:
+    return Pool("main", ratings.create(system, **params), store, Ring(directory / "main.ring"), Stopped())
+
+
+@asynccontextmanager
+async def opened(directory: Path, system: str = "synelo", **params: object) -> AsyncIterator[Pool]:
+    store = SqliteStore(directory / "s.db")
+    await store.open()
+    try:
+        pool = a_pool(directory, store, system, **params)
+        await pool.open()
+        try:
+            yield pool
+        finally:
+            await pool.close()
+    finally:
+        await store.close()
+
+
+def told(system: System[Any], one: PlayerId) -> Card:
+    """A system's card as a pool tells it: with what splits balance on."""
+    return replace(system.card(one), skill=system.skill(one))
+
+
+def rated_alone(*records: RecordRound, system: str = "synelo", **params: object) -> System[Any]:
+    """The same rounds, rated one after the other with nothing in between."""
+    alone = ratings.create(system, **params)
+    for record in records:
+        match = match_of(record)
+        assert match is not None
+        alone.rate(match)
+    return alone
+
+
+def stored_rounds(directory: Path) -> list[str]:
+    """Ids in the order of being applied."""
+    database = sqlite3.connect(directory / "s.db")
+    found = [id for (id,) in database.execute("SELECT id FROM rounds ORDER BY number")]
+    database.close()
+    return found
