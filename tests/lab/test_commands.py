@@ -185,3 +185,19 @@ def test_players_or_teams_must_be_chosen(tmp_path: Path) -> None:
         done = run("replay", "--matches", matches, *chosen, "--model", "synelo")
         assert done.exit_code == 2
         assert "give --participants, or --teams" in done.output
+
+
+def test_a_system_that_refuses_the_history_does_not_lose_the_others(league: tuple[str, ...]) -> None:
+    done = run("compare", "world_football_elo", "elo", "glicko", *league)
+    assert done.exit_code == 2
+    assert re.search(r"^elo +0\.\d{4} ±", done.output, re.MULTILINE)
+    assert re.search(r"^glicko +0\.\d{4} ±", done.output, re.MULTILINE)
+    assert "world_football_elo needs the goals" in done.output
+    assert "Traceback" not in done.output
+
+
+def test_where_every_system_refuses_there_is_no_table(league: tuple[str, ...]) -> None:
+    done = run("compare", "world_football_elo", *league)
+    assert done.exit_code == 2
+    assert "needs the goals" in done.output
+    assert "log loss" not in done.output

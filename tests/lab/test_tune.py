@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -21,23 +22,69 @@ from tests.lab.test_backtest import turned
 SLUGGISH = Model("synelo", {"k_max": 1, "k_factor_min": 1.0, "k_factor_max": 2.0})
 
 
+def with_points(history: History, goal: float) -> History:
+    """Each win by as many points as the strengths that are known in the end say, and by chance."""
+    skill = forecast(Model("elo"), history).system.skill
+    strength = np.array([skill(name) for name in history.players])[history.members]
+    noise = np.random.default_rng(4).exponential(1.0, len(history))
+    lead = np.abs(strength[0::2] - strength[1::2]) / 100 + noise
+    points = np.zeros(2 * len(history))
+    points[0::2], points[1::2] = goal * lead * (history.ranks[0::2] == 0), goal * lead * (history.ranks[1::2] == 0)
+    return replace(history, points=points)
+
+
+def coins(history: History) -> History:
+    """The same pairs, each match decided by a coin."""
+    first = np.random.default_rng(9).integers(0, 2, len(history))
+    return replace(history, ranks=np.column_stack((first, 1 - first)).ravel().astype(history.ranks.dtype))
+
+
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> History:
     return read_history(sets.league(tmp_path_factory.mktemp("league"), 2500), None)
 
 
+def measured(model: Model, part: History, start: int) -> float:
+    """Log loss behind the start, corrected."""
+    predicted = forecast(model, part).predicted
+    corrected = fit(predicted, part, scores(part), start).apply(predicted, part)
+    return log_loss(corrected[start:], scores(part)[start:])
+
+
+def prior(value: float, start: float) -> float:
+    """Minus its logarithm, nats: log-normal, a factor of ten being one standard deviation."""
+    return math.log10(value / start) ** 2 / 2
+
+
 def test_tuning_finds_what_a_grid_finds(history: History) -> None:
-    grid = []
-    part = head(history, 500)
-    for k in np.geomspace(1, 1000, 40):
-        model = Model("synelo", {**SLUGGISH.settings, "k_factor_max": float(k)})
-        predicted = forecast(model, part).predicted
-        corrected = fit(predicted, part, scores(part), 125).apply(predicted, part)
-        grid.append(log_loss(corrected[125:], scores(part)[125:]))
-    found = tune(SLUGGISH, history, only=["k_factor_max"], trials=60)
     assert warm_up(500) == 125
+    part, grid = head(history, 500), []
+    for k in np.geomspace(2, 2000, 60):
+        model = Model("synelo", {**SLUGGISH.settings, "k_factor_max": float(k)})
+        grid.append(measured(model, part, 125) + prior(k, 2.0) / 375)
+    found = tune(SLUGGISH, history, only=["k_factor_max"], trials=60)
+    k = float(str(found.model.settings["k_factor_max"]))
     assert found.finished
+    assert k > 20
+    assert found.after + prior(k, 2.0) / 375 <= min(grid) + 2e-4
+
+
+@pytest.mark.parametrize("goal", [0.05, 1.0, 40.0])
+def test_what_is_off_is_found_whatever_its_size(history: History, goal: float) -> None:
+    told = with_points(history, goal)
+    found = tune(Model("elo"), told, only=["margin_scale"], trials=80)
+    part, start = head(told, 500), 125
+    grid = [measured(Model("elo", {"margin_scale": float(g)}), part, start) for g in goal * np.geomspace(0.1, 100, 60)]
+    assert found.after < found.before - 1 / 375
     assert found.after <= min(grid) + 2e-4
+
+
+def test_what_explains_nothing_stays_off(history: History) -> None:
+    """Leads that are drawn at random."""
+    leads = np.random.default_rng(4).exponential(3.0, len(history)).repeat(2)
+    found = tune(Model("elo"), replace(history, points=-leads * history.ranks), only=["k", "margin_power"], trials=200)
+    assert found.finished
+    assert "margin_power" not in found.model.settings
 
 
 def test_tuning_helps_on_what_it_has_not_seen(history: History) -> None:
@@ -61,10 +108,20 @@ def test_every_setting_found_is_allowed(history: History) -> None:
     told: list[tuple[int, float]] = []
     found = tune(SLUGGISH, history, trials=50, progress=lambda trials, loss: told.append((trials, loss)))
     found.model.make()
-    counts = [trials for trials, _ in told]
-    assert counts == sorted(set(counts))
-    assert counts[-1] <= found.trials <= 50
-    assert min(loss for _, loss in told) == pytest.approx(found.after)
+    counts, losses = zip(*told, strict=True)
+    assert list(counts) == sorted(counts)
+    assert counts[-1] == found.trials <= 50
+    assert losses[-1] == pytest.approx(found.after)
+
+
+def test_few_matches_move_nothing_far(history: History) -> None:
+    """Of forty coin flips every system can explain some; without a prior parameters run to the ends of their ranges."""
+    found = tune(Model("elo"), coins(history), burn_in=0.02, trials=500)
+    start = Model("elo").make().params
+    assert found.finished
+    for name, value in found.model.settings.items():
+        at = getattr(start, name)
+        assert at == 0 or at / 100 < float(str(value)) < 100 * at, name
 
 
 def test_only_numbers_with_a_range_are_tuned() -> None:

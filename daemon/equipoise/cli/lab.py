@@ -197,7 +197,10 @@ def compare(
     from equipoise.lab import charts, plain, sheets
     from equipoise.lab.models import labels
 
-    done = _backtests([parsed(text) for text in systems], history, burn_in, correct)
+    refused: list[str] = []
+    done = _backtests([parsed(text) for text in systems], history, burn_in, correct, refused)
+    if not done:
+        stop("; ".join(refused))
     done.sort(key=lambda one: one.quality.log_loss.value)
     models = [one.model for one in done]
     drawn = [charts.losses(done), *_quality_charts(done)]
@@ -213,6 +216,8 @@ def compare(
         click.echo(json.dumps(plain.compared(done), indent=2))
     else:
         show(tables[:2])
+    if refused:
+        stop("; ".join(refused))
 
 
 HOW = "Each system predicted every match before it was rated; the matches of the burn-in are rated but not measured."
@@ -232,7 +237,7 @@ def _introduction(history: History, correct: Correct | None) -> str:
 @model_option
 @set_option
 @burn_in_option
-@click.option("--trials", type=click.IntRange(1), default=400, show_default=True, help="Replays at most.")
+@click.option("--trials", type=click.IntRange(1), default=2000, show_default=True, help="Replays at most.")
 @click.option("--only", multiple=True, metavar="KEY", help="Tune this parameter alone; may be repeated.")
 @json_option
 def tune(
@@ -308,7 +313,10 @@ def parsed(text: str) -> Model:
     return Model.of(text)
 
 
-def _backtests(models: Sequence[Model], history: History, burn_in: float, correct: Correct | None) -> list[Backtest]:
+def _backtests(
+    models: Sequence[Model], history: History, burn_in: float, correct: Correct | None, refused: list[str] | None = None
+) -> list[Backtest]:
+    """With `refused`, a system that refuses the history is told there and the others go on."""
     from equipoise.lab.backtest import backtest as run
 
     done = []
@@ -316,7 +324,12 @@ def _backtests(models: Sequence[Model], history: History, burn_in: float, correc
         task = bar.add_task("", total=len(models))
         for model in models:
             bar.update(task, description=model.name)
-            done.append(run(model, history, burn_in=burn_in, correct=correct))
+            try:
+                done.append(run(model, history, burn_in=burn_in, correct=correct))
+            except RatingError as error:
+                if refused is None:
+                    raise
+                refused.append(f"{model.name}: {error}")
             bar.advance(task)
     return done
 

@@ -4,6 +4,9 @@ Hooke and Jeeves' pattern search (J. ACM 8, 1961) with a step of its own for eve
 a success, shorter after a failure on both sides. It needs no gradient: parameters are whole numbers too, and ratings
 are rounded. Every trial fits the correction (temperature, side, maps) anew, so that the parameters need not stand in
 for it.
+
+A weak prior holds what the matches say nothing about where it started: each parameter is log-normal around its start,
+and one that starts at 0, which switches something off, costs a nat when it is on (Akaike's price of a parameter).
 """
 
 from __future__ import annotations
@@ -19,10 +22,16 @@ from equipoise.lab.histories import head, scores
 from equipoise.lab.models import Model, forecast
 from equipoise.ratings.history import Floats, History
 
-TRIALS = 400
+TRIALS = 2000
 FIRST, LEAST, LONGEST = 0.7, 0.02, 2.0
 """Steps on the search's axes, where 1 is about a factor e."""
 GROW, SHRINK = 1.5, 0.4
+POWERS = range(-6, 4)
+"""What is off is tried at these powers of ten."""
+SPREAD = math.log(10)
+"""The prior's standard deviation on the axes: about a factor of ten."""
+PRICE = 1.0
+"""Nats, of all matches together, that a parameter costs which is off at the start and on at the end."""
 GAIN = 1e-7
 """Nats per match below which nothing was gained."""
 WORTH = 1e-5
@@ -31,7 +40,7 @@ WORTH = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A parameter on the search's scale: x = value/scale turned by asinh, linear near 0 and logarithmic beyond."""
+    """A parameter on the search's scale: x = value/unit turned by asinh, linear near 0 and logarithmic beyond."""
 
     name: str
     start: float
@@ -40,19 +49,34 @@ class Axis:
     whole: bool
 
     @property
-    def scale(self) -> float:
-        """Half the start; of a start at 0 a thousandth of the range."""
-        return abs(self.start) / 2 or (self.high - self.low) / 1000
+    def unit(self) -> float:
+        """Half the start; below all that is tried where the start is 0."""
+        return abs(self.start) / 2 or 10.0 ** (POWERS[0] - 1)
 
     @property
     def origin(self) -> float:
         """The start on the search's scale."""
-        return math.asinh(self.start / self.scale)
+        return self.place(self.start)
+
+    def place(self, value: float) -> float:
+        """Where a value is on the search's scale."""
+        return math.asinh(value / self.unit)
 
     def value(self, x: float) -> float | int:
         """The parameter at x, within its range."""
-        value = min(max(self.scale * math.sinh(min(max(x, -50.0), 50.0)), self.low), self.high)
+        value = min(max(self.unit * math.sinh(min(max(x, -50.0), 50.0)), self.low), self.high)
         return round(value) if self.whole else float(f"{value:.6g}")
+
+    def price(self, x: float) -> float:
+        """Nats: the prior's."""
+        if self.start == 0:
+            return PRICE if self.value(x) else 0.0
+        return ((x - self.origin) / SPREAD) ** 2 / 2
+
+    def switches(self) -> list[float]:
+        """Places to try from 0."""
+        values = [sign * 10.0**power for power in POWERS for sign in (1, -1)]
+        return [self.place(value) for value in values if self.low <= value <= self.high]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +94,7 @@ class Tuned:
 
 
 Progress = Callable[[int, float], None]
-"""Told after each trial: how many, and the least loss so far."""
+"""Told after each trial: how many, and the loss of the best settings so far."""
 
 
 def axes(model: Model) -> tuple[Axis, ...]:
@@ -105,31 +129,55 @@ def tune(
     return search.run()
 
 
+@dataclass(frozen=True, slots=True)
+class _Point:
+    cost: float
+    """Nats per match: the loss with the prior."""
+    loss: float
+    places: list[float]
+    """On the axes."""
+
+
 class _Search:
-    """One run; points are places on the axes."""
+    """One run."""
 
     def __init__(self, model: Model, history: History, axes: Sequence[Axis], trials: int, progress: Progress) -> None:
         self.model, self.axes = model, axes
         self.history = replace(history, map=None, maps=())
         self.mapped = history
         self.scores = scores(history)
+        self.start = warm_up(len(history))
         self.most, self.trials, self.progress = trials, 0, progress
         self.seen: dict[tuple[tuple[str, object], ...], float] = {}
-        self.steps = [FIRST] * len(axes)
+        self.order = range(len(axes))
+        self.steps = [0.0] * len(axes)
         self.idle: set[int] = set()
-        self.best = [axis.origin for axis in axes]
-        self.loss = self.started = math.inf
+        self.untried: set[int] = set()
+        """Axes that have not been switched since the search started over."""
+        self.here = self.best = _Point(math.inf, math.inf, [axis.origin for axis in axes])
+        """The best point of this descent, and of all."""
+        self.started = math.inf
+        """Cost when the search last started over."""
 
     def run(self) -> Tuned:
-        """Explore around the best point, and go on in the direction that helped."""
-        before = self.loss = self._measured(self._model(self.best))
-        while self._goes_on():
-            base = list(self.best)
-            if self._explore():
-                self._leap(base)
-        model = self._model(self.best)
+        """Descend twice, through the parameters forward and backward: what is switched on first decides much."""
+        origin, forward = self.best.places, self.order
+        before = self._fitted(self._model(origin), self.history)[1]  # may refuse the history
+        for self.order in (forward, forward[::-1]):
+            self._descend(origin)
+        model = self._model(self.best.places)
         correction, _ = self._fitted(model, self.mapped)
-        return Tuned(model, correction, before, self.loss, self.trials, self.trials < self.most)
+        return Tuned(model, correction, before, self.best.loss, self.trials, self.trials < self.most)
+
+    def _descend(self, origin: list[float]) -> None:
+        """Explore around the best point, and go on in the direction that helped."""
+        self.here, self.started = _Point(math.inf, math.inf, origin), math.inf
+        self.steps, self.idle = [0.0] * len(self.axes), set()
+        self._take(origin)
+        while self._goes_on():
+            base = self.here.places
+            if self._explore():
+                self._take([2 * now - then for now, then in zip(self.here.places, base, strict=True)])
 
     def _goes_on(self) -> bool:
         """With small steps everywhere it starts over with large ones, unless the last start gained nothing."""
@@ -137,38 +185,70 @@ class _Search:
             return False
         if any(abs(step) > LEAST for number, step in enumerate(self.steps) if number not in self.idle):
             return True
-        gained, self.started = self.started - self.loss, self.loss
+        gained, self.started = self.started - self.here.cost, self.here.cost
+        if not gained > WORTH:
+            return False
+        self._start_over()
+        return True
+
+    def _start_over(self) -> None:
+        """What had no effect may have one now, unless nothing could switch it on."""
+        self.idle = {number for number in self.idle if self.axes[number].start == 0}
         self.steps = [FIRST] * len(self.axes)
-        return gained > WORTH
+        self.untried = {number for number, axis in enumerate(self.axes) if axis.start == 0}
+
+    def _switch(self, number: int) -> bool:
+        """A step says nothing of what is off: all sizes are tried. What is on is tried without."""
+        axis, place = self.axes[number], self.here.places[number]
+        off = not axis.value(place)
+        points = [self._at(number, other) for other in (axis.switches() if off else [0.0])]
+        if off and all(self._same(point) for point in points):
+            self.idle.add(number)
+        gained = [self._take(point) for point in points]
+        if not axis.value(self.here.places[number]):
+            self.steps[number] = 0.0
+        return any(gained)
 
     def _explore(self) -> bool:
         """Try each axis up and down; True if any trial was better."""
-        gained = [self._try_axis(number) for number in range(len(self.axes)) if number not in self.idle]
+        gained = [self._try_axis(number) for number in self.order if number not in self.idle]
         return any(gained)
 
     def _try_axis(self, number: int) -> bool:
-        found = []
-        for step in (self.steps[number], -self.steps[number]):
-            point = list(self.best)
-            point[number] += step
-            found.append(self._loss(point))
-            if self._take(point, found[-1]):
-                self.steps[number] = math.copysign(min(abs(step) * GROW, LONGEST), step)
+        if number in self.untried:
+            self.untried.remove(number)
+            return self._switch(number)
+        place, step = self.here.places[number], self.steps[number]
+        ahead, behind = self._at(number, place + step), self._at(number, place - step)
+        for point, taken in ((ahead, step), (behind, -step)):
+            if self._take(point):
+                self.steps[number] = math.copysign(min(abs(step) * GROW, LONGEST), taken)
                 return True
-        if found == [self.loss, self.loss] and abs(self.steps[number]) >= FIRST:
+        if abs(step) >= FIRST and self._same(ahead) and self._same(behind):
             # What changes no prediction at all: a shadow period, a number of days.
             self.idle.add(number)
         self.steps[number] *= SHRINK
         return False
 
-    def _leap(self, base: Sequence[float]) -> None:
-        point = [2 * now - then for now, then in zip(self.best, base, strict=True)]
-        self._take(point, self._loss(point))
+    def _at(self, number: int, place: float) -> list[float]:
+        """The best point of this descent, but for one axis."""
+        point = list(self.here.places)
+        point[number] = place
+        return point
 
-    def _take(self, point: list[float], loss: float) -> bool:
-        if not loss < self.loss - GAIN:
+    def _same(self, point: Sequence[float]) -> bool:
+        return abs(self._loss(point) - self.here.loss) < GAIN / 100
+
+    def _take(self, point: list[float]) -> bool:
+        """It becomes the best one if it is better."""
+        loss = self._loss(point)
+        price = sum(axis.price(x) for axis, x in zip(self.axes, point, strict=True))
+        cost = loss + price / (len(self.scores) - self.start)
+        if not cost < self.here.cost - GAIN:
             return False
-        self.best, self.loss = point, loss
+        self.here = _Point(cost, loss, point)
+        self.best = min(self.best, self.here, key=lambda one: one.cost)
+        self.progress(self.trials, self.best.loss)
         return True
 
     def _loss(self, point: Sequence[float]) -> float:
@@ -187,7 +267,7 @@ class _Search:
     def _measured(self, model: Model) -> float:
         self.trials += 1
         loss = self._fitted(model, self.history)[1]
-        self.progress(self.trials, min(loss, self.loss))
+        self.progress(self.trials, self.best.loss)
         return loss
 
     def _model(self, point: Sequence[float]) -> Model:
@@ -202,10 +282,9 @@ class _Search:
     def _fitted(self, model: Model, history: History) -> tuple[Correction, float]:
         """The log loss is that of the correction's own matches, those after the warm-up."""
         predicted = forecast(model, history).predicted
-        start = warm_up(len(history))
-        correction = fit(predicted, history, self.scores, start)
+        correction = fit(predicted, history, self.scores, self.start)
         corrected = correction.apply(predicted, history)
-        return correction, log_loss(corrected[start:], self.scores[start:])
+        return correction, log_loss(corrected[self.start :], self.scores[self.start :])
 
 
 def log_loss(predicted: Floats, scores: Floats) -> float:
