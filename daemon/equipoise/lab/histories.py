@@ -17,7 +17,7 @@ _PER_SEAT = ("seated", "standing")
 
 def scores(history: History) -> Floats:
     """Shape (m,): 1, 0.5 or 0 for each match's first team; RatingError unless every match has two teams."""
-    if np.any(np.diff(history.matches) != 2):
+    if not history.pairs:
         raise RatingError("the laboratory measures matches of two teams")
     first, second = history.ranks[0::2], history.ranks[1::2]
     outcomes: Floats = (1.0 + np.sign(second - first)) / 2

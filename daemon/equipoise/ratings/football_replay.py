@@ -24,7 +24,7 @@ def replay(system: Football[Any, Any], history: History, run: kernel.Replay | No
 def facts(system: Football[Any, Any], history: History) -> kernel.Facts:
     """What the football systems read of a history."""
     refuse_unreadable(system.name, history)
-    if np.any(np.diff(history.teams) != 1):
+    if not history.singles:
         raise RatingError(f"{system.name} rates teams as a whole: one player a side")
     factor, scores = _outcomes(system, history)
     protected = _by_mode(history, [kind_of(mode) in system.protected for mode in (*history.modes, "")])

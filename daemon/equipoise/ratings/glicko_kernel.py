@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 Q = math.log(10.0) / 400.0
 """q: units of the logit per point; 1/q, 173.7178 points, is Glicko-2's unit."""
 
+SPREAD = 3.0 * Q * Q / (math.pi * math.pi)
+"""3q²/π²: what an opponent's variance in points² is beside that of the logistic."""
+
 TOLERANCE = 1e-10
 """How near ln σ² is to its solution when the iteration ends; the paper's 10⁻⁶ shows in no printed digit either."""
 
@@ -32,7 +35,7 @@ BLOCK = 512
 
 def attenuation(variance: float) -> float:
     """g(RD): how little an opponent that is not known well says."""
-    return 1.0 / math.sqrt(1.0 + 3.0 * Q * Q * variance / (math.pi * math.pi))
+    return 1.0 / math.sqrt(1.0 + SPREAD * variance)
 
 
 def expectation(difference: float, g: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -106,9 +106,13 @@ class History:
     mode: Numbers | None = None
     """Shape (m,): index into `modes`, `UNKNOWN` where it is."""
     modes: tuple[str, ...] = ()
+    pairs: bool = field(init=False)
+    """Whether every match is between two teams."""
+    singles: bool = field(init=False)
+    """Whether every team is one participant."""
 
     def __post_init__(self) -> None:
-        """A kernel checks no index."""
+        """A kernel checks no index; what kernels ask of every match is asked once."""
         doors, seated, standing = self.lineup
         _check_offsets("matches", self.matches, len(self.started_at), len(self.ranks))
         _check_offsets("teams", self.teams, len(self.ranks), len(self.members))
@@ -118,6 +122,9 @@ class History:
         if len(standing) not in (0, len(seated)):
             raise RatingError(f"history: {len(standing)} standing for {len(seated)} seats")
         self._check_facts()
+        object.__setattr__(self, "pairs", bool(np.all(self.matches[1:] - self.matches[:-1] == 2)))
+        as_many = len(self.members) == len(self.ranks)
+        object.__setattr__(self, "singles", as_many and bool(np.all(self.teams[1:] > self.teams[:-1])))
         for player in self.players:
             if is_bot(player):
                 raise RatingError(f"{player}: bots stand at the doors, they are not rated")

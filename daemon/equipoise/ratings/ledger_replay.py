@@ -53,7 +53,7 @@ def take_back(system: Ledger[Any, Any], players: Sequence[PlayerId], records: ND
 
 def refuse_unreadable(name: str, history: History) -> None:
     """What `Ledger.refuse_unreadable` says of one match."""
-    if np.any(np.diff(history.matches) != 2):
+    if not history.pairs:
         raise RatingError(f"{name} rates two teams, no other number")
     if history.weight is not None and not np.all((history.weight >= 0.0) & np.isfinite(history.weight)):
         raise RatingError("weight: not a number from 0 on")
@@ -64,8 +64,7 @@ def refuse_unreadable(name: str, history: History) -> None:
 def only_duels(history: History) -> bool:
     """Whether it is always one against one, and those two were at the doors as they stand."""
     _, seated, standing = history.lineup
-    # As many people as teams: no two share one if no team is empty.
-    if len(history.members) != len(history.ranks) or not np.all(history.teams[1:] > history.teams[:-1]):
+    if not history.singles:
         return False
     known = len(standing) > 0 and not np.isnan(standing).all()
     return not known and (seated is history.members or np.array_equal(seated, history.members))

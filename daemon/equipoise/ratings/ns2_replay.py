@@ -43,7 +43,7 @@ def compiled() -> kernel.Kernels:
 def rounds_of(system: NS2, history: History) -> Rounds:
     """The history as the kernel reads it; its maps are in the system's ledger from now on."""
     matches, members = len(history), len(history.members)
-    if np.any(np.diff(history.matches) != 2):
+    if not history.pairs:
         raise RatingError("ns2 rates two teams, no other number")
     seconds, weight = _or(history.seconds, matches, np.nan), _or(history.weight, matches, 1.0)
     share = np.empty(0) if history.share is None else history.share

@@ -21,7 +21,7 @@ RECORD = np.dtype([(name, np.int64 if name in WHOLE_FIELDS else np.float64) for 
 
 def replay(system: SynElo, history: History, run: kernel.Replay | None = None) -> Replayed:
     """Rate a history of two-team matches by `run`; by default the compiled kernel."""
-    if np.any(np.diff(history.matches) != 2):
+    if not history.pairs:
         raise RatingError("synelo rates two teams, no other number")
     started_at = np.nan_to_num(history.started_at, nan=kernel.NEVER)
     rounds = kernel.Rounds(history.teams, history.members, history.ranks, started_at, *history.lineup)
