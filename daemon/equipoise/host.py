@@ -20,7 +20,6 @@ from equipoise.core.events import (
     Commanded,
     Event,
     MovesSolved,
-    Phase,
     PlayerJoined,
     RoundEnded,
     SplitSolved,
@@ -195,32 +194,17 @@ class Host:
 
     def status(self) -> ServerStatus:
         """The server as it stands."""
-        state, memory = self.session.state, self.session.memory
-        now = self._clock.monotonic()
+        state, system, ground = self.session.state, self.pool.system, self.session.memory.ground
         sides = {side: [entry.id for entry in state.roster.on(side)] for side in Side}
-        sums = {side: sum(skills(self.pool.system, memory.ground, side, sides[side])) for side in Side}
         both = sides[Side.A] and sides[Side.B]
-        return ServerStatus(
+        return ServerStatus.of(
+            self.session,
+            self._clock.monotonic(),
             server=self.server,
             pool=self.pool.name,
-            lost=self.session.lost(now),
-            silent_seconds=None if state.heard_at is None else now - state.heard_at,
             plugin=self.plugin,
-            enabled=memory.enabled,
-            aside=state.aside,
-            map=memory.map,
-            mode=memory.mode,
-            phase=state.phase,
-            round=memory.tally.completed + (state.phase is not Phase.OVER),
-            streak=memory.tally.streak,
-            streak_side=memory.tally.streak_side,
-            pending=memory.pending.english if memory.pending else None,
-            players_a=len(sides[Side.A]),
-            players_b=len(sides[Side.B]),
-            waiting=sum(entry.side is None for entry in state.roster.eligible()),
-            sum_a=sums[Side.A],
-            sum_b=sums[Side.B],
-            win_probability=chance(self.pool.system, memory.ground, *sides.values()) if both else None,
+            sums={side: sum(skills(system, ground, side, sides[side])) for side in Side},
+            win_probability=chance(system, ground, *sides.values()) if both else None,
             ring=self.pool.ring_depth,
             dropped_rounds=self.dropped_rounds,
         )

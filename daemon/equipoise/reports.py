@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from equipoise.core.events import Phase, SplitSolved
 from equipoise.core.model import Mode, PlayerId, ServerId, Side
 from equipoise.core.phrases import Text
+from equipoise.core.session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +73,27 @@ class ServerStatus:
     """Rounds of the pool that wait for the store."""
     dropped_rounds: int
     """Rounds that fell out of the script's own ring."""
+
+    @classmethod
+    def of(cls, session: Session, now: float, *, sums: Mapping[Side, float], **shown: Any) -> ServerStatus:
+        """Of a session on the host's clock; `shown` is what the host knows besides."""
+        state, memory = session.state, session.memory
+        return cls(
+            lost=session.lost(now),
+            silent_seconds=None if state.heard_at is None else now - state.heard_at,
+            enabled=memory.enabled,
+            aside=state.aside,
+            map=memory.map,
+            mode=memory.mode,
+            phase=state.phase,
+            round=memory.tally.completed + (state.phase is not Phase.OVER),
+            streak=memory.tally.streak,
+            streak_side=memory.tally.streak_side,
+            pending=memory.pending.english if memory.pending else None,
+            players_a=len(state.roster.on(Side.A)),
+            players_b=len(state.roster.on(Side.B)),
+            waiting=sum(entry.side is None for entry in state.roster.eligible()),
+            sum_a=sums[Side.A],
+            sum_b=sums[Side.B],
+            **shown,
+        )

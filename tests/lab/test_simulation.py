@@ -25,9 +25,9 @@ def people(*skills: float) -> list[Person]:
     return [Person(PlayerId(f"p{number}"), skill) for number, skill in enumerate(skills)]
 
 
-def full(mode: Mode, count: int) -> Server:
+def full(mode: Mode, count: int, model: Model = SYNELO) -> Server:
     """A server on its first map, with so many players."""
-    server = Server(mode, SYNELO.make(), Rules())
+    server = Server(mode, model.make(), Rules())
     server.change_map(MAPS[0])
     for number in range(count):
         server.join(PlayerId(f"p{number}"))
@@ -38,6 +38,16 @@ def play(server: Server, winner: Side | None = Side.A) -> None:
     assert server.start_round()
     server.pass_time(100)
     server.end_round(winner, {Side.A: 1, Side.B: 1})
+
+
+def test_joins_are_placed_by_what_splits_balance_on_not_by_what_is_shown() -> None:
+    server = full(Mode.KOTH, 8, Model("trueskill", {}))
+    play(server)
+
+    cards = server.session.state.cards
+    assert len(cards) == 8
+    assert {card.id: card.on(Side.A) for card in cards.values()} == {one: server.system.skill(one) for one in cards}
+    assert any(card.rating != server.system.skill(one) for one, card in cards.items())
 
 
 # The people.

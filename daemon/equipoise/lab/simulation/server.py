@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from equipoise.answers import answer, match_of
+from equipoise.answers import answer, cards_on, match_of
 from equipoise.core import events as e
 from equipoise.core.effects import AskMoves, AskSplit, Assign, Cancel, Effect, LoadCards, Move, Place, RecordRound
 from equipoise.core.model import Entry, Mode, PlayerId, Presence, Roster, Round, RoundId, Seat, ServerId, Side
@@ -223,7 +223,8 @@ class Server:
         stay.side, stay.since, stay.left = side, self.clock, False
 
     def _load(self, players: Iterable[PlayerId]) -> None:
-        self._tell(e.CardsLoaded(tuple(self.system.card(player) for player in players)))
+        cards = [self.system.card(player) for player in players]
+        self._tell(e.CardsLoaded(cards_on(self.system, self.session.memory.ground, cards)))
 
     def _rate(self, record: RecordRound) -> None:
         match = match_of(record)
