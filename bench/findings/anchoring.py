@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from bench.findings.table import estimate, show
+from bench.findings.table import estimate, figure, show
 from equipoise.solver import Pin, best_split
 
 SEEDS, POOLS = range(1, 6), 60
@@ -27,7 +27,7 @@ def main() -> None:
                 estimate(worse, ".0%"),
                 estimate(free, ".1f"),
                 estimate(anchored, ".1f"),
-                f"{max(worst):.1%}",
+                figure(max(worst), ".1%"),
                 estimate(top, ".0%"),
             )
         )

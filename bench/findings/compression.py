@@ -7,32 +7,42 @@ from statistics import fmean
 import numpy as np
 
 from bench.findings.people import balanced_rounds, crowd, player, true_order
-from bench.findings.table import estimate, show
+from bench.findings.table import compared, show
 from equipoise.lab.models import Model
 
-SEEDS, SIZE, TOP, STAR = range(1, 6), 12, 6, 1.0
+SEEDS, SIZE, TOP, STAR = range(1, 17), 12, 6, 1.0
 ROUNDS, LATE = 2000, 1000
 OFF = 1e6
 WIDTHS = (400.0, 800.0, 1600.0, OFF)
-WAYS = ((400.0, 72.0), (800.0, 72.0), (OFF, 72.0), (800.0, 36.0), (OFF, 24.0))
+WAYS = ((400.0, 72.0), (400.0, 24.0), (OFF, 72.0), (OFF, 24.0))
 """σ and K_max; the first is the source's."""
 SPREADS = (0.1, 0.25)
 POINTS = (1000, 1400, 1800, 2200, 2600)
 
 
 def main() -> None:
+    factors()
+    fates()
+
+
+def factors() -> None:
+    """K by formula."""
     rows = [(_width(width), *(f"{k_factor(width, points):.1f}" for points in POINTS)) for width in WIDTHS]
     show("K of a rating while C = 1", ("σ", *(f"{points:,}" for points in POINTS)), rows)
-    rows = [(f"{spread:g}", _width(way[0]), f"{way[1]:g}", *_row(way, spread)) for spread in SPREADS for way in WAYS]
+
+
+def fates() -> None:
+    """How the best fare."""
+    rows = [row for spread in SPREADS for row in _rows(spread)]
     head = (
         "spread",
         "σ",
         "K_max",
-        "best 6: true − rated, log-odds",
-        "their sides won",
-        "star's side won",
+        "best 6: true − rated",
+        "their sides win",
+        "star's side wins",
+        "favourite, truly",
         "ρ",
-        "log loss",
     )
     show(f"Balanced {SIZE} v {SIZE}, rounds {LATE:,} to {ROUNDS:,}, {len(SEEDS)} seeds", head, rows)
 
@@ -46,9 +56,12 @@ def _width(width: float) -> str:
     return f"{width:.0f}" if width < OFF else "off"
 
 
-def _row(way: tuple[float, float], spread: float) -> list[str]:
-    found = zip(*(_measured(*way, spread, seed) for seed in SEEDS), strict=True)
-    return [estimate(each, form) for each, form in zip(found, ("+.3f", ".1%", ".1%", ".3f", ".4f"), strict=True)]
+def _rows(spread: float) -> list[tuple[str, ...]]:
+    found = [[_measured(*way, spread, seed) for seed in SEEDS] for way in WAYS]
+    told = compared(found, (".3f", ".1%", ".1%", ".1%", ".3f"))
+    return [
+        (f"{spread:g}", _width(width), f"{most:g}", *cells) for (width, most), cells in zip(WAYS, told, strict=True)
+    ]
 
 
 def _measured(width: float, most: float, spread: float, seed: int) -> tuple[float, ...]:
@@ -61,10 +74,10 @@ def _measured(width: float, most: float, spread: float, seed: int) -> tuple[floa
     best = np.argsort(-skills)[:TOP].tolist()
     rated = np.array([system.skill(player(number)) for number in range(len(skills))]) / system.gap(0.25, SIZE)
     short = (skills - skills.mean()) - (rated - rated.mean())
-    won = [score for one in played for number in best if (score := one.won(number)) is not None]
-    star = [score for one in played if (score := one.won(0)) is not None]
-    loss = -fmean(float(np.log(one.predicted if one.score else 1 - one.predicted)) for one in played)
-    return float(short[best].mean()), fmean(won), fmean(star), true_order(system, skills), loss
+    sides = [won for one in played for number in best if (won := one.chance(number)) is not None]
+    star = [won for one in played if (won := one.chance(0)) is not None]
+    favourite = fmean(max(one.true, 1 - one.true) for one in played)
+    return float(short[best].mean()), fmean(sides), fmean(star), favourite, true_order(system, skills)
 
 
 if __name__ == "__main__":

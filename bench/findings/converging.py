@@ -1,128 +1,173 @@
-"""How many rounds of 12 against 12 until a system knows the true order of 60 people.
+"""How soon a system knows the true order of 60 people at 12 against 12, and what its teams are like meanwhile.
 
-`python -m bench.findings.converging [--balanced] [--plot FILE] [SYSTEM …]`
+`python -m bench.findings.converging [--balanced] [--spread S] [--plot FILE] [SYSTEM …]`
 """
 
 from __future__ import annotations
 
-import sys
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from statistics import fmean
 
 import numpy as np
 
-from bench.findings.people import SPREAD, balanced_rounds, crowd, random_rounds, true_order
-from bench.findings.table import show
+from bench.findings.people import SPREAD, balanced_rounds, chance, chances, crowd, miss, player, random_rounds
+from bench.findings.table import against, estimate, show
 from equipoise.lab.models import Model
-from equipoise.lab.simulation.measures import spearman
+from equipoise.lab.simulation.measures import places, spearman
 from equipoise.lab.svg import Axis, Chart, picture
 from equipoise.ratings import SYSTEMS
-from equipoise.ratings.history import Floats
+from equipoise.ratings.base import System
+from equipoise.ratings.history import Floats, Numbers
 
-SIZE = 12
+SIZE, TOP = 12, 6
 GOALS = (0.8, 0.9)
-CHUNK = 20
-"""Rounds between two looks."""
-SEEDS, LONGEST = range(1, 9), 10_000
-BALANCED_SEEDS, BALANCED_LONGEST = range(1, 4), 2000
-SLOW = {"teamskill_allk_ev": 2, "teamskill_allk_ls": 2, "teamskill_k": 4}
+ROUNDS, CHUNK = 2000, 20
+"""Rounds of a run; rounds between two looks."""
+HALF = ROUNDS // CHUNK // 2
+HUNDRED = 100 // CHUNK
+SEEDS = range(1, 17)
+SLOW = {"teamskill_allk_ev": 4, "teamskill_allk_ls": 4, "teamskill_k": 4}
 """Seeds for those whose rounds take a thousand times as long; 0 in balanced teams."""
-SLOW_LONGEST = 2000
-TUNED = ("synelo:k_factor_max=24", "synelo:compression=1000000", "elo:k=8", "elo:k=128", "trueskill:beta=12.5")
 YARDSTICK = "the whole history, true prior"
-DRAWN = ("synelo", "elo", "ns2", "trueskill2", "elo:k=128")
-DRAWN_ROUNDS = 3000
-
-Orders = Callable[[Floats, np.random.Generator], Iterator[float]]
-"""Plays on and on; the correlation with the true order after each chunk."""
-
-
-def main(arguments: Sequence[str]) -> None:
-    if arguments and arguments[0] == "--plot":
-        Path(arguments[1]).write_text(picture([curves()]))
-        return
-    balanced = "--balanced" in arguments
-    asked = [name for name in arguments if name != "--balanced"]
-    rows = [_row(name, balanced) for name in asked or _everybody(balanced)]
-    teams = "balanced by the system itself" if balanced else "random"
-    head = ("system", *(f"ρ ≥ {goal}" for goal in GOALS), "seeds")
-    show(f"Rounds until Spearman's ρ ≥ …, median (least to most); teams {teams}", head, rows)
+SMALLER = "synelo:k_factor_max=24"
+WIDE = "trueskill:beta=12.5"
+TUNED = (SMALLER, "synelo:compression=1000000", "elo:k=8", "elo:k=128", WIDE)
+FEW = ("synelo", SMALLER, "elo", "glicko2", "ns2", "trueskill", WIDE, "trueskill2", "trueskill_through_time")
+"""Those that are looked at with other spreads too."""
+DRAWN = ("synelo", SMALLER, YARDSTICK, "ns2", WIDE, "trueskill2")
 
 
-def _everybody(balanced: bool) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What there is to see after a chunk of rounds; all but `order` and `places` are means over it."""
+
+    order: float
+    """Spearman's correlation of skill as the system has it and hidden skill."""
+    places: Floats
+    """Of the truly best six, the system's best being 0."""
+    miss: float
+    favourite: float
+    """The favourite's true chance."""
+    best: float
+    """The true chance of a side, over the best six in it."""
+
+
+Looks = Callable[[Floats, np.random.Generator], Iterator[Look]]
+"""Plays on and on."""
+Run = Sequence[Look]
+RANDOM: dict[str, tuple[str, Callable[[Run], float]]] = {
+    "ρ, first half": (".3f", lambda run: fmean(look.order for look in run[:HALF])),
+    "ρ, second half": (".3f", lambda run: fmean(look.order for look in run[HALF:])),
+    "miss": (".4f", lambda run: fmean(look.miss for look in run[HALF:])),
+    "places moved": (".2f", lambda run: moved(run[HALF:])),
+}
+BALANCED: dict[str, tuple[str, Callable[[Run], float]]] = {
+    "ρ, first half": RANDOM["ρ, first half"],
+    "ρ, second half": RANDOM["ρ, second half"],
+    "favourite, first half": (".1%", lambda run: fmean(look.favourite for look in run[:HALF])),
+    "second half": (".1%", lambda run: fmean(look.favourite for look in run[HALF:])),
+    "best six": (".1%", lambda run: fmean(look.best for look in run[HALF:])),
+    "places moved": RANDOM["places moved"],
+}
+
+
+def main() -> None:
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("systems", nargs="*", metavar="SYSTEM")
+    parser.add_argument("--balanced", action="store_true")
+    parser.add_argument("--spread", type=float, default=SPREAD)
+    parser.add_argument("--plot", type=Path, metavar="FILE")
+    asked = parser.parse_args()
+    names = dict.fromkeys(("synelo", *(asked.systems or _everybody(asked.balanced, asked.spread))))
+    runs = {name: _runs(name, asked.balanced, asked.spread) for name in names}
+    measures = BALANCED if asked.balanced else RANDOM
+    teams = "teams balanced by the system itself" if asked.balanced else "random teams"
+    head = ("system", "seeds", *(f"ρ ≥ {goal}" for goal in GOALS), *measures)
+    rows = [_row(name, run, runs["synelo"], measures) for name, run in runs.items()]
+    show(f"{SIZE} v {SIZE}, {teams}, spread {asked.spread:g}; below the first row differences to it", head, rows)
+    if asked.plot:
+        asked.plot.write_text(picture([curves(f"Order found, {SIZE} v {SIZE}, {teams}", runs)]))
+
+
+def _everybody(balanced: bool, spread: float) -> list[str]:
+    if spread != SPREAD:
+        return [*FEW] if balanced else [*FEW, YARDSTICK]
     live = [name for name in SYSTEMS if Model(name).make().live]
-    return [name for name in live if name not in SLOW] + [*TUNED] if balanced else [YARDSTICK, *live, *TUNED]
+    return [name for name in live if name not in SLOW] + [*TUNED] if balanced else [*live, *TUNED, YARDSTICK]
 
 
-def _row(name: str, balanced: bool) -> tuple[str, ...]:
-    slow = name in SLOW
-    seeds = BALANCED_SEEDS if balanced else SEEDS[: SLOW.get(name, len(SEEDS))]
-    longest = BALANCED_LONGEST if balanced else SLOW_LONGEST if slow else LONGEST
-    reached = [rounds_needed(_orders(name, balanced), seed, longest) for seed in seeds]
-    return name, *(_told(rounds, longest) for rounds in zip(*reached, strict=True)), str(len(seeds))
+def _runs(name: str, balanced: bool, spread: float) -> list[Run]:
+    seeds = SEEDS[: SLOW.get(name, len(SEEDS))]
+    return [_run(_looks(name, balanced, spread), spread, seed) for seed in seeds]
 
 
-def rounds_needed(orders: Orders, seed: int, longest: int) -> list[float]:
-    """For each goal, when it was first reached; infinity if not in the longest time."""
+def _run(looks: Looks, spread: float, seed: int) -> Run:
     rng = np.random.default_rng(seed)
-    needed = [np.inf] * len(GOALS)
-    for number, order in enumerate(islice(orders(crowd(rng), rng), longest // CHUNK), 1):
-        needed = [
-            min(was, number * CHUNK if order >= goal else np.inf) for was, goal in zip(needed, GOALS, strict=True)
-        ]
-        if np.isfinite(needed).all():
-            break
-    return needed
+    return list(islice(looks(crowd(rng, spread=spread), rng), ROUNDS // CHUNK))
 
 
-def _orders(name: str, balanced: bool) -> Orders:
+def _looks(name: str, balanced: bool, spread: float) -> Looks:
     if name == YARDSTICK:
-        return yardstick
-    return _in_balanced_teams(Model.of(name)) if balanced else _in_random_teams(Model.of(name))
+        return partial(yardstick, spread=spread)
+    return partial(in_balanced_teams if balanced else in_random_teams, model=Model.of(name))
 
 
-def _in_random_teams(model: Model) -> Orders:
-    def orders(skills: Floats, rng: np.random.Generator) -> Iterator[float]:
-        system = model.make()
-        while True:
-            system.replay(random_rounds(skills, CHUNK, SIZE, rng))
-            yield true_order(system, skills)
-
-    return orders
-
-
-def _in_balanced_teams(model: Model) -> Orders:
-    def orders(skills: Floats, rng: np.random.Generator) -> Iterator[float]:
-        system = model.make()
-        while True:
-            for _ in balanced_rounds(system, skills, CHUNK, SIZE, rng):
-                pass
-            yield true_order(system, skills)
-
-    return orders
+def in_random_teams(skills: Floats, rng: np.random.Generator, *, model: Model) -> Iterator[Look]:
+    system = model.make()
+    while True:
+        history = random_rounds(skills, CHUNK, SIZE, rng)
+        replayed = system.replay(history)
+        predicted = replayed.wins[0::2] + replayed.draws / 2
+        yield look(skills, _rated(system, skills), history.members.reshape(CHUNK, -1), predicted)
 
 
-def yardstick(skills: Floats, rng: np.random.Generator) -> Iterator[float]:
+def in_balanced_teams(skills: Floats, rng: np.random.Generator, *, model: Model) -> Iterator[Look]:
+    system = model.make()
+    while True:
+        played = list(balanced_rounds(system, skills, CHUNK, SIZE, rng))
+        seats = np.array([(*one.a, *one.b) for one in played])
+        yield look(skills, _rated(system, skills), seats, np.array([one.predicted for one in played]))
+
+
+def _rated(system: System[object], skills: Floats) -> list[float]:
+    return [system.skill(player(number)) for number in range(len(skills))]
+
+
+def look(skills: Floats, rated: Sequence[float], seats: Numbers, predicted: Floats) -> Look:
+    true = chances(skills, seats)
+    best = np.argsort(-skills)[:TOP]
+    with_a, with_b = (np.isin(side, best).sum(axis=1) for side in (seats[:, :SIZE], seats[:, SIZE:]))
+    won = float((with_a * true + with_b * (1 - true)).sum() / (with_a + with_b).sum())
+    favourite = float(np.maximum(true, 1 - true).mean())
+    standing = places([-skill for skill in rated])[best]
+    return Look(spearman(rated, list(skills)), standing, miss(predicted, true), favourite, won)
+
+
+def yardstick(skills: Floats, rng: np.random.Generator, *, spread: float) -> Iterator[Look]:
     """The most likely skills by all rounds so far, told the model: what no system can beat by much."""
     sides, scores, likely = np.empty((0, len(skills))), np.empty(0), np.zeros(len(skills))
     while True:
         history = random_rounds(skills, CHUNK, SIZE, rng)
-        played = np.zeros((CHUNK, len(skills)))
-        np.put_along_axis(played, history.members.reshape(CHUNK, -1), np.repeat((1.0, -1.0), SIZE)[None], axis=1)
+        seats, played = history.members.reshape(CHUNK, -1), np.zeros((CHUNK, len(skills)))
+        np.put_along_axis(played, seats, np.repeat((1.0, -1.0), SIZE)[None], axis=1)
+        predicted = chance(played @ likely)
         sides, scores = np.vstack([sides, played]), np.append(scores, 1.0 - history.ranks[0::2])
-        likely = most_likely(sides, scores, likely)
-        yield spearman(list(likely), list(skills))
+        likely = most_likely(sides, scores, likely, spread)
+        yield look(skills, list(likely), seats, predicted)
 
 
-def most_likely(sides: Floats, scores: Floats, start: Floats) -> Floats:
+def most_likely(sides: Floats, scores: Floats, start: Floats, spread: float) -> Floats:
     """Newton's method for a logistic regression with normal priors; `sides` is 1 for A and −1 for B."""
     skills = start
     for _ in range(50):
-        chances = 0.5 + 0.5 * np.tanh(sides @ skills / 2)
-        slope = sides.T @ (scores - chances) - skills / SPREAD**2
-        bend = (sides.T * (chances * (1 - chances))) @ sides + np.eye(len(skills)) / SPREAD**2
+        chances = chance(sides @ skills)
+        slope = sides.T @ (scores - chances) - skills / spread**2
+        bend = (sides.T * (chances * (1 - chances))) @ sides + np.eye(len(skills)) / spread**2
         step = np.linalg.solve(bend, slope)
         skills = skills + step
         if np.abs(step).max() < 1e-9:
@@ -130,38 +175,49 @@ def most_likely(sides: Floats, scores: Floats, start: Floats) -> Floats:
     return skills
 
 
-def curves() -> Chart:
-    """The mean correlation over the seeds, of the yardstick and a few systems in random teams."""
-    chart = Chart(
-        "Order found, 12 v 12 in random teams",
-        Axis("rounds", 0, DRAWN_ROUNDS),
-        Axis("Spearman's ρ", 0.5, 1),
-        height=360,
-    )
-    rounds = [float(CHUNK * each) for each in range(5, DRAWN_ROUNDS // CHUNK + 1, 5)]
-    for series, name in enumerate((YARDSTICK, *DRAWN)):
-        chart.line(rounds, _mean_curve(_orders(name, balanced=False))[4::5], series)
-        chart.name(name, series)
+def first(run: Run, goal: float) -> float:
+    """Rounds until the order was as good as that; infinity if it never was."""
+    return next((CHUNK * number for number, look in enumerate(run, 1) if look.order >= goal), np.inf)
+
+
+def moved(run: Run) -> float:
+    """Places (of 60) by which each of the best six goes up or down within 100 rounds, in the mean."""
+    pairs = zip(run, run[HUNDRED:], strict=False)
+    return fmean(float(np.abs(then.places - now.places).mean()) for then, now in pairs)
+
+
+def _row(
+    name: str, runs: Sequence[Run], reference: Sequence[Run], measures: dict[str, tuple[str, Callable[[Run], float]]]
+) -> tuple[str, ...]:
+    told = [_told([first(run, goal) for run in runs]) for goal in GOALS]
+    for form, measure in measures.values():
+        found = [measure(run) for run in runs]
+        others = [measure(run) for run in reference[: len(runs)]]
+        told.append(estimate(found, form) if runs is reference else against(found, others, form))
+    return name, str(len(runs)), *told
+
+
+def _told(rounds: Sequence[float]) -> str:
+    """Median and range: who never gets there has no mean."""
+    low, middle, high = np.quantile(rounds, (0, 0.5, 1), method="inverted_cdf")
+    return f"{_number(middle)} ({_number(low)} to {_number(high)})"
+
+
+def _number(rounds: float) -> str:
+    return f"{rounds:,.0f}" if np.isfinite(rounds) else f"> {ROUNDS:,}"
+
+
+def curves(title: str, runs: dict[str, list[Run]]) -> Chart:
+    """The mean order found over the seeds, every 100 rounds; a system has its colour in every chart."""
+    chart = Chart(title, Axis("rounds", 0, ROUNDS), Axis("Spearman's ρ", 0.5, 1), height=400)
+    steps = range(2 * HUNDRED - 1, ROUNDS // CHUNK, HUNDRED)
+    for series, name in enumerate(DRAWN):
+        if name in runs:
+            orders = [fmean(run[step].order for run in runs[name]) for step in steps]
+            chart.line([float(CHUNK * (step + 1)) for step in steps], orders, series)
+            chart.name(name, series)
     return chart
 
 
-def _mean_curve(orders: Orders) -> list[float]:
-    runs = []
-    for seed in SEEDS:
-        rng = np.random.default_rng(seed)
-        runs.append(list(islice(orders(crowd(rng), rng), DRAWN_ROUNDS // CHUNK)))
-    return [fmean(each) for each in zip(*runs, strict=True)]
-
-
-def _told(rounds: tuple[float, ...], longest: int) -> str:
-    """Median and range: who never gets there has no mean."""
-    low, middle, high = np.quantile(rounds, (0, 0.5, 1), method="inverted_cdf")
-    return " ".join((_number(middle, longest), f"({_number(low, longest)} to {_number(high, longest)})"))
-
-
-def _number(rounds: float, longest: int) -> str:
-    return f"{rounds:,.0f}" if np.isfinite(rounds) else f"> {longest:,}"
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -19,15 +19,15 @@ SYSTEMS = {
     "synelo, σ off, K_max 24": "synelo:compression=1000000,k_factor_max=24",
     "trueskill, β × 3": "trueskill:beta=12.5",
 }
-MEASURES: dict[str, Callable[[Summary], float]] = {
-    "Brier score": lambda summary: _quality(summary).brier.value,
-    "who knows": lambda summary: _known(summary.reachable),
-    "log loss": lambda summary: _quality(summary).log_loss.value,
-    "within 45–55 %": lambda summary: _quality(summary).even.value,
-    "calibration error": lambda summary: _quality(summary).calibration_error,
-    "ρ at the end": lambda summary: summary.points[-1].found,
-    "favourite, truly": lambda summary: _known(summary.favourite),
-    "in random teams": lambda summary: _known(summary.random),
+MEASURES: dict[str, tuple[str, Callable[[Summary], float]]] = {
+    "Brier score": (".3f", lambda summary: _quality(summary).brier.value),
+    "who knows": (".3f", lambda summary: _known(summary.reachable)),
+    "log loss": (".3f", lambda summary: _quality(summary).log_loss.value),
+    "within 45–55 %": (".3f", lambda summary: _quality(summary).even.value),
+    "calibration error": (".3f", lambda summary: _quality(summary).calibration_error),
+    "ρ at the end": (".3f", lambda summary: summary.points[-1].found),
+    "favourite, truly": (".1%", lambda summary: _known(summary.favourite)),
+    "in random teams": (".1%", lambda summary: _known(summary.random)),
 }
 
 
@@ -52,7 +52,7 @@ def _known(value: float | None) -> float:
 
 
 def _measured(summaries: list[Summary]) -> list[str]:
-    return [estimate([measure(summary) for summary in summaries]) for measure in MEASURES.values()]
+    return [estimate([measure(summary) for summary in summaries], form) for form, measure in MEASURES.values()]
 
 
 if __name__ == "__main__":

@@ -53,10 +53,20 @@ def true_order(system: System[Any], skills: Floats) -> float:
 
 def random_rounds(skills: Floats, rounds: int, size: int, rng: np.random.Generator) -> History:
     """Random people in random teams, without draws."""
-    seats = np.argsort(rng.random((rounds, len(skills))), axis=1)[:, : 2 * size]
-    odds = skills[seats[:, :size]].sum(axis=1) - skills[seats[:, size:]].sum(axis=1)
-    lost = (rng.random(rounds) >= chance(odds)).astype(np.int32)
-    return _history(len(skills), seats.astype(np.int32), lost)
+    seats = np.argsort(rng.random((rounds, len(skills))), axis=1)[:, : 2 * size].astype(np.int32)
+    lost = (rng.random(rounds) >= chances(skills, seats)).astype(np.int32)
+    return _history(len(skills), seats, lost)
+
+
+def chances(skills: Floats, seats: Numbers) -> Floats:
+    """True chance of the first side of each round; `seats` of shape (rounds, both sides)."""
+    size = seats.shape[1] // 2
+    return chance(skills[seats[:, :size]].sum(axis=1) - skills[seats[:, size:]].sum(axis=1))
+
+
+def miss(predicted: Floats, true: Floats) -> float:
+    """Mean squared error: the Brier score above that of one who knows the skills, without its luck."""
+    return float(np.mean((predicted - true) ** 2))
 
 
 def _history(people: int, seats: Numbers, lost: Numbers) -> History:
@@ -86,9 +96,16 @@ class Round:
 
     def won(self, number: int) -> float | None:
         """His score; None if he did not play."""
+        return self._of(number, self.score)
+
+    def chance(self, number: int) -> float | None:
+        """That his side wins, truly; None if he does not play."""
+        return self._of(number, self.true)
+
+    def _of(self, number: int, first: float) -> float | None:
         if number in self.a:
-            return self.score
-        return 1.0 - self.score if number in self.b else None
+            return first
+        return 1.0 - first if number in self.b else None
 
 
 def balanced_rounds(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bench.findings.people import crowd, player, random_rounds, true_order
-from bench.findings.table import estimate, show
+from bench.findings.table import compared, figure, show
 from equipoise.lab.models import Model
 from equipoise.ratings.synelo import SynElo
 
@@ -17,11 +17,20 @@ TOP = 6
 
 
 def main() -> None:
-    rows = [(f"{k:g}", *(f"{drift(k, chance):+.2f}" for chance in CHANCES)) for k in K_FACTORS]
+    drifts()
+    histories()
+
+
+def drifts() -> None:
+    """By arithmetic."""
+    rows = [(f"{k:g}", *(figure(drift(k, chance), "+.2f") for chance in CHANCES)) for k in K_FACTORS]
     head = ("K", *(f"P = {chance}" for chance in CHANCES))
     show("Points per round that a rightly predicted favourite gains from rounding alone", head, rows)
-    ways = [(size, k, rounding) for size in SIZES for k in (72.0, 2.0) for rounding in ("bankers", "none")]
-    rows = [(f"{size} v {size}", f"{k:g}", rounding, *_over_a_history(size, k, rounding)) for size, k, rounding in ways]
+
+
+def histories() -> None:
+    """By simulation."""
+    rows = [row for size in SIZES for k in (72.0, 2.0) for row in _over_a_history(size, k)]
     head = (
         "teams",
         "K_max",
@@ -41,9 +50,12 @@ def drift(k: float, chance: float, rating: float = RATING) -> float:
     return chance * (won - rating) + (1 - chance) * (lost - rating)
 
 
-def _over_a_history(size: int, most: float, rounding: str) -> list[str]:
-    found = zip(*(_ratings(size, most, rounding, seed) for seed in SEEDS), strict=True)
-    return [estimate(values, form) for values, form in zip(found, (".0f", ".0f", ".0f", ".3f", ".4f"), strict=True)]
+def _over_a_history(size: int, most: float) -> list[tuple[str, ...]]:
+    """Unrounded, and what rounding changes on the same rounds."""
+    ways = ("none", "bankers")
+    found = [[_ratings(size, most, rounding, seed) for seed in SEEDS] for rounding in ways]
+    told = compared(found, (".1f", ".0f", ".0f", ".3f", ".4f"))
+    return [(f"{size} v {size}", f"{most:g}", rounding, *cells) for rounding, cells in zip(ways, told, strict=True)]
 
 
 def _ratings(size: int, most: float, rounding: str, seed: int) -> tuple[float, ...]:

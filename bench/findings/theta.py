@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bench.findings.people import balanced_rounds, crowd, random_rounds, true_order
-from bench.findings.table import estimate, show
+from bench.findings.people import balanced_rounds, chance, crowd, random_rounds, true_order
+from bench.findings.table import against, estimate, show
 from equipoise.lab.models import Model
 from equipoise.ratings.history import Floats, History
 from equipoise.ratings.quality import surprise
@@ -21,7 +21,7 @@ GRID = tuple(float(theta) for theta in (100, 150, 200, 300, 400, 600, 800, 1200,
 def main() -> None:
     head = (
         *("spread", "teams", "Θ by k_max", "proposed after 500", "proposed, last 3,000"),
-        *("log loss: k_max", "relabelled", "learnt with it", "best Θ", "its log loss", "ρ: k_max", "ρ: best"),
+        *("log loss: k_max", "relabelled", "learnt with it", "twice", "best Θ", "its", "ρ: k_max", "twice", "best"),
     )
     show(f"Random teams, {ROUNDS:,} rounds, {len(SEEDS)} seeds", head, [_row(sp, k) for sp in SPREADS for k in SIZES])
     rows = [(f"{spread:g}", *_in_balanced_teams(spread)) for spread in SPREADS]
@@ -44,7 +44,7 @@ def _in_balanced_teams(spread: float) -> tuple[str, str]:
 def _row(spread: float, size: int) -> tuple[str, ...]:
     theta = SynEloParams(k_max=size).scale
     found = [np.array(_measured(spread, size, theta, seed)) for seed in SEEDS]
-    early, late, loss, relabelled, learnt, order, *grid = map(list, zip(*found, strict=True))
+    early, late, loss, relabelled, again, twice, order, twice_order, *grid = map(list, zip(*found, strict=True))
     losses, orders = grid[: len(GRID)], grid[len(GRID) :]
     best = int(np.argmin(np.mean(losses, axis=1)))
     return (
@@ -53,10 +53,12 @@ def _row(spread: float, size: int) -> tuple[str, ...]:
         f"{theta:.0f}",
         _scale(early),
         _scale(late),
-        *(estimate(each, ".4f") for each in (loss, relabelled, learnt)),
+        estimate(loss, ".4f"),
+        *(against(each, loss, ".4f") for each in (relabelled, again, twice)),
         f"{GRID[best]:.0f}",
-        estimate(losses[best], ".4f"),
-        *(estimate(each, ".2f") for each in (order, orders[best])),
+        against(losses[best], loss, ".4f"),
+        estimate(order, ".2f"),
+        *(against(each, order, ".2f") for each in (twice_order, orders[best])),
     )
 
 
@@ -75,8 +77,17 @@ def _measured(spread: float, size: int, theta: float, seed: int) -> list[float]:
     odds = np.log(predicted / (1 - predicted)) * theta / late
     grid = [learnt(history, skills, other) for other in GRID]
     again = learnt(history, skills, min(early, 1e6))[0]
-    losses = [log_loss(history, one) for one in (predicted, 0.5 + 0.5 * np.tanh(odds / 2), again)]
-    return [early, late, *losses, order, *(log_loss(history, one) for one, _ in grid), *(rho for _, rho in grid)]
+    twice, twice_order = learnt(history, skills, 2 * theta)
+    losses = [log_loss(history, one) for one in (predicted, chance(odds), again, twice)]
+    return [
+        early,
+        late,
+        *losses,
+        order,
+        twice_order,
+        *(log_loss(history, one) for one, _ in grid),
+        *(rho for _, rho in grid),
+    ]
 
 
 def learnt(history: History, skills: Floats, theta: float) -> tuple[Floats, float]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bench.findings import anchoring, compression, converging, feedback, rounding, swaps, theta, throwing
 from bench.findings.people import Round, balanced_rounds, chance, crowd, player, random_rounds
+from bench.findings.table import compared, figure
 from equipoise.lab.models import Model
 from equipoise.lab.simulation.people import Scenario
 from equipoise.lab.simulation.run import simulate
@@ -52,9 +54,10 @@ def test_a_thrower_costs_his_side_two_log_odds() -> None:
     assert won == pytest.approx(1 / (1 + math.exp(2)), abs=0.04)
 
 
-def test_who_does_not_play_has_no_score() -> None:
-    one = Round((0,), (1,), 0.5, 0.5, 1.0, ())
+def test_who_does_not_play_has_no_score_and_no_chance() -> None:
+    one = Round((0,), (1,), 0.5, 0.75, 1.0, ())
     assert (one.won(0), one.won(1), one.won(2)) == (1.0, 0.0, None)
+    assert (one.chance(0), one.chance(1), one.chance(2)) == (0.75, 0.25, None)
 
 
 def test_rounds_that_he_threw_are_left_out_when_asked() -> None:
@@ -84,11 +87,56 @@ def test_one_swap_that_evens_the_sides_is_found_by_both() -> None:
     assert (before, moves, left, fewest, same, close, more) == (400, 2, 0, 2, 0, 2, False)
 
 
-def test_a_goal_is_reached_when_it_first_is_or_never() -> None:
-    def orders(skills: Floats, rng: np.random.Generator) -> Iterator[float]:
-        yield from (0.5, 0.85, 0.7, 0.85)
+def look(order: float = 0.0, places: Sequence[float] = ()) -> converging.Look:
+    return converging.Look(order, np.array(places), miss=0.0, favourite=0.5, best=0.5)
 
-    assert converging.rounds_needed(orders, 1, 4 * converging.CHUNK) == [2 * converging.CHUNK, math.inf]
+
+def test_a_goal_is_reached_when_it_first_is_or_never() -> None:
+    run = [look(order) for order in (0.5, 0.85, 0.7, 0.85)]
+    assert converging.first(run, 0.8) == 2 * converging.CHUNK
+    assert converging.first(run, 0.9) == math.inf
+
+
+def test_places_moved_are_counted_up_and_down_over_a_hundred_rounds() -> None:
+    between = [look(places=(9, 9))] * (converging.HUNDRED - 1)
+    assert converging.moved([look(places=(0, 5)), *between, look(places=(3, 4))]) == 2
+
+
+def test_a_look_tells_of_the_true_chances_not_of_the_results() -> None:
+    skills = np.array([1.0, 0.5, 0.0, -0.5, *([0.0] * 20)])
+    seats = np.array([[0, 1, *range(4, 14), 2, 3, *range(14, 24)]])
+    seen = converging.look(skills, list(-skills), seats, np.array([0.5]))
+    true = 1 / (1 + math.exp(-2))  # the sums are 1.5 and -0.5
+    assert seen.order == pytest.approx(-1)
+    assert seen.miss == pytest.approx((true - 0.5) ** 2)
+    assert seen.favourite == pytest.approx(true)
+    assert seen.places[:2].tolist() == [23, 22]
+
+
+def test_a_prediction_counts_half_of_the_draws() -> None:
+    still = Model.of("trueskill:sigma=0.001,tau=0,draw_probability=0.5")
+    rounds = converging.in_random_teams(np.zeros(60), np.random.default_rng(1), model=still)
+    assert next(rounds).miss == pytest.approx(0, abs=1e-6)
+
+
+def test_systems_are_compared_on_the_same_seeds() -> None:
+    first, second = compared([[(10.0,), (20.0,), (40.0,)], [(11.0,), (21.0,), (41.0,)]], [".1f"])
+    assert first == ["23.3 ± 8.8"]
+    assert second == ["+1.0 ± 0.0"]
+
+
+def test_a_number_has_a_real_minus_but_a_rounded_zero_none() -> None:
+    assert figure(-0.1234, ".1%") == "−12.3 %"
+    assert figure(-0.001, "+.2f") == "+0.00"
+
+
+def test_tables_that_need_no_luck_stand_in_the_document_as_they_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    document = (Path(__file__).parents[2] / "docs" / "findings.md").read_text()
+    rounding.drifts()
+    compression.factors()
+    drifts, factors = (part.strip() for part in capsys.readouterr().out.split("\n\n") if part.startswith("|"))
+    assert drifts in document
+    assert factors in document
 
 
 def test_the_yardstick_stands_where_no_other_skills_are_likelier() -> None:
@@ -100,7 +148,7 @@ def test_the_yardstick_stands_where_no_other_skills_are_likelier() -> None:
         fitted = np.log(chance((2 * scores - 1) * (sides @ skills))).sum()
         return float(fitted - (skills**2).sum() / 2 / 0.25**2)
 
-    best = converging.most_likely(sides, scores, np.zeros(5))
+    best = converging.most_likely(sides, scores, np.zeros(5), spread=0.25)
     for step in rng.normal(0, 0.01, (50, 5)):
         assert likelihood(best + step) < likelihood(best)
 
