@@ -110,8 +110,8 @@ def _handler(daemon: Daemon) -> type[BaseHTTPRequestHandler]:
 
 @pytest.fixture
 def daemon() -> Iterator[Daemon]:
-    """A daemon that listens."""
-    daemon = Daemon()
+    """A daemon that listens and, until a test has other plans, lets everybody join where he wants to."""
+    daemon = Daemon(answers={"side_wanted": obliging})
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(daemon))
     daemon.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

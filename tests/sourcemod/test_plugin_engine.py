@@ -5,17 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, crowd, install, obliging, seat, settle
+from tests.sourcemod.answerer import Daemon, crowd, install, seat, settle
 from tests.sourcemod.rig import Game, LoadError, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason
 
 BALANCING = ("mp_autoteambalance", "mp_scrambleteams_auto", "sv_vote_issue_scramble_teams_allowed")
-
-
-@pytest.fixture
-def daemon(daemon: Daemon) -> Daemon:
-    daemon.answers["side_wanted"] = obliging
-    return daemon
 
 
 def values(game: Game, *names: str) -> list[str]:

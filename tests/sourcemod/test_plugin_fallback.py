@@ -6,15 +6,9 @@ import pytest
 
 from equipoise.core.fallback import from_cache
 from equipoise.core.model import PlayerId, Side, Split, SplitCache
-from tests.sourcemod.answerer import Daemon, Json, crowd, ids, obliging, seat, seconds_of_play, settle
+from tests.sourcemod.answerer import Daemon, Json, crowd, ids, seat, seconds_of_play, settle
 from tests.sourcemod.rig import Game, Player, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, Reason, State
-
-
-@pytest.fixture
-def daemon(daemon: Daemon) -> Daemon:
-    daemon.answers["side_wanted"] = obliging
-    return daemon
 
 
 def cache(players: list[Player], *splits: str) -> Json:

@@ -2,18 +2,12 @@
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, Json, crowd, ids, in_freeze, obliging, seconds_of_play, settle
+from tests.sourcemod.answerer import Daemon, Json, crowd, ids, in_freeze, seconds_of_play, settle
 from tests.sourcemod.rig import Game, Player, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, GHOST, RED, SPECTATOR, Reason, State
 
 WHY = {"phrase": "Equipoise_ReasonStreak", "args": ["3"]}
 VETO = 3
-
-
-@pytest.fixture
-def daemon(daemon: Daemon) -> Daemon:
-    daemon.answers["side_wanted"] = obliging
-    return daemon
 
 
 def poll(game: Game) -> None:

@@ -4,17 +4,11 @@ from typing import Any
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, crowd, ids, obliging, seat, settle
+from tests.sourcemod.answerer import Daemon, crowd, ids, seat, settle
 from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason
 
 Json = dict[str, Any]
-
-
-@pytest.fixture
-def daemon(daemon: Daemon) -> Daemon:
-    daemon.answers["side_wanted"] = obliging
-    return daemon
 
 
 def ended(daemon: Daemon) -> Json:

@@ -11,7 +11,6 @@ from tests.sourcemod.answerer import (
     crowd,
     ids,
     in_freeze,
-    obliging,
     play_round,
     rounds_of_all,
     seat,
@@ -22,12 +21,6 @@ from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
 
 Json = dict[str, Any]
-
-
-@pytest.fixture
-def daemon(daemon: Daemon) -> Daemon:
-    daemon.answers["side_wanted"] = obliging
-    return daemon
 
 
 def test_it_polls_when_the_daemon_said(game: Game, daemon: Daemon, plugin: Plugin) -> None:

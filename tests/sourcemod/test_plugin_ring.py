@@ -3,13 +3,10 @@
 import json
 from typing import Any
 
-import pytest
-
 from tests.sourcemod.answerer import (
     Daemon,
     complaints,
     crowd,
-    obliging,
     play_round,
     rounds_of,
     rounds_of_all,
@@ -20,12 +17,6 @@ from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import RED, Reason
 
 Json = dict[str, Any]
-
-
-@pytest.fixture
-def daemon(daemon: Daemon) -> Daemon:
-    daemon.answers["side_wanted"] = obliging
-    return daemon
 
 
 def test_rounds_wait_in_the_ring_until_they_are_stored(game: Game, daemon: Daemon, plugin: Plugin) -> None:
