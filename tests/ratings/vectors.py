@@ -31,7 +31,7 @@ def _synelo(params: Facts, given: Facts) -> dict[str, Any]:
 
 
 ADAPTERS: Mapping[str, Answer] = {
-    "synelo": by_form("", Form("k_max", "", _synelo)),
+    "synelo": by_form(Form("k_max", "", _synelo)),
     **vectors_trueskill.ADAPTERS,
     **vectors_gaussian.ADAPTERS,
     **vectors_elo.ADAPTERS,

@@ -93,13 +93,11 @@ def _one(system: Elo, rating: float, other: float, score: float | None) -> tuple
 
 ADAPTERS = {
     "elo": by_form(
-        "base scale K sequential",
         Form("ra rb", "score_a K", pair),
         Form("diff", "", difference),
         Form("opponents scores", "r0 r sequential K", several),
     ),
     "gaussian_elo": by_form(
-        "beta K alpha",
         Form("s1 s2", "y", gaussian_pair),
         Form("teams ranks", "", gaussian_duels),
         Form("", "alpha beta", gaussian_k),

@@ -160,20 +160,17 @@ def _kind(wanted: float) -> Kind:
 
 ADAPTERS = {
     "world_football_elo": by_form(
-        "K home",
         Form("goal_diff", "", goal_factors),
         Form("kinds", "", football_importance),
         Form("dr", "", football_lead),
         Form("ra rb", "goal_diff_abs W_a", football_match),
     ),
     "fifa_men": by_form(
-        "I knockout penalties start sequential",
         Form("pa pb", "W_a W_b", men_match),
         Form("games", "", men_matches),
         Form("dr", "", men_lead),
     ),
     "fifa_women": by_form(
-        "c H",
         Form("rows cols", "", women_table),
         Form("goals opp_goals", "", women_score),
         Form("M", "", women_importance),

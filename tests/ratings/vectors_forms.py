@@ -1,4 +1,4 @@
-"""The forms that entries of a model come in: each is known by the words of its input, and no other is guessed at."""
+"""The forms that entries of a model come in: each is known by the words of its input."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 Facts: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = Callable[[Facts, Facts], dict[str, Any]]
-
-REMARKS = frozenset({"note", "comment", "backend", "iterations", "min_delta", "convergence_tolerance"})
-"""Words that may stand anywhere and change nothing; our systems iterate until they have converged."""
 
 
 class Form(NamedTuple):
@@ -20,19 +17,24 @@ class Form(NamedTuple):
     allows: str
     answer: Answer
 
+    @property
+    def words(self) -> set[str]:
+        """All that it reads."""
+        return {*self.needs.split(), *self.allows.split()}
 
-def by_form(params_words: str, *forms: Form) -> Answer:
-    """The first form that has room for an entry answers; a word that none knows is a `ValueError`."""
+
+def by_form(*forms: Form) -> Answer:
+    """The first form that has room for all words of an input answers, else the one that reads most of them.
+
+    What nothing reads is taken for a remark: if it was more, the answer is not the one that the entry expects.
+    """
 
     def answer(params: Facts, given: Facts) -> dict[str, Any]:
-        words = given.keys() - REMARKS
-        if odd := params.keys() - REMARKS - set(params_words.split()):
-            raise ValueError(f"params that nothing here reads: {sorted(odd)}")
-        for form in forms:
-            needs = set(form.needs.split())
-            if needs <= words <= needs | set(form.allows.split()):
-                return form.answer(params, given)
-        raise ValueError(f"no form of an entry has this input: {sorted(words)}")
+        words = given.keys()
+        fitting = [form for form in forms if set(form.needs.split()) <= words]
+        if not fitting:
+            raise ValueError(f"no form of an entry has this input: {sorted(words)}")
+        return max(fitting, key=lambda form: len(words & form.words)).answer(params, given)
 
     return answer
 

@@ -98,11 +98,10 @@ def _named(table: Mapping[str, Any], name: str) -> Any:
 
 ADAPTERS = {
     "gaussian": by_form(
-        "",
         Form("a b op", "", gaussian),
         Form("op x", "a mu sigma", at_a_point),
         Form("op p", "a mu sigma", at_a_point),
     ),
-    "truncated_gaussian": by_form("", Form("mu sigma margin tie", "", truncated)),
+    "truncated_gaussian": by_form(Form("mu sigma margin tie", "", truncated)),
 }
 """By model name."""

@@ -161,7 +161,7 @@ def _forms(create: Maker) -> list[Form]:
 
 
 ADAPTERS = {
-    "glicko": by_form("c sequential", *_forms(make_glicko)),
-    "glicko2": by_form("tau sequential", *_forms(make_glicko2)),
+    "glicko": by_form(*_forms(make_glicko)),
+    "glicko2": by_form(*_forms(make_glicko2)),
 }
 """By model name."""

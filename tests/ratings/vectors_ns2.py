@@ -14,4 +14,4 @@ def _ns2(params: Facts, given: Facts) -> dict[str, Any]:
     return {"t": [stretch(start, end, math.inf, 2.0 / params["r"]) for start, end in given["intervals"]]}
 
 
-ADAPTERS = {"ns2": by_form("r a", Form("intervals", "", _ns2))}
+ADAPTERS = {"ns2": by_form(Form("intervals", "", _ns2))}

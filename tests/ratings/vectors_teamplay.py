@@ -57,9 +57,9 @@ def _mean(skills: list[str]) -> str:
 
 
 ADAPTERS = {
-    "trueskill2": by_form("", Form("", "", trueskill2)),
-    "trueskill2_batch": by_form("", Form("matches", "", trueskill2_batch)),
-    "teamskill_k": by_form("K", Form("k", "K", teamskill_k)),
-    "teamskill_allk_ls": by_form("K", Form("team groups_with_history", "", teamskill_allk_ls)),
+    "trueskill2": by_form(Form("", "", trueskill2)),
+    "trueskill2_batch": by_form(Form("matches", "", trueskill2_batch)),
+    "teamskill_k": by_form(Form("k", "K", teamskill_k)),
+    "teamskill_allk_ls": by_form(Form("team groups_with_history", "", teamskill_allk_ls)),
 }
 """By model name."""

@@ -217,7 +217,6 @@ def points(timeline: Timeline, matches: Sequence[Match]) -> dict[str, list[float
 
 ADAPTERS = {
     "trueskill": by_form(
-        "mu sigma beta tau draw_probability",
         Form("teams", "ranks weights", trueskill_match),
         Form("mu sigma games", "", trueskill_matches),
         Form("mu sigma", "", trueskill_shown),
@@ -226,15 +225,12 @@ ADAPTERS = {
         Form("draw_probability", "n", trueskill_margin),
     ),
     "ttt_game": by_form(
-        "mu sigma beta gamma p_draw sd",
         Form("teams", "result weights p_draw", ttt_match),
         Form("teams all_permutations", "weights p_draw", ttt_orders),
         Form("teams results", "weights p_draw", ttt_orders),
         Form("sigma t", "mu gamma", ttt_drift),
         Form("", "p_draw sd", ttt_margin),
     ),
-    "ttt_history": by_form(
-        "mu sigma beta gamma p_draw", Form("composition", "results times weights priors", ttt_history)
-    ),
+    "ttt_history": by_form(Form("composition", "results times weights priors", ttt_history)),
 }
 """By model name, as the vectors spell it."""
