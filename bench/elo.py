@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from statistics import median
 from time import process_time
 from typing import Any
 
 import numpy as np
 
+from bench.timing import timed
 from equipoise.core.model import PlayerId
 from equipoise.ratings import create
 from equipoise.ratings.base import Match
@@ -34,7 +33,7 @@ def main() -> None:
     big = history(MATCHES)
     print(f"1v1, {PLAYERS:,} players, {MATCHES:,} matches in {PERIODS} days, median of {RUNS} runs; M matches/s")
     for name, target, params in SYSTEMS:
-        bulk = MATCHES / timed(partial(replayed, name, params, big))
+        bulk = MATCHES / timed(partial(replayed, name, params, big), RUNS)
         live = f"live {timed_live(name, params) * 1e6:5.1f} µs" if create(name).live else ""
         label = " ".join((name, *map(str, params.values())))
         print(f"  {label:20} {bulk / 1e6:7.2f}   {target:10} {live}")
@@ -59,18 +58,6 @@ def history(matches: int) -> History:
 
 def replayed(name: str, params: dict[str, object], history: History) -> Replayed:
     return replay(create(name, **params), history)
-
-
-def timed(work: Callable[[], object]) -> float:
-    """Median CPU seconds of one core; a first run compiles and is not counted."""
-    work()
-    seconds = []
-    for _ in range(RUNS):
-        gc.collect()
-        start = process_time()
-        work()
-        seconds.append(process_time() - start)
-    return median(seconds)
 
 
 def timed_live(name: str, params: dict[str, object]) -> float:

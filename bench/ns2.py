@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from statistics import median
 from time import process_time
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.timing import timed
 from equipoise.core.model import PlayerId
 from equipoise.ratings.base import Match, Role, Span
 from equipoise.ratings.history import History, Spans, replay
@@ -26,9 +25,9 @@ SIDES = ("marines", "aliens")
 
 def main() -> None:
     big = history(PLAYERS, MATCHES, seed=1)
-    bulk = MATCHES / timed(lambda: replay(NS2.create(), replace(big)))
-    again = MATCHES / timed(lambda: replay(NS2.create(), big))
-    live = timed(lambda: rate_live(NS2.create())) / LIVE_ROUNDS
+    bulk = MATCHES / timed(lambda: replay(NS2.create(), replace(big)), RUNS)
+    again = MATCHES / timed(lambda: replay(NS2.create(), big), RUNS)
+    live = timed(lambda: rate_live(NS2.create()), RUNS) / LIVE_ROUNDS
     print(f"{SIZE}v{SIZE}, commanders, one in five joins late, one in five leaves early; median of {RUNS} runs")
     print(f"  replay from arrays, end to end  {bulk / 1e6:8.2f} M matches/s  (target 2.00)")
     print(f"  the same, once they are checked {again / 1e6:8.2f} M matches/s")
@@ -104,14 +103,3 @@ def played(team: int, place: int) -> tuple[Span, ...]:
     if place in (3, 4):
         return Span(team, 0.0, 100.0 * place), Span(team, 100.0 * place + 50.0, 900.0)
     return (Span(team, 0.0, 900.0, Role.FIELD if place else Role.COMMANDER),)
-
-
-def timed(work: Callable[[], object]) -> float:
-    """Median CPU seconds of one core; a first run compiles and is not counted."""
-    work()
-    seconds = []
-    for _ in range(RUNS):
-        start = process_time()
-        work()
-        seconds.append(process_time() - start)
-    return median(seconds)

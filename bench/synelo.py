@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from statistics import median
-from time import process_time
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.timing import timed
 from equipoise.core.model import PlayerId
 from equipoise.ratings import synelo_kernel as kernel
 from equipoise.ratings.base import Match
@@ -29,9 +27,9 @@ def main() -> None:
     same_numbers(system)
 
     big, small = history(MATCHES, seed=2), history(NAIVE_MATCHES, seed=3)
-    bulk = MATCHES / timed(lambda: replay(system, big))
-    naive = NAIVE_MATCHES / timed(lambda: recomputed(system, small))
-    live = timed(lambda: rate_live(system)) / LIVE_ROUNDS
+    bulk = MATCHES / timed(lambda: replay(system, big), RUNS)
+    naive = NAIVE_MATCHES / timed(lambda: recomputed(system, small), RUNS)
+    live = timed(lambda: rate_live(system), RUNS) / LIVE_ROUNDS
     print(f"{SIZE}v{SIZE}, {PLAYERS:,} players, full {system.window}-round windows, median of {RUNS} runs")
     print(f"  replay from arrays, end to end    {bulk / 1e6:8.2f} M matches/s   (target 1.00)")
     print(f"  windows recomputed, compiled too  {naive / 1e6:8.3f} M matches/s   (replay: {bulk / naive:.0f} times)")
@@ -59,17 +57,6 @@ def without_repeats(members: NDArray[np.int64]) -> NDArray[np.int64]:
     twice = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
     members[twice] = members[0]
     return members
-
-
-def timed(work: Callable[[], object]) -> float:
-    """Median CPU seconds of one core; a first run compiles and is not counted."""
-    work()
-    seconds = []
-    for _ in range(RUNS):
-        start = process_time()
-        work()
-        seconds.append(process_time() - start)
-    return median(seconds)
 
 
 def rate_live(system: SynElo) -> None:

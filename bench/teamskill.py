@@ -11,7 +11,7 @@ import numpy as np
 
 from bench.store import a_round, opened, percentile
 from bench.store import timed as timed_round
-from bench.trueskill import timed
+from bench.timing import timed
 from equipoise.core.model import PlayerId
 from equipoise.ratings import create
 from equipoise.ratings.base import Match

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from statistics import median
 from time import process_time
 from types import ModuleType
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bench.synelo import PLAYERS, SIZE, history
+from bench.timing import timed
 from equipoise.core.model import PlayerId
 from equipoise.ratings.base import Match
 from equipoise.ratings.history import History, replay
@@ -31,10 +30,10 @@ def main() -> None:
 
 def team_matches() -> None:
     system, whole = TrueSkill.create(), history(MATCHES, seed=2)
-    bulk = MATCHES / timed(lambda: replay(system, whole))
-    live = LIVE_ROUNDS / timed(lambda: rate_live(system))
+    bulk = MATCHES / timed(lambda: replay(system, whole), RUNS)
+    live = LIVE_ROUNDS / timed(lambda: rate_live(system), RUNS)
     crowds = free_for_alls()
-    many = FREE_FOR_ALLS / timed(lambda: replay(TrueSkill.create(), crowds))
+    many = FREE_FOR_ALLS / timed(lambda: replay(TrueSkill.create(), crowds), RUNS)
     print(f"TrueSkill, median of {RUNS} runs")
     print(f"  {SIZE}v{SIZE}, {PLAYERS:,} players, replay end to end  {bulk:12,.0f} matches/s   (target 5,000,000)")
     print(f"  {SIZE}v{SIZE}, live rate(), plain Python         {live:12,.0f} matches/s")
@@ -52,7 +51,7 @@ def through_time() -> None:
     settled = Timeline(system.constants, TOLERANCE)
     settled.append(duels)
     convergence = settled.settle(1000)
-    seconds = timed(lambda: settle(system, duels))
+    seconds = timed(lambda: settle(system, duels), RUNS)
     print(f"  settled to {TOLERANCE:g} from arrays   {seconds:8.3f} s, {convergence.iterations} sweeps   (target 1)")
     print(f"  farthest from the fixed point  {farthest(system, settled, duels):8.1e}")
     one = History.of([Match(((duels.players[0],), (duels.players[1],)), (0, 1), started_at=STEPS * DAY)])
@@ -63,18 +62,6 @@ def through_time() -> None:
     peer = installed("trueskillthroughtime")
     if peer is not None:
         print(f"  trueskillthroughtime           {peer_sweep(peer, duels):8.3f} s a sweep; to settle takes hundreds")
-
-
-def timed(work: Callable[[], object], runs: int = RUNS) -> float:
-    """Median CPU seconds of one core; of several runs a first one compiles and is not counted."""
-    if runs > 1:
-        work()
-    seconds = []
-    for _ in range(runs):
-        start = process_time()
-        work()
-        seconds.append(process_time() - start)
-    return median(seconds)
 
 
 def rate_live(system: TrueSkill) -> None:

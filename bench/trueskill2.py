@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
-from statistics import median
-from time import process_time
 
 import numpy as np
 
+from bench.timing import timed
 from equipoise.core.model import PlayerId
 from equipoise.ratings.base import Counts, Match
 from equipoise.ratings.history import History, replay
@@ -38,7 +36,7 @@ def main() -> None:
     print(f"  with kills and deaths               {counts / 1e3:8.1f} k matches/s   (target 20)")
     print(f"  and one player in twenty quitting   {quits / 1e3:8.1f} k matches/s")
     print(f"  fit, a sweep each way               {sweep_rate() / 1e3:8.1f} k matches/s")
-    print(f"  live rate(), plain Python           {1e3 * timed(live) / LIVE_ROUNDS:8.1f} ms a round")
+    print(f"  live rate(), plain Python           {1e3 * timed(live, RUNS) / LIVE_ROUNDS:8.1f} ms a round")
     print(f"  trueskill (library), ranks only     {peer()}")
 
 
@@ -63,7 +61,7 @@ def history(quits: float) -> History:
 
 def rate(system: TrueSkill2, matches: History) -> float:
     """Matches per second."""
-    speed = MATCHES / timed(lambda: replay(system, matches))
+    speed = MATCHES / timed(lambda: replay(system, matches), RUNS)
     assert system.stuck == 0
     return speed
 
@@ -71,7 +69,7 @@ def rate(system: TrueSkill2, matches: History) -> float:
 def sweep_rate() -> float:
     system = TrueSkill2.create(**COUNTED)
     sweeps, table = prepared(system, history(quits=0.0)), np.array(system.table)
-    return MATCHES / timed(lambda: sweeps.back_and_forth(table, np.zeros_like(table)))
+    return MATCHES / timed(lambda: sweeps.back_and_forth(table, np.zeros_like(table)), RUNS)
 
 
 def live() -> None:
@@ -94,15 +92,4 @@ def peer() -> str:
         for _ in range(PEER_MATCHES):
             trueskill.rate(teams)
 
-    return f"{PEER_MATCHES / timed(run) / 1e3:8.1f} k matches/s"
-
-
-def timed(work: Callable[[], object]) -> float:
-    """Median CPU seconds of one core; a first run compiles and is not counted."""
-    work()
-    seconds = []
-    for _ in range(RUNS):
-        start = process_time()
-        work()
-        seconds.append(process_time() - start)
-    return median(seconds)
+    return f"{PEER_MATCHES / timed(run, RUNS) / 1e3:8.1f} k matches/s"
