@@ -1,7 +1,7 @@
 """Elo's arithmetic: expectation, stake, change and replay loop, as plain functions that numba can compile.
 
 A player is anything with the fields of `ledger.Record`: that object itself in the live path, a record of an array in
-a replay.  All functions stand in this one file.
+a replay.
 Formulas: docs/ratings/elo.md.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from equipoise.ratings.compiled_kernel import compiled as machine_code
+from equipoise.ratings.sides_kernel import result, share_at, sum_at_doors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,11 +93,6 @@ def win_probability(difference: float, c: Constants) -> float:
     return 0.5 + math.copysign(favourite - 0.5, difference)
 
 
-def result(rank: int, other: int) -> float:
-    """1, 0.5 or 0; without a branch, which half the time would be guessed wrong."""
-    return 0.5 + 0.5 * (rank < other) - 0.5 * (rank > other)
-
-
 def scored(earned: float, margin: float, c: Constants) -> float:
     """What a result is worth: itself, or the logistic of its margin."""
     if c.margin_scale == 0.0 or math.isnan(margin):
@@ -148,15 +144,8 @@ def rate(p: Record, k: float, surprise: float, protected: bool, at: float, c: Co
 def strength(
     first: int, last: int, seated: NDArray[np.int32], standing: Floats, records: NDArray[np.void], initial: float
 ) -> float:
-    """Mean rating at the doors; negative numbers are bots, and nobody is as good as a newcomer."""
-    total = 0.0
-    for seat in range(first, last):
-        if len(standing) > 0 and not math.isnan(standing[seat]):
-            total += standing[seat]
-        elif seated[seat] < 0:
-            total += initial
-        else:
-            total += records[seated[seat]].rating
+    """Mean rating at the doors; nobody is as good as a newcomer."""
+    total = sum_at_doors(first, last, seated, standing, records, initial)
     return total / (last - first) if last > first else initial
 
 
@@ -172,11 +161,6 @@ def terms_at(match: int, earned: float, facts: Facts, c: Constants) -> Terms:
         facts.scores[2 * match + 1] if len(facts.scores) > 0 else 1.0 - score,
         len(facts.protected) > 0 and facts.protected[match],
     )
-
-
-def share_at(place: int, share: Floats) -> float:
-    """The part of the match that a participant played; 1 where unknown."""
-    return 1.0 * share[place] if len(share) > 0 and not math.isnan(share[place]) else 1.0
 
 
 def nothing_special(facts: Facts) -> bool:
@@ -249,6 +233,7 @@ CALLEES = (
     own_factor,
     nearest,
     rate,
+    sum_at_doors,
     strength,
     terms_at,
     share_at,

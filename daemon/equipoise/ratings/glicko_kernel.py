@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from equipoise.ratings.compiled_kernel import compiled as machine_code
 from equipoise.ratings.exponential import IN_VECTORS, exponential
 from equipoise.ratings.glicko_arrays import Block, Constants, Player, Rounds
+from equipoise.ratings.sides_kernel import result, share_at
 
 if TYPE_CHECKING:
     from equipoise.ratings.glicko_arrays import Floats, Records
@@ -48,11 +49,6 @@ def evidence(difference: float, g: float, score: float) -> tuple[float, float]:
     """What a match adds to a player's `information` and `surprise`."""
     expected = expectation(difference, g)
     return Q * Q * g * g * expected * (1.0 - expected), Q * g * (score - expected)
-
-
-def result(rank: int, other: int) -> float:
-    """1, 0.5 or 0; without a branch, which half the time would be guessed wrong."""
-    return 0.5 + 0.5 * (rank < other) - 0.5 * (rank > other)
 
 
 def period_of(at: float, c: Constants) -> float:
@@ -141,11 +137,6 @@ def settled(variance: float, volatility: float, information: float, surprise: fl
             f_a *= 0.5
         b, f_b = middle, f
     return math.exp(0.5 * b)
-
-
-def share_at(place: int, share: Floats) -> float:
-    """The part of the match that a participant played; 1 where unknown."""
-    return 1.0 * share[place] if len(share) > 0 and not math.isnan(share[place]) else 1.0
 
 
 def face(first: int, rounds: Rounds, records: Records, b: Block, c: Constants) -> int:

@@ -1,7 +1,7 @@
 """NS2's arithmetic: time weights, formulas and replay loop, as plain functions that numba can compile.
 
-The live path (`ns2`) calls the same functions with lists of one match in place of arrays.  All functions stand in this
-one file.  Formulas: docs/ratings/ns2.md.
+The live path (`ns2`) calls the same functions with lists of one match in place of arrays.
+Formulas: docs/ratings/ns2.md.
 
 Loops over participants or spans count from 0 over slices or `Play`'s arrays: where an index might be negative, or
 records stand in place of arrays, machine code takes them one by one and not eight at a time.
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from equipoise.ratings.compiled_kernel import compiled as machine_code
 from equipoise.ratings.ns2_arrays import Coefficients, Constants, Play, Player, Rounds, Shared
+from equipoise.ratings.sides_kernel import result
 
 if TYPE_CHECKING:
     from equipoise.ratings.ns2_arrays import Flags, Floats, Ints, Records
@@ -228,8 +229,7 @@ def write_back(members: Ints, records: Records, play: Play, error: float, starte
 
 def score_of(match: int, rounds: Rounds) -> float:
     """G of the first team: 1, 0 or, drawn, 0.5."""
-    behind = rounds.ranks[2 * match] - rounds.ranks[2 * match + 1]
-    return 0.5 if behind == 0 else 1.0 if behind < 0 else 0.0
+    return result(rounds.ranks[2 * match], rounds.ranks[2 * match + 1])
 
 
 def tally(match: int, rounds: Rounds, shared: Shared, large: bool) -> None:
@@ -368,6 +368,7 @@ CALLEES = (
     learn,
     learn_command,
     write_back,
+    result,
     score_of,
     tally,
     reorder,

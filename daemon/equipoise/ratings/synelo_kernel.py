@@ -1,7 +1,7 @@
 """SynElo's arithmetic: formulas, window and replay loop, as plain functions that numba can compile.
 
 A player is anything with the fields of `Player`: that object itself in the live path (`synelo`), a record of an
-array in a replay.  All functions stand in this one file.
+array in a replay.
 Formulas F1 to F5: docs/ratings.md.
 """
 
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from equipoise.ratings.compiled_kernel import compiled as machine_code
+from equipoise.ratings.sides_kernel import result, sum_at_doors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -201,21 +202,6 @@ class Players(NamedTuple):
     errors: NDArray[np.int64]
 
 
-def strength(
-    first: int, last: int, seated: NDArray[np.int32], standing: Floats, records: NDArray[np.void], initial: float
-) -> float:
-    """Σ of F1: everybody at the doors as he stood there; negative numbers are bots."""
-    total = 0.0
-    for seat in range(first, last):
-        if len(standing) > 0 and not math.isnan(standing[seat]):
-            total += standing[seat]
-        elif seated[seat] < 0:
-            total += initial
-        else:
-            total += records[seated[seat]].rating
-    return total
-
-
 def replay(
     rounds: Rounds, players: Players, wins: NDArray[np.float64], after: NDArray[np.float64], c: Constants
 ) -> None:
@@ -224,13 +210,12 @@ def replay(
     records, bases, ring, errors = players
     for match in range(len(started_at)):
         a, b = 2 * match, 2 * match + 1
-        strength_a = strength(doors[a], doors[b], seated, standing, records, c.initial)
-        strength_b = strength(doors[b], doors[b + 1], seated, standing, records, c.initial)
+        strength_a = sum_at_doors(doors[a], doors[b], seated, standing, records, c.initial)
+        strength_b = sum_at_doors(doors[b], doors[b + 1], seated, standing, records, c.initial)
         wins[a] = win_probability(strength_a - strength_b, c.theta)
         wins[b] = 1.0 - wins[a]
         for team in range(a, b + 1):
-            behind = ranks[team] - ranks[a + b - team]
-            score = 0.5 if behind == 0 else 1.0 if behind < 0 else 0.0
+            score = result(ranks[team], ranks[a + b - team])
             for place in range(teams[team], teams[team + 1]):
                 p, base = records[members[place]], bases[members[place]]
                 rate(p, ring, errors, base, wins[team], score, started_at[match], c)
@@ -249,7 +234,8 @@ CALLEES = (
     resum,
     remember,
     rate,
-    strength,
+    result,
+    sum_at_doors,
 )
 """All that `replay` calls."""
 
