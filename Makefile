@@ -29,7 +29,7 @@ lint: $(STAMP)  ## format and lint
 types: $(STAMP)  ## mypy --strict
 	$(BIN)/mypy
 
-bench: $(STAMP)  ## measure: solver, SynElo replay, round end over HTTP, polls, start-up
+bench: $(STAMP)  ## measure everything beside its target and its peers; ARGS="name …" for some
 	$(BIN)/python -m bench $(ARGS)
 
 plugin: $(STAMP)  ## compile the SourceMod plugin and zip it as an operator unpacks it (dist/)

@@ -14,6 +14,7 @@ BENCHES = (
     "teamskill",
     "ns2",
     "reading",
+    "memory",
     "store",
     "round_end",
     "polls",

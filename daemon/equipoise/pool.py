@@ -303,8 +303,9 @@ class Pool:
                 self.system.forget(player)
             else:
                 self.system.restore(player, state)
-        for key, part in before.shared.items():
+        if before.shared:
             self._shared_version = 0
+        for key, part in before.shared.items():
             self.system.restore_shared(key, part)
 
     def _active_since(self) -> float | None:
