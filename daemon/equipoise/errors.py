@@ -62,4 +62,8 @@ class SplitError(EquipoiseError):
 
 
 class RatingError(EquipoiseError):
-    """A match, a state or a parameter that a rating system refuses."""
+    """A match, a state or a parameter that a rating system refuses; `match`: its number in a history, from 0."""
+
+    def __init__(self, message: str, *, match: int | None = None) -> None:
+        super().__init__(message)
+        self.match = match

@@ -159,8 +159,6 @@ def test_a_player_is_restored_as_he_was():
     [
         (Match(teams=((ANN,), (BOB,), (CID,)), ranks=(0, 1, 2)), "two teams"),
         (Match(teams=((ANN,), (BOB,))), "not over"),
-        (replace(duel("ann", "bob"), weight=math.nan), "weight"),
-        (replace(duel("ann", "bob"), share={ANN: 1.5}), "ann: share"),
         (Match(teams=((ANN,), (PlayerId("bot:1"),)), ranks=(0, 1)), "bot:1"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -68,6 +69,11 @@ def internationals(seed: int, count: int) -> Iterator[Match]:
             mode=rng.choice([*(kind.value for kind in Kind), "Friendly", "UEFA Euro qualification", "", "Cup"]),
             sides=rng.choice(((), ("home", "away"), ("away", "home"))),
             started_at=None if rng.random() < 0.1 else number * 50 * DAY,
+            # What football does not read.
+            doors=((a, PlayerId("bot:1")), (rng.choice(COUNTRIES[:1]),)) if rng.random() < 0.3 and a != "NOR" else (),
+            standing={b: rng.uniform(500, 2500)} if rng.random() < 0.3 else {},
+            share={a: rng.random()} if rng.random() < 0.3 else {},
+            weight=rng.choice((1.0, 2.0)),
         )
 
 
@@ -131,6 +137,53 @@ def test_football_is_replayed_as_rated(name, compiled):
     agree(live, bulk, matches[40:], run(bulk, History.of(matches[40:]), compiled=compiled))
 
 
+def wild_matches(seed: int, count: int, size: int) -> list[Match]:
+    """As far as a match may go: nothing and next to nothing, and the most there is."""
+    rng = random.Random(seed)
+    return [
+        replace(
+            match,
+            weight=rng.choice((0.0, 5e-324, 1e-200, 1e-50, 1.0, 1e9)),
+            share={match.teams[0][0]: rng.choice((0.0, 5e-324, 1e-300, 1.0))} if rng.random() < 0.3 else {},
+            standing={match.teams[1][0]: rng.choice((-1e9, 1e9))} if rng.random() < 0.2 else {},
+            points=rng.choice(((), (1e9, -1e9), (0.0, 1e-300), (3.0, 1.0))),
+            started_at=rng.choice((None, -1e12, 1e12, 60.0)),
+        )
+        for match in random_matches(seed, count, players=8, size=size)
+    ]
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("elo", {"margin_power": 10.0, "k": 1e6, "win_factor": 100.0, "newcomer": 100.0}),
+        ("elo", {"margin_scale": 1e-300, "scale": 0.001, "base": 1000.0}),
+        ("elo", {"form": "gaussian", "beta": 0.001}),
+        ("glicko", {"rd": 1e4, "c": 1e4, "period_days": 1e-6}),
+        ("glicko", {"rd": 1.0, "c": 0.0, "periods": "match"}),
+        ("glicko2", {}),
+        ("glicko2", {"tau": 10.0, "volatility": 10.0, "rd": 1e4, "periods": "match", "period_days": 1e-6}),
+        ("glicko2", {"tau": 0.01, "volatility": 1e-6}),
+    ],
+)
+def test_no_rating_leaves_its_limits_and_every_state_can_be_restored(name, params, size):
+    matches = [match for seed in range(8) for match in wild_matches(seed, 40, size)]
+    live, bulk, other = (create(name, **params) for _ in range(3))
+    for system in (live, bulk):
+        system.seed(people(8)[0], rating=1e6)
+        system.seed(people(8)[1], rating=-1e6)
+    replayed = replay(bulk, History.of(matches))
+    rated = [live.rate(match) for match in matches]
+    after = [change.after for each in rated for change in each.changes]
+    assert max(map(abs, after)) <= 1e6
+    np.testing.assert_allclose(replayed.after, after, rtol=1e-7, atol=1e-3)
+    np.testing.assert_allclose(replayed.wins, [win for each in rated for win in each.prediction.wins], atol=1e-6)
+    for player in people(8):
+        other.restore(player, json.loads(json.dumps(live.state(player), allow_nan=False)))
+        assert other.held(player) == live.held(player)
+
+
 @pytest.mark.parametrize("name", ["elo", "glicko", "glicko2"])
 def test_duels_are_duels_also_when_their_facts_are_known(name):
     matches = [replace(match, weight=2.0, share={match.teams[0][0]: 0.5}) for match in duels(7, 100)]
@@ -168,8 +221,6 @@ def test_an_empty_history_is_replayed_in_no_time(name):
     ("name", "match", "reason"),
     [
         ("elo", Match(teams=tuple((player,) for player in people(3)), ranks=(0, 1, 2)), "two teams"),
-        ("glicko", replace(duel("ann", "bob"), weight=-1.0), "weight"),
-        ("glicko2", replace(duel("ann", "bob"), share={PlayerId("ann"): 2.0}), "share"),
         ("fifa_men", duel("ann", "bob"), "needs the goals"),
         ("fifa_women", replace(duel("ann", "bob"), points=(1.5, 0.0)), "goals: 1.5 of match 1"),
         ("world_football_elo", next(random_matches(1, 1, 4, 2)), "one player a side"),

@@ -231,11 +231,33 @@ def test_the_stronger_team_is_favoured_and_no_gap_is_too_large(name):
 
 @pytest.mark.parametrize("name", ["world_football_elo", "fifa_men", "fifa_women"])
 @pytest.mark.parametrize(
+    "facts",
+    [
+        {"share": {NOR: 0.5}},
+        {"doors": ((DEN, PlayerId("bot:1")), (SWE,)), "standing": {DEN: 1900.0}},
+        {"standing": {NOR: 1900.0}},
+        {"weight": 3.0},
+        {"map": "Ullevaal", "seconds": 7200.0, "quits": frozenset({SWE})},
+    ],
+    ids=lambda facts: "+".join(facts),
+)
+def test_facts_that_football_does_not_read_change_nothing(name, facts):
+    plain, told = (create(name) for _ in range(2))
+    for system in (plain, told):
+        system.seed(NOR, rating=1400)
+    match = played(3, 1, "qualifier", sides=("home", "away"))
+    assert told.predict(replace(match, **facts)) == plain.predict(match)
+    assert told.rate(replace(match, **facts)) == plain.rate(match)
+    assert told.players == plain.players
+
+
+@pytest.mark.parametrize("name", ["world_football_elo", "fifa_men", "fifa_women"])
+@pytest.mark.parametrize(
     ("match", "reason"),
     [
         (replace(played(1, 0), points=()), "needs the goals of NOR and SWE"),
         (replace(played(1, 0), points=(1.5, 0.0)), "goals: 1.5"),
-        (replace(played(1, 0), points=(math.nan, 0.0)), "goals: nan"),
+        (replace(played(1, 0), points=(1000.0, 0.0)), "goals: 1000.0"),
         (replace(played(1, 0), points=(1.0, -1.0)), "goals: -1.0"),
         (replace(played(1, 0), teams=((NOR, DEN), (SWE,))), "one player a side"),
         (replace(played(1, 0), teams=((NOR,), ())), "one player a side"),

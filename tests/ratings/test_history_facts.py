@@ -87,6 +87,41 @@ def test_facts_that_do_not_fit_are_refused(facts: dict[str, Any], complaint: str
 
 
 @pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [
+        ("started_at", -1e12, 1e12),
+        ("standing", -1e9, 1e9),
+        ("share", 0.0, 1.0),
+        ("kills", 0.0, 1e9),
+        ("deaths", 0.0, 1e9),
+        ("points", -1e9, 1e9),
+        ("seconds", 0.0, 1e12),
+        ("weight", 0.0, 1e9),
+    ],
+)
+def test_numbers_go_from_where_to_where_those_of_a_match_go(name: str, low: float, high: float) -> None:
+    bare = History.of([BARE, BARE])
+    count = len(bare) if name in ("started_at", "seconds", "weight") else 2 * len(bare)
+    values = np.linspace(low, high, count)
+    replace(bare, **{name: values})
+    for wrong in (np.nextafter(low, -np.inf), np.nextafter(high, np.inf), -math.inf, math.inf):
+        values[-1] = wrong
+        with pytest.raises(RatingError, match=name):
+            replace(bare, **{name: values})
+
+
+def test_any_number_may_be_unknown_but_a_weight() -> None:
+    bare = History.of([BARE])
+
+    for name in ("started_at", "seconds"):
+        replace(bare, **{name: np.array([math.nan])})
+    for name in ("standing", "share", "kills", "deaths", "points"):
+        replace(bare, **{name: np.full(2, math.nan)})
+    with pytest.raises(RatingError, match="weight that is no number"):
+        replace(bare, weight=np.array([math.nan]))
+
+
+@pytest.mark.parametrize(
     ("start", "end"), [(60.0, 0.0), (math.nan, 60.0), (0.0, math.nan), (-math.inf, 60.0), (0.0, math.inf)]
 )
 def test_spans_that_are_no_stretches_of_time_are_refused(start: float, end: float) -> None:

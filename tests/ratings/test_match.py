@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import math
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.ratings import create
-from equipoise.ratings.base import Match, WinProbabilities, ranks_of
+from equipoise.ratings import SYSTEMS, create
+from equipoise.ratings.base import Counts, Match, WinProbabilities, ranks_of
 from tests.ratings.samples import people
 
 ANN, BOB, CID, DAN = people(4)
@@ -19,13 +24,69 @@ ANN, BOB, CID, DAN = people(4)
         ({"teams": ((ANN,),)}, "two teams"),
         ({"teams": ((ANN,), (BOB, ANN))}, f"{ANN}: named twice"),
         ({"teams": ((ANN,), (BOB,)), "doors": ((ANN, CID), (CID,))}, f"{CID}: named twice"),
+        ({"teams": ((ANN, BOB), (CID,)), "squads": ((ANN, BOB), (CID, ANN))}, f"{ANN}: named twice in its squads"),
         ({"teams": ((ANN,), (BOB,)), "ranks": (0, 1, 2)}, "ranks: 3 given for 2"),
         ({"teams": ((ANN,), (BOB,)), "doors": ((ANN,),)}, "doors: 1 given for 2"),
+        ({"teams": ((ANN,), (BOB,)), "points": (1.0,)}, "points: 1 given for 2"),
+        ({"teams": ((ANN,), (BOB,)), "sides": ("home",)}, "sides: 1 given for 2"),
     ],
 )
 def test_a_match_that_no_system_could_read_is_refused(facts, reason):
     with pytest.raises(RatingError, match=reason):
         Match(**facts)
+
+
+NUMBERS: dict[str, tuple[float, float]] = {
+    "started_at": (-1e12, 1e12),
+    "seconds": (0, 1e12),
+    "weight": (0, 1e9),
+    "points": (-1e9, 1e9),
+    "share": (0, 1),
+    "standing": (-1e9, 1e9),
+    "kills": (0, 1e9),
+    "deaths": (0, 1e9),
+}
+"""From where to where."""
+
+
+def told(name: str, value: Any) -> Match:
+    """A duel of which one number is told."""
+    facts: dict[str, Any] = {name: value}
+    if name == "points":
+        facts = {name: (0.0, value)}
+    elif name in ("share", "standing"):
+        facts = {name: {BOB: value}}
+    elif name in ("kills", "deaths"):
+        facts = {"counts": {BOB: Counts(**{"kills": 0, "deaths": 0, name: value})}}
+    return Match(teams=((ANN,), (BOB,)), ranks=(0, 1), **facts)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_of_a_match_go_from_somewhere_to_somewhere(name: str) -> None:
+    low, high = NUMBERS[name]
+    for value in (low, high, int(high)):
+        told(name, value)
+    beyond = [math.nextafter(low, -math.inf), math.nextafter(high, math.inf), 10**400]
+    for value in [*beyond, math.nan, math.inf, -math.inf, True, "1", [1]]:
+        with pytest.raises(RatingError, match=name):
+            told(name, value)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("fact", NUMBERS)
+def test_the_largest_and_the_least_numbers_leave_everything_finite(name: str, fact: str) -> None:
+    """Whatever a system reads, at once: ratings, probabilities and a state that can be stored and restored."""
+    football = {"points": (2.0, 1.0), "mode": "friendly"} if not create(name).live else {"seconds": 600.0}
+    for value in NUMBERS[fact]:
+        if fact == "points" and not create(name).live:
+            continue
+        match, system = replace(told(fact, value), **{f: v for f, v in football.items() if f != fact}), create(name)
+        for _ in range(3):
+            rated = system.rate(match)
+            assert all(math.isfinite(each.after) for each in rated.changes)
+            assert sum(rated.prediction.wins) + rated.prediction.draw == pytest.approx(1)
+        past = [(each.after, each.expected, each.score) for each in rated.changes if each.player == ANN] * 3
+        create(name).restore(ANN, json.loads(json.dumps(system.state(ANN), allow_nan=False)), past)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 
@@ -20,8 +21,19 @@ def test_a_name_makes_the_system_of_that_name(name: str) -> None:
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(RatingError, match=r"elo2: no such rating system; there are elo, .*, synelo"):
-        create("elo2")
+    with pytest.raises(RatingError, match=r"^nix: no such rating system; there are elo, .*, synelo"):
+        create("nix")
+
+
+@pytest.mark.parametrize(("wrong", "meant"), [("elo2", "elo"), ("ELO", "elo"), ("true_skill", "trueskill")])
+def test_a_name_that_is_nearly_right_is_told_the_right_one(wrong: str, meant: str) -> None:
+    with pytest.raises(RatingError, match=rf"^{wrong}: no such rating system; did you mean {meant}\? There are elo, "):
+        create(wrong)
+
+
+def test_a_parameter_that_is_nearly_right_is_told_the_right_one() -> None:
+    with pytest.raises(RatingError, match=r"^k_mx: no such parameter; did you mean k_max\? There are compression, "):
+        create("synelo", k_mx=6)
 
 
 def test_only_the_system_that_is_used_is_loaded() -> None:
@@ -76,3 +88,38 @@ def test_sides_with_a_bot_are_predicted_although_it_is_never_rated(name: str) ->
     assert 0.5 <= system.predict(sides).expected(0) < 1
     with pytest.raises(RatingError, match="bot:7"):
         system.rate(sides)
+
+
+LEDGERS = ["elo", "glicko", "glicko2", *(name for name in SYSTEMS if not create(name).live)]
+LEAST = {"rating": -1e6, "onset_rating": -1e6, "last_played": -1e12, "surprise": -math.inf}
+"""What a stored number is at least; 0, or just above it, if it is not here."""
+
+
+@pytest.mark.parametrize("name", LEDGERS)
+def test_a_stored_number_that_cannot_be_is_refused_by_player_and_field(name: str) -> None:
+    system, player, other = create(name), PlayerId("ann"), PlayerId("bob")
+    system.seed(player, rounds=3, last_played=1.7e9)
+    state = json.loads(json.dumps(system.state(player)))
+    system.forget(player)
+    for field in state:
+        beyond = math.nextafter(LEAST.get(field, 0.0), -math.inf)
+        for wrong in (math.nan, math.inf, beyond, "1", True, None):
+            if wrong is None and field == "last_played":
+                continue
+            with pytest.raises(RatingError, match=f"{player}: {field}"):
+                system.restore(player, {**state, field: {other: wrong} if field == "friendlies" else wrong})
+            assert player not in system
+    system.restore(player, state)
+    assert system.state(player) == state
+
+
+@pytest.mark.parametrize("name", ["glicko", "glicko2"])
+@pytest.mark.parametrize("field", ["variance", "onset_variance", "volatility", "onset_volatility"])
+def test_nobody_is_restored_as_known_for_certain_nor_without_volatility(name: str, field: str) -> None:
+    system, player = create(name), PlayerId("ann")
+    state = {**system.state(player), field: 0.0}
+    if name == "glicko" and "volatility" in field:
+        system.restore(player, state)
+    else:
+        with pytest.raises(RatingError, match=f"{player}: {field} 0"):
+            system.restore(player, state)

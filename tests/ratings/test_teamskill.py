@@ -58,7 +58,7 @@ def test_a_pair_that_wins_only_together_is_worth_more_than_its_players(kind, bas
 def test_a_team_is_k_over_k_times_the_mean_of_its_groups():
     system, team = TeamSkillK.create(base="elo", k=2), tuple(people(5))
     for number, group in enumerate(groups_of(team, 2)):
-        system.seed(group, rating=1000.0 + 10 * number)
+        system.learner(2).seed(group, rating=1000.0 + 10 * number)
     pairs = [2 * (1000.0 + 10 * number) for number in range(10)]
     assert system.strength(team) == pytest.approx(5 / 2 * sum(pairs) / 10)
     assert system.strength(team) == pytest.approx(coefficient(5, 2) * sum(pairs))
@@ -68,15 +68,15 @@ def test_the_slides_example_of_largest_subsets():
     system = TeamSkillAllKLS.create(base="elo", largest=4, reliable=2)
     a, b, c, d = (PlayerId(name) for name in "abcd")
     for group, rating in {"b+c+d": 1300.0, "a+c": 1100.0, "a+d": 900.0, "a": 5000.0, "b+c": 5000.0}.items():
-        system.seed(PlayerId(group), rating=rating, rounds=2)
-    system.seed(PlayerId("a+b"), rating=5000.0, rounds=1)
+        system.learner(group.count("+") + 1).seed(PlayerId(group), rating=rating, rounds=2)
+    system.learner(2).seed(PlayerId("a+b"), rating=5000.0, rounds=1)
     expected = 4 / (3 + 2) * (3 * 1300.0 + (2 * 1100.0 + 2 * 900.0) / 2)
     assert system.strength((a, b, c, d)) == pytest.approx(expected)
 
 
 def test_who_is_in_no_reliable_group_counts_alone():
     system = TeamSkillAllKLS.create(base="elo", reliable=1)
-    system.seed(PlayerId("ann+bob"), rating=1200.0, rounds=1)
+    system.learner(2).seed(PlayerId("ann+bob"), rating=1200.0, rounds=1)
     system.seed(CID, rating=900.0)
     assert dict(system.counting((ANN, BOB, CID))) == {2: (PlayerId("ann+bob"),), 1: (CID,)}
     assert system.strength((ANN, BOB, CID)) == pytest.approx(3 / (2 + 1) * (2 * 1200.0 + 900.0))
@@ -84,7 +84,7 @@ def test_who_is_in_no_reliable_group_counts_alone():
 
 def test_ev_counts_all_players_and_all_reliable_groups():
     system = TeamSkillAllKEV.create(base="elo", reliable=1)
-    system.seed(PlayerId("ann+bob"), rating=1200.0, rounds=1)
+    system.learner(2).seed(PlayerId("ann+bob"), rating=1200.0, rounds=1)
     system.seed(CID, rating=900.0)
     singles = (2 * system.skill(ANN) + 900.0) / 3
     assert system.strength((ANN, BOB, CID)) == pytest.approx(3 / (2 + 1) * (2 * 1200.0 + singles))
@@ -93,7 +93,7 @@ def test_ev_counts_all_players_and_all_reliable_groups():
 def test_a_new_group_is_as_good_as_so_many_newcomers():
     for base in BASES:
         system = TeamSkillK.create(base=base, k=3)
-        assert system.skill_of(PlayerId("ann+bob+cid")) == pytest.approx(3 * system.skill(ANN))
+        assert system.strength((ANN, BOB, CID)) == pytest.approx(3 * system.skill(ANN))
         assert system.predict(Match(teams=(tuple(people(6)[:3]), tuple(people(6)[3:])))).expected(0) == pytest.approx(
             0.5
         )
@@ -212,3 +212,50 @@ def test_a_refused_match_changes_nothing(kind):
             system.rate(match)
     assert system.shared() == {}
     assert ANN not in system
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_players_are_called_makes_no_difference(kind, base):
+    """Names that look like a group's, like each other's with a comma elsewhere, and like what stands for a plus."""
+    names = ["a", "a%2Bb", "a+b", "a+b+c", "b", "b+c", "c", "%", "%25", "+", "++"]
+    called = dict(zip(sorted(people(11)), map(PlayerId, sorted(names)), strict=True))
+    plain, odd = (create(kind, base=base, **({"reliable": 1} if "all" in kind else {})) for _ in range(2))
+    restored = create(kind, base=base, **({"reliable": 1} if "all" in kind else {}))
+    for match in odd_matches(seed=11, count=40, players=11):
+        side = [tuple(called.get(player, player) for player in each) for each in (*match.teams, *match.doors)]
+        share = dict.fromkeys(match.teams[0][:1], 0.5)
+        renamed = replace(
+            match,
+            teams=tuple(side[:2]),
+            doors=tuple(side[2:]),
+            standing={called[player]: skill for player, skill in match.standing.items()},
+            share={called[player]: each for player, each in share.items()},
+        )
+        one, other = plain.rate(replace(match, share=share)), odd.rate(renamed)
+        assert other.prediction.wins == pytest.approx(one.prediction.wins, rel=1e-12)
+        assert [each.after for each in other.changes] == pytest.approx([each.after for each in one.changes], rel=1e-12)
+    assert len(odd.shared()) == len(plain.shared())
+    for key, part in json.loads(json.dumps(odd.shared())).items():
+        restored.restore_shared(key, part)
+    assert restored.shared() == odd.shared()
+    for player in called.values():
+        restored.restore(player, odd.state(player))
+    sides = Match(teams=(tuple(map(PlayerId, ("a+b", "c", "+"))), tuple(map(PlayerId, ("a", "b+c", "%")))))
+    assert restored.predict(sides) == odd.predict(sides)
+
+
+@pytest.mark.parametrize("kind", KINDS[1:])
+def test_a_match_is_predicted_however_well_its_players_are_known(kind):
+    system = create(kind, base="glicko", settings={"rd": 1.0, "c": 0.0}, reliable=1)
+    for number in range(5):
+        system.rate(replace(PAIRS, ranks=(number % 2, 1 - number % 2)))
+    assert system.uncertainty(ANN) < 1
+    assert system.predict(PAIRS).expected(0) == pytest.approx(0.5, abs=0.01)
+
+
+def test_players_far_beyond_what_can_be_seeded_are_predicted_by_what_stood_at_the_doors():
+    for kind in KINDS[1:]:
+        for base in BASES:
+            far = replace(PAIRS, standing={ANN: 1e9, CID: -1e9})
+            assert create(kind, base=base).predict(far).wins[0] > 0.999

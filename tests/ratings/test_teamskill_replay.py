@@ -78,8 +78,8 @@ def test_a_replay_is_rating_one_by_one(kind, base, before):
     for system in (live, bulk):
         for match in matches[:before]:
             system.rate(match)
-        system.seed(PlayerId("76561198000000001+76561198000000003"), rating=1700.0)
-        system.seed(PlayerId("76561198000000001+somebody else"), rating=100.0, rounds=9)
+        system.learner(2).seed(PlayerId("76561198000000001+76561198000000003"), rating=1700.0)
+        system.learner(2).seed(PlayerId("76561198000000001+somebody else"), rating=100.0, rounds=9)
     agree(live, bulk, matches[before:])
 
 
@@ -96,6 +96,21 @@ def test_groups_are_known_by_names_and_not_by_the_order_of_the_history(kind):
         for match in matches[:20]:
             system.rate(match)
     agree(live, bulk, [replace(match, teams=tuple(side[::-1] for side in match.teams)) for match in matches[20:]])
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_that_look_like_those_of_groups_are_names(kind, base):
+    called = dict(zip(people(9), ["a", "a%2Bb", "a+b", "a+b+c", "b", "b+c", "c", "%25", "+"], strict=True))
+    matches = [
+        replace(match, teams=tuple(tuple(PlayerId(called[player]) for player in side) for side in match.teams))
+        for match in random_matches(seed=5, count=50, players=9, size=4)
+    ]
+    live, bulk = create(kind, base=base), create(kind, base=base)
+    for system in (live, bulk):
+        for match in matches[:20]:
+            system.rate(match)
+    agree(live, bulk, matches[20:])
 
 
 @pytest.mark.parametrize("params", [{"k": 1}, {"k": 3}, {"k": 12}])
@@ -128,11 +143,11 @@ def test_too_many_groups_are_refused_before_anything_changes():
     assert everybody[0] not in system
 
 
-@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("base", ["elo", "glicko"])
 def test_a_history_that_a_base_cannot_read_is_refused_before_anything_changes(base):
-    system, (match, other) = create("teamskill_k", base=base), random_matches(seed=8, count=2, players=6, size=2)
-    with pytest.raises(RatingError, match="share"):
-        replay(system, History.of([match, replace(other, share={other.teams[0][0]: -1.0})]))
+    system, threes = create("teamskill_k", base=base), many_teams(seed=4, count=20, players=15)
+    with pytest.raises(RatingError, match="two teams"):
+        replay(system, History.of([*random_matches(seed=8, count=2, players=6, size=2), *threes]))
     assert not any(learner.players for learner in system.learners.values())
 
 

@@ -93,6 +93,19 @@ def test_who_is_the_better_of_two_teams_by_the_closed_form():
     assert compute("trueskill", {"beta": 5}, given)["win_probability"] == pytest.approx(better)
 
 
+@pytest.mark.parametrize(
+    ("ranks", "ann", "bob"),
+    [((0, 1), (29.080637, 6.450603), (18.804298, 4.804578)), ((0, 0), (22.911971, 5.081503), (20.611831, 4.661369))],
+)
+def test_a_weight_may_be_above_one_also_where_there_are_draws(ranks, ann, bob):
+    """Values of the package `trueskill` 0.4.5, which stops a draw's steps early."""
+    params = {"mu": 25, "sigma": 25 / 3, "beta": 25 / 6, "tau": 25 / 300, "draw_probability": 0.25}
+    given = {"teams": [[[25, 8]], [[20, 5], [26, 3]]], "ranks": ranks, "weights": [[2.0], [1.5, 0.5]]}
+    found = compute("trueskill", params, given)["ratings"]
+    assert found[0][0] == pytest.approx(ann, abs=3e-6)
+    assert found[1][0] == pytest.approx(bob, abs=3e-6)
+
+
 def test_a_newcomer_is_shown_with_nothing():
     assert compute("trueskill", {"mu": 1000, "sigma": 200}, {"mu": 1000, "sigma": 200})["exposure"] == 0
     assert compute("trueskill", {}, {"rating": [40, 2]})["exposure"] == 34

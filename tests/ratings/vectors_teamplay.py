@@ -44,7 +44,7 @@ def teamskill_allk_ls(params: Facts, given: Facts) -> dict[str, Any]:
     """The groups that count, and the formula that they make."""
     system = TeamSkillAllKLS.create(largest=params["K"], reliable=1)
     for group in given["groups_with_history"]:
-        system.seed(PlayerId(AND.join(sorted(group))), rounds=1)
+        system.learner(len(group)).seed(PlayerId(AND.join(sorted(group))), rounds=1)
     counting = system.counting(tuple(PlayerId(player) for player in given["team"]))
     used = {size: [group.replace(AND, "") for group in groups] for size, groups in counting.items()}
     means = [_mean([f"Skill({group})" for group in groups]) for groups in used.values()]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from statistics import NormalDist
+from typing import Any, TypeAlias
 
 from equipoise.core.model import PlayerId
 from equipoise.ratings import belief_kernel
@@ -19,7 +20,10 @@ from equipoise.ratings.trueskill_through_time import TrueSkillThroughTime
 from tests.ratings.samples import duel
 from tests.ratings.vectors_forms import Facts, Form, by_form, named
 
+Weights: TypeAlias = Sequence[Sequence[float]] | None
+
 ANN, BOB = PlayerId("ann"), PlayerId("bob")
+NORMAL = NormalDist()
 
 SETTINGS = ("mu", "sigma", "beta", "tau", "draw_probability")
 
@@ -29,13 +33,15 @@ def trueskill_match(params: Facts, given: Facts) -> dict[str, Any]:
 
     The `win_probability` of two teams is the one of the sources, without draws and drift: that the first is better.
     """
-    system = TrueSkill.create(**known(params, *SETTINGS))
+    settings = known({"draw_probability": 0.1} | params, *SETTINGS)
+    settings["draw_probability"] = narrowed(settings["draw_probability"], given.get("weights"))
+    system = TrueSkill.create(**settings)
     match = seated(system, given, given.get("ranks") or range(len(given["teams"])))
     answers = {"quality": system.quality(match)}
     chances = system.predict(match)
     answers |= {"wins": list(chances.wins), "draw": chances.draw}
     if len(match.teams) == 2:
-        plain = TrueSkill.create(**known(params, *SETTINGS) | {"tau": 0, "draw_probability": 0})
+        plain = TrueSkill.create(**settings | {"tau": 0, "draw_probability": 0})
         better = plain.predict(seated(plain, given, ())).wins[0]
         answers |= dict.fromkeys(("win_probability", "P", "E"), better)
     system.rate(match)
@@ -100,8 +106,10 @@ def ttt_drift(params: Facts, given: Facts) -> dict[str, Any]:
 
 def ttt_history(params: Facts, given: Facts) -> dict[str, Any]:
     """Skills after the forward pass and at the end; a point in time is a match, or all matches of one time."""
-    chosen = known(params, "mu", "sigma", "beta", "gamma") | common_prior(given)
-    system = TrueSkillThroughTime.create(**chosen, draw_probability=params.get("p_draw", 0.0))
+    chosen, draws = known(params, "mu", "sigma", "beta", "gamma") | common_prior(given), params.get("p_draw", 0.0)
+    if draws and any(largest(weights) > 1.0 for weights in given.get("weights") or ()):
+        raise ValueError("weights: above 1, with draws: the margin would have to change from match to match")
+    system = TrueSkillThroughTime.create(**chosen, draw_probability=draws)
     matches = list(history_of(given))
     first = forward(system, matches)
     timeline = Timeline(system.constants, 1e-9)
@@ -119,7 +127,7 @@ def known(params: Facts, *names: str) -> dict[str, Any]:
 def through_time(params: Facts, given: Facts) -> TrueSkillThroughTime:
     """The system of one match: no draws unless an entry says so."""
     draws = named({"p_draw": 0.0} | params, given, "p_draw")
-    return TrueSkillThroughTime.create(beta=params["beta"], draw_probability=draws)
+    return TrueSkillThroughTime.create(beta=params["beta"], draw_probability=narrowed(draws, given.get("weights")))
 
 
 def ranks(results: Sequence[float] | None, count: int) -> list[float]:
@@ -143,12 +151,27 @@ def place(system: BeliefSystem[Any], player: PlayerId, mean: float, deviation: f
     system.restore(player, {"mu": mean, "variance": deviation**2, "rounds": 0, "last_played": None})
 
 
-def shares(teams: Sequence[Sequence[PlayerId]], weights: Sequence[Sequence[float]] | None) -> dict[PlayerId, float]:
-    """What part of the match each played; all of it where nothing is said."""
+def shares(teams: Sequence[Sequence[PlayerId]], weights: Weights) -> dict[PlayerId, float]:
+    """What part of the match each played; all of it where nothing is said.
+
+    A weight may be above 1, a share may not.  All are divided by the largest, which says the same of who is better, and
+    of a draw if its margin is as much smaller.
+    """
     if not weights:
         return {}
-    sides = zip(teams, weights, strict=True)
-    return {player: share for side, own in sides for player, share in zip(side, own, strict=True)}
+    whole, sides = largest(weights), zip(teams, weights, strict=True)
+    return {player: weight / whole for side, own in sides for player, weight in zip(side, own, strict=True)}
+
+
+def largest(weights: Weights) -> float:
+    """Of all weights; 1 at least."""
+    return max([1.0, *itertools.chain(*weights or ())])
+
+
+def narrowed(draws: float, weights: Weights) -> float:
+    """The probability of draws whose margin is divided as `shares` divides the weights."""
+    whole = largest(weights)
+    return 2.0 * NORMAL.cdf(NORMAL.inv_cdf((draws + 1.0) / 2.0) / whole) - 1.0 if whole > 1.0 and draws else draws
 
 
 def ratings(system: BeliefSystem[Any], match: Match) -> list[list[list[float]]]:

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from equipoise.errors import RatingError
-from equipoise.ratings.base import System
+from equipoise.ratings.base import System, among
 
 SYSTEMS: Final[Mapping[str, tuple[str, str]]] = {
     "elo": ("elo", "Elo"),
@@ -28,10 +28,10 @@ SYSTEMS: Final[Mapping[str, tuple[str, str]]] = {
 """Module and class of each system, by its name in configuration: the serving process imports the ones it uses."""
 
 
-def create(name: str, **params: object) -> System[Any]:
+def create(name: str, /, **params: object) -> System[Any]:
     """A system without players; `RatingError` names an unknown system or a parameter that is refused."""
     if name not in SYSTEMS:
-        raise RatingError(f"{name}: no such rating system; there are {', '.join(sorted(SYSTEMS))}")
+        raise RatingError(f"{name}: no such rating system; {among(name, SYSTEMS)}")
     module, kind = SYSTEMS[name]
     system: System[Any] = getattr(import_module(f"equipoise.ratings.{module}"), kind).create(**params)
     return system

@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
+from difflib import get_close_matches
 from enum import Enum
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar
 
 from equipoise.core.model import Card, PlayerId, is_bot
 from equipoise.errors import RatingError
+from equipoise.ratings.facts import FARTHEST, MOST, is_number, number_of
 
 if TYPE_CHECKING:
     from equipoise.ratings.history import History, Replayed
@@ -61,7 +64,8 @@ class Counts:
 class Match:
     """What is rated: in the daemon a round.  Facts about players are keyed by id; absent means the default.
 
-    A `RatingError` refuses fewer than two teams, a player named twice, ranks or doors of another length.
+    A `RatingError` refuses fewer than two teams, a player named twice, ranks, doors, points or sides of another length,
+    numbers that are none or beyond `FARTHEST` (times) and `MOST`, and spans that are no stretches of one match.
     """
 
     teams: tuple[tuple[PlayerId, ...], ...]
@@ -79,9 +83,12 @@ class Match:
     share: Mapping[PlayerId, float] = field(default_factory=dict)
     """Fraction of the match played, 0 to 1; absent: 1."""
     spans: Mapping[PlayerId, tuple[Span, ...]] = field(default_factory=dict)
-    """When, where and in which role he played, where that is known; also for the other side."""
+    """When, where and in which role he played, where that is known; also for the other side.
+
+    Empty is as absent: he played his `share`.
+    """
     squads: tuple[tuple[PlayerId, ...], ...] = ()
-    """Groups that came together; who is in none came alone."""
+    """Groups that came together; who is in none came alone, and nobody is in two."""
     counts: Mapping[PlayerId, Counts] = field(default_factory=dict)
     quits: frozenset[PlayerId] = frozenset()
     """Who left before the end."""
@@ -98,11 +105,32 @@ class Match:
         """Refuse what no system could read."""
         if len(self.teams) < 2:
             raise RatingError("a match needs at least two teams")
-        for name, given in (("ranks", self.ranks), ("doors", self.doors)):
+        each = ("ranks", self.ranks), ("doors", self.doors), ("points", self.points), ("sides", self.sides)
+        for name, given in each:
             if given and len(given) != len(self.teams):
                 raise RatingError(f"{name}: {len(given)} given for {len(self.teams)} teams")
         for sides in (self.teams, self.doors):
-            _refuse_twice(sides)
+            _refuse_twice(sides, "named twice in one match")
+        _refuse_twice(self.squads, "named twice in its squads")
+        self._check_numbers()
+        for player, spans in self.spans.items():
+            _check_spans(player, spans, len(self.teams))
+
+    def _check_numbers(self) -> None:
+        _check_number("weight", self.weight, 0.0, MOST)
+        if self.started_at is not None:
+            _check_number("started_at", self.started_at, -FARTHEST, FARTHEST)
+        if self.seconds is not None:
+            _check_number("seconds", self.seconds, 0.0, FARTHEST)
+        for points in self.points:
+            _check_number("points", points, -MOST, MOST)
+        for player, share in self.share.items():
+            number_of(player, "share", share, 0.0, 1.0)
+        for player, skill in self.standing.items():
+            number_of(player, "standing", skill, -MOST, MOST)
+        for player, counts in self.counts.items():
+            number_of(player, "kills", counts.kills, 0.0, MOST)
+            number_of(player, "deaths", counts.deaths, 0.0, MOST)
 
     @property
     def lineup(self) -> tuple[tuple[PlayerId, ...], ...]:
@@ -186,6 +214,10 @@ class Convergence:
     gradient: float
     """What is left of what must vanish, in the system's own terms."""
     converged: bool
+
+
+Matches: TypeAlias = "Iterable[Match] | History"
+"""A whole history, as matches or as arrays."""
 
 
 class System(ABC, Generic[P]):
@@ -274,7 +306,7 @@ class System(ABC, Generic[P]):
         """Keep a part of `shared` again, or with None no longer; a refused one (`RatingError`) changes nothing."""
         raise RatingError(f"{self.name} keeps nothing but its players: {key}")
 
-    def fit(self, matches: Iterable[Match]) -> Convergence:
+    def fit(self, matches: Matches) -> Convergence:
         """Settle every skill by a whole history at once; `RatingError` where the system cannot."""
         raise RatingError(f"{self.name} has no whole-history fit")
 
@@ -285,18 +317,22 @@ def ranged(default: T, low: float, high: float) -> T:
 
 
 def check_ranges(params: object) -> None:
-    """Refuse a parameter dataclass with a `ranged` field of the wrong type or out of its range, naming it."""
+    """Refuse a parameter dataclass with a field of the wrong type or a `ranged` one out of its range, naming it."""
     for parameter in fields(params):  # type: ignore[arg-type]
         value = getattr(params, parameter.name)
-        if not parameter.metadata or (value is None and parameter.default is None):
-            continue
-        low, high = parameter.metadata["low"], parameter.metadata["high"]
-        whole = type(parameter.default) is int
-        kind = "a whole number" if whole else "a number"
-        if type(value) is not int and (whole or type(value) is not float):
-            raise RatingError(f"{parameter.name}: {value!r} is not {kind}")
-        if not low <= value <= high:
-            raise RatingError(f"{parameter.name}: {value!r} is not {kind} from {low} to {high}")
+        if parameter.metadata:
+            _check_ranged(parameter, value)
+        elif isinstance(parameter.default, str) and not isinstance(value, str):
+            raise RatingError(f"{parameter.name}: {value!r} is not text")
+        elif parameter.default_factory is dict:
+            table(parameter.name, value)
+
+
+def table(name: str, value: object) -> Mapping[str, object]:
+    """A parameter that is values by names, or a `RatingError`."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise RatingError(f"{name}: {value!r} is not a table of values by name")
+    return value
 
 
 def build_params(kind: type[T], values: Mapping[str, object]) -> T:
@@ -304,13 +340,50 @@ def build_params(kind: type[T], values: Mapping[str, object]) -> T:
     known = {parameter.name for parameter in fields(kind)}  # type: ignore[arg-type]
     for name in values:
         if name not in known:
-            raise RatingError(f"{name}: no such parameter; there are {', '.join(sorted(known))}")
+            raise RatingError(f"{name}: no such parameter; {among(name, known)}")
     return kind(**values)
 
 
-def _refuse_twice(teams: tuple[tuple[PlayerId, ...], ...]) -> None:
-    everybody = [player for team in teams for player in team]
+def _check_ranged(parameter: Field[object], value: object) -> None:
+    if value is None and parameter.default is None:
+        return
+    low, high = parameter.metadata["low"], parameter.metadata["high"]
+    whole = type(parameter.default) is int
+    kind = "a whole number" if whole else "a number"
+    if type(value) is not int and (whole or type(value) is not float):
+        raise RatingError(f"{parameter.name}: {value!r} is not {kind}")
+    if not low <= value <= high:
+        raise RatingError(f"{parameter.name}: {value!r} is not {kind} from {low} to {high}")
+
+
+def among(name: str, known: Iterable[str]) -> str:
+    """What there is instead of an unknown name, and which of it was perhaps meant."""
+    names = sorted(known)
+    near = get_close_matches(name.lower(), names, n=1)
+    return f"{f'did you mean {near[0]}? There' if near else 'there'} are {', '.join(names)}"
+
+
+def _refuse_twice(groups: tuple[tuple[PlayerId, ...], ...], fault: str) -> None:
+    everybody = [player for group in groups for player in group]
     if len(set(everybody)) == len(everybody):
         return
     twice = next(player for player in everybody if everybody.count(player) > 1)
-    raise RatingError(f"{twice}: named twice in one match")
+    raise RatingError(f"{twice}: {fault}")
+
+
+def _check_number(name: str, value: object, low: float, high: float) -> None:
+    if not is_number(value, low, high):
+        raise RatingError(f"{name}: {value!r} is not a number from {low:g} to {high:g}")
+
+
+def _check_spans(player: PlayerId, spans: tuple[Span, ...], teams: int) -> None:
+    for span in spans:
+        times = is_number(span.start) and is_number(span.end) and span.start <= span.end
+        if not (times and span.team in range(teams) and isinstance(span.role, Role)):
+            told = f"team {span.team!r}, {span.start!r} to {span.end!r} s, {span.role!r}"
+            raise RatingError(f"{player}: no stretch of a match: {told}")
+    if len(spans) > 1:
+        in_order = sorted(spans, key=lambda span: (span.start, span.end))
+        for span, following in pairwise(in_order):
+            if following.start < span.end:
+                raise RatingError(f"{player}: plays twice at {following.start!r} s: his spans overlap")

@@ -13,7 +13,8 @@ from equipoise.errors import RatingError
 from equipoise.ratings import elo_kernel as kernel
 from equipoise.ratings.base import Match, build_params, check_ranges, ranged
 from equipoise.ratings.elo_family import EloFamily
-from equipoise.ratings.ledger import LIMIT, CardParams, Record
+from equipoise.ratings.ledger import CardParams, Record
+from equipoise.ratings.sides_kernel import LIMIT
 
 if TYPE_CHECKING:
     from equipoise.ratings.history import History, Replayed
@@ -85,7 +86,7 @@ class Elo(EloFamily[EloParams, Record]):
         super().__init__(params, params.constants(), params.favoured_side, params.side_advantage)
 
     @classmethod
-    def create(cls, **params: object) -> Elo:
+    def create(cls, /, **params: object) -> Elo:
         """With the named parameters, the others at their defaults."""
         return cls(build_params(EloParams, params))
 

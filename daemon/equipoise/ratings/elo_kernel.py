@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from equipoise.ratings.compiled_kernel import compiled as machine_code
-from equipoise.ratings.sides_kernel import result, share_at, sum_at_doors
+from equipoise.ratings.sides_kernel import result, share_at, sum_at_doors, within_limit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -135,7 +135,7 @@ def rate(p: Record, k: float, surprise: float, protected: bool, at: float, c: Co
         change = nearest(change)
     if protected:
         change = max(change, 0.0)
-    p.rating += change
+    p.rating = within_limit(p.rating + change)
     p.rounds += 1
     if at > p.last_played:
         p.last_played = at
@@ -227,6 +227,7 @@ Replay: TypeAlias = Callable[[Rounds, Facts, bool, "NDArray[np.void]", "Floats",
 CALLEES = (
     win_probability,
     result,
+    within_limit,
     scored,
     stake,
     side_factor,

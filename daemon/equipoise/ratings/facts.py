@@ -1,16 +1,30 @@
-"""Numbers that are told of a player, by an admin or by the store, checked before a system believes them."""
+"""Numbers that are told of a match or a player, checked before a system believes them."""
 
 from __future__ import annotations
 
 import math
+import sys
+from typing import Final, TypeGuard
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 
+FARTHEST: Final = 1e12
+"""Seconds: no time is farther from 1970, and no match is longer; some 30,000 years."""
+
+MOST: Final = 1e9
+"""No other number of a match is larger: of such ones no sum, square or product leaves what a float can be."""
+
+
+def is_number(value: object, low: float = -sys.float_info.max, high: float = sys.float_info.max) -> TypeGuard[float]:
+    """Whether it is a finite number from low to high; true and false are none."""
+    plain = type(value) is float or (isinstance(value, int | float) and not isinstance(value, bool))
+    return plain and low <= value <= high  # type: ignore[operator]  # plain: it is one
+
 
 def number_of(player: PlayerId, name: str, value: object, low: float = -math.inf, high: float = math.inf) -> float:
     """A finite number from low to high, or a `RatingError` that names whose what it is not."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not is_number(value):
         raise RatingError(f"{player}: {name} {value!r} is not a number")
     if not low <= value <= high:
         raise RatingError(f"{player}: {name} {value:g} is not from {low:g} to {high:g}")

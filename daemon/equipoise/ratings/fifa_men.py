@@ -12,7 +12,8 @@ from typing import ClassVar, Final
 
 from equipoise.ratings.base import build_params, check_ranges, ranged
 from equipoise.ratings.football import HOME, Football, Kind, Outcome, constants, order
-from equipoise.ratings.ledger import LIMIT, CardParams, Record
+from equipoise.ratings.ledger import CardParams, Record
+from equipoise.ratings.sides_kernel import LIMIT
 
 FRIENDLY = 10.0
 IMPORTANCE: Final[Mapping[Kind, float]] = dict.fromkeys(Kind, FRIENDLY) | {
@@ -68,7 +69,7 @@ class FifaMen(Football[FifaMenParams, Record]):
         super().__init__(params, constants(params.initial, 600.0 / math.log(10.0)), HOME, 0.0)
 
     @classmethod
-    def create(cls, **params: object) -> FifaMen:
+    def create(cls, /, **params: object) -> FifaMen:
         """With the named parameters, the others at their defaults."""
         return cls(build_params(FifaMenParams, params))
 

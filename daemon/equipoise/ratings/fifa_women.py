@@ -14,7 +14,8 @@ from equipoise.core.model import Card, PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.base import Match, State, build_params, check_ranges, ranged
 from equipoise.ratings.football import HOME, Football, Kind, Outcome, constants, kind_of, pair_of
-from equipoise.ratings.ledger import LIMIT, CardParams, Ledger, Record, restored, time_of
+from equipoise.ratings.ledger import CardParams, Ledger, Record, restored, time_of
+from equipoise.ratings.sides_kernel import LIMIT
 
 if TYPE_CHECKING:
     from equipoise.ratings.history import History, Replayed
@@ -93,7 +94,7 @@ class FifaWomen(Football[FifaWomenParams, Team]):
         super().__init__(params, constants(params.initial, 2.0 * params.scale / math.log(10.0)), HOME, params.home)
 
     @classmethod
-    def create(cls, **params: object) -> FifaWomen:
+    def create(cls, /, **params: object) -> FifaWomen:
         """With the named parameters, the others at their defaults."""
         return cls(build_params(FifaWomenParams, params))
 

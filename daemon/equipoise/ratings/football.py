@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeVar
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeVar
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import elo_kernel as kernel
-from equipoise.ratings.base import Match, Rated
+from equipoise.ratings.base import Match, Rated, WinProbabilities
 from equipoise.ratings.elo_family import EloFamily
 from equipoise.ratings.ledger import CardParams, Record
 
@@ -123,10 +124,14 @@ class Football(EloFamily[P, R]):
         """What the match counts."""
         return self.importance[kind_of(match.mode)]
 
+    def predict(self, match: Match) -> WinProbabilities:
+        """Of both teams as they stand."""
+        return super().predict(_as_they_stand(match))
+
     def rate(self, match: Match) -> Rated:
         """The change of both teams."""
         self._refuse_squads(match)
-        return super().rate(match)
+        return super().rate(_as_they_stand(match))
 
     def terms(self, match: Match) -> kernel.Terms:
         """By the score line, the kind of match and who was at home."""
@@ -147,6 +152,12 @@ class Football(EloFamily[P, R]):
         for team in match.teams:
             if len(team) != 1:
                 raise RatingError(f"{self.name} rates teams as a whole: one player a side, not {len(team)}")
+
+
+def _as_they_stand(match: Match) -> Match:
+    """A team has no doors, and plays from beginning to end."""
+    told = match.doors or match.standing or match.share
+    return replace(match, doors=(), standing={}, share={}) if told else match
 
 
 def checked_goals(points: float) -> int:

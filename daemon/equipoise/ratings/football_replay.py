@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,12 @@ from equipoise.ratings.ledger_replay import refuse_unreadable
 
 def replay(system: Football[Any, Any], history: History, run: kernel.Replay | None = None) -> Replayed:
     """Rate a history by `run`; by default Elo's compiled kernel."""
-    return elo_replay.replay(system, history, facts(system, history), run)
+    return elo_replay.replay(system, as_they_stand(history), facts(system, history), run)
+
+
+def as_they_stand(history: History) -> History:
+    """Without what football does not read of its matches."""
+    return replace(history, doors=None, seated=None, standing=None)
 
 
 def facts(system: Football[Any, Any], history: History) -> kernel.Facts:
@@ -71,5 +77,6 @@ def _goals(system: Football[Any, Any], history: History) -> NDArray[np.int32]:
     wrong = (whole != goals) | (whole < 0) | (whole > MOST_GOALS)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
-        raise RatingError(f"goals: {goals[row]} of match {row // 2 + 1} is not a count up to {MOST_GOALS}")
+        match = row // 2
+        raise RatingError(f"goals: {goals[row]:g} of match {match + 1} is not a count up to {MOST_GOALS}", match=match)
     return whole

@@ -15,10 +15,14 @@ from equipoise.errors import RatingError
 from equipoise.ratings import glicko_kernel as kernel
 from equipoise.ratings.base import Change, Match, Rated, WinProbabilities, build_params, check_ranges, ranged
 from equipoise.ratings.glicko_arrays import Constants, Player
-from equipoise.ratings.ledger import DAY, LIMIT, CardParams, Ledger, mean
+from equipoise.ratings.ledger import DAY, CardParams, Ledger, mean
+from equipoise.ratings.sides_kernel import LIMIT
 
 if TYPE_CHECKING:
     from equipoise.ratings.history import History, Replayed
+
+
+FROM_0, ABOVE_0 = (0.0, math.inf), (1e-300, math.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,15 @@ class GlickoFamily(Ledger[P, Player]):
     """Reads teams, ranks, doors, standing, started_at, share and weight."""
 
     facts: ClassVar[Mapping[str, tuple[float, float]]] = {**Ledger.facts, "rd": (1.0, 10_000.0)}
+    bounds: ClassVar[Mapping[str, tuple[float, float]]] = {
+        **Ledger.bounds,
+        "variance": ABOVE_0,
+        "volatility": FROM_0,
+        "onset_rating": (-LIMIT, LIMIT),
+        "onset_variance": ABOVE_0,
+        "onset_volatility": FROM_0,
+        "information": FROM_0,
+    }
 
     def __init__(self, params: P, growth: float, tau: float, volatility: float) -> None:
         super().__init__(params)
@@ -70,8 +83,11 @@ class GlickoFamily(Ledger[P, Player]):
         )
 
     def newcomer(self) -> Player:
-        """At the initial rating and deviation."""
-        return Player(self.constants.initial, variance=self.constants.variance, volatility=self.volatility)
+        """At the initial rating and deviation, as his first period will find him."""
+        rating, variance, volatility = self.constants.initial, self.constants.variance, self.volatility
+        fresh = Player(rating, variance=variance, volatility=volatility)
+        fresh.onset_rating, fresh.onset_variance, fresh.onset_volatility = rating, variance, volatility
+        return fresh
 
     def predict(self, match: Match) -> WinProbabilities:
         """Of mean ratings at the doors, with the doubt about both; a draw counts as half a win, so draw is 0."""
@@ -154,7 +170,7 @@ class Glicko(GlickoFamily[GlickoParams]):
         super().__init__(params, growth=params.c**2, tau=0.0, volatility=0.0)
 
     @classmethod
-    def create(cls, **params: object) -> Glicko:
+    def create(cls, /, **params: object) -> Glicko:
         """With the named parameters, the others at their defaults."""
         return cls(build_params(GlickoParams, params))
 

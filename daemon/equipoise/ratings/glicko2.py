@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from equipoise.ratings.base import build_params, ranged
-from equipoise.ratings.glicko import GlickoFamily, PeriodParams
+from equipoise.ratings.glicko import ABOVE_0, GlickoFamily, PeriodParams
+from equipoise.ratings.glicko_kernel import MOST_VOLATILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class Glicko2Params(PeriodParams):
 
     tau: float = ranged(0.5, 0.01, 10)
     """τ: how fast volatilities change; 0.3 to 1.2 are reasonable."""
-    volatility: float = ranged(0.06, 1e-6, 10)
+    volatility: float = ranged(0.06, 1e-6, MOST_VOLATILE)
     """σ: a new player's volatility, in units of 173.7178 points per √period."""
 
 
@@ -27,12 +28,17 @@ class Glicko2(GlickoFamily[Glicko2Params]):
     """A deviation grows by its player's volatility."""
 
     name = "glicko2"
-    facts: ClassVar[Mapping[str, tuple[float, float]]] = {**GlickoFamily.facts, "volatility": (1e-6, 10.0)}
+    facts: ClassVar[Mapping[str, tuple[float, float]]] = {**GlickoFamily.facts, "volatility": (1e-6, MOST_VOLATILE)}
+    bounds: ClassVar[Mapping[str, tuple[float, float]]] = {
+        **GlickoFamily.bounds,
+        "volatility": ABOVE_0,
+        "onset_volatility": ABOVE_0,
+    }
 
     def __init__(self, params: Glicko2Params) -> None:
         super().__init__(params, growth=0.0, tau=params.tau, volatility=float(params.volatility))
 
     @classmethod
-    def create(cls, **params: object) -> Glicko2:
+    def create(cls, /, **params: object) -> Glicko2:
         """With the named parameters, the others at their defaults."""
         return cls(build_params(Glicko2Params, params))

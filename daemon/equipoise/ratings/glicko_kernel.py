@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from equipoise.ratings.compiled_kernel import compiled as machine_code
 from equipoise.ratings.exponential import IN_VECTORS, exponential
 from equipoise.ratings.glicko_arrays import Block, Constants, Player, Rounds
-from equipoise.ratings.sides_kernel import result, share_at
+from equipoise.ratings.sides_kernel import result, share_at, within_limit
 
 if TYPE_CHECKING:
     from equipoise.ratings.glicko_arrays import Floats, Records
@@ -27,6 +27,12 @@ SPREAD = 3.0 * Q * Q / (math.pi * math.pi)
 
 TOLERANCE = 1e-10
 """How near ln σ² is to its solution when the iteration ends; the paper's 10⁻⁶ shows in no printed digit either."""
+
+FAINTEST = 1e-50
+"""Points⁻²: less information says nothing of a volatility; the squares of its inverse would soon be infinite."""
+
+MOST_VOLATILE = 10.0
+"""No σ is set, or goes, beyond this: a victory that nobody thought possible would make it some 10⁸."""
 
 NEVER = -math.inf
 
@@ -102,11 +108,11 @@ def learn(p: Player, information: float, surprise: float, c: Constants) -> None:
     p.information += information
     p.surprise += surprise
     prior = p.onset_variance
-    if c.tau > 0.0 and p.information > 0.0:
+    if c.tau > 0.0 and p.information > FAINTEST:
         p.volatility = settled(prior, p.onset_volatility, p.information, p.surprise, c.tau)
         prior += p.volatility * p.volatility / (Q * Q)
     p.variance = prior / (1.0 + prior * p.information)
-    p.rating = p.onset_rating + p.variance * p.surprise
+    p.rating = within_limit(p.onset_rating + p.variance * p.surprise)
 
 
 def slope(x: float, start: float, phi2: float, v: float, delta2: float, tau: float) -> float:
@@ -136,7 +142,7 @@ def settled(variance: float, volatility: float, information: float, surprise: fl
         else:
             f_a *= 0.5
         b, f_b = middle, f
-    return math.exp(0.5 * b)
+    return min(math.exp(0.5 * b), MOST_VOLATILE)
 
 
 def face(first: int, rounds: Rounds, records: Records, b: Block, c: Constants) -> int:
@@ -288,6 +294,7 @@ CALLEES = (
     expectation,
     evidence,
     result,
+    within_limit,
     period_of,
     begins,
     periods_since,

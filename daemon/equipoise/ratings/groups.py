@@ -6,7 +6,7 @@ k times it.  Its prior is a player's: k·μ₀ and, of its skill, k·σ₀².
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
@@ -15,8 +15,11 @@ from typing import Any, Final
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.base import Match, System, WinProbabilities
+from equipoise.ratings.belief_kernel import Belief
 from equipoise.ratings.elo import Elo
 from equipoise.ratings.glicko import Glicko
+from equipoise.ratings.glicko_arrays import Player
+from equipoise.ratings.ledger import Record
 from equipoise.ratings.teams import Teams, expect
 from equipoise.ratings.trueskill import TrueSkill
 
@@ -24,7 +27,13 @@ MOST_GROUPS: Final = 5000
 """Of one size in one team."""
 
 AND: Final = "+"
-"""Between the members in a group's id; a group of one is its player."""
+"""Between the members in the id of a group of two and more; a group of one is its player."""
+
+_ESCAPED: Final = (("%", "%25"), (AND, "%2B"))
+"""What stands there for these in a member's id."""
+
+UNTOLD: Final[Mapping[str, Any]] = {"counts": {}, "spans": {}, "squads": (), "quits": frozenset(), "standing": {}}
+"""What is told of players and of nobody else."""
 
 
 class GroupTrueSkill(TrueSkill):
@@ -52,36 +61,50 @@ class GroupTrueSkill(TrueSkill):
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A system that can rate groups, and what its facts are called."""
+    """What rates players, what rates groups, and what is held of a player who is so good and so well known."""
 
     create: Callable[..., System[Any]]
-    mean: str
-    deviation: str | None
-    """None: it knows no doubt."""
+    create_for_groups: Callable[..., System[Any]]
+    record: Callable[[float, float], object]
+    """Of a mean and a variance."""
 
 
 BASES: Final[Mapping[str, Base]] = {
-    "elo": Base(Elo.create, "rating", None),
-    "glicko": Base(Glicko.create, "rating", "rd"),
-    "trueskill": Base(GroupTrueSkill.create, "mu", "sigma"),
+    "elo": Base(Elo.create, Elo.create, lambda mean, variance: Record(mean)),
+    "glicko": Base(Glicko.create, Glicko.create, lambda mean, variance: Player(mean, variance=variance)),
+    "trueskill": Base(TrueSkill.create, GroupTrueSkill.create, Belief),
 }
 
 
 def groups_of(side: Collection[PlayerId], size: int) -> tuple[PlayerId, ...]:
     """All groups of a size; the same people make the same group in any order."""
-    return tuple(PlayerId(AND.join(group)) for group in combinations(sorted(side), size))
+    everybody = sorted(side)
+    if size == 1:
+        return tuple(everybody)
+    return tuple(PlayerId(AND.join(group)) for group in combinations(map(escaped, everybody), size))
 
 
-def parts_of(group: PlayerId) -> Iterator[PlayerId]:
-    """The groups of one less that are in a group."""
-    everybody = group.split(AND)
-    if len(everybody) > 1:
-        yield from groups_of([PlayerId(member) for member in everybody], len(everybody) - 1)
+def escaped(player: PlayerId) -> str:
+    """As the id of his groups has him."""
+    text: str = player
+    for plain, instead in _ESCAPED:
+        text = text.replace(plain, instead)
+    return text
 
 
-def members(groups: Collection[PlayerId]) -> int:
-    """How many people there are in them."""
-    return len({member for group in groups for member in group.split(AND)})
+def members_of(group: str) -> list[PlayerId]:
+    """Of two and more, by its id; the order is that of the id."""
+    members = group.split(AND)
+    if "%" in group:
+        for plain, instead in reversed(_ESCAPED):
+            members = [member.replace(instead, plain) for member in members]
+    return [PlayerId(member) for member in members]
+
+
+def parts_of(group: PlayerId) -> tuple[PlayerId, ...]:
+    """The groups of one less that are in one of two and more."""
+    everybody = members_of(group)
+    return groups_of(everybody, len(everybody) - 1)
 
 
 def in_groups(match: Match, size: int) -> Match:
@@ -94,8 +117,7 @@ def in_groups(match: Match, size: int) -> Match:
     teams = tuple(groups_of(side, size) for side in match.teams)
     doors = tuple(groups_of(side, size) for side in match.lineup)
     share = {group: _least(match, group) for side in teams for group in side} if match.share else {}
-    facts = {"counts": {}, "spans": {}, "squads": (), "quits": frozenset[PlayerId](), "standing": {}}
-    return replace(match, teams=teams, doors=doors, share=share, **facts)  # type: ignore[arg-type]
+    return replace(match, teams=teams, doors=doors, share=share, **UNTOLD)
 
 
 def coefficient(people: int, size: int) -> float:
@@ -104,8 +126,8 @@ def coefficient(people: int, size: int) -> float:
 
 
 def _scale(teams: Teams, team: int, side: tuple[PlayerId, ...]) -> None:
-    """Each group is worth K/(number of groups) players."""
-    size = members(side)
+    """Each group, of two and more, is worth K/(number of groups) players."""
+    size = len({member for group in side for member in group.split(AND)})
     worth = size / len(side) if side else 1.0
     teams.mean[team] *= worth
     teams.variance[team] *= worth
@@ -113,4 +135,4 @@ def _scale(teams: Teams, team: int, side: tuple[PlayerId, ...]) -> None:
 
 
 def _least(match: Match, group: PlayerId) -> float:
-    return min(match.share.get(PlayerId(member), 1.0) for member in group.split(AND))
+    return min(match.share.get(member, 1.0) for member in members_of(group))

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from equipoise.core.model import PlayerId, is_bot
 from equipoise.errors import RatingError
+from equipoise.ratings.facts import FARTHEST, MOST
 
 if TYPE_CHECKING:
-    from equipoise.ratings.base import Match, System
+    from equipoise.ratings.base import Match, Matches, System
 
 Floats: TypeAlias = NDArray[np.float64]
 Offsets: TypeAlias = NDArray[np.int64]
@@ -35,6 +36,18 @@ _SHAPED = {
     "started_at": ("seconds", "weight", "map", "mode"),
 }
 """Which arrays have as many rows as which."""
+
+_RANGES = {
+    "started_at": (-FARTHEST, FARTHEST),
+    "standing": (-MOST, MOST),
+    "share": (0.0, 1.0),
+    "kills": (0.0, MOST),
+    "deaths": (0.0, MOST),
+    "points": (-MOST, MOST),
+    "seconds": (0.0, FARTHEST),
+    "weight": (0.0, MOST),
+}
+"""What `Match` says of them; NaN is unknown, but for a weight."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,6 +135,7 @@ class History:
         if len(standing) not in (0, len(seated)):
             raise RatingError(f"history: {len(standing)} standing for {len(seated)} seats")
         self._check_facts()
+        self._check_ranges()
         object.__setattr__(self, "pairs", bool(np.all(self.matches[1:] - self.matches[:-1] == 2)))
         as_many = len(self.members) == len(self.ranks)
         object.__setattr__(self, "singles", as_many and bool(np.all(self.teams[1:] > self.teams[:-1])))
@@ -142,6 +156,15 @@ class History:
         if self.spans is not None:
             _check_offsets("spans", self.spans.starts, rows["members"], len(self.spans.team))
             _check_stretches(self.spans)
+            if (twice := _overlapping(self.spans)) is not None:
+                raise RatingError(f"{self.players[self.members[twice]]}: plays twice at a time: his spans overlap")
+
+    def _check_ranges(self) -> None:
+        for name, (low, high) in _RANGES.items():
+            if (given := getattr(self, name)) is not None:
+                _check_range(name, given, low, high)
+        if self.weight is not None and np.isnan(self.weight).any():
+            raise RatingError("history: weight that is no number")
 
     def __len__(self) -> int:
         return len(self.started_at)
@@ -155,8 +178,10 @@ class History:
         return doors, seated, standing
 
     @classmethod
-    def of(cls, matches: Iterable[Match]) -> History:
+    def of(cls, matches: Matches) -> History:
         """The same matches as arrays; each must be over."""
+        if isinstance(matches, History):
+            return matches
         rows = list(matches)
         for match in rows:
             match.score(0)
@@ -275,9 +300,34 @@ def _check_numbers(name: str, numbers: Numbers, lowest: int, players: int) -> No
         raise RatingError(f"history: {name} hold a number that is none of {players} players")
 
 
+def _check_range(name: str, values: Floats, low: float, high: float) -> None:
+    least, most = np.fmin.reduce(values, initial=high), np.fmax.reduce(values, initial=low)
+    if least < low or most > high:
+        raise RatingError(f"history: {name} {least if least < low else most:g} is not from {low:g} to {high:g}")
+
+
 def _check_stretches(spans: Spans) -> None:
     if any(len(facts) != len(spans.team) for facts in (spans.start, spans.end, spans.commander)):
         raise RatingError("history: spans without a team, a start, an end or a role")
     finite = spans.start.min(initial=0.0) > -math.inf and spans.end.max(initial=0.0) < math.inf
     if not finite or not np.all(spans.start <= spans.end):
         raise RatingError("history: spans that are no stretches of time")
+
+
+def _overlapping(spans: Spans) -> int | None:
+    """A participant who is in two stretches at a time, if there is one."""
+    if np.count_nonzero(spans.starts[1:] > spans.starts[:-1]) == len(spans.team):
+        return None  # One each, and in a long history much sooner found than by their counts.
+    owner = np.repeat(np.arange(len(spans.starts) - 1), np.diff(spans.starts))
+    start, end = spans.start, spans.end
+    again = _starts_early(owner, start, end)
+    if again.any():  # They may just be told out of order.
+        order = np.lexsort((end, start, owner))
+        again = _starts_early(owner, start[order], end[order])
+    return int(owner[1:][again][0]) if again.any() else None
+
+
+def _starts_early(owner: Offsets, start: Floats, end: Floats) -> Flags:
+    """Whether each stretch but the first begins within the one before, of the same owner."""
+    early: Flags = (start[1:] < end[:-1]) & (owner[1:] == owner[:-1])
+    return early

@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from equipoise.core.model import Card, PlayerId, is_bot
 from equipoise.errors import RatingError
 from equipoise.ratings.base import ANYWHERE, Context, Match, Past, State, System, ranged
-from equipoise.ratings.facts import count_of, number_of
+from equipoise.ratings.facts import FARTHEST, MOST, count_of, number_of
+from equipoise.ratings.sides_kernel import LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NEVER = -math.inf
 """`Record.last_played` before the first match whose time is known."""
-
-LIMIT = 1_000_000.0
-"""No rating is set beyond this, points."""
 
 DAY = 86_400.0
 
@@ -55,9 +53,15 @@ class Ledger(System[P], Generic[P, R]):
     facts: ClassVar[Mapping[str, tuple[float, float]]] = {
         "rating": (-LIMIT, LIMIT),
         "rounds": (0, LIMIT),
-        "last_played": (-math.inf, math.inf),
+        "last_played": (-FARTHEST, FARTHEST),
     }
     """What can be seeded, from where to where."""
+    bounds: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "rating": (-LIMIT, LIMIT),
+        "rounds": (0, MOST),
+        "last_played": (-FARTHEST, FARTHEST),
+    }
+    """What a stored number can be, from where to where; any, if it is not here."""
 
     def __init__(self, params: P) -> None:
         self.params = params
@@ -116,7 +120,7 @@ class Ledger(System[P], Generic[P, R]):
 
     def stored(self, player: PlayerId, name: str, value: object, like: object) -> Any:
         """A field from its stored value; `like` is a newcomer's."""
-        return restored(player, name, value, like)
+        return restored(player, name, value, like, *self.bounds.get(name, ()))
 
     def forget(self, player: PlayerId) -> None:
         """Hold him no longer."""
@@ -126,10 +130,7 @@ class Ledger(System[P], Generic[P, R]):
         return player in self.players
 
     def _fact(self, player: PlayerId, name: str, value: float) -> float:
-        low, high = self.facts[name]
-        if not low <= number_of(player, name, value) <= high:
-            raise RatingError(f"{player}: {name} {value:g} is not from {low:g} to {high:g}")
-        fact: float = restored(player, name, value, getattr(self.newcomer(), name, 0.0))
+        fact: float = restored(player, name, value, getattr(self.newcomer(), name, 0.0), *self.facts[name])
         return fact
 
     def refuse_unreadable(self, match: Match) -> None:
@@ -140,11 +141,6 @@ class Ledger(System[P], Generic[P, R]):
         for player in (player for side in match.teams for player in side):
             if is_bot(player):
                 raise RatingError(f"{player}: bots stand at the doors, they are not rated")
-            amount = match.share.get(player, 1.0)
-            if not 0.0 <= amount <= 1.0:
-                raise RatingError(f"{player}: share {amount!r} is not from 0 to 1")
-        if not 0.0 <= match.weight < math.inf:
-            raise RatingError(f"weight: {match.weight!r} is not a number from 0 on")
 
 
 def mean(values: Sequence[float], empty: float) -> float:
@@ -155,9 +151,12 @@ def mean(values: Sequence[float], empty: float) -> float:
     return total / len(values) if values else empty
 
 
-def restored(player: PlayerId, name: str, value: object, like: object) -> Any:
-    """A stored value of the type of another one: a count or a number."""
-    return count_of(player, name, value) if isinstance(like, int) else number_of(player, name, value)
+def restored(
+    player: PlayerId, name: str, value: object, like: object, low: float = -math.inf, high: float = math.inf
+) -> Any:
+    """A number from low to high, and a count if another one, that it shall be like, is."""
+    number = number_of(player, name, value, low, high)
+    return count_of(player, name, value) if isinstance(like, int) else number
 
 
 def time_of(held: Record) -> float | None:

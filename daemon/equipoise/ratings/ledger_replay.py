@@ -55,10 +55,6 @@ def refuse_unreadable(name: str, history: History) -> None:
     """What `Ledger.refuse_unreadable` says of one match."""
     if not history.pairs:
         raise RatingError(f"{name} rates two teams, no other number")
-    if history.weight is not None and not np.all((history.weight >= 0.0) & np.isfinite(history.weight)):
-        raise RatingError("weight: not a number from 0 on")
-    if history.share is not None and np.any((history.share < 0.0) | (history.share > 1.0)):
-        raise RatingError("share: not from 0 to 1")
 
 
 def only_duels(history: History) -> bool:

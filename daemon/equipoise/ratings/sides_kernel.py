@@ -9,10 +9,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+LIMIT = 1_000_000.0
+"""No rating is set, or goes, beyond this, points."""
+
 
 def result(rank: int, other: int) -> float:
     """1, 0.5 or 0; without a branch, which half the time would be guessed wrong."""
     return 0.5 + 0.5 * (rank < other) - 0.5 * (rank > other)
+
+
+def within_limit(rating: float) -> float:
+    """A rating, or what it is held at where it would go beyond `LIMIT`."""
+    return rating if abs(rating) <= LIMIT else math.copysign(LIMIT, rating)
 
 
 def share_at(place: int, share: NDArray[np.float64]) -> float:

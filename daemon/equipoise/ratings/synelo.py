@@ -122,7 +122,7 @@ class SynElo(System[SynEloParams]):
         self.players: dict[PlayerId, kernel.Player] = {}
 
     @classmethod
-    def create(cls, **params: object) -> SynElo:
+    def create(cls, /, **params: object) -> SynElo:
         """With the named parameters, the others at their defaults."""
         return cls(build_params(SynEloParams, params))
 

@@ -6,7 +6,7 @@ Its formulas, and what its sources leave open, are in docs/ratings/teamskill.md.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import comb
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -27,7 +27,16 @@ from equipoise.ratings.base import (
     check_ranges,
     ranged,
 )
-from equipoise.ratings.groups import AND, BASES, MOST_GROUPS, coefficient, groups_of, in_groups, parts_of
+from equipoise.ratings.groups import (
+    AND,
+    BASES,
+    MOST_GROUPS,
+    UNTOLD,
+    coefficient,
+    groups_of,
+    in_groups,
+    parts_of,
+)
 
 if TYPE_CHECKING:
     from equipoise.ratings.history import History, Replayed
@@ -109,13 +118,8 @@ class TeamSkill(System[P], Generic[P]):
     def learner(self, size: int) -> System[Any]:
         """What rates groups of a size."""
         if size not in self.learners:
-            self.learners[size] = self._learner()
+            self.learners[size] = BASES[self.params.base].create_for_groups(**self.params.settings)
         return self.learners[size]
-
-    def skill_of(self, group: PlayerId) -> float:
-        """Of a group of any size, on the scale of a sum of players."""
-        size = len(group.split(AND))
-        return size * self.learner(size).skill(group)
 
     def skill(self, player: PlayerId, context: Context = ANYWHERE) -> float:
         """As the base has it."""
@@ -139,8 +143,8 @@ class TeamSkill(System[P], Generic[P]):
         return self.learners[1].card(player)
 
     def seed(self, player: PlayerId, **skill: float) -> None:
-        """The base's facts, of a player or, by its id, of a group (per member)."""
-        self.learner(len(player.split(AND))).seed(player, **skill)
+        """As the base has it."""
+        self.learners[1].seed(player, **skill)
 
     def state(self, player: PlayerId) -> State:
         """The base's."""
@@ -167,15 +171,15 @@ class TeamSkill(System[P], Generic[P]):
 
     def restore_shared(self, key: str, part: object) -> None:
         """One group as it was."""
-        group, size = PlayerId(key), len(key.split(AND))
+        group, size = PlayerId(key), key.count(AND) + 1
         if not 2 <= size <= LARGEST:
-            raise RatingError(f"{self.name}: not a group of 2 to {LARGEST}: {key}")
+            raise RatingError(f"{self.name}: not a group of 2 to {LARGEST}: {key!r}")
         if part is None:
             self.learner(size).forget(group)
         elif isinstance(part, Mapping):
             self.learner(size).restore(group, part)
         else:
-            raise RatingError(f"{self.name}: not a state of {key}: {part!r}")
+            raise RatingError(f"{self.name}: not a state of {key!r}: {part!r}")
 
     def replay(self, history: History) -> Replayed:
         """By the compiled kernel."""
@@ -193,7 +197,7 @@ class TeamSkillK(TeamSkill[TeamSkillKParams]):
     name = "teamskill_k"
 
     @classmethod
-    def create(cls, **params: object) -> TeamSkillK:
+    def create(cls, /, **params: object) -> TeamSkillK:
         """With the named parameters, the others at their defaults."""
         return cls(build_params(TeamSkillKParams, params))
 
@@ -213,7 +217,8 @@ class TeamSkillK(TeamSkill[TeamSkillKParams]):
     def strength(self, side: tuple[PlayerId, ...]) -> float:
         """(k-1)!(K-k)!/(K-1)! times the sum of its groups."""
         size = min(self.params.k, len(side))
-        return coefficient(len(side), size) * sum(self.skill_of(group) for group in groups_of(side, size))
+        total = sum(self.learner(size).skill(group) for group in groups_of(side, size))
+        return coefficient(len(side), size) * size * total
 
 
 class TeamSkillAllK(TeamSkill[TeamSkillAllKParams]):
@@ -231,42 +236,36 @@ class TeamSkillAllK(TeamSkill[TeamSkillAllKParams]):
 
     def predict(self, match: Match) -> WinProbabilities:
         """As the base predicts teams of equal players, that are as good and as well known as the groups that count."""
-        judge = self._learner()
-        base = BASES[self.params.base]
-        sides = []
+        judge, record, sides = self._learner(), BASES[self.params.base].record, []
         for team, side in enumerate(match.lineup):
             sides.append(tuple(PlayerId(f"{team}.{number}") for number in range(len(side))))
-            mean, deviation = self._average(side, match.standing)
-            facts = {base.mean: mean} | ({base.deviation: deviation} if base.deviation else {})
-            for stand_in in sides[-1]:
-                judge.seed(stand_in, **facts)
-        return judge.predict(replace(match, teams=tuple(sides), doors=(), standing={}, share={}))
+            equal = record(*self._average(side, match.standing))
+            _held(judge).update(dict.fromkeys(sides[-1], equal))
+        return judge.predict(replace(match, teams=tuple(sides), doors=(), share={}, **UNTOLD))
 
     def strength(self, side: tuple[PlayerId, ...]) -> float:
         """K/Σm times the sum over m of the mean skill of its groups of m."""
         return len(side) * self._average(side, {})[0]
 
-    def reliable(self, group: PlayerId) -> bool:
-        """Whether it has played often enough together."""
-        return self.learner(len(group.split(AND))).card(group).rounds >= self.params.reliable
-
     def _average(self, side: tuple[PlayerId, ...], standing: Mapping[PlayerId, float]) -> tuple[float, float]:
-        """Per member of a team: mean, and deviation from the mean variance; each size m weighs m times."""
+        """Per member of a team: mean and variance; each size m weighs m times."""
         mean = variance = weight = 0.0
         for size, groups in self.counting(side).items():
             learner, each = self.learner(size), size / len(groups)
+            known = standing if size == 1 else {}
             weight += size
-            mean += each * sum(standing.get(group, learner.skill(group)) for group in groups)
+            mean += each * sum(known.get(group, learner.skill(group)) for group in groups)
             variance += each * sum(learner.uncertainty(group) ** 2 for group in groups)
         if not weight:
             stranger = PlayerId("")
-            return self.skill(stranger), self.uncertainty(stranger)
-        return mean / weight, (variance / weight) ** 0.5
+            return self.skill(stranger), self.uncertainty(stranger) ** 2
+        return mean / weight, variance / weight
 
     def _known(self, side: tuple[PlayerId, ...], size: int) -> tuple[PlayerId, ...]:
         if not 0 < comb(len(side), size) <= MOST_GROUPS:
             return ()
-        return tuple(group for group in groups_of(side, size) if self.reliable(group))
+        learner = self.learner(size)
+        return tuple(group for group in groups_of(side, size) if learner.card(group).rounds >= self.params.reliable)
 
 
 class TeamSkillAllKEV(TeamSkillAllK):
@@ -275,7 +274,7 @@ class TeamSkillAllKEV(TeamSkillAllK):
     name = "teamskill_allk_ev"
 
     @classmethod
-    def create(cls, **params: object) -> TeamSkillAllKEV:
+    def create(cls, /, **params: object) -> TeamSkillAllKEV:
         """With the named parameters, the others at their defaults."""
         return cls(build_params(TeamSkillAllKParams, params))
 
@@ -291,7 +290,7 @@ class TeamSkillAllKLS(TeamSkillAllK):
     name = "teamskill_allk_ls"
 
     @classmethod
-    def create(cls, **params: object) -> TeamSkillAllKLS:
+    def create(cls, /, **params: object) -> TeamSkillAllKLS:
         """With the named parameters, the others at their defaults."""
         return cls(build_params(TeamSkillAllKParams, params))
 
@@ -304,7 +303,7 @@ class TeamSkillAllKLS(TeamSkillAllK):
             kept = tuple(group for group in known if group not in covered)
             if kept:
                 found[size] = kept
-            covered = {part for group in {*covered, *kept} for part in parts_of(group)}
+            covered = {part for group in {*covered, *kept} for part in parts_of(group)} if size > 1 else set()
         return found
 
 
@@ -315,6 +314,6 @@ def _all(match: Match, size: int) -> Iterator[PlayerId]:
             yield from groups_of(side, size)
 
 
-def _held(learner: System[Any]) -> Collection[PlayerId]:
-    players: Mapping[PlayerId, object] = learner.players  # type: ignore[attr-defined]
+def _held(learner: System[Any]) -> dict[PlayerId, object]:
+    players: dict[PlayerId, object] = learner.players  # type: ignore[attr-defined]
     return players

@@ -26,7 +26,7 @@ from equipoise.ratings import teamskill_kernel as kernel
 from equipoise.ratings.belief_kernel import Answers, Rounds
 from equipoise.ratings.elo import Elo
 from equipoise.ratings.glicko import Glicko
-from equipoise.ratings.groups import AND, MOST_GROUPS
+from equipoise.ratings.groups import AND, MOST_GROUPS, escaped, members_of
 from equipoise.ratings.history import BOT, Floats, History, Numbers, Offsets, Replayed
 from equipoise.ratings.teamskill import TeamSkill, TeamSkillAllKEV, TeamSkillK
 
@@ -117,9 +117,10 @@ class _Book:
     def take_back(self) -> None:
         """What played is held by the learner of its size as the replay left it."""
         players, (known, _), without, last, *_ = self.numbering
-        names = [*self.names]
+        names = [PlayerId(escaped(player)) for player in self.names]
         for group, member in zip(without[players:known].tolist(), last[players:known].tolist(), strict=True):
             names.append(PlayerId(f"{names[group]}{AND}{names[member]}"))
+        names[:players] = self.names
         played, sizes, deeper = self.records["rounds"][:known] > 0, np.ones(known, np.int64), np.arange(players, known)
         for size in count(1):
             sizes[deeper] = size + 1
@@ -139,7 +140,7 @@ def _held_groups(
     held: dict[int, dict[PlayerId, int]] = {}
     for size, learner in system.learners.items():
         for group in learner.players if size > 1 else ():  # type: ignore[attr-defined]
-            members = [order.get(PlayerId(member), -1) for member in group.split(AND)]
+            members = [order.get(member, -1) for member in members_of(group)]
             if members[0] < 0 or any(one >= other for one, other in pairwise(members)):
                 continue  # a stranger is in it; or nobody looks for it by this name
             number = members[0]

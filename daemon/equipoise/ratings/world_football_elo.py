@@ -13,7 +13,8 @@ from typing import ClassVar, Final, Literal
 from equipoise.errors import RatingError
 from equipoise.ratings.base import build_params, check_ranges, ranged
 from equipoise.ratings.football import HOME, Football, Kind, Outcome, constants, order
-from equipoise.ratings.ledger import LIMIT, CardParams, Record
+from equipoise.ratings.ledger import CardParams, Record
+from equipoise.ratings.sides_kernel import LIMIT
 
 OTHERS = 30.0
 IMPORTANCE: Final[Mapping[Kind, float]] = dict.fromkeys(Kind, OTHERS) | {
@@ -60,7 +61,7 @@ class WorldFootballElo(Football[WorldFootballEloParams, Record]):
         super().__init__(params, constants(params.initial, 400.0 / math.log(10.0), whole=whole), HOME, params.home)
 
     @classmethod
-    def create(cls, **params: object) -> WorldFootballElo:
+    def create(cls, /, **params: object) -> WorldFootballElo:
         """With the named parameters, the others at their defaults."""
         return cls(build_params(WorldFootballEloParams, params))
 

@@ -1,0 +1,79 @@
+"""A parameter of the wrong type is refused by its name and the type that it wants, in every system."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import MISSING, Field, fields
+from typing import Any
+
+import pytest
+
+from equipoise.errors import RatingError
+from equipoise.ratings import SYSTEMS, create
+
+WRONG: list[object] = [3, -1.5, math.nan, math.inf, True, None, "x", [], [3], {}, {"a": 1}, {"a": None}, {1: 2}]
+PARAMETERS = [(name, parameter) for name in SYSTEMS for parameter in fields(create(name).params)]
+
+
+def default_of(parameter: Field[Any]) -> object:
+    return parameter.default if parameter.default_factory is MISSING else parameter.default_factory()
+
+
+def fits(value: object, default: object) -> bool:
+    """Whether it is of the type that the default shows; it may still be out of its range."""
+    if default is None:
+        return value is None or fits(value, 0.0)
+    if isinstance(default, float):
+        return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    if isinstance(default, tuple):
+        return isinstance(value, list)
+    return type(value) is type(default)
+
+
+def refusal(name: str, parameter: str, value: object) -> str | None:
+    """What is said against it, if anything."""
+    try:
+        create(name, **{parameter: value})
+    except RatingError as refused:
+        return str(refused)
+    return None
+
+
+WANTED = {float: "a number", int: "a whole number", str: "is not text", dict: "a table", tuple: "a list"}
+
+
+@pytest.mark.parametrize(("name", "parameter"), PARAMETERS, ids=[f"{name}.{each.name}" for name, each in PARAMETERS])
+def test_a_parameter_of_the_wrong_type_is_refused_by_name_and_type(name: str, parameter: Field[Any]) -> None:
+    default = default_of(parameter)
+    for value in WRONG:
+        if fits(value, default):
+            continue
+        said = refusal(name, parameter.name, value)
+        assert said is not None, value
+        assert said.startswith(f"{parameter.name}: "), value
+        assert WANTED[float if default is None else type(default)] in said
+
+
+@pytest.mark.parametrize(("name", "parameter"), PARAMETERS, ids=[f"{name}.{each.name}" for name, each in PARAMETERS])
+def test_whatever_a_parameter_is_told_it_takes_or_refuses_by_name(name: str, parameter: Field[Any]) -> None:
+    for value in [*WRONG, 10**400, {"a": {"b": []}}, ["x"], [math.nan], {"base": "elo"}]:
+        said = refusal(name, parameter.name, value)
+        assert said is None or parameter.name in said
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "reason"),
+    [
+        ("elo", {"favoured_side": 1}, "favoured_side: 1 is not text"),
+        ("teamskill_k", {"settings": 3}, "settings: 3 is not a table"),
+        ("teamskill_k", {"base": []}, r"base: \[\] is not text"),
+        ("teamskill_k", {"settings": {"mu": "big"}}, "settings.mu: 'big' is not a number"),
+        ("trueskill2", {"modes": 3}, "modes: 3 is not a table"),
+        ("trueskill2", {"modes": {"koth": 1}}, "modes.koth: 1 is not a table"),
+        ("trueskill2", {"modes": {"koth": {"tau2": "x"}}}, "modes.koth: tau2: 'x' is not a number"),
+        *((name, {of_ours: 3}, f"{of_ours}: no such parameter") for name in SYSTEMS for of_ours in ("name", "cls")),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(name: str, params: dict[str, Any], reason: str) -> None:
+    with pytest.raises(RatingError, match=reason):
+        create(name, **params)
