@@ -11,7 +11,7 @@ import pytest
 
 from equipoise.ratings.gaussian import cdf
 from equipoise.ratings.teams import MOST_SWEEPS, Teams, expect, learn, log_evidence, quality
-from tests.ratings.trueskill_model import performances
+from tests.ratings.trueskill_model import performances, phi
 
 
 def teams_of(*known: tuple[float, float], sizes: tuple[int, ...] = ()) -> Teams:
@@ -35,6 +35,57 @@ def test_the_chances_of_three_teams_are_the_volumes_where_each_is_clear_of_the_o
         assert teams.wins[team] == pytest.approx(np.logical_and(*clear).mean(), abs=2e-3)
     assert sum(teams.wins) + draw == pytest.approx(1, abs=1e-12)
     assert (draw == 0) is (unit == 0)
+
+
+def chances(known: list[tuple[float, float]], sizes: list[float], unit: float) -> list[float]:
+    """That each is clear of all others: trapezoids, close together wherever one of the factors is steep."""
+    found = []
+    for team, (mean, variance) in enumerate(known):
+        deviation, points = math.sqrt(variance), np.linspace(-9.0, 9.0, 8001)
+        others = [other for other in range(len(known)) if other != team]
+        edges = [known[other][0] + unit * math.sqrt(sizes[team] + sizes[other]) for other in others]
+        if deviation == 0.0:
+            above = [clear(np.array([mean]), edge, known[other][1]) for edge, other in zip(edges, others, strict=True)]
+            found.append(float(math.prod(each[0] for each in above)))
+            continue
+        near = [
+            edge + max(math.sqrt(known[other][1]), 1e-12) * points for edge, other in zip(edges, others, strict=True)
+        ]
+        x = np.unique(np.concatenate([mean + deviation * points, *near]))
+        x = x[np.abs(x - mean) <= 9.0 * deviation]
+        density = np.exp(-0.5 * ((x - mean) / deviation) ** 2) / (deviation * math.sqrt(2.0 * math.pi))
+        for edge, other in zip(edges, others, strict=True):
+            density = density * clear(x, edge, known[other][1])
+        found.append(float(np.trapezoid(density, x)))
+    return found
+
+
+def clear(x: np.ndarray, edge: float, variance: float) -> np.ndarray:
+    """The chance of each performance to be above that of a team which is at an edge on average."""
+    return phi((x - edge) / math.sqrt(variance)) if variance > 0.0 else (x > edge).astype(float)
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        [(25.0, 87.0), (24.0, 87.0), (0.0, 0.0)],
+        [(0.5, 87.0), (0.0, 0.0), (0.0, 0.0)],
+        [(25.0, 5.0), (24.0, 1000.0), (26.0, 2.0)],
+        [(25.0, 69.4), (25.3, 0.01), (25.1, 0.01)],
+        [(25.0, 1e4), (20.0, 1e-6), (30.0, 1e-2), (25.0, 1.0)],
+        [(0.0, 1.0), (3.0, 1e-8), (-1.0, 1e8)],
+        [(900.0, 1.0), (0.0, 1e-4), (1.0, 1e4), (899.0, 1e-4)],
+    ],
+)
+@pytest.mark.parametrize("unit", [0.1, 2.0])
+def test_the_chances_are_exact_however_unlike_the_variances_are(known, unit):
+    sizes = [1.0 + number for number in range(len(known))]
+    teams = teams_of(*known)
+    teams.size[:] = sizes
+    draw = expect(teams, len(known), unit)
+    exact = chances(known, sizes, unit)
+    assert teams.wins == pytest.approx(exact, abs=1e-6)
+    assert draw == pytest.approx(1.0 - sum(exact), abs=1e-6)
 
 
 def test_summed_up_a_team_that_cannot_count_leaves_the_chances_of_two():

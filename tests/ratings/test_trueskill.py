@@ -193,8 +193,6 @@ def test_to_look_makes_nobody():
     ("match", "name"),
     [
         (Match(((PlayerId("bot:1"),), (BOB,)), (0, 1)), "bot:1"),
-        (Match(((ANN,), (BOB,)), (0, 1), share={BOB: -0.5}), "bob"),
-        (Match(((ANN,), (BOB,)), (0, 1), share={ANN: math.nan}), "ann"),
         (Match(((ANN,), (BOB,))), "not over"),
     ],
 )

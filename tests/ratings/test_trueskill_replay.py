@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from equipoise.errors import RatingError
 from equipoise.ratings import create
 from equipoise.ratings.base import Match
 from equipoise.ratings.belief import BeliefSystem
@@ -16,7 +15,7 @@ from equipoise.ratings.belief_kernel import build
 from equipoise.ratings.belief_replay import replay as replay_with
 from equipoise.ratings.compiled_kernel import compiled
 from equipoise.ratings.history import History, Replayed, replay
-from tests.ratings.samples import ANN, BOB, duel, people, random_matches
+from tests.ratings.samples import people, random_matches
 from tests.ratings.trueskill_model import many_teams
 
 
@@ -85,13 +84,6 @@ def test_a_hundred_thousand_random_matches_leave_every_belief_finite():
 
 def test_an_empty_history_is_replayed_in_no_time():
     assert len(replay(create("trueskill"), History.of([])).after) == 0
-
-
-def test_a_share_that_makes_no_sense_is_refused_by_player():
-    system = create("trueskill")
-    with pytest.raises(RatingError, match="bob"):
-        replay(system, History.of([replace(duel("ann", "bob"), share={ANN: 0.5, BOB: -1.0})]))
-    assert ANN not in system
 
 
 HALF = 0.5

@@ -206,14 +206,6 @@ def test_a_curve_of_a_stranger_is_refused_by_name():
         timeline([duel("ann", "bob")]).curve(PlayerId("nobody"))
 
 
-def test_a_share_that_makes_no_sense_is_refused_before_anything_is_appended():
-    past = timeline([duel("ann", "bob")])
-    with pytest.raises(RatingError, match="cid"):
-        past.append(History.of([replace(duel("cid", "bob"), share={CID: -1.0})]))
-    assert len(past) == 1
-    assert CID not in past.numbers
-
-
 @pytest.mark.parametrize(("params", "name"), [({"gamma": -1}, "gamma"), ({"period_days": 0}, "period_days")])
 def test_a_parameter_that_makes_no_sense_is_refused_by_name(params, name):
     with pytest.raises(RatingError, match=name):

@@ -65,7 +65,7 @@ class BeliefSystem(System[P]):
         """Every participant's belief by what the order says of his team, in closed form for two teams."""
         scores = [match.score(team) for team in range(len(match.teams))]
         for player in (player for side in match.teams for player in side):
-            _check(player, match)
+            _refuse_bot(player)
         prediction, at = self.predict(match), _time(match)
         teams = self.performances(match)
         learn(teams, match.ranks, 0, len(match.teams), self.constants.unit)
@@ -197,9 +197,6 @@ def _known(held: kernel.Belief) -> float | None:
     return None if held.last_played == kernel.NEVER else held.last_played
 
 
-def _check(player: PlayerId, match: Match) -> None:
+def _refuse_bot(player: PlayerId) -> None:
     if is_bot(player):
         raise RatingError(f"{player}: bots stand at the doors, they are not rated")
-    share = match.share.get(player, 1.0)
-    if not 0.0 <= share < math.inf:
-        raise RatingError(f"{player}: share {share!r} is not 0 or more")

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.model import PlayerId
-from equipoise.errors import RatingError
 from equipoise.ratings import belief_kernel as kernel
 from equipoise.ratings.history import Floats, History, Offsets, Replayed
 from equipoise.ratings.teams import Teams
@@ -58,19 +57,14 @@ def times_of(history: History) -> Floats:
 
 
 def shares_of(history: History) -> Floats:
-    """Of each participant, 1 where unknown; a negative or infinite one is refused."""
-    if history.share is None:
-        return np.ones(len(history.members))
-    share = np.nan_to_num(history.share, nan=1.0, posinf=np.inf)
-    for place in np.flatnonzero((share < 0) | np.isinf(share)):
-        raise RatingError(f"{history.players[history.members[place]]}: share {share[place]} is not 0 or more")
-    return share
+    """Of each participant, 1 where unknown."""
+    return np.ones(len(history.members)) if history.share is None else np.nan_to_num(history.share, nan=1.0)
 
 
 def room_for(matches: Offsets) -> Teams:
     """For the match with most teams."""
     most = int(np.diff(matches).max(initial=2))
-    return Teams(np.zeros(most, np.int64), *(np.zeros(most) for _ in Teams._fields[1:]))
+    return Teams(*(np.array(room) for room in Teams.of(most)))
 
 
 def records_of(system: BeliefSystem[Any], players: Sequence[PlayerId]) -> NDArray[np.void]:

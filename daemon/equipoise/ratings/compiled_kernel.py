@@ -35,13 +35,15 @@ def compiled(
     namespace: dict[str, object] = {}
     for function in functions.values():
         namespace |= function.__globals__
-    contents = _digest(functions, namespace)
+    contents = _digest(functions, namespace, options)
     for name, function in functions.items():
         copy = FunctionType(function.__code__, namespace, name)
         # The cache notices no change but of the entry's own file; so all that is compiled is in the name.
         copy.__qualname__ = f"{name}_{contents}"
         how: Literal["always", "never"] = "always" if name in small else "never"
-        namespace[name] = numba.njit(cache=function is entry, inline=how, error_model="numpy", **options)(copy)
+        # Only the entry is called from Python: wrappers of the others would cost half the time of compiling.
+        only: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": function is not entry}
+        namespace[name] = numba.njit(cache=function is entry, inline=how, error_model="numpy", **only, **options)(copy)
     return cast(F, namespace[_plain(entry).__name__])
 
 
@@ -49,14 +51,18 @@ def _plain(function: Function) -> FunctionType:
     return cast(FunctionType, function)
 
 
-def _digest(functions: Mapping[str, FunctionType], namespace: Mapping[str, object]) -> str:
-    """Of their code and of the module constants it names."""
+def _digest(
+    functions: Mapping[str, FunctionType], namespace: Mapping[str, object], options: Mapping[str, object]
+) -> str:
+    """Of their code, of the module constants it names, and of what numba is told of them."""
     digest = blake2b(digest_size=8)
+    for option, value in sorted(options.items()):
+        digest.update(f"{option}={sorted(value) if isinstance(value, set) else value}".encode())
     for name, function in functions.items():
         code = function.__code__
         digest.update(name.encode() + code.co_code)
         digest.update(repr(code.co_consts[1:] if function.__doc__ else code.co_consts).encode())
         for constant in code.co_names:
             value = namespace.get(constant)
-            digest.update(f"{constant}={value if isinstance(value, int | float) else ''}".encode())
+            digest.update(f"{constant}={value if isinstance(value, int | float | tuple) else ''}".encode())
     return digest.hexdigest()

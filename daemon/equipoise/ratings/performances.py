@@ -6,99 +6,49 @@ Gaussian and is absorbed once, exactly.  The others are absorbed as the Gaussian
 those the fact gives it (expectation propagation); with one of them that is exact, with more it is repeated until
 none moves.  Minka, Cleven & Zaykov 2018 (MSR-TR-2018-8), equations (5) to (13).
 
-A row `c` of parameters is as `trueskill2_params` makes it.  Plain functions that numba compiles as they stand
-(`compiled_kernel`); `Scene` is of lists or of arrays.
+Plain functions that numba compiles as they stand (`compiled_kernel`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import MutableSequence, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING
 
 from equipoise.ratings import quits
+from equipoise.ratings import scene as scenes
 from equipoise.ratings.gaussian import above, within
-from equipoise.ratings.quits import (
-    QUIT_RELATED,
-    quit_derivatives,
-    quit_within,
+from equipoise.ratings.quits import quit_derivatives, quit_within
+from equipoise.ratings.scene import (
+    DEATH_OPPONENT,
+    DEATH_OWN,
+    DEATH_VARIANCE,
+    DEATHS,
+    DRAWN,
+    KILL_OPPONENT,
+    KILL_OWN,
+    KILL_VARIANCE,
+    KILLS,
+    MARGIN,
+    NO_DEATHS,
+    NO_KILLS,
+    QUIT,
+    RIGID,
+    WON,
+    Scene,
+    begin,
+    enter_counts,
+    enter_rest,
+    enter_teams,
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = "MutableSequence[float] | NDArray[np.float64]"
-    Ints: TypeAlias = "MutableSequence[int] | NDArray[np.int64]"
-    Row: TypeAlias = "Sequence[float] | NDArray[np.float64]"
-
-INITIAL, VARIANCE, GAMMA2, TAU2, BETA2, MARGIN = range(6)
-"""Where a parameter stands in a row; those of counts follow, then those of `quits`."""
-KILL_OWN, KILL_OPPONENT, KILL_VARIANCE, DEATH_OWN, DEATH_OPPONENT, DEATH_VARIANCE = range(6, 12)
-
-KILLS, DEATHS, NO_KILLS, NO_DEATHS, QUIT, STAYED, WON, DRAWN = range(8)
-"""Kinds of sites; up to `DEATHS` they are Gaussian, from `WON` on about teams."""
-
-COMPLETED, LEFT, UNTOLD = range(3)
-"""`Scene.left`."""
+    from equipoise.ratings.scene import Ints, Row
 
 UNMOVED = 1e-9
 """Sites have converged when none moves d, in a round, by more than this part of the deviation it would have."""
 MOST_ROUNDS = 500
 DAMPED_FROM, DAMPING = 10, 0.5
 """From this round on, sites go only so far towards where they should be."""
-
-RIGID = 1e-12
-"""What a site leaves of a variance at least: a draw without a margin would leave nothing."""
-
-
-class Scene(NamedTuple):
-    """The seats and teams of one match and room for what is computed of them; all modified in place."""
-
-    mean: Floats
-    """By seat: the performance before the match, as is `variance`."""
-    variance: Floats
-    share: Floats
-    minutes: Floats
-    """Played; NaN where unknown."""
-    kills: Floats
-    """NaN where unknown, as is `deaths`."""
-    deaths: Floats
-    team: Ints
-    left: Ints
-    presence: Floats
-    """By team: the sum of its shares."""
-    facing: Floats
-    """By team: 1/the presence of all others; 0 if there is none."""
-    order: Ints
-    """Teams, from best to worst."""
-    posterior: Floats
-    """By seat: the joint mean."""
-    covariance: Floats
-    """Joint, row after row."""
-    form: Floats
-    """By seat: d's weights."""
-    pull: Floats
-    """By seat: its covariance with d."""
-    kind: Ints
-    """By site, as are all that follow."""
-    who: Ints
-    """Seat; for teams the place of the better one in the order."""
-    precision: Floats
-    """What it says of d, as precision and as precision times mean."""
-    shift: Floats
-    wanted: Floats
-    """Of a quit: what d's mean should be, as `width` is what its variance should."""
-    width: Floats
-
-    @classmethod
-    def of(cls, seats: int, teams: int) -> Scene:
-        """Room for so many, as lists."""
-        length = dict.fromkeys(cls._fields, seats)
-        length |= dict.fromkeys(("presence", "facing", "order"), teams) | {"covariance": seats * seats}
-        length |= dict.fromkeys(("kind", "who", "precision", "shift", "wanted", "width"), 3 * seats + teams)
-        whole = ("team", "left", "order", "kind", "who")
-        return cls(**{name: [0 if name in whole else 0.0] * length[name] for name in cls._fields})  # type: ignore[arg-type]
 
 
 def infer(scene: Scene, seats: int, ranks: Ints, first: int, teams: int, completed: bool, c: Row) -> tuple[int, bool]:
@@ -109,7 +59,7 @@ def infer(scene: Scene, seats: int, ranks: Ints, first: int, teams: int, complet
     """
     begin(scene, seats, ranks, first, teams)
     exact = enter_counts(scene, seats, c)
-    sites = enter_teams(scene, enter_rest(scene, seats, exact, completed, c), ranks, first, teams)
+    sites = enter_teams(scene, seats, enter_rest(scene, seats, exact, completed, c), ranks, first, teams, c)
     for site in range(exact):
         mean, variance = aim(scene, seats, site, c)
         absorb(scene, seats, mean, variance, scene.precision[site], scene.shift[site])
@@ -128,79 +78,6 @@ def settle(scene: Scene, seats: int, exact: int, sites: int, c: Row) -> bool:
         if moved < UNMOVED or sites - exact == 1:
             return True
     return False
-
-
-def begin(scene: Scene, seats: int, ranks: Ints, first: int, teams: int) -> None:
-    """The joint before anything is known; teams sorted by rank, equal ones as they stand."""
-    total = 0.0
-    for team in range(teams):
-        scene.presence[team] = 0.0
-    for seat in range(seats):
-        scene.presence[scene.team[seat]] += scene.share[seat]
-        total += scene.share[seat]
-        scene.posterior[seat] = scene.mean[seat]
-        for other in range(seats):
-            scene.covariance[seat * seats + other] = 0.0
-        scene.covariance[seat * seats + seat] = scene.variance[seat]
-    for team in range(teams):
-        others = total - scene.presence[team]
-        scene.facing[team] = 1.0 / others if others > 0.0 else 0.0
-        free = team
-        while free > 0 and ranks[first + scene.order[free - 1]] > ranks[first + team]:
-            scene.order[free] = scene.order[free - 1]
-            free -= 1
-        scene.order[free] = team
-
-
-def enter_counts(scene: Scene, seats: int, c: Row) -> int:
-    """(9) above zero: count/minutes is N(d, v/minutes), a precision minutes/v and a shift count/v."""
-    sites = 0
-    for seat in range(seats):
-        if scene.minutes[seat] > 0.0:
-            if scene.kills[seat] > 0.0 and counted(c, KILL_OWN):
-                sites = enter(scene, sites, KILLS, seat)
-                scene.precision[sites - 1] = scene.minutes[seat] / c[KILL_VARIANCE]
-                scene.shift[sites - 1] = scene.kills[seat] / c[KILL_VARIANCE]
-            if scene.deaths[seat] > 0.0 and counted(c, DEATH_OWN):
-                sites = enter(scene, sites, DEATHS, seat)
-                scene.precision[sites - 1] = scene.minutes[seat] / c[DEATH_VARIANCE]
-                scene.shift[sites - 1] = scene.deaths[seat] / c[DEATH_VARIANCE]
-    return sites
-
-
-def enter_rest(scene: Scene, seats: int, sites: int, completed: bool, c: Row) -> int:
-    """Counts of zero, and who left; returns how many sites there are now."""
-    for seat in range(seats):
-        if scene.minutes[seat] > 0.0:
-            if scene.kills[seat] == 0.0 and counted(c, KILL_OWN):
-                sites = enter(scene, sites, NO_KILLS, seat)
-            if scene.deaths[seat] == 0.0 and counted(c, DEATH_OWN):
-                sites = enter(scene, sites, NO_DEATHS, seat)
-        if c[QUIT_RELATED] > 0.0 and scene.left[seat] == LEFT:
-            sites = enter(scene, sites, QUIT, seat)
-        if c[QUIT_RELATED] > 0.0 and scene.left[seat] == COMPLETED and completed:
-            sites = enter(scene, sites, STAYED, seat)
-    return sites
-
-
-def enter_teams(scene: Scene, sites: int, ranks: Ints, first: int, teams: int) -> int:
-    """The chain of adjacent pairs; returns how many sites there are now."""
-    for place in range(teams - 1):
-        drawn = ranks[first + scene.order[place]] == ranks[first + scene.order[place + 1]]
-        sites = enter(scene, sites, DRAWN if drawn else WON, place)
-    return sites
-
-
-def enter(scene: Scene, sites: int, kind: int, who: int) -> int:
-    """One more site, that says nothing yet."""
-    scene.kind[sites], scene.who[sites] = kind, who
-    scene.precision[sites] = scene.shift[sites] = 0.0
-    return sites + 1
-
-
-def counted(c: Row, own: int) -> bool:
-    """Whether a count depends on anything: its two weights are next to each other."""
-    return c[own] != 0.0 or c[own + 1] != 0.0
 
 
 def aim(scene: Scene, seats: int, site: int, c: Row) -> tuple[float, float]:
@@ -263,12 +140,20 @@ def absorb(scene: Scene, seats: int, mean: float, variance: float, precision: fl
             scene.covariance[row + other] -= part * scene.pull[other]
 
 
+def pinned_at(scene: Scene, site: int, c: Row) -> bool:
+    """Whether it is a draw without a margin: that d is 0."""
+    return scene.kind[site] == DRAWN and c[MARGIN] <= 0.0
+
+
 def renew(scene: Scene, seats: int, site: int, step: float, c: Row) -> float:
     """Move a site towards what it should say given all others; how far d moved, in deviations it has without it."""
     mean, variance = aim(scene, seats, site, c)
     precision, shift = scene.precision[site], scene.shift[site]
     rest = 1.0 - precision * variance
-    if variance <= 0.0:
+    ordered = scene.kind[site] >= WON
+    if variance <= 0.0 or (ordered and scene.most[site] == 0.0):
+        return 0.0
+    if precision > 0.0 and pinned_at(scene, site, c):  # it says the same whatever others do
         return 0.0
     if rest <= RIGID:  # the others say less than nothing of d: wait until they do
         return 1.0
@@ -277,6 +162,8 @@ def renew(scene: Scene, seats: int, site: int, step: float, c: Row) -> float:
     more, further = message(other_mean, other_variance, slope, curvature)
     if more < 0.0:  # of a quit, which may leave d less sure: then only its mean moves, or others have nothing to cut
         more, further = 0.0, slope
+    if ordered and more > scene.most[site]:
+        more, further = scene.most[site], further * scene.most[site] / more
     more, further = step * (more - precision), step * (further - shift)
     left = 1.0 + more * variance
     if left <= RIGID:
@@ -312,7 +199,7 @@ def quit_as_cut(scene: Scene, seats: int, site: int, order: int, c: Row) -> tupl
     other, spread, mean, variance, shared = without(
         other, spread, mean, variance, shared, scene.precision[site], scene.shift[site]
     )
-    if spread <= 0.0 or 1.0 - scene.precision[order] * spread <= RIGID:
+    if scene.most[order] == 0.0 or pinned_at(scene, order, c) or 1.0 - scene.precision[order] * spread <= RIGID:
         return 0.0, 0.0
     mean, variance, other, spread, shared = without(
         mean, variance, other, spread, shared, scene.precision[order], scene.shift[order]
@@ -371,18 +258,13 @@ def told(scene: Scene, seats: int, seat: int) -> tuple[float, float]:
 
 CALLEES = (
     infer,
-    begin,
-    enter_counts,
-    enter_rest,
-    enter_teams,
-    enter,
-    counted,
     aim,
     weights,
     face,
     project,
     absorb,
     settle,
+    pinned_at,
     renew,
     correct_quits,
     quit_as_cut,
@@ -390,6 +272,7 @@ CALLEES = (
     message,
     derivatives,
     told,
+    *scenes.CALLEES,
     *quits.CALLEES,
 )
 """What kernels are compiled with, besides `gaussian.SCALARS`."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from equipoise.ratings.gaussian import cdf, hazard, pdf
 
 if TYPE_CHECKING:
-    from equipoise.ratings.performances import Row
+    from equipoise.ratings.scene import Row
 
 INTERVALS = 64
 """Simpson's rule over what the cut leaves of D."""

@@ -15,7 +15,7 @@ import math
 from collections.abc import MutableSequence, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from equipoise.ratings.gaussian import above, cdf, log_cdf, log_within, within
+from equipoise.ratings.gaussian import above, cdf, log_cdf, log_within, pdf, within
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,8 +33,21 @@ MOST_SWEEPS = 10_000
 LEAST = 1e-12
 """What a cut leaves of a variance at least: a draw without a margin would leave nothing."""
 
-REACH, STEP = 8.0, 1.0 / 16.0
-"""Deviations to either side of a team's mean, and between two points, where its chances are summed."""
+KNOWN = 1e-18
+"""Up to this variance a performance is taken as known: that of a team in which nobody played."""
+
+EDGE = 1e-9
+"""Known performances that leave less room to those between them, by parts, leave none."""
+
+REACH = 8.0
+"""Deviations from a mean beyond which nothing happens."""
+
+NODES = (0.1488743389816312, 0.4333953941292472, 0.6794095682990244, 0.8650633666889845, 0.9739065285171717)
+WEIGHTS = (0.2955242247147529, 0.2692667193099964, 0.2190863625159820, 0.1494513491505806, 0.0666713443086881)
+"""Of Gauss and Legendre's rule of ten points, on -1 to 1: those above 0."""
+
+PIECE = 1.5
+"""Deviations, of the team that has the smallest one there, over which that rule is applied."""
 
 
 class Teams(NamedTuple):
@@ -42,6 +55,8 @@ class Teams(NamedTuple):
 
     order: Ints
     """Filled by `learn` for three teams or more: from best to worst."""
+    heard: Ints
+    """Likewise, by link, counted by its upper place: 0 where it says nothing."""
     mean: Floats
     variance: Floats
     size: Floats
@@ -59,13 +74,13 @@ class Teams(NamedTuple):
     """Likewise the link to the place below."""
     up_shift: Floats
     v: Floats
-    """By link, counted by its upper place, as in `gaussian`."""
+    """By link, as in `gaussian`."""
     w: Floats
 
     @classmethod
     def of(cls, count: int) -> Teams:
         """So many, as lists."""
-        return cls([0] * count, *([0.0] * count for _ in cls._fields[1:]))
+        return cls([0] * count, [0] * count, *([0.0] * count for _ in cls._fields[2:]))
 
 
 def margin_of(size: float, unit: float) -> float:
@@ -106,20 +121,50 @@ def expect_of_two(difference: float, variance: float, margin: float) -> tuple[fl
 
 
 def chance(teams: Teams, team: int, count: int, unit: float) -> float:
-    """That the team beats every other one by the margin: trapezoids over its own performance."""
-    deviation = math.sqrt(teams.variance[team])
-    total = weights = 0.0
-    for point in range(int(2.0 * REACH / STEP) + 1):
-        z = point * STEP - REACH
-        weight = math.exp(-0.5 * z * z)
-        weights += weight
-        performance = teams.mean[team] + z * deviation
+    """That the team beats every other one by the margin: piece by piece over its own performance.
+
+    Below the first piece some other team is surely not beaten; a piece is short where the chance to beat one is steep.
+    """
+    mean, deviation = teams.mean[team], math.sqrt(teams.variance[team])
+    if teams.variance[team] <= KNOWN:
+        return beats_all(teams, team, mean, count, unit)
+    z, total = -REACH, 0.0
+    for other in range(count):
+        if other != team:
+            edge, width = edge_of(teams, team, other, unit)
+            z = max(z, edge - REACH * width)
+    while z < REACH:
+        piece = PIECE
         for other in range(count):
-            if other != team and weight > 0.0:
-                margin = margin_of(teams.size[team] + teams.size[other], unit)
-                weight *= above_margin(performance - teams.mean[other], margin, teams.variance[other])
-        total += weight
-    return total / weights
+            if other != team:
+                edge, width = edge_of(teams, team, other, unit)
+                if z < edge + REACH * width:
+                    piece = min(piece, PIECE * width)
+        half = 0.5 * min(piece, REACH - z)
+        for number in range(len(NODES)):
+            for at in (z + half * (1.0 - NODES[number]), z + half * (1.0 + NODES[number])):
+                beaten = beats_all(teams, team, mean + at * deviation, count, unit)
+                total += half * WEIGHTS[number] * pdf(at) * beaten
+        z += 2.0 * half
+    return total
+
+
+def edge_of(teams: Teams, team: int, other: int, unit: float) -> tuple[float, float]:
+    """From where on a team beats another one on average, in its own deviations from its mean; and how soon surely."""
+    deviation = math.sqrt(teams.variance[team])
+    margin = margin_of(teams.size[team] + teams.size[other], unit)
+    width = max(math.sqrt(teams.variance[other]) / deviation, LEAST)
+    return (teams.mean[other] + margin - teams.mean[team]) / deviation, width
+
+
+def beats_all(teams: Teams, team: int, performance: float, count: int, unit: float) -> float:
+    """The chance of a performance to beat every other team by the margin."""
+    beaten = 1.0
+    for other in range(count):
+        if other != team and beaten > 0.0:
+            margin = margin_of(teams.size[team] + teams.size[other], unit)
+            beaten *= above_margin(performance - teams.mean[other], margin, teams.variance[other])
+    return beaten
 
 
 def learn(teams: Teams, ranks: Ranks, first: int, count: int, unit: float) -> int:
@@ -132,6 +177,7 @@ def learn(teams: Teams, ranks: Ranks, first: int, count: int, unit: float) -> in
         teams.slope[1], teams.curvature[1] = -teams.slope[0], teams.curvature[0]
         return 1
     start(teams, ranks, first, count)
+    silence(teams, ranks, first, count, unit)
     sweeps, moved = 0, 1.0
     while moved > SETTLED and sweeps < MOST_SWEEPS:
         moved = sweep(teams, ranks, first, count, unit)
@@ -144,12 +190,16 @@ def learn(teams: Teams, ranks: Ranks, first: int, count: int, unit: float) -> in
 def log_evidence(teams: Teams, ranks: Ranks, first: int, count: int, unit: float) -> float:
     """Log probability of the ranks at `first`: link after link down the order, each given those above.
 
-    Exact for two teams.  For more the shape of what is above is taken as Gaussian: over all orders of three equals
-    the probabilities add up to 0.9953.
+    -inf where known performances contradict them.  Exact for two teams.  For more the shape of what is above is taken
+    as Gaussian: over all orders of three equals the probabilities add up to 0.9953.
     """
     start(teams, ranks, first, count)
+    if silence(teams, ranks, first, count, unit):
+        return -math.inf
     total = 0.0
     for link in range(count - 1):
+        if teams.heard[link] == 0:
+            continue
         difference, variance = difference_at(teams, link)
         margin = margin_at(teams, link, unit)
         total += log_mass(difference, variance, margin, drawn_at(teams, ranks, first, link))
@@ -159,7 +209,7 @@ def log_evidence(teams: Teams, ranks: Ranks, first: int, count: int, unit: float
 
 def learn_of_two(difference: float, variance: float, margin: float, ahead: int) -> tuple[float, float]:
     """Slope of the first team, and curvature of both; `ahead` is above 0 if the first won, below if it lost."""
-    if variance <= 0.0:
+    if variance <= KNOWN:
         return 0.0, 0.0
     deviation = math.sqrt(variance)
     sign = -1.0 if ahead < 0 else 1.0
@@ -175,10 +225,7 @@ def cut(t: float, margin: float, drawn: bool) -> tuple[float, float]:
 
 
 def log_mass(difference: float, variance: float, margin: float, drawn: bool) -> float:
-    """Log probability of what `cut` cuts to; of a certainty 0 or -inf."""
-    if variance <= 0.0:
-        happens = abs(difference) <= margin if drawn else difference > margin
-        return 0.0 if happens else -math.inf
+    """Log probability of what `cut` cuts to."""
     deviation = math.sqrt(variance)
     if drawn:
         return log_within(difference / deviation, margin / deviation)
@@ -196,6 +243,41 @@ def start(teams: Teams, ranks: Ranks, first: int, count: int) -> None:
         teams.down_precision[place] = teams.down_shift[place] = 0.0
         teams.up_precision[place] = teams.up_shift[place] = 0.0
         teams.v[place] = teams.w[place] = 0.0
+        teams.heard[place] = 1
+
+
+def silence(teams: Teams, ranks: Ranks, first: int, count: int, unit: float) -> bool:
+    """Let links say nothing that have nothing to say, or nothing that can be; returns whether there are any of these.
+
+    Between two known performances there is nothing to learn.  Where known performances leave no room for the others
+    ranked between them, none of those is compared with either; what these say of each other is heard.
+    """
+    contradicted = False
+    known, low, high, margins = -1, 0.0, 0.0, 0.0
+    for place in range(count):
+        if place > 0:
+            drawn, margin = drawn_at(teams, ranks, first, place - 1), margin_at(teams, place - 1, unit)
+            low, high = (low - margin, high + margin) if drawn else (low + margin, math.inf)
+            margins += margin
+        team = teams.order[place]
+        if teams.variance[team] > KNOWN:
+            continue
+        if known >= 0:
+            difference = teams.mean[teams.order[known]] - teams.mean[team]
+            room = EDGE * (margins + abs(difference)) if place > known + 1 else 0.0
+            possible = leaves_room(difference, low, high, room)
+            if place == known + 1 or not possible:
+                teams.heard[known] = teams.heard[place - 1] = 0
+            contradicted = contradicted or not possible
+        known, low, high, margins = place, 0.0, 0.0, 0.0
+    return contradicted
+
+
+def leaves_room(difference: float, low: float, high: float, room: float) -> bool:
+    """Whether a difference is above `low` if there is no `high`, else from the one to the other, by so much."""
+    if high == math.inf:
+        return difference > low + room
+    return low + room <= difference <= high - room
 
 
 def sweep(teams: Teams, ranks: Ranks, first: int, count: int, unit: float) -> float:
@@ -210,19 +292,20 @@ def pass_on(teams: Teams, link: int, ranks: Ranks, first: int, unit: float) -> f
     """Renew the two messages of one link; returns how far its v or w moved, in parts of one.
 
     To a team that is N(n, s) without this link, a cut with slope l and curvature -k of the difference is worth the
-    precision k/(1 - s·k) and the precision times mean (l + n·k)/(1 - s·k).
+    precision k/(1 - s·k) and the precision times mean (l + n·k)/(1 - s·k).  It leaves `LEAST` of the variance before
+    the match, not of s: or draws without a margin, with known teams on both sides, would make each other ever surer.
     """
-    difference, variance = difference_at(teams, link)
-    if variance <= 0.0:
+    if teams.heard[link] == 0:
         return 0.0
+    difference, variance = difference_at(teams, link)
     deviation = math.sqrt(variance)
     v, w = cut(difference / deviation, margin_at(teams, link, unit) / deviation, drawn_at(teams, ranks, first, link))
     slope, k = v / deviation, w / variance
     mean, own = without_below(teams, link)
-    left = max(1.0 - own * k, LEAST)
+    left = max(1.0 - own * k, LEAST * teams.variance[teams.order[link]] * k)
     teams.up_precision[link], teams.up_shift[link] = k / left, (slope + mean * k) / left
     mean, own = without_above(teams, link + 1)
-    left = max(1.0 - own * k, LEAST)
+    left = max(1.0 - own * k, LEAST * teams.variance[teams.order[link + 1]] * k)
     teams.down_precision[link + 1], teams.down_shift[link + 1] = k / left, (mean * k - slope) / left
     moved = max(abs(v - teams.v[link]) / (1.0 + abs(v)), abs(w - teams.w[link]))
     teams.v[link], teams.w[link] = v, w
@@ -293,12 +376,16 @@ CALLEES = (
     expect,
     expect_of_two,
     chance,
+    edge_of,
+    beats_all,
     learn,
     log_evidence,
     learn_of_two,
     cut,
     log_mass,
     start,
+    silence,
+    leaves_room,
     sweep,
     pass_on,
     difference_at,

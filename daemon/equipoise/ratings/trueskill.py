@@ -65,7 +65,7 @@ class TrueSkill(BeliefSystem[TrueSkillParams]):
     name = "trueskill"
 
     @classmethod
-    def create(cls, **params: object) -> TrueSkill:
+    def create(cls, /, **params: object) -> TrueSkill:
         """With the named parameters, the others at their defaults."""
         checked = build_params(TrueSkillParams, params)
         return cls(checked, checked.constants())

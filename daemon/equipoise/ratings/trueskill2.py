@@ -6,6 +6,7 @@ Its formulas, and what the paper leaves open, are in docs/ratings/trueskill2.md.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from equipoise.ratings.base import (
     Context,
     Convergence,
     Match,
+    Matches,
     Past,
     Rated,
     State,
@@ -27,7 +29,7 @@ from equipoise.ratings.base import (
 )
 from equipoise.ratings.facts import count_of, number_of
 from equipoise.ratings.gaussian import pdf
-from equipoise.ratings.performances import BETA2, INITIAL, MARGIN, VARIANCE, Scene
+from equipoise.ratings.scene import BETA2, INITIAL, MARGIN, VARIANCE, Scene
 from equipoise.ratings.teams import Teams
 from equipoise.ratings.trueskill2_params import BASE_VARIANCE, BASE_WEIGHT, BOT, LIMIT, TrueSkill2Params
 from equipoise.ratings.trueskill2_players import (
@@ -41,7 +43,7 @@ from equipoise.ratings.trueskill2_players import (
 
 if TYPE_CHECKING:
     from equipoise.ratings.history import History, Replayed
-    from equipoise.ratings.performances import Row
+    from equipoise.ratings.scene import Row
 
 DAY = 86_400.0
 
@@ -61,7 +63,7 @@ class TrueSkill2(System[TrueSkill2Params]):
         """Matches rated whose sites did not converge."""
 
     @classmethod
-    def create(cls, **params: object) -> TrueSkill2:
+    def create(cls, /, **params: object) -> TrueSkill2:
         """With the named parameters, the others at their defaults."""
         return cls(build_params(TrueSkill2Params, params))
 
@@ -81,7 +83,7 @@ class TrueSkill2(System[TrueSkill2Params]):
         """By the order, the counts and the quits.  Ignored: spans, points, map, sides and weight."""
         scores = [match.score(team) for team in range(len(match.teams))]
         for player in (player for side in match.teams for player in side):
-            _check(player, match)
+            _refuse_bot(player)
         numbers = _numbers(match)
         rounds, players = laid_out(match, numbers), self._gathered(numbers, match.mode)
         sides, after = Teams.of(len(match.teams)), [0.0] * len(rounds.person)
@@ -94,7 +96,7 @@ class TrueSkill2(System[TrueSkill2Params]):
         for team, side in enumerate(match.teams):
             expected = prediction.expected(team)
             for player in side:
-                before = self.skill(player, Context(match.mode))
+                before = self._mean(self.held(player), match.mode)
                 held = self._take(player, match.mode, players, numbers[player])
                 changes.append(Change(player, team, before, after[place], held.rounds, expected, scores[team]))
                 place += 1
@@ -105,13 +107,16 @@ class TrueSkill2(System[TrueSkill2Params]):
         if is_bot(player):
             return self.row(context.mode)[BOT]
         held = self.held(player)
-        mode = context.mode or held.usual_mode
-        return self.own(held, mode).mean + self.row(mode)[BASE_WEIGHT] * held.base_mean
+        return self._mean(held, context.mode or held.usual_mode)
 
     def gap(self, probability: float, size: int) -> float:
-        """Along the slope at an even match of settled players: there c² = 2·size·β², and that slope is φ(ε/c)/c."""
+        """Along the slope at an even match of settled players: there c² = 2·size·β², and that slope is φ(ε/c)/c.
+
+        Beyond all measure where the margin is so wide that there is none.
+        """
         c = math.sqrt(2.0 * size * self.table[0][BETA2])
-        return probability * c / pdf(self.table[0][MARGIN] / c)
+        slope = pdf(self.table[0][MARGIN] / c) / c
+        return probability / max(slope, sys.float_info.min)
 
     def uncertainty(self, player: PlayerId) -> float:
         """σ in the mode he has played most."""
@@ -172,7 +177,7 @@ class TrueSkill2(System[TrueSkill2Params]):
 
         return replay(self, history)
 
-    def fit(self, matches: Iterable[Match]) -> Convergence:
+    def fit(self, matches: Matches) -> Convergence:
         """Forward and backward over all matches until no skill moves (section 3 of the paper, "batch").
 
         Everybody in them starts anew, at what he was seeded with.  Who stayed to the end is a fact here.
@@ -182,7 +187,7 @@ class TrueSkill2(System[TrueSkill2Params]):
 
         return fit(self, History.of(matches))
 
-    def estimate(self, matches: Iterable[Match], names: Sequence[str], sweeps: int = 100) -> TrueSkill2Params:
+    def estimate(self, matches: Matches, names: Sequence[str], sweeps: int = 100) -> TrueSkill2Params:
         """Parameters under which the matches are most likely, by Rprop from those of the system (section 4).
 
         Only those named move, in each mode that has its own.  What is off (weights or probabilities of 0) stays off:
@@ -209,6 +214,9 @@ class TrueSkill2(System[TrueSkill2Params]):
         mean = row[INITIAL] if held.start_mean is None else held.start_mean
         return Skill(mean, row[VARIANCE] if held.start_variance is None else held.start_variance)
 
+    def _mean(self, held: Player, mode: str) -> float:
+        return self.own(held, mode).mean + self.row(mode)[BASE_WEIGHT] * held.base_mean
+
     def _gathered(self, numbers: Iterable[PlayerId], mode: str) -> kernel.Players:
         everybody = [self.held(player) for player in numbers]
         return gathered((held, self.own(held, mode)) for held in everybody)
@@ -231,12 +239,6 @@ def _numbers(match: Match) -> dict[PlayerId, int]:
     return {player: number for number, player in enumerate(humans)}
 
 
-def _check(player: PlayerId, match: Match) -> None:
+def _refuse_bot(player: PlayerId) -> None:
     if is_bot(player):
         raise RatingError(f"{player}: bots stand at the doors, they are not rated")
-    share = match.share.get(player, 1.0)
-    if not 0.0 <= share <= 1.0:
-        raise RatingError(f"{player}: share {share!r} is not from 0 to 1")
-    counts = match.counts.get(player)
-    if counts is not None and min(counts.kills, counts.deaths) < 0:
-        raise RatingError(f"{player}: counts below 0")

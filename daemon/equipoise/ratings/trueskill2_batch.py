@@ -12,7 +12,7 @@ import numpy as np
 from equipoise.ratings import trueskill2_batch_kernel as kernel
 from equipoise.ratings.base import Convergence
 from equipoise.ratings.history import Floats, History
-from equipoise.ratings.performances import Scene
+from equipoise.ratings.scene import Scene
 from equipoise.ratings.trueskill2_players import Player, Skill
 from equipoise.ratings.trueskill2_replay import Cast, cast_of, room_for
 

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from equipoise.ratings import compiled_kernel, trueskill2_kernel
 from equipoise.ratings.gaussian import cdf, edges
-from equipoise.ratings.performances import (
+from equipoise.ratings.performances import aim, derivatives, face, infer, message, told
+from equipoise.ratings.quits import QUIT_MARGIN, QUIT_RELATED, QUIT_UNRELATED, QUIT_VARIANCE
+from equipoise.ratings.scene import (
     BETA2,
     DEATH_OWN,
     DEATH_VARIANCE,
@@ -30,14 +32,7 @@ from equipoise.ratings.performances import (
     VARIANCE,
     WON,
     Scene,
-    aim,
-    derivatives,
-    face,
-    infer,
-    message,
-    told,
 )
-from equipoise.ratings.quits import QUIT_MARGIN, QUIT_RELATED, QUIT_UNRELATED, QUIT_VARIANCE
 from equipoise.ratings.teams import combined
 from equipoise.ratings.trueskill2_kernel import NEVER, Rounds, bots_at, elapsed, experience_of, take_facts, take_seat
 from equipoise.ratings.trueskill2_params import (
@@ -56,7 +51,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from equipoise.ratings.performances import Floats, Ints, Row
+    from equipoise.ratings.scene import Floats, Ints, Row
 
     Table: TypeAlias = NDArray[np.float64]
 
@@ -239,7 +234,7 @@ def backward(
             add_site(seats, site, scene, g, c)
         add_seats(match, seats, rounds, base, scene, g, c)
         for place in range(first, end):
-            add_own(place, own, g)
+            add_own(place, rounds.chain[place], own, g)
             add_base(place, base, g)
             go_back(place, rounds.chain[place], c[TAU2], own)
             go_back(place, rounds.person[place], c[BASE_TAU2], base)
@@ -251,9 +246,9 @@ def add_site(seats: int, site: int, scene: Scene, g: Floats, c: Row) -> None:
     mean, variance = aim(scene, seats, site, c)
     precision, shift = scene.precision[site], scene.shift[site]
     rest = 1.0 - precision * variance
-    if rest <= 0.0 or variance <= 0.0:
-        return
     kind, who = scene.kind[site], scene.who[site]
+    if rest <= 0.0 or variance <= 0.0 or (kind >= WON and scene.most[site] == 0.0):
+        return
     moved = (precision * mean - shift) / rest  # of the joint's mean, per covariance with d
     slope, curvature = derivatives(scene, site, mean + moved * variance, variance / rest, c)
     spread = 0.5 * (curvature + slope * slope)  # the derivative by d's variance
@@ -325,12 +320,12 @@ def said(place: int, trail: Trail) -> tuple[float, float]:
     return slope, 0.5 * (slope * slope - precision / left)
 
 
-def add_own(place: int, trail: Trail, g: Floats) -> None:
-    """The prior of a first match; else experience, γ² and τ²."""
+def add_own(place: int, chain: int, trail: Trail, g: Floats) -> None:
+    """The prior of a first match, as far as it was not seeded; else experience, γ² and τ²."""
     slope, spread = said(place, trail)
     if trail.before[place] == 0:
-        g[INITIAL] += slope
-        g[VARIANCE] += spread
+        g[INITIAL] += slope if math.isnan(trail.start_mean[chain]) else 0.0
+        g[VARIANCE] += spread if math.isnan(trail.start_variance[chain]) else 0.0
     else:
         g[EXPERIENCE + min(trail.before[place] - 1, MATCHES)] += slope
         g[GAMMA2] += spread

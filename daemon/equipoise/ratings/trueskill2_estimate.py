@@ -17,6 +17,7 @@ from equipoise.ratings.trueskill2_params import COMMON, TrueSkill2Params, bounds
 
 if TYPE_CHECKING:
     from equipoise.ratings.trueskill2 import TrueSkill2
+    from equipoise.ratings.trueskill2_batch_kernel import Sweep
 
 POSITIVE: Final = (
     "initial_variance",
@@ -69,12 +70,17 @@ class Unknown:
         return min(max(value, low), high)
 
 
-def estimate(system: TrueSkill2, history: History, names: Sequence[str], sweeps: int) -> TrueSkill2Params:
-    """One step of Rprop after each sweep forward and backward, the messages going on from the last."""
+def estimate(
+    system: TrueSkill2, history: History, names: Sequence[str], sweeps: int, run: Sweep | None = None
+) -> TrueSkill2Params:
+    """One step of Rprop after each sweep forward and backward, the messages going on from the last.
+
+    By default with the compiled kernel.
+    """
     unknowns = [unknown for name in names for unknown in _unknowns(system, name)]
     table = np.array(system.table)
     scaled = np.array([unknown.scaled(table[unknown.rows[0], unknown.columns[0]]) for unknown in unknowns])
-    ready, climb = prepared(system, history), Rprop(np.full(len(unknowns), FIRST), LARGEST)
+    ready, climb = prepared(system, history, run), Rprop(np.full(len(unknowns), FIRST), LARGEST)
     for _ in range(sweeps):
         gradient = np.zeros_like(table)
         ready.back_and_forth(table, gradient)

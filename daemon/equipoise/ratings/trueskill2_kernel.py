@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from equipoise.ratings import compiled_kernel, gaussian, performances, teams
-from equipoise.ratings.performances import BETA2, GAMMA2, MARGIN, TAU2, UNTOLD, Scene, infer, told
+from equipoise.ratings.performances import infer, told
+from equipoise.ratings.scene import BETA2, GAMMA2, MARGIN, TAU2, UNTOLD, Scene
 from equipoise.ratings.teams import Teams, expect
 from equipoise.ratings.trueskill2_params import (
     BASE_GAMMA2,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from equipoise.ratings.performances import Floats, Ints, Row
+    from equipoise.ratings.scene import Floats, Ints, Row
 
     Table: TypeAlias = "Sequence[Row] | NDArray[np.float64]"
 
@@ -123,17 +124,21 @@ def predict_match(match: int, rounds: Rounds, players: Players, sides: Teams, c:
     return expect(sides, end - first, c[MARGIN])
 
 
-def seat_team(match: int, team: int, seats: int, rounds: Rounds, players: Players, scene: Scene, c: Row) -> int:
-    """Take a team's participants to the scene, then the bots at its door; returns how many seats are taken."""
-    number = team - rounds.matches[match]
-    for place in range(rounds.teams[team], rounds.teams[team + 1]):
-        chain, person = rounds.chain[place], rounds.person[place]
-        mean, variance = skill_of(players, chain, person, rounds.started_at[match], c)
-        take_seat(seats, number, mean + c[SQUAD + min(rounds.squad[place], SQUADS) - 1], variance + c[BETA2], scene)
-        take_facts(seats, match, place, rounds, scene)
-        seats += 1
-    for seat in range(rounds.doors[team], rounds.doors[team + 1]):
-        if rounds.seat_chain[seat] == BOT_SEAT:
+def seat_everybody(match: int, rounds: Rounds, players: Players, scene: Scene, c: Row) -> int:
+    """Take every team's participants to the scene, then the bots at its door; returns how many seats are taken.
+
+    A function of its own, or numba would take the seats to be 0 at first, and compile all that they are given to twice.
+    """
+    seats, now = 0, rounds.started_at[match]
+    for team in range(rounds.matches[match], rounds.matches[match + 1]):
+        number = team - rounds.matches[match]
+        for place in range(rounds.teams[team], rounds.teams[team + 1]):
+            mean, variance = skill_of(players, rounds.chain[place], rounds.person[place], now, c)
+            mean += c[SQUAD + min(rounds.squad[place], SQUADS) - 1]
+            take_seat(seats, number, mean, variance + c[BETA2], scene)
+            take_facts(seats, match, place, rounds, scene)
+            seats += 1
+        for _ in range(bots_at(team, rounds)):
             take_seat(seats, number, c[BOT], c[BETA2], scene)
             seats += 1
     return seats
@@ -181,9 +186,7 @@ def rate_match(
     """Fill `sides.wins` and `after` (per participant); the chance of a draw, and whether the sites converged."""
     first, end = rounds.matches[match], rounds.matches[match + 1]
     drawn = predict_match(match, rounds, players, sides, c)
-    seats = 0
-    for team in range(first, end):
-        seats = seat_team(match, team, seats, rounds, players, scene, c)
+    seats = seat_everybody(match, rounds, players, scene, c)
     _, converged = infer(scene, seats, rounds.ranks, first, end - first, False, c)
     seat = 0
     for team in range(first, end):
@@ -239,7 +242,7 @@ CALLEES = (
     elapsed,
     skill_of,
     predict_match,
-    seat_team,
+    seat_everybody,
     take_seat,
     take_facts,
     experience_of,

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Final, TypeAlias
 
 from equipoise.errors import RatingError
-from equipoise.ratings.base import build_params, check_ranges, ranged
+from equipoise.ratings.base import build_params, check_ranges, ranged, table
 from equipoise.ratings.quits import QUIT_RELATED
 
 Offsets: TypeAlias = tuple[float, ...]
 
 BASE_WEIGHT, BASE_VARIANCE, BASE_GAMMA2, BASE_TAU2, BOT = range(QUIT_RELATED + 1, QUIT_RELATED + 6)
-"""Where a parameter stands in a row, after those of `performances` and `quits`."""
+"""Where a parameter stands in a row, after those of `scene` and `quits`."""
 
 SQUAD: Final = BOT + 1
 SQUADS: Final = 16
@@ -121,7 +121,7 @@ class TrueSkill2Params:
         check_ranges(self)
         for name, most in (("squad_offset", SQUADS - 1), ("experience_offset", MATCHES + 1)):
             object.__setattr__(self, name, _offsets(name, getattr(self, name), most))
-        object.__setattr__(self, "modes", {mode: dict(own) for mode, own in self.modes.items()})
+        object.__setattr__(self, "modes", {mode: dict(table(f"modes.{mode}", own)) for mode, own in self.modes.items()})
         for mode in self.modes:
             self.of_mode(mode)
 
@@ -138,7 +138,7 @@ class TrueSkill2Params:
             raise RatingError(f"modes.{mode}: {error}") from None
 
     def row(self) -> list[float]:
-        """As kernels read it; its columns are named in `performances`, `quits` and here."""
+        """As kernels read it; its columns are named in `scene`, `quits` and here."""
         row = [float(getattr(self, name)) for name in COLUMNS]
         row.append(float(self.initial if self.bot is None else self.bot))
         row += _filled((0.0, *self.squad_offset), SQUADS)
@@ -147,6 +147,8 @@ class TrueSkill2Params:
 
 def columns_of(params: TrueSkill2Params, name: str) -> list[list[int]]:
     """Where the numbers of a parameter stand in a row; an offset that is carried on stands in many places."""
+    if name == "initial" and params.bot is None:
+        return [[COLUMNS.index(name), BOT]]
     if name in COLUMNS:
         return [[COLUMNS.index(name)]]
     first = SQUAD + 1 if name == "squad_offset" else EXPERIENCE

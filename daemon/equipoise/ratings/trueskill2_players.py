@@ -10,7 +10,7 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.base import Match, State
 from equipoise.ratings.facts import count_of, number_of
-from equipoise.ratings.performances import COMPLETED, LEFT
+from equipoise.ratings.scene import COMPLETED, LEFT
 from equipoise.ratings.trueskill2_kernel import BOT_SEAT, NEVER, PER_MINUTE, Players, Rounds
 
 

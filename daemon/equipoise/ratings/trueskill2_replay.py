@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.errors import RatingError
 from equipoise.ratings import trueskill2_kernel as kernel
 from equipoise.ratings.history import ALONE, UNKNOWN, Floats, History, Replayed
-from equipoise.ratings.performances import COMPLETED, LEFT, Scene
+from equipoise.ratings.scene import COMPLETED, LEFT, Scene
 from equipoise.ratings.teams import Teams
 from equipoise.ratings.trueskill2_players import Skill
 
@@ -49,11 +48,7 @@ def _compiled() -> kernel.Replay:
 
 
 def cast_of(system: TrueSkill2, history: History) -> Cast:
-    """The arrays that kernels read; refuses shares and counts out of range."""
-    for name, high in (("share", 1.0), ("kills", np.inf), ("deaths", np.inf)):
-        values = getattr(history, name)
-        if values is not None and np.any((values < 0.0) | (values > high)):
-            raise RatingError(f"history: {name} that are not from 0 to {high:g}")
+    """The arrays that kernels read."""
     modes = (*history.modes, "")
     mode = np.full(len(history), UNKNOWN) if history.mode is None else history.mode.astype(np.int64)
     chains, chain, seat_chain = _chains(history, mode % len(modes), len(modes))

@@ -6,11 +6,10 @@ Its formulas and what its sources leave open are in docs/ratings/trueskill_throu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from equipoise.ratings.base import Convergence, Match, build_params, check_ranges, ranged
+from equipoise.ratings.base import Convergence, Matches, build_params, check_ranges, ranged
 from equipoise.ratings.belief import LIMIT, BeliefSystem
 from equipoise.ratings.belief_kernel import Constants
 from equipoise.ratings.trueskill import DAY, draw_unit
@@ -72,7 +71,7 @@ class TrueSkillThroughTime(BeliefSystem[ThroughTimeParams]):
     """Of the last `fit`."""
 
     @classmethod
-    def create(cls, **params: object) -> TrueSkillThroughTime:
+    def create(cls, /, **params: object) -> TrueSkillThroughTime:
         """With the named parameters, the others at their defaults."""
         checked = build_params(ThroughTimeParams, params)
         return cls(checked, checked.constants())
@@ -87,12 +86,12 @@ class TrueSkillThroughTime(BeliefSystem[ThroughTimeParams]):
         """In seconds."""
         return self.params.stale_days * DAY
 
-    def fit(self, matches: Iterable[Match]) -> Convergence:
+    def fit(self, matches: Matches) -> Convergence:
         """Every skill by all these matches, in this order, from newcomers on; what was held of their players goes."""
         self.timeline = None
         return self.append(matches)
 
-    def append(self, matches: Iterable[Match]) -> Convergence:
+    def append(self, matches: Matches) -> Convergence:
         """Continue the last `fit` by later matches; of its past only what they reach is settled again."""
         from equipoise.ratings.history import History
         from equipoise.ratings.timeline import Timeline
