@@ -149,10 +149,8 @@ def test_what_a_side_wins_more_is_predicted_but_not_made_up_for() -> None:
     assert isinstance(solved, e.SplitSolved)
     assert (solved.split, solved.difference) == (without.split, without.difference)
     assert solved.difference is not None
-    rate = 0.5
-    for _ in ("of all rounds", "on the map", "on the map among few players"):
-        rate = (30 + 20 * rate) / 50
-    race = math.log(rate / (1 - rate))
+    won = (30 + 20 / 2) / (30 + 20)  # Smoothed once: of any other map, and of many players, nothing is known.
+    race = math.log(won / (1 - won))
     assert solved.after == pytest.approx(logistic(solved.difference / 6 / PER_LOG_ODDS + race))
 
 

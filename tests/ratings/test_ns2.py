@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import random
 from dataclasses import replace
 
 import pytest
 
 from equipoise.ratings.base import Context, Match, Role, Span, ranks_of
 from equipoise.ratings.ns2 import NS2
-from equipoise.ratings.ns2_kernel import power_in_vectors, reorder, reorder_in_vectors
 from tests.ratings.ns2_samples import SIDES, Naive, busy_matches, ns2, whole
 from tests.ratings.samples import people
 
@@ -48,6 +46,7 @@ def test_every_round_follows_the_printed_formulas_in_their_right_form(share):
         assert state["skill"] == pytest.approx(skill, abs=1e-11)
         assert state["offset"] == pytest.approx(naive.offset[player], abs=1e-11)
         assert state["commander"] == pytest.approx(naive.chi[player], abs=1e-11)
+        assert (state["rounds"], state["last_played"]) == (naive.rounds[player], naive.last_played.get(player))
     assert any(abs(value - system.params.newcomer) > 0.01 for value in naive.chi.values()) or share == 1.0
 
 
@@ -168,41 +167,6 @@ def test_time_on_both_sides_counts_for_both():
     assert logit(chance(system, switcher)) == pytest.approx(expected)
 
 
-# Intercepts.
-
-
-def test_even_teams_are_predicted_as_the_smoothed_win_rate():
-    system = ns2(constant_rate=0.0, adagrad_rate=0.0, prior_rounds=10.0)
-    for number in range(40):
-        system.rate(whole(2, 2, outcome=float(number % 4 == 0), map="ns2_veil"))
-    everywhere = (10 + 5) / (40 + 10)
-    there = (10 + 10 * everywhere) / 50
-    small = (10 + 10 * there) / 50
-    assert chance(system, whole(2, 2)) == pytest.approx(everywhere)
-    assert chance(system, whole(2, 2, map="ns2_veil")) == pytest.approx(small)
-    assert chance(system, whole(9, 9, map="ns2_veil")) == pytest.approx(there)
-    assert chance(system, whole(2, 2, map="ns2_veil", sides=SIDES[::-1])) == pytest.approx(1 - small)
-    assert chance(system, whole(2, 2, map="ns2_veil", sides=())) == 0.5
-    assert chance(system, whole(2, 2, map="ns2_never_played")) == pytest.approx(everywhere)
-
-
-def test_a_size_is_large_above_sixteen_players_weighted_by_their_time():
-    system = ns2(constant_rate=0.0, adagrad_rate=0.0)
-    system.rate(whole(8, 8, map="ns2_veil"))
-    system.rate(whole(9, 8, map="ns2_veil"))
-    crowd = whole(9, 9, map="ns2_veil")
-    system.rate(replace(crowd, share=dict.fromkeys(crowd.teams[0], 0.1)))
-    assert system.shared()["map:ns2_veil"] == [[3, 3], [2, 2], [1, 1]]
-
-
-@pytest.mark.parametrize("outcome", [0.0, 1.0])
-def test_a_side_that_never_wins_on_a_map_is_no_certainty(outcome):
-    system = ns2(constant_rate=0.0, adagrad_rate=0.0)
-    for _ in range(1000):
-        system.rate(whole(2, 2, outcome, map="ns2_veil"))
-    assert 0.0 < abs(outcome - chance(system, whole(2, 2, map="ns2_veil"))) < 0.01
-
-
 # Commanders.
 
 COMMANDED = replace(
@@ -253,6 +217,18 @@ def test_a_commanders_part_is_his_field_skill_by_the_share(share):
     mixed = (1 - share) * 1400 + share * 2100
     assert system.skill(ANN, Context(side="marines", role=Role.COMMANDER)) == pytest.approx(mixed)
     assert logit(chance(system, COMMANDED)) == pytest.approx((mixed - 1000) / 2 / 400)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1e-9, 1.0, 60.0])
+def test_a_very_short_turn_in_the_chair_makes_the_difference_of_all_of_the_chair(seconds):
+    """The term is there or not: so p jumps with the first moment of the second commander, and not after it."""
+    system = seeded(ns2(), commander=3000)
+    turn = Span(1, 0, seconds, Role.COMMANDER), Span(1, seconds, 1200)
+    weight = (1 - 2 ** (-seconds / 600)) * (seconds > 0)
+    duel = (0.75 * 3000 - weight * 1000) / (0.75 + weight) / 400 if weight else 0.0
+    on_field = (0.75 - (2 * 0.75 - weight)) / (3 * 0.75 - weight) * 1000 / 400
+    match = replace(COMMANDED, spans={**COMMANDED.spans, CID: turn})
+    assert logit(chance(system, match)) == pytest.approx(duel + on_field)
 
 
 # Laws.
@@ -312,34 +288,30 @@ def test_the_gap_is_worth_its_probability_near_even():
         Match(teams=((), ()), ranks=(0, 1)),
         replace(DUEL, spans={ANN: (Span(0, 1300, 1400),), BOB: (Span(1, 7, 7),)}),
         replace(DUEL, share={ANN: 0.0, BOB: 0.0}),
+        replace(DUEL, seconds=40_000.0, spans={ANN: (Span(0, 38_500, 40_000),), BOB: (Span(1, 38_500, 40_000),)}),
     ],
-    ids=["zero-length", "nobody", "outside", "no share"],
+    ids=["zero-length", "nobody", "outside", "no share", "after 32 median rounds"],
 )
-def test_a_round_nobody_played_in_is_even_and_moves_nothing(match):
+def test_a_round_nobody_played_in_is_even_and_moves_and_counts_nothing(match):
     system = seeded(ns2(), rating=2000)
-    rated = system.rate(match)
+    rated = system.rate(replace(match, started_at=100.0))
     assert rated.prediction.wins == (0.5, 0.5)
-    assert all(change.after == change.before for change in rated.changes)
+    assert all((change.after, change.rounds) == (change.before, 0) for change in rated.changes)
     assert system.shared() == ns2().shared()
+    assert (system.card(ANN).rounds, system.card(ANN).last_played) == (0, None)
+
+
+def test_of_a_round_only_who_played_in_it_counts_it():
+    system = ns2()
+    spans = {ANN: (Span(0, 1200, 1500),), BOB: (Span(0, 60, 60), Span(0, 60, 90, Role.COMMANDER))}
+    changes = system.rate(replace(whole(2, 1), spans=spans, started_at=100.0)).changes
+    assert [change.rounds for change in changes] == [0, 1, 1]
+    assert [system.card(player).last_played for player in (ANN, BOB, CID)] == [None, 100.0, 100.0]
+
+
+def test_no_spans_are_all_of_the_round():
+    assert chance(ns2(), replace(whole(3, 2), spans={ANN: ()})) == chance(ns2(), whole(3, 2))
 
 
 def test_a_team_of_nobody_loses_to_anybody():
     assert chance(ns2(), Match(teams=((ANN,), ()), ranks=(0, 1))) == pytest.approx(1 / (1 + math.exp(-2.5)))
-
-
-def test_powers_made_in_vectors_are_right():
-    for halvings in (0.0, 1e-9, 0.3, 1.0, 2.5, 17.0, 63.9):
-        assert power_in_vectors(halvings) == pytest.approx(2.0**-halvings, rel=1e-12)
-    assert power_in_vectors(math.inf) == power_in_vectors(64.0) < 1e-19
-
-
-@pytest.mark.parametrize("way", [reorder, reorder_in_vectors])
-def test_the_last_lengths_stay_in_order(way):
-    rng = random.Random(1)
-    window = [math.inf] * 9
-    ordered = list(window)
-    for number in range(500):
-        oldest, newest = window[number % 9], float(rng.randrange(12))
-        window[number % 9] = newest
-        way(oldest, newest, ordered)
-        assert ordered == sorted(window)

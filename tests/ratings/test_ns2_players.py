@@ -12,7 +12,8 @@ import pytest
 
 from equipoise.errors import RatingError
 from equipoise.ratings import create
-from equipoise.ratings.base import Match, Span
+from equipoise.ratings.base import Role, Span
+from equipoise.ratings.history import History, replay
 from tests.ratings.ns2_samples import busy_matches, ns2, whole
 from tests.ratings.samples import people
 
@@ -191,27 +192,42 @@ def test_a_seed_that_cannot_be_is_refused_and_changes_nothing(skill):
     assert ANN not in system
 
 
+@pytest.mark.parametrize("bulk", [False, True], ids=["live", "bulk"])
 @pytest.mark.parametrize(
-    ("match", "reason"),
+    ("facts", "reason"),
     [
-        (replace(DUEL, ranks=()), "not over"),
-        (replace(DUEL, teams=((ANN,), ("bot:3",))), "bot:3"),
-        (Match(teams=((ANN,), (BOB,), (CID,)), ranks=(0, 1, 2)), "two teams"),
-        (replace(DUEL, sides=("marines",)), "sides"),
-        (replace(DUEL, spans={BOB: (Span(2, 0, 60),)}), f"{BOB}: no stretch"),
-        (replace(DUEL, spans={BOB: (Span(1, 60, 0),)}), f"{BOB}: no stretch"),
-        (replace(DUEL, spans={BOB: (Span(1, math.nan, 60),)}), f"{BOB}: no stretch"),
-        (replace(DUEL, share={ANN: -0.5}), ANN),
-        (replace(DUEL, seconds=-1.0), "seconds"),
-        (replace(DUEL, weight=math.inf), "weight"),
+        ({"ranks": ()}, "not over"),
+        ({"teams": ((ANN,), ("bot:3",))}, "bot:3: bots"),
+        ({"teams": ((ANN,), (BOB,), (CID,)), "ranks": (0, 1, 2), "sides": ()}, "two teams"),
+        ({"sides": ("marines",)}, "sides: 1 given for 2 teams"),
+        ({"spans": {BOB: (Span(2, 0, 60),)}}, f"{BOB}: no stretch"),
+        ({"spans": {BOB: (Span(1, 60, 0),)}}, f"{BOB}: no stretch"),
+        ({"spans": {BOB: (Span(1, math.nan, 60),)}}, f"{BOB}: no stretch"),
+        ({"spans": {BOB: (Span(1, 0, None),)}}, f"{BOB}: no stretch of a match: team 1, 0 to None s"),
+        ({"spans": {BOB: (Span(1, 0, 60, "commander"),)}}, f"{BOB}: no stretch of a match: .*'commander'"),
+        ({"spans": {BOB: (Span(1, 30, 90), Span(1, 0, 60))}}, f"{BOB}: plays twice at 30 s: his spans overlap"),
+        ({"share": {ANN: -0.5}}, f"{ANN}: share"),
+        ({"share": {ANN: 1.5}}, f"{ANN}: share"),
+        ({"seconds": -1.0}, "seconds"),
+        ({"seconds": "long"}, "seconds"),
+        ({"started_at": math.inf}, "started_at"),
+        ({"weight": math.inf}, "weight"),
     ],
 )
-def test_a_match_that_cannot_be_rated_is_refused_and_changes_nothing(match, reason):
+def test_a_match_that_cannot_be_rated_is_refused_and_changes_nothing(facts, reason, bulk):
     system = ns2()
     with pytest.raises(RatingError, match=reason):
-        system.rate(match)
+        system.replay(History.of([replace(DUEL, **facts)])) if bulk else system.rate(replace(DUEL, **facts))
     assert not system.players
     assert system.shared() == ns2().shared()
+
+
+def test_spans_may_touch_and_stand_in_any_order():
+    ordered, other = ns2(), ns2()
+    spans = Span(0, 0, 60), Span(0, 60, 60, Role.COMMANDER), Span(1, 60, 90)
+    ordered.rate(replace(DUEL, spans={ANN: spans}))
+    replay(other, History.of([replace(DUEL, spans={ANN: spans[::-1]})]))
+    assert other.skill(ANN) == pytest.approx(ordered.skill(ANN))
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,13 @@ import pytest
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.ratings.base import Match
+from equipoise.ratings.base import Match, Role, Span
+from equipoise.ratings.compiled_kernel import compiled
 from equipoise.ratings.history import History, Replayed, Spans, replay
 from equipoise.ratings.ns2 import NS2
 from equipoise.ratings.ns2_kernel import build
 from equipoise.ratings.ns2_replay import replay as replay_with
+from equipoise.ratings.ns2_time_kernel import gone
 from tests.ratings.ns2_samples import SIDES, busy_matches, ns2, whole
 from tests.ratings.samples import duel, people
 
@@ -37,19 +39,66 @@ def agree(one: NS2, other: NS2) -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
-@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
-def test_a_replay_gives_the_numbers_and_the_state_of_rating_one_by_one(compiled, share):
+@pytest.mark.parametrize("machine_code", [True, False], ids=["compiled", "plain"])
+def test_a_replay_gives_the_numbers_and_the_state_of_rating_one_by_one(machine_code, share):
     live, bulk = (ns2(median_rounds=8, large_above=6, commander_field_share=share) for _ in range(2))
     matches = list(busy_matches(seed=1, count=250, players=15))
     for system in (live, bulk):
         one_by_one(system, matches[:50])
     rest = matches[50:]
     rated = one_by_one(live, rest)
-    replayed = replay_with(bulk, History.of(rest), build(compiled=compiled))
+    replayed = replay_with(bulk, History.of(rest), build(compiled=machine_code))
     np.testing.assert_allclose(replayed.wins, rated.wins, rtol=0, atol=1e-12)
     np.testing.assert_allclose(replayed.after, rated.after, rtol=0, atol=1e-8)
     np.testing.assert_array_equal(replayed.draws, rated.draws)
     agree(live, bulk)
+
+
+@pytest.mark.parametrize("seconds", [530.0, 530.3, 7.77, 1999.9])
+def test_time_that_rounds_to_nothing_is_nobodys_in_machine_code_either(seconds):
+    """A chair left at once, one taken after the end, and a round nobody played in."""
+    a, b, c, d = people(4)
+    whole_round, chair = (Span(1, 0, seconds),), Role.COMMANDER
+    commands = {a: (Span(0, 0, seconds, chair),), b: (Span(0, 0, seconds),), d: whole_round}
+    at_once = Span(1, 0, seconds / 3), Span(1, seconds / 3, seconds / 3, chair), Span(1, seconds / 3, seconds)
+    too_late = Span(1, 0, seconds + 3), Span(1, seconds + 3, seconds + 8, chair)
+    idle = {p: (Span(0, seconds, seconds + 9),) for p in (a, b)}
+    idle |= {p: (Span(1, seconds / 7, seconds / 7),) for p in (c, d)}
+    matches = [
+        replace(whole(2, 2), seconds=seconds, spans=spans)
+        for spans in ({**commands, c: at_once}, {**commands, c: too_late}, idle)
+    ]
+    live, bulk, fitted = ns2(), ns2(), ns2()
+    rated = one_by_one(live, matches)
+    np.testing.assert_allclose(replay(bulk, History.of(matches)).wins, rated.wins, rtol=0, atol=1e-12)
+    agree(live, bulk)
+    assert bulk.state(a)["commander"] == 2.5
+    assert bulk.state(a)["rounds"] == 2
+    fitted.fit(matches)
+    assert fitted.state(a)["commander"] == pytest.approx(2.5, abs=1e-9)
+    assert fitted.shared()["lengths"] == [seconds, seconds]
+
+
+def test_chairs_taken_when_hardly_anything_counts_any_more_weigh_the_same_in_machine_code():
+    a, b = people(2)
+    for start in (1600.0, 1700.0, 1910.0, 1919.9, 1920.0, 2000.0):
+        spans = {
+            p: (Span(team, 0, begin), Span(team, begin, 3600, Role.COMMANDER))
+            for team, (p, begin) in enumerate(((a, start), (b, start - 60.0)))
+        }
+        match = replace(whole(1, 1), seconds=3600.0, spans=spans)
+        live, bulk = ns2(usual_seconds=60.0), ns2(usual_seconds=60.0)
+        for system in (live, bulk):
+            system.seed(a, commander=3000.0)
+        rated = one_by_one(live, [match])
+        np.testing.assert_allclose(replay(bulk, History.of([match])).wins, rated.wins, rtol=0, atol=1e-11)
+
+
+def test_machine_code_is_kept_apart_by_what_it_was_compiled_with():
+    options = ({"fastmath": {"contract", "nnan"}}, {"fastmath": {"nnan", "contract"}}, {"fastmath": {"contract"}}, {})
+    names = [compiled(gone, (), **each).py_func.__qualname__ for each in options]
+    assert names[0] == names[1]
+    assert len(set(names)) == 3
 
 
 def test_bare_matches_replay_as_rated():
@@ -139,6 +188,16 @@ def test_a_history_that_cannot_be_rated_is_refused_and_changes_nothing(wrong, re
         replay(system, replace(History.of([whole(1, 1)]), **wrong))
     assert not system.players
     assert system.shared() == ns2().shared()
+
+
+def test_overlapping_spans_in_arrays_are_refused_by_player():
+    times = map(np.array, ([30.0, 0.0, 0.0], [60.0, 40.0, 60.0], [False, False, False]))
+    spans = Spans(np.array([0, 1, 3]), np.array([0, 1, 1], np.int32), *times)
+    history = History.of([whole(1, 1)])
+    with pytest.raises(RatingError, match=f"{people(2)[1]}: plays twice"):
+        replace(history, spans=spans)
+    later = replace(spans, start=np.array([30.0, 40.0, 0.0]), end=np.array([60.0, 60.0, 40.0]))
+    assert replace(history, spans=later).spans is later
 
 
 @pytest.mark.parametrize("team", [2, -1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from equipoise.ratings.ns2_kernel import stretch
+from equipoise.ratings.ns2_time_kernel import stretch
 from tests.ratings.vectors_forms import Facts, Form, by_form
 
 

@@ -20,11 +20,11 @@ from equipoise.ratings.base import (
     Context,
     Convergence,
     Match,
+    Matches,
     Parts,
     Past,
     Rated,
     Role,
-    Span,
     State,
     System,
     WinProbabilities,
@@ -36,6 +36,7 @@ from equipoise.ratings.facts import count_of, number_of
 from equipoise.ratings.ns2_arrays import NEVER, RECORD, Constants, Play, Player, Rounds
 from equipoise.ratings.ns2_kernel import POINTS
 from equipoise.ratings.ns2_ledger import Ledger, no_rounds
+from equipoise.ratings.ns2_time_kernel import median_length, weigh
 
 if TYPE_CHECKING:
     from equipoise.ratings.history import History, Replayed
@@ -118,7 +119,7 @@ class NS2(System[NS2Params]):
         self.ledger = Ledger(no_rounds(params.median_rounds))
 
     @classmethod
-    def create(cls, **params: object) -> NS2:
+    def create(cls, /, **params: object) -> NS2:
         """With the named parameters, the others at their defaults."""
         return cls(build_params(NS2Params, params))
 
@@ -126,7 +127,7 @@ class NS2(System[NS2Params]):
         """By who plays, and when where that is known; it counts a draw as half a win, so draw is 0."""
         seats, rounds, play = _arranged(match, self.params.plus_side, self.ledger.number(match.map))
         records = [self.held(player) for player, _ in seats]
-        present = kernel.weigh(0, rounds, play, self.median_seconds, self.constants.field_share)
+        present = weigh(0, rounds, play, self.median_seconds, self.constants.field_share)
         return _wins(kernel.chance(0, rounds, records, play, self.ledger.shared, present, self.constants))
 
     def rate(self, match: Match) -> Rated:
@@ -137,9 +138,10 @@ class NS2(System[NS2Params]):
             if is_bot(player):
                 raise RatingError(f"{player}: bots stand at the doors, they are not rated")
         rounds = rounds._replace(maps=[self.ledger.enter(match.map)])
-        records = [self.players.setdefault(player, self.held(player)) for player, _ in seats]
+        records = [self.held(player) for player, _ in seats]
         before = [POINTS * p.skill for p in records]
         prediction = _wins(kernel.rate(0, rounds, records, play, self.ledger.shared, self.constants))
+        self.players |= {player: records[place] for place, (player, _) in enumerate(seats) if play.time[place] > 0.0}
         changes = (
             Change(player, team, old, POINTS * p.skill, p.rounds, prediction.wins[team], scores[team])
             for (player, team), old, p in zip(seats, before, records, strict=True)
@@ -172,7 +174,7 @@ class NS2(System[NS2Params]):
     @property
     def median_seconds(self) -> float:
         """r as it stands."""
-        return kernel.median_length(self.ledger.shared, self.constants.usual_seconds)
+        return median_length(self.ledger.shared, self.constants.usual_seconds)
 
     def card(self, player: PlayerId) -> Card:
         """The average skill; visible after the shadow period."""
@@ -232,8 +234,11 @@ class NS2(System[NS2Params]):
 
         return replay(self, history)
 
-    def fit(self, matches: Iterable[Match]) -> Convergence:
-        """Settle everybody in these matches, and F, as if they were all that ever was played; warm-started."""
+    def fit(self, matches: Matches) -> Convergence:
+        """Settle everybody in these matches, and F, as if they were all that ever was played; warm-started.
+
+        Without convergence nobody is settled.
+        """
         from equipoise.ratings.history import History
         from equipoise.ratings.ns2_fit import fit
 
@@ -253,21 +258,17 @@ def _arranged(match: Match, plus_side: str, number: int) -> tuple[list[tuple[Pla
     """Participants with their team, and the match as the kernel reads it, alone in its arrays."""
     if len(match.teams) != 2:
         raise RatingError(f"ns2 rates two teams, not {len(match.teams)}")
-    if match.sides and len(match.sides) != 2:
-        raise RatingError(f"sides: {len(match.sides)} given for 2 teams")
     seats = [(player, team) for team, side in enumerate(match.teams) for player in side]
     spans = [match.spans.get(player, ()) for player, _ in seats]
-    for (player, _), played in zip(seats, spans, strict=True):
-        _check_spans(player, played)
     flat = [span for played in spans for span in played]
     rounds = Rounds(
         teams=[0, len(match.teams[0]), len(seats)],
         members=list(range(len(seats))),
         ranks=list(match.ranks),
         started_at=[NEVER if match.started_at is None else match.started_at],
-        seconds=[math.nan if match.seconds is None else _amount("seconds", match.seconds)],
-        weight=[_amount("weight", match.weight)],
-        share=[_amount(player, match.share.get(player, 1.0)) for player, _ in seats],
+        seconds=[math.nan if match.seconds is None else match.seconds],
+        weight=[match.weight],
+        share=[match.share.get(player, 1.0) for player, _ in seats],
         sign=[signs(match.sides, plus_side) if match.sides else 0.0],
         maps=[number],
         spans=list(accumulate(map(len, spans), initial=0)),
@@ -277,18 +278,6 @@ def _arranged(match: Match, plus_side: str, number: int) -> tuple[list[tuple[Pla
         span_commander=[span.role is Role.COMMANDER for span in flat],
     )
     return seats, rounds, Play(*([0.0] * max(len(seats), len(flat)) for _ in Play._fields))
-
-
-def _check_spans(player: PlayerId, spans: Sequence[Span]) -> None:
-    for span in spans:
-        if not (span.team in (0, 1) and -math.inf < span.start <= span.end < math.inf):
-            raise RatingError(f"{player}: no stretch of a match: team {span.team}, {span.start!r} to {span.end!r} s")
-
-
-def _amount(name: str, value: float) -> float:
-    if not 0.0 <= value < math.inf:
-        raise RatingError(f"{name}: {value!r} is not an amount from 0 up")
-    return value
 
 
 def _wins(first: float) -> WinProbabilities:

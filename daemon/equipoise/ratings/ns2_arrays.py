@@ -91,10 +91,13 @@ class Play(NamedTuple):
     """Of o."""
     commander: Floats
     """Of χ."""
-    chair: Floats
-    """Of o where it counts for a commander; this and `spans` only `weigh` reads."""
+    time: Floats
+    """Not a coefficient: his time weight in any role; 0 if he did not play.
+
+    Until all is added up it is his time in the second team's chair, and `commander` that in the first's.
+    """
     spans: Floats
-    """Time weights of the match's spans, negative for the second team."""
+    """Time weights of the match's spans, negative for the second team; only `weigh` reads them."""
     skill: Floats
     """As in `Player`; this and the next two `look_up` fills."""
     offset: Floats
@@ -107,6 +110,7 @@ class Coefficients(NamedTuple):
     average: Floats
     side: Floats
     commander: Floats
+    time: Floats
 
 
 class Shared(NamedTuple):

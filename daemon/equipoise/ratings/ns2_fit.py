@@ -29,6 +29,7 @@ from equipoise.ratings.ns2_replay import (
     take_back,
     take_shared_back,
 )
+from equipoise.ratings.ns2_win_rates import steps_of, wins_of
 
 if TYPE_CHECKING:
     from equipoise.ratings.ns2 import NS2
@@ -47,14 +48,18 @@ NOISE = 1e-12
 
 
 def fit(system: NS2, history: History) -> Convergence:
-    """Settle everybody in the history, F and the median, as if it were all that ever was played; warm-started."""
+    """Settle everybody in the history, F and the median, as if it were all that ever was played; warm-started.
+
+    A fit that has not converged settles nothing.
+    """
     rounds = rounds_of(system, history)
     shared = _no_rounds(system)
     posterior = Posterior.of(system, rounds, shared, len(history.players))
     unknowns, convergence = maximum(posterior, _start(system, history, len(posterior.precision)))
-    _settle_players(system, history, rounds, posterior, unknowns)
-    _settle_win_rates(shared, posterior, unknowns)
-    take_shared_back(system.ledger, shared)
+    if convergence.converged:
+        _settle_players(system, history, rounds, posterior, unknowns)
+        shared.wins[:] = wins_of(shared, unknowns[3 * len(history.players) :], system.constants.prior_rounds)
+        take_shared_back(system.ledger, shared)
     return convergence
 
 
@@ -66,7 +71,9 @@ class Posterior:
     score: Floats
     """Shape (m,): G."""
     weight: Floats
-    """Shape (m,)."""
+    """Shape (m,): 0 of a match that nobody played in."""
+    took_part: Flags
+    """Shape (p,): whether a participant had any time."""
     shape: float
     scale: float
     precision: Floats
@@ -76,10 +83,13 @@ class Posterior:
     def of(cls, system: NS2, rounds: Rounds, shared: Shared, players: int) -> Posterior:
         """Of these rounds, which are entered into `shared`."""
         matches = len(rounds.started_at)
-        everybody, sizes = Coefficients(*(np.empty(len(rounds.members)) for _ in range(3))), np.empty(matches)
+        everybody, sizes = (
+            Coefficients(*(np.empty(len(rounds.members)) for _ in Coefficients._fields)),
+            np.empty(matches),
+        )
         compiled().weigh_all(rounds, play_of(rounds), shared, everybody, sizes, system.constants)
         large = sizes >= system.constants.large_above + 0.5
-        average, side, commander = (np.asarray(each) for each in everybody)
+        average, side, commander, time = (np.asarray(each) for each in everybody)
         x = sweeps.Design(
             players=players,
             teams=np.asarray(rounds.teams),
@@ -99,6 +109,7 @@ class Posterior:
             x=x,
             score=0.5 - 0.5 * np.sign(behind),
             weight=np.where(sizes > 0.0, rounds.weight, 0.0),
+            took_part=time > 0.0,
             shape=params.shape,
             scale=params.scale,
             precision=np.concatenate((np.zeros(players), offsets, np.zeros(players), steps)),
@@ -213,21 +224,8 @@ def _start(system: NS2, history: History, unknowns: int) -> Floats:
     start[:players] = np.maximum(records["skill"], LEAST)
     start[players : 2 * players] = records["offset"]
     start[2 * players : 3 * players] = np.maximum(records["commander"], LEAST)
-    start[3 * players :] = _steps_of(system)
+    start[3 * players :] = steps_of(system.ledger.shared, system.constants.prior_rounds)
     return start
-
-
-def _steps_of(system: NS2) -> Floats:
-    """Log-odds of each smoothed win rate, less those that it is smoothed towards."""
-    shared, prior_rounds = system.ledger.shared, system.constants.prior_rounds
-    rates, towards = np.full(len(shared.wins), 0.5), np.full(len(shared.wins), 0.5)
-    for place in range(len(rates)):
-        parent = (place - 1) // kernel.TALLIES * kernel.TALLIES + 1
-        if place > 0:
-            towards[place] = rates[0 if place == parent else parent]
-        rates[place] = kernel.win_rate(place, towards[place], shared, prior_rounds)
-    steps: Floats = np.log(rates / (1.0 - rates)) - np.log(towards / (1.0 - towards))
-    return steps
 
 
 def _settle_players(system: NS2, history: History, rounds: Rounds, posterior: Posterior, unknowns: Floats) -> None:
@@ -239,23 +237,12 @@ def _settle_players(system: NS2, history: History, rounds: Rounds, posterior: Po
     records["offset"] = unknowns[players : 2 * players]
     chairs = slice(2 * players, 3 * players)
     records["commander"], records["commander_squares"] = unknowns[chairs], squares[chairs]
-    records["rounds"] = np.bincount(history.members, minlength=players)
+    played = history.members[posterior.took_part]
+    records["rounds"] = np.bincount(played, minlength=players)
     records["last_played"] = NEVER
     started = np.repeat(np.asarray(rounds.started_at), np.diff(history.teams[::2]))
-    np.maximum.at(records["last_played"], history.members, started)
+    np.maximum.at(records["last_played"], played, started[posterior.took_part])
     take_back(system, history, records, records["rounds"] > 0)
-
-
-def _settle_win_rates(shared: Shared, posterior: Posterior, unknowns: Floats) -> None:
-    """Wins as equal teams would have had them: those that F expects, and those that nothing explains."""
-    x = posterior.x
-    steps = unknowns[3 * x.players :]
-    even = _logistic(np.where(x.steps >= 0, steps[x.steps], 0.0).sum(axis=1))
-    won = posterior.weight * even + x.sign * posterior.error(posterior.log_odds(unknowns))
-    wins = np.zeros(len(steps))
-    for column in x.steps.T:
-        wins += np.bincount(column[column >= 0], won[column >= 0], minlength=len(steps))
-    shared.wins[:] = np.clip(wins, 0.0, shared.rounds)
 
 
 def _no_rounds(system: NS2) -> Shared:

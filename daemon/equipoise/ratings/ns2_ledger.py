@@ -10,6 +10,7 @@ from equipoise.errors import RatingError
 from equipoise.ratings import ns2_kernel as kernel
 from equipoise.ratings.base import Parts
 from equipoise.ratings.ns2_arrays import Shared
+from equipoise.ratings.ns2_time_kernel import remember
 
 UNKNOWN = -1
 
@@ -99,7 +100,7 @@ class Ledger:
         width = len(self.shared.lengths)
         fresh = no_rounds(width)
         for length in lengths[-width:]:
-            kernel.remember(_positive(LENGTHS, length), fresh)
+            remember(_positive(LENGTHS, length), fresh)
         self.shared = self.shared._replace(lengths=fresh.lengths, ordered=fresh.ordered, cursor=fresh.cursor)
 
 

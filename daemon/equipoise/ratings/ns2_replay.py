@@ -26,9 +26,9 @@ def replay(system: NS2, history: History, kernels: kernel.Kernels | None = None)
     """Rate a history of two-team matches; by default with the compiled kernels."""
     rounds = rounds_of(system, history)
     records, shared = records_of(system, history), shared_of(system.ledger)
-    play, before = play_of(rounds), records["rounds"].copy()
+    before = records["rounds"].copy()
     wins, after = np.empty(len(history.ranks)), np.empty(len(history.members))
-    (kernels or compiled()).replay(rounds, records, play, shared, wins, after, system.constants)
+    (kernels or compiled()).replay(rounds, records, play_of(rounds), shared, wins, after, system.constants)
     take_back(system, history, records, records["rounds"] > before)
     take_shared_back(system.ledger, shared)
     return Replayed(wins, np.zeros(len(history)), after)
@@ -45,12 +45,6 @@ def rounds_of(system: NS2, history: History) -> Rounds:
     matches, members = len(history), len(history.members)
     if not history.pairs:
         raise RatingError("ns2 rates two teams, no other number")
-    seconds, weight = _or(history.seconds, matches, np.nan), _or(history.weight, matches, 1.0)
-    share = np.empty(0) if history.share is None else history.share
-    for name, values in (("seconds", seconds), ("weight", weight), ("share", share)):
-        known = values if name == "weight" else values[~np.isnan(values)]
-        if not np.all((known >= 0.0) & (known < np.inf)):
-            raise RatingError(f"history: {name} that are not amounts from 0 up")
     spans = history.spans or Spans(np.zeros(members + 1, np.int64), *_NO_SPANS)
     _check_span_teams(spans)
     return Rounds(
@@ -58,9 +52,9 @@ def rounds_of(system: NS2, history: History) -> Rounds:
         members=history.members,
         ranks=history.ranks,
         started_at=np.where(np.isnan(history.started_at), NEVER, history.started_at),
-        seconds=seconds,
-        weight=weight,
-        share=share,
+        seconds=_or(history.seconds, matches, np.nan),
+        weight=_or(history.weight, matches, 1.0),
+        share=np.empty(0) if history.share is None else history.share,
         sign=_signs(history, system.params.plus_side),
         maps=_map_numbers(history, system.ledger),
         spans=spans.starts,
@@ -78,7 +72,7 @@ def records_of(system: NS2, history: History) -> NDArray[np.void]:
 
 
 def take_back(system: NS2, history: History, records: NDArray[np.void], took_part: Flags) -> None:
-    """Who took part is held from now on; who only stood at the doors is not."""
+    """Who took part is held from now on, others only if they were."""
     for number, record in zip(np.flatnonzero(took_part).tolist(), records[took_part].tolist(), strict=True):
         system.players[history.players[number]] = Player(*record)
 
