@@ -14,6 +14,9 @@ from equipoise.lab.models import Model
 from equipoise.lab.page import page
 from equipoise.lab.reading import read_history
 from equipoise.lab.sheets import Sheet, estimate
+from equipoise.lab.simulation.measures import Summary
+from equipoise.lab.simulation.people import Scenario
+from equipoise.lab.simulation.run import simulate
 from equipoise.lab.svg import COLOURS, LETTER, Axis, Chart, picture
 from equipoise.ratings.quality import Estimate
 from tests.lab import sets
@@ -36,6 +39,98 @@ def drawn(chart: Chart) -> ElementTree.Element:
 )
 def test_ticks_are_round_numbers_within_the_axis(low: float, high: float, ticks: list[float]) -> None:
     assert Axis("x", low, high).ticks() == pytest.approx(ticks)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0, 1.06, [0, 1]),
+        (0, 6, [0, 2, 4, 6]),
+        (0, 11, [0, 5, 10]),
+        (3, 4, [3, 4]),
+        (30, 60, [30, 40, 50, 60]),
+        (0, 110, [0, 25, 50, 75, 100]),
+    ],
+)
+def test_what_is_counted_has_whole_ticks(low: float, high: float, ticks: list[float]) -> None:
+    assert Axis("matches", low, high, whole=True).ticks() == ticks
+
+
+def test_ticks_that_differ_are_written_differently() -> None:
+    axis = Axis("rating", 999.2, 1001.1)
+    assert [axis.text(tick) for tick in axis.ticks()] == ["999.5", "1,000", "1,000.5", "1,001"]
+    axis = Axis("rating", -0.1, 2_600_000)
+    assert [axis.text(tick) for tick in axis.ticks()] == ["0", "1,000,000", "2,000,000"]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (0.6041, 0.6079), (0, 2_600_000), (-3e9, 2e9)])
+def test_ticks_of_any_length_stand_between_the_title_of_the_axis_and_the_frame(low: float, high: float) -> None:
+    """At 13 pixels, DejaVu Sans, a wide font, has digits of 0.636 of its size, points and commas of 0.318."""
+    for percent in (False, True):
+        chart = Chart("t", Axis("x", 0, 1), Axis("y", low, high, percent=percent))
+        chart.line([0, 1], [low, high], 0)
+        for text in (text for text in drawn(chart).iter(f"{SVG}text") if text.get("text-anchor") == "end"):
+            widths = {"%": 0.950, ".": 0.318, ",": 0.318, " ": 0.318, "-": 0.361}
+            wide = 13 * sum(widths.get(sign, 0.636) for sign in text.text or "")
+            assert float(text.get("x", "")) - wide > 14 + 4
+            assert float(text.get("x", "")) < chart.across(0)
+
+
+def test_a_frame_without_anything_to_draw_says_why(tmp_path: Path) -> None:
+    done = backtest(Model("synelo"), read_history(sets.league(tmp_path, 5), None))
+    empty = drawn(charts.calibration([("synelo", done.quality)]))
+    assert "too few matches" in "".join(empty.itertext())
+    assert list(empty.iter(f"{SVG}polyline")) == []
+    done = backtest(Model("synelo"), read_history(sets.league(tmp_path, 60), None))
+    assert "too few" not in "".join(drawn(charts.calibration([("synelo", done.quality)])).itertext())
+
+
+def test_a_line_of_one_point_is_a_dot() -> None:
+    chart = Chart("t", Axis("x", 0, 1), Axis("y", 0, 1))
+    chart.line([0.5], [0.25], 0)
+    (dot,) = drawn(chart).iter(f"{SVG}circle")
+    assert (dot.get("cx"), dot.get("cy")) == (f"{chart.across(0.5):.1f}", f"{chart.down(0.25):.1f}")
+
+
+def test_an_error_bar_that_the_frame_cuts_has_no_cap_there() -> None:
+    chart = Chart("t", Axis("x", 0, 1), Axis("y", 0, 1))
+    chart.dot(0.5, 0.9, 0, 0.2, "cut at the top")
+    bar, cap = (line for line in drawn(chart).iter(f"{SVG}line") if "error" in (line.get("class") or ""))
+    heights = [float(bar.get(end, "")) for end in ("y1", "y2")]
+    assert heights == pytest.approx([chart.down(0.7), chart.down(1)], abs=0.1)
+    assert cap.get("y1") == cap.get("y2") == f"{chart.down(0.7):.1f}"
+
+
+def pool(rounds: int, *models: Model) -> list[tuple[str, Summary]]:
+    scenario = Scenario(rounds=rounds, slots=8, people=12)
+    return [(str(model), simulate(scenario, model)) for model in models]
+
+
+def test_a_pool_is_drawn_over_time_from_its_points() -> None:
+    (_, first), (_, second) = named = pool(80, Model("synelo"), Model("elo"))
+    found, balance, brier, excess, calibration = charts.simulation(named)
+    assert [len(list(drawn(chart).iter(f"{SVG}polyline"))) for chart in (found, balance, brier, excess)] == [2, 3, 2, 2]
+    for summary, line in zip((first, second), drawn(excess).iter(f"{SVG}polyline"), strict=True):
+        told = [(point.round, point.overconfidence) for point in summary.points]
+        ends = [f"{excess.across(x):.1f},{excess.down(y.value):.1f}" for x, y in told if y is not None]
+        assert line.get("points") == " ".join(ends)
+    assert "Calibration" in excess.title
+    assert "Calibration" in calibration.title
+
+
+def test_a_pool_of_one_even_round_has_no_calibration_to_draw() -> None:
+    *_, excess, _ = charts.simulation(pool(1, Model("synelo")))
+    assert "too few rounds" in "".join(drawn(excess).itertext())
+
+
+def test_the_table_of_a_pool_names_the_period_of_every_figure() -> None:
+    sheet = sheets.simulated(pool(40, Model("synelo")))
+    assert sheet.head == ("what", "over", "synelo")
+    assert {row[1] for row in sheet.rows} == {"whole run", "second half", "last quarter"}
+    named = {row[0]: row[1:] for row in sheet.rows}
+    assert named["overconfidence"][0] == "second half"
+    assert re.fullmatch(r"[+-]\d+\.\d% ± \d+\.\d%", named["overconfidence"][1])
+    assert re.fullmatch(r"\d+|-", named["rounds until 90 % of that"][1])
 
 
 def test_points_stand_where_their_values_are() -> None:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from random import Random
+from typing import Any, ClassVar
 
 import pytest
 
-from equipoise.core.model import Mode, PlayerId, Side
+from equipoise.core.model import STEAM_ID_BASE, Mode, PlayerId, Side
 from equipoise.core.rules import Rules
 from equipoise.errors import RatingError
 from equipoise.lab.models import Model
-from equipoise.lab.simulation.measures import Turns, bench, groups, places, spearman
 from equipoise.lab.simulation.people import Crowd, Kind, Person, Scenario
 from equipoise.lab.simulation.run import simulate
 from equipoise.lab.simulation.server import Server
 from equipoise.lab.simulation.truth import MAPS, Truth
+from equipoise.ratings.base import Match, Rated, System
+from equipoise.ratings.synelo import SynElo, SynEloParams
 
 SYNELO = Model("synelo", {"k_max": 12})
 MODES = [mode for mode in Mode if mode is not Mode.NS2]
@@ -98,15 +100,65 @@ def test_skill_drifts_by_what_was_asked_in_a_hundred_rounds() -> None:
     assert math.sqrt(sum(change**2 for change in changes) / 2000) == pytest.approx(0.1, rel=0.1)
 
 
-def test_friends_come_and_go_together() -> None:
-    crowd = Crowd(Scenario(parties=1, people=20), Random(1))
-    friends = {person.id for person in crowd.people if person.party == 0}
-    assert len(friends) == 3
-    for _ in range(200):
-        coming = {person.id for person in crowd.coming(set())}
-        assert not coming & friends or friends <= coming
-        leaving = {person.id for person in crowd.leaving({person.id for person in crowd.people})}
-        assert not leaving & friends or friends <= leaving
+@pytest.mark.parametrize(("slots", "people", "parties"), [(24, 60, 4), (8, 20, 3), (5, 30, 8), (24, 25, 7)])
+def test_friends_come_and_go_together(slots: int, people: int, parties: int) -> None:
+    crowd = Crowd(Scenario(slots=slots, people=people, parties=parties), Random(1))
+    friends = [{person.id for person in crowd.people if person.party == number} for number in range(parties)]
+    assert [len(party) for party in friends] == [3] * parties
+    moves, here = [crowd.opening()], set[PlayerId]()
+    for _ in range(300):
+        here |= {person.id for person in moves[-1]}
+        assert len(here) <= slots
+        before, within = crowd.leaving(here)
+        moves += [before, within, crowd.coming(here)]
+        here -= {person.id for person in (*before, *within)}
+    moved = [{person.id for person in move} for move in moves]
+    assert all(not move & party or party <= move for move in moved for party in friends)
+    assert sum(party <= move for move in moved for party in friends) > 5
+
+
+def test_those_without_friends_come_and_go_as_the_dice_say() -> None:
+    """Drawn by hand: one sample, one shuffle, one throw for each free slot, one for each who is there."""
+    scenario, dice = Scenario(people=30, slots=12), Random(7)
+    crowd = Crowd(scenario, Random(7))
+    everybody = [person.id for person in crowd.people]
+    assert [dice.gauss(0, scenario.spread) for _ in everybody] == [person.skill for person in crowd.people]
+    here = dice.sample(everybody, 9)
+    assert [person.id for person in crowd.opening()] == here
+    for _ in range(50):
+        tired = [one for one in everybody if one in here and dice.random() < 1 / 30]
+        before, within = crowd.leaving(set(here))
+        assert [person.id for person in (*before, *within)] == tired
+        assert len(before) == len(tired) // 2
+        away = [one for one in everybody if one not in here]
+        dice.shuffle(away)
+        came = away[: sum(dice.random() < 0.2 for _ in range(12 - len(here)))]
+        assert [person.id for person in crowd.coming(set(here))] == came
+        here = [one for one in here if one not in tired] + came
+
+
+class Watched(Model):
+    """SynElo, and who took part in every match."""
+
+    matches: ClassVar[list[set[PlayerId]]] = []
+
+    def make(self) -> System[Any]:
+        return Watching(SynEloParams())
+
+
+class Watching(SynElo):
+    def rate(self, match: Match) -> Rated:
+        Watched.matches.append({player for team in match.teams for player in team})
+        return super().rate(match)
+
+
+def test_a_party_is_at_the_doors_as_a_whole_or_not_at_all() -> None:
+    Watched.matches.clear()
+    simulate(Scenario(rounds=150, mode=Mode.KOTH, slots=16, people=30, parties=3), Watched("synelo"))
+    parties = [{PlayerId(str(STEAM_ID_BASE + 3 * party + one)) for one in (1, 2, 3)} for party in range(3)]
+    pairs = [(party, match) for match in Watched.matches for party in parties]
+    assert all(party <= match or not party & match for party, match in pairs)
+    assert 20 < sum(party <= match for party, match in pairs) < len(pairs)
 
 
 @pytest.mark.parametrize(
@@ -213,6 +265,25 @@ def test_every_mode_plays_and_rates_its_rounds(mode: Mode) -> None:
     assert (summary.bench is not None) == (mode is Mode.ARENA)
 
 
+def test_whoever_left_for_good_counts_among_his_kind() -> None:
+    """Twelve come by at any time; hundreds have."""
+    scenario = Scenario(rounds=200, turnover=1.0, people=12, slots=8, throwers=1)
+    regular, thrower = simulate(scenario, SYNELO).groups
+    assert regular.people > 30
+    assert thrower.people == 1
+    assert 0.4 < regular.rated < 0.6
+
+
+def test_overconfidence_is_told_over_time_and_of_the_second_half() -> None:
+    summary = simulate(Scenario(rounds=200, slots=12, people=30, mode=Mode.KOTH), SYNELO)
+    told = [point.overconfidence for point in summary.points]
+    assert len(told) == 20
+    late = [one.value for one in told[10:] if one is not None]
+    assert summary.overconfidence is not None
+    assert min(late) <= summary.overconfidence.value <= max(late)
+    assert summary.overconfidence.error == pytest.approx(0.5 / math.sqrt(100), rel=0.1)
+
+
 def test_a_system_for_histories_only_is_refused() -> None:
     with pytest.raises(RatingError, match="world_football_elo: for histories only"):
         simulate(Scenario(rounds=5), Model("world_football_elo"))
@@ -237,51 +308,6 @@ def test_ratings_find_true_skill_and_the_real_rules_make_rounds_more_even() -> N
     assert summary.reachable <= summary.quality.brier.value + 0.01
 
 
-# The measures.
-
-
-def test_ranks_share_ties() -> None:
-    assert places([3.0, 1.0, 3.0, 2.0]).tolist() == [2.5, 0.0, 2.5, 1.0]
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        ([1, 2, 3], [10, 20, 90], 1.0),
-        ([1, 2, 3], [3, 2, 1], -1.0),
-        ([1, 2, 3, 4], [1, 3, 2, 4], 0.8),
-        ([1, 1], [1, 2], 0.0),
-    ],
-)
-def test_spearman_is_that_of_the_textbook(one: list[float], other: list[float], expected: float) -> None:
-    """Without ties 1 - 6 Σ d² / (n (n² - 1))."""
-    assert spearman(one, other) == pytest.approx(expected)
-
-
-def test_the_bench_is_counted_over_those_who_stayed() -> None:
-    turns = Turns()
-    ann, bob, cid = (PlayerId(name) for name in ("ann", "bob", "cid"))
-    turns.count([ann, bob, cid], [ann])
-    turns.count([ann, bob], [ann])
-    found = bench([turns])
-    assert found is not None
-    assert (found.share, found.apart) == (pytest.approx(2 / 5), 2)
-    assert bench([Turns()]) is None
-
-
-def test_rounds_of_throwers_are_counted_apart() -> None:
-    one, other = people(0.1, 0.2)
-    one.kind = other.kind = Kind.THROWER
-    one.rounds, one.won, one.thrown, one.thrown_won = 10, 6.0, 4, 1.0
-    other.rounds, other.won, other.thrown, other.thrown_won = 5, 2.5, 1, 0.5
-    (group,) = groups([one, other], [1.0, 2.0])
-    assert group.won == pytest.approx(8.5 / 15)
-    assert (group.won_honestly, group.won_thrown) == (pytest.approx(7 / 10), pytest.approx(1.5 / 5))
-    one.thrown, one.thrown_won, other.thrown, other.thrown_won = 10, 6.0, 5, 2.5
-    (group,) = groups([one, other], [1.0, 2.0])
-    assert (group.won_honestly, group.won_thrown) == (None, pytest.approx(8.5 / 15))
-
-
 def test_throwers_throw_a_third_of_their_rounds_and_mostly_lose_those() -> None:
     scenario = Scenario(rounds=400, throwers=8, people=30, spread=0.0, turnover=0.0, stalemates=0.0)
     regular, thrower = simulate(scenario, SYNELO).groups
@@ -292,14 +318,3 @@ def test_throwers_throw_a_third_of_their_rounds_and_mostly_lose_those() -> None:
     assert thrower.won_thrown < thrower.won < thrower.won_honestly
     thrown = (thrower.won_honestly - thrower.won) / (thrower.won_honestly - thrower.won_thrown)
     assert thrown == pytest.approx(1 / 3, abs=0.05)
-
-
-def test_kinds_are_placed_among_everybody() -> None:
-    crowd = people(0.1, 0.2, 0.9)
-    crowd[2].kind = Kind.SMURF
-    for person in crowd:
-        person.rounds, person.won = 4, 1.0
-    regular, smurf = groups(crowd, [10.0, 30.0, 20.0])
-    assert (regular.people, regular.won, regular.rated, regular.true) == (2, 0.25, 0.5, 0.25)
-    assert (regular.won_honestly, regular.won_thrown) == (0.25, None)
-    assert (smurf.kind, smurf.rated, smurf.true) == (Kind.SMURF, 0.5, 1.0)

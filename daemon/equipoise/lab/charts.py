@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean
 
 import numpy as np
 
@@ -55,7 +56,7 @@ def predictions(quality: Quality, label: str) -> Chart:
     chart = Chart(
         f"How often what was predicted ({label})",
         Axis("predicted score of the first team", 0, 1, percent=True),
-        Axis("matches", 0, most * 1.06),
+        Axis("matches", 0, most * 1.06, whole=True),
         height=240,
     )
     for each in quality.calibration:
@@ -110,7 +111,7 @@ def progress(backtests: Sequence[Backtest], windows: int = 40) -> Chart:
     values = [value for curve in curves for value in curve]
     chart = Chart(
         _titled("Log loss over the history", len(everybody)),
-        Axis("match", start, start + size),
+        Axis("match", start, start + size, whole=True),
         Axis.around("mean log loss, nats", values),
     )
     for series, (label, curve) in enumerate(zip(everybody, curves, strict=False)):
@@ -131,7 +132,7 @@ def ratings(done: Backtest, history: History, label: str) -> Chart:
     curves = [(history.players[n], match[history.members == n], after[history.members == n]) for n in best]
     chart = Chart(
         f"Ratings of the highest at the end ({label})",
-        Axis("match", 0, len(history)),
+        Axis("match", 0, len(history), whole=True),
         Axis.around("rating", [float(value) for _, _, ys in curves for value in ys]),
     )
     for series, (player, xs, ys) in enumerate(curves):
@@ -143,12 +144,14 @@ def ratings(done: Backtest, history: History, label: str) -> Chart:
 
 def simulation(summaries: Sequence[tuple[str, Summary]]) -> list[Chart]:
     """Finding true skill, balance, and quality over the rounds."""
-    return [_found(summaries), _balance(summaries), _brier(summaries), *_calibrated(summaries)]
+    curves = [_found(summaries), _balance(summaries), _brier(summaries), _overconfidence(summaries)]
+    return [*curves, *_calibrated(summaries)]
 
 
-def _over_rounds(title: str, y: Axis, summaries: Sequence[tuple[str, Summary]]) -> Chart:
+def _over_rounds(title: str, y: Axis, summaries: Sequence[tuple[str, Summary]], x: str = "round") -> Chart:
     rounds = max(summary.rounds for _, summary in summaries)
-    return Chart(_titled(title, len(summaries)), Axis("round", 0, rounds), y, height=340)
+    across = Axis(x, 0, rounds, whole=True)
+    return Chart(_titled(title, len(summaries)), across, y, height=340, empty="too few rounds")
 
 
 def _found(summaries: Sequence[tuple[str, Summary]]) -> Chart:
@@ -181,6 +184,26 @@ def _brier(summaries: Sequence[tuple[str, Summary]]) -> Chart:
     chart.ideal((0, 0.25), (chart.x.high, 0.25))
     for series, (label, summary) in enumerate(summaries[:LINES]):
         chart.line([point.round for point in summary.points], [point.brier for point in summary.points], series)
+        chart.name(label, series)
+    return chart
+
+
+def _overconfidence(summaries: Sequence[tuple[str, Summary]]) -> Chart:
+    """Calibration over time, and what luck makes of so few rounds: two standard errors, of all points the mean."""
+    curves = [
+        [(point.round, point.overconfidence) for point in summary.points if point.overconfidence is not None]
+        for _, summary in summaries
+    ]
+    found = [excess for curve in curves for _, excess in curve]
+    errors = [each.error for each in found if each.error is not None]
+    luck = 2 * fmean(errors) if errors else 0.0
+    y = Axis.around("predicted less scored", [-luck, luck, *(each.value for each in found)], percent=True)
+    x = "round; between the outer dashed lines it may be luck (two standard errors)"
+    chart = _over_rounds("Calibration: above 0 favourites win less than predicted", y, summaries, x)
+    for level in {-luck, 0.0, luck}:
+        chart.ideal((0, level), (chart.x.high, level))
+    for series, ((label, _), curve) in enumerate(zip(summaries[:LINES], curves, strict=False)):
+        chart.line([round for round, _ in curve], [excess.value for _, excess in curve], series)
         chart.name(label, series)
     return chart
 

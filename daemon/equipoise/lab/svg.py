@@ -10,7 +10,14 @@ from html import escape
 from equipoise.lab.words import shown
 
 WIDTH, HEIGHT = 720, 400
-LEFT, RIGHT, TOP, BOTTOM = 64, 36, 44, 52
+LEFT, RIGHT, TOP, BOTTOM = 78, 36, 44, 52
+"""Of the frame; `LEFT` is more where the labels of the ticks need it."""
+UPRIGHT = 24
+"""Pixels that the title of the y axis takes, with a gap."""
+TICK = 8
+"""Pixels between a tick's label and the frame."""
+CAP = 4
+"""Half the width of an error bar's end, pixels."""
 LEGEND_ROW = 18
 LETTER = 7.0
 """Pixels that a letter takes, the wide ones left aside."""
@@ -78,12 +85,15 @@ class Axis:
     low: float
     high: float
     percent: bool = False
+    whole: bool = False
+    """Counts something: ticks are whole numbers."""
 
     def ticks(self) -> list[float]:
         """Round numbers within."""
         rough = (self.high - self.low) / 5
         power = 10.0 ** math.floor(math.log10(rough))
-        step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.999)
+        steps = [factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.999]
+        step = next((step for step in steps if step.is_integer()), 1.0) if self.whole else steps[0]
         first = math.ceil(self.low / step - 1e-9)
         return [number * step for number in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
@@ -91,7 +101,7 @@ class Axis:
         """A tick's label."""
         if self.percent:
             return f"{100 * value:.4g} %"
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value + 0.0:.6g}"
+        return f"{value + 0.0:,.9g}"
 
     @classmethod
     def around(cls, label: str, values: Iterable[float], *, percent: bool = False) -> Axis:
@@ -105,15 +115,21 @@ class Axis:
 class Chart:
     """One pair of axes and what is drawn between them."""
 
-    def __init__(self, title: str, x: Axis, y: Axis, *, width: int = WIDTH, height: int = HEIGHT) -> None:
+    def __init__(
+        self, title: str, x: Axis, y: Axis, *, width: int = WIDTH, height: int = HEIGHT, empty: str = "too few matches"
+    ) -> None:
         self.title, self.x, self.y = title, x, y
         self.width, self.height = width, height
+        self.left = max(LEFT, UPRIGHT + TICK + max((_figure_width(y.text(tick)) for tick in y.ticks()), default=0))
+        self.empty = empty
+        """What stands in the frame if nothing is drawn in it."""
+        self._lines: list[str] = []
         self._marks: list[str] = []
         self._names: list[tuple[str, int]] = []
 
     def across(self, value: float) -> float:
         """Pixels from the left."""
-        return LEFT + (value - self.x.low) / (self.x.high - self.x.low) * (self.width - LEFT - RIGHT)
+        return self.left + (value - self.x.low) / (self.x.high - self.x.low) * (self.width - self.left - RIGHT)
 
     def down(self, value: float) -> float:
         """Pixels from the top."""
@@ -124,28 +140,43 @@ class Chart:
         self._names.append((shown(label, NAME), series))
 
     def line(self, xs: Sequence[float], ys: Sequence[float], series: int) -> None:
-        """A broken line."""
-        points = " ".join(f"{self.across(x):.1f},{self.down(y):.1f}" for x, y in zip(xs, ys, strict=True))
-        self._marks.append(f'<polyline class="line {_stroke(series)}" points="{points}"/>')
+        """A broken line; a dot where there is one point only."""
+        points = [f"{self.across(x):.1f},{self.down(y):.1f}" for x, y in zip(xs, ys, strict=True)]
+        if len(points) == 1:
+            self._marks.append(self._circle(xs[0], ys[0], series, 3))
+        elif points:
+            self._marks.append(f'<polyline class="line {_stroke(series)}" points="{" ".join(points)}"/>')
 
     def ideal(self, start: tuple[float, float], end: tuple[float, float]) -> None:
         """A dashed straight line to compare with."""
-        ends = self._ends(start, end)
-        self._marks.append(f'<line class="ideal" {ends}/>')
+        self._lines.append(f'<line class="ideal" {self._ends(start, end)}/>')
 
     def dot(self, x: float, y: float, series: int, error: float | None, told: str) -> None:
         """A point, its standard error as a vertical bar; `told` is read out and shown on hovering."""
         if error:
-            ends = self._ends((x, max(y - error, self.y.low)), (x, min(y + error, self.y.high)))
-            self._marks.append(f'<line class="error s{series % COLOURS}" {ends}/>')
-        at = f'cx="{self.across(x):.1f}" cy="{self.down(y):.1f}"'
-        self._marks.append(f'<circle class="f{series % COLOURS}" {at} r="4.5">{_told(told)}</circle>')
+            self._error((x, y - error), (x, y + error), series)
+        self._marks.append(self._circle(x, y, series, 4.5, told))
 
     def span(self, low: float, middle: float, high: float, y: float, series: int, told: str) -> None:
         """A point with a horizontal error bar."""
-        self._marks.append(f'<line class="error s{series % COLOURS}" {self._ends((low, y), (high, y))}/>')
-        at = f'cx="{self.across(middle):.1f}" cy="{self.down(y):.1f}"'
-        self._marks.append(f'<circle class="f{series % COLOURS}" {at} r="5">{_told(told)}</circle>')
+        if low < high:
+            self._error((low, y), (high, y), series)
+        self._marks.append(self._circle(middle, y, series, 5, told))
+
+    def _error(self, start: tuple[float, float], end: tuple[float, float], series: int) -> None:
+        """A bar with a cap at each end; where the frame cuts it off it has none."""
+        stroke = f'class="error s{series % COLOURS}"'
+        cut = [(min(max(x, self.x.low), self.x.high), min(max(y, self.y.low), self.y.high)) for x, y in (start, end)]
+        self._marks.append(f"<line {stroke} {self._ends(*cut)}/>")
+        wide, high = (0, CAP) if start[1] == end[1] else (CAP, 0)
+        for kept, meant in zip(cut, (start, end), strict=True):
+            if kept == meant:
+                x, y = self.across(kept[0]), self.down(kept[1])
+                self._marks.append(f"<line {stroke} {_pixels(x - wide, y - high, x + wide, y + high)}/>")
+
+    def _circle(self, x: float, y: float, series: int, radius: float, told: str = "") -> str:
+        at = f'cx="{self.across(x):.1f}" cy="{self.down(y):.1f}" r="{radius:g}"'
+        return f'<circle class="f{series % COLOURS}" {at}>{_told(told) if told else ""}</circle>'
 
     def bar(self, low: float, high: float, value: float, series: int, told: str) -> None:
         """A column from 0."""
@@ -161,8 +192,9 @@ class Chart:
 
     def body(self) -> str:
         """The chart's elements, without a root."""
-        head = f'<text class="title" x="{LEFT}" y="24">{_safe(self.title)}</text>'
-        return "\n".join((head, *self._grid(), *self._labels(), *self._marks, *self._legend()))
+        head = f'<text class="title" x="{self.left:.1f}" y="24">{_safe(self.title)}</text>'
+        inside = [*self._grid(), *self._lines, *self._marks] if self._marks else [self._nothing()]
+        return "\n".join((head, *inside, *self._labels(), *self._legend()))
 
     @property
     def full_height(self) -> int:
@@ -170,11 +202,10 @@ class Chart:
         return self.height + LEGEND_ROW * len(self._rows())
 
     def _ends(self, start: tuple[float, float], end: tuple[float, float]) -> str:
-        (x1, y1), (x2, y2) = ((self.across(x), self.down(y)) for x, y in (start, end))
-        return f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
+        return _pixels(*(pixel for x, y in (start, end) for pixel in (self.across(x), self.down(y))))
 
     def _grid(self) -> Iterable[str]:
-        left, right, top, bottom = LEFT, self.width - RIGHT, TOP, self.height - BOTTOM
+        left, right, top, bottom = f"{self.left:.1f}", self.width - RIGHT, TOP, self.height - BOTTOM
         for value in self.x.ticks():
             x = f"{self.across(value):.1f}"
             yield f'<line class="grid" x1="{x}" y1="{top}" x2="{x}" y2="{bottom}"/>'
@@ -182,11 +213,21 @@ class Chart:
         for value in self.y.ticks():
             y = self.down(value)
             yield f'<line class="grid" x1="{left}" y1="{y:.1f}" x2="{right}" y2="{y:.1f}"/>'
-            yield f'<text class="soft" x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{self.y.text(value)}</text>'
+            at = f'x="{self.left - TICK:.1f}" y="{y + 4:.1f}"'
+            yield f'<text class="soft" {at} text-anchor="end">{self.y.text(value)}</text>'
         yield f'<line class="axis" x1="{left}" y1="{bottom}" x2="{right}" y2="{bottom}"/>'
 
+    def _nothing(self) -> str:
+        x, y = self._middle()
+        size = f'width="{self.width - RIGHT - self.left:.1f}" height="{self.height - BOTTOM - TOP}"'
+        frame = f'<rect class="grid" x="{self.left:.1f}" y="{TOP}" {size} fill="none"/>'
+        return f'{frame}\n<text class="soft" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{_safe(self.empty)}</text>'
+
+    def _middle(self) -> tuple[float, float]:
+        return (self.left + self.width - RIGHT) / 2, (TOP + self.height - BOTTOM) / 2
+
     def _labels(self) -> Iterable[str]:
-        middle, centre = (LEFT + self.width - RIGHT) / 2, (TOP + self.height - BOTTOM) / 2
+        middle, centre = self._middle()
         yield f'<text x="{middle:.1f}" y="{self.height - 12}" text-anchor="middle">{_safe(self.x.label)}</text>'
         turned = f'transform="rotate(-90 14 {centre:.1f})"'
         yield f'<text x="14" y="{centre:.1f}" text-anchor="middle" {turned}>{_safe(self.y.label)}</text>'
@@ -194,7 +235,7 @@ class Chart:
     def _legend(self) -> Iterable[str]:
         for number, row in enumerate(self._rows()):
             y = self.height + LEGEND_ROW * number + 6
-            x = float(LEFT)
+            x = self.left
             for label, series in row:
                 yield f'<line class="line {_stroke(series)}" x1="{x:.0f}" y1="{y - 4}" x2="{x + 22:.0f}" y2="{y - 4}"/>'
                 yield f'<text x="{x + 28:.0f}" y="{y}">{_safe(label)}</text>'
@@ -204,7 +245,7 @@ class Chart:
         rows: list[list[tuple[str, int]]] = []
         used = math.inf
         for label, series in self._names:
-            if used + _legend_width(label) > self.width - LEFT - RIGHT:
+            if used + _legend_width(label) > self.width - self.left - RIGHT:
                 rows.append([])
                 used = 0.0
             rows[-1].append((label, series))
@@ -226,8 +267,17 @@ def picture(charts: Sequence[Chart]) -> str:
     return "\n".join((root, told, f"<style>{STYLE}</style>", paper, *parts, "</svg>\n"))
 
 
+def _pixels(x1: float, y1: float, x2: float, y2: float) -> str:
+    return f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
+
+
 def _stroke(series: int) -> str:
     return f"s{series % COLOURS}" + (" dashed" if series >= COLOURS else "")
+
+
+def _figure_width(text: str) -> float:
+    """Pixels that a tick's label takes in a wide font."""
+    return sum(12.4 if sign == "%" else 4.8 if sign in "-., " else 8.3 for sign in text)
 
 
 def _legend_width(label: str) -> float:

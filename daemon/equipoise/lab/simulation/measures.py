@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -10,10 +11,14 @@ import numpy as np
 
 from equipoise.core.model import PlayerId
 from equipoise.lab.simulation.people import Kind, Person
-from equipoise.ratings.quality import Pair, Quality, assess, squared_error, surprise
+from equipoise.ratings.quality import Estimate, Pair, Quality, assess, mean, squared_error, surprise
 
 POINTS = 20
 """Points of every curve."""
+NEARLY = 0.9
+"""Of the order found at the end: what counts as found."""
+LOOKS = 3
+"""So many points in a row have it, in the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,8 @@ class Point:
     """Spearman's correlation of skill as the system has it and true skill, of those who come by; 1: the true order."""
     brier: float
     log_loss: float
+    overconfidence: Estimate | None
+    """None: every prediction was even."""
     favourite: float
     random: float
 
@@ -81,8 +88,13 @@ class Summary:
     rounds: int
     rated: int
     points: tuple[Point, ...]
+    found: float | None
+    """Mean of the points of the last quarter; None where there are none."""
+    found_after: int | None
+    """Rounds until nearly that order was found; None: never."""
     quality: Quality | None
     """Of the system's predictions; None when no round of the second half was rated."""
+    overconfidence: Estimate | None
     reachable: float | None
     """Brier score of who knows the hidden skills."""
     favourite: float | None
@@ -131,6 +143,7 @@ def point(round: int, found: float, played: Sequence[Played]) -> Point:
         found,
         fmean(squared_error(one.predicted, one.score) for one in played),
         fmean(surprise(one.predicted, one.score) for one in played),
+        overconfidence(played),
         fmean(one.favourite for one in played),
         fmean(one.random for one in played),
     )
@@ -140,6 +153,29 @@ def quality(played: Sequence[Played]) -> Quality | None:
     """Of the system's predictions."""
     pairs: list[Pair] = [(one.predicted, one.score) for one in played]
     return assess(pairs)
+
+
+def overconfidence(played: Sequence[Played]) -> Estimate | None:
+    """What the system's favourites were to score, less what they scored; None where every prediction was even."""
+    signs = [(math.copysign(1.0, one.predicted - 0.5), one) for one in played if one.predicted != 0.5]
+    return mean([sign * (one.predicted - one.score) for sign, one in signs]) if signs else None
+
+
+def order(points: Sequence[Point], rounds: int) -> tuple[float | None, int | None]:
+    """Found in the last quarter of so many rounds, and the round after which that was nearly so."""
+    late = [point.found for point in points if 4 * point.round > 3 * rounds]
+    if not late:
+        return None, None
+    found = fmean(late)
+    return found, _reached(points, NEARLY * found) if found > 0 else None
+
+
+def _reached(points: Sequence[Point], goal: float) -> int | None:
+    """The first round at which the goal is reached, and in the mean of the next points too: luck does not last."""
+    for place, point in enumerate(points[: 1 - LOOKS]):
+        if min(point.found, fmean(each.found for each in points[place : place + LOOKS])) >= goal:
+            return point.round
+    return None
 
 
 def spearman(one: Sequence[float], other: Sequence[float]) -> float:

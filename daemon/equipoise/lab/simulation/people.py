@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import count
@@ -157,28 +157,40 @@ class Crowd:
 
     def opening(self) -> list[Person]:
         """Who is there when it begins."""
-        return self.rng.sample(self.people, min(len(self.people), int(OPENING * self.scenario.slots)))
+        parties, wanted = _parties(self.people), int(OPENING * self.scenario.slots)
+        return _first(self.rng.sample(parties, min(len(parties), wanted)), wanted, wanted)
 
     def coming(self, here: set[PlayerId]) -> list[Person]:
-        """Who comes now; friends come together."""
-        away = [person for person in self.people if person.id not in here]
+        """Who comes now; a party comes when there is room for all of it."""
+        away = _parties(person for person in self.people if person.id not in here)
         self.rng.shuffle(away)
         free = self.scenario.slots - len(here)
-        wanted = sum(self.rng.random() < FILL for _ in range(free))
-        coming: list[Person] = []
-        for person in away:
-            if len(coming) >= wanted:
-                break
-            if person not in coming:
-                coming += [person, *(other for other in away if other is not person and _friends(person, other))]
-        return coming[:free]
+        return _first(away, sum(self.rng.random() < FILL for _ in range(free)), free)
 
-    def leaving(self, here: set[PlayerId]) -> list[Person]:
-        """Who goes now; friends go together."""
-        present = [person for person in self.people if person.id in here]
-        tired = [person for person in present if self.rng.random() < 1 / STAY]
-        return [person for person in present if any(person is one or _friends(person, one) for one in tired)]
+    def leaving(self, here: set[PlayerId]) -> tuple[list[Person], list[Person]]:
+        """Who goes before the next round, and who in its middle: as many, or one more; friends go together."""
+        present = _parties(person for person in self.people if person.id in here)
+        tired = [party for party in present if self.rng.random() < 1 / STAY]
+        before, within, half = list[Person](), list[Person](), sum(map(len, tired)) // 2
+        for party in tired:
+            # As one half or the other of all who are tired, by where the middle one of the party stands.
+            goes = before if len(before) + len(within) + len(party) // 2 < half else within
+            goes += party
+        return before, within
 
 
-def _friends(one: Person, other: Person) -> bool:
-    return one.party is not None and one.party == other.party
+def _parties(people: Iterable[Person]) -> list[list[Person]]:
+    """Who comes and goes together: friends, or somebody alone."""
+    found: dict[int | PlayerId, list[Person]] = {}
+    for person in people:
+        found.setdefault(person.id if person.party is None else person.party, []).append(person)
+    return list(found.values())
+
+
+def _first(parties: Iterable[list[Person]], wanted: int, room: int) -> list[Person]:
+    """As many people as are wanted, and friends of the last one; a party that does not fit stays away as a whole."""
+    found: list[Person] = []
+    for party in parties:
+        if len(found) < wanted and len(found) + len(party) <= room:
+            found += party
+    return found

@@ -20,6 +20,8 @@ from equipoise.lab.simulation.measures import (
     Turns,
     bench,
     groups,
+    order,
+    overconfidence,
     point,
     quality,
     spearman,
@@ -97,25 +99,24 @@ def _round(run: _Run, number: int) -> None:
             run.server.join(person.id)
     here = set(run.server.spots)
     run.crowd.pass_round(number, here)
-    tired = run.crowd.leaving(here)
-    early = tired[: len(tired) // 2]
-    for person in early:
+    before, within = run.crowd.leaving(here)
+    for person in before:
         run.server.leave(person.id)
     for person in run.crowd.coming(here):
         run.server.join(person.id)
     if run.server.start_round():
-        _play(run, [person for person in tired if person not in early])
+        _play(run, within)
     run.server.pass_time(8.0)
 
 
-def _play(run: _Run, tired: Sequence[Person]) -> None:
+def _play(run: _Run, leaving: Sequence[Person]) -> None:
     server, people = run.server, {person.id: person for person in run.crowd.people}
     sides = {side: [people[player] for player in server.on(side)] for side in Side}
     chance = run.truth.chance(sides[Side.A], sides[Side.B], server.map)
     random = _random(run, [*sides[Side.A], *sides[Side.B]], len(sides[Side.A]))
     run.maps[-1].count(server.spots, server.bench())
     thrown = run.truth.thrown([*sides[Side.A], *sides[Side.B]])
-    _pass_round(run, tired)
+    _pass_round(run, leaving)
     shares = {side: server.shares(side) for side in Side}
     winner = run.truth.winner(shares[Side.A], shares[Side.B], people, server.map, thrown)
     server.end_round(winner, _captures(run.rng, winner))
@@ -125,13 +126,12 @@ def _play(run: _Run, tired: Sequence[Person]) -> None:
         run.played.append(Played(server.rated.prediction.expected(0), score, chance, random))
 
 
-def _pass_round(run: _Run, tired: Sequence[Person]) -> None:
+def _pass_round(run: _Run, leaving: Sequence[Person]) -> None:
     """Some leave in its middle; what the session orders then is carried out."""
     seconds = run.rng.uniform(SHORTEST, LONGEST)
     run.server.pass_time(seconds / 2)
-    for person in tired:
-        if person.id in run.server.spots:
-            run.server.leave(person.id)
+    for person in leaving:
+        run.server.leave(person.id)
     run.server.pass_time(seconds / 4)
     run.server.pass_time(seconds / 4)
 
@@ -176,12 +176,16 @@ def _note(run: _Run, number: int) -> None:
 def _summary(run: _Run) -> Summary:
     late = run.played[run.half :]
     seats = sum(sum(turns.here.values()) for turns in run.maps)
-    known = [person for person in run.crowd.people if person.rounds]
+    known = [person for person in run.crowd.everybody() if person.rounds]
+    found, found_after = order(run.points, run.scenario.rounds)
     return Summary(
         rounds=run.scenario.rounds,
         rated=len(run.played),
         points=tuple(run.points),
+        found=found,
+        found_after=found_after,
         quality=quality(late),
+        overconfidence=overconfidence(late),
         reachable=fmean((one.chance - one.score) ** 2 for one in late) if late else None,
         favourite=fmean(one.favourite for one in late) if late else None,
         random=fmean(one.random for one in late) if late else None,
