@@ -15,10 +15,10 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "daemon" / "equipoise"
 
 
-
 def table() -> Iterator[tuple[str, set[str]]]:
     """Layer and what of ours it may import, `*` being everything; a layer may always import itself."""
-    section = (ROOT / "docs" / "architecture.md").read_text().partition("## Who may import whom")[2].partition("\n## ")[0]
+    document = (ROOT / "docs" / "architecture.md").read_text()
+    section = document.partition("## Who may import whom")[2].partition("\n## ")[0]
     for row in re.findall(r"^\| (`.+)$", section, re.MULTILINE):
         layers, may, *_ = row.split("|")
         named = {"*"} if may.strip() == "everything" else set(re.findall(r"`([\w.]+)`", may))

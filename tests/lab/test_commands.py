@@ -15,7 +15,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 from equipoise.cli import main
+from equipoise.cli.output import json_text
+from equipoise.core.model import PlayerId
+from equipoise.errors import RatingError
+from equipoise.lab.models import Model, forecast
+from equipoise.lab.reading import read_history
+from equipoise.lab.standings import standings
+from equipoise.ratings import create
 from tests.lab import sets
+from tests.lab.test_spans import random_rounds
 
 EQUIPOISE = Path(sys.executable).with_name("equipoise")
 
@@ -90,7 +98,7 @@ def test_simulate_tells_of_balance_and_quality(tmp_path: Path) -> None:
     ("arguments", "line"),
     [
         (("--model", "nix"), "equipoise: nix: no such rating system"),
-        (("--model", "synelo", "--set", "k_max=0"), "equipoise: k_max: 0 is not a whole number from 1 to 1000"),
+        (("--model", "synelo", "--set", "k_max=0"), "equipoise: synelo: k_max: 0 is not a whole number from 1 to 1000"),
         (("--model", "synelo", "--set", "k_max"), "equipoise: 'k_max' is not key=value"),
         (("--model", "synelo", "--burn-in", "0.0001"), "equipoise: a burn-in of 0.0001 of 400 matches"),
     ],
@@ -201,3 +209,145 @@ def test_where_every_system_refuses_there_is_no_table(league: tuple[str, ...]) -
     assert done.exit_code == 2
     assert "needs the goals" in done.output
     assert "log loss" not in done.output
+
+
+# The whole history at once.
+
+
+@pytest.mark.parametrize("system", ["ns2", "trueskill2", "trueskill_through_time"])
+def test_a_fit_shows_how_it_ended_and_the_skills_that_it_found(league: tuple[str, ...], system: str) -> None:
+    done = run("replay", *league, "--model", system, "--fit", "--all", "--json")
+    told = json.loads(done.output)
+    assert done.exit_code == 0
+    assert told["convergence"]["converged"]
+    fitted = create(system)
+    ended = fitted.fit(read_history(Path(league[1]), None))
+    assert told["convergence"]["iterations"] == ended.iterations
+    assert [one["rating"] for one in told["standings"]] == sorted(
+        (fitted.card(PlayerId(f"T{number}")).rating for number in range(12)), reverse=True
+    )
+    shown = run("replay", *league, "--model", system, "--fit").output
+    assert re.search(rf"^iterations +{ended.iterations}$", shown, re.MULTILINE)
+    assert re.search(r"^converged +yes$", shown, re.MULTILINE)
+
+
+def test_a_fit_of_files_is_the_fit_of_the_same_matches_with_their_spans(tmp_path: Path) -> None:
+    rounds, rows, matches = random_rounds(80, seed=13)
+    files = sets.write(tmp_path, rounds, rows)
+    asked = ("replay", "--matches", files[0], "--participants", files[1], "--model", "ns2", "--fit", "--all")
+    told = {one["player"]: one["rating"] for one in json.loads(run(*asked, "--json").output)["standings"]}
+    fitted = create("ns2")
+    fitted.fit(matches)
+    assert told == pytest.approx({name: fitted.card(name).rating for name in map(PlayerId, told)}, abs=1e-5)
+
+
+def test_a_system_without_a_fit_is_refused_with_those_that_have_one(league: tuple[str, ...]) -> None:
+    done = run("replay", *league, "--model", "elo", "--fit")
+    names = "ns2, trueskill2, trueskill_through_time"
+    assert (done.exit_code, done.output) == (2, f"equipoise: elo has no whole-history fit; these have one: {names}\n")
+
+
+def test_a_fit_that_did_not_converge_says_so_and_fails(league: tuple[str, ...]) -> None:
+    asked = ("replay", *league, "--model", "trueskill_through_time", "--set", "sweeps=1", "--fit")
+    done = run(*asked)
+    assert done.exit_code == 1
+    assert re.search(r"^converged +NO$", done.stdout, re.MULTILINE)
+    assert done.stderr == "equipoise: the fit did not converge in 1 iterations: these ratings are not settled\n"
+    done = run(*asked, "--json")
+    assert (done.exit_code, json.loads(done.stdout)["convergence"]["converged"]) == (1, False)
+
+
+# Numbers that are none.
+
+
+def test_ratings_that_are_no_numbers_are_refused(league: tuple[str, ...]) -> None:
+    system, history = create("elo"), read_history(Path(league[1]), None)
+    system.replay(history)
+    for name in ("T3", "T5"):
+        system.seed(PlayerId(name), rating=1000.0)
+    held = system.players[PlayerId("T3")]  # type: ignore[attr-defined]
+    held.rating = float("nan")
+    with pytest.raises(RatingError, match=r"^elo rates T3 nan ± .*: its parameters go too far$"):
+        standings(system, history, hidden=True)
+
+
+@pytest.mark.parametrize("value", [float("nan"), [1.0, {"a": float("-inf")}]])
+def test_what_json_cannot_say_ends_a_command_with_one_line(value: object, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        json_text(value)
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "equipoise: a number is infinite or none at all, which JSON cannot say\n"
+
+
+# What is said.
+
+
+@pytest.mark.parametrize(("system", "rounds"), [("synelo", 50), ("fifa_women", 5), ("elo", 20), ("trueskill", 0)])
+def test_a_leaderboard_says_how_many_it_does_not_show(system: str, rounds: int, tmp_path: Path) -> None:
+    rows = [f"m{number},{86400.0 * number},,T{number % 3},T3,1,2,1,,map=a" for number in range(9)]
+    path = tmp_path / "m.csv"
+    path.write_text("\n".join((sets.HEAD, *rows)))
+    board = standings(forecast(Model(system), history := read_history(path, None)).system, history)
+    assert len(board.places) + board.hidden == 4
+    assert board.shadow_rounds == (rounds if board.hidden else 0)
+    told = run("replay", "--matches", path, "--teams", "--model", system).output
+    note = f"{board.hidden} players in their first {rounds} rounds are not shown: --all"
+    assert (note in told) == (rounds > 0)
+    assert "not shown" not in run("replay", "--matches", path, "--teams", "--model", system, "--all").output
+
+
+def test_a_match_that_a_system_refuses_is_told_by_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "m.csv"
+    rows = ['"m0",0,,"A\nfar",B,1,2,1,,', "m1,1,,A,B,1,2,1,,", "m2,2,,A,B,0,-3,1,,"]
+    path.write_text("\n".join((sets.HEAD, *rows)))
+    reason = f"{path}:5: goals: -3 of match 3 is not a count up to 999"
+    for asked in (("replay", "--model", "fifa_men"), ("backtest", "--model", "world_football_elo", "--burn-in", "0.5")):
+        done = run(*asked, "--matches", path, "--teams")
+        assert (done.exit_code, done.output) == (2, f"equipoise: {reason}\n")
+    done = run("compare", "fifa_men", "--matches", path, "--teams", "--burn-in", "0.5")
+    assert (done.exit_code, done.output) == (2, f"equipoise: fifa_men: {reason}\n")
+
+
+def test_a_wrong_parameter_says_whose_it_is_and_what_was_meant(league: tuple[str, ...]) -> None:
+    for asked in (("compare", "elo", "synelo:k_mx=6"), ("backtest", "--model", "elo", "--against", "synelo:k_mx=6")):
+        done = run(*asked, *league)
+        assert done.exit_code == 2
+        assert done.output.startswith("equipoise: synelo: k_mx: no such parameter; did you mean k_max? There are ")
+    done = run("tune", *league, "--model", "elo", "--only", "nue")
+    assert done.output.startswith("equipoise: nue: not a number that elo can be tuned by; ")
+
+
+# Ctrl-C.
+
+
+def interrupted(*arguments: str) -> subprocess.Popen[str]:
+    """A command that is interrupted once it tunes."""
+    lines = (
+        "import os, signal, sys",
+        "from equipoise.lab import tune",
+        "measured, left = tune._Search._measured, [12]",
+        "def counted(self, model):",
+        "    left[0] -= 1",
+        "    if not left[0]: os.kill(os.getpid(), signal.SIGINT)",
+        "    return measured(self, model)",
+        "tune._Search._measured = counted",
+        "from equipoise.cli import main",
+        "main(sys.argv[1:])",
+    )
+    command = [sys.executable, "-c", "\n".join(lines), *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_an_interrupted_search_tells_the_best_so_far(league: tuple[str, ...], form: tuple[str, ...]) -> None:
+    with interrupted("tune", *league, "--model", "elo", *form) as running:
+        told, errors = running.communicate(timeout=120)
+    assert (running.returncode, errors) == (130, "equipoise: interrupted: these are the best settings so far\n")
+    if form:
+        found = json.loads(told)
+        assert (found["finished"], found["trials"]) == (False, 11)
+        command = found["command"]
+    else:
+        assert "11 trials, interrupted" in told
+        command = told.splitlines()[-1]
+    assert run(*shlex.split(command)[1:]).exit_code == 0

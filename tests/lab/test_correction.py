@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from equipoise.core.model import PlayerId
-from equipoise.lab.correction import MAP_SPREAD, SIDE_SPREAD, Correction, fit
+from equipoise.lab.correction import Correction, fit, running
 from equipoise.lab.histories import scores
 from equipoise.ratings.base import Match, ranks_of
 from equipoise.ratings.history import Floats, History
@@ -47,7 +47,7 @@ def test_what_was_planted_is_found() -> None:
 
 
 def test_the_fit_is_where_the_penalised_likelihood_is_flat() -> None:
-    """Its slope, in each direction by a difference quotient of a loss written anew."""
+    """Its slope, in each direction by a difference quotient of a loss written anew, with the priors of docs/lab.md."""
     predicted, history = planted(400)
     y = scores(history)
     found = fit(predicted, history, y)
@@ -62,7 +62,7 @@ def test_the_fit_is_where_the_penalised_likelihood_is_flat() -> None:
         place = np.array([w[3 + names.index(history.maps[m])] for m in history.map])
         odds = w[0] * np.log(predicted / (1 - predicted)) + sign * (w[1] - w[2] + place)
         p = logistic(odds)
-        prior = (w[0] - 1) ** 2 + (w[1] ** 2 + w[2] ** 2) / SIDE_SPREAD**2 + (w[3] ** 2 + w[4] ** 2) / MAP_SPREAD**2
+        prior = (w[0] - 1) ** 2 + (w[1] ** 2 + w[2] ** 2) + (w[3] ** 2 + w[4] ** 2) / 0.3**2
         return float(-np.sum(y * np.log(p) + (1 - y) * np.log(1 - p)) + prior / 2)
 
     for place in range(5):
@@ -102,3 +102,15 @@ def test_matches_before_the_start_are_not_looked_at() -> None:
     turned = scores(history)
     turned[:100] = 1 - turned[:100]
     assert fit(predicted, history, turned, 100) == fit(predicted, history, scores(history), 100)
+
+
+def test_a_running_correction_looks_back_as_far_as_the_first_fit() -> None:
+    """Its window is 75 matches, so that what was before match 100 is forgotten at match 200 and not much earlier."""
+    predicted, history = planted(300)
+    turned = scores(history)
+    turned[:100] = 1 - turned[:100]
+    now, _ = running(predicted, history, scores(history), 100, 25)
+    then, _ = running(predicted, history, turned, 100, 25)
+    np.testing.assert_array_equal(then[:100], predicted[:100])
+    np.testing.assert_array_equal(then[200:], now[200:])
+    assert np.all(then[100:150] != now[100:150])

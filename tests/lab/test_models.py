@@ -24,10 +24,12 @@ def test_values_are_what_they_look_like() -> None:
     ("text", "reason"),
     [
         ("nix", "nix: no such rating system"),
-        ("synelo:nix=1", "nix: no such parameter"),
-        ("synelo:k_max=0", "k_max: 0 is not a whole number from 1 to 1000"),
-        ("synelo:k_max=nan", "k_max: 'nan' is not a whole number"),
-        ("synelo:k_max", "'k_max' is not key=value"),
+        ("eloo", r"^eloo: no such rating system; did you mean elo\? There are"),
+        ("synelo:nix=1", "^synelo: nix: no such parameter; there are"),
+        ("synelo:k_mx=1", r"^synelo: k_mx: no such parameter; did you mean k_max\? There are"),
+        ("synelo:k_max=0", "^synelo: k_max: 0 is not a whole number from 1 to 1000"),
+        ("synelo:k_max=nan", "^synelo: k_max: 'nan' is not a whole number"),
+        ("synelo:k_max", "^synelo: 'k_max' is not key=value"),
     ],
 )
 def test_what_cannot_be_made_is_refused(text: str, reason: str) -> None:

@@ -51,6 +51,35 @@ def test_a_squad_has_a_number_and_who_has_none_is_alone(tmp_path: Path) -> None:
     assert squad[[2, 3, 4, 5, 7, 8]].tolist() == [ALONE] * 6
 
 
+@pytest.mark.parametrize(
+    ("times", "line", "reason"),
+    [
+        (
+            ("20190127", "20190128"),
+            2,
+            "'20190127' may be a date or seconds since 1970: write 2019-01-27, or 20190127.0",
+        ),
+        (("2018", "2019"), 2, "'2018' may be a date or seconds since 1970: write 2018-01-01, or 2018.0"),
+        (("", "2019", "2019-06-30"), 3, "'2019' may be a date or seconds since 1970: write 2019-01-01, or 2019.0"),
+    ],
+)
+def test_numbers_that_all_look_like_dates_are_refused(
+    times: tuple[str, ...], line: int, reason: str, tmp_path: Path
+) -> None:
+    matches, _ = sets.write(tmp_path, tuple(f"m{number},{time},,A,B,1,,,," for number, time in enumerate(times)))
+    with pytest.raises(RatingError) as refused:
+        read_history(matches, None)
+    assert str(refused.value) == f"{matches}:{line}: time {reason} if it is seconds"
+
+
+@pytest.mark.parametrize(
+    "times", [("1000", "1950", "2019"), ("2019.0", "2020"), ("20191301",), ("20190100",), ("201901",), ("-5", "2019")]
+)
+def test_numbers_are_seconds_where_one_of_them_is_no_date(times: tuple[str, ...], tmp_path: Path) -> None:
+    rows = tuple(f"m{number},{time},,A,B,1,,,," for number, time in enumerate(times))
+    assert read_history(sets.write(tmp_path, rows)[0], None).started_at.tolist() == list(map(float, times))
+
+
 def test_columns_that_nobody_filled_are_unknown(tmp_path: Path) -> None:
     rows = tuple(f"m{number},{number},,,,1,,,," for number in (1, 2, 3))
     people = tuple(row.rsplit(",", 4)[0] + ",,,," for row in sets.PARTICIPANTS)
@@ -98,17 +127,37 @@ BAD_MATCHES = {
     ),
     "a zero-length match": (
         "m1,0,,A,B,1,,,,seconds=0",
-        "2: extra 'seconds=0' has a seconds that is not a number above 0",
+        "2: seconds '0' is not a number from 0.001 to 10,000,000",
     ),
     "a length that is none": (
         "m1,0,,A,B,1,,,,seconds=nan",
-        "2: extra 'seconds=nan' has a seconds that is not a number above 0",
+        "2: seconds 'nan' is not a number from 0.001 to 10,000,000",
+    ),
+    "a match of years": (
+        "m1,0,,A,B,1,,,,seconds=1e300",
+        "2: seconds '1e300' is not a number from 0.001 to 10,000,000",
     ),
     "a weight below nothing": (
-        "m1,0,,A,B,1,,,,weight=-1",
-        "2: extra 'weight=-1' has a weight that is not a number of at least 0",
+        "m1,0,,A,B,1,,,,map=dust;weight=-1",
+        "2: weight '-1' is not a number from 0 to 1,000,000",
     ),
-    "points that are none": ("m1,0,,A,B,1,x,,,", "2: score1 'x' is not a number"),
+    "a weight above all": (
+        "m1,0,,A,B,1,,,,weight=1e300",
+        "2: weight '1e300' is not a number from 0 to 1,000,000",
+    ),
+    "points that are none": ("m1,0,,A,B,1,x,,,", "2: score1 'x' is not a number from -1,000,000 to 1,000,000"),
+    "points that nobody scores": (
+        "m1,0,,A,B,1,0,-1e308,,",
+        "2: score2 '-1e308' is not a number from -1,000,000 to 1,000,000",
+    ),
+    "a number as programs write it": (
+        "m1,0,,A,B,1,1_0,,,",
+        "2: score1 '1_0' is not a number from -1,000,000 to 1,000,000",
+    ),
+    "seconds as programs write them": (
+        "m1,1_714_521_600,,A,B,1,,,,",
+        "2: time '1_714_521_600' is neither an ISO date nor seconds since 1970",
+    ),
     "a time in milliseconds": (
         "m1,1714521600000,,A,B,1,,,,",
         "2: time '1714521600000' is neither an ISO date nor seconds since 1970",
@@ -146,8 +195,8 @@ BAD_PEOPLE = {
     "nobody's name": ("m1,2,,,,,", "4: player_id '' is nobody who can be rated"),
     "a bot": ("m1,2,bot:7,,,,", "4: player_id 'bot:7' is nobody who can be rated"),
     "more than a whole match": ("m1,2,cid,1.2,,,", "4: weight '1.2' is not a number from 0 to 1"),
-    "fewer than no kills": ("m1,2,cid,1,-1,0,", "4: kills '-1' is not a number of at least 0"),
-    "infinitely many deaths": ("m1,2,cid,1,1,inf,", "4: deaths 'inf' is not a number of at least 0"),
+    "fewer than no kills": ("m1,2,cid,1,-1,0,", "4: kills '-1' is not a number from 0 to 1,000,000"),
+    "infinitely many deaths": ("m1,2,cid,1,1,inf,", "4: deaths 'inf' is not a number from 0 to 1,000,000"),
     "too many fields": ("m1,2,cid,1,1,1,,", "4: 8 fields, the header has 7"),
     "a control character in a name": (
         "m1,2,ann\x1b,,,,\nm1,1,ann\x1b,,,,",

@@ -1,7 +1,8 @@
 """The command line: `equipoise …`. Each command's module is imported when it is called, not before.
 
-Exit codes: 0 done; 1 the daemon refused or failed; 2 the command line or the configuration is wrong, or the daemon
-cannot start; 3 no daemon answers.
+Exit codes: 0 done; 1 the daemon refused or failed, or a fit did not converge; 2 the command line, the configuration or
+a file is wrong, or the daemon cannot start; 3 no daemon answers; 130 the laboratory or the demonstration was
+interrupted.
 """
 
 from __future__ import annotations
@@ -55,8 +56,9 @@ class _Lazy(click.Group):
 
 
 EPILOG = (
-    "Exit codes: 0 done; 1 the daemon refused or failed; 2 the command line or the configuration is wrong, "
-    "or the daemon cannot start; 3 no daemon answers."
+    "Exit codes: 0 done; 1 the daemon refused or failed, or a fit did not converge; 2 the command line, the "
+    "configuration or a file is wrong, or the daemon cannot start; 3 no daemon answers; 130 the laboratory or the "
+    "demonstration was interrupted."
 )
 
 

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from equipoise.cli.options import stop
+from equipoise.cli.options import FAILED, stop
+from equipoise.cli.output import json_text
 
-REFUSED = 1
+REFUSED = FAILED
 NO_DAEMON = 3
 TIMEOUT_SECONDS = 10
 
@@ -43,9 +44,10 @@ class Client:
         asked = urlencode({name: value for name, value in query.items() if value is not None})
         target = "/v1/admin/" + "/".join(quote(part, safe="") for part in path) + (f"?{asked}" if asked else "")
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        text = None if body is None else json_text(body, indent=None)
         try:
             with closing(self._connection()) as connection:
-                connection.request(method, target, None if body is None else json.dumps(body), headers)
+                connection.request(method, target, text, headers)
                 answer = json.loads(connection.getresponse().read())
         except (OSError, ValueError, http.client.HTTPException) as error:
             stop(f"no daemon answers at {self.url}: {error}; is `equipoise serve` running?", NO_DAEMON)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 import sys
@@ -16,7 +15,8 @@ from typing import TypeVar
 import click
 from rich.console import Console
 
-from equipoise.cli.options import stop
+from equipoise.cli.options import FAILED, INTERRUPTED, stop
+from equipoise.cli.output import json_text
 from equipoise.demo.board import Stage
 from equipoise.demo.model import MOST
 from equipoise.demo.run import Options, run
@@ -26,8 +26,6 @@ from equipoise.demo.summary import as_json, show
 from equipoise.errors import PeerError
 
 T = TypeVar("T")
-FAILED = 1
-INTERRUPTED = 130
 
 
 @click.command()
@@ -66,7 +64,7 @@ def demo(rounds: int, seed: int, speed: float | None, players: int, keep: Path |
         click.echo("Stopped: the daemon is down.", err=True)
         sys.exit(INTERRUPTED)
     if json_only:
-        click.echo(json.dumps(as_json(summary), indent=2))
+        click.echo(json_text(as_json(summary)))
     else:
         show(summary, console, keep)
 

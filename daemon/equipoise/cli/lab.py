@@ -3,105 +3,25 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import shlex
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec
+from typing import TYPE_CHECKING
 
 import click
 
-from equipoise.cli.options import config_option, stop
-from equipoise.errors import ConfigError, RatingError, StoreError
+from equipoise.cli.histories import FILE, history_options, placed, refusing
+from equipoise.cli.options import FAILED, INTERRUPTED, stop
+from equipoise.cli.output import draw, json_text, progress, report, show
+from equipoise.errors import RatingError
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
-    from equipoise.core.effects import RecordRound
     from equipoise.lab.backtest import Backtest, Correct
     from equipoise.lab.models import Model
-    from equipoise.lab.sheets import Sheet
     from equipoise.lab.svg import Chart
+    from equipoise.lab.tune import Tuned
     from equipoise.ratings.history import History
-
-P = ParamSpec("P")
-
-
-def refusing(command: Callable[P, None]) -> Callable[P, None]:
-    """What the laboratory refuses ends the command with one line."""
-
-    @wraps(command)
-    def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            command(*args, **kwargs)
-        except (RatingError, ConfigError, StoreError) as error:
-            stop(error)
-        except OSError as error:
-            if error.errno == errno.EPIPE:  # nobody reads on, as in `… | head`: no reason to complain
-                raise
-            stop(f"{error.filename or 'standard output'}: {error.strerror}")
-
-    return run
-
-
-def history_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Where the history is, as one argument `history`: files, or the daemon's own store."""
-
-    @click.option("--matches", type=FILE, help="CSV of matches, plain or gzip.")
-    @click.option("--participants", type=FILE, help="CSV of who played in them.")
-    @click.option("--teams", is_flag=True, help="Instead of --participants: each team is one player, by its name.")
-    @click.option("--pool", help="Instead of files: this pool's rounds, from the store of a daemon that is stopped.")
-    @config_option
-    @wraps(command)
-    def given(
-        matches: Path | None, participants: Path | None, teams: bool, pool: str | None, path: Path, **rest: object
-    ) -> None:
-        if (matches is None) == (pool is None) or (pool and (participants or teams)):
-            raise click.UsageError("give --matches, or --pool")
-        if matches is None:
-            command(_stored(path, str(pool)), **rest)
-            return
-        if teams == (participants is not None):
-            raise click.UsageError("give --participants, or --teams to rate whole teams")
-        from equipoise.lab.reading import read_history
-
-        command(read_history(matches, participants), **rest)
-
-    return given
-
-
-FILE = click.Path(path_type=Path, dir_okay=False)
-
-
-def _stored(path: Path, pool: str) -> History:
-    """A pool's rounds; the store's lock keeps a running daemon and this apart."""
-    import asyncio
-
-    from equipoise.config import load
-    from equipoise.lab.rounds import history_of
-    from equipoise.store.sqlite import SqliteStore
-
-    config = load(path, os.environ)
-    if pool not in config.pools:
-        raise ConfigError(f"{path}: there is no [pool.{pool}]; there are {', '.join(config.pools)}")
-    file = config.directory / "equipoise.db"
-    if not file.is_file():
-        raise StoreError(f"{file}: no such file: nothing was ever stored")
-    rounds: list[RecordRound] = []
-
-    async def read() -> None:
-        store = SqliteStore(file)
-        await store.open()
-        try:
-            await store.rated_rounds(pool, lambda record, predicted: rounds.append(record))
-        finally:
-            await store.close()
-
-    asyncio.run(read())
-    return history_of(rounds)
-
 
 model_option = click.option("--model", "name", required=True, help="The rating system.")
 set_option = click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A parameter; may be repeated.")
@@ -168,7 +88,7 @@ def backtest(
         first = charts.predictions(done[0].quality, label), charts.ratings(done[0], history, label)
         draw(plot, [*_quality_charts(done), *first])
     if as_json:
-        click.echo(json.dumps(plain.compared(done) if against else plain.backtest(done[0]), indent=2))
+        click.echo(json_text(plain.compared(done) if against else plain.backtest(done[0])))
         return
     correction = done[0].correction
     found = [sheets.comparison(done), sheets.bins(done[0].quality, label)]
@@ -213,7 +133,7 @@ def compare(
         drawn.append(charts.ratings(best, history, label))
         report(html, "Rating systems compared", _introduction(history, correct), tables, drawn)
     if as_json:
-        click.echo(json.dumps(plain.compared(done), indent=2))
+        click.echo(json_text(plain.compared(done)))
     else:
         show(tables[:2])
     if refused:
@@ -265,12 +185,19 @@ def tune(
 
         found = search(model, history, burn_in=burn_in, trials=trials, only=only, progress=tried)
     if as_json:
-        click.echo(json.dumps(plain.tuned(found) | {"command": _command(found.model, burn_in)}, indent=2))
+        click.echo(json_text(plain.tuned(found) | {"command": _command(found.model, burn_in)}))
+        _end(found)
         return
     show([sheets.corrected(found.correction, found.model.name)])
-    ended = "" if found.finished else ", stopped before the steps were small"
+    ended = ", interrupted" if found.interrupted else "" if found.finished else ", stopped before the steps were small"
     click.echo(f"log loss on the burn-in {found.before:.5f} → {found.after:.5f}, {found.trials} trials{ended}\n")
     click.echo(_command(found.model, burn_in))
+    _end(found)
+
+
+def _end(found: Tuned) -> None:
+    if found.interrupted:
+        stop("interrupted: these are the best settings so far", INTERRUPTED)
 
 
 @click.command()
@@ -278,23 +205,33 @@ def tune(
 @history_options
 @model_option
 @set_option
+@click.option("--fit", "whole", is_flag=True, help="By the whole history at once, where the system can.")
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="So many places.")
 @click.option("--all", "hidden", is_flag=True, help="Shadow ratings too.")
 @json_option
-def replay(history: History, name: str, pairs: Sequence[str], top: int, hidden: bool, as_json: bool) -> None:
-    """Rate a whole history, and show who ends where."""
+def replay(
+    history: History, name: str, pairs: Sequence[str], whole: bool, top: int, hidden: bool, as_json: bool
+) -> None:
+    """Rate a whole history, and show who ends where.
+
+    Match after match, or with --fit by the most probable skills for all matches together. Exit code 1: the fit did not
+    converge.
+    """
     from equipoise.lab import plain, sheets
-    from equipoise.lab.models import forecast
+    from equipoise.lab.models import fit, forecast
     from equipoise.lab.standings import standings
 
+    model = model_of(name, pairs)
     with progress() as bar:
         bar.add_task(name, total=None)
-        system = forecast(model_of(name, pairs), history).system
-    places = standings(system, history, hidden=hidden)[:top]
+        system, ended = fit(model, history) if whole else (forecast(model, history).system, None)
+    board = standings(system, history, hidden=hidden).top(top)
     if as_json:
-        click.echo(json.dumps(plain.standings(places), indent=2))
+        click.echo(json_text(plain.fitted(ended, board) if ended else plain.standings(board)))
     else:
-        show([sheets.leaderboard(places)])
+        show([*([sheets.fitted(ended, name)] if ended else []), sheets.leaderboard(board)])
+    if ended and not ended.converged:
+        stop(f"the fit did not converge in {ended.iterations:,} iterations: these ratings are not settled", FAILED)
 
 
 def model_of(name: str, pairs: Sequence[str]) -> Model:
@@ -329,7 +266,7 @@ def _backtests(
             except RatingError as error:
                 if refused is None:
                     raise
-                refused.append(f"{model.name}: {error}")
+                refused.append(f"{model.name}: {placed(error)}")
             bar.advance(task)
     return done
 
@@ -349,42 +286,3 @@ def _command(model: Model, burn_in: float) -> str:
     given = [f"--{key} {shlex.quote(str(asked[key]))}" for key in ("matches", "participants", "pool") if asked[key]]
     given += ["--teams"] * asked["teams"] + [f"--config {shlex.quote(str(asked['path']))}"] * bool(asked["pool"])
     return " ".join(("equipoise backtest", *given, model.options(), f"--burn-in {burn_in:g} --correct running"))
-
-
-def progress() -> Progress:
-    """A bar on standard error that is gone afterwards, and only on a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-
-
-def show(sheets: Sequence[Sheet]) -> None:
-    """Tables on the terminal."""
-    for sheet in sheets:
-        lines = [sheet.head, *sheet.rows]
-        widths = [max(len(line[column]) for line in lines) for column in range(len(sheet.head))]
-        click.echo(click.style(sheet.title, bold=True))
-        for line in lines:
-            cells = [
-                cell.ljust(width) if place < sheet.texts else cell.rjust(width)
-                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-            ]
-            click.echo("  ".join(cells).rstrip())
-        click.echo(f"{sheet.note}\n" if sheet.note else "")
-
-
-def draw(path: Path, charts: Sequence[Chart]) -> None:
-    """One SVG file."""
-    from equipoise.lab.svg import picture
-
-    path.write_text(picture(charts), encoding="utf-8")
-
-
-def report(path: Path, title: str, introduction: str, sheets: Sequence[Sheet], charts: Sequence[Chart]) -> None:
-    """One HTML file."""
-    from equipoise.lab.page import page
-
-    path.write_text(page(title, introduction, sheets, charts), encoding="utf-8")

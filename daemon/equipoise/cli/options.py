@@ -8,7 +8,8 @@ from typing import NoReturn
 
 import click
 
-WRONG = 2
+FAILED, WRONG, INTERRUPTED = 1, 2, 130
+"""Exit codes; the last one is the shells' for Ctrl-C."""
 MACHINE = Path("/etc/equipoise")
 
 

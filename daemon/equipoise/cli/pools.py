@@ -12,9 +12,6 @@ from equipoise.cli.options import config_option, stop
 from equipoise.cli.remote import json_option, remote, shown
 from equipoise.errors import ConfigError, RatingError, ScriptError, SpillError, StoreError
 
-FAR = 20_000
-"""Rounds that no fit looks at, nor anybody waits for."""
-
 
 @click.group()
 def pool() -> None:
@@ -71,7 +68,12 @@ def fit_theta(client: Client, name: str, as_json: bool) -> None:
 
 
 def _to_tell(missing: int) -> str:
-    return f"about {missing:,} more rounds would tell, if they differ" if missing < FAR else "they are as good as equal"
+    from equipoise.web.theta import MOST
+
+    # Nobody waits for more rounds than any fit looks at.
+    return (
+        f"about {missing:,} more rounds would tell, if they differ" if missing < MOST else "they are as good as equal"
+    )
 
 
 @pool.command()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,8 +16,8 @@ import click
 from equipoise import config, ratings
 from equipoise.app import SystemClock
 from equipoise.cli.client import REFUSED
-from equipoise.cli.lab import progress
 from equipoise.cli.options import stop
+from equipoise.cli.output import json_text, progress
 from equipoise.cli.remote import table
 from equipoise.errors import ConfigError, StoreError
 from equipoise.lab.models import settings
@@ -78,7 +77,7 @@ class Recomputing:
         finally:
             await store.close()
         if as_json:
-            click.echo(json.dumps(asdict(found) | {"written": written}, indent=2, ensure_ascii=False))
+            click.echo(json_text(asdict(found) | {"written": written}, ascii_only=False))
         elif written:
             self._tell()
         else:

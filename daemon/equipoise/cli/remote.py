@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
@@ -13,6 +12,7 @@ import click
 
 from equipoise.cli.client import Client
 from equipoise.cli.options import config_option
+from equipoise.cli.output import json_text
 
 Command = Callable[..., None]
 
@@ -47,7 +47,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 def shown(answer: Any, as_json: bool) -> bool:
     """Whether the answer was printed as JSON."""
     if as_json:
-        click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+        click.echo(json_text(answer, ascii_only=False))
     return as_json
 
 

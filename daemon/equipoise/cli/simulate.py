@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from equipoise.cli.lab import draw, html_option, json_option, parsed, plot_option, progress, refusing, report, show
+from equipoise.cli.histories import refusing
+from equipoise.cli.lab import html_option, json_option, parsed, plot_option
+from equipoise.cli.output import draw, json_text, progress, report, show
 from equipoise.core.model import Mode
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ MODES = [mode.value for mode in Mode if mode is not Mode.NS2]
 
 INTRODUCTION = (
     "The same people of hidden skill, once under each rating system, through the real rules and the real solver. "
-    "Balance and quality are those of the second half."
+    "The first table names the period that each figure is over."
 )
 
 
@@ -72,7 +73,7 @@ def simulate(
         shown = [*tables, sheets.settings(models), sheets.scenario(scenario)]
         report(html, "A simulated pool", INTRODUCTION, shown, charts.simulation(named))
     if as_json:
-        click.echo(json.dumps(plain.simulated(scenario, list(zip(models, found, strict=True))), indent=2))
+        click.echo(json_text(plain.simulated(scenario, list(zip(models, found, strict=True)))))
     else:
         show(tables)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 import textwrap
@@ -13,6 +12,7 @@ from typing import Literal
 import click
 import msgspec
 
+from equipoise.cli.output import json_text
 from equipoise.errors import SplitError
 from equipoise.solver import Assignment, Pin, Splits, splits
 
@@ -108,7 +108,7 @@ def _alike(labels: Mapping[int, str | int | None]) -> list[list[int]]:
 
 
 def _as_json(found: Splits) -> str:
-    return json.dumps({"splits": [_record(k, assignment) for k, assignment in found.items()]})
+    return json_text({"splits": [_record(k, assignment) for k, assignment in found.items()]}, indent=None)
 
 
 def _record(k: int, assignment: Assignment) -> dict[str, object]:

@@ -11,8 +11,8 @@ import numpy as np
 
 from equipoise.errors import RatingError
 from equipoise.lab.histories import scores
-from equipoise.ratings import create
-from equipoise.ratings.base import System
+from equipoise.ratings import SYSTEMS, create
+from equipoise.ratings.base import Convergence, System
 from equipoise.ratings.history import Floats, History, Replayed
 
 LABEL = 28
@@ -30,13 +30,21 @@ class Model:
     def of(cls, text: str) -> Model:
         """From `name` or `name:key=value,key=value`; RatingError where it is neither, or no system can be made."""
         name, _, rest = text.partition(":")
-        model = cls(name, settings(part for part in rest.split(",") if part))
+        try:
+            model = cls(name, settings(part for part in rest.split(",") if part))
+        except RatingError as error:
+            raise RatingError(f"{name}: {error}") from None
         model.make()
         return model
 
     def make(self) -> System[Any]:
-        """A system without players."""
-        return create(self.name, **self.settings)
+        """A system without players; RatingError names it, and what is wrong with its name or its settings."""
+        if self.name not in SYSTEMS:
+            return create(self.name)
+        try:
+            return create(self.name, **self.settings)
+        except RatingError as error:
+            raise RatingError(f"{self.name}: {error}") from None
 
     def __str__(self) -> str:
         """What `of` reads."""
@@ -76,8 +84,23 @@ def forecast(model: Model, history: History) -> Forecast:
     predicted = replayed.wins[0::2] + replayed.draws / 2
     wrong = np.flatnonzero(~((predicted >= -1e-9) & (predicted <= 1 + 1e-9)))
     if len(wrong):
-        raise RatingError(f"{model}: match {wrong[0] + 1} of the history is predicted with {predicted[wrong[0]]}")
+        match = int(wrong[0])
+        reason = f"{model}: match {match + 1} of the history is predicted with {predicted[match]}"
+        raise RatingError(reason, match=match)
     return Forecast(system, np.clip(predicted, 0.0, 1.0), replayed)
+
+
+def fit(model: Model, history: History) -> tuple[System[Any], Convergence]:
+    """Everybody by the whole history at once; RatingError names the systems that can do that."""
+    system = model.make()
+    if not _fits(system):
+        can = ", ".join(name for name in SYSTEMS if _fits(create(name)))
+        raise RatingError(f"{model.name} has no whole-history fit; these have one: {can}")
+    return system, system.fit(history)
+
+
+def _fits(system: System[Any]) -> bool:
+    return type(system).fit is not System.fit
 
 
 def settings(pairs: Iterable[str]) -> dict[str, object]:

@@ -10,8 +10,9 @@ from equipoise.lab.correction import Correction
 from equipoise.lab.models import Model
 from equipoise.lab.simulation.measures import Summary
 from equipoise.lab.simulation.people import Scenario
-from equipoise.lab.standings import Standing
+from equipoise.lab.standings import Leaderboard
 from equipoise.lab.tune import Tuned
+from equipoise.ratings.base import Convergence
 
 Json = dict[str, object]
 
@@ -54,7 +55,7 @@ def tuned(found: Tuned) -> Json:
     }
 
 
-def standings(found: Sequence[Standing]) -> list[Json]:
+def standings(board: Leaderboard) -> list[Json]:
     """A leaderboard."""
     return [
         {
@@ -66,8 +67,13 @@ def standings(found: Sequence[Standing]) -> list[Json]:
             "last_played": one.card.last_played,
             "uncertainty": one.uncertainty,
         }
-        for one in found
+        for one in board.places
     ]
+
+
+def fitted(ended: Convergence, board: Leaderboard) -> Json:
+    """How a whole-history fit ended, and the leaderboard by it."""
+    return {"convergence": asdict(ended), "standings": standings(board)}
 
 
 def simulated(scenario: Scenario, summaries: Sequence[tuple[Model, Summary]]) -> Json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,14 +12,23 @@ from pathlib import Path
 import numpy as np
 
 from equipoise.core.model import PlayerId, is_bot
+from equipoise.lab.spans import LONGEST, spans_of
 from equipoise.lab.table import Table, read_table
-from equipoise.ratings.history import ALONE, UNKNOWN, Flags, Floats, History, Numbers, Offsets
+from equipoise.ratings.history import ALONE, UNKNOWN, Flags, Floats, History, Numbers, Offsets, Spans
 
-Extra = dict[str, str]
 HOME, AWAY = "home", "away"
 PEOPLE = ("match_id", "team", "player_id")
 YEARS = (-62_135_596_800.0, 253_402_300_800.0)
 """From the year 1 to 9999, in seconds since 1970: what a date can say, and what no number of milliseconds is."""
+SHORTEST = 0.001
+"""Seconds of a match at least."""
+MOST = 1_000_000.0
+"""Points, kills, deaths, and what a match may count: more is a mistake, and would make of ratings what no number is."""
+OF_MATCHES = ("map", "venue", "seconds", "weight", "side1", "side2")
+OF_PEOPLE = ("quit", "squad", "spans")
+"""Keys of `extra` that are read."""
+_EITHER = re.compile(r"((?:19|20)[0-9]{2})(?:(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01]))?")
+"""A year, or YYYYMMDD: numbers that may be dates, which are refused where all numbers of a file look so."""
 _RANKS = {1.0: (0, 1), 0.5: (0, 0), 0.0: (1, 0)}
 
 
@@ -34,6 +44,7 @@ class _People:
     deaths: Floats | None = None
     quit: Flags | None = None
     squad: Numbers | None = None
+    spans: Spans | None = None
 
 
 def read_history(matches: Path, participants: Path | None) -> History:
@@ -58,9 +69,15 @@ def read_history(matches: Path, participants: Path | None) -> History:
         deaths=people.deaths,
         quit=people.quit,
         squad=people.squad,
+        spans=people.spans,
         points=_points(table),
         **_surroundings(table),  # type: ignore[arg-type]
     )
+
+
+def line_of(matches: Path, match: int) -> int:
+    """The line of the file that a match of its history stands on."""
+    return read_table(matches, ()).lines[match]
 
 
 # Matches.
@@ -76,6 +93,8 @@ def _refuse_twice(table: Table) -> None:
 
 def _times(table: Table) -> Floats:
     times = table.floats("time", _time)
+    if not any(_is_seconds(text) for text in table["time"].texts):
+        table.parsed("time", _refuse_either)
     known = np.flatnonzero(~np.isnan(times))
     back = np.flatnonzero(np.diff(times[known]) < 0)
     if len(back):
@@ -86,34 +105,33 @@ def _times(table: Table) -> Floats:
 
 
 def _points(table: Table) -> Floats | None:
-    points = np.column_stack([table.floats(name, _number()) for name in ("score1", "score2")]).ravel()
+    points = np.column_stack([table.floats(name, _number(-MOST, MOST)) for name in ("score1", "score2")]).ravel()
     return None if np.isnan(points).all() else points
 
 
 def _surroundings(table: Table) -> dict[str, object]:
     """The facts of whole matches and of their sides that the file has."""
-    extras = table.parsed("extra", _pairs)
-    keys = {key for extra in extras for key in extra}
+    extra = table.unpacked("extra", OF_MATCHES)
     facts: dict[str, object] = {}
-    if "seconds" in keys:
-        facts["seconds"] = table.floats("extra", _one("seconds", _number(above=0.0), math.nan))
-    if "weight" in keys:
-        facts["weight"] = table.floats("extra", _one("weight", _number(0.0), 1.0))
-    place = next((key for key in ("map", "venue") if key in keys), None)
+    if any(extra["seconds"].texts):
+        facts["seconds"] = extra.floats("seconds", _number(SHORTEST, LONGEST))
+    if any(extra["weight"].texts):
+        facts["weight"] = np.nan_to_num(extra.floats("weight", _number(0.0, MOST)), nan=1.0)
+    place = next((extra[key] for key in ("map", "venue") if any(extra[key].texts)), None)
     if place:
-        facts["map"], facts["maps"] = _named([extra.get(place, "") for extra in extras], table["extra"].numbers)
+        facts["map"], facts["maps"] = _named(place.texts, place.numbers)
     if any(table["mode"].texts):
         facts["mode"], facts["modes"] = _named(table["mode"].texts, table["mode"].numbers)
-    return facts | _sides(table, extras)
+    return facts | _sides(table, extra)
 
 
-def _sides(table: Table, extras: Sequence[Extra]) -> dict[str, object]:
+def _sides(table: Table, extra: Table) -> dict[str, object]:
     """What each team's side is called; `home` = 1 gives team 1 the side `home`."""
-    home = table.floats("home", _flag).astype(bool).tolist()
+    at_home = table.floats("home", _flag).astype(bool).tolist()
+    one, two = (map(column.texts.__getitem__, column.numbers.tolist()) for column in (extra["side1"], extra["side2"]))
     names: list[str] = []
-    for row, (number, at_home) in enumerate(zip(table["extra"].numbers.tolist(), home, strict=True)):
-        usual = (HOME, AWAY) if at_home else ("", "")
-        pair = [extras[number].get(key, name) for key, name in zip(("side1", "side2"), usual, strict=True)]
+    for row, (first, second, home) in enumerate(zip(one, two, at_home, strict=True)):
+        pair = (first or HOME, second or AWAY) if home else (first, second)
         if any(pair) and (not all(pair) or pair[0] == pair[1]):
             raise table.refusal(row, f"sides {pair[0]!r} and {pair[1]!r} are not two different names")
         names += pair
@@ -150,9 +168,10 @@ def _participants(matches: Table, table: Table) -> _People:
         row, side = divmod(int(np.flatnonzero(sizes == 0)[0]), 2)
         raise matches.refusal(row, f"nobody played for team {side + 1} of match {matches.text('match_id', row)}")
     order = slice(None) if np.all(np.diff(team) >= 0) else np.argsort(team, kind="stable")
-    facts = {name: array[order] for name, array in _personal(table).items()}
+    extra = table.unpacked("extra", OF_PEOPLE)
+    facts = {name: array[order] for name, array in _personal(table, extra).items()}
     teams = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    return _People(players, members[order], teams, **facts)  # type: ignore[arg-type]
+    return _People(players, members[order], teams, spans=spans_of(extra, "spans", order), **facts)  # type: ignore[arg-type]
 
 
 def _refuse_twice_in_a_match(table: Table, key: Offsets, team: Offsets) -> None:
@@ -166,19 +185,17 @@ def _refuse_twice_in_a_match(table: Table, key: Offsets, team: Offsets) -> None:
     raise table.refusal(two, f"{table.text('player_id', two)} is {where} of match {table.text('match_id', two)}")
 
 
-def _personal(table: Table) -> dict[str, Floats | Flags | Numbers]:
+def _personal(table: Table, extra: Table) -> dict[str, Floats | Flags | Numbers]:
     """The facts of participants that the file has."""
     facts: dict[str, Floats | Flags | Numbers] = {}
-    for column, name, high in (("weight", "share", 1.0), ("kills", "kills", math.inf), ("deaths", "deaths", math.inf)):
+    for column, name, high in (("weight", "share", 1.0), ("kills", "kills", MOST), ("deaths", "deaths", MOST)):
         values = table.floats(column, _number(0.0, high))
         if not np.isnan(values).all():
             facts[name] = values
-    extras = table.parsed("extra", _pairs)
-    numbers = table["extra"].numbers
-    if any("quit" in extra for extra in extras):
-        facts["quit"] = table.floats("extra", _one("quit", _flag, 0.0)).astype(np.bool_)
-    if any("squad" in extra for extra in extras):
-        facts["squad"], _ = _named([extra.get("squad", "") for extra in extras], numbers, ALONE)
+    if any(extra["quit"].texts):
+        facts["quit"] = extra.floats("quit", _flag).astype(np.bool_)
+    if any(extra["squad"].texts):
+        facts["squad"], _ = _named(extra["squad"].texts, extra["squad"].numbers, ALONE)
     return facts
 
 
@@ -191,19 +208,6 @@ def _named(words: Sequence[str], numbers: Numbers | Offsets, none: int = UNKNOWN
     return np.array([known.get(word, none) for word in words], np.int32)[numbers], tuple(known)
 
 
-def _one(key: str, parse: Callable[[str], float], unknown: float) -> Callable[[str], float]:
-    """Reads one key of an `extra`."""
-
-    def read(text: str) -> float:
-        value = _pairs(text).get(key)
-        try:
-            return unknown if value is None else parse(value)
-        except ValueError as error:
-            raise ValueError(f"has a {key} that {error}") from None
-
-    return read
-
-
 def _outcome(text: str) -> float:
     outcome = _number()(text)
     if outcome not in _RANKS:
@@ -211,27 +215,21 @@ def _outcome(text: str) -> float:
     return outcome
 
 
-def _number(low: float = -math.inf, high: float = math.inf, above: float = -math.inf) -> Callable[[str], float]:
+def _number(low: float = -math.inf, high: float = math.inf) -> Callable[[str], float]:
     """Reads finite numbers within bounds; empty text is NaN."""
+    bounds = f" from {low:,.10g} to {high:,.10g}" if math.isfinite(high) else ""
 
     def parse(text: str) -> float:
         try:
             value = float(text) if text else math.nan
         except ValueError:
             value = math.inf
-        if text and not (math.isfinite(value) and low <= value <= high and value > above):
-            raise ValueError(f"is not a number{_bounds(low, high, above)}")
+        # Python would take 1_000 for a thousand.
+        if text and not (math.isfinite(value) and low <= value <= high and "_" not in text):
+            raise ValueError(f"is not a number{bounds}")
         return value
 
     return parse
-
-
-def _bounds(low: float, high: float, above: float) -> str:
-    if math.isfinite(above):
-        return f" above {above:g}"
-    if math.isfinite(high):
-        return f" from {low:g} to {high:g}"
-    return f" of at least {low:g}" if math.isfinite(low) else ""
 
 
 def _time(text: str) -> float:
@@ -244,6 +242,20 @@ def _time(text: str) -> float:
         except ValueError:
             raise ValueError("is neither an ISO date nor seconds since 1970") from None
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+
+
+def _is_seconds(text: str) -> bool:
+    """Whether it is a number, and no year or YYYYMMDD either."""
+    return text.replace(".", "").removeprefix("-").isdecimal() and not _EITHER.fullmatch(text)
+
+
+def _refuse_either(text: str) -> None:
+    """ValueError for a number that may be meant as a date, where no other one of the file says what they are."""
+    if either := _EITHER.fullmatch(text):
+        year, month, day = either.groups(default="01")
+        raise ValueError(
+            f"may be a date or seconds since 1970: write {year}-{month}-{day}, or {text}.0 if it is seconds"
+        )
 
 
 def _flag(text: str) -> float:
@@ -272,10 +284,3 @@ def _in(places: dict[str, int]) -> Callable[[str], int]:
         return places[text]
 
     return place
-
-
-def _pairs(text: str) -> Extra:
-    pairs = [pair.partition("=") for pair in text.split(";") if pair]
-    if any(not key or not equals for key, equals, _ in pairs):
-        raise ValueError("is not key=value;key=value")
-    return {key: value for key, _, value in pairs}

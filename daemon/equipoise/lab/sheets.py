@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from statistics import fmean
 
 from equipoise.lab.backtest import Backtest, difference
 from equipoise.lab.correction import Correction
 from equipoise.lab.models import Model, labels
 from equipoise.lab.simulation.measures import Summary
 from equipoise.lab.simulation.people import Scenario
-from equipoise.lab.standings import Standing
+from equipoise.lab.standings import Leaderboard
 from equipoise.lab.words import shown
+from equipoise.ratings.base import Convergence
 from equipoise.ratings.quality import Estimate, Quality
 
 MAPS = 12
@@ -85,8 +85,18 @@ def corrected(correction: Correction, label: str) -> Sheet:
     return Sheet(f"Correction of {label}, in log-odds", ("what", "worth"), tuple(rows), note)
 
 
-def leaderboard(standings: Sequence[Standing]) -> Sheet:
-    """Who is best."""
+def fitted(ended: Convergence, label: str) -> Sheet:
+    """How a whole-history fit ended."""
+    rows = (
+        ("iterations", f"{ended.iterations:,}"),
+        ("gradient", f"{ended.gradient:.3g}"),
+        ("converged", "yes" if ended.converged else "NO"),
+    )
+    return Sheet(f"Fit of {label} to the whole history", ("what", "value"), rows)
+
+
+def leaderboard(board: Leaderboard) -> Sheet:
+    """Who is best, and how many are not shown."""
     rows = tuple(
         (
             shown(one.card.id, NAME),
@@ -95,9 +105,12 @@ def leaderboard(standings: Sequence[Standing]) -> Sheet:
             f"{one.card.rounds:,}",
             f"{one.uncertainty:.4g}",
         )
-        for one in standings
+        for one in board.places
     )
-    return Sheet("Leaderboard", ("player", "place", "rating", "rounds", "uncertainty"), rows)
+    who = "1 player" if board.hidden == 1 else f"{board.hidden:,} players"
+    are = "is" if board.hidden == 1 else "are"
+    note = f"{who} in their first {board.shadow_rounds:,} rounds {are} not shown: --all" if board.hidden else ""
+    return Sheet("Leaderboard", ("player", "place", "rating", "rounds", "uncertainty"), rows, note)
 
 
 def scenario(played: Scenario) -> Sheet:
@@ -111,9 +124,10 @@ def scenario(played: Scenario) -> Sheet:
 
 def simulated(summaries: Sequence[tuple[str, Summary]]) -> Sheet:
     """What the pools came to, side by side."""
-    rows = [(name, *(read(summary) for _, summary in summaries)) for name, read in _MEASURES]
-    head = ("what", *(label for label, _ in summaries))
-    return Sheet("The pool in closed loop", head, tuple(rows))
+    rows = [(name, over, *(read(summary) for _, summary in summaries)) for name, over, read in _MEASURES]
+    head = ("what", "over", *(label for label, _ in summaries))
+    note = "Overconfidence: what the system's favourites were to score, less what they scored. ± is one standard error."
+    return Sheet("The pool in closed loop", head, tuple(rows), note, texts=2)
 
 
 def fates(summaries: Sequence[tuple[str, Summary]]) -> Sheet:
@@ -133,24 +147,27 @@ def fates(summaries: Sequence[tuple[str, Summary]]) -> Sheet:
     )
     head = ("people", "number", "won", "won honestly", "won thrown", "place by rating", "true place")
     note = (
-        "Shares of all rounds, of those that were not thrown, of those that were. Places: 0 the lowest, 1 the highest."
+        "Everybody who played, over the whole run. Shares of all rounds, of those that were not thrown, of those that "
+        "were. Places among all of them: 0 the lowest, 1 the highest."
     )
     return Sheet("Who they were", head, rows, note)
 
 
-_MEASURES: tuple[tuple[str, Callable[[Summary], str]], ...] = (
-    ("rounds rated", lambda s: f"{s.rated:,} of {s.rounds:,}"),
-    ("order found, Spearman's ρ", lambda s: f"{fmean(p.found for p in s.points[-5:]):.2f}" if s.points else "-"),
-    ("favourite's true chance", lambda s: _share(s.favourite)),
-    ("the same in random teams", lambda s: _share(s.random)),
-    ("Brier score", lambda s: "-" if s.quality is None else estimate(s.quality.brier)),
-    ("Brier score of who knows", lambda s: "-" if s.reachable is None else f"{s.reachable:.4f}"),
-    ("log loss", lambda s: "-" if s.quality is None else estimate(s.quality.log_loss)),
-    ("calibration error", lambda s: "-" if s.quality is None else f"{s.quality.calibration_error:.3f}"),
-    ("moved by splits per player and round", lambda s: f"{s.assigned:.3f}"),
-    ("moved in rounds per player and round", lambda s: f"{s.moved:.4f}"),
-    ("share of rounds sat out", lambda s: "-" if s.bench is None else f"{s.bench.share:.1%}"),
-    ("times sat out, most less least", lambda s: "-" if s.bench is None else f"{s.bench.apart:.2f}"),
+_MEASURES: tuple[tuple[str, str, Callable[[Summary], str]], ...] = (
+    ("rounds rated", "whole run", lambda s: f"{s.rated:,} of {s.rounds:,}"),
+    ("order found, Spearman's ρ", "last quarter", lambda s: "-" if s.found is None else f"{s.found:.2f}"),
+    ("rounds until 90 % of that", "whole run", lambda s: "-" if s.found_after is None else f"{s.found_after:,}"),
+    ("favourite's true chance", "second half", lambda s: _share(s.favourite)),
+    ("the same in random teams", "second half", lambda s: _share(s.random)),
+    ("Brier score", "second half", lambda s: "-" if s.quality is None else estimate(s.quality.brier)),
+    ("Brier score of who knows", "second half", lambda s: "-" if s.reachable is None else f"{s.reachable:.4f}"),
+    ("log loss", "second half", lambda s: "-" if s.quality is None else estimate(s.quality.log_loss)),
+    ("calibration error", "second half", lambda s: "-" if s.quality is None else f"{s.quality.calibration_error:.3f}"),
+    ("overconfidence", "second half", lambda s: _signed(s.overconfidence)),
+    ("moved by splits per player and round", "whole run", lambda s: f"{s.assigned:.3f}"),
+    ("moved in rounds per player and round", "whole run", lambda s: f"{s.moved:.4f}"),
+    ("share of rounds sat out", "whole run", lambda s: "-" if s.bench is None else f"{s.bench.share:.1%}"),
+    ("times sat out, most less least", "whole run", lambda s: "-" if s.bench is None else f"{s.bench.apart:.2f}"),
 )
 
 
@@ -159,6 +176,10 @@ def estimate(value: Estimate, *, percent: bool = False, signed: bool = False) ->
     kind = ("+" if signed else "") + (".1%" if percent else ".4f")
     error = "" if value.error is None else f" ± {value.error:{kind.lstrip('+')}}"
     return f"{value.value:{kind}}{error}"
+
+
+def _signed(value: Estimate | None) -> str:
+    return "-" if value is None else estimate(value, percent=True, signed=True)
 
 
 def _share(value: float | None) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from equipoise.core.model import Card
+from equipoise.errors import RatingError
 from equipoise.ratings.base import System
 from equipoise.ratings.history import History
 
@@ -22,10 +24,35 @@ class Standing:
     """In the system's own unit."""
 
 
-def standings(system: System[Any], history: History, *, hidden: bool = False) -> list[Standing]:
-    """Everybody who took part, the highest rating first; `hidden`: those in their shadow period too."""
+@dataclass(frozen=True, slots=True)
+class Leaderboard:
+    """Everybody with a place, the highest rating first."""
+
+    places: tuple[Standing, ...]
+    hidden: int
+    """Players in their shadow period, who have none."""
+    shadow_rounds: int
+    """How long that is; 0 where nobody is in it."""
+
+    def top(self, most: int) -> Leaderboard:
+        """The first so many places."""
+        return replace(self, places=self.places[:most])
+
+
+def standings(system: System[Any], history: History, *, hidden: bool = False) -> Leaderboard:
+    """Of all who took part; `hidden`: those in their shadow period too.  RatingError for a rating that is no number."""
     took_part = np.unique(history.members).tolist()
-    cards = [system.card(history.players[number]) for number in took_part]
-    shown = [card for card in cards if card.visible or hidden]
-    shown.sort(key=lambda card: (-card.rating, card.id))
-    return [Standing(place, card, system.uncertainty(card.id)) for place, card in enumerate(shown, 1)]
+    found = [
+        (system.card(player), system.uncertainty(player)) for player in map(history.players.__getitem__, took_part)
+    ]
+    for card, uncertainty in found:
+        if not math.isfinite(card.rating + uncertainty):
+            raise RatingError(
+                f"{system.name} rates {card.id} {card.rating:g} ± {uncertainty:g}: its parameters go too far"
+            )
+    shown = [one for one in found if one[0].visible or hidden]
+    shown.sort(key=lambda one: (-one[0].rating, one[0].id))
+    places = (Standing(place, *one) for place, one in enumerate(shown, 1))
+    # A system may not count every round towards the end of the shadow period.
+    lasts = min((card.rounds + card.missing for card, _ in found if not card.visible), default=0)
+    return Leaderboard(tuple(places), len(found) - len(shown), lasts)

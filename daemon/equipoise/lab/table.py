@@ -106,6 +106,26 @@ class Table:
         values = np.array(self.parsed(name, parse), np.float64)
         return values[self[name].numbers]
 
+    def unpacked(self, name: str, keys: Sequence[str]) -> Table:
+        """A column of `key=value;key=value` as one column for each of the keys; other keys are ignored."""
+        column = self[name]
+        known = {key: _Numbering({"": 0}) for key in keys}
+        found = {key: [0] * len(column.known) for key in keys}
+        for number, text in enumerate(column.known):
+            for pair in text.split(";"):
+                key, equals, value = pair.partition("=")
+                if pair and not (key and equals):
+                    self.parsed(name, _check_pairs)
+                elif key in known:
+                    found[key][number] = known[key][value]
+        columns = {key: Column(known[key], [np.array(found[key], np.int32)[column.numbers]]) for key in keys}
+        return Table(self.path, columns, self.lines)
+
+
+def _check_pairs(text: str) -> None:
+    if not all(pair.partition("=")[0] and "=" in pair for pair in text.split(";") if pair):
+        raise ValueError("is not key=value;key=value")
+
 
 def read_table(path: Path, needed: Sequence[str]) -> Table:
     """A file, by gzip or plain, in UTF-8; RatingError unless it has the needed columns and whole rows."""

@@ -20,6 +20,7 @@ from equipoise.lab.backtest import BURN_IN, burn_in_of, surprises, warm_up
 from equipoise.lab.correction import Correction, fit
 from equipoise.lab.histories import head, scores
 from equipoise.lab.models import Model, forecast
+from equipoise.ratings.base import among
 from equipoise.ratings.history import Floats, History
 
 TRIALS = 2000
@@ -90,7 +91,8 @@ class Tuned:
     after: float
     trials: int
     finished: bool
-    """False: the trials ran out before the steps were small."""
+    """False: the trials ran out before the steps were small, or it was interrupted."""
+    interrupted: bool = False
 
 
 Progress = Callable[[int, float], None]
@@ -119,11 +121,14 @@ def tune(
     only: Sequence[str] = (),
     progress: Progress = lambda trials, loss: None,
 ) -> Tuned:
-    """Search all parameters, or `only` these; RatingError for one that has no range."""
+    """Search all parameters, or `only` these; RatingError for one that has no range.
+
+    A KeyboardInterrupt ends the search and leaves the best settings so far, once there are any.
+    """
     known = {axis.name: axis for axis in axes(model)}
     for name in only:
         if name not in known:
-            raise RatingError(f"{name}: not a number that {model.name} can be tuned by; there are {', '.join(known)}")
+            raise RatingError(f"{name}: not a number that {model.name} can be tuned by; {among(name, known)}")
     part = head(history, burn_in_of(history, burn_in))
     search = _Search(model, part, [known[name] for name in only or known], trials, progress)
     return search.run()
@@ -163,11 +168,18 @@ class _Search:
         """Descend twice, through the parameters forward and backward: what is switched on first decides much."""
         origin, forward = self.best.places, self.order
         before = self._fitted(self._model(origin), self.history)[1]  # may refuse the history
-        for self.order in (forward, forward[::-1]):
-            self._descend(origin)
+        interrupted = False
+        try:
+            for self.order in (forward, forward[::-1]):
+                self._descend(origin)
+        except KeyboardInterrupt:
+            if self.best.cost == math.inf:
+                raise
+            interrupted = True
         model = self._model(self.best.places)
         correction, _ = self._fitted(model, self.mapped)
-        return Tuned(model, correction, before, self.best.loss, self.trials, self.trials < self.most)
+        finished = self.trials < self.most and not interrupted
+        return Tuned(model, correction, before, self.best.loss, self.trials, finished, interrupted)
 
     def _descend(self, origin: list[float]) -> None:
         """Explore around the best point, and go on in the direction that helped."""

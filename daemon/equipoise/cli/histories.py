@@ -1,0 +1,105 @@
+"""Where the laboratory's histories come from, and how what is wrong with one ends a command."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec
+
+import click
+
+from equipoise.cli.options import INTERRUPTED, config_option, stop
+from equipoise.errors import ConfigError, RatingError, StoreError
+
+if TYPE_CHECKING:
+    from equipoise.core.effects import RecordRound
+    from equipoise.ratings.history import History
+
+P = ParamSpec("P")
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+def refusing(command: Callable[P, None]) -> Callable[P, None]:
+    """What the laboratory refuses ends the command with one line."""
+
+    @wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except (RatingError, ConfigError, StoreError) as error:
+            stop(placed(error))
+        except KeyboardInterrupt:
+            stop("interrupted", INTERRUPTED)
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # nobody reads on, as in `… | head`: no reason to complain
+                raise
+            stop(f"{error.filename or 'standard output'}: {error.strerror}")
+
+    return run
+
+
+def placed(error: Exception) -> str:
+    """A refusal, with file and line where it is about one match of a file."""
+    asked = click.get_current_context().params
+    if not isinstance(error, RatingError) or error.match is None or asked.get("matches") is None:
+        return str(error)
+    from equipoise.lab.reading import line_of
+
+    return f"{asked['matches']}:{line_of(asked['matches'], error.match)}: {error}"
+
+
+def history_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Where the history is, as one argument `history`: files, or the daemon's own store."""
+
+    @click.option("--matches", type=FILE, help="CSV of matches, plain or gzip.")
+    @click.option("--participants", type=FILE, help="CSV of who played in them.")
+    @click.option("--teams", is_flag=True, help="Instead of --participants: each team is one player, by its name.")
+    @click.option("--pool", help="Instead of files: this pool's rounds, from the store of a daemon that is stopped.")
+    @config_option
+    @wraps(command)
+    def given(
+        matches: Path | None, participants: Path | None, teams: bool, pool: str | None, path: Path, **rest: object
+    ) -> None:
+        if (matches is None) == (pool is None) or (pool and (participants or teams)):
+            raise click.UsageError("give --matches, or --pool")
+        if matches is None:
+            command(_stored(path, str(pool)), **rest)
+            return
+        if teams == (participants is not None):
+            raise click.UsageError("give --participants, or --teams to rate whole teams")
+        from equipoise.lab.reading import read_history
+
+        command(read_history(matches, participants), **rest)
+
+    return given
+
+
+def _stored(path: Path, pool: str) -> History:
+    """A pool's rounds; the store's lock keeps a running daemon and this apart."""
+    import asyncio
+
+    from equipoise.config import load
+    from equipoise.lab.rounds import history_of
+    from equipoise.store.sqlite import SqliteStore
+
+    config = load(path, os.environ)
+    if pool not in config.pools:
+        raise ConfigError(f"{path}: there is no [pool.{pool}]; there are {', '.join(config.pools)}")
+    file = config.directory / "equipoise.db"
+    if not file.is_file():
+        raise StoreError(f"{file}: no such file: nothing was ever stored")
+    rounds: list[RecordRound] = []
+
+    async def read() -> None:
+        store = SqliteStore(file)
+        await store.open()
+        try:
+            await store.rated_rounds(pool, lambda record, predicted: rounds.append(record))
+        finally:
+            await store.close()
+
+    asyncio.run(read())
+    return history_of(rounds)

@@ -1,0 +1,160 @@
+"""Spans from CSV: who was when on which side in which role."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import RatingError
+from equipoise.lab.histories import head
+from equipoise.lab.reading import read_history
+from equipoise.ratings import create
+from equipoise.ratings.base import Match, Role, Span, ranks_of
+from equipoise.ratings.history import History
+from tests.lab import sets
+
+ROLES = {"": Role.FIELD, ":field": Role.FIELD, ":commander": Role.COMMANDER}
+
+
+def people(extra: str) -> tuple[str, ...]:
+    """The set's participants, one of them with another `extra`."""
+    return (*sets.PARTICIPANTS[:2], f"m1,2,cid,,,,{extra}", *sets.PARTICIPANTS[3:])
+
+
+def random_rounds(count: int, seed: int) -> tuple[tuple[str, ...], tuple[str, ...], list[Match]]:
+    """Rounds as rows of both files, participants in disorder, and as matches."""
+    rng, rounds, rows, matches = Random(seed), list[str](), list[str](), list[Match]()
+    for number in range(count):
+        names = [PlayerId(f"p{n}") for n in rng.sample(range(14), 6)]
+        seconds = rng.randint(300, 1500)
+        outcome = rng.choice((1.0, 0.5, 0.0))
+        rounds.append(f"m{number},{1e9 + 2000 * number},,,,{outcome},,,,seconds={seconds};side1=marines;side2=aliens")
+        spans = {}
+        for place, name in enumerate(names):
+            texts, played = random_spans(rng, seconds, 1 + place // 3)
+            extra = ";".join(rng.sample(["squad=x", *([f"spans={'|'.join(texts)}"] if texts else [])], 1 + bool(texts)))
+            rows.append(f"m{number},{1 + place // 3},{name},,,,{extra}")
+            spans |= {name: played} if played else {}
+        teams = tuple(names[:3]), tuple(names[3:])
+        match = Match(teams, ranks_of(outcome), started_at=1e9 + 2000 * number, seconds=seconds, spans=spans)
+        matches.append(replace(match, sides=("marines", "aliens")))
+    rng.shuffle(rows)
+    return tuple(rounds), tuple(rows), matches
+
+
+def random_spans(rng: Random, seconds: int, team: int) -> tuple[list[str], tuple[Span, ...]]:
+    """None to three in any order; some end behind the end of the match, some touch."""
+    edges = sorted(rng.choice((rng.randint(0, seconds + 60), round(rng.uniform(0, seconds), 3))) for _ in range(4))
+    stretches = rng.choice(([], [(0, 3)], [(0, 1), (1, 2)], [(0, 1), (2, 3)], [(0, 1), (1, 2), (2, 3)]))
+    texts, spans = list[str](), list[Span]()
+    for first, last in rng.sample(stretches, len(stretches)):
+        side, role = rng.choice((team, team, 1, 2)), rng.choice(tuple(ROLES))
+        texts.append(f"{side}:{edges[first]}-{edges[last]}{role}")
+        spans.append(Span(side - 1, edges[first], edges[last], ROLES[role]))
+    return texts, tuple(spans)
+
+
+def test_a_stretch_is_a_team_two_times_and_a_role_the_field_where_none_is_named(tmp_path: Path) -> None:
+    extra = "squad=x;spans=2:0-300|1:300-610.5:commander|2:700-700:field"
+    spans = read_history(*sets.write(tmp_path, people=people(extra))).spans
+    assert spans is not None
+    assert spans.starts.tolist() == [0, 0, 0, 3, 3, 3, 3, 3, 3, 3]
+    assert spans.team.tolist() == [1, 0, 1]
+    assert spans.start.tolist() == [0, 300, 700]
+    assert spans.end.tolist() == [300, 610.5, 700]
+    assert spans.commander.tolist() == [False, True, False]
+
+
+def test_files_and_matches_say_the_same_of_who_played_when(tmp_path: Path) -> None:
+    rounds, rows, matches = random_rounds(60, seed=3)
+    read, made = read_history(*sets.write(tmp_path, rounds, rows)), History.of(matches)
+    assert read.spans is not None
+    assert made.spans is not None
+
+    def told(history: History) -> list[list[tuple[object, ...]]]:
+        """Of each match, everybody with his stretches."""
+        assert history.spans is not None
+        each = [getattr(history.spans, name).tolist() for name in ("team", "start", "end", "commander")]
+        stretches = list(zip(*each, strict=True))
+        starts, begins = history.spans.starts.tolist(), history.teams[::2].tolist()
+        names = [history.players[number] for number in history.members]
+        folk = [(name, stretches[a:b]) for name, (a, b) in zip(names, pairwise(starts), strict=True)]
+        return [sorted(folk[a:b]) for a, b in pairwise(begins)]
+
+    assert told(read) == told(made)
+
+
+def test_a_replay_of_files_gives_the_numbers_of_rating_match_after_match(tmp_path: Path) -> None:
+    rounds, rows, matches = random_rounds(200, seed=7)
+    history = read_history(*sets.write(tmp_path, rounds, rows))
+    system, live = create("ns2"), create("ns2")
+    replayed = system.replay(history)
+    wins = [live.rate(match).prediction.wins for match in matches]
+    np.testing.assert_allclose(replayed.wins, np.ravel(wins), rtol=0, atol=1e-9)
+    for player in history.players:
+        assert system.card(player).rating == pytest.approx(live.card(player).rating, abs=1e-7)
+        for name, value in live.state(player).items():
+            assert system.state(player)[name] == pytest.approx(value, abs=1e-9), name
+
+
+def test_spans_change_what_is_predicted(tmp_path: Path) -> None:
+    rounds, rows, _ = random_rounds(50, seed=5)
+    files = sets.write(tmp_path, rounds, rows)
+    told = create("ns2").replay(read_history(*files)).wins
+    bare = tuple(row.rpartition(",")[0] + "," for row in rows)
+    untold = create("ns2").replay(read_history(*sets.write(tmp_path, rounds, bare))).wins
+    assert np.abs(told - untold).max() > 0.01
+
+
+def test_the_beginning_of_a_history_has_its_own_spans(tmp_path: Path) -> None:
+    rounds, rows, matches = random_rounds(40, seed=11)
+    part = head(read_history(*sets.write(tmp_path, rounds, rows)), 25)
+    np.testing.assert_allclose(
+        create("ns2").replay(part).wins, create("ns2").replay(History.of(matches[:25])).wins, rtol=0, atol=1e-12
+    )
+
+
+WRITTEN = "which is not team:from-to or team:from-to:role (1 or 2, field or commander)"
+TURNED = "which is not from a second to a later one up to 10,000,000"
+BAD_SPANS = {
+    "a third team": ("3:0-300", f"has '3:0-300', {WRITTEN}"),
+    "no team": ("0-300", f"has '0-300', {WRITTEN}"),
+    "a role nobody has": ("1:0-300:captain", f"has '1:0-300:captain', {WRITTEN}"),
+    "a time before the start": ("1:-5-300", f"has '1:-5-300', {WRITTEN}"),
+    "a time that is none": ("1:0-nan", f"has '1:0-nan', {WRITTEN}"),
+    "digits of another script": ("1:0-٣", f"has '1:0-٣', {WRITTEN}"),
+    "nothing between": ("1:0-300||1:400-500", f"has '', {WRITTEN}"),
+    "nothing behind": ("1:0-300|", f"has '', {WRITTEN}"),
+    "an end before its beginning": ("1:0-5|2:300-200", f"has '2:300-200', {TURNED}"),
+    "an end without end": ("1:0-" + "9" * 400, TURNED),
+    "two places at once": ("1:0-300|2:299.5-400", "has '2:299.5-400', which begins before another stretch ends"),
+    "two places at once, in disorder": ("1:90-300|2:0-91", "has '1:90-300', which begins before another stretch ends"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_SPANS)
+def test_bad_spans_are_refused_with_file_and_line(name: str, tmp_path: Path) -> None:
+    text, reason = BAD_SPANS[name]
+    files = sets.write(
+        tmp_path, people=(*people(f"spans={text}")[:3], "m2,1,cid,,,,spans=1:0-9", *sets.PARTICIPANTS[4:])
+    )
+    with pytest.raises(RatingError) as refused:
+        read_history(*files)
+    assert str(refused.value).startswith(f"{files[1]}:4: spans '{text[:20]}")
+    assert str(refused.value).endswith(reason)
+
+
+def test_what_lies_behind_the_end_of_the_match_counts_nothing(tmp_path: Path) -> None:
+    """As ns2 has it: lengths and spans are clocked by different ends of a script."""
+    rounds = ("m1,0,,,,1,,,,seconds=600",)
+    wins = []
+    for end in (600, 660):
+        rows = ("m1,1,ann,,,,spans=1:0-300", f"m1,2,bob,,,,spans=2:0-{end}")
+        wins.append(create("ns2").replay(read_history(*sets.write(tmp_path, rounds, rows))).wins[0])
+    assert wins[0] == wins[1]
