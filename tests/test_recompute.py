@@ -185,8 +185,12 @@ async def test_the_difference_is_that_of_the_predictions_round_by_round(tmp_path
     decisive = [each for each in old if each.score != 0.5]
     right = [0.5 if p.predicted == 0.5 else float(round(p.predicted) == p.score) for p in decisive]
     root = math.sqrt(len(old))
-    assert (found.brier.value, found.brier.error) == pytest.approx((fmean(brier), stdev(brier) / root))
-    assert (found.log_loss.value, found.log_loss.error) == pytest.approx((fmean(loss), stdev(loss) / root))
+    assert (found.difference.brier.value, found.difference.brier.error) == pytest.approx(
+        (fmean(brier), stdev(brier) / root)
+    )
+    assert (found.difference.log_loss.value, found.difference.log_loss.error) == pytest.approx(
+        (fmean(loss), stdev(loss) / root)
+    )
     assert found.before.accuracy is not None
     assert found.before.accuracy.value == pytest.approx(fmean(right))
     assert found.after.quality.rounds == found.before.quality.rounds == len(old)

@@ -13,7 +13,7 @@ from equipoise.errors import RatingError
 from equipoise.pool import rated_round
 from equipoise.ports import PlayerRow, RatedRound, Recipe
 from equipoise.ratings.base import System
-from equipoise.ratings.quality import Estimate, Pair, Quality, assess, mean, squared_error, surprise
+from equipoise.ratings.quality import Difference, Estimate, Pair, Quality, accuracy, assess, difference
 from equipoise.recipe import recipe_of
 
 MOVERS = 10
@@ -82,9 +82,8 @@ class Comparison:
 
     before: Predicted
     after: Predicted
-    log_loss: Estimate
-    """After less before, round by round, as is `brier`: below 0 the new system predicts better."""
-    brier: Estimate
+    difference: Difference
+    """After less before."""
 
 
 @dataclass(slots=True)
@@ -108,13 +107,7 @@ class Trial:
         before, after = _predicted(self.before), _predicted(self.after)
         if before is None or after is None:
             return None
-        both = list(zip(self.after, self.before, strict=True))
-        return Comparison(
-            before,
-            after,
-            log_loss=mean([surprise(*new) - surprise(*old) for new, old in both]),
-            brier=mean([squared_error(*new) - squared_error(*old) for new, old in both]),
-        )
+        return Comparison(before, after, difference(self.after, self.before))
 
     def movers(self, board: Sequence[PlayerRow]) -> list[Mover]:
         """Those who move by most places, among who is shown before and after; `board` is the old leaderboard."""
@@ -135,9 +128,4 @@ def _predicted(pairs: Sequence[Pair]) -> Predicted | None:
     quality = assess(pairs)
     if quality is None:
         return None
-    decisive = [_right(predicted, score) for predicted, score in pairs if score != 0.5]
-    return Predicted(quality, mean(decisive) if decisive else None)
-
-
-def _right(predicted: float, score: float) -> float:
-    return 0.5 if predicted == 0.5 else float((predicted > 0.5) == (score > 0.5))
+    return Predicted(quality, accuracy(pairs))

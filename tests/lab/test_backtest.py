@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.lab.backtest import accuracy, backtest, burn_in_of, difference, warm_up
+from equipoise.lab.backtest import backtest, burn_in_of, difference, warm_up
 from equipoise.lab.histories import scores
 from equipoise.lab.models import Model
 from equipoise.lab.reading import read_history
@@ -56,13 +56,6 @@ def test_measures_are_those_of_rating_one_match_after_the_other(tmp_path: Path) 
     assert done.quality.brier.value == pytest.approx(((p - score) ** 2).mean())
     assert done.accuracy is not None
     assert done.accuracy.value == pytest.approx(((p > 0.5) == (score == 1)).mean(), abs=0.5 / 45)
-
-
-def test_accuracy_leaves_draws_out_and_halves_even_predictions() -> None:
-    found = accuracy(np.array([0.9, 0.2, 0.5, 0.7, 0.4]), np.array([1.0, 1.0, 0.0, 0.5, 0.0]))
-    assert found is not None
-    assert found.value == pytest.approx((1 + 0 + 0.5 + 1) / 4)
-    assert accuracy(np.array([0.9]), np.array([0.5])) is None
 
 
 def test_differences_are_taken_match_by_match(tmp_path: Path) -> None:

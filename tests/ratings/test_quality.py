@@ -8,7 +8,7 @@ import random
 import pytest
 
 from equipoise.errors import RatingError
-from equipoise.ratings.quality import Estimate, assess
+from equipoise.ratings.quality import Estimate, accuracy, assess
 
 ROUNDS = [(0.5, 1.0), (0.5, 0.0), (0.8, 1.0), (0.8, 0.0), (0.25, 0.5)]
 
@@ -85,3 +85,10 @@ def test_coin_flips_score_a_quarter_and_ln_2_whoever_wins():
 def test_what_is_no_probability_is_refused(pair):
     with pytest.raises(RatingError, match="is not from 0 to 1"):
         assess([pair])
+
+
+def test_accuracy_leaves_draws_out_and_halves_even_predictions() -> None:
+    found = accuracy([(0.9, 1.0), (0.2, 1.0), (0.5, 0.0), (0.7, 0.5), (0.4, 0.0)])
+    assert found is not None
+    assert found.value == pytest.approx((1 + 0 + 0.5 + 1) / 4)
+    assert accuracy([(0.9, 0.5)]) is None

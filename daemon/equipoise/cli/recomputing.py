@@ -165,11 +165,11 @@ def _show(found: Found) -> None:
 
 def _compare(comparison: Comparison) -> None:
     click.echo(f"{comparison.before.quality.rounds:,} rounds, each predicted before it was rated:\n")
-    difference = estimate(comparison.log_loss, signed=True), estimate(comparison.brier, signed=True), ""
+    losses, brier = comparison.difference.log_loss, comparison.difference.brier
     rows = [
         ("stored", *_measures(comparison.before)),
         ("anew", *_measures(comparison.after)),
-        ("difference", *difference),
+        ("difference", estimate(losses, signed=True), estimate(brier, signed=True), ""),
     ]
     table(("", "LOG LOSS", "BRIER", "ACCURACY"), rows)
     click.echo("± is one standard error; a difference below 0 is for the new ones.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,8 +11,9 @@ from equipoise.errors import RatingError
 from equipoise.lab.correction import Correction, fit, running
 from equipoise.lab.histories import head, scores
 from equipoise.lab.models import Forecast, Model, forecast
+from equipoise.ratings import quality
 from equipoise.ratings.history import Floats, History
-from equipoise.ratings.quality import CERTAIN, Estimate, Pair, Quality, assess, mean, squared_error, surprise
+from equipoise.ratings.quality import CERTAIN, Difference, Estimate, Pair, Quality
 
 BURN_IN = 0.2
 WARM_UP = 0.25
@@ -47,14 +47,6 @@ class Backtest:
         return list(zip(self.predicted.tolist(), self.scores.tolist(), strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A system's measures less those of another one on the same matches; below 0 it predicts better."""
-
-    log_loss: Estimate
-    brier: Estimate
-
-
 def burn_in_of(history: History, share: float) -> int:
     """So many matches are not measured; RatingError unless some are left on both sides."""
     if not 0 < share < 1:
@@ -86,9 +78,10 @@ def warm_up(burn_in: int) -> int:
 def _measured(
     model: Model, count: int, correction: Correction | None, predicted: Floats, actual: Floats, made: Forecast
 ) -> Backtest:
-    quality = assess(zip(predicted.tolist(), actual.tolist(), strict=True))
-    assert quality is not None, "some matches are left after the burn-in"
-    return Backtest(model, count, quality, accuracy(predicted, actual), correction, predicted, actual, made)
+    pairs = list(zip(predicted.tolist(), actual.tolist(), strict=True))
+    found = quality.assess(pairs)
+    assert found is not None, "some matches are left after the burn-in"
+    return Backtest(model, count, found, quality.accuracy(pairs), correction, predicted, actual, made)
 
 
 def surprises(predicted: Floats, scores: Floats) -> Floats:
@@ -98,18 +91,6 @@ def surprises(predicted: Floats, scores: Floats) -> Floats:
     return losses
 
 
-def accuracy(predicted: Floats, actual: Floats) -> Estimate | None:
-    """Over decisive matches."""
-    decisive = actual != 0.5
-    right = (1.0 + np.sign(predicted - 0.5) * np.sign(actual - 0.5))[decisive] / 2
-    return mean(right.tolist()) if len(right) else None
-
-
 def difference(one: Backtest, other: Backtest) -> Difference:
-    """Match by match, so that what is hard for both cancels."""
-    return Difference(_paired(surprise, one, other), _paired(squared_error, one, other))
-
-
-def _paired(measure: Callable[[float, float], float], one: Backtest, other: Backtest) -> Estimate:
-    both = zip(one.pairs, other.pairs, strict=True)
-    return mean([measure(*first) - measure(*second) for first, second in both])
+    """Of their measures, match by match."""
+    return quality.difference(one.pairs, other.pairs)

@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from equipoise.core.model import PlayerId, is_bot
+from equipoise.errors import RatingError
 from equipoise.lab.spans import LONGEST, spans_of
 from equipoise.lab.table import Table, read_table
+from equipoise.ratings.base import ranks_of
 from equipoise.ratings.history import ALONE, UNKNOWN, Flags, Floats, History, Numbers, Offsets, Spans
 
 HOME, AWAY = "home", "away"
@@ -29,7 +31,6 @@ OF_PEOPLE = ("quit", "squad", "spans")
 """Keys of `extra` that are read."""
 _EITHER = re.compile(r"((?:19|20)[0-9]{2})(?:(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01]))?")
 """A year, or YYYYMMDD: numbers that may be dates, which are refused where all numbers of a file look so."""
-_RANKS = {1.0: (0, 1), 0.5: (0, 0), 0.0: (1, 0)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def read_history(matches: Path, participants: Path | None) -> History:
     named = ("team1_name", "team2_name") if participants is None else ()
     table = read_table(matches, ("match_id", "time", "outcome", *named))
     _refuse_twice(table)
-    ranks = np.array([_RANKS[outcome] for outcome in table.parsed("outcome", _outcome)], np.int32)
+    ranks = np.array(table.parsed("outcome", _outcome), np.int32)
     people = _teams(table) if participants is None else _participants(table, read_table(participants, PEOPLE))
     return History(
         players=people.players,
@@ -208,11 +209,13 @@ def _named(words: Sequence[str], numbers: Numbers | Offsets, none: int = UNKNOWN
     return np.array([known.get(word, none) for word in words], np.int32)[numbers], tuple(known)
 
 
-def _outcome(text: str) -> float:
+def _outcome(text: str) -> tuple[int, int]:
+    """The ranks of both teams."""
     outcome = _number()(text)
-    if outcome not in _RANKS:
-        raise ValueError("is not 1, 0.5 or 0")
-    return outcome
+    try:
+        return ranks_of(outcome)
+    except RatingError:
+        raise ValueError("is not 1, 0.5 or 0") from None
 
 
 def _number(low: float = -math.inf, high: float = math.inf) -> Callable[[str], float]:

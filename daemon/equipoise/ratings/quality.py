@@ -61,6 +61,14 @@ class Quality:
     """Expected calibration error: |predicted - scored| averaged over the rounds of all bins."""
 
 
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One system's measures less another's on the same rounds; below 0 the first predicts better."""
+
+    log_loss: Estimate
+    brier: Estimate
+
+
 def assess(pairs: Iterable[Pair]) -> Quality | None:
     """The measures over these rounds; None where there are none."""
     rounds = [_checked(pair) for pair in pairs]
@@ -86,6 +94,21 @@ def surprise(predicted: float, score: float) -> float:
     """One round's part of the log loss, in nats; a draw is half a win and half a loss."""
     predicted = min(max(predicted, CERTAIN), 1.0 - CERTAIN)
     return -score * math.log(predicted) - (1.0 - score) * math.log1p(-predicted)
+
+
+def accuracy(rounds: Iterable[Pair]) -> Estimate | None:
+    """Share of the decisive rounds that the favourite won, an even prediction being half right; None: all drawn."""
+    right = [_right(predicted, score) for predicted, score in rounds if score != 0.5]
+    return mean(right) if right else None
+
+
+def difference(ones: Sequence[Pair], others: Sequence[Pair]) -> Difference:
+    """Round by round, so that what is hard for both cancels."""
+    both = list(zip(ones, others, strict=True))
+    return Difference(
+        log_loss=mean([surprise(*one) - surprise(*other) for one, other in both]),
+        brier=mean([squared_error(*one) - squared_error(*other) for one, other in both]),
+    )
 
 
 def calibration(rounds: Iterable[Pair]) -> tuple[Bin, ...]:
@@ -116,6 +139,10 @@ def mean(values: Sequence[float]) -> Estimate:
 
 def _mean_of(measure: Callable[[float, float], float], rounds: Sequence[Pair]) -> Estimate:
     return mean([measure(predicted, score) for predicted, score in rounds])
+
+
+def _right(predicted: float, score: float) -> float:
+    return 0.5 if predicted == 0.5 else float((predicted > 0.5) == (score > 0.5))
 
 
 def _checked(pair: Pair) -> Pair:
