@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from equipoise import ratings
 from equipoise.errors import ConfigError, StoreRefused
 from equipoise.ports import Recipe, Shared
-from equipoise.recipe import recipe_of
+from equipoise.recipe import check, recipe_of
 from tests.opened_pool import NOW, a_pool, opened, rated_alone
 from tests.store.failing import Failing, Fault
 from tests.store.samples import a_round, in_loop, player
@@ -97,6 +98,19 @@ async def test_other_parameters_are_refused_by_name_and_those_no_number_depends_
 
     assert recorded is not None
     assert (recorded.system, recorded.params["stale_days"]) == ("synelo", 7)
+
+
+@pytest.mark.parametrize("name", [name for name in ratings.SYSTEMS if ratings.create(name).live])
+def test_no_parameter_but_the_days_to_staleness_may_change_under_stored_ratings(name: str) -> None:
+    system = ratings.create(name)
+    now = recipe_of(system)
+    for parameter, value in now.params.items():
+        then = Recipe(name, {**now.params, parameter: [value]})
+        if parameter == "stale_days":
+            check("main", then, system)
+        else:
+            with pytest.raises(ConfigError, match=rf"made with {parameter} = \["):
+                check("main", then, system)
 
 
 @in_loop

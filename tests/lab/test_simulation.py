@@ -137,6 +137,14 @@ def test_those_without_friends_come_and_go_as_the_dice_say() -> None:
         here = [one for one in here if one not in tired] + came
 
 
+@pytest.mark.parametrize("parties", [0, 90])
+def test_somebody_stays_for_thirty_rounds_in_the_mean(parties: int) -> None:
+    crowd = Crowd(Scenario(slots=64, people=300, parties=parties), Random(1))
+    everybody = {person.id for person in crowd.people}
+    left = [sum(map(len, crowd.leaving(everybody))) for _ in range(300)]
+    assert 300 * 300 / sum(left) == pytest.approx(30, rel=0.1)
+
+
 class Watched(Model):
     """SynElo, and who took part in every match."""
 

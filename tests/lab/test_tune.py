@@ -124,6 +124,17 @@ def test_few_matches_move_nothing_far(history: History) -> None:
         assert at == 0 or at / 100 < float(str(value)) < 100 * at, name
 
 
+def test_parameters_may_be_named_in_any_order(history: History) -> None:
+    """What is taken first decides where a search ends: a k that is tuned before leads does without them."""
+    told, only = with_points(history, 1.0), ("k", "margin_scale")
+    one, other = (tune(Model("elo"), told, only=names, trials=400) for names in (only, only[::-1]))
+    assert one.finished
+    assert one == other
+    part, ks, scales = head(told, 500), np.geomspace(4, 100, 8), np.geomspace(0.5, 50, 8)
+    grid = [measured(Model("elo", {"k": float(k), "margin_scale": float(g)}), part, 125) for k in ks for g in scales]
+    assert one.after <= min(grid) + 1e-3
+
+
 def test_only_numbers_with_a_range_are_tuned() -> None:
     names = [axis.name for axis in axes(Model("synelo"))]
     assert "rounding" not in names

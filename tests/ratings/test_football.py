@@ -51,6 +51,40 @@ def test_a_mode_is_a_kind_or_the_name_of_a_tournament(mode, kind):
     assert kind_of(mode) is kind
 
 
+@pytest.mark.parametrize(
+    ("tournament", "counts"),
+    [
+        ("FIFA World Cup", (60, 50, 60)),
+        ("UEFA Euro", (50, 35, 45)),
+        ("Copa América", (50, 35, 45)),
+        ("African Cup of Nations", (50, 35, 45)),
+        ("AFC Asian Cup", (50, 35, 45)),
+        ("Gold Cup", (50, 35, 45)),
+        ("CONCACAF Championship", (50, 35, 45)),
+        ("Oceania Nations Cup", (50, 35, 45)),
+        ("Confederations Cup", (50, 35, 45)),
+        ("FIFA World Cup qualification", (40, 25, 45)),
+        ("UEFA Euro qualification", (40, 25, 30)),
+        ("Copa América qualification", (40, 25, 30)),
+        ("African Cup of Nations qualification", (40, 25, 30)),
+        ("AFC Asian Cup qualification", (40, 25, 30)),
+        ("Gold Cup qualification", (40, 25, 30)),
+        ("CONCACAF Championship qualification", (40, 25, 30)),
+        ("Oceania Nations Cup qualification", (40, 25, 30)),
+        ("UEFA Nations League", (30, 15, 15)),
+        ("CONCACAF Nations League", (30, 15, 15)),
+        ("Olympic Games", (30, 10, 60)),
+        ("Olympic Games qualification", (30, 10, 45)),
+        ("Friendly", (20, 10, 15)),
+        ("CECAFA Cup", (30, 10, 15)),
+    ],
+)
+def test_a_tournament_counts_as_the_published_tables_say_by_the_name_that_the_results_give_it(tournament, counts):
+    """World Football Elo's K, the men's I, the women's K; names as in the results of martj42."""
+    tables = (world_football_elo.IMPORTANCE, fifa_men.IMPORTANCE, fifa_women.IMPORTANCE)
+    assert tuple(table[kind_of(tournament)] for table in tables) == counts
+
+
 def test_every_kind_counts_as_the_published_tables_say():
     tables = (world_football_elo.IMPORTANCE, fifa_men.IMPORTANCE, fifa_women.IMPORTANCE)
     assert {kind: tuple(table[kind] for table in tables) for kind in Kind} == {

@@ -54,6 +54,15 @@ def test_a_draw_cuts_as_a_sum_over_the_interval_says(t, margin):
     assert 1 - w == pytest.approx(1 - expected_w, rel=1e-5, abs=1e-12 * (1 + t * t))
 
 
+@pytest.mark.parametrize("t", [-10.0, -6.0, 3.0, 9.0, 10.0, 10.2, 40.0])
+def test_a_narrow_draw_leaves_mean_and_variance_to_a_part_in_a_million(t):
+    """On both sides of where their series takes over."""
+    v, w = within(t, 9.99e-4)
+    expected_v, expected_w = within_by_sums(t, 9.99e-4)
+    assert t + v == pytest.approx(t + expected_v, rel=1e-6)
+    assert 1 - w == pytest.approx(1 - expected_w, rel=1e-6)
+
+
 def test_a_draw_without_a_margin_pins_the_value():
     assert within(3.0, 0.0) == (-3.0, 1.0)
     assert log_within(3.0, 0.0) == -math.inf

@@ -25,6 +25,12 @@ def at(match: Match, days: float) -> Match:
     return replace(match, started_at=days * DAY)
 
 
+def chance(lead: float, *deviations: float) -> float:
+    """Of who leads by so many points, neither known better than by these deviations: the first paper's."""
+    g = 1 / math.sqrt(1 + 3 * (Q * math.hypot(*deviations) / math.pi) ** 2)
+    return 1 / (1 + 10 ** (-g * lead / 400))
+
+
 @BOTH
 def test_the_order_of_the_matches_of_a_period_makes_no_difference(name):
     matches = [duel("ann", "bob"), duel("cid", "ann"), duel("bob", "cid", 0.5), duel("ann", "dan", 0.0)]
@@ -72,11 +78,45 @@ def test_absence_adds_c_squared_a_period_up_to_a_newcomers_deviation():
         system = Glicko.create()
         system.seed(ANN, rd=50, last_played=0.0)
         system.seed(BOB, rd=30, last_played=days * DAY)
-        doubt = math.sqrt(rd**2 + 30**2)
         system.seed(BOB, rating=1700)
-        g = 1 / math.sqrt(1 + 3 * (Q * doubt / math.pi) ** 2)
         prediction = system.predict(at(duel("ann", "bob"), days))
-        assert prediction.wins[0] == pytest.approx(1 / (1 + 10 ** (g * 200 / 400)), abs=1e-12)
+        assert prediction.wins[0] == pytest.approx(chance(-200, rd, 30), abs=1e-12)
+
+
+@pytest.mark.parametrize("days", [5.0, None])
+def test_whoever_played_at_an_unknown_time_comes_in_his_next_period(days):
+    system = Glicko.create()
+    system.seed(ANN, rd=50)
+    system.seed(BOB, rd=30)
+    system.rate(duel("ann", "cid"))
+    later = duel("ann", "bob") if days is None else at(duel("ann", "bob"), days)
+    lead, rd = system.skill(ANN) - 1500, math.hypot(system.uncertainty(ANN), 34.6)
+    assert lead > 1
+    assert system.predict(later).wins[0] == pytest.approx(chance(lead, rd, 30), abs=1e-12)
+
+
+@BOTH
+def test_absence_makes_nobody_better_known_than_he_was(name):
+    """Seeded above a newcomer's 350."""
+    system = create(name)
+    system.seed(ANN, rd=400, last_played=0.0)
+    system.seed(BOB, rating=1700, rd=30, last_played=100 * DAY)
+    later = at(duel("ann", "bob"), 100)
+    assert system.predict(later).wins[0] == pytest.approx(chance(-200, 400, 30), abs=1e-12)
+
+
+@BOTH
+def test_what_a_period_said_before_somebody_was_seeded_is_not_said_again(name):
+    played, fresh = create(name), create(name)
+    played.rate(at(duel("ann", "cid"), 0.1))
+    facts = {"rating": 1600.0, "rd": 80.0}
+    if name == "glicko2":
+        facts["volatility"] = 0.05
+    for system in (played, fresh):
+        system.seed(ANN, **facts)
+        system.rate(at(duel("ann", "bob"), 0.2))
+    assert played.skill(ANN) == pytest.approx(fresh.skill(ANN), abs=1e-9)
+    assert played.uncertainty(ANN) == pytest.approx(fresh.uncertainty(ANN), abs=1e-9)
 
 
 def test_absence_from_glicko2_adds_the_players_own_volatility():

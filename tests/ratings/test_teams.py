@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from equipoise.ratings.gaussian import cdf
-from equipoise.ratings.teams import MOST_SWEEPS, Teams, expect, learn, log_evidence, quality
+from equipoise.ratings.teams import MOST_SWEEPS, Teams, expect, learn, log_evidence, quality, sweep, take_messages
 from tests.ratings.trueskill_model import performances, phi
 
 
@@ -147,6 +147,30 @@ def test_every_order_converges_however_surprising():
         for slope, curvature, variance in zip(teams.slope, teams.curvature, teams.variance, strict=True):
             assert math.isfinite(slope)
             assert -1 - 1e-9 <= curvature * variance <= 1e-12
+
+
+@pytest.mark.parametrize("ranks", [(0, 1, 2, 3, 4, 5), (0, 0, 1, 1, 2, 2)])
+def test_learning_ends_when_further_sweeps_change_nothing(ranks):
+    """Of equals, who settle slowest."""
+    teams = teams_of(*[(0.0, 4.0)] * 6)
+    learn(teams, ranks, 0, 6, 0.3)
+    found = [*teams.slope, *teams.curvature]
+    for _ in range(1000):
+        sweep(teams, ranks, 0, 6, 0.3)
+    for place in range(6):
+        take_messages(teams, place)
+    assert found == pytest.approx([*teams.slope, *teams.curvature], rel=0, abs=1e-11)
+
+
+@pytest.mark.parametrize("known", [1e-4, 1e-8])
+def test_a_draw_without_a_margin_makes_a_team_as_known_as_the_one_it_draws_with(known):
+    """Of three independent Gaussians that are one, by their precisions."""
+    teams = teams_of((1.0, 4.0), (0.0, known), (-2.0, 9.0))
+    learn(teams, (0, 0, 0), 0, 3, 0.0)
+    precision = 1 / 4 + 1 / known + 1 / 9
+    for mean, variance, slope, curvature in zip(teams.mean, teams.variance, teams.slope, teams.curvature, strict=True):
+        assert mean + variance * slope == pytest.approx((1 / 4 - 2 / 9) / precision, abs=1e-9)
+        assert variance + variance**2 * curvature == pytest.approx(1 / precision, rel=1e-4, abs=1e-12)
 
 
 def test_teams_that_are_perfectly_known_teach_nothing():

@@ -12,7 +12,10 @@ from equipoise.errors import RatingError
 from equipoise.ratings import create
 from equipoise.ratings.base import Context, Counts, Match, Span
 from equipoise.ratings.gaussian import cdf
+from equipoise.ratings.history import History
 from equipoise.ratings.trueskill2 import TrueSkill2
+from equipoise.ratings.trueskill2_kernel import build
+from equipoise.ratings.trueskill2_replay import replay as replay_with
 from tests.ratings.samples import ANN, BOB, CID, DAN, duel, people, random_matches
 from tests.ratings.trueskill2_model import Belief, posterior
 
@@ -62,6 +65,37 @@ def test_a_duel_is_what_summing_over_all_performances_says(name, unrelated):
         assert system.skill(player) == pytest.approx(belief.mean, rel=0, abs=1e-3)
         assert system.uncertainty(player) == pytest.approx(math.sqrt(belief.variance), rel=0, abs=1e-3)
     assert system.stuck == 0
+
+
+CROWDED = Match(
+    teams=tuple(tuple(people(12)[first : first + 3]) for first in range(0, 12, 3)),
+    ranks=(0, 1, 1, 0),
+    seconds=MINUTES,
+    counts={player: Counts(number % 3, number % 2) for number, player in enumerate(people(12))},
+    quits=frozenset(people(12)[::4]),
+)
+"""With sites that say much about one another."""
+
+
+def test_sites_are_renewed_until_no_skill_moves_any_more(monkeypatch):
+    found, settled = (trueskill2(**COUNTED, **QUITTING) for _ in range(2))
+    found.rate(CROWDED)
+    monkeypatch.setattr("equipoise.ratings.performances.UNMOVED", 0.0)
+    settled.rate(CROWDED)
+    for player in people(12):
+        assert found.skill(player) == pytest.approx(settled.skill(player), rel=0, abs=1e-10)
+        assert found.uncertainty(player) == pytest.approx(settled.uncertainty(player), rel=0, abs=1e-10)
+    assert found.stuck == 0
+
+
+def test_matches_whose_sites_were_still_moving_in_the_end_are_counted(monkeypatch):
+    monkeypatch.setattr("equipoise.ratings.performances.MOST_ROUNDS", 3)
+    live, bulk = (trueskill2(**COUNTED, **QUITTING) for _ in range(2))
+    history = [CROWDED, TEN, CROWDED]
+    for match in history:
+        live.rate(match)
+    replay_with(bulk, History.of(history), build(compiled=False))
+    assert live.stuck == bulk.stuck == 2
 
 
 def test_two_quits_in_a_duel_are_nearly_what_the_sum_says():
@@ -165,28 +199,6 @@ def test_a_squad_is_as_large_as_it_is_in_the_team():
     match = Match(teams=((ANN, BOB), (CID, DAN)), squads=((ANN, BOB, CID),))
     two = replace(match, squads=((ANN, BOB),))
     assert system.predict(match) == system.predict(two)
-
-
-def test_experience_adds_what_its_offset_says_and_then_the_last_one():
-    system, without = (trueskill2(experience_offset=offsets) for offsets in ((0.5, 0.25), ()))
-    drawn = replace(TEN, ranks=(0, 0))
-    gained = []
-    for _ in range(3):
-        system.rate(drawn)
-        without.rate(drawn)
-        gained.append(system.skill(ANN) - without.skill(ANN))
-    assert gained == pytest.approx([0.5, 0.75, 1.0], abs=1e-9)
-
-
-def test_time_away_makes_less_sure():
-    system = trueskill2(tau2=1e-4)
-    system.rate(replace(TEN, started_at=0.0))
-    soon, late = trueskill2(tau2=1e-4), trueskill2(tau2=1e-4)
-    for one, at in ((soon, 3600.0), (late, 3600.0 * 24 * 30)):
-        one.restore(ANN, system.state(ANN))
-        one.restore(BOB, system.state(BOB))
-        one.rate(replace(TEN, started_at=at))
-    assert late.uncertainty(ANN) > soon.uncertainty(ANN)
 
 
 def test_modes_share_the_base_and_nothing_else():

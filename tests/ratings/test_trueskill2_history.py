@@ -151,6 +151,27 @@ def test_a_fit_of_one_duel_is_rating_it():
         assert fitted.card(player).rounds == 1
 
 
+@pytest.mark.parametrize("part", ["own", "base"])
+def test_a_fit_of_a_drifting_skill_is_the_regression_on_all_that_was_seen_of_it(part):
+    """Kills alone say something, and they are Gaussian: a draw is certain by so wide a margin."""
+    drifts = {"initial_variance": 1.6, "gamma2": 0.3, "tau2": 2e-3}
+    if part == "base":
+        drifts = {"base_variance": 1.6, "base_gamma2": 0.3, "base_tau2": 2e-3} | dict.fromkeys(drifts, 0.0)
+    system = TrueSkill2.create(kill_own=1.0, kill_variance=2.0, margin=1e6, **drifts)
+    minutes, kills = np.array([0.0, 50.0, 60.0, 300.0, 310.0]), np.array([10, 60, 35, 5, 20])
+    matches = [
+        replace(duel("ann", f"rival{n}", 0.5), started_at=60.0 * at, seconds=600.0, counts={ANN: Counts(int(count), 0)})
+        for n, (at, count) in enumerate(zip(minutes, kills, strict=True))
+    ]
+    sweeps = prepared(system, History.of(matches), build_sweep(compiled=False))
+    for _ in range(3):
+        sweeps.back_and_forth(np.array(system.table), np.zeros((1, len(system.table[0]))))
+    walked = 1.6 + np.arange(5) * 0.3 + minutes * 2e-3
+    prior = np.minimum.outer(walked, walked)
+    seen = prior + (1.0 + 2.0 / 10.0) * np.eye(5)
+    assert sweeps.skill[::2] == pytest.approx(3.0 + prior @ np.linalg.solve(seen, kills / 10.0 - 3.0), abs=1e-9)
+
+
 def test_a_fit_starts_anew_but_from_what_was_seeded():
     twice, once = TrueSkill2.create(), TrueSkill2.create()
     matches = [duel("ann", "bob", outcome) for outcome in (1.0, 0.0, 1.0)]
@@ -250,6 +271,31 @@ def test_what_no_match_depends_on_stays_as_it_is():
     assert (found.initial, found.initial_variance) == (3.0, 1.6)
 
 
+def test_an_offset_of_experience_is_estimated_by_the_matches_that_follow_it():
+    """Everybody plays twice: what the second match adds shows nowhere."""
+    matches = [duel("ann", "bob"), duel("cid", "dan"), duel("ann", "eve", 0.0), duel("bob", "fay", 0.0)]
+    guess = TrueSkill2.create(experience_offset=(0.1, 0.1, 0.1))
+    found = estimate(guess, History.of(matches), ["experience_offset"], sweeps=5, run=build_sweep(compiled=False))
+    assert found.experience_offset[0] < 0.0
+    assert found.experience_offset[1:] == (0.1, 0.1)
+
+
+def test_to_gain_by_experience_is_to_meet_opponents_who_are_weaker_by_as_much():
+    gained, outcomes = [0.0, 0.5, 0.75, 0.8125, 0.875], (1.0, 0.0, 1.0, 1.0, 0.0)
+    rivals = [PlayerId(f"rival{number}") for number in range(5)]
+    history = History.of(duel("ann", rival, outcome) for rival, outcome in zip(rivals, outcomes, strict=True))
+    skills = []
+    for offsets, levels in (((0.5, 0.25, 0.0625), [0.0] * 5), ((), gained)):
+        system = TrueSkill2.create(experience_offset=offsets)
+        for rival, level in zip(rivals, levels, strict=True):
+            system.seed(rival, rating=3.5 - level, sigma=1e-6)
+        sweeps = prepared(system, history, build_sweep(compiled=False))
+        for _ in range(100):
+            sweeps.back_and_forth(np.array(system.table), np.zeros((1, len(system.table[0]))))
+        skills.append(sweeps.skill[::2].copy())
+    assert skills[0] == pytest.approx(skills[1] + gained, abs=1e-9)
+
+
 def test_bots_that_are_as_newcomers_move_with_them():
     """One beats one and a bot in three of ten matches; that is then the chance by what is found."""
     bot, plain = PlayerId("bot:1"), build_sweep(compiled=False)
@@ -267,6 +313,23 @@ def test_what_is_off_is_not_estimated():
         estimate(system, History.of([duel("ann", "bob")]), ["quit_related"], sweeps=1)
     with pytest.raises(RatingError, match="speed"):
         estimate(system, History.of([duel("ann", "bob")]), ["speed"], sweeps=1)
+
+
+def test_rprop_takes_longer_steps_while_a_slope_keeps_its_sign_waits_when_it_turns_and_goes_back_in_shorter_ones():
+    """Riedmiller & Braun: a factor of 1.2, and of 0.5; each of three parameters by its own signs."""
+    climb = Rprop(np.array([0.1, 0.1, 0.1]), largest=0.13, smallest=0.04)
+    slopes = [(5, 1, -1), (1, -1, -1), (2, -1, -1), (-9, 1, -1), (-1, 1, 0), (-1, -1, -1), (-1, -1, -1)]
+    steps = [
+        (0.1, 0.1, -0.1),
+        (0.12, 0.0, -0.12),
+        (0.13, -0.05, -0.13),
+        (0.0, 0.0, -0.13),
+        (-0.065, 0.04, 0.0),
+        (-0.078, 0.0, -0.13),
+        (-0.0936, -0.04, -0.13),
+    ]
+    for slope, step in zip(slopes, steps, strict=True):
+        assert climb.step(np.array(slope, np.float64)) == pytest.approx(step, abs=1e-12)
 
 
 def test_rprop_climbs_a_hill_of_very_unequal_slopes():
