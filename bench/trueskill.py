@@ -13,9 +13,10 @@ from bench.synelo import PLAYERS, SIZE, history
 from bench.timing import timed
 from equipoise.core.model import PlayerId
 from equipoise.ratings.base import Match
+from equipoise.ratings.facts import DAY
 from equipoise.ratings.history import History, replay
 from equipoise.ratings.timeline import Timeline
-from equipoise.ratings.trueskill import DAY, TrueSkill
+from equipoise.ratings.trueskill import TrueSkill
 from equipoise.ratings.trueskill_through_time import TrueSkillThroughTime
 
 MATCHES, FREE_FOR_ALLS, PEER_MATCHES, LIVE_ROUNDS = 400_000, 2000, 500, 300

@@ -13,10 +13,10 @@ from equipoise.errors import RatingError
 from equipoise.ratings import create
 from equipoise.ratings.base import Match, ranks_of
 from equipoise.ratings.belief_replay import room_for
+from equipoise.ratings.facts import DAY
 from equipoise.ratings.history import History
 from equipoise.ratings.timeline import Timeline
 from equipoise.ratings.timeline_kernel import build
-from equipoise.ratings.trueskill import DAY
 from equipoise.ratings.trueskill_through_time import TrueSkillThroughTime
 from tests.ratings.samples import ANN, BOB, CID, duel, people, random_matches
 from tests.ratings.trueskill_model import many_teams, phi
@@ -143,11 +143,12 @@ def test_two_matches_of_two_players_settle_as_a_sum_over_all_skills_says():
     assert system.skill(BOB) == pytest.approx(-mean, abs=0.1)
 
 
-def test_beliefs_widen_with_the_time_between_matches():
-    system = through_time(gamma=0.5, period_days=1, beta=1000)
+@pytest.mark.parametrize("period_days", [0.5, 1, 7])
+def test_beliefs_widen_with_the_periods_between_matches(period_days):
+    system = through_time(gamma=0.5, period_days=period_days, beta=1000)
     for day in (0, 1, 101):
         system.rate(replace(duel("ann", "bob"), started_at=day * DAY))
-    assert system.uncertainty(ANN) ** 2 == pytest.approx((25 / 3) ** 2 + 101 * 0.25, rel=1e-3)
+    assert system.uncertainty(ANN) ** 2 == pytest.approx((25 / 3) ** 2 + 101 / period_days * 0.25, rel=1e-3)
 
 
 def test_where_a_time_is_unknown_one_period_has_passed():

@@ -12,10 +12,11 @@ from equipoise.core.model import PlayerId
 from equipoise.ratings import belief_kernel
 from equipoise.ratings.base import Match
 from equipoise.ratings.belief import BeliefSystem
+from equipoise.ratings.facts import DAY
 from equipoise.ratings.history import History
 from equipoise.ratings.teams import Teams, log_evidence, margin_of
 from equipoise.ratings.timeline import Timeline
-from equipoise.ratings.trueskill import DAY, TrueSkill, draw_unit
+from equipoise.ratings.trueskill import TrueSkill, draw_unit
 from equipoise.ratings.trueskill_through_time import TrueSkillThroughTime
 from tests.ratings.samples import duel
 from tests.ratings.vectors_forms import Facts, Form, by_form, named

@@ -6,46 +6,46 @@ TrueSkill and its offspring differ in how a belief widens between matches, and i
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from equipoise.core.model import Card, PlayerId, is_bot
+from equipoise.core.model import Card, PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import belief_kernel as kernel
-from equipoise.ratings.base import ANYWHERE, Change, Context, Match, Past, Rated, State, System, WinProbabilities
-from equipoise.ratings.facts import count_of, number_of
+from equipoise.ratings.base import ANYWHERE, Change, Context, Match, Past, Rated, State, WinProbabilities
+from equipoise.ratings.facts import NEVER, count_of, known_time, number_of
 from equipoise.ratings.gaussian import pdf
+from equipoise.ratings.holder import CardParams, Holder, refuse_bots
 from equipoise.ratings.teams import Teams, expect, learn, margin_of, quality
 
 if TYPE_CHECKING:
     from equipoise.ratings.history import History, Replayed
 
-P = TypeVar("P")
 
 LIMIT = 1e6
 """No mean or deviation is set beyond this."""
 
 
-class BeliefSystem(System[P]):
+class BeliefParams(CardParams, Protocol):
+    """Parameters that the kernel has constants of."""
+
+    def constants(self) -> kernel.Constants:
+        """As the formulas read them."""
+
+
+P = TypeVar("P", bound=BeliefParams)
+
+
+class BeliefSystem(Holder[P, kernel.Belief]):
     """Skill is the mean, uncertainty the deviation σ; a card shows the mean less k deviations.
 
     Read: teams, ranks, doors, standing, share, started_at; all else is ignored.
     """
 
-    constants: kernel.Constants
-    players: dict[PlayerId, kernel.Belief]
-
-    def __init__(self, params: P, constants: kernel.Constants) -> None:
-        self.params = params
-        self.constants = constants
-        self.players = {}
-
-    @property
-    @abstractmethod
-    def shadow_rounds(self) -> int:
-        """Rounds before a rating is shown."""
+    def __init__(self, params: P) -> None:
+        super().__init__(params)
+        self.constants = params.constants()
 
     def predict(self, match: Match) -> WinProbabilities:
         """Of everybody at the doors, each expected to stay to the end; bots are as newcomers."""
@@ -53,7 +53,7 @@ class BeliefSystem(System[P]):
         teams = Teams.of(len(match.teams))
         for team, side in enumerate(match.lineup):
             for player in side:
-                held = self._held(player)
+                held = self.held(player)
                 teams.mean[team] += match.standing.get(player, held.mu)
                 spread = held.variance + kernel.drift(held, at, self.constants)
                 teams.variance[team] += spread + self.constants.noise
@@ -64,8 +64,7 @@ class BeliefSystem(System[P]):
     def rate(self, match: Match) -> Rated:
         """Every participant's belief by what the order says of his team, in closed form for two teams."""
         scores = [match.score(team) for team in range(len(match.teams))]
-        for player in (player for side in match.teams for player in side):
-            _refuse_bot(player)
+        refuse_bots(match)
         prediction, at = self.predict(match), _time(match)
         teams = self.performances(match)
         learn(teams, match.ranks, 0, len(match.teams), self.constants.unit)
@@ -73,7 +72,7 @@ class BeliefSystem(System[P]):
         for team, side in enumerate(match.teams):
             expected = prediction.expected(team)
             for player in side:
-                held = self.players.setdefault(player, self._held(player))
+                held = self.players.setdefault(player, self.held(player))
                 before, share = kernel.shown(held, self.constants), match.share.get(player, 1.0)
                 kernel.update(held, teams.slope[team], teams.curvature[team], share, at, self.constants)
                 after = kernel.shown(held, self.constants)
@@ -84,7 +83,7 @@ class BeliefSystem(System[P]):
         """The teams as they played, before anything is learnt: each player's performance times his share."""
         teams = Teams.of(len(match.teams))
         for team, player, share in _shares(match):
-            held = self._held(player)
+            held = self.held(player)
             spread = held.variance + kernel.drift(held, _time(match), self.constants)
             teams.mean[team] += share * held.mu
             teams.variance[team] += share * share * (spread + self.constants.noise)
@@ -98,7 +97,7 @@ class BeliefSystem(System[P]):
         """
         teams, noise = Teams.of(len(match.teams)), [0.0] * len(match.teams)
         for team, player, share in _shares(match):
-            held = self._held(player)
+            held = self.held(player)
             teams.mean[team] += share * held.mu
             teams.variance[team] += share * share * (held.variance + self.constants.noise)
             noise[team] += share * share * self.constants.noise
@@ -108,7 +107,7 @@ class BeliefSystem(System[P]):
 
     def skill(self, player: PlayerId, context: Context = ANYWHERE) -> float:
         """The mean; bots and strangers have a newcomer's."""
-        return self._held(player).mu
+        return self.held(player).mu
 
     def gap(self, probability: float, size: int) -> float:
         """Along the slope at an even match of settled players: there c² = 2·size·β², and that slope is φ(ε/c)/c."""
@@ -117,13 +116,12 @@ class BeliefSystem(System[P]):
 
     def uncertainty(self, player: PlayerId) -> float:
         """σ, as after his last match."""
-        return math.sqrt(self._held(player).variance)
+        return math.sqrt(self.held(player).variance)
 
     def card(self, player: PlayerId) -> Card:
         """Visible after the shadow rounds."""
-        held = self._held(player)
-        missing = max(0, self.shadow_rounds - held.rounds)
-        return Card(player, kernel.shown(held, self.constants), held.rounds, missing == 0, _known(held), missing)
+        held = self.held(player)
+        return self.shown(player, kernel.shown(held, self.constants), held.rounds, held.last_played)
 
     def seed(self, player: PlayerId, **skill: float) -> None:
         """Facts: `mu`, `sigma` and the `rating` as it is shown, in units of skill; `rounds` rated so far.
@@ -133,7 +131,7 @@ class BeliefSystem(System[P]):
         for fact in skill:
             if fact not in ("mu", "sigma", "rating", "rounds"):
                 raise RatingError(f"{player}: {self.name} has no {fact} to seed, only mu, sigma, rating and rounds")
-        held = replace(self._held(player))
+        held = replace(self.held(player))
         if "mu" in skill:
             held.mu = number_of(player, "mu", skill["mu"], -LIMIT, LIMIT)
         if "sigma" in skill:
@@ -146,8 +144,13 @@ class BeliefSystem(System[P]):
 
     def state(self, player: PlayerId) -> State:
         """Mu, variance (σ² as it is computed with), rounds, last_played (epoch seconds or null)."""
-        held = self._held(player)
-        return {"mu": held.mu, "variance": held.variance, "rounds": held.rounds, "last_played": _known(held)}
+        held = self.held(player)
+        return {
+            "mu": held.mu,
+            "variance": held.variance,
+            "rounds": held.rounds,
+            "last_played": known_time(held.last_played),
+        }
 
     def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
         """From `state` alone: no row of the past is needed."""
@@ -162,13 +165,6 @@ class BeliefSystem(System[P]):
             held.last_played = number_of(player, "last_played", state["last_played"], -math.inf, math.inf)
         self.players[player] = held
 
-    def forget(self, player: PlayerId) -> None:
-        """Hold him no longer."""
-        self.players.pop(player, None)
-
-    def __contains__(self, player: PlayerId) -> bool:
-        return player in self.players
-
     def replay(self, history: History) -> Replayed:
         """By the compiled kernel."""
         from equipoise.ratings.belief_replay import replay
@@ -179,9 +175,6 @@ class BeliefSystem(System[P]):
         """What a player is on first sight."""
         return kernel.Belief(self.constants.mean, self.constants.variance)
 
-    def _held(self, player: PlayerId) -> kernel.Belief:
-        return self.players.get(player) or self.newcomer()
-
 
 def _shares(match: Match) -> Iterator[tuple[int, PlayerId, float]]:
     for team, side in enumerate(match.teams):
@@ -190,13 +183,4 @@ def _shares(match: Match) -> Iterator[tuple[int, PlayerId, float]]:
 
 
 def _time(match: Match) -> float:
-    return kernel.NEVER if match.started_at is None else match.started_at
-
-
-def _known(held: kernel.Belief) -> float | None:
-    return None if held.last_played == kernel.NEVER else held.last_played
-
-
-def _refuse_bot(player: PlayerId) -> None:
-    if is_bot(player):
-        raise RatingError(f"{player}: bots stand at the doors, they are not rated")
+    return NEVER if match.started_at is None else match.started_at

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from equipoise.ratings import gaussian, teams
 from equipoise.ratings.compiled_kernel import compiled as compiled_with
+from equipoise.ratings.facts import NEVER
 from equipoise.ratings.teams import LEAST, Teams, expect, expect_of_two, learn, learn_of_two, margin_of
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
     Numbers: TypeAlias = NDArray[np.int32]
     Offsets: TypeAlias = NDArray[np.int64]
-
-NEVER = -math.inf
-"""`Belief.last_played` before the first match whose time is known."""
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from equipoise.core.model import PlayerId
 from equipoise.ratings import belief_kernel as kernel
+from equipoise.ratings.facts import NEVER
 from equipoise.ratings.history import Floats, History, Offsets, Replayed
 from equipoise.ratings.teams import Teams
 
@@ -53,7 +54,7 @@ def rounds_of(history: History) -> kernel.Rounds:
 
 def times_of(history: History) -> Floats:
     """`started_at`, `NEVER` where unknown."""
-    return np.nan_to_num(history.started_at, nan=kernel.NEVER)
+    return np.nan_to_num(history.started_at, nan=NEVER)
 
 
 def shares_of(history: History) -> Floats:

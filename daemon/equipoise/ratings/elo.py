@@ -13,7 +13,7 @@ from equipoise.errors import RatingError
 from equipoise.ratings import elo_kernel as kernel
 from equipoise.ratings.base import Match, build_params, check_ranges, ranged
 from equipoise.ratings.elo_family import EloFamily
-from equipoise.ratings.ledger import CardParams, Record
+from equipoise.ratings.ledger import LedgerParams, Record
 from equipoise.ratings.sides_kernel import LIMIT
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class EloParams(CardParams):
+class EloParams(LedgerParams):
     """Parameters of Elo; the defaults are chess, without advantage and margins."""
 
     initial: float = ranged(1500.0, -LIMIT, LIMIT)

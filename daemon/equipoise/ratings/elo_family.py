@@ -11,9 +11,9 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import elo_kernel as kernel
 from equipoise.ratings.base import Change, Match, Rated, WinProbabilities
-from equipoise.ratings.ledger import CardParams, Ledger, Record, mean
+from equipoise.ratings.ledger import Ledger, LedgerParams, Record, mean
 
-P = TypeVar("P", bound=CardParams)
+P = TypeVar("P", bound=LedgerParams)
 R = TypeVar("R", bound=Record)
 
 

@@ -9,6 +9,12 @@ from typing import Final, TypeGuard
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 
+DAY: Final = 86_400.0
+"""Seconds."""
+
+NEVER: Final = -math.inf
+"""In place of a time, seconds since 1970, that is not known or has yet to come."""
+
 FARTHEST: Final = 1e12
 """Seconds: no time is farther from 1970, and no match is longer; some 30,000 years."""
 
@@ -37,3 +43,8 @@ def count_of(player: PlayerId, name: str, value: object) -> int:
     if number < 0 or number % 1:
         raise RatingError(f"{player}: {name} {value!r} is not a count")
     return int(number)
+
+
+def known_time(time: float) -> float | None:
+    """Seconds since 1970, None in place of `NEVER`."""
+    return None if time == NEVER else time

@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 
 from equipoise.ratings.base import build_params, check_ranges, ranged
 from equipoise.ratings.football import HOME, Football, Kind, Outcome, constants, order
-from equipoise.ratings.ledger import CardParams, Record
+from equipoise.ratings.ledger import LedgerParams, Record
 from equipoise.ratings.sides_kernel import LIMIT
 
 FRIENDLY = 10.0
@@ -47,7 +47,7 @@ SHOOT_OUT_WON, SHOOT_OUT_LOST = 0.75, 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class FifaMenParams(CardParams):
+class FifaMenParams(LedgerParams):
     """Parameters of the FIFA men's ranking."""
 
     initial: float = ranged(1000.0, -LIMIT, LIMIT)

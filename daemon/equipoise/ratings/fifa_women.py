@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from equipoise.core.model import Card, PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.base import Match, State, build_params, check_ranges, ranged
+from equipoise.ratings.facts import known_time
 from equipoise.ratings.football import HOME, Football, Kind, Outcome, constants, kind_of, pair_of
-from equipoise.ratings.ledger import CardParams, Ledger, Record, restored, time_of
+from equipoise.ratings.ledger import Ledger, LedgerParams, Record, restored
 from equipoise.ratings.sides_kernel import LIMIT
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ PERCENTAGES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class FifaWomenParams(CardParams):
+class FifaWomenParams(LedgerParams):
     """Parameters of the FIFA women's ranking."""
 
     shadow_rounds: int = ranged(RANKED_AFTER, 0, 100_000)
@@ -121,7 +122,7 @@ class FifaWomen(Football[FifaWomenParams, Team]):
     def ranked(self, team: PlayerId, now: float | None) -> bool:
         """Whether a team is officially ranked, at a time in seconds since the epoch."""
         held = self.held(team)
-        active = now is None or not self.stale(time_of(held), now)
+        active = now is None or not self.stale(known_time(held.last_played), now)
         return held.recognised >= self.params.shadow_rounds and active
 
     def note(self, match: Match) -> None:
@@ -141,9 +142,8 @@ class FifaWomen(Football[FifaWomenParams, Team]):
 
     def card(self, player: PlayerId) -> Card:
         """Visible once ranked; `missing` are matches against ranked teams."""
-        missing = max(0, self.params.shadow_rounds - self.held(player).recognised)
-        plain = super().card(player)
-        return Card(player, plain.rating, plain.rounds, missing == 0, plain.last_played, missing)
+        held = self.held(player)
+        return replace(self.shown(player, held.rating, held.recognised, held.last_played), rounds=held.rounds)
 
     def state(self, player: PlayerId) -> State:
         """The fields of its record; `friendlies` by the opponent's id."""

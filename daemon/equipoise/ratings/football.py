@@ -20,7 +20,7 @@ from equipoise.errors import RatingError
 from equipoise.ratings import elo_kernel as kernel
 from equipoise.ratings.base import Match, Rated, WinProbabilities
 from equipoise.ratings.elo_family import EloFamily
-from equipoise.ratings.ledger import CardParams, Record
+from equipoise.ratings.ledger import LedgerParams, Record
 
 if TYPE_CHECKING:
     from equipoise.ratings.history import History, Replayed
@@ -103,7 +103,7 @@ def order(goals: int, other: int) -> int:
     return (goals > other) - (goals < other)
 
 
-P = TypeVar("P", bound=CardParams)
+P = TypeVar("P", bound=LedgerParams)
 R = TypeVar("R", bound=Record)
 
 

@@ -14,8 +14,9 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import glicko_kernel as kernel
 from equipoise.ratings.base import Change, Match, Rated, WinProbabilities, build_params, check_ranges, ranged
+from equipoise.ratings.facts import DAY
 from equipoise.ratings.glicko_arrays import Constants, Player
-from equipoise.ratings.ledger import DAY, CardParams, Ledger, mean
+from equipoise.ratings.ledger import Ledger, LedgerParams, mean
 from equipoise.ratings.sides_kernel import LIMIT
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ FROM_0, ABOVE_0 = (0.0, math.inf), (1e-300, math.inf)
 
 
 @dataclass(frozen=True, slots=True)
-class PeriodParams(CardParams):
+class PeriodParams(LedgerParams):
     """What Glicko and Glicko-2 have in common."""
 
     initial: float = ranged(1500.0, -LIMIT, LIMIT)

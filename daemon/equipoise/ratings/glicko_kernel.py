@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from equipoise.ratings.compiled_kernel import compiled as machine_code
 from equipoise.ratings.exponential import IN_VECTORS, exponential
+from equipoise.ratings.facts import NEVER
 from equipoise.ratings.glicko_arrays import Block, Constants, Player, Rounds
 from equipoise.ratings.sides_kernel import result, share_at, within_limit
 
@@ -33,8 +34,6 @@ FAINTEST = 1e-50
 
 MOST_VOLATILE = 10.0
 """No σ is set, or goes, beyond this: a victory that nobody thought possible would make it some 10⁸."""
-
-NEVER = -math.inf
 
 BLOCK = 512
 """Matches that `replay_duels` takes at once: what it keeps of them stays in the fastest memory."""

@@ -14,11 +14,12 @@ from typing import Any, Final
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.ratings.base import Match, System, WinProbabilities
+from equipoise.ratings.base import Match, WinProbabilities
 from equipoise.ratings.belief_kernel import Belief
 from equipoise.ratings.elo import Elo
 from equipoise.ratings.glicko import Glicko
 from equipoise.ratings.glicko_arrays import Player
+from equipoise.ratings.holder import Holder
 from equipoise.ratings.ledger import Record
 from equipoise.ratings.teams import Teams, expect
 from equipoise.ratings.trueskill import TrueSkill
@@ -63,8 +64,8 @@ class GroupTrueSkill(TrueSkill):
 class Base:
     """What rates players, what rates groups, and what is held of a player who is so good and so well known."""
 
-    create: Callable[..., System[Any]]
-    create_for_groups: Callable[..., System[Any]]
+    create: Callable[..., Holder[Any, Any]]
+    create_for_groups: Callable[..., Holder[Any, Any]]
     record: Callable[[float, float], object]
     """Of a mean and a variance."""
 

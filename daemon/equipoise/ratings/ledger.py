@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from equipoise.core.model import Card, PlayerId, is_bot
+from equipoise.core.model import Card, PlayerId
 from equipoise.errors import RatingError
-from equipoise.ratings.base import ANYWHERE, Context, Match, Past, State, System, ranged
-from equipoise.ratings.facts import FARTHEST, MOST, count_of, number_of
+from equipoise.ratings.base import ANYWHERE, Context, Match, Past, State, ranged
+from equipoise.ratings.facts import FARTHEST, MOST, NEVER, count_of, known_time, number_of
+from equipoise.ratings.holder import Holder, refuse_bots
 from equipoise.ratings.sides_kernel import LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-NEVER = -math.inf
-"""`Record.last_played` before the first match whose time is known."""
-
-DAY = 86_400.0
 
 
 @dataclass(slots=True)
@@ -34,7 +29,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class CardParams:
+class LedgerParams:
     """When a rating is shown."""
 
     shadow_rounds: int = ranged(20, 0, 100_000)
@@ -43,11 +38,11 @@ class CardParams:
     """Days without a rated match before a player is flagged."""
 
 
-P = TypeVar("P", bound=CardParams)
+P = TypeVar("P", bound=LedgerParams)
 R = TypeVar("R", bound=Record)
 
 
-class Ledger(System[P], Generic[P, R]):
+class Ledger(Holder[P, R]):
     """Two teams.  Skill is the rating in points; the fields of a record are the state of a player."""
 
     facts: ClassVar[Mapping[str, tuple[float, float]]] = {
@@ -63,32 +58,14 @@ class Ledger(System[P], Generic[P, R]):
     }
     """What a stored number can be, from where to where; any, if it is not here."""
 
-    def __init__(self, params: P) -> None:
-        self.params = params
-        self.players: dict[PlayerId, R] = {}
-
-    @abstractmethod
-    def newcomer(self) -> R:
-        """What a player is on first sight."""
-
-    def held(self, player: PlayerId) -> R:
-        """A player as he stands; a stranger is a newcomer, and not held by being looked at."""
-        return self.players.get(player) or self.newcomer()
-
     def skill(self, player: PlayerId, context: Context = ANYWHERE) -> float:
         """The rating in points; a stranger and a bot have a newcomer's."""
         return self.held(player).rating
 
-    @property
-    def stale_after(self) -> float:
-        """`stale_days` in seconds."""
-        return self.params.stale_days * DAY
-
     def card(self, player: PlayerId) -> Card:
         """Visible after the shadow period."""
         held = self.held(player)
-        missing = max(0, self.params.shadow_rounds - held.rounds)
-        return Card(player, held.rating, held.rounds, missing == 0, time_of(held), missing)
+        return self.shown(player, held.rating, held.rounds, held.last_played)
 
     def seed(self, player: PlayerId, **skill: float) -> None:
         """See `facts`; `last_played` in seconds since the epoch."""
@@ -105,7 +82,9 @@ class Ledger(System[P], Generic[P, R]):
     def state(self, player: PlayerId) -> State:
         """The fields of his record; `last_played` is null before the first match whose time is known."""
         held = self.held(player)
-        return {field.name: getattr(held, field.name) for field in fields(held)} | {"last_played": time_of(held)}
+        return {field.name: getattr(held, field.name) for field in fields(held)} | {
+            "last_played": known_time(held.last_played)
+        }
 
     def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
         """`state` is all of him: history rows are not looked at."""
@@ -122,13 +101,6 @@ class Ledger(System[P], Generic[P, R]):
         """A field from its stored value; `like` is a newcomer's."""
         return restored(player, name, value, like, *self.bounds.get(name, ()))
 
-    def forget(self, player: PlayerId) -> None:
-        """Hold him no longer."""
-        self.players.pop(player, None)
-
-    def __contains__(self, player: PlayerId) -> bool:
-        return player in self.players
-
     def _fact(self, player: PlayerId, name: str, value: float) -> float:
         fact: float = restored(player, name, value, getattr(self.newcomer(), name, 0.0), *self.facts[name])
         return fact
@@ -138,9 +110,7 @@ class Ledger(System[P], Generic[P, R]):
         if len(match.teams) != 2:
             raise RatingError(f"{self.name} rates two teams, not {len(match.teams)}")
         match.score(0)
-        for player in (player for side in match.teams for player in side):
-            if is_bot(player):
-                raise RatingError(f"{player}: bots stand at the doors, they are not rated")
+        refuse_bots(match)
 
 
 def mean(values: Sequence[float], empty: float) -> float:
@@ -157,8 +127,3 @@ def restored(
     """A number from low to high, and a count if another one, that it shall be like, is."""
     number = number_of(player, name, value, low, high)
     return count_of(player, name, value) if isinstance(like, int) else number
-
-
-def time_of(held: Record) -> float | None:
-    """When he last played, in seconds since the epoch; None where that is unknown."""
-    return None if held.last_played == NEVER else held.last_played

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from equipoise.core.model import Card, PlayerId, is_bot
+from equipoise.core.model import Card, PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import ns2_kernel as kernel
 from equipoise.ratings.base import (
@@ -26,14 +26,14 @@ from equipoise.ratings.base import (
     Rated,
     Role,
     State,
-    System,
     WinProbabilities,
     build_params,
     check_ranges,
     ranged,
 )
-from equipoise.ratings.facts import count_of, number_of
-from equipoise.ratings.ns2_arrays import NEVER, RECORD, Constants, Play, Player, Rounds
+from equipoise.ratings.facts import NEVER, count_of, known_time, number_of
+from equipoise.ratings.holder import Holder, refuse_bots
+from equipoise.ratings.ns2_arrays import RECORD, Constants, Play, Player, Rounds
 from equipoise.ratings.ns2_kernel import POINTS
 from equipoise.ratings.ns2_ledger import Ledger, no_rounds
 from equipoise.ratings.ns2_time_kernel import median_length, weigh
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 LIMIT = 50_000.0
 """Points: no skill is seeded beyond this, either way."""
-
-DAY = 86_400.0
 
 SEEDS = {"rating": "skill", "offset": "offset", "commander": "commander"}
 """The facts to seed, in points, by the field that keeps each in log-odds."""
@@ -107,15 +105,14 @@ class NS2Params:
         )
 
 
-class NS2(System[NS2Params]):
+class NS2(Holder[NS2Params, Player]):
     """Everything that goes in or out is in points; states are in log-odds."""
 
     name = "ns2"
 
     def __init__(self, params: NS2Params) -> None:
-        self.params = params
+        super().__init__(params)
         self.constants = params.constants()
-        self.players: dict[PlayerId, Player] = {}
         self.ledger = Ledger(no_rounds(params.median_rounds))
 
     @classmethod
@@ -134,9 +131,7 @@ class NS2(System[NS2Params]):
         """Learn.  Read: teams, ranks, started_at, seconds, share, spans, map, sides, weight."""
         scores = [match.score(team) for team in range(2)]
         seats, rounds, play = _arranged(match, self.params.plus_side, self.ledger.number(match.map))
-        for player, _ in seats:
-            if is_bot(player):
-                raise RatingError(f"{player}: bots stand at the doors, they are not rated")
+        refuse_bots(match)
         rounds = rounds._replace(maps=[self.ledger.enter(match.map)])
         records = [self.held(player) for player, _ in seats]
         before = [POINTS * p.skill for p in records]
@@ -167,11 +162,6 @@ class NS2(System[NS2Params]):
         return POINTS * self.constants.adagrad / math.sqrt(self.held(player).squares + self.constants.epsilon)
 
     @property
-    def stale_after(self) -> float:
-        """Seconds."""
-        return self.params.stale_days * DAY
-
-    @property
     def median_seconds(self) -> float:
         """r as it stands."""
         return median_length(self.ledger.shared, self.constants.usual_seconds)
@@ -179,8 +169,7 @@ class NS2(System[NS2Params]):
     def card(self, player: PlayerId) -> Card:
         """The average skill; visible after the shadow period."""
         p = self.held(player)
-        missing = max(0, self.params.shadow_rounds - p.rounds)
-        return Card(player, POINTS * p.skill, p.rounds, missing == 0, _time(p), missing)
+        return self.shown(player, POINTS * p.skill, p.rounds, p.last_played)
 
     def seed(self, player: PlayerId, **skill: float) -> None:
         """Facts: `rating`, `offset` and `commander` in points, `rounds` rated so far."""
@@ -197,7 +186,7 @@ class NS2(System[NS2Params]):
     def state(self, player: PlayerId) -> State:
         """The fields of `Player`; a time that is unknown is null."""
         p = self.held(player)
-        return asdict(p) | {"last_played": _time(p)}
+        return asdict(p) | {"last_played": known_time(p.last_played)}
 
     def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
         """`state`; the history is not looked at."""
@@ -212,13 +201,6 @@ class NS2(System[NS2Params]):
                 raise RatingError(f"{player}: {name} {values[name]!r} is below 0")
         rounds = count_of(player, "rounds", numbers.pop("rounds"))
         self.players[player] = Player(**numbers, rounds=rounds)
-
-    def forget(self, player: PlayerId) -> None:
-        """Hold him no longer."""
-        self.players.pop(player, None)
-
-    def __contains__(self, player: PlayerId) -> bool:
-        return player in self.players
 
     def shared(self, match: Match | None = None) -> Parts:
         """Win rates of the plus side and the last rounds' lengths: `ns2_ledger.Ledger.parts`."""
@@ -244,9 +226,9 @@ class NS2(System[NS2Params]):
 
         return fit(self, History.of(matches))
 
-    def held(self, player: PlayerId) -> Player:
-        """The player, or what he would be on first sight."""
-        return self.players.get(player) or Player(self.params.newcomer, self.params.newcomer)
+    def newcomer(self) -> Player:
+        """What a player is on first sight."""
+        return Player(self.params.newcomer, self.params.newcomer)
 
 
 def signs(sides: Sequence[str], plus_side: str) -> float:
@@ -282,10 +264,6 @@ def _arranged(match: Match, plus_side: str, number: int) -> tuple[list[tuple[Pla
 
 def _wins(first: float) -> WinProbabilities:
     return WinProbabilities((first, 1.0 - first))
-
-
-def _time(p: Player) -> float | None:
-    return None if p.last_played == NEVER else p.last_played
 
 
 def _points(player: PlayerId, name: str, value: object) -> float:

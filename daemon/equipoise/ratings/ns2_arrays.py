@@ -5,9 +5,10 @@ Numba's cache does not notice when fields change their order here: then change `
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from equipoise.ratings.facts import NEVER
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     Ints: TypeAlias = "list[int] | NDArray[np.int64] | NDArray[np.int32]"
     Flags: TypeAlias = "list[bool] | NDArray[np.bool_]"
     Records: TypeAlias = "list[Player] | NDArray[np.void]"
-
-NEVER = -math.inf
-"""`Player.last_played` before the first match whose time is known."""
 
 
 @dataclass(slots=True)

@@ -17,8 +17,9 @@ import numpy as np
 from equipoise.ratings import ns2_fit_kernel as sweeps
 from equipoise.ratings import ns2_kernel as kernel
 from equipoise.ratings.base import Convergence
+from equipoise.ratings.facts import NEVER
 from equipoise.ratings.history import Flags, Floats, History, Offsets
-from equipoise.ratings.ns2_arrays import NEVER, Coefficients, Rounds, Shared
+from equipoise.ratings.ns2_arrays import Coefficients, Rounds, Shared
 from equipoise.ratings.ns2_ledger import Ledger, no_rounds
 from equipoise.ratings.ns2_replay import (
     compiled,

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from equipoise.errors import RatingError
 from equipoise.ratings import ns2_kernel as kernel
+from equipoise.ratings.facts import NEVER
 from equipoise.ratings.history import UNKNOWN, Flags, Floats, History, Numbers, Replayed, Spans
-from equipoise.ratings.ns2_arrays import NEVER, Play, Player, Rounds, Shared
 from equipoise.ratings.ns2_arrays import RECORD as FIELDS
+from equipoise.ratings.ns2_arrays import Play, Player, Rounds, Shared
 from equipoise.ratings.ns2_ledger import Ledger
 
 if TYPE_CHECKING:

@@ -21,21 +21,19 @@ from equipoise.ratings.base import (
     Past,
     Rated,
     State,
-    System,
     WinProbabilities,
     build_params,
     check_ranges,
     ranged,
 )
-from equipoise.ratings.facts import count_of, number_of
+from equipoise.ratings.facts import NEVER, count_of, known_time, number_of
+from equipoise.ratings.holder import Holder
 
 if TYPE_CHECKING:
     from equipoise.ratings.history import History, Replayed
 
 LIMIT = 50_000.0
 """No rating is set beyond this: sums of squares over the largest window stay whole numbers below 2⁵³."""
-
-DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +109,14 @@ class SynEloParams:
         )
 
 
-class SynElo(System[SynEloParams]):
+class SynElo(Holder[SynEloParams, kernel.Player]):
     """Skill is the rating in points; uncertainty is the convergence score C, 0 settled to 1 moving."""
 
     name = "synelo"
 
     def __init__(self, params: SynEloParams) -> None:
-        self.params = params
+        super().__init__(params)
         self.constants = params.constants()
-        self.players: dict[PlayerId, kernel.Player] = {}
 
     @classmethod
     def create(cls, /, **params: object) -> SynElo:
@@ -164,25 +161,19 @@ class SynElo(System[SynEloParams]):
 
     def uncertainty(self, player: PlayerId) -> float:
         """F3's C."""
-        return kernel.convergence(self._held(player), self.constants)
-
-    @property
-    def stale_after(self) -> float:
-        """T_stale in seconds."""
-        return self.params.stale_days * DAY
+        return kernel.convergence(self.held(player), self.constants)
 
     def card(self, player: PlayerId) -> Card:
         """Visible after the shadow period."""
-        held = self._held(player)
-        missing = max(0, self.params.shadow_rounds - held.rounds)
-        return Card(player, held.rating, held.rounds, missing == 0, _time(held), missing)
+        held = self.held(player)
+        return self.shown(player, held.rating, held.rounds, held.last_played)
 
     def seed(self, player: PlayerId, **skill: float) -> None:
         """Facts: `rating` in points, `rounds` rated so far.  The window stays."""
         for fact in skill:
             if fact not in ("rating", "rounds"):
                 raise RatingError(f"{player}: synelo has no {fact} to seed, only rating and rounds")
-        held = self._held(player)
+        held = self.held(player)
         rating = self._rating(player, skill.get("rating", held.rating))
         low, high = self.constants.floor, LIMIT
         if "rating" in skill and not low <= rating <= high:
@@ -193,11 +184,11 @@ class SynElo(System[SynEloParams]):
 
     def state(self, player: PlayerId) -> State:
         """Rating, rounds, last_played (epoch seconds or null), windowed (history rows in the window)."""
-        held = self._held(player)
+        held = self.held(player)
         return {
             "rating": held.rating,
             "rounds": held.rounds,
-            "last_played": _time(held),
+            "last_played": known_time(held.last_played),
             "windowed": held.count,
         }
 
@@ -213,13 +204,6 @@ class SynElo(System[SynEloParams]):
         self._fill(player, held, rows[max(0, len(rows) - windowed) :])
         self.players[player] = held
 
-    def forget(self, player: PlayerId) -> None:
-        """Hold him no longer."""
-        self.players.pop(player, None)
-
-    def __contains__(self, player: PlayerId) -> bool:
-        return player in self.players
-
     def replay(self, history: History) -> Replayed:
         """By the compiled kernel."""
         from equipoise.ratings.synelo_replay import replay
@@ -230,9 +214,6 @@ class SynElo(System[SynEloParams]):
         """What a player is on first sight."""
         return kernel.Player(self.constants.initial)
 
-    def _held(self, player: PlayerId) -> kernel.Player:
-        return self.players.get(player) or self.newcomer()
-
     def _sum(self, side: tuple[PlayerId, ...], standing: Mapping[PlayerId, float]) -> float:
         total = 0.0  # not sum(): the kernel adds in this order too, and sum() compensates from Python 3.12 on
         for player in side:
@@ -240,10 +221,10 @@ class SynElo(System[SynEloParams]):
         return total
 
     def _change(self, player: PlayerId, team: int, expected: float, score: float, at: float | None) -> Change:
-        held = self.players.setdefault(player, self._held(player))
+        held = self.players.setdefault(player, self.held(player))
         before = held.rating
         self._make_room(held)
-        at = kernel.NEVER if at is None else at
+        at = NEVER if at is None else at
         kernel.rate(held, held.ring, held.errors, 0, expected, score, at, self.constants)
         return Change(player, team, before, held.rating, held.rounds, expected, score)
 
@@ -265,10 +246,6 @@ class SynElo(System[SynEloParams]):
         if self.constants.whole and rating % 1:
             raise RatingError(f"{player}: rating {rating!r} is not whole, as rounding = 'bankers' needs it")
         return rating
-
-
-def _time(held: kernel.Player) -> float | None:
-    return None if held.last_played == kernel.NEVER else held.last_played
 
 
 def _error(player: PlayerId, expected: float, score: float) -> int:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from equipoise.ratings.compiled_kernel import compiled as machine_code
+from equipoise.ratings.facts import NEVER
 from equipoise.ratings.sides_kernel import result, sum_at_doors
 
 if TYPE_CHECKING:
@@ -28,9 +29,6 @@ EXCESS = 0.10
 
 FIXED_POINT = 2.0**50
 """Probabilities enter window sums as multiples of 2⁻⁵⁰: such a sum is exact in any order."""
-
-NEVER = -math.inf
-"""`Player.last_played` before the first match whose time is known."""
 
 
 @dataclass(slots=True)

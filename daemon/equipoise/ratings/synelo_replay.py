@@ -10,6 +10,7 @@ import numpy as np
 
 from equipoise.errors import RatingError
 from equipoise.ratings import synelo_kernel as kernel
+from equipoise.ratings.facts import NEVER
 from equipoise.ratings.history import History, Replayed
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def replay(system: SynElo, history: History, run: kernel.Replay | None = None) -
     """Rate a history of two-team matches by `run`; by default the compiled kernel."""
     if not history.pairs:
         raise RatingError("synelo rates two teams, no other number")
-    started_at = np.nan_to_num(history.started_at, nan=kernel.NEVER)
+    started_at = np.nan_to_num(history.started_at, nan=NEVER)
     rounds = kernel.Rounds(history.teams, history.members, history.ranks, started_at, *history.lineup)
     players = _players(system, history)
     wins, after = np.empty(len(history.ranks)), np.empty(len(history.members))

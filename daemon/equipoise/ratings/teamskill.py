@@ -37,6 +37,7 @@ from equipoise.ratings.groups import (
     in_groups,
     parts_of,
 )
+from equipoise.ratings.holder import Holder
 
 if TYPE_CHECKING:
     from equipoise.ratings.history import History, Replayed
@@ -94,7 +95,7 @@ class TeamSkill(System[P], Generic[P]):
 
     def __init__(self, params: P) -> None:
         self.params = params
-        self.learners: dict[int, System[Any]] = {1: self._learner()}
+        self.learners: dict[int, Holder[Any, Any]] = {1: self._learner()}
         """By size of group."""
 
     @abstractmethod
@@ -115,7 +116,7 @@ class TeamSkill(System[P], Generic[P]):
         changes = (replace(change, expected=prediction.expected(change.team)) for change in rated.changes)
         return Rated(prediction, tuple(changes))
 
-    def learner(self, size: int) -> System[Any]:
+    def learner(self, size: int) -> Holder[Any, Any]:
         """What rates groups of a size."""
         if size not in self.learners:
             self.learners[size] = BASES[self.params.base].create_for_groups(**self.params.settings)
@@ -167,7 +168,7 @@ class TeamSkill(System[P], Generic[P]):
             learning = ((group, self.learner(size)) for size in self.sizes(match)[1:] for group in _all(match, size))
             return {group: dict(learner.state(group)) if group in learner else None for group, learner in learning}
         larger = [learner for size, learner in self.learners.items() if size > 1]
-        return {group: dict(learner.state(group)) for learner in larger for group in _held(learner)}
+        return {group: dict(learner.state(group)) for learner in larger for group in learner.players}
 
     def restore_shared(self, key: str, part: object) -> None:
         """One group as it was."""
@@ -187,7 +188,7 @@ class TeamSkill(System[P], Generic[P]):
 
         return replay(self, history)
 
-    def _learner(self) -> System[Any]:
+    def _learner(self) -> Holder[Any, Any]:
         return BASES[self.params.base].create(**self.params.settings)
 
 
@@ -240,7 +241,7 @@ class TeamSkillAllK(TeamSkill[TeamSkillAllKParams]):
         for team, side in enumerate(match.lineup):
             sides.append(tuple(PlayerId(f"{team}.{number}") for number in range(len(side))))
             equal = record(*self._average(side, match.standing))
-            _held(judge).update(dict.fromkeys(sides[-1], equal))
+            judge.players.update(dict.fromkeys(sides[-1], equal))
         return judge.predict(replace(match, teams=tuple(sides), doors=(), share={}, **UNTOLD))
 
     def strength(self, side: tuple[PlayerId, ...]) -> float:
@@ -312,8 +313,3 @@ def _all(match: Match, size: int) -> Iterator[PlayerId]:
     for side in match.teams:
         if comb(len(side), size) <= MOST_GROUPS:
             yield from groups_of(side, size)
-
-
-def _held(learner: System[Any]) -> dict[PlayerId, object]:
-    players: dict[PlayerId, object] = learner.players  # type: ignore[attr-defined]
-    return players

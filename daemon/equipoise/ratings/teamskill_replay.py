@@ -139,7 +139,7 @@ def _held_groups(
     numbers: dict[tuple[int, int], int] = {}
     held: dict[int, dict[PlayerId, int]] = {}
     for size, learner in system.learners.items():
-        for group in learner.players if size > 1 else ():  # type: ignore[attr-defined]
+        for group in learner.players if size > 1 else ():
             members = [order.get(member, -1) for member in members_of(group)]
             if members[0] < 0 or any(one >= other for one, other in pairwise(members)):
                 continue  # a stranger is in it; or nobody looks for it by this name

@@ -13,8 +13,9 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import timeline_kernel as kernel
 from equipoise.ratings.base import Convergence
-from equipoise.ratings.belief_kernel import NEVER, Belief, Constants
+from equipoise.ratings.belief_kernel import Belief, Constants
 from equipoise.ratings.belief_replay import DTYPE, room_for, shares_of, times_of
+from equipoise.ratings.facts import NEVER
 from equipoise.ratings.history import Floats, History, Offsets
 
 SLOWER = 10.0

@@ -12,8 +12,6 @@ from equipoise.ratings.belief import LIMIT, BeliefSystem
 from equipoise.ratings.belief_kernel import Constants
 from equipoise.ratings.gaussian import quantile
 
-DAY = 86_400.0
-
 
 @dataclass(frozen=True, slots=True)
 class TrueSkillParams:
@@ -67,15 +65,4 @@ class TrueSkill(BeliefSystem[TrueSkillParams]):
     @classmethod
     def create(cls, /, **params: object) -> TrueSkill:
         """With the named parameters, the others at their defaults."""
-        checked = build_params(TrueSkillParams, params)
-        return cls(checked, checked.constants())
-
-    @property
-    def shadow_rounds(self) -> int:
-        """As the parameter says."""
-        return self.params.shadow_rounds
-
-    @property
-    def stale_after(self) -> float:
-        """In seconds."""
-        return self.params.stale_days * DAY
+        return cls(build_params(TrueSkillParams, params))

@@ -23,12 +23,12 @@ from equipoise.ratings.base import (
     Past,
     Rated,
     State,
-    System,
     WinProbabilities,
     build_params,
 )
-from equipoise.ratings.facts import count_of, number_of
+from equipoise.ratings.facts import NEVER, count_of, number_of
 from equipoise.ratings.gaussian import pdf
+from equipoise.ratings.holder import Holder, refuse_bots
 from equipoise.ratings.scene import BETA2, INITIAL, MARGIN, VARIANCE, Scene
 from equipoise.ratings.teams import Teams
 from equipoise.ratings.trueskill2_params import BASE_VARIANCE, BASE_WEIGHT, BOT, LIMIT, TrueSkill2Params
@@ -45,20 +45,17 @@ if TYPE_CHECKING:
     from equipoise.ratings.history import History, Replayed
     from equipoise.ratings.scene import Row
 
-DAY = 86_400.0
 
-
-class TrueSkill2(System[TrueSkill2Params]):
+class TrueSkill2(Holder[TrueSkill2Params, Player]):
     """Skill is the mean in a mode, uncertainty its deviation σ, both in units of β."""
 
     name = "trueskill2"
 
     def __init__(self, params: TrueSkill2Params) -> None:
-        self.params = params
+        super().__init__(params)
         self.rows = {mode: number for number, mode in enumerate(params.modes, start=1)}
         """Where a mode that differs has its row in `table`; all others have the first."""
         self.table = [params.row(), *(params.of_mode(mode).row() for mode in params.modes)]
-        self.players: dict[PlayerId, Player] = {}
         self.stuck = 0
         """Matches rated whose sites did not converge."""
 
@@ -82,8 +79,7 @@ class TrueSkill2(System[TrueSkill2Params]):
     def rate(self, match: Match) -> Rated:
         """By the order, the counts and the quits.  Ignored: spans, points, map, sides and weight."""
         scores = [match.score(team) for team in range(len(match.teams))]
-        for player in (player for side in match.teams for player in side):
-            _refuse_bot(player)
+        refuse_bots(match)
         numbers = _numbers(match)
         rounds, players = laid_out(match, numbers), self._gathered(numbers, match.mode)
         sides, after = Teams.of(len(match.teams)), [0.0] * len(rounds.person)
@@ -124,18 +120,11 @@ class TrueSkill2(System[TrueSkill2Params]):
         weight = self.row(held.usual_mode)[BASE_WEIGHT]
         return math.sqrt(self.own(held, held.usual_mode).variance + weight * weight * held.base_variance)
 
-    @property
-    def stale_after(self) -> float:
-        """`stale_days` in seconds."""
-        return self.params.stale_days * DAY
-
     def card(self, player: PlayerId) -> Card:
         """The mean, in the mode he has played most; visible after the shadow rounds."""
         held = self.held(player)
-        missing = max(0, self.params.shadow_rounds - held.rounds)
-        last = max((own.last for own in held.modes.values()), default=kernel.NEVER)
-        shown = None if last == kernel.NEVER else last
-        return Card(player, self.skill(player), held.rounds, missing == 0, shown, missing)
+        last = max((own.last for own in held.modes.values()), default=NEVER)
+        return self.shown(player, self.skill(player), held.rounds, last)
 
     def seed(self, player: PlayerId, **skill: float) -> None:
         """Facts: `rating`, the mean in every mode, β; `sigma`, of his own part in every mode, β; `rounds` rated."""
@@ -164,13 +153,6 @@ class TrueSkill2(System[TrueSkill2Params]):
         """From `state` alone: no row of the past is needed."""
         self.players[player] = restored(player, state)
 
-    def forget(self, player: PlayerId) -> None:
-        """Hold him no longer."""
-        self.players.pop(player, None)
-
-    def __contains__(self, player: PlayerId) -> bool:
-        return player in self.players
-
     def replay(self, history: History) -> Replayed:
         """By the compiled kernel."""
         from equipoise.ratings.trueskill2_replay import replay
@@ -197,10 +179,6 @@ class TrueSkill2(System[TrueSkill2Params]):
         from equipoise.ratings.trueskill2_estimate import estimate
 
         return estimate(self, History.of(matches), names, sweeps)
-
-    def held(self, player: PlayerId) -> Player:
-        """A player as he stands; a stranger is a newcomer, and not held by being looked at."""
-        return self.players.get(player) or self.newcomer()
 
     def newcomer(self) -> Player:
         """What a player is on first sight."""
@@ -237,8 +215,3 @@ def _numbers(match: Match) -> dict[PlayerId, int]:
     everybody = (player for side in (*match.teams, *match.lineup) for player in side)
     humans = dict.fromkeys(player for player in everybody if not is_bot(player))
     return {player: number for number, player in enumerate(humans)}
-
-
-def _refuse_bot(player: PlayerId) -> None:
-    if is_bot(player):
-        raise RatingError(f"{player}: bots stand at the doors, they are not rated")

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from equipoise.ratings import compiled_kernel, trueskill2_kernel
+from equipoise.ratings.facts import NEVER
 from equipoise.ratings.gaussian import cdf, edges
 from equipoise.ratings.performances import aim, derivatives, face, infer, message, told
 from equipoise.ratings.quits import QUIT_MARGIN, QUIT_RELATED, QUIT_UNRELATED, QUIT_VARIANCE
@@ -34,7 +35,7 @@ from equipoise.ratings.scene import (
     Scene,
 )
 from equipoise.ratings.teams import combined
-from equipoise.ratings.trueskill2_kernel import NEVER, Rounds, bots_at, elapsed, experience_of, take_facts, take_seat
+from equipoise.ratings.trueskill2_kernel import Rounds, bots_at, elapsed, experience_of, take_facts, take_seat
 from equipoise.ratings.trueskill2_params import (
     BASE_GAMMA2,
     BASE_TAU2,

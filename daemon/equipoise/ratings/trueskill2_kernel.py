@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from equipoise.ratings import compiled_kernel, gaussian, performances, teams
+from equipoise.ratings.facts import NEVER
 from equipoise.ratings.performances import infer, told
 from equipoise.ratings.scene import BETA2, GAMMA2, MARGIN, TAU2, UNTOLD, Scene
 from equipoise.ratings.teams import Teams, expect
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from equipoise.ratings.scene import Floats, Ints, Row
 
     Table: TypeAlias = "Sequence[Row] | NDArray[np.float64]"
-
-NEVER = -math.inf
-"""When somebody last played who never did, or at no known time."""
 
 BOT_SEAT = -1
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.base import Match, State
-from equipoise.ratings.facts import count_of, number_of
+from equipoise.ratings.facts import NEVER, count_of, known_time, number_of
 from equipoise.ratings.scene import COMPLETED, LEFT
-from equipoise.ratings.trueskill2_kernel import BOT_SEAT, NEVER, PER_MINUTE, Players, Rounds
+from equipoise.ratings.trueskill2_kernel import BOT_SEAT, PER_MINUTE, Players, Rounds
 
 
 @dataclass(slots=True)
@@ -54,8 +54,8 @@ WHOLE = ("rounds",)
 
 def stored(player: Player) -> State:
     """As plain data; a time that never was is null."""
-    modes = {mode: {name: _plain(getattr(own, name)) for name in MODE_NUMBERS} for mode, own in player.modes.items()}
-    return {name: _plain(getattr(player, name)) for name in NUMBERS} | {"modes": modes}
+    modes = {mode: _plain(own, MODE_NUMBERS) for mode, own in player.modes.items()}
+    return _plain(player, NUMBERS) | {"modes": modes}
 
 
 def restored(player: PlayerId, state: State) -> Player:
@@ -137,8 +137,8 @@ def _set_all(player: PlayerId, held: Player | Skill, state: Mapping[str, object]
         setattr(held, name, number)
 
 
-def _plain(value: float | None) -> float | None:
-    return None if value == NEVER else value
+def _plain(held: Player | Skill, names: Iterable[str]) -> dict[str, object]:
+    return {name: known_time(getattr(held, name)) for name in names}
 
 
 def _offsets(sides: tuple[tuple[PlayerId, ...], ...]) -> list[int]:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from equipoise.ratings.base import Convergence, Matches, build_params, check_ranges, ranged
 from equipoise.ratings.belief import LIMIT, BeliefSystem
 from equipoise.ratings.belief_kernel import Constants
-from equipoise.ratings.trueskill import DAY, draw_unit
+from equipoise.ratings.facts import DAY
+from equipoise.ratings.trueskill import draw_unit
 
 if TYPE_CHECKING:
     from equipoise.ratings.timeline import Timeline
@@ -73,18 +74,7 @@ class TrueSkillThroughTime(BeliefSystem[ThroughTimeParams]):
     @classmethod
     def create(cls, /, **params: object) -> TrueSkillThroughTime:
         """With the named parameters, the others at their defaults."""
-        checked = build_params(ThroughTimeParams, params)
-        return cls(checked, checked.constants())
-
-    @property
-    def shadow_rounds(self) -> int:
-        """As the parameter says."""
-        return self.params.shadow_rounds
-
-    @property
-    def stale_after(self) -> float:
-        """In seconds."""
-        return self.params.stale_days * DAY
+        return cls(build_params(ThroughTimeParams, params))
 
     def fit(self, matches: Matches) -> Convergence:
         """Every skill by all these matches, in this order, from newcomers on; what was held of their players goes."""

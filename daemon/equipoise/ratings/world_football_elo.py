@@ -13,7 +13,7 @@ from typing import ClassVar, Final, Literal
 from equipoise.errors import RatingError
 from equipoise.ratings.base import build_params, check_ranges, ranged
 from equipoise.ratings.football import HOME, Football, Kind, Outcome, constants, order
-from equipoise.ratings.ledger import CardParams, Record
+from equipoise.ratings.ledger import LedgerParams, Record
 from equipoise.ratings.sides_kernel import LIMIT
 
 OTHERS = 30.0
@@ -33,7 +33,7 @@ IMPORTANCE: Final[Mapping[Kind, float]] = dict.fromkeys(Kind, OTHERS) | {
 
 
 @dataclass(frozen=True, slots=True)
-class WorldFootballEloParams(CardParams):
+class WorldFootballEloParams(LedgerParams):
     """Parameters of the World Football Elo Ratings."""
 
     initial: float = ranged(1500.0, -LIMIT, LIMIT)
