@@ -5,8 +5,6 @@ A step is log-odds of all rounds, of a map's rounds less those, or of a map's at
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from equipoise.ratings import ns2_kernel as kernel
@@ -72,13 +70,13 @@ def wins_of(shared: Shared, steps: Floats, prior_rounds: float) -> Floats:
         moved = 0.0
         for first in range(1, len(wins), kernel.TALLIES):
             for place, other in ((first + 1, first + 2), (first + 2, first + 1)):
-                target = _logistic(steps[0] + steps[first] + steps[place])
+                target = kernel.win_probability(steps[0] + steps[first] + steps[place])
                 won = _won(target, place, first, other, wins, rounds, prior_rounds)
                 moved = max(moved, abs(won - wins[place]) / (rounds[place] + prior_rounds))
                 wins[0] += won - wins[place]
                 wins[place] = won
                 wins[first] = won + wins[other]
-        everywhere = _logistic(steps[0]) * (rounds[0] + prior_rounds) - 0.5 * prior_rounds
+        everywhere = kernel.win_probability(steps[0]) * (rounds[0] + prior_rounds) - 0.5 * prior_rounds
         on_maps = sum(wins[1 :: kernel.TALLIES])
         before, aside = aside, min(nameless, max(0.0, everywhere - on_maps))
         wins[0] = on_maps + aside
@@ -95,7 +93,3 @@ def _won(
     towards = (wins[other] + prior_rounds * elsewhere) / (rounds[other] + prior_rounds)
     won = target * (rounds[place] + prior_rounds) - prior_rounds * towards
     return min(rounds[place], max(0.0, won))
-
-
-def _logistic(log_odds: float) -> float:
-    return 0.5 + 0.5 * math.tanh(0.5 * log_odds)
