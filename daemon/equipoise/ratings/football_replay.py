@@ -24,7 +24,8 @@ def replay(system: Football[Any, Any], history: History, run: kernel.Replay | No
 
 def as_they_stand(history: History) -> History:
     """Without what football does not read of its matches."""
-    return replace(history, doors=None, seated=None, standing=None)
+    told = history.doors is not None or history.seated is not None or history.standing is not None
+    return replace(history, doors=None, seated=None, standing=None) if told else history
 
 
 def facts(system: Football[Any, Any], history: History) -> kernel.Facts:
