@@ -12,8 +12,8 @@ import numpy as np
 from bench.timing import timed
 from equipoise.core.model import PlayerId
 from equipoise.ratings import create
-from equipoise.ratings.base import Match
 from equipoise.ratings.history import History, Replayed, replay
+from equipoise.ratings.system import Match
 
 PLAYERS, MATCHES, PEER_MATCHES, LIVE_MATCHES, PERIODS = 5_000, 2_000_000, 50_000, 20_000, 100
 RUNS = 5

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from bench.timing import timed
 from equipoise.core.model import PlayerId
-from equipoise.ratings.base import Match, Role, Span
 from equipoise.ratings.history import History, Spans, replay
-from equipoise.ratings.ns2 import NS2
-from equipoise.ratings.ns2_fit import fit
+from equipoise.ratings.ns2.fit import fit
+from equipoise.ratings.ns2.system import NS2
+from equipoise.ratings.system import Match, Role, Span
 
 SIZE = 12
 EACH = 2 * SIZE

@@ -10,10 +10,10 @@ from time import process_time
 import numpy as np
 
 from equipoise.ratings.history import Floats, History, replay
-from equipoise.ratings.ns2 import NS2
-from equipoise.ratings.ns2_fit import fit
-from equipoise.ratings.ns2_kernel import POINTS, intercept
-from tests.ratings.ns2_simulated import MAPS, World, simulated
+from equipoise.ratings.ns2.fit import fit
+from equipoise.ratings.ns2.formulas import POINTS, intercept
+from equipoise.ratings.ns2.system import NS2
+from tests.ratings.ns2.simulated import MAPS, World, simulated
 
 CASES = ((60, 20_000, 4), (200, 100_000, 12), (2000, 100_000, 12), (10_000, 100_000, 12))
 """Players, rounds, players a side."""

@@ -26,9 +26,9 @@ def main() -> None:
         for number in range(polls):
             time.sleep(max(0.0, began + number * POLL / SERVERS - time.monotonic()))
             times.append(scripts[number % SERVERS].post()[1])
-        share = (_cpu_seconds(daemon.pid) - before) / (time.monotonic() - began)
+        fraction_played = (_cpu_seconds(daemon.pid) - before) / (time.monotonic() - began)
     print(
-        f"{SERVERS} servers, {polls} polls   {100 * share:.1f} % of one core   target {TARGET}   {percentiles(times)}"
+        f"{SERVERS} servers, {polls} polls   {100 * fraction_played:.1f} % of one core   target {TARGET}   {percentiles(times)}"
     )
 
 

@@ -103,7 +103,7 @@ def round_ended(number: int) -> dict[str, object]:
         "seconds": 300.0,
         "winner": "red" if number % 3 else "blu",
         "captures": {"red": 1, "blu": 1},
-        "doors": seats,
+        "lineup": seats,
         "players": played,
     }
 

@@ -15,18 +15,18 @@ from equipoise import ratings
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import (
     STEAM_ID_BASE,
+    LineupPlayer,
     Mode,
     Participant,
     PlayerId,
     Presence,
     Round,
     RoundId,
-    Seat,
     ServerId,
     Side,
 )
-from equipoise.pool import Pool
-from equipoise.retry import Ring
+from equipoise.service.pool import Pool
+from equipoise.service.ring import Ring
 from equipoise.store.sqlite import SqliteStore
 
 PLAYERS = 24
@@ -51,7 +51,7 @@ class Now:
 def a_round(number: int, luck: random.Random, pool: Sequence[PlayerId] = IDS) -> RecordRound:
     ids = luck.sample(pool, PLAYERS)
     sides = [Side.A] * (PLAYERS // 2) + [Side.B] * (PLAYERS // 2)
-    seats = tuple(map(Seat, ids, sides))
+    seats = tuple(map(LineupPlayer, ids, sides))
     round = Round(
         id=RoundId(f"1763622000123-{number}"),
         server=ServerId("bench"),
@@ -61,7 +61,7 @@ def a_round(number: int, luck: random.Random, pool: Sequence[PlayerId] = IDS) ->
         started_at=1_763_622_000.0 + number,
         seconds=600.0,
         winner=luck.choice([Side.A, Side.B]),
-        doors=seats,
+        lineup=seats,
         presences=tuple(Presence(seat.id, seat.side, 600.0, 0.0, fought=True) for seat in seats),
     )
     return RecordRound(round, tuple(Participant(seat.id, seat.side, 600.0, 0.0) for seat in seats))

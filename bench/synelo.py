@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from bench.timing import timed
 from equipoise.core.model import PlayerId
-from equipoise.ratings import synelo_kernel as kernel
-from equipoise.ratings.base import Match
 from equipoise.ratings.history import History, replay
-from equipoise.ratings.synelo import SynElo
+from equipoise.ratings.synelo import formulas as kernel
+from equipoise.ratings.synelo.system import SynElo
+from equipoise.ratings.system import Match
 
 PLAYERS, SIZE = 2000, 12
 WARM_UP, MATCHES, NAIVE_MATCHES, LIVE_ROUNDS = 60_000, 400_000, 10_000, 1000

@@ -14,8 +14,8 @@ from bench.store import timed as timed_round
 from bench.timing import timed
 from equipoise.core.model import PlayerId
 from equipoise.ratings import create
-from equipoise.ratings.base import Match
 from equipoise.ratings.history import History, replay
+from equipoise.ratings.system import Match
 
 GROUPS = 20_000_000
 """Pairs or triples that a replay rates, about."""

@@ -12,12 +12,12 @@ import numpy as np
 from bench.synelo import PLAYERS, SIZE, history
 from bench.timing import timed
 from equipoise.core.model import PlayerId
-from equipoise.ratings.base import Match
-from equipoise.ratings.facts import DAY
 from equipoise.ratings.history import History, replay
-from equipoise.ratings.timeline import Timeline
-from equipoise.ratings.trueskill import TrueSkill
-from equipoise.ratings.trueskill_through_time import TrueSkillThroughTime
+from equipoise.ratings.system import Match
+from equipoise.ratings.trueskill.smoothing import Timeline
+from equipoise.ratings.trueskill.system import TrueSkill
+from equipoise.ratings.trueskill.through_time import TrueSkillThroughTime
+from equipoise.ratings.validation import DAY
 
 MATCHES, FREE_FOR_ALLS, PEER_MATCHES, LIVE_ROUNDS = 400_000, 2000, 500, 300
 DUELS, DUELLISTS, STEPS, TOLERANCE = 10_000, 500, 100, 1e-6

@@ -8,10 +8,10 @@ import numpy as np
 
 from bench.timing import timed
 from equipoise.core.model import PlayerId
-from equipoise.ratings.base import Counts, Match
 from equipoise.ratings.history import History, replay
-from equipoise.ratings.trueskill2 import TrueSkill2
-from equipoise.ratings.trueskill2_batch import prepared
+from equipoise.ratings.system import Counts, Match
+from equipoise.ratings.trueskill2.fit import prepared
+from equipoise.ratings.trueskill2.system import TrueSkill2
 
 PLAYERS, SIZE, SECONDS = 2000, 12, 600.0
 MATCHES, PEER_MATCHES, LIVE_ROUNDS = 10_000, 300, 20

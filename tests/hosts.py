@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from equipoise.core import events as e
-from equipoise.core.model import Entry, Mode, PlayerId, Presence, Roster, Round, RoundId, Seat, ServerId, Side
+from equipoise.core.model import Entry, LineupPlayer, Mode, PlayerId, Presence, Roster, Round, RoundId, ServerId, Side
 from equipoise.core.rules import Rules
-from equipoise.host import Host
-from equipoise.pool import Pool
 from equipoise.ratings import create
-from equipoise.retry import Ring
+from equipoise.service.host import Host
+from equipoise.service.pool import Pool
+from equipoise.service.ring import Ring
 from equipoise.store.sqlite.store import SqliteStore
 from equipoise.wire.values import Batch, Reply
 
@@ -37,7 +37,7 @@ def round_of(
     name: str, here: Roster, winner: Side | None, mode: Mode = Mode.ARENA, session: str = SESSION, captures: int = 1
 ) -> Round:
     """A round that everybody of a roster fought from its doors to its end."""
-    seated = [entry for entry in here.entries if entry.side is not None]
+    lineup = [entry for entry in here.entries if entry.side is not None]
     return Round(
         RoundId(name),
         SERVER,
@@ -47,7 +47,7 @@ def round_of(
         1763622000.0,
         120.0,
         winner,
-        tuple(Seat(entry.id, entry.side) for entry in seated if entry.side),
+        tuple(LineupPlayer(entry.id, entry.side) for entry in lineup if entry.side),
         tuple(
             Presence(
                 entry.id,
@@ -56,7 +56,7 @@ def round_of(
                 120.0 if entry.side is Side.B else 0.0,
                 fought=True,
             )
-            for entry in seated
+            for entry in lineup
             if entry.side
         ),
         captures_a=captures,
@@ -116,5 +116,5 @@ class Rig:
 
     async def play(self, name: str, here: Roster, winner: Side | None, mode: Mode = Mode.ARENA) -> Reply:
         """A round from its doors to its end."""
-        await self.post(e.DoorsOpened(0.0, RoundId(name), here))
+        await self.post(e.RoundLive(0.0, RoundId(name), here))
         return await self.post(e.RoundEnded(0.0, round_of(name, here, winner, mode)))

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from equipoise import ratings
-from equipoise.answers import match_of
+from equipoise.balancing import match_of
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import Card, PlayerId
-from equipoise.pool import Pool
-from equipoise.ratings.base import System
-from equipoise.retry import Ring
+from equipoise.core.model import PlayerId, PlayerSummary
+from equipoise.ratings.system import System
+from equipoise.service.pool import Pool
+from equipoise.service.ring import Ring
 from equipoise.store.sqlite import SqliteStore
 
 NOW = 1_763_700_000.0
@@ -50,9 +50,9 @@ async def opened(directory: Path, system: str = "synelo", **params: object) -> A
         await store.close()
 
 
-def told(system: System[Any], one: PlayerId) -> Card:
+def told(system: System[Any], one: PlayerId) -> PlayerSummary:
     """A system's card as a pool tells it: with what splits balance on."""
-    return replace(system.card(one), skill=system.skill(one))
+    return replace(system.summary(one), skill=system.skill(one))
 
 
 def rated_alone(*records: RecordRound, system: str = "synelo", **params: object) -> System[Any]:

@@ -13,8 +13,8 @@ from pathlib import Path
 from equipoise import ratings
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import Side
-from equipoise.pool import Pool
-from equipoise.retry import Ring
+from equipoise.service.pool import Pool
+from equipoise.service.ring import Ring
 from equipoise.store.sqlite import SqliteStore
 from tests.hosts import GivenClock
 from tests.store.samples import a_round, player
@@ -37,12 +37,12 @@ def some_rounds(count: int, seed: int = 1) -> Iterator[RecordRound]:
         sides = draw.sample(range(1, PLAYERS + 1), 6)
         edge = (sum(sides[3:]) - sum(sides[:3])) / 20
         winner = None if draw.random() < 0.05 else Side.A if draw.random() < 0.5 + edge else Side.B
-        unrated = "not seen from its doors" if draw.random() < 0.05 else None
+        unrated = "not seen going live" if draw.random() < 0.05 else None
         record = a_round(number, a=sides[:3], b=sides[3:], winner=winner, unrated=unrated)
         quitter = replace(record.round.presences[-1], left=draw.random() < 0.3)
         played = replace(record.round, presences=(*record.round.presences[:-1], quitter))
-        standing = {player(each): 1000.0 + each for each in sides} if draw.random() < 0.2 else None
-        yield replace(record, round=played, standing=standing)
+        skill_at_start = {player(each): 1000.0 + each for each in sides} if draw.random() < 0.2 else None
+        yield replace(record, round=played, skill_at_start=skill_at_start)
 
 
 async def fill(directory: Path, records: Sequence[RecordRound], system: str = "synelo", **params: object) -> None:

@@ -11,7 +11,7 @@ from bench.findings.people import chances, crowd, miss, random_rounds, true_orde
 from bench.findings.table import against, compared, show
 from equipoise.lab.models import Model
 from equipoise.lab.simulation.measures import Point, Summary
-from equipoise.lab.simulation.people import Scenario
+from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.simulation.run import simulate
 
 SOURCE = 72.0

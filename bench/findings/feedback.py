@@ -7,7 +7,7 @@ from collections.abc import Callable
 from bench.findings.table import estimate, show
 from equipoise.lab.models import Model
 from equipoise.lab.simulation.measures import Summary
-from equipoise.lab.simulation.people import Scenario
+from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.simulation.run import simulate
 from equipoise.ratings.quality import Quality
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from equipoise.core.model import STEAM_ID_BASE, PlayerId
 from equipoise.lab.simulation.measures import spearman
-from equipoise.ratings.base import Match, System, ranks_of
 from equipoise.ratings.history import Floats, History, Numbers
+from equipoise.ratings.system import Match, System, ranks_of
 from equipoise.solver import best_split
 
 PEOPLE = 60

@@ -7,7 +7,7 @@ import numpy as np
 from bench.findings.people import crowd, player, random_rounds, true_order
 from bench.findings.table import compared, figure, show
 from equipoise.lab.models import Model
-from equipoise.ratings.synelo import SynElo
+from equipoise.ratings.synelo.system import SynElo
 
 K_FACTORS = (2.0, 3.0, 5.0, 10.0, 40.0)
 CHANCES = (0.52, 0.6, 0.7, 0.76, 0.8, 0.9)

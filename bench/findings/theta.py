@@ -9,7 +9,7 @@ from bench.findings.table import against, estimate, show
 from equipoise.lab.models import Model
 from equipoise.ratings.history import Floats, History
 from equipoise.ratings.quality import surprise
-from equipoise.ratings.synelo import SynEloParams
+from equipoise.ratings.synelo.system import SynEloParams
 from equipoise.web.theta import fitted
 
 SEEDS, ROUNDS, LATE, PROPOSED = range(1, 11), 4000, 1000, 500

@@ -15,16 +15,17 @@ from contextlib import AsyncExitStack, suppress
 from aiohttp import web
 
 import equipoise
-from equipoise import ratings, systemd
+from equipoise import ratings
 from equipoise.config import Config
 from equipoise.core.model import ServerId
 from equipoise.errors import ConfigError, StoreError
-from equipoise.host import Host
-from equipoise.metrics import Metrics, Reading
-from equipoise.pool import Pool
-from equipoise.ports import Store
-from equipoise.retry import Ring
-from equipoise.scheduler import Scheduler
+from equipoise.service import systemd
+from equipoise.service.host import Host
+from equipoise.service.metrics import Metrics, Reading
+from equipoise.service.pool import Pool
+from equipoise.service.ring import Ring
+from equipoise.service.scheduler import Scheduler
+from equipoise.store.port import Store
 from equipoise.store.sqlite import SqliteStore
 from equipoise.web import Caller, Callers, Services, application
 from equipoise.wire import GAMES

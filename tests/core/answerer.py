@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 
-from equipoise.core.effects import Ask, AskMoves, AskSplit, CacheSplits, LoadCards, Purpose
-from equipoise.core.events import Answer, CardsLoaded, MovesSolved, SolveFailed, SplitsCached, SplitSolved
-from equipoise.core.model import Card, Entry, PlayerId, Side, Split
+from equipoise.core.effects import Ask, AskMoves, AskSplit, CacheSplits, LoadSummaries, Purpose
+from equipoise.core.events import Answer, MovesSolved, SolveFailed, SplitsCached, SplitSolved, SummariesLoaded
+from equipoise.core.model import Entry, PlayerId, PlayerSummary, Side, Split
 
 POINTS_PER_CHANCE = 4 * 2400
 """Slope of the logistic at even sides, for Θ = 2400: 0.01 of win probability is 96 points."""
 
 Ratings = Mapping[PlayerId, float]
-Worth = tuple[Ratings, Ratings]
+SideSkills = tuple[Ratings, Ratings]
 """On side A, and on side B."""
 
 
@@ -23,8 +23,8 @@ def answer(
 ) -> Answer:
     """The event that answers an ask; `on_b` is what players are worth on side B, where that differs."""
     match ask:
-        case LoadCards():
-            return CardsLoaded(tuple(Card(player, ratings[player]) for player in ask.players))
+        case LoadSummaries():
+            return SummariesLoaded(tuple(PlayerSummary(player, ratings[player]) for player in ask.players))
         case AskSplit():
             return _solved(ask, (ratings, on_b or ratings), points_per_chance)
         case AskMoves():
@@ -39,30 +39,32 @@ def difference(split: Split, ratings: Ratings, on_b: Ratings | None = None) -> f
     return sum(ratings[player] for player in split.a) - sum(there[player] for player in split.b)
 
 
-def _solved(ask: AskSplit, worth: Worth, points_per_chance: float) -> SplitSolved | SolveFailed:
+def _solved(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) -> SplitSolved | SolveFailed:
     duels = ask.purpose is Purpose.DUEL
-    best = _duel(ask.pool, worth) if duels else _preferred(ask, worth, points_per_chance)
+    best = _duel(ask.pool, side_skills) if duels else _preferred(ask, side_skills, points_per_chance)
     if best is None:
         return SolveFailed(ask, "no split keeps to the constraints")
-    return SplitSolved(ask, best, difference(best, *worth), 0.5, 0.5)
+    return SplitSolved(ask, best, difference(best, *side_skills), 0.5, 0.5)
 
 
-def _duel(pool: Sequence[Entry], worth: Worth) -> Split:
-    on_a, on_b = worth
+def _duel(pool: Sequence[Entry], side_skills: SideSkills) -> Split:
+    on_a, on_b = side_skills
     pairs = permutations([entry for entry in pool if not entry.bot], 2)
     one, two = min(pairs, key=lambda pair: (abs(on_a[pair[0].id] - on_b[pair[1].id]), -sum(e.connected for e in pair)))
     return Split((one.id,), (two.id,), tuple(entry.id for entry in pool if entry not in (one, two)))
 
 
-def _preferred(ask: AskSplit, worth: Worth, points_per_chance: float) -> Split | None:
+def _preferred(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) -> Split | None:
     """Within the tolerance of the optimum: the cheapest bench, then the fewest moves, then the least difference."""
     allowed = [split for split in _splits(ask.pool, {ask.sizes, ask.sizes[::-1]}) if _meets(ask, split)]
     if not allowed:
         return None
-    least = min(abs(difference(split, *worth)) for split in allowed)
+    least = min(abs(difference(split, *side_skills)) for split in allowed)
     slack = math.inf if math.isinf(ask.tolerance) else ask.tolerance * points_per_chance
-    close = [split for split in allowed if abs(difference(split, *worth)) <= least + slack]
-    return min(close, key=lambda split: (_bench_cost(ask, split), _moved(ask, split), abs(difference(split, *worth))))
+    close = [split for split in allowed if abs(difference(split, *side_skills)) <= least + slack]
+    return min(
+        close, key=lambda split: (_bench_cost(ask, split), _moved(ask, split), abs(difference(split, *side_skills)))
+    )
 
 
 def _splits(pool: Sequence[Entry], sizes: set[tuple[int, int]]) -> Iterator[Split]:
@@ -87,8 +89,8 @@ def _moved(ask: AskSplit, split: Split) -> int:
     return sum(entry.side is not None and split.side_of(entry.id) is entry.side.other for entry in ask.pool)
 
 
-def _transfer(ask: AskMoves, worth: Worth) -> tuple[PlayerId, ...]:
-    here, there = worth if ask.larger_side is Side.A else worth[::-1]
+def _transfer(ask: AskMoves, side_skills: SideSkills) -> tuple[PlayerId, ...]:
+    here, there = side_skills if ask.larger_side is Side.A else side_skills[::-1]
 
     def order(chosen: tuple[PlayerId, ...]) -> tuple[float, int]:
         left = sum(here[player] for player in ask.larger if player not in chosen)
@@ -98,10 +100,10 @@ def _transfer(ask: AskMoves, worth: Worth) -> tuple[PlayerId, ...]:
     return min(combinations(ask.movable, ask.count), key=order)
 
 
-def _every_size(ask: CacheSplits, worth: Worth) -> Iterator[Split]:
+def _every_size(ask: CacheSplits, side_skills: SideSkills) -> Iterator[Split]:
     count = len(ask.pool)
     sizes = [{(k, k)} for k in range(2, count // 2 + 1)]
     if count % 2 and not ask.bench:
         sizes.append({(count // 2 + 1, count // 2), (count // 2, count // 2 + 1)})
     for pair in sizes:
-        yield min(_splits(ask.pool, pair), key=lambda split: abs(difference(split, *worth)))
+        yield min(_splits(ask.pool, pair), key=lambda split: abs(difference(split, *side_skills)))

@@ -11,7 +11,7 @@ from equipoise.core.model import Entry, Mode, PlayerId, RoundId, Side
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from tests.core.answerer import answer
-from tests.core.scripts import INITIAL, ended, finished, hello, ids, roster, standing
+from tests.core.scripts import INITIAL, ended, finished, hello, ids, roster, skill_at_start
 
 ROUND_SECONDS = 100.0
 
@@ -68,7 +68,7 @@ class Game:
 
     def stands(self) -> str:
         """Who stands where."""
-        return standing(self.roster)
+        return skill_at_start(self.roster)
 
     def look(self) -> list[Effect]:
         """Tell the session who stands where."""
@@ -86,7 +86,7 @@ class Game:
     def open(self) -> list[Effect]:
         """The round really starts."""
         self.rounds += 1
-        return self.happens(e.DoorsOpened(self.now, RoundId(f"r{self.rounds}"), self.roster))
+        return self.happens(e.RoundLive(self.now, RoundId(f"r{self.rounds}"), self.roster))
 
     def end(self, winner: Side | None, captures: tuple[int, int] = (1, 1)) -> list[Effect]:
         """The round is over."""

@@ -11,10 +11,10 @@ from equipoise.core.effects import (
     AskMoves,
     Assign,
     Cancel,
-    Decide,
     Effect,
     Ignored,
     Lock,
+    LogDecision,
     Move,
     Order,
     Place,
@@ -27,7 +27,7 @@ from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.core.state import State
 from tests.core.answerer import answer
-from tests.core.scripts import ids, standing
+from tests.core.scripts import ids, skill_at_start
 
 PLAYERS = ids("abcdefg12")
 RATINGS = {player: 1500.0 + 170.0 * n**1.5 for n, player in enumerate(PLAYERS)}
@@ -35,7 +35,7 @@ RATINGS = {player: 1500.0 + 170.0 * n**1.5 for n, player in enumerate(PLAYERS)}
 
 def frozen(state: State) -> State:
     """The state as it is now."""
-    copies = {name: dict(getattr(state, name)) for name in ("cards", "assigned", "moves", "wanting")}
+    copies = {name: dict(getattr(state, name)) for name in ("summaries", "assigned", "moves", "wanting")}
     return replace(state, **copies)  # type: ignore[arg-type]
 
 
@@ -80,7 +80,7 @@ class LawfulServer:
 
     def judge(self, effects: Iterable[Effect]) -> None:
         for effect in effects:
-            if isinstance(effect, Order | Decide):
+            if isinstance(effect, Order | LogDecision):
                 hash(effect)
             if isinstance(effect, Ask):
                 self.note(effect)
@@ -159,7 +159,7 @@ class LawfulServer:
     def roster_seen(self, ends_in: float | None) -> None:
         self.happens(e.RosterSeen(self.now, self.roster, ends_in))
         if self.session.state.known and self.mode is not Mode.NS2:
-            assert standing(self.session.state.roster) == standing(self.roster)
+            assert skill_at_start(self.session.state.roster) == skill_at_start(self.roster)
 
     def carry_out(self, order: Assign | Move, shown: bool) -> None:
         for entry in self.roster.eligible():

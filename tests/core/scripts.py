@@ -9,18 +9,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from equipoise.core import events as e
-from equipoise.core.effects import Assign, Effect, LoadCards, Move
+from equipoise.core.effects import Assign, Effect, LoadSummaries, Move
 from equipoise.core.model import (
-    Card,
+    Context,
     Entry,
-    Ground,
+    LineupPlayer,
     Mode,
     PlayerId,
+    PlayerSummary,
     Presence,
     Roster,
     Round,
     RoundId,
-    Seat,
     ServerId,
     Side,
     Split,
@@ -30,7 +30,7 @@ from equipoise.core.session import Session
 
 A, B = Side.A, Side.B
 MAP, SESSION = "this map", "s1"
-KOTH = Ground(Mode.KOTH, MAP)
+KOTH = Context(Mode.KOTH, MAP)
 INITIAL = 2000.0
 
 Script = Sequence[tuple[float, e.Event]]
@@ -72,7 +72,7 @@ def roster(
     return Roster(tuple(entries))
 
 
-def standing(players: Roster) -> str:
+def skill_at_start(players: Roster) -> str:
     """A roster as text, everybody in the order of the alphabet."""
     groups = (
         players.on(A),
@@ -88,9 +88,9 @@ def split(text: str) -> Split:
     return Split(*(ids(letters) for letters in text.split("|")))
 
 
-def cards(ratings: Mapping[str, float]) -> e.CardsLoaded:
+def summaries(ratings: Mapping[str, float]) -> e.SummariesLoaded:
     """What the pool knows of these players."""
-    return e.CardsLoaded(tuple(Card(ids(letter)[0], rating) for letter, rating in ratings.items()))
+    return e.SummariesLoaded(tuple(PlayerSummary(ids(letter)[0], rating) for letter, rating in ratings.items()))
 
 
 def hello(
@@ -102,11 +102,11 @@ def hello(
     map: str = MAP,
     waiting: bool = False,
     late: bool = False,
-    aside: str = "",
+    inactive_reason: str = "",
     due: bool = False,
 ) -> e.Hello:
     """A script introduces itself."""
-    return e.Hello(at, session, map, mode, phase, waiting, late, aside, due)
+    return e.Hello(at, session, map, mode, phase, waiting, late, inactive_reason, due)
 
 
 def seen(text: str, at: float = 0.0, *, ends_in: float | None = None, **marks: str) -> e.RosterSeen:
@@ -119,9 +119,9 @@ def started(text: str, at: float = 0.0) -> e.RoundStarted:
     return e.RoundStarted(at, roster(text))
 
 
-def doors(name: str, text: str, at: float = 0.0) -> e.DoorsOpened:
+def lineup(name: str, text: str, at: float = 0.0) -> e.RoundLive:
     """A round really starts."""
-    return e.DoorsOpened(at, RoundId(name), roster(text))
+    return e.RoundLive(at, RoundId(name), roster(text))
 
 
 def finished(
@@ -138,7 +138,7 @@ def finished(
     presences: tuple[Presence, ...] | None = None,
 ) -> Round:
     """A round in which everybody who stood at the doors fought to the end."""
-    seats = tuple(Seat(entry.id, entry.side) for entry in roster(text).entries if entry.side is not None)
+    seats = tuple(LineupPlayer(entry.id, entry.side) for entry in roster(text).entries if entry.side is not None)
     if presences is None:
         presences = tuple(presence(seat.id, seat.side, seconds) for seat in seats if not seat.id.startswith("bot:"))
     return Round(
@@ -199,9 +199,9 @@ def begun(
     """A session that knows its players, in a running round "r1" unless another phase is asked for."""
     session = Session(rules or Rules())
     everybody = {letter: INITIAL for letter in text if letter != "|"} | dict(ratings or {})
-    script: list[tuple[float, e.Event]] = [(now, hello(mode, phase)), (now, cards(everybody)), (now, seen(text))]
+    script: list[tuple[float, e.Event]] = [(now, hello(mode, phase)), (now, summaries(everybody)), (now, seen(text))]
     if phase is e.Phase.RUNNING:
-        script.append((now, doors("r1", text)))
+        script.append((now, lineup("r1", text)))
     play(session, script)
     return session
 
@@ -220,7 +220,7 @@ def moves(effects: Iterable[Effect]) -> list[Move]:
 
 def without_loads(effects: Iterable[Effect]) -> list[Effect]:
     """Everything but requests for ratings."""
-    return [effect for effect in effects if not isinstance(effect, LoadCards)]
+    return [effect for effect in effects if not isinstance(effect, LoadSummaries)]
 
 
 def rules(**sections: Mapping[str, object]) -> Rules:

@@ -19,7 +19,7 @@ from equipoise.core.model import Entry, Mode, OrderId, PlayerId, Presence, Roste
 from equipoise.core.rules import ArenaRules, Rules, ScrambleRules
 from equipoise.core.session import Session
 from tests.core.laws import PLAYERS, LawfulServer
-from tests.core.scripts import MAP, command, finished, hello, ids, roster, standing
+from tests.core.scripts import MAP, command, finished, hello, ids, roster, skill_at_start
 
 RULES = (
     Rules(),
@@ -76,15 +76,24 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
         next_map=st.booleans(),
         late=st.booleans(),
         waiting=st.sampled_from([False, False, True]),
-        aside=st.sampled_from(["", "", "", "mvm"]),
+        inactive_reason=st.sampled_from(["", "", "", "mvm"]),
     )
-    def hello(self, phase: e.Phase, next_map: bool, late: bool, waiting: bool, aside: str) -> None:
+    def hello(self, phase: e.Phase, next_map: bool, late: bool, waiting: bool, inactive_reason: str) -> None:
         self.quiet_steps = 0
         self.maps += next_map
         where = f"map {self.maps}" if next_map and not late else (self.session.memory.map or MAP)
         session = f"session {self.maps}"
         effects = self.happens(
-            hello(self.mode, phase, at=self.now, session=session, map=where, waiting=waiting, late=late, aside=aside)
+            hello(
+                self.mode,
+                phase,
+                at=self.now,
+                session=session,
+                map=where,
+                waiting=waiting,
+                late=late,
+                inactive_reason=inactive_reason,
+            )
         )
         assert not any(isinstance(effect, Assign | Move | Ask) for effect in effects)
 
@@ -134,12 +143,12 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
     def orderly_round_start(self) -> None:
         self.round_starts()
         self.settle()
-        self.doors_open()
+        self.live()
 
     @rule()
-    def doors_open(self) -> None:
+    def live(self) -> None:
         self.rounds += 1
-        self.happens(e.DoorsOpened(self.now, RoundId(f"r{self.rounds}"), self.roster))
+        self.happens(e.RoundLive(self.now, RoundId(f"r{self.rounds}"), self.roster))
 
     @rule(
         back=st.sampled_from([0, 0, 0, 1, 2]),
@@ -151,7 +160,7 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
     def round_ends(self, back: int, winner: Side | None, captures: tuple[int, int], here: bool, late: bool) -> None:
         session = self.session.memory.session if here else "elsewhere"
         presences = tuple(Presence(entry.id, entry.side or Side.A, 9.0, 1.0, True) for entry in self.roster.humans())
-        text = standing(self.roster)
+        text = skill_at_start(self.roster)
         name = f"r{max(0, self.rounds - back)}"
         round = finished(name, winner, text, mode=self.mode, session=session, captures=captures, presences=presences)
         self.happens(e.RoundEnded(0.0 if late else self.now, round))

@@ -7,10 +7,10 @@ from itertools import pairwise
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.effects import AskSplit, Assign, Decide, Lock, Moment, Purpose, Tell
-from equipoise.core.model import Ground, Mode, PlayerId
+from equipoise.core.bench import duel
+from equipoise.core.effects import AskSplit, Assign, Lock, LogDecision, Moment, Purpose, Tell
+from equipoise.core.model import Context, Mode, PlayerId
 from equipoise.core.phrases import Phrase, Text
-from equipoise.core.pools import duel
 from equipoise.core.rules import Rules
 from tests.core.game import Game
 from tests.core.scripts import (
@@ -19,12 +19,11 @@ from tests.core.scripts import (
     B,
     assigned,
     begun,
-    cards,
-    doors,
     ended,
     finished,
     hello,
     ids,
+    lineup,
     of,
     play,
     roster,
@@ -32,6 +31,7 @@ from tests.core.scripts import (
     seen,
     split,
     started,
+    summaries,
     without_loads,
 )
 
@@ -306,21 +306,21 @@ def test_an_evening_is_told_whole() -> None:
     session = begun(Mode.ARENA, "||abc", ratings=RATINGS, phase=e.Phase.OVER)
     pool = roster("||abc").entries
     reason = Text(Phrase.REASON_DUEL)
-    freeze, ground = Moment.FREEZE, Ground(Mode.ARENA, MAP)
+    freeze, context = Moment.FREEZE, Context(Mode.ARENA, MAP)
     question = AskSplit(
-        Purpose.DUEL, session.state.version, reason, ground, pool, (1, 1), dict.fromkeys("abc", 0), 0.01, moment=freeze
+        Purpose.DUEL, session.state.version, reason, context, pool, (1, 1), dict.fromkeys("abc", 0), 0.01, moment=freeze
     )
     teams = split("b|c|a")
     script: list[tuple[float, e.Event]] = [
         (10.0, started("||abc", 10.0)),
         (10.1, e.SplitSolved(question, teams, 10.0, None, 0.5)),
         (10.2, e.OrderDone(10.2, "o1")),  # type: ignore[arg-type]
-        (15.0, doors("r1", "b|c|a", 15.0)),
+        (15.0, lineup("r1", "b|c|a", 15.0)),
     ]
     assert play(session, script) == [
         question,
         Assign("o1", reason, teams, freeze),  # type: ignore[arg-type]
-        Decide("duel", reason, "o1", teams, (), None, 0.5),  # type: ignore[arg-type]
+        LogDecision("duel", reason, "o1", teams, (), None, 0.5),  # type: ignore[arg-type]
         Lock(ids("b")[0], A, None),
         Lock(ids("c")[0], B, None),
         Tell(ids("a")[0], (Text(Phrase.DUEL_WAIT),)),
@@ -331,7 +331,7 @@ def test_an_evening_is_told_whole() -> None:
 @pytest.mark.parametrize("waiting", [True, False])
 def test_nobody_counts_as_benched_inside_waiting_for_players(waiting: bool) -> None:
     session = begun(Mode.ARENA, "", phase=e.Phase.IDLE)
-    script = [hello(Mode.ARENA, waiting=waiting), cards(RATINGS), seen("a|b|c"), doors("r1", "a|b|c")]
+    script = [hello(Mode.ARENA, waiting=waiting), summaries(RATINGS), seen("a|b|c"), lineup("r1", "a|b|c")]
     play(session, [(0.0, event) for event in script])
     assert (session.memory.benched == {}) == waiting
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.effects import AskMoves, AskSplit, Assign, Cancel, Decide, LookUp, Moment, Purpose, Say, Tell
+from equipoise.core.effects import AskMoves, AskSplit, Assign, Cancel, LogDecision, LookUp, Moment, Purpose, Say, Tell
 from equipoise.core.model import Mode, OrderId
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
@@ -15,11 +15,11 @@ from tests.core.scripts import (
     assigned,
     begun,
     command,
-    doors,
     ended,
     finished,
     hello,
     ids,
+    lineup,
     moves,
     of,
     play,
@@ -32,7 +32,7 @@ from tests.core.scripts import (
 
 ADMIN = Text(Phrase.REASON_ADMIN)
 ANNOUNCED = Text(Phrase.SCRAMBLE_PENDING)
-DUE = [Decide("pending", ADMIN), Say(ANNOUNCED), Say(ADMIN)]
+DUE = [LogDecision("pending", ADMIN), Say(ANNOUNCED), Say(ADMIN)]
 
 
 def asked(session: Session, *script: tuple[float, e.Event]) -> AskSplit:
@@ -140,7 +140,7 @@ def test_an_order_for_now_may_still_be_carried_out_after_the_doors_opened() -> N
     session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.FREEZE)
     question = asked(session, (1.0, command("scramble", "now")))
     order = assigned(play(session, [(1.1, solved(question))]))
-    assert not of(Decide, play(session, [(1.2, doors("r1", "ab|cd", 1.2))]))
+    assert not of(LogDecision, play(session, [(1.2, lineup("r1", "ab|cd", 1.2))]))
     play(session, [(1.3, e.OrderDone(1.3, order.order))])
     assert session.memory.pending is None
 
@@ -205,7 +205,11 @@ def test_cancel_drops_a_pending_scramble_and_tells_everybody() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(1.0, command("scramble", "next"))])
     text = Text(Phrase.SCRAMBLE_CANCELLED)
-    assert play(session, [(2.0, command("scramble", "cancel"))]) == [told(text), Decide("cancel", ADMIN), Say(text)]
+    assert play(session, [(2.0, command("scramble", "cancel"))]) == [
+        told(text),
+        LogDecision("cancel", ADMIN),
+        Say(text),
+    ]
     assert session.memory.pending is None
 
 
@@ -248,7 +252,7 @@ def test_balance_closes_a_gap_even_in_the_last_seconds_of_a_round() -> None:
     assert not of(AskMoves, play(session, [(1.1, e.Heartbeat(1.1))]))
     (question,) = of(AskMoves, play(session, [(1.2, command("balance"))]))
     assert isinstance(question, AskMoves)
-    assert moves(play(session, [(1.3, e.CardsLoaded(())), (1.4, solved(question))]))
+    assert moves(play(session, [(1.3, e.SummariesLoaded(())), (1.4, solved(question))]))
     assert not of(Cancel, play(session, [(1.5, e.Heartbeat(1.5))]))
 
 
@@ -282,8 +286,8 @@ def test_switched_off_nothing_is_ordered_and_what_is_pending_stays_so() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(1.0, command("scramble", "next"))])
     off = Text(Phrase.SWITCHED_OFF)
-    assert play(session, [(2.0, command("off"))]) == [told(off), Decide("switch", off)]
-    script = [(3.0, ended(finished("r1", A), 3.0)), (4.0, started("abcd|ef", 4.0)), (5.0, doors("r2", "abcd|ef", 5.0))]
+    assert play(session, [(2.0, command("off"))]) == [told(off), LogDecision("switch", off)]
+    script = [(3.0, ended(finished("r1", A), 3.0)), (4.0, started("abcd|ef", 4.0)), (5.0, lineup("r2", "abcd|ef", 5.0))]
     assert not of((AskSplit, Assign, AskMoves), play(session, script))
     assert session.memory.pending == ADMIN
     assert not session.memory.enabled
@@ -300,7 +304,7 @@ def test_switched_on_again_what_is_pending_is_carried_out() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(1.0, command("scramble", "next")), (2.0, command("off")), (3.0, started("ab|cd", 3.0))])
     on = Text(Phrase.SWITCHED_ON)
-    assert play(session, [(4.0, command("on"))]) == [told(on), Decide("switch", on)]
+    assert play(session, [(4.0, command("on"))]) == [told(on), LogDecision("switch", on)]
     assert of(AskSplit, play(session, [(4.1, e.Heartbeat(4.1))]))
 
 

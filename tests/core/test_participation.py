@@ -100,7 +100,7 @@ def test_a_full_round_with_a_human_on_each_side_is_rated() -> None:
 
 @pytest.mark.parametrize(("text", "side"), [("|b", "a"), ("a|", "b"), ("1|b", "a"), ("a|12", "b")])
 def test_a_round_needs_a_human_on_each_side_at_the_doors(text: str, side: str) -> None:
-    assert unrated(played(Mode.KOTH, text=text)) == f"no human on side {side} at the doors"
+    assert unrated(played(Mode.KOTH, text=text)) == f"no human in the lineup of side {side}"
 
 
 def test_a_round_needs_a_participant_on_each_side() -> None:
@@ -109,7 +109,7 @@ def test_a_round_needs_a_participant_on_each_side() -> None:
 
 
 def test_a_partial_round_and_one_inside_waiting_for_players_are_not_rated() -> None:
-    assert unrated(played(Mode.KOTH, partial=True)) == "not seen from its doors"
+    assert unrated(played(Mode.KOTH, partial=True)) == "not seen going live"
     assert unrated(played(Mode.KOTH, waiting=True)) == "inside Waiting For Players"
 
 

@@ -7,19 +7,18 @@ from collections.abc import Mapping
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.effects import Decide, Effect, LoadCards, Lock, Place
-from equipoise.core.model import Card, Entry, Mode, OrderId, PlayerId, Roster, Side
+from equipoise.core.effects import Effect, LoadSummaries, Lock, LogDecision, Place
+from equipoise.core.model import Entry, Mode, OrderId, PlayerId, PlayerSummary, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
 from tests.core.scripts import (
     A,
     B,
     begun,
-    cards,
     command,
-    doors,
     hello,
     ids,
+    lineup,
     of,
     play,
     roster,
@@ -27,6 +26,7 @@ from tests.core.scripts import (
     seen,
     split,
     started,
+    summaries,
 )
 
 WEAKER = Text(Phrase.REASON_JOIN_WEAKER)
@@ -41,7 +41,7 @@ def wants(session: Session, player: str, side: Side | None, now: float = 1.0) ->
 
 def placed(session: Session, player: str, side: Side | None = None, now: float = 1.0) -> Place:
     """The answer to a player who wants a side and is known by his rating."""
-    play(session, [(now, cards({player: 2000.0}))] if player not in session.state.cards else [])
+    play(session, [(now, summaries({player: 2000.0}))] if player not in session.state.summaries else [])
     (place,) = of(Place, wants(session, player, side, now))
     assert isinstance(place, Place)
     return place
@@ -72,7 +72,7 @@ def test_at_equal_sizes_a_joiner_goes_where_he_leaves_the_least_difference(
     joiner: float, ratings: Mapping[str, float], side: Side
 ) -> None:
     session = begun(Mode.KOTH, "a|b", ratings=ratings)
-    play(session, [(0.5, cards({"c": joiner}))])
+    play(session, [(0.5, summaries({"c": joiner}))])
     place = placed(session, "c", side.other)
     assert (place.side, place.reason) == (side, WEAKER)
 
@@ -89,8 +89,11 @@ def test_where_players_are_better_on_one_side_a_joiner_is_weighed_on_each(
     here: Mapping[str, tuple[float, float]], joiner: tuple[float, float], side: Side
 ) -> None:
     session = begun(Mode.NS2, "a|b")
-    known = (Card(PlayerId(letter), 2000.0, worth=worth) for letter, worth in {**here, "c": joiner}.items())
-    play(session, [(0.5, e.CardsLoaded(tuple(known)))])
+    known = (
+        PlayerSummary(PlayerId(letter), 2000.0, side_skills=side_skills)
+        for letter, side_skills in {**here, "c": joiner}.items()
+    )
+    play(session, [(0.5, e.SummariesLoaded(tuple(known)))])
     assert placed(session, "c", side.other).side is side
 
 
@@ -105,10 +108,10 @@ def test_bots_count_for_a_joiner() -> None:
 
 def test_a_placement_is_told_whole() -> None:
     session = begun(Mode.KOTH, "ab|c", ratings={"d": 2000.0})
-    play(session, [(0.5, cards({"d": 2000.0}))])
+    play(session, [(0.5, summaries({"d": 2000.0}))])
     assert wants(session, "d", A) == [
         Place(PlayerId("d"), B, SMALLER),
-        Decide("place", SMALLER, players=ids("d")),
+        LogDecision("place", SMALLER, players=ids("d")),
         Lock(PlayerId("d"), B, 180.0),
     ]
 
@@ -116,24 +119,24 @@ def test_a_placement_is_told_whole() -> None:
 def test_a_joiner_is_held_until_the_ratings_are_known() -> None:
     session = begun(Mode.KOTH, "a|b")
     play(session, [(0.5, e.SideChanged(0.5, PlayerId("s"), A)), (0.6, e.SideChanged(0.6, PlayerId("s"), B))])
-    assert wants(session, "c", None) == [LoadCards(ids("sc"))]
-    (place,) = of(Place, play(session, [(1.1, cards({"c": 2000.0, "s": 2000.0}))]))
+    assert wants(session, "c", None) == [LoadSummaries(ids("sc"))]
+    (place,) = of(Place, play(session, [(1.1, summaries({"c": 2000.0, "s": 2000.0}))]))
     assert place == Place(PlayerId("c"), A, SMALLER)
-    assert not of(Place, play(session, [(1.2, cards({"c": 2000.0}))]))
+    assert not of(Place, play(session, [(1.2, summaries({"c": 2000.0}))]))
 
 
 def test_whoever_leaves_while_he_is_held_is_forgotten() -> None:
     session = begun(Mode.KOTH, "a|b")
     wants(session, "c", None)
     assert play(session, [(1.1, e.PlayerLeft(1.1, PlayerId("c")))]) == []
-    assert play(session, [(1.2, cards({"c": 2000.0}))]) == []
+    assert play(session, [(1.2, summaries({"c": 2000.0}))]) == []
 
 
 def test_whoever_is_held_and_not_on_the_next_roster_is_forgotten() -> None:
     session = begun(Mode.ARENA, "a|b", phase=e.Phase.OVER)
     wants(session, "c", None)
     play(session, [(1.1, e.RoundStarted(1.1, roster("a|b")))])
-    assert play(session, [(1.2, cards({"c": 2000.0}))]) == []
+    assert play(session, [(1.2, summaries({"c": 2000.0}))]) == []
     assert session.state.roster.get(PlayerId("c")) is None
 
 
@@ -152,10 +155,10 @@ def test_while_players_are_waited_for_nobody_is_locked() -> None:
     assert session.memory.locks == {}
 
 
-@pytest.mark.parametrize("aside", ["", "mvm"])
-def test_where_the_daemon_does_not_act_everybody_gets_his_wish_at_once(aside: str) -> None:
+@pytest.mark.parametrize("inactive_reason", ["", "mvm"])
+def test_where_the_daemon_does_not_act_everybody_gets_his_wish_at_once(inactive_reason: str) -> None:
     session = Session(rules())
-    play(session, [(0.0, hello(aside=aside))] if aside else [])
+    play(session, [(0.0, hello(inactive_reason=inactive_reason))] if inactive_reason else [])
     assert wants(session, "d", B) == [Place(PlayerId("d"), B, ALLOWED)]
     assert wants(session, "e", None) == [Place(PlayerId("e"), A, ALLOWED)]
 
@@ -216,7 +219,7 @@ def test_a_lock_ends_by_itself() -> None:
 
 def test_the_length_of_a_lock_comes_from_the_configuration() -> None:
     session = begun(Mode.KOTH, "ab|c", rules=rules(lock={"minutes": 1.0}))
-    play(session, [(0.0, cards({"e": 2000.0}))])
+    play(session, [(0.0, summaries({"e": 2000.0}))])
     assert Lock(PlayerId("e"), B, 60.0) in wants(session, "e", A)
 
 
@@ -224,9 +227,9 @@ def test_a_locked_player_may_leave_a_side_that_is_larger_by_two_and_takes_the_lo
     session = locked("ab|c")
     changes(session, "a", None, 2.0)
     changes(session, "f", B, 2.0)
-    play(session, [(2.5, cards({"f": 2000.0}))])
+    play(session, [(2.5, summaries({"f": 2000.0}))])
     effects = wants(session, "e", A, 61.0)
-    assert [type(effect) for effect in effects] == [Place, Decide, Lock]
+    assert [type(effect) for effect in effects] == [Place, LogDecision, Lock]
     assert effects[2] == Lock(PlayerId("e"), A, 120.0)
 
 
@@ -243,7 +246,7 @@ def test_a_placed_player_who_watched_does_not_return_where_it_would_leave_a_gap_
     changes(session, "e", None, 2.0)
     changes(session, "a", None, 2.0)
     changes(session, "f", B, 2.0)
-    play(session, [(2.5, cards({"f": 2000.0}))])
+    play(session, [(2.5, summaries({"f": 2000.0}))])
     place = placed(session, "e", B, now=3.0)
     assert (place.side, place.reason) == (A, SMALLER)
     assert session.memory.locks[PlayerId("e")].side is A
@@ -303,6 +306,6 @@ def test_a_scramble_does_not_heed_locks() -> None:
 
 def test_a_players_own_place_does_not_weigh_against_him() -> None:
     session = begun(Mode.KOTH, "a|b", ratings={"a": 2300.0, "b": 2000.0})
-    play(session, [(0.5, cards({"c": 1000.0})), (0.6, doors("r1", "a|b|c"))])
+    play(session, [(0.5, summaries({"c": 1000.0})), (0.6, lineup("r1", "a|b|c"))])
     assert placed(session, "c", A).side is B
     assert session.state.roster == Roster((*session.state.roster.entries[:2], Entry(PlayerId("c"), B, connected=100.0)))

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.effects import AskSplit, Assign, Decide, Ignored, LoadCards, Lock, RecordRound, Say
+from equipoise.core.effects import AskSplit, Assign, Ignored, LoadSummaries, Lock, LogDecision, RecordRound, Say
 from equipoise.core.memory import Benched, Kept, Memory
-from equipoise.core.model import Card, Mode, OrderId, PlayerId
+from equipoise.core.model import Mode, OrderId, PlayerId, PlayerSummary
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
@@ -19,19 +19,19 @@ from tests.core.scripts import (
     A,
     B,
     begun,
-    cards,
     command,
-    doors,
     ended,
     finished,
     hello,
     ids,
+    lineup,
     of,
     play,
     roster,
     seen,
     split,
     started,
+    summaries,
 )
 
 DUE = Text(Phrase.REASON_STREAK, ("3",))
@@ -66,7 +66,7 @@ def restarted(memory: Memory = REMEMBERED) -> Session:
         e.SidesSwitched(1.0),
         e.WaitingEnded(1.0),
         started("ab|cd"),
-        doors("r1", "ab|cd"),
+        lineup("r1", "ab|cd"),
         e.ScrambledAlone(1.0, split("ab|cd")),
         e.OrderDone(1.0, OrderId("o1")),
         e.OrderFailed(1.0, OrderId("o1"), "left"),
@@ -90,7 +90,7 @@ def test_a_daemon_without_a_hello_wants_hello_and_roster_and_after_it_the_roster
 
 
 def test_a_joiner_is_looked_up_before_any_hello() -> None:
-    assert play(Session(Rules()), [(1.0, e.PlayerJoined(1.0, PlayerId("a")))]) == [LoadCards(ids("a"))]
+    assert play(Session(Rules()), [(1.0, e.PlayerJoined(1.0, PlayerId("a")))]) == [LoadSummaries(ids("a"))]
 
 
 def test_an_order_that_nobody_gave_is_ignored() -> None:
@@ -149,7 +149,7 @@ def test_a_round_of_the_remembered_session_counts_even_before_the_hello() -> Non
     effects = play(session, [(50.0, ended(finished("r8", A, mode=Mode.ARENA), 45.0))])
     assert session.memory.tally == Tally(8, 4, A, 3)
     assert session.memory.pending == DUE
-    assert [type(effect) for effect in effects] == [RecordRound, Decide, Say, Say]
+    assert [type(effect) for effect in effects] == [RecordRound, LogDecision, Say, Say]
 
 
 def test_a_scramble_and_a_swap_of_the_remembered_session_count_even_before_the_hello() -> None:
@@ -189,8 +189,8 @@ def test_a_late_load_on_the_same_map_goes_on_with_what_is_remembered() -> None:
 
 def test_a_late_load_without_stored_state_starts_under_round_threes_rules_and_never_with_a_duel() -> None:
     session = Session(Rules())
-    play(session, [(0.0, hello(Mode.ARENA, e.Phase.OVER, late=True)), (0.0, cards(dict.fromkeys("abcd", 2000.0)))])
-    effects = play(session, [(0.0, seen("ab|cd")), (1.0, started("ab|cd", 1.0)), (2.0, doors("r1", "ab|cd", 2.0))])
+    play(session, [(0.0, hello(Mode.ARENA, e.Phase.OVER, late=True)), (0.0, summaries(dict.fromkeys("abcd", 2000.0)))])
+    effects = play(session, [(0.0, seen("ab|cd")), (1.0, started("ab|cd", 1.0)), (2.0, lineup("r1", "ab|cd", 2.0))])
     assert not of(AskSplit, effects)
     play(session, [(3.0, ended(finished("r1", A, mode=Mode.ARENA), 3.0))])
     assert session.memory.pending is None
@@ -200,7 +200,7 @@ def test_a_late_load_without_stored_state_starts_under_round_threes_rules_and_ne
 def test_a_late_load_on_another_map_than_the_remembered_one_knows_nothing() -> None:
     session = restarted()
     effects = play(session, [(0.0, hello(Mode.ARENA, session="s2", map="next map", late=True))])
-    assert effects == [Decide("dropped", DUE)]
+    assert effects == [LogDecision("dropped", DUE)]
     assert session.memory.tally == Tally(completed=2)
 
 
@@ -219,7 +219,7 @@ def test_a_plugin_that_was_loaded_anew_has_forgotten_its_orders() -> None:
 
 def test_a_new_map_resets_everything_but_recent_moves_and_logs_the_scramble_that_was_due() -> None:
     session = restarted()
-    assert play(session, [(50.0, hello(Mode.KOTH, session="s2", map="next map"))]) == [Decide("dropped", DUE)]
+    assert play(session, [(50.0, hello(Mode.KOTH, session="s2", map="next map"))]) == [LogDecision("dropped", DUE)]
     assert session.memory == Memory("s2", "next map", Mode.KOTH, moved={PlayerId("d"): 30.0}, orders=12)
 
 
@@ -229,7 +229,7 @@ def test_a_new_map_forgets_the_players_the_round_and_everything_that_was_asked()
     play(session, [(2.0, hello(session="s2", map="next map"))])
     state = session.state
     assert (state.roster, state.round, state.asked_moves, state.cache) == (roster(""), None, None, None)
-    assert {len(kept) for kept in (state.cards, state.wanting, state.moves, state.assigned)} == {0}
+    assert {len(kept) for kept in (state.summaries, state.wanting, state.moves, state.assigned)} == {0}
     assert session.deadline() is None
 
 
@@ -281,36 +281,36 @@ def test_a_scramble_that_an_older_round_makes_due_in_the_freeze_time_is_carried_
 
 def test_a_round_is_rated_with_the_ratings_at_its_doors_whatever_came_since() -> None:
     session = begun(Mode.KOTH, "ab|cd", ratings={"a": 2100.0})
-    play(session, [(1.0, cards({"a": 2500.0})), (2.0, e.SideChanged(2.0, PlayerId("e"), A))])
+    play(session, [(1.0, summaries({"a": 2500.0})), (2.0, e.SideChanged(2.0, PlayerId("e"), A))])
     (record,) = of(RecordRound, play(session, [(3.0, ended(finished("r1", A), 3.0))]))
     assert isinstance(record, RecordRound)
-    assert record.standing == {**dict.fromkeys("abcd", 2000.0), "a": 2100.0}
+    assert record.skill_at_start == {**dict.fromkeys("abcd", 2000.0), "a": 2100.0}
 
 
 def test_what_stood_at_the_doors_is_what_everybody_was_worth_on_his_side() -> None:
     session = begun(Mode.NS2, "ab|cd", phase=e.Phase.FREEZE)
-    worth = zip("abcd", ((2100.0, 0.0), (2200.0, 0.0), (0.0, 2300.0), (0.0, 2400.0)), strict=True)
-    known = tuple(Card(PlayerId(letter), 2000.0, worth=each) for letter, each in worth)
-    play(session, [(1.0, e.CardsLoaded(known)), (2.0, doors("r1", "ab|cd", 2.0))])
+    side_skills = zip("abcd", ((2100.0, 0.0), (2200.0, 0.0), (0.0, 2300.0), (0.0, 2400.0)), strict=True)
+    known = tuple(PlayerSummary(PlayerId(letter), 2000.0, side_skills=each) for letter, each in side_skills)
+    play(session, [(1.0, e.SummariesLoaded(known)), (2.0, lineup("r1", "ab|cd", 2.0))])
     (record,) = of(RecordRound, play(session, [(100.0, ended(finished("r1", A, mode=Mode.NS2), 100.0))]))
     assert isinstance(record, RecordRound)
-    assert record.standing == dict(zip("abcd", (2100.0, 2200.0, 2300.0, 2400.0), strict=True))
+    assert record.skill_at_start == dict(zip("abcd", (2100.0, 2200.0, 2300.0, 2400.0), strict=True))
 
 
 def test_ratings_that_arrive_after_the_doors_stand_for_whoever_was_seated_then() -> None:
     session = Session(Rules())
-    play(session, [(0.0, hello()), (0.0, cards({"a": 2000.0})), (1.0, doors("r1", "a|b", 1.0))])
-    play(session, [(2.0, e.SideChanged(2.0, PlayerId("c"), A)), (3.0, cards({"b": 2100.0, "c": 1.0}))])
+    play(session, [(0.0, hello()), (0.0, summaries({"a": 2000.0})), (1.0, lineup("r1", "a|b", 1.0))])
+    play(session, [(2.0, e.SideChanged(2.0, PlayerId("c"), A)), (3.0, summaries({"b": 2100.0, "c": 1.0}))])
     (record,) = of(RecordRound, play(session, [(4.0, ended(finished("r1", A, "a|b"), 4.0))]))
     assert isinstance(record, RecordRound)
-    assert record.standing == {"a": 2000.0, "b": 2100.0}
+    assert record.skill_at_start == {"a": 2000.0, "b": 2100.0}
 
 
 def test_without_the_doors_the_ratings_at_the_doors_are_unknown() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     (record,) = of(RecordRound, play(session, [(1.0, ended(finished("another", A), 1.0))]))
     assert isinstance(record, RecordRound)
-    assert record.standing is None
+    assert record.skill_at_start is None
 
 
 # A silent script.
@@ -322,7 +322,7 @@ def test_a_script_is_lost_after_ninety_silent_seconds_and_found_with_its_next_wo
     play(session, [(10.0, e.Heartbeat(10.0))])
     assert not session.lost(99.9)
     assert session.lost(100.0)
-    play(session, [(101.0, e.CardsLoaded(()))])
+    play(session, [(101.0, e.SummariesLoaded(()))])
     assert session.lost(101.0)
     play(session, [(102.0, e.Heartbeat(102.0))])
     assert not session.lost(102.0)

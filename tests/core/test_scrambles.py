@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.effects import AskSplit, Assign, CacheSplits, Decide, Lock, Moment, Purpose, Say, Unlock
+from equipoise.core.effects import AskSplit, Assign, CacheSplits, Lock, LogDecision, Moment, Purpose, Say, Unlock
 from equipoise.core.model import Mode, OrderId, PlayerId, Split, SplitCache
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
@@ -20,10 +20,10 @@ from tests.core.scripts import (
     assigned,
     begun,
     command,
-    doors,
     ended,
     finished,
     ids,
+    lineup,
     of,
     play,
     roster,
@@ -86,7 +86,7 @@ def test_a_due_scramble_is_carried_out_in_the_freeze_time_of_the_next_round() ->
     assert play(session, script) == [
         question,
         Assign(OrderId("o1"), SHUTOUT, teams, Moment.FREEZE),
-        Decide("scramble", SHUTOUT, OrderId("o1"), teams, (), 0.6, 0.5),
+        LogDecision("scramble", SHUTOUT, OrderId("o1"), teams, (), 0.6, 0.5),
         *(Lock(player, A, 180.0) for player in ids("ad")),
         *(Lock(player, B, 180.0) for player in ids("bc")),
         Say(Text(Phrase.SCRAMBLED, ("50",))),
@@ -133,7 +133,7 @@ def test_an_answer_to_an_older_question_changes_nothing() -> None:
 def test_a_split_solved_after_the_doors_opened_is_not_ordered_and_stays_due() -> None:
     session = pending()
     question = asked(session, (110.0, started("ab|cd", 110.0)))
-    assert not of((Assign, AskSplit), play(session, [(115.0, doors("r2", "ab|cd", 115.0)), (115.1, solved(question))]))
+    assert not of((Assign, AskSplit), play(session, [(115.0, lineup("r2", "ab|cd", 115.0)), (115.1, solved(question))]))
     assert session.memory.pending == SHUTOUT
 
 
@@ -141,8 +141,8 @@ def test_the_doors_close_an_order_without_an_answer_and_the_scramble_stays_due()
     session = pending()
     question = asked(session, (110.0, started("ab|cd", 110.0)))
     play(session, [(110.1, solved(question))])
-    late = play(session, [(115.0, doors("r2", "ab|cd", 115.0))])
-    assert late == [Decide("failed", SHUTOUT, OrderId("o1"))]
+    late = play(session, [(115.0, lineup("r2", "ab|cd", 115.0))])
+    assert late == [LogDecision("failed", SHUTOUT, OrderId("o1"))]
     assert session.memory.pending == SHUTOUT
     assert of(AskSplit, play(session, [(200.0, started("ab|cd", 200.0))]))
 
@@ -152,7 +152,7 @@ def test_an_order_without_an_answer_is_given_up_when_another_freeze_begins() -> 
     question = asked(session, (110.0, started("ab|cd", 110.0)))
     play(session, [(110.1, solved(question))])
     effects = play(session, [(111.0, started("ab|cd", 111.0))])
-    assert [type(effect) for effect in effects] == [Decide, AskSplit]
+    assert [type(effect) for effect in effects] == [LogDecision, AskSplit]
 
 
 def test_a_failed_order_keeps_the_scramble_due_and_waits_for_the_next_round_start() -> None:
@@ -160,7 +160,7 @@ def test_a_failed_order_keeps_the_scramble_due_and_waits_for_the_next_round_star
     question = asked(session, (110.0, started("ab|cd", 110.0)))
     order = assigned(play(session, [(110.1, solved(question))]))
     failed = play(session, [(110.2, e.OrderFailed(110.2, order.order, "vetoed")), (110.3, e.Heartbeat(110.3))])
-    assert failed == [Decide("failed", SHUTOUT, order.order)]
+    assert failed == [LogDecision("failed", SHUTOUT, order.order)]
     assert session.memory.pending == SHUTOUT
     assert of(AskSplit, play(session, [(200.0, started("ab|cd", 200.0))]))
 
@@ -180,7 +180,7 @@ def test_an_order_that_failed_because_somebody_left_is_given_anew_but_three_time
 def test_a_second_reason_does_not_replace_the_first() -> None:
     session = pending()
     effects = play(session, [(110.0, ended(finished("r2", B, captures=(0, 1)), 110.0))])
-    assert not of((Decide, Say), effects)
+    assert not of((LogDecision, Say), effects)
     assert session.memory.pending == SHUTOUT
 
 
@@ -291,7 +291,7 @@ def test_without_a_cache_a_failed_solver_leaves_the_scramble_due_and_is_asked_ag
     session.state.cache = None
     question = asked(session, (110.0, started("ab|cd", 110.0)))
     failed = play(session, [(110.1, e.SolveFailed(question, "too slow"))])
-    assert failed == [Decide("failed", Text(Phrase.NO_ANSWER))]
+    assert failed == [LogDecision("failed", Text(Phrase.NO_ANSWER))]
     assert session.memory.pending == SHUTOUT
     assert of(AskSplit, play(session, [(110.2, e.Heartbeat(110.2))]))
 
@@ -301,12 +301,12 @@ def test_without_a_cache_a_failed_solver_leaves_the_scramble_due_and_is_asked_ag
 
 def test_a_scramble_that_the_script_made_alone_is_taken_as_made() -> None:
     session = pending(Mode.ARENA)
-    play(session, [(110.0, doors("r2", "ab|cd", 110.0)), (120.0, ended(finished("r2", A, mode=Mode.ARENA), 120.0))])
+    play(session, [(110.0, lineup("r2", "ab|cd", 110.0)), (120.0, ended(finished("r2", A, mode=Mode.ARENA), 120.0))])
     reason = session.memory.pending
     teams = split("ac|bd")
     assert reason is not None
     assert play(session, [(130.0, e.ScrambledAlone(125.0, teams))]) == [
-        Decide("alone", reason, split=teams),
+        LogDecision("alone", reason, split=teams),
         *(Lock(player, A, None) for player in ids("ac")),
         *(Lock(player, B, None) for player in ids("bd")),
     ]
@@ -320,7 +320,7 @@ def test_a_scramble_that_the_script_made_alone_is_taken_as_made() -> None:
 )
 def test_a_script_that_was_never_answered_acted_for_the_one_reason_it_knows(mode: Mode, phrase: Phrase) -> None:
     effects = play(begun(mode, "ab|cd"), [(1.0, e.ScrambledAlone(1.0, split("ac|bd")))])
-    assert effects[0] == Decide("alone", Text(phrase), split=split("ac|bd"))
+    assert effects[0] == LogDecision("alone", Text(phrase), split=split("ac|bd"))
 
 
 def test_a_scramble_made_alone_settles_the_question_that_is_open() -> None:

@@ -6,14 +6,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.core.effects import Assign, CacheSplits, Decide, RecordRound, Say
+from equipoise.core.effects import Assign, CacheSplits, LogDecision, RecordRound, Say
 from equipoise.core.events import Phase, WaitingEnded
 from equipoise.core.model import DueIf, Mode, Participant, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.triggers import Outcome, Tally, due, due_if
 from tests.core.game import Game
-from tests.core.scripts import KOTH, A, B, begun, cards, command, ended, finished, hello, of, play, roster, rules, seen
+from tests.core.scripts import (
+    KOTH,
+    A,
+    B,
+    begun,
+    command,
+    ended,
+    finished,
+    hello,
+    of,
+    play,
+    roster,
+    rules,
+    seen,
+    summaries,
+)
 
 CAPTURE_MODES = (Mode.KOTH, Mode.SYMMETRIC_CP, Mode.CTF)
 ATTACK_MODES = (Mode.ATTACK_DEFEND, Mode.PAYLOAD)
@@ -37,7 +52,7 @@ def test_a_round_end_records_the_round_makes_the_scramble_due_and_asks_for_split
     reason = Text(Phrase.REASON_NO_CAPTURE)
     assert play(session, [(100.0, ended(round))]) == [
         RecordRound(round, participants, None, dict.fromkeys("abcd", 2000.0)),
-        Decide("pending", reason),
+        LogDecision("pending", reason),
         Say(Text(Phrase.SCRAMBLE_PENDING)),
         Say(reason),
         CacheSplits(KOTH, roster("ab|cd").entries, bench=False),
@@ -101,11 +116,11 @@ def test_the_second_full_round_since_the_last_scramble_makes_one_due(mode: Mode,
 @pytest.mark.parametrize("mode", ATTACK_MODES)
 def test_a_scramble_begins_the_count_of_rounds_anew(mode: Mode) -> None:
     game = Game(mode, "ab|cd")
-    assert not of(Decide, game.round(B))
-    assert [effect.kind for effect in of(Decide, game.round(B))] == ["pending"]  # type: ignore[union-attr]
+    assert not of(LogDecision, game.round(B))
+    assert [effect.kind for effect in of(LogDecision, game.round(B))] == ["pending"]  # type: ignore[union-attr]
     assert of(Assign, game.start())
     game.open()
-    assert not of(Decide, game.end(B))
+    assert not of(LogDecision, game.end(B))
 
 
 def test_the_number_of_rounds_comes_from_the_configuration() -> None:
@@ -152,7 +167,7 @@ def test_the_end_of_waiting_for_players_makes_a_scramble_due(mode: Mode) -> None
     session = begun(mode, "", phase=Phase.IDLE)
     reason = Text(Phrase.REASON_WAITING_ENDED)
     effects = play(session, [(1.0, hello(mode, waiting=True)), (30.0, WaitingEnded(30.0))])
-    assert effects == [Decide("pending", reason), Say(Text(Phrase.SCRAMBLE_PENDING)), Say(reason)]
+    assert effects == [LogDecision("pending", reason), Say(Text(Phrase.SCRAMBLE_PENDING)), Say(reason)]
 
 
 def test_the_end_of_waiting_counts_though_the_script_did_not_know_of_it_when_it_said_hello() -> None:
@@ -213,7 +228,7 @@ def test_nothing_becomes_due_while_equipoise_is_off_or_stands_aside(how: str) ->
     if how == "switched off":
         play(session, [(0.0, command("off"))])
     else:
-        play(session, [(0.0, hello(phase=Phase.RUNNING, aside="tournament"))])
+        play(session, [(0.0, hello(phase=Phase.RUNNING, inactive_reason="tournament"))])
     play(session, [(1.0, WaitingEnded(1.0)), (100.0, ended(finished("r1", A, captures=(1, 0))))])
     assert session.memory.pending is None
     assert session.due_if() == ()
@@ -264,5 +279,5 @@ def test_due_if_is_empty_while_a_scramble_is_pending_or_players_are_waited_for()
     play(session, [(0.0, command("scramble", "next"))])
     assert session.due_if() == ()
     waiting = begun(Mode.KOTH, "", phase=Phase.IDLE)
-    play(waiting, [(0.0, hello(waiting=True)), (0.0, cards({})), (0.0, seen("ab|cd"))])
+    play(waiting, [(0.0, hello(waiting=True)), (0.0, summaries({})), (0.0, seen("ab|cd"))])
     assert waiting.due_if() == ()

@@ -10,7 +10,7 @@ import pytest
 from equipoise.core.effects import Assign, Effect, Moment, Order
 from equipoise.core.events import Answer, Event, ScriptEvent
 from equipoise.core.memory import Memory
-from equipoise.core.model import Card, Mode, OrderId, PlayerId, Side, is_bot
+from equipoise.core.model import Mode, OrderId, PlayerId, PlayerSummary, Side, is_bot
 from equipoise.core.phrases import Phrase, Text
 from tests.core.scripts import split
 
@@ -42,12 +42,12 @@ def test_a_mirrored_split_has_the_same_teams_on_the_other_sides() -> None:
 
 
 def test_a_card_weighs_what_is_known_of_the_side_else_the_skill_else_the_rating() -> None:
-    card = Card(PlayerId("a"), 2000.0)
-    assert (card.balance, card.on(Side.A), card.on(Side.B)) == (2000.0, 2000.0, 2000.0)
-    card = replace(card, skill=25.0)
-    assert (card.balance, card.on(Side.A), card.on(Side.B)) == (25.0, 25.0, 25.0)
-    card = replace(card, worth=(30.0, 20.0))
-    assert (card.balance, card.on(Side.A), card.on(Side.B)) == (25.0, 30.0, 20.0)
+    summary = PlayerSummary(PlayerId("a"), 2000.0)
+    assert (summary.balance, summary.on(Side.A), summary.on(Side.B)) == (2000.0, 2000.0, 2000.0)
+    summary = replace(summary, skill=25.0)
+    assert (summary.balance, summary.on(Side.A), summary.on(Side.B)) == (25.0, 25.0, 25.0)
+    summary = replace(summary, side_skills=(30.0, 20.0))
+    assert (summary.balance, summary.on(Side.A), summary.on(Side.B)) == (25.0, 30.0, 20.0)
 
 
 @pytest.mark.parametrize("mode", Mode)

@@ -53,7 +53,7 @@ def events(batch: Json) -> list[Json]:
 
 def play(game: GameServer, script: Script, winner: Side | None = Side.A, *, captures: int = 0) -> str:
     game.start_round()
-    round = game.open_doors()
+    round = game.go_live()
     game.fight()
     script.keep(game.end_round(winner, {Side.B: captures}), winner, captures)
     return round
@@ -145,7 +145,7 @@ def test_somebody_who_leaves_uneven_sides_makes_the_script_send_a_roster() -> No
     game = server(A, B, C, blu=(D, E), map=KOTH)
     script = introduced(game)
     game.start_round()
-    game.open_doors()
+    game.go_live()
     script.batch()
 
     game.disconnect(E)

@@ -25,19 +25,19 @@ def test_an_assignment_puts_everybody_exactly_where_it_says() -> None:
 def test_an_assignment_for_the_freeze_time_is_too_late_behind_the_doors() -> None:
     game = server(A, blu=(B,))
     game.start_round()
-    game.open_doors()
+    game.go_live()
     game.take()
 
     assert not game.apply(assign(B, blu=(A,)))
 
     assert sides(game) == ({A}, {B}, set())
-    assert game.take() == [{"kind": "order_failed", "at": game.clock, "order": "o1", "reason": "doors_open"}]
+    assert game.take() == [{"kind": "order_failed", "at": game.clock, "order": "o1", "reason": "live"}]
 
 
 def test_an_assignment_at_once_does_not_mind_open_doors() -> None:
     game = server(A, blu=(B,), map=KOTH)
     game.start_round()
-    game.open_doors()
+    game.go_live()
 
     assert game.apply(assign(B, blu=(A,), moment="now"))
 
@@ -59,7 +59,7 @@ def test_an_assignment_of_somebody_who_left_fails_and_moves_nobody() -> None:
 def test_a_move_waits_for_the_players_death() -> None:
     game = server(A, B, blu=(C,), map=KOTH)
     game.start_round()
-    game.open_doors()
+    game.go_live()
     game.apply(move(A))
     game.pass_time(9)
     assert sides(game) == ({A, B}, {C}, set())
@@ -75,7 +75,7 @@ def test_a_move_waits_for_the_players_death() -> None:
 def test_a_move_is_carried_out_on_the_living_at_its_deadline() -> None:
     game = server(A, B, blu=(C,), map=KOTH)
     game.start_round()
-    game.open_doors()
+    game.go_live()
     game.apply(move(A, deadline=10))
 
     game.pass_time(10)
@@ -135,7 +135,7 @@ def test_locks_end_with_their_time_with_an_unlock_or_with_the_next_scramble() ->
 def test_a_finished_round_tells_who_stood_at_the_doors_and_who_played_how_long() -> None:
     game = server(A, B, blu=(C, D), map=KOTH)
     game.start_round()
-    game.open_doors()
+    game.go_live()
     game.fight()
     game.pass_time(30)
     game.disconnect(D)
@@ -149,7 +149,9 @@ def test_a_finished_round_tells_who_stood_at_the_doors_and_who_played_how_long()
 
     ended = game.end_round(Side.B, {Side.B: 1})
 
-    assert ended["doors"] == [{"id": id, "side": side} for id, side in ((A, "red"), (B, "red"), (C, "blu"), (D, "blu"))]
+    assert ended["lineup"] == [
+        {"id": id, "side": side} for id, side in ((A, "red"), (B, "red"), (C, "blu"), (D, "blu"))
+    ]
     assert ended["winner"] == "blu"
     assert ended["seconds"] == 65
     assert ended["captures"] == {"red": 0, "blu": 1}

@@ -14,7 +14,7 @@ from bench.findings import anchoring, compression, converging, feedback, roundin
 from bench.findings.people import Round, balanced_rounds, chance, crowd, player, random_rounds
 from bench.findings.table import compared, figure
 from equipoise.lab.models import Model
-from equipoise.lab.simulation.people import Scenario
+from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.simulation.run import simulate
 from equipoise.ratings.history import Floats
 

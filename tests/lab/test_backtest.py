@@ -14,8 +14,8 @@ from equipoise.lab.backtest import backtest, burn_in_of, difference, warm_up
 from equipoise.lab.histories import scores
 from equipoise.lab.models import Model
 from equipoise.lab.reading import read_history
-from equipoise.ratings.base import Match, ranks_of
 from equipoise.ratings.history import History
+from equipoise.ratings.system import Match, ranks_of
 from tests.lab import sets
 
 SYNELO = Model("synelo", {"k_max": 1})

@@ -8,16 +8,17 @@ from xml.etree import ElementTree
 
 import pytest
 
-from equipoise.lab import charts, sheets
+from equipoise.lab import charts
+from equipoise.lab import tables as sheets
 from equipoise.lab.backtest import backtest
 from equipoise.lab.models import Model
 from equipoise.lab.page import page
 from equipoise.lab.reading import read_history
-from equipoise.lab.sheets import Sheet, estimate
 from equipoise.lab.simulation.measures import Summary
-from equipoise.lab.simulation.people import Scenario
+from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.simulation.run import simulate
 from equipoise.lab.svg import COLOURS, LETTER, Axis, Chart, picture
+from equipoise.lab.tables import Sheet, estimate
 from equipoise.ratings.quality import Estimate
 from tests.lab import sets
 

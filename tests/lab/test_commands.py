@@ -224,7 +224,7 @@ def test_a_fit_shows_how_it_ended_and_the_skills_that_it_found(league: tuple[str
     ended = fitted.fit(read_history(Path(league[1]), None))
     assert told["convergence"]["iterations"] == ended.iterations
     assert [one["rating"] for one in told["standings"]] == sorted(
-        (fitted.card(PlayerId(f"T{number}")).rating for number in range(12)), reverse=True
+        (fitted.summary(PlayerId(f"T{number}")).rating for number in range(12)), reverse=True
     )
     shown = run("replay", *league, "--model", system, "--fit").output
     assert re.search(rf"^iterations +{ended.iterations}$", shown, re.MULTILINE)
@@ -238,7 +238,7 @@ def test_a_fit_of_files_is_the_fit_of_the_same_matches_with_their_spans(tmp_path
     told = {one["player"]: one["rating"] for one in json.loads(run(*asked, "--json").output)["standings"]}
     fitted = create("ns2")
     fitted.fit(matches)
-    assert told == pytest.approx({name: fitted.card(name).rating for name in map(PlayerId, told)}, abs=1e-5)
+    assert told == pytest.approx({name: fitted.summary(name).rating for name in map(PlayerId, told)}, abs=1e-5)
 
 
 def test_a_system_without_a_fit_is_refused_with_those_that_have_one(league: tuple[str, ...]) -> None:

@@ -10,8 +10,8 @@ import pytest
 from equipoise.core.model import PlayerId
 from equipoise.lab.correction import Correction, fit, running
 from equipoise.lab.histories import scores
-from equipoise.ratings.base import Match, ranks_of
 from equipoise.ratings.history import Floats, History
+from equipoise.ratings.system import Match, ranks_of
 
 ANN, BOB = PlayerId("ann"), PlayerId("bob")
 

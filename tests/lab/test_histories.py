@@ -11,8 +11,8 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.lab.histories import head, orientation, scores
 from equipoise.lab.reading import read_history
-from equipoise.ratings.base import Match, Role, Span
 from equipoise.ratings.history import History
+from equipoise.ratings.system import Match, Role, Span
 from tests.lab import sets
 
 
@@ -37,7 +37,7 @@ def test_the_head_of_a_set_is_the_set_of_its_head(tmp_path: Path) -> None:
         "matches",
         "ranks",
         "started_at",
-        "share",
+        "fraction_played",
         "kills",
         "squad",
         "points",
@@ -52,13 +52,13 @@ def test_the_head_keeps_seats_and_spans() -> None:
     one = Match(
         ((ann,), (bob,)),
         (0, 1),
-        doors=((ann,), (PlayerId("bot:1"), bob)),
+        lineup=((ann,), (PlayerId("bot:1"), bob)),
         spans={bob: (Span(1, 0, 9, Role.COMMANDER),)},
     )
     cut, alone = head(History.of([one, one, one]), 1), History.of([one])
-    assert cut.seated is not None
-    assert alone.seated is not None
-    assert cut.seated.tolist() == alone.seated.tolist()
+    assert cut.lineup_members is not None
+    assert alone.lineup_members is not None
+    assert cut.lineup_members.tolist() == alone.lineup_members.tolist()
     assert cut.spans is not None
     assert cut.spans.commander.tolist() == [True]
 

@@ -18,7 +18,7 @@ from equipoise.lab.simulation.measures import (
     places,
     spearman,
 )
-from equipoise.lab.simulation.people import Kind, Person
+from equipoise.lab.simulation.population import Kind, Person
 
 
 def people(*skills: float) -> list[Person]:

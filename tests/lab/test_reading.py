@@ -38,7 +38,7 @@ def test_facts_are_read_where_they_are_given(tmp_path: Path) -> None:
     assert history.map.tolist() == [0, 0, UNKNOWN]
     np.testing.assert_array_equal(history.points, [3, 1, 2, 2, math.nan, math.nan])
     np.testing.assert_array_equal(history.seconds, [600, math.nan, math.nan])
-    np.testing.assert_array_equal(history.share, [1, 0.5] + [math.nan] * 7)
+    np.testing.assert_array_equal(history.fraction_played, [1, 0.5] + [math.nan] * 7)
     np.testing.assert_array_equal(history.kills, [10, 3] + [math.nan] * 7)
     assert history.quit is not None
     assert history.quit.tolist() == [False, False, True] + [False] * 6
@@ -84,7 +84,19 @@ def test_columns_that_nobody_filled_are_unknown(tmp_path: Path) -> None:
     rows = tuple(f"m{number},{number},,,,1,,,," for number in (1, 2, 3))
     people = tuple(row.rsplit(",", 4)[0] + ",,,," for row in sets.PARTICIPANTS)
     history = read_history(*sets.write(tmp_path, rows, people))
-    for name in ("share", "kills", "deaths", "quit", "squad", "points", "side", "seconds", "weight", "map", "mode"):
+    for name in (
+        "fraction_played",
+        "kills",
+        "deaths",
+        "quit",
+        "squad",
+        "points",
+        "side",
+        "seconds",
+        "weight",
+        "map",
+        "mode",
+    ):
         assert getattr(history, name) is None, name
 
 
@@ -102,7 +114,7 @@ def test_participants_may_come_in_any_order(tmp_path: Path) -> None:
     shuffled = read_history(*sets.write(tmp_path, people=tuple(reversed(sets.PARTICIPANTS))))
     named = [shuffled.players[number] for number in shuffled.members]
     assert named == ["bob", "ann", "cid", "cid", "ann", "bob", "ann", "dan", "cid"]
-    np.testing.assert_array_equal(shuffled.share, [0.5, 1] + [math.nan] * 7)
+    np.testing.assert_array_equal(shuffled.fraction_played, [0.5, 1] + [math.nan] * 7)
 
 
 def test_teams_can_be_the_players(tmp_path: Path) -> None:

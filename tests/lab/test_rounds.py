@@ -14,9 +14,9 @@ from equipoise.core.model import Side
 from equipoise.errors import RatingError
 from equipoise.lab.histories import orientation, scores
 from equipoise.lab.rounds import history_of
-from equipoise.pool import Pool
 from equipoise.ratings import create
-from equipoise.retry import Ring
+from equipoise.service.pool import Pool
+from equipoise.service.ring import Ring
 from tests.hosts import GivenClock
 from tests.store.samples import a_round, opened, player
 

@@ -12,12 +12,12 @@ from equipoise.core.model import STEAM_ID_BASE, Mode, PlayerId, Side
 from equipoise.core.rules import Rules
 from equipoise.errors import RatingError
 from equipoise.lab.models import Model
-from equipoise.lab.simulation.people import Crowd, Kind, Person, Scenario
+from equipoise.lab.simulation.outcome_model import MAPS, Truth
+from equipoise.lab.simulation.population import Crowd, Kind, Person, Scenario
 from equipoise.lab.simulation.run import simulate
 from equipoise.lab.simulation.server import Server
-from equipoise.lab.simulation.truth import MAPS, Truth
-from equipoise.ratings.base import Match, Rated, System
-from equipoise.ratings.synelo import SynElo, SynEloParams
+from equipoise.ratings.synelo.system import SynElo, SynEloParams
+from equipoise.ratings.system import Match, Rated, System
 
 SYNELO = Model("synelo", {"k_max": 12})
 MODES = [mode for mode in Mode if mode is not Mode.NS2]
@@ -46,10 +46,12 @@ def test_joins_are_placed_by_what_splits_balance_on_not_by_what_is_shown() -> No
     server = full(Mode.KOTH, 8, Model("trueskill", {}))
     play(server)
 
-    cards = server.session.state.cards
-    assert len(cards) == 8
-    assert {card.id: card.on(Side.A) for card in cards.values()} == {one: server.system.skill(one) for one in cards}
-    assert any(card.rating != server.system.skill(one) for one, card in cards.items())
+    summaries = server.session.state.summaries
+    assert len(summaries) == 8
+    assert {summary.id: summary.on(Side.A) for summary in summaries.values()} == {
+        one: server.system.skill(one) for one in summaries
+    }
+    assert any(summary.rating != server.system.skill(one) for one, summary in summaries.items())
 
 
 # The people.
@@ -228,7 +230,7 @@ def test_a_finished_round_is_rated() -> None:
     play(server, Side.A)
     assert server.rated is not None
     assert len(server.rated.changes) == 6
-    assert all(server.system.card(player).rounds == 1 for player in server.spots)
+    assert all(server.system.summary(player).rounds == 1 for player in server.spots)
     best = max(server.spots, key=server.system.skill)
     assert server.spots[best].side is Side.A
 

@@ -15,8 +15,8 @@ from equipoise.errors import RatingError
 from equipoise.lab.histories import head
 from equipoise.lab.reading import read_history
 from equipoise.ratings import create
-from equipoise.ratings.base import Match, Role, Span, ranks_of
 from equipoise.ratings.history import History
+from equipoise.ratings.system import Match, Role, Span, ranks_of
 from tests.lab import sets
 
 ROLES = {"": Role.FIELD, ":field": Role.FIELD, ":commander": Role.COMMANDER}
@@ -98,7 +98,7 @@ def test_a_replay_of_files_gives_the_numbers_of_rating_match_after_match(tmp_pat
     wins = [live.rate(match).prediction.wins for match in matches]
     np.testing.assert_allclose(replayed.wins, np.ravel(wins), rtol=0, atol=1e-9)
     for player in history.players:
-        assert system.card(player).rating == pytest.approx(live.card(player).rating, abs=1e-7)
+        assert system.summary(player).rating == pytest.approx(live.summary(player).rating, abs=1e-7)
         for name, value in live.state(player).items():
             assert system.state(player)[name] == pytest.approx(value, abs=1e-9), name
 

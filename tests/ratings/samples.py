@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from equipoise.core.model import PlayerId
-from equipoise.ratings.base import Match, ranks_of
-from equipoise.ratings.synelo import SynElo, SynEloParams
+from equipoise.ratings.synelo.system import SynElo, SynEloParams
+from equipoise.ratings.system import Match, ranks_of
 
 ANN, BOB, CID, DAN = (PlayerId(name) for name in ("ann", "bob", "cid", "dan"))
 
@@ -63,12 +63,12 @@ def odd_matches(seed: int, count: int, players: int) -> Iterator[Match]:
     for number in range(count):
         chosen = rng.sample(everybody, 9)
         bots = tuple(PlayerId(f"bot:{each}") for each in range(rng.randrange(3)))
-        doors = ((*chosen[:4], *bots), tuple(chosen[4:7])) if rng.random() < 0.7 else ()
+        lineup = ((*chosen[:4], *bots), tuple(chosen[4:7])) if rng.random() < 0.7 else ()
         yield Match(
             teams=(tuple(chosen[1:4]), tuple(chosen[4:9])),
             ranks=ranks_of(rng.choice((1.0, 0.5, 0.0))),
-            doors=doors,
-            standing={chosen[1]: float(rng.randrange(500, 1500))} if rng.random() < 0.3 else {},
+            lineup=lineup,
+            skill_at_start={chosen[1]: float(rng.randrange(500, 1500))} if rng.random() < 0.3 else {},
             started_at=None if rng.random() < 0.2 else 1e9 + rng.uniform(0, 100) + number,
         )
 

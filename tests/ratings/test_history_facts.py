@@ -11,15 +11,15 @@ import pytest
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.ratings.base import Counts, Match, Role, Span
 from equipoise.ratings.history import ALONE, UNKNOWN, History, Spans
+from equipoise.ratings.system import Counts, Match, Role, Span
 
 A, B, C, D = (PlayerId(str(76561198000000000 + number)) for number in range(4))
 BARE = Match(teams=((A,), (B,)), ranks=(0, 1))
 FULL = Match(
     teams=((A, C), (B, D)),
     ranks=(0, 1),
-    share={A: 0.5},
+    fraction_played={A: 0.5},
     counts={C: Counts(3, 1)},
     quits=frozenset({D}),
     squads=((A, C), (D,)),
@@ -36,7 +36,20 @@ FULL = Match(
 def test_of_bare_matches_no_fact_is_kept() -> None:
     history = History.of([BARE, BARE])
 
-    names = ["share", "kills", "deaths", "quit", "squad", "spans", "points", "side", "seconds", "weight", "map", "mode"]
+    names = [
+        "fraction_played",
+        "kills",
+        "deaths",
+        "quit",
+        "squad",
+        "spans",
+        "points",
+        "side",
+        "seconds",
+        "weight",
+        "map",
+        "mode",
+    ]
     assert [getattr(history, name) for name in names] == [None] * len(names)
 
 
@@ -44,7 +57,7 @@ def test_every_fact_stands_at_its_participant_team_or_match() -> None:
     history = History.of([BARE, FULL])
 
     expected: dict[str, list[Any]] = {
-        "share": [math.nan, math.nan, 0.5, math.nan, math.nan, math.nan],
+        "fraction_played": [math.nan, math.nan, 0.5, math.nan, math.nan, math.nan],
         "kills": [math.nan, math.nan, math.nan, 3, math.nan, math.nan],
         "deaths": [math.nan, math.nan, math.nan, 1, math.nan, math.nan],
         "quit": [False, False, False, False, False, True],
@@ -74,7 +87,7 @@ def test_stretches_stand_at_their_participant() -> None:
 @pytest.mark.parametrize(
     ("facts", "complaint"),
     [
-        ({"share": np.zeros(1)}, "1 share for 2 rows"),
+        ({"fraction_played": np.zeros(1)}, "1 fraction_played for 2 rows"),
         ({"points": np.zeros(5)}, "5 points for 2 rows"),
         ({"map": np.array([3], np.int32), "maps": ("one",)}, "map hold a number"),
     ],
@@ -90,8 +103,8 @@ def test_facts_that_do_not_fit_are_refused(facts: dict[str, Any], complaint: str
     ("name", "low", "high"),
     [
         ("started_at", -1e12, 1e12),
-        ("standing", -1e9, 1e9),
-        ("share", 0.0, 1.0),
+        ("skill_at_start", -1e9, 1e9),
+        ("fraction_played", 0.0, 1.0),
         ("kills", 0.0, 1e9),
         ("deaths", 0.0, 1e9),
         ("points", -1e9, 1e9),
@@ -115,7 +128,7 @@ def test_any_number_may_be_unknown_but_a_weight() -> None:
 
     for name in ("started_at", "seconds"):
         replace(bare, **{name: np.array([math.nan])})
-    for name in ("standing", "share", "kills", "deaths", "points"):
+    for name in ("skill_at_start", "fraction_played", "kills", "deaths", "points"):
         replace(bare, **{name: np.full(2, math.nan)})
     with pytest.raises(RatingError, match="weight that is no number"):
         replace(bare, weight=np.array([math.nan]))

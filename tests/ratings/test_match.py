@@ -12,7 +12,7 @@ import pytest
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import SYSTEMS, create
-from equipoise.ratings.base import Counts, Match, WinProbabilities, ranks_of
+from equipoise.ratings.system import Counts, Match, WinProbabilities, ranks_of
 from tests.ratings.samples import people
 
 ANN, BOB, CID, DAN = people(4)
@@ -23,10 +23,10 @@ ANN, BOB, CID, DAN = people(4)
     [
         ({"teams": ((ANN,),)}, "two teams"),
         ({"teams": ((ANN,), (BOB, ANN))}, f"{ANN}: named twice"),
-        ({"teams": ((ANN,), (BOB,)), "doors": ((ANN, CID), (CID,))}, f"{CID}: named twice"),
+        ({"teams": ((ANN,), (BOB,)), "lineup": ((ANN, CID), (CID,))}, f"{CID}: named twice"),
         ({"teams": ((ANN, BOB), (CID,)), "squads": ((ANN, BOB), (CID, ANN))}, f"{ANN}: named twice in its squads"),
         ({"teams": ((ANN,), (BOB,)), "ranks": (0, 1, 2)}, "ranks: 3 given for 2"),
-        ({"teams": ((ANN,), (BOB,)), "doors": ((ANN,),)}, "doors: 1 given for 2"),
+        ({"teams": ((ANN,), (BOB,)), "lineup": ((ANN,),)}, "lineup: 1 given for 2"),
         ({"teams": ((ANN,), (BOB,)), "points": (1.0,)}, "points: 1 given for 2"),
         ({"teams": ((ANN,), (BOB,)), "sides": ("home",)}, "sides: 1 given for 2"),
     ],
@@ -41,8 +41,8 @@ NUMBERS: dict[str, tuple[float, float]] = {
     "seconds": (0, 1e12),
     "weight": (0, 1e9),
     "points": (-1e9, 1e9),
-    "share": (0, 1),
-    "standing": (-1e9, 1e9),
+    "fraction_played": (0, 1),
+    "skill_at_start": (-1e9, 1e9),
     "kills": (0, 1e9),
     "deaths": (0, 1e9),
 }
@@ -54,7 +54,7 @@ def told(name: str, value: Any) -> Match:
     facts: dict[str, Any] = {name: value}
     if name == "points":
         facts = {name: (0.0, value)}
-    elif name in ("share", "standing"):
+    elif name in ("fraction_played", "skill_at_start"):
         facts = {name: {BOB: value}}
     elif name in ("kills", "deaths"):
         facts = {"counts": {BOB: Counts(**{"kills": 0, "deaths": 0, name: value})}}
@@ -111,7 +111,7 @@ def test_an_expected_score_shares_the_draw_as_the_score_does():
 
 def test_every_human_named_must_be_held_and_no_bot():
     bot = PlayerId("bot:2")
-    match = Match(teams=((ANN,), (BOB,)), doors=((ANN, bot), (CID,)))
+    match = Match(teams=((ANN,), (BOB,)), lineup=((ANN, bot), (CID,)))
     assert create("synelo").needs(match) == {ANN, BOB, CID}
 
 

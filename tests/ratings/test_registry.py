@@ -12,7 +12,7 @@ import pytest
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import SYSTEMS, create
-from equipoise.ratings.base import Match
+from equipoise.ratings.system import Match
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -40,8 +40,8 @@ def test_only_the_system_that_is_used_is_loaded() -> None:
     code = "import sys, equipoise.ratings as r; r.create('synelo'); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
-    assert "equipoise.ratings.synelo" in loaded
-    assert "equipoise.ratings.trueskill" not in loaded
+    assert "equipoise.ratings.synelo.system" in loaded
+    assert "equipoise.ratings.trueskill.system" not in loaded
     assert "numba" not in loaded
 
 
@@ -52,11 +52,11 @@ LIVE = [name for name in SYSTEMS if create(name).live]
 def test_a_rating_that_an_admin_sets_is_the_one_that_is_shown(name: str) -> None:
     system = create(name)
     player = PlayerId("76561198000000001")
-    wanted = round(system.card(player).rating + 3)
+    wanted = round(system.summary(player).rating + 3)
 
     system.seed(player, rating=wanted)
 
-    assert system.card(player).rating == pytest.approx(wanted)
+    assert system.summary(player).rating == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("name", LIVE)
@@ -82,7 +82,7 @@ def test_a_live_system_goes_on_from_what_was_stored(name: str) -> None:
 @pytest.mark.parametrize("name", LIVE)
 def test_sides_with_a_bot_are_predicted_although_it_is_never_rated(name: str) -> None:
     system, ann, bob, cid, bot = create(name), *map(PlayerId, ("ann", "bob", "cid", "bot:7"))
-    system.seed(ann, rating=system.card(ann).rating + 5)
+    system.seed(ann, rating=system.summary(ann).rating + 5)
     sides = Match(teams=((ann, bob), (cid, bot)), ranks=(0, 1))
 
     assert 0.5 <= system.predict(sides).expected(0) < 1

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.ratings.vectors import ADAPTERS, compute
+from tests.ratings.vectors.adapters import ADAPTERS, compute
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "tests" / "data" / "ratings.json"

@@ -89,7 +89,7 @@ def test_a_round_is_reported_whole(game: Game, daemon: Daemon, plugin: Plugin) -
     assert round["seconds"] == pytest.approx(20, abs=0.2)
     assert not round["partial"]
     assert not round["waiting"]
-    assert [seat["id"] for seat in round["doors"] if seat["side"] == "red"] == ids(red)
+    assert [seat["id"] for seat in round["lineup"] if seat["side"] == "red"] == ids(red)
     lines = {line["id"]: line for line in round["players"]}
     assert {id for id, line in lines.items() if line["fought"]} == {*ids(red[:1]), *ids(blu)}
     assert lines[ids(red)[1]]["seconds"] == {"red": pytest.approx(20, abs=0.2), "blu": 0}
@@ -107,9 +107,9 @@ def test_a_round_is_told_from_freeze_to_end_in_order(game: Game, daemon: Daemon,
     settle(game)
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     settle(game)
-    told = ["waiting_ended", "round_started", "doors_opened", "round_ended"]
+    told = ["waiting_ended", "round_started", "round_live", "round_ended"]
     assert [kind for kind in daemon.kinds() if kind in told] == told
-    assert daemon.events("doors_opened")[0]["round"] == ended(daemon)["round"]
+    assert daemon.events("round_live")[0]["round"] == ended(daemon)["round"]
 
 
 def test_healing_oneself_is_no_fighting_and_falling_is(game: Game, daemon: Daemon, plugin: Plugin) -> None:
@@ -142,10 +142,10 @@ def test_the_doors_open_when_setup_ends(game: Game, daemon: Daemon, plugin: Plug
     in_freeze(game)
     game.until(lambda: game.rounds.live)
     settle(game)
-    assert not daemon.events("doors_opened")
+    assert not daemon.events("round_live")
     play.go_live(game)
     settle(game)
-    assert len(daemon.events("doors_opened")) == 1
+    assert len(daemon.events("round_live")) == 1
 
 
 def test_arenas_doors_are_its_own_event(game: Game, daemon: Daemon, plugin: Plugin) -> None:
@@ -153,7 +153,7 @@ def test_arenas_doors_are_its_own_event(game: Game, daemon: Daemon, plugin: Plug
     crowd(game, 2, 2)
     play.go_live(game)
     settle(game)
-    assert len(daemon.events("doors_opened")) == 1
+    assert len(daemon.events("round_live")) == 1
     play.wipe_out(game, BLU)
     settle(game)
     assert ended(daemon)["winner"] == "red"
@@ -172,7 +172,7 @@ def test_a_stage_is_no_round_and_captures_add_up(game: Game, daemon: Daemon, plu
     game.rounds.win(RED, Reason.DEFENDED)
     settle(game)
     assert ended(daemon)["captures"] == {"red": 0, "blu": 3}
-    assert len(daemon.events("doors_opened")) == 1
+    assert len(daemon.events("round_live")) == 1
     assert len(daemon.events("round_started")) == 1
 
 
@@ -220,17 +220,19 @@ def test_waiting_ends_once_although_every_restart_says_so(game: Game, daemon: Da
     assert not daemon.events("round_ended")
 
 
-@pytest.mark.parametrize(("map", "aside"), [("mvm_coaltown", "mvm"), ("cp_gorge", "tournament")])
-def test_it_stands_aside_and_says_so_once(game: Game, daemon: Daemon, plugin: Plugin, map: str, aside: str) -> None:
-    game.server_cfg["mp_tournament"] = "1" if aside == "tournament" else "0"
+@pytest.mark.parametrize(("map", "inactive_reason"), [("mvm_coaltown", "mvm"), ("cp_gorge", "tournament")])
+def test_it_stands_aside_and_says_so_once(
+    game: Game, daemon: Daemon, plugin: Plugin, map: str, inactive_reason: str
+) -> None:
+    game.server_cfg["mp_tournament"] = "1" if inactive_reason == "tournament" else "0"
     game.start_map(map)
     game.add("Ann", "red")
     game.add("Bob", "blue")
     game.advance(30)
     settle(game)
-    assert daemon.events("hello")[0]["aside"] == aside
-    assert not {"round_started", "doors_opened", "side_wanted", "waiting_ended"} & set(daemon.kinds())
-    assert len([text for _, text in game.sm.log.messages if "aside" in text]) == 1
+    assert daemon.events("hello")[0]["inactive_reason"] == inactive_reason
+    assert not {"round_started", "round_live", "side_wanted", "waiting_ended"} & set(daemon.kinds())
+    assert len([text for _, text in game.sm.log.messages if "inactive_reason" in text]) == 1
     assert game.sm.convars["mp_autoteambalance"].value == "1"
     assert game.players[1].team == RED
 

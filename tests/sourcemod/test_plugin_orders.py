@@ -114,7 +114,7 @@ def test_somebody_without_a_class_is_moved_and_offered_one(game: Game, daemon: D
 
 @pytest.mark.parametrize(
     ("go_on", "reason"),
-    [(play.go_live, "doors_open"), (lambda game: game.advance(0.1), ""), (None, "no_round")],
+    [(play.go_live, "live"), (lambda game: game.advance(0.1), ""), (None, "no_round")],
     ids=["running", "freeze", "over"],
 )
 def test_a_split_for_the_freeze_time_waits_for_no_other(
@@ -153,7 +153,7 @@ def test_arenas_running_round_revives_nobody(game: Game, daemon: Daemon, plugin:
     play.go_live(game)
     assign(daemon, blu, red, moment="now")
     poll(game)
-    assert daemon.results() == {"a-1": "doors_open"}
+    assert daemon.results() == {"a-1": "live"}
     assert red[0].team == RED
 
 

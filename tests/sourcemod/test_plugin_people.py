@@ -68,8 +68,8 @@ def test_bots_stand_at_the_doors_and_sourcetv_is_nobody(game: Game, daemon: Daem
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     settle(game)
     round = ended(daemon)
-    assert {"id": f"bot:{bot.userid}", "side": "blu"} in round["doors"]
-    assert len(round["doors"]) == 3
+    assert {"id": f"bot:{bot.userid}", "side": "blu"} in round["lineup"]
+    assert len(round["lineup"]) == 3
     assert len(round["players"]) == 2
 
 
@@ -104,7 +104,7 @@ def test_sides_switched_between_stages_turn_the_whole_round(game: Game, daemon: 
     settle(game)
     round = ended(daemon)
     assert round["captures"] == {"red": 1, "blu": 0}
-    assert [seat["side"] for seat in round["doors"] if seat["id"] == ids(red)[0]] == ["blu"]
+    assert [seat["side"] for seat in round["lineup"] if seat["id"] == ids(red)[0]] == ["blu"]
     lines = {line["id"]: line for line in round["players"]}
     assert {id: line["side"] for id, line in lines.items()} == {ids(red)[0]: "blu", watcher: "blu", ids(blu)[0]: "red"}
     assert lines[watcher]["seconds"] == {"red": 0, "blu": pytest.approx(10, abs=0.3)}

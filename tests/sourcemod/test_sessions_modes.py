@@ -155,5 +155,5 @@ def test_where_it_has_no_business_it_stands_aside(new_evening: NewEvening, map: 
         evening.game.add(f"P{number}", "red" if number < 3 else "blue")
     evening.wait(30)
 
-    assert evening.status()["aside"]
+    assert evening.status()["inactive_reason"]
     assert evening.decisions("scramble", "move", "place") == []

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from equipoise.core.effects import RecordRound
 from equipoise.errors import StoreError
-from equipoise.ports import Known, PlayerRow, RatedRound, RateRows, Shared
+from equipoise.store.port import Known, PlayerRow, RatedRound, RateRows, Shared
 from equipoise.store.sqlite import SqliteStore
 
 

@@ -12,17 +12,17 @@ from typing import ParamSpec
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import (
     STEAM_ID_BASE,
+    LineupPlayer,
     Mode,
     Participant,
     PlayerId,
     Presence,
     Round,
     RoundId,
-    Seat,
     ServerId,
     Side,
 )
-from equipoise.ports import Change, Known, PlayerRow, RatedRound, RateRows, Shared
+from equipoise.store.port import Change, Known, PlayerRow, RatedRound, RateRows, Shared
 from equipoise.store.sqlite import SqliteStore
 
 P = ParamSpec("P")
@@ -47,7 +47,7 @@ def a_round(
     unrated: str | None = None,
 ) -> RecordRound:
     """A round of these players; later numbers start later unless told otherwise."""
-    seats = [Seat(player(n), Side.A) for n in a] + [Seat(player(n), Side.B) for n in b]
+    seats = [LineupPlayer(player(n), Side.A) for n in a] + [LineupPlayer(player(n), Side.B) for n in b]
     seconds = {Side.A: (90.0, 0.0), Side.B: (0.0, 90.0)}
     round = Round(
         id=RoundId(f"1763622000123-{number}"),
@@ -58,7 +58,7 @@ def a_round(
         started_at=1_763_622_000.5 + 100 * number if started_at is None else started_at,
         seconds=90.0,
         winner=winner,
-        doors=tuple(seats),
+        lineup=tuple(seats),
         presences=tuple(Presence(seat.id, seat.side, *seconds[seat.side], fought=True) for seat in seats),
         captures_a=captures_a,
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from equipoise.core.model import ServerId, Side
 from equipoise.errors import RatingError, StoreError
-from equipoise.ports import Audit, Decision, Known, PlayerRow, Prediction, RatedRound
+from equipoise.store.port import Audit, Decision, Known, PlayerRow, Prediction, RatedRound
 from equipoise.store.sqlite import SqliteStore, players
 from equipoise.store.sqlite.connection import open_database, transaction
 from tests.store.samples import POOL, SERVER, a_round, in_loop, opened, player, rating, record
@@ -269,7 +269,7 @@ def test_the_leaderboard_is_everybody_visible_and_active_by_rating(
     assert [players.rank(db, POOL, id, since) for _, id in expected] == [
         (place, len(expected)) for place in range(1, len(expected) + 1)
     ]
-    assert {card.id for card in players.cards(db, POOL)} == {player(n) for n in range(len(drawn))}
+    assert {summary.id for summary in players.summaries(db, POOL)} == {player(n) for n in range(len(drawn))}
     db.close()
 
 

@@ -28,8 +28,8 @@ def audit(daemon: Daemon) -> list[dict[str, Any]]:
 def crowd(daemon: Daemon, *sides: str) -> dict[str, Any]:
     """A running KOTH round with these sides."""
     players = [{"id": id, "side": side} for id, side in zip(SIX, sides, strict=False)]
-    doors = {"kind": "doors_opened", "round": "1-1", "players": players}
-    return daemon.post(batch(1, KOTH, {"kind": "roster", "players": players}, doors)).body
+    lineup = {"kind": "round_live", "round": "1-1", "players": players}
+    return daemon.post(batch(1, KOTH, {"kind": "roster", "players": players}, lineup)).body
 
 
 def test_a_stranger_is_shown_as_a_newcomer(daemon: Daemon) -> None:
@@ -202,15 +202,15 @@ def test_a_round_may_come_without_a_batch_and_counts_once(daemon: Daemon) -> Non
 def test_a_round_that_is_not_rated_says_why(daemon: Daemon) -> None:
     sent = {"server": "arena-1", "round": {**ROUND, "partial": True}}
     taken = daemon.call("POST", "/v1/rounds", sent).body
-    assert (taken["status"], taken["unrated"], taken["players"]) == ("stored", "not seen from its doors", [])
+    assert (taken["status"], taken["unrated"], taken["players"]) == ("stored", "not seen going live", [])
 
 
 def test_a_round_is_refused_for_another_server_and_for_none(daemon: Daemon) -> None:
     assert daemon.call("POST", "/v1/rounds", {"server": "ns2-1", "round": ROUND}, who="arena-1").code == "server"
     assert daemon.call("POST", "/v1/rounds", {"server": "gone", "round": ROUND}).status == 404
-    twice = {**ROUND, "doors": ROUND["doors"] * 2}
+    twice = {**ROUND, "lineup": ROUND["lineup"] * 2}
     answer = daemon.call("POST", "/v1/rounds", {"server": "arena-1", "round": twice})
-    assert answer.body["error"]["path"] == "$.round.doors[3].id"
+    assert answer.body["error"]["path"] == "$.round.lineup[3].id"
 
 
 def test_metrics_say_what_servers_and_pools_are_doing(daemon: Daemon) -> None:

@@ -38,7 +38,7 @@ def test_a_script_that_was_never_heard_of_is_asked_for_everything(daemon: Daemon
 def test_a_finished_round_is_stored_and_answered_with_the_new_ratings(daemon: Daemon) -> None:
     reply = daemon.post(batch(1, HELLO, ROSTER, ended(1))).body
     assert reply["rounds"] == {"1-1": "stored"}
-    rated = {card["id"]: card for card in reply["players"]}
+    rated = {summary["id"]: summary for summary in reply["players"]}
     assert rated[RED]["rating"] > 1000.0 > rated[BLU]["rating"]
     assert rated[RED]["rounds"] == 1
 
@@ -92,8 +92,8 @@ def test_ns2_posts_forms_and_is_answered_in_its_words(daemon: Daemon) -> None:
 
 def test_a_player_who_joins_is_answered_for(daemon: Daemon) -> None:
     daemon.post(batch(1, HELLO, ROSTER, ended(1)))
-    cards = daemon.post(batch(2, {"kind": "player_joined", "id": RED, "name": "Red ☭"})).body["players"]
-    assert [(card["id"], card["rounds"], card["visible"]) for card in cards] == [(RED, 1, False)]
+    summaries = daemon.post(batch(2, {"kind": "player_joined", "id": RED, "name": "Red ☭"})).body["players"]
+    assert [(summary["id"], summary["rounds"], summary["visible"]) for summary in summaries] == [(RED, 1, False)]
 
 
 def test_a_locked_store_keeps_the_round_and_the_script_keeps_its_copy(daemon: Daemon) -> None:

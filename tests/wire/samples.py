@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from equipoise.core import events
-from equipoise.core.model import Entry, Mode, Presence, Round, Seat, Side
+from equipoise.core.model import Entry, LineupPlayer, Mode, Presence, Round, Side
 from equipoise.wire import Batch
 
 WORDS = {Side.A: "red", Side.B: "blu", None: "none"}
@@ -34,7 +34,7 @@ ROUND = {
     "seconds": 61.5,
     "winner": "red",
     "captures": {"red": 1, "blu": 0},
-    "doors": [{"id": RED, "side": "red"}, {"id": BLU, "side": "blu"}, {"id": BOT, "side": "blu"}],
+    "lineup": [{"id": RED, "side": "red"}, {"id": BLU, "side": "blu"}, {"id": BOT, "side": "blu"}],
     "players": [
         {"id": RED, "side": "red", "seconds": {"red": 61.5, "blu": 0}, "fought": True},
         {"id": BLU, "side": "blu", "seconds": {"red": 0, "blu": 30}, "fought": True, "left": True},
@@ -85,8 +85,8 @@ def _fields(event: events.ScriptEvent, batch: Batch) -> dict[str, Any]:
             return {"kind": "side_wanted", "id": id, "side": "any" if side is None else WORDS[side]}
         case events.RoundStarted(_, roster):
             return {"kind": "round_started", "players": [_line(e) for e in roster.entries]}
-        case events.DoorsOpened(_, round, roster):
-            return {"kind": "doors_opened", "round": round, "players": [_line(e) for e in roster.entries]}
+        case events.RoundLive(_, round, roster):
+            return {"kind": "round_live", "round": round, "players": [_line(e) for e in roster.entries]}
         case events.RoundEnded(_, round):
             return _round(round)
         case _:
@@ -122,7 +122,7 @@ def _hello(hello: events.Hello, batch: Batch) -> dict[str, Any]:
         "waiting": hello.waiting,
         "late": hello.late,
         "due": hello.due,
-        "aside": hello.aside,
+        "inactive_reason": hello.inactive_reason,
         "facts": FACTS.get(hello.mode, {}),
     }
 
@@ -141,7 +141,7 @@ def _line(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _seat(seat: Seat) -> dict[str, Any]:
+def _seat(seat: LineupPlayer) -> dict[str, Any]:
     return {"id": seat.id, "side": WORDS[seat.side]}
 
 
@@ -170,6 +170,6 @@ def _round(round: Round) -> dict[str, Any]:
         "captures": {"red": round.captures_a, "blu": round.captures_b},
         "partial": round.partial,
         "waiting": round.waiting,
-        "doors": [_seat(seat) for seat in round.doors],
+        "lineup": [_seat(seat) for seat in round.lineup],
         "players": [_presence(seen) for seen in round.presences],
     }

@@ -14,6 +14,7 @@ from equipoise.core import events
 from equipoise.core.model import (
     STEAM_ID_BASE,
     Entry,
+    LineupPlayer,
     Mode,
     OrderId,
     PlayerId,
@@ -21,7 +22,6 @@ from equipoise.core.model import (
     Roster,
     Round,
     RoundId,
-    Seat,
     ServerId,
     Side,
     Split,
@@ -69,7 +69,7 @@ finished = st.builds(
     started_at=seconds,
     seconds=seconds,
     winner=on_side,
-    doors=unique(st.builds(Seat, ids, sides)),
+    lineup=unique(st.builds(LineupPlayer, ids, sides)),
     presences=unique(st.builds(Presence, ids, sides, seconds, seconds, flags, flags)),
     captures_a=counts,
     captures_b=counts,
@@ -86,7 +86,7 @@ hellos = st.builds(
     waiting=flags,
     late=flags,
     due=flags,
-    aside=st.sampled_from(["", "mvm", "tournament"]),
+    inactive_reason=st.sampled_from(["", "mvm", "tournament"]),
 )
 splits = st.lists(ids, unique=True, max_size=9).map(
     lambda pool: Split(tuple(pool[:3]), tuple(pool[3:6]), tuple(pool[6:]))
@@ -100,7 +100,7 @@ happenings = st.one_of(
     st.builds(events.SidesSwitched, seconds),
     st.builds(events.WaitingEnded, seconds),
     st.builds(events.RoundStarted, seconds, rosters),
-    st.builds(events.DoorsOpened, seconds, rounds, rosters),
+    st.builds(events.RoundLive, seconds, rounds, rosters),
     st.builds(events.RoundEnded, seconds, finished),
     st.builds(events.ScrambledAlone, seconds, splits),
     st.builds(events.OrderDone, seconds, orders),
@@ -215,8 +215,8 @@ LINE = {"id": RED, "side": "red"}
         (posted({**ROUND, "seconds": -3}), "$.events[0].seconds"),
         (posted({**ROUND, "seconds": float("-inf")}), "$.events[0].seconds"),
         (posted({**ROUND, "captures": {"red": 0.5, "blu": 0}}), "$.events[0].captures.red"),
-        (posted({**ROUND, "doors": [LINE, LINE]}), "$.events[0].doors[1].id"),
-        (posted({**ROUND, "doors": [{**LINE, "side": "none"}]}), "$.events[0].doors[0].side"),
+        (posted({**ROUND, "lineup": [LINE, LINE]}), "$.events[0].lineup[1].id"),
+        (posted({**ROUND, "lineup": [{**LINE, "side": "none"}]}), "$.events[0].lineup[0].side"),
         (posted({**ROUND, "players": ROUND["players"] * 2}), "$.events[0].players[2].id"),
     ],
 )
@@ -314,7 +314,7 @@ def test_names_are_kept_beside_the_events_without_control_characters() -> None:
 
 def test_a_round_of_ns2_names_its_sides_marines_and_aliens() -> None:
     seen = [{"id": 22202, "side": "aliens", "seconds": {"red": 10, "blu": 600}}]
-    posted_round = {**ROUND, "game": "ns2", "winner": "aliens", "doors": [], "players": seen}
+    posted_round = {**ROUND, "game": "ns2", "winner": "aliens", "lineup": [], "players": seen}
     del posted_round["facts"]
     (event,) = decode_batch(body(posted_round)).events
     assert isinstance(event, events.RoundEnded)

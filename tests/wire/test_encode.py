@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.core.effects import Assign, Cancel, Lock, Moment, Move, Order, Place, Say, Tell, Unlock
-from equipoise.core.model import Card, DueIf, OrderId, PlayerId, RoundId, Side, Split, SplitCache
+from equipoise.core.model import DueIf, OrderId, PlayerId, PlayerSummary, RoundId, Side, Split, SplitCache
 from equipoise.core.phrases import Phrase, Text
 from equipoise.wire import NS2, TF2, Reply, encode_refusal, encode_reply
 
@@ -55,7 +55,9 @@ replies = st.builds(
     Reply,
     orders=st.lists(commands, max_size=6).map(tuple),
     rounds=st.dictionaries(st.text(max_size=8).map(RoundId), st.sampled_from(["stored", "kept"]), max_size=3),
-    cards=st.lists(st.builds(Card, ids, st.floats(-1e6, 1e6), st.integers(0, 10**6), st.booleans())).map(tuple),
+    summaries=st.lists(st.builds(PlayerSummary, ids, st.floats(-1e6, 1e6), st.integers(0, 10**6), st.booleans())).map(
+        tuple
+    ),
     pending=st.booleans(),
     reason=st.none() | texts,
     due_if=st.sampled_from([(), (DueIf(Side.A),), (DueIf(Side.A, shutout=True), DueIf(Side.B)), (DueIf(None),)]),
@@ -78,7 +80,7 @@ def _read(sent: dict[str, Any]) -> Reply:
     return Reply(
         orders=tuple(_order(dict(order)) for order in sent.pop("orders")),
         rounds=sent.pop("rounds"),
-        cards=tuple(Card(c["id"], c["rating"], c["rounds"], c["visible"]) for c in sent.pop("players")),
+        summaries=tuple(PlayerSummary(c["id"], c["rating"], c["rounds"], c["visible"]) for c in sent.pop("players")),
         reason=_text(sent.pop("reason")),
         due_if=tuple(_due_if(word) for word in sent.pop("due_if")),
         cache=cache and _cache(cache["ids"], cache["splits"]),
@@ -138,7 +140,7 @@ def test_a_scramble_due_whatever_happens_is_due_if_any() -> None:
 
 
 def test_a_rating_is_written_as_a_float() -> None:
-    assert b'"rating":1000.0' in encode_reply(Reply(cards=(Card(PlayerId("1"), 1000),)))
+    assert b'"rating":1000.0' in encode_reply(Reply(summaries=(PlayerSummary(PlayerId("1"), 1000),)))
 
 
 def test_a_stale_batch_gets_a_refusal_with_its_rounds() -> None:
@@ -165,19 +167,19 @@ POOL = tuple(PlayerId(str(76561202255233023 - n)) for n in range(100))
 SCRAMBLE = Assign(OrderId("o-1"), Text(Phrase.REASON_STREAK, ("3",)), Split(POOL[:50], POOL[50:]), Moment.FREEZE)
 LOCKS = tuple(Lock(id, Side.A, None) for id in POOL)
 CACHE = SplitCache(POOL, tuple(Split(POOL[:k], POOL[k : 2 * k], POOL[2 * k :]) for k in range(2, 51)))
-CARDS = tuple(Card(id, 1234.0, 10, True) for id in POOL)
+CARDS = tuple(PlayerSummary(id, 1234.0, 10, True) for id in POOL)
 
 
 def test_a_scramble_of_24_with_everything_around_it_fits_whole() -> None:
-    pool, cards = POOL[:24], CARDS[:24]
+    pool, summaries = POOL[:24], CARDS[:24]
     cache = SplitCache(pool, tuple(Split(pool[:k], pool[k : 2 * k], pool[2 * k :]) for k in range(2, 13)))
     assign = Assign(OrderId("o"), Text(Phrase.REASON_ADMIN), Split(pool[:12], pool[12:]), Moment.NOW)
-    reply = Reply(orders=(assign, *LOCKS[:24]), cards=cards, cache=cache)
+    reply = Reply(orders=(assign, *LOCKS[:24]), summaries=summaries, cache=cache)
     assert _read(json.loads(encode_reply(reply))) == reply
 
 
 def test_of_a_reply_too_large_the_smallest_cached_splits_go_first() -> None:
-    sent = encode_reply(Reply(orders=(SCRAMBLE, *LOCKS), cards=CARDS[:50], cache=CACHE))
+    sent = encode_reply(Reply(orders=(SCRAMBLE, *LOCKS), summaries=CARDS[:50], cache=CACHE))
     kept = json.loads(sent)
     assert len(sent) < 16 * 1024
     assert (len(kept["orders"]), len(kept["players"])) == (101, 50)
@@ -188,6 +190,6 @@ def test_of_a_reply_too_large_the_smallest_cached_splits_go_first() -> None:
 @pytest.mark.parametrize("game", [TF2, NS2])
 def test_orders_are_never_dropped_while_anything_else_can_be(game: Any) -> None:
     told = Tell(None, tuple(Text(Phrase.WHY_LINE, ("x" * 100, "y" * 100)) for _ in range(200)))
-    sent = encode_reply(Reply(orders=(SCRAMBLE, *LOCKS, told), cards=CARDS * 3, cache=CACHE), game)
+    sent = encode_reply(Reply(orders=(SCRAMBLE, *LOCKS, told), summaries=CARDS * 3, cache=CACHE), game)
     assert len(sent) < 16 * 1024
     assert [order["kind"] for order in json.loads(sent)["orders"]] == ["assign", *["lock"] * 100, "tell"]

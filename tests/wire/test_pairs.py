@@ -23,7 +23,7 @@ EVENTS: dict[type, tuple[type, dict[str, str]]] = {
     wire.SidesSwitched: (events.SidesSwitched, {}),
     wire.WaitingEnded: (events.WaitingEnded, {}),
     wire.RoundStarted: (events.RoundStarted, {"players": "roster"}),
-    wire.DoorsOpened: (events.DoorsOpened, {"players": "roster"}),
+    wire.RoundLive: (events.RoundLive, {"players": "roster"}),
     wire.ScrambledAlone: (events.ScrambledAlone, {"red": "split", "blu": "split", "bench": "split"}),
     wire.OrderDone: (events.OrderDone, {}),
     wire.OrderFailed: (events.OrderFailed, {}),
@@ -42,18 +42,18 @@ ORDERS: dict[type, tuple[type, dict[str, str]]] = {
 }
 PARTS: dict[type, tuple[type, dict[str, str]]] = {
     people.PlayerLine: (model.Entry, {}),
-    people.SeatLine: (model.Seat, {}),
+    people.LineupLine: (model.LineupPlayer, {}),
     people.PresenceLine: (model.Presence, {"seconds": "seconds_a seconds_b"}),
     people.SecondsOn: (model.Participant, {"red": "seconds_a", "blu": "seconds_b"}),
     orders.Text: (phrases.Text, {}),
-    orders.Card: (model.Card, {}),
+    orders.PlayerSummary: (model.PlayerSummary, {}),
     orders.Cache: (model.SplitCache, {}),
     wire.Batch: (values.Batch, {"v": ""}),
-    orders.Reply: (values.Reply, {"ok": "stale", "players": "cards"}),
+    orders.Reply: (values.Reply, {"ok": "stale", "players": "summaries"}),
 }
 BESIDE: dict[type, set[str]] = {
     model.Participant: {"id", "side"},
-    model.Card: {"last_played", "missing", "name", "skill", "worth"},
+    model.PlayerSummary: {"last_played", "missing", "name", "skill", "side_skills"},
     values.Batch: {"names", "plugin"},
 }
 """Fields of a dataclass that its struct has no part in."""

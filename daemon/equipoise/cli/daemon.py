@@ -17,8 +17,9 @@ def serve(path: Path) -> None:
     """Run the daemon until SIGTERM or Ctrl-C. Exit code 2: it cannot start, and one line says what to do."""
     import asyncio
 
-    from equipoise import app, log
+    from equipoise import app
     from equipoise.config import load
+    from equipoise.service import log
 
     try:
         config = load(path, os.environ)

@@ -79,7 +79,9 @@ def backtest(
     plot: Path | None,
 ) -> None:
     """Predict, then rate, match after match; measure the predictions after the burn-in."""
-    from equipoise.lab import charts, plain, sheets
+    from equipoise.lab import charts
+    from equipoise.lab import json_output as plain
+    from equipoise.lab import tables as sheets
     from equipoise.lab.models import labels
 
     models = [model_of(name, pairs), *([parsed(against)] if against else [])]
@@ -114,7 +116,9 @@ def compare(
     html: Path | None,
 ) -> None:
     """Several SYSTEMS on one history, the best first. Each is NAME or NAME:key=value,key=value."""
-    from equipoise.lab import charts, plain, sheets
+    from equipoise.lab import charts
+    from equipoise.lab import json_output as plain
+    from equipoise.lab import tables as sheets
     from equipoise.lab.models import labels
 
     refused: list[str] = []
@@ -173,7 +177,8 @@ def tune(
 
     Nothing after the burn-in is looked at.
     """
-    from equipoise.lab import plain, sheets
+    from equipoise.lab import json_output as plain
+    from equipoise.lab import tables as sheets
     from equipoise.lab.tune import tune as search
 
     model = model_of(name, pairs)
@@ -217,7 +222,8 @@ def replay(
     Match after match, or with --fit by the most probable skills for all matches together. Exit code 1: the fit did not
     converge.
     """
-    from equipoise.lab import plain, sheets
+    from equipoise.lab import json_output as plain
+    from equipoise.lab import tables as sheets
     from equipoise.lab.models import fit, forecast
     from equipoise.lab.standings import standings
 

@@ -14,8 +14,8 @@ from equipoise.cli.options import FAILED, stop
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from equipoise.lab.sheets import Sheet
     from equipoise.lab.svg import Chart
+    from equipoise.lab.tables import Sheet
 
 
 def json_text(value: object, *, indent: int | None = 2, ascii_only: bool = True) -> str:

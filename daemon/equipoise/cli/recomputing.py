@@ -21,13 +21,13 @@ from equipoise.cli.output import json_text, progress
 from equipoise.cli.remote import table
 from equipoise.errors import ConfigError, StoreError
 from equipoise.lab.models import settings
-from equipoise.lab.sheets import estimate
-from equipoise.pool import Pool
-from equipoise.ports import Audit, Recipe
-from equipoise.ratings.base import System
-from equipoise.recipe import described, recipe_of
-from equipoise.recompute import Comparison, Mover, Predicted, Replayed, Trial
-from equipoise.retry import Ring
+from equipoise.lab.tables import estimate
+from equipoise.ratings.system import System
+from equipoise.service.fingerprint import described, fingerprint_of
+from equipoise.service.pool import Pool
+from equipoise.service.recompute import Comparison, Mover, Predicted, Replayed, Trial
+from equipoise.service.ring import Ring
+from equipoise.store.port import Audit, Fingerprint
 from equipoise.store.sqlite import SqliteStore
 
 
@@ -35,8 +35,8 @@ from equipoise.store.sqlite import SqliteStore
 class Found:
     """What the new system would change."""
 
-    old: Recipe
-    new: Recipe
+    old: Fingerprint
+    new: Fingerprint
     comparison: Comparison | None
     movers: list[Mover]
 
@@ -91,21 +91,23 @@ class Recomputing:
             trial = Trial(replayed)
             await self._to_the_end(store.rated_rounds(name, trial.see))
         board = await store.top(name, None, since=None)
-        return Found(old, replayed.recipe, trial.comparison(), trial.movers(board))
+        return Found(old, replayed.fingerprint, trial.comparison(), trial.movers(board))
 
-    async def _settled(self, store: SqliteStore) -> Recipe:
+    async def _settled(self, store: SqliteStore) -> Fingerprint:
         """What the stored ratings are made by, once rounds that wait are stored by it too."""
         name = self.configured.name
-        recorded = await store.recipe(name)
-        recipe = recorded or recipe_of(_made(self.configured))
+        recorded = await store.fingerprint(name)
+        fingerprint = recorded or fingerprint_of(_made(self.configured))
         path = self.whole.directory / f"{name}.ring"
         if path.exists() and path.stat().st_size:
-            pool = Pool(name, ratings.create(recipe.system, **recipe.params), store, Ring(path), SystemClock())
+            pool = Pool(
+                name, ratings.create(fingerprint.system, **fingerprint.params), store, Ring(path), SystemClock()
+            )
             await pool.open()
             await pool.close()
             if pool.ring_depth:
                 raise StoreError(f"{path}: {pool.ring_depth} rounds wait that cannot be stored now")
-        return recipe
+        return fingerprint
 
     async def _write(self, store: SqliteStore, found: Found) -> None:
         """Rated a second time: what every round did to everybody would not fit into memory."""
@@ -139,7 +141,7 @@ class Recomputing:
 
     def _tell(self) -> None:
         click.echo("The ratings are made anew.")
-        if recipe_of(_made(self.configured)) == recipe_of(_made(self.wanted)):
+        if fingerprint_of(_made(self.configured)) == fingerprint_of(_made(self.wanted)):
             return
         click.echo(f"Before the daemon starts again, {self.whole.path} must say:\n")
         for line in config.pool_table(self.wanted):

@@ -86,8 +86,8 @@ def _state(each: dict[str, Any]) -> str:
         return "never heard of"
     if each["lost"]:
         return f"lost for {each['silent_seconds']:.0f} s"
-    if each["aside"]:
-        return f"aside: {each['aside']}"
+    if each["inactive_reason"]:
+        return f"inactive: {each['inactive_reason']}"
     return "on" if each["enabled"] else "off"
 
 

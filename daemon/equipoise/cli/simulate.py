@@ -53,9 +53,11 @@ def simulate(
     People of hidden skill come, play and go; the real session, solver and rating system make the teams. Shows how fast
     ratings find true skill, and how even the rounds become.
     """
-    from equipoise.lab import charts, plain, sheets
+    from equipoise.lab import charts
+    from equipoise.lab import json_output as plain
+    from equipoise.lab import tables as sheets
     from equipoise.lab.models import labels
-    from equipoise.lab.simulation.people import Scenario
+    from equipoise.lab.simulation.population import Scenario
     from equipoise.lab.simulation.run import playable
     from equipoise.lab.simulation.run import simulate as run
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from equipoise.core import gaps, scrambles
-from equipoise.core.effects import Decide, LookUp, Moment, Purpose, Say, Tell
+from equipoise.core import autobalance as gaps
+from equipoise.core import scrambles
+from equipoise.core.bench import eligible_count
+from equipoise.core.effects import LogDecision, LookUp, Moment, Purpose, Say, Tell
 from equipoise.core.events import Commanded, Phase
 from equipoise.core.phrases import Phrase, Text
-from equipoise.core.pools import eligible_count
 from equipoise.core.state import Effects, State
 
 PLAYERS_MAY = frozenset(("rating", "rank", "top", "teams"))
@@ -77,7 +78,7 @@ def _cancel(state: State, event: Commanded) -> Effects:
     if state.asked is not None and state.asked.purpose is Purpose.SCRAMBLE:
         state.asked = None
     text = Text(Phrase.SCRAMBLE_CANCELLED)
-    log = Decide("cancel", Text(Phrase.REASON_ADMIN))
+    log = LogDecision("cancel", Text(Phrase.REASON_ADMIN))
     return (*_tell(event, text), log, Say(text), *scrambles.in_freeze(state))
 
 
@@ -102,4 +103,4 @@ def _switch(state: State, event: Commanded, *, on: bool) -> Effects:
     state.memory = replace(state.memory, enabled=on)
     text = Text(Phrase.SWITCHED_ON if on else Phrase.SWITCHED_OFF)
     forgotten = () if on else gaps.drop(state)
-    return (*_tell(event, text), Decide("switch", text), *forgotten)
+    return (*_tell(event, text), LogDecision("switch", text), *forgotten)

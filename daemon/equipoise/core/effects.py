@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
-from equipoise.core.model import Entry, Ground, OrderId, Participant, PlayerId, Round, Side, Split
+from equipoise.core.model import Context, Entry, OrderId, Participant, PlayerId, Round, Side, Split
 from equipoise.core.phrases import Text
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ Order = Assign | Move | Cancel | Place | Lock | Unlock | Say | Tell
 
 
 @dataclass(frozen=True, slots=True)
-class LoadCards:
-    """Answered by `CardsLoaded`."""
+class LoadSummaries:
+    """Answered by `SummariesLoaded`."""
 
     players: tuple[PlayerId, ...]
 
@@ -131,7 +131,7 @@ class AskSplit:
     version: int
     """The roster version it is asked for."""
     reason: Text
-    ground: Ground
+    context: Context
     pool: tuple[Entry, ...]
     sizes: tuple[int, int]
     """Players on the two sides, bots counted; which side is the larger is open."""
@@ -153,7 +153,7 @@ class AskMoves:
     """Answered by `MovesSolved` or `SolveFailed`: who crosses from the larger to the smaller side."""
 
     version: int
-    ground: Ground
+    context: Context
     larger: tuple[PlayerId, ...]
     smaller: tuple[PlayerId, ...]
     larger_side: Side
@@ -167,7 +167,7 @@ class AskMoves:
 class CacheSplits:
     """Answered by `SplitsCached` or `SolveFailed`: every team size of a pool, for the script to fall back on."""
 
-    ground: Ground
+    context: Context
     pool: tuple[Entry, ...]
     bench: bool
     """Arena: a player may sit out; elsewhere an odd pool is split unevenly."""
@@ -185,7 +185,7 @@ class RecordRound:
     """Who is rated, on which side; empty when the round is not rated."""
     unrated: str | None = None
     """Why the round is not rated."""
-    standing: Mapping[PlayerId, float] | None = None
+    skill_at_start: Mapping[PlayerId, float] | None = None
     """Ratings as they stood at the doors, where the daemon knows them."""
 
 
@@ -205,7 +205,7 @@ DecisionKind = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Decide:
+class LogDecision:
     """Write a line of the decision log: what was done, and why."""
 
     kind: DecisionKind
@@ -232,5 +232,5 @@ class Ignored:
     phase: Phase
 
 
-Ask = LoadCards | AskSplit | AskMoves | CacheSplits
-Effect = Order | Ask | RecordRound | Decide | LookUp | Ignored
+Ask = LoadSummaries | AskSplit | AskMoves | CacheSplits
+Effect = Order | Ask | RecordRound | LogDecision | LookUp | Ignored

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from equipoise.core.effects import AskMoves, AskSplit, CacheSplits
-from equipoise.core.model import Card, Mode, OrderId, PlayerId, Roster, Round, RoundId, Side, Split
+from equipoise.core.model import Mode, OrderId, PlayerId, PlayerSummary, Roster, Round, RoundId, Side, Split
 
 
 class Phase(Enum):
@@ -42,7 +42,7 @@ class Hello:
     """Waiting For Players is on."""
     late: bool = False
     """Loaded in the middle of a map."""
-    aside: str = ""
+    inactive_reason: str = ""
     """Why the script stands aside on this map ("mvm", "tournament"); empty when it does not."""
     due: bool = False
     """Waiting For Players ended while nobody answered, and its scramble was not carried out."""
@@ -117,7 +117,7 @@ class RoundStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class DoorsOpened:
+class RoundLive:
     """The round really starts."""
 
     at: float
@@ -181,10 +181,10 @@ class Heartbeat:
 
 
 @dataclass(frozen=True, slots=True)
-class CardsLoaded:
-    """Answers `LoadCards`, and follows every change of a rating."""
+class SummariesLoaded:
+    """Answers `LoadSummaries`, and follows every change of a rating."""
 
-    cards: tuple[Card, ...]
+    summaries: tuple[PlayerSummary, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ ScriptEvent = (
     | SidesSwitched
     | WaitingEnded
     | RoundStarted
-    | DoorsOpened
+    | RoundLive
     | RoundEnded
     | ScrambledAlone
     | OrderDone
@@ -243,5 +243,5 @@ ScriptEvent = (
     | Commanded
     | Heartbeat
 )
-Answer = CardsLoaded | SplitSolved | MovesSolved | SplitsCached | SolveFailed
+Answer = SummariesLoaded | SplitSolved | MovesSolved | SplitsCached | SolveFailed
 Event = ScriptEvent | Answer

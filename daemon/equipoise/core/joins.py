@@ -31,7 +31,7 @@ def place_joiner(
     player: PlayerId,
     wanted: Side | None,
     kept: Kept | None,
-    worth: Mapping[Side, Mapping[PlayerId, float]],
+    side_skills: Mapping[Side, Mapping[PlayerId, float]],
 ) -> Placement:
     """Somebody on no side: back to where he was placed, else to the smaller side, else where it evens the sums."""
     count = sizes(roster, without=player)
@@ -41,7 +41,7 @@ def place_joiner(
     if count[Side.A] != count[Side.B]:
         smaller = min(Side, key=count.__getitem__)
         return Placement(smaller, Text(Phrase.REASON_JOIN_SMALLER))
-    return Placement(_weaker(roster, player, wanted, worth), Text(Phrase.REASON_JOIN_WEAKER))
+    return Placement(_weaker(roster, player, wanted, side_skills), Text(Phrase.REASON_JOIN_WEAKER))
 
 
 def _why_return(gap: int) -> Text:
@@ -49,14 +49,14 @@ def _why_return(gap: int) -> Text:
 
 
 def _weaker(
-    roster: Roster, player: PlayerId, wanted: Side | None, worth: Mapping[Side, Mapping[PlayerId, float]]
+    roster: Roster, player: PlayerId, wanted: Side | None, side_skills: Mapping[Side, Mapping[PlayerId, float]]
 ) -> Side:
     """The side that leaves the smaller difference of sums with him on it; ties as he wishes."""
     others = {side: [entry.id for entry in roster.on(side) if entry.id != player] for side in Side}
-    totals = {side: sum(worth[side].get(other, 0.0) for other in others[side]) for side in Side}
+    totals = {side: sum(side_skills[side].get(other, 0.0) for other in others[side]) for side in Side}
 
     def left_over(side: Side) -> tuple[float, bool]:
-        return abs(totals[side] + worth[side].get(player, 0.0) - totals[side.other]), side is not wanted
+        return abs(totals[side] + side_skills[side].get(player, 0.0) - totals[side.other]), side is not wanted
 
     return min(Side, key=left_over)
 

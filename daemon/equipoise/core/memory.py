@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from equipoise.core.model import Ground, Mode, PlayerId, RoundId, Side
+from equipoise.core.model import Context, Mode, PlayerId, RoundId, Side
 from equipoise.core.phrases import Text
 from equipoise.core.triggers import Tally
 
@@ -59,9 +59,9 @@ class Memory:
     enabled: bool = True
 
     @property
-    def ground(self) -> Ground:
+    def context(self) -> Context:
         """What is played and where."""
-        return Ground(self.mode, self.map)
+        return Context(self.mode, self.map)
 
     def next_map(self, session: str, map: str, mode: Mode) -> Memory:
         """A new map is a new session: only recent moves, the order numbers and the switch stay."""

@@ -63,7 +63,7 @@ class Mode(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class Context:
     """What is played and where: what players are worth, and what is expected of them, depends on it."""
 
     mode: Mode
@@ -135,7 +135,7 @@ class Roster:
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class LineupPlayer:
     """Somebody on a side at the doors."""
 
     id: PlayerId
@@ -173,7 +173,7 @@ class Round:
     """Length from the doors to the end."""
     winner: Side | None
     """None: stalemate."""
-    doors: tuple[Seat, ...]
+    lineup: tuple[LineupPlayer, ...]
     presences: tuple[Presence, ...]
     captures_a: int = 0
     captures_b: int = 0
@@ -186,9 +186,9 @@ class Round:
         """Captures by a side, added up over the round's stages."""
         return self.captures_a if side is Side.A else self.captures_b
 
-    def seated(self, side: Side) -> tuple[PlayerId, ...]:
+    def lineup_of(self, side: Side) -> tuple[PlayerId, ...]:
         """Who was on a side at the doors, bots too."""
-        return tuple(seat.id for seat in self.doors if seat.side is side)
+        return tuple(seat.id for seat in self.lineup if seat.side is side)
 
     def score(self, side: Side) -> float:
         """Outcome for a side: 1, 0.5 or 0."""
@@ -232,7 +232,7 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class PlayerSummary:
     """What a pool knows of a player: the answer to a join."""
 
     id: PlayerId
@@ -248,7 +248,7 @@ class Card:
     """What he called himself last, where it was asked for."""
     skill: float | None = None
     """What he is worth wherever he plays; None: the rating itself."""
-    worth: tuple[float, float] | None = None
+    side_skills: tuple[float, float] | None = None
     """What he is worth on A and on B of the present ground; None: the same everywhere."""
 
     @property
@@ -258,7 +258,7 @@ class Card:
 
     def on(self, side: Side) -> float:
         """What sums of a side are made of."""
-        return self.balance if self.worth is None else self.worth[side is Side.B]
+        return self.balance if self.side_skills is None else self.side_skills[side is Side.B]
 
 
 @dataclass(frozen=True, slots=True)

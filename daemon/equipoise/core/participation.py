@@ -9,21 +9,21 @@ from equipoise.core.model import Mode, Participant, PlayerId, Presence, Round, S
 from equipoise.core.rules import Rules
 
 
-def recorded(round: Round, rules: Rules, standing: Mapping[PlayerId, float] | None = None) -> RecordRound:
+def recorded(round: Round, rules: Rules, skill_at_start: Mapping[PlayerId, float] | None = None) -> RecordRound:
     """What is to be stored of a round, and who is rated for it."""
     rated = participants(round)
     unrated = _why_unrated(round, rated, rules)
-    return RecordRound(round, () if unrated else rated, unrated, standing)
+    return RecordRound(round, () if unrated else rated, unrated, skill_at_start)
 
 
 def participants(round: Round) -> tuple[Participant, ...]:
     """Everybody who took part, in the script's order."""
     took_part = _TOOK_PART.get(round.mode, _fought)
-    seated = frozenset(seat.id for seat in round.doors)
+    lineup = frozenset(seat.id for seat in round.lineup)
     return tuple(
         Participant(presence.id, _side(presence), presence.seconds_a, presence.seconds_b)
         for presence in round.presences
-        if not is_bot(presence.id) and took_part(presence, seated)
+        if not is_bot(presence.id) and took_part(presence, lineup)
     )
 
 
@@ -34,16 +34,16 @@ def _side(presence: Presence) -> Side:
     return Side.A if presence.seconds_a > presence.seconds_b else Side.B
 
 
-def _in_arena(presence: Presence, seated: frozenset[PlayerId]) -> bool:
+def _in_arena(presence: Presence, lineup: frozenset[PlayerId]) -> bool:
     """On a side when the doors went up, and not gone before the first blow."""
-    return presence.id in seated and (presence.fought or not presence.left)
+    return presence.id in lineup and (presence.fought or not presence.left)
 
 
-def _fought(presence: Presence, seated: frozenset[PlayerId]) -> bool:
+def _fought(presence: Presence, lineup: frozenset[PlayerId]) -> bool:
     return presence.fought
 
 
-def _was_there(presence: Presence, seated: frozenset[PlayerId]) -> bool:
+def _was_there(presence: Presence, lineup: frozenset[PlayerId]) -> bool:
     return presence.seconds_a + presence.seconds_b > 0
 
 
@@ -54,12 +54,12 @@ def _why_unrated(round: Round, rated: tuple[Participant, ...], rules: Rules) -> 
     if round.waiting:
         return "inside Waiting For Players"
     if round.partial:
-        return "not seen from its doors"
+        return "not seen going live"
     if round.mode is Mode.NS2 and round.seconds < rules.ns2_min_seconds:
         return f"shorter than {rules.ns2_min_seconds:g} s"
     for side in Side:
-        if all(is_bot(player) for player in round.seated(side)):
-            return f"no human on side {side.value} at the doors"
+        if all(is_bot(player) for player in round.lineup_of(side)):
+            return f"no human in the lineup of side {side.value}"
         if not any(participant.side is side for participant in rated):
             return f"no participant on side {side.value}"
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from equipoise.core.effects import Decide, LoadCards, Place
+from equipoise.core.effects import LoadSummaries, LogDecision, Place
 from equipoise.core.events import Phase, SideWanted
 from equipoise.core.joins import Placement, answer_switch, place_joiner, refused, sizes
 from equipoise.core.model import Entry, Side
@@ -15,7 +15,7 @@ def wanted(state: State, event: SideWanted, now: float) -> Effects:
     missing = state.strangers(event.id) if state.acts else ()
     if missing:
         state.wanting[event.id] = event
-        return (LoadCards(missing),)
+        return (LoadSummaries(missing),)
     return _answer(state, event, now)
 
 
@@ -45,7 +45,7 @@ def _smaller(state: State) -> Side:
 def _place(state: State, entry: Entry, event: SideWanted, now: float) -> Placement:
     kept = state.kept(event.id, now)
     if entry.side is None:
-        return place_joiner(state.roster, event.id, event.side, kept, {side: state.worth(side) for side in Side})
+        return place_joiner(state.roster, event.id, event.side, kept, {side: state.side_skills(side) for side in Side})
     return answer_switch(state.roster, entry, event.side, kept, now)
 
 
@@ -55,7 +55,7 @@ def _seat(state: State, entry: Entry, placement: Placement, now: float) -> Effec
     if entry.side is placement.side:
         return (place,)
     state.seat(entry.id, placement.side)
-    log = Decide("place", placement.reason, players=(entry.id,))
+    log = LogDecision("place", placement.reason, players=(entry.id,))
     return (place, log, *_lock(state, entry, placement.side, now))
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from equipoise.core.bench import bench_costs, eligible_count, is_level, pool, team_sizes, who_waited
 from equipoise.core.effects import (
     AskSplit,
     Assign,
     CacheSplits,
-    Decide,
     DecisionKind,
+    LogDecision,
     Moment,
     Purpose,
     Say,
@@ -21,7 +22,6 @@ from equipoise.core.events import Phase, ScrambledAlone, SplitsCached, SplitSolv
 from equipoise.core.fallback import from_cache
 from equipoise.core.model import OrderId, PlayerId, Side, Split, SplitCache, is_bot
 from equipoise.core.phrases import Phrase, Text
-from equipoise.core.pools import bench_costs, eligible_count, is_level, pool, team_sizes, who_waited
 from equipoise.core.state import Effects, State
 
 MAX_ATTEMPTS = 3
@@ -39,7 +39,7 @@ def make_due(state: State, reason: Text) -> Effects:
     if state.memory.pending is not None:
         return ()
     state.memory = replace(state.memory, pending=reason)
-    return (Decide("pending", reason), Say(Text(Phrase.SCRAMBLE_PENDING)), Say(reason))
+    return (LogDecision("pending", reason), Say(Text(Phrase.SCRAMBLE_PENDING)), Say(reason))
 
 
 def in_freeze(state: State) -> Effects:
@@ -93,7 +93,7 @@ def ask(
         purpose,
         state.version,
         reason,
-        state.memory.ground,
+        state.memory.context,
         players,
         sizes,
         bench_costs(state.roster, state.memory.benched),
@@ -114,8 +114,8 @@ def _must_play(state: State, purpose: Purpose, places: int) -> frozenset[PlayerI
         # With hardly anybody on a side not everybody who waited can play: then the costs alone decide.
         return waited if len(waited) <= places else frozenset()
     if purpose is Purpose.SCRAMBLE and state.rules.scramble.top_player_always_plays:
-        rated = [card for entry in state.roster.eligible() if (card := state.cards.get(entry.id))]
-        return frozenset(card.id for card in sorted(rated, key=lambda card: -card.balance)[:1])
+        rated = [summary for entry in state.roster.eligible() if (summary := state.summaries.get(entry.id))]
+        return frozenset(summary.id for summary in sorted(rated, key=lambda summary: -summary.balance)[:1])
     return frozenset()
 
 
@@ -154,7 +154,7 @@ def _order(state: State, event: SplitSolved) -> Effects:
     split = humans_only(event.split)
     return (
         Assign(order, event.ask.reason, split, event.ask.moment),
-        Decide(_KINDS[event.ask.purpose], event.ask.reason, order, split, (), event.before, event.after),
+        LogDecision(_KINDS[event.ask.purpose], event.ask.reason, order, split, (), event.before, event.after),
     )
 
 
@@ -173,7 +173,7 @@ def not_solved(state: State, question: AskSplit) -> Effects:
     state.asked = None
     split = _from_cache(state) if question.purpose is Purpose.SCRAMBLE and _still_holds(state, question) else None
     if split is None:
-        return (Decide("failed", Text(Phrase.NO_ANSWER)),)
+        return (LogDecision("failed", Text(Phrase.NO_ANSWER)),)
     return _order(state, SplitSolved(question, split, None, None, None))
 
 
@@ -225,7 +225,7 @@ def failed(state: State, order: OrderId) -> Effects:
     event = state.assigned.pop(order)
     if event.ask.version == state.version:
         state.attempts = MAX_ATTEMPTS
-    return (Decide("failed", event.ask.reason, order), *in_freeze(state))
+    return (LogDecision("failed", event.ask.reason, order), *in_freeze(state))
 
 
 def give_up(state: State, *moments: Moment) -> Effects:
@@ -233,14 +233,14 @@ def give_up(state: State, *moments: Moment) -> Effects:
     late = {order: event for order, event in state.assigned.items() if event.ask.moment in moments}
     for order in late:
         del state.assigned[order]
-    return tuple(Decide("failed", event.ask.reason, order) for order, event in late.items())
+    return tuple(LogDecision("failed", event.ask.reason, order) for order, event in late.items())
 
 
 def alone(state: State, event: ScrambledAlone, now: float) -> Effects:
     """The script has used the cache: the sides are new all the same."""
     # Without a word from here it knows of two occasions only.
     unasked = Text(Phrase.REASON_ROUND_TWO if state.arena else Phrase.REASON_WAITING_ENDED)
-    log = Decide("alone", state.memory.pending or unasked, split=event.split)
+    log = LogDecision("alone", state.memory.pending or unasked, split=event.split)
     return (log, *_scrambled(state, event.split), *_make_teams(state, event.split, now))
 
 
@@ -248,7 +248,7 @@ def ask_cache(state: State) -> Effects:
     """Splits of every size for the pool as it is, for whoever cannot ask later."""
     if not enough_players(state):
         return ()
-    state.asked_cache = CacheSplits(state.memory.ground, state.roster.eligible(), bench=state.arena)
+    state.asked_cache = CacheSplits(state.memory.context, state.roster.eligible(), bench=state.arena)
     return (state.asked_cache,)
 
 
@@ -263,7 +263,7 @@ def cached(state: State, event: SplitsCached) -> Effects:
         return ()
     state.asked_cache = None
     ids = [entry.id for entry in event.ask.pool]
-    ids.sort(key=lambda player: -state.cards[player].balance if player in state.cards else 0.0)
+    ids.sort(key=lambda player: -state.summaries[player].balance if player in state.summaries else 0.0)
     state.cache = SplitCache(tuple(ids), event.splits)
     return ()
 

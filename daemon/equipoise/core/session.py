@@ -14,14 +14,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from equipoise.core import commands, gaps, places, scrambles
+from equipoise.core import autobalance as gaps
+from equipoise.core import commands, places, scrambles
 from equipoise.core import events as e
-from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Decide, Ignored, LoadCards, Lock, Moment
+from equipoise.core.bench import who_waited
+from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Ignored, LoadSummaries, Lock, LogDecision, Moment
 from equipoise.core.memory import Memory
 from equipoise.core.model import DueIf, Mode, Roster, Side, SplitCache
 from equipoise.core.participation import recorded
 from equipoise.core.phrases import Phrase, Text
-from equipoise.core.pools import who_waited
 from equipoise.core.rules import Rules
 from equipoise.core.state import Effects, State
 from equipoise.core.triggers import Outcome, Tally, due, due_if
@@ -88,7 +89,7 @@ def _hello(state: State, event: e.Hello, now: float) -> Effects:
     state.memory = state.memory.without_expired(now, spare)
     state.known = True
     state.enter(event.phase, event.at)
-    state.waiting, state.aside = event.waiting, event.aside
+    state.waiting, state.inactive_reason = event.waiting, event.inactive_reason
     state.wants = frozenset(("roster",))
     owed = _due_after_waiting(state) if event.due else ()
     return (*dropped, *_locks_again(state, now), *owed)
@@ -116,7 +117,7 @@ def _enter_map(state: State, event: e.Hello) -> Effects:
     if event.late:
         state.memory = replace(state.memory, tally=Tally(completed=LATE_ROUNDS))
     _forget_map(state)
-    return (Decide("dropped", old.pending),) if old.pending is not None else ()
+    return (LogDecision("dropped", old.pending),) if old.pending is not None else ()
 
 
 def _forget_map(state: State) -> None:
@@ -124,7 +125,7 @@ def _forget_map(state: State) -> None:
     state.roster, state.cache, state.asked_cache = Roster(), None, None
     state.teams_made = False
     state.close_round()
-    state.cards.clear()
+    state.summaries.clear()
     _forget_orders(state)
 
 
@@ -155,11 +156,11 @@ def _look(state: State, now: float) -> Effects:
 
 def _load_strangers(state: State) -> Effects:
     strangers = state.strangers()
-    return (LoadCards(strangers),) if strangers else ()
+    return (LoadSummaries(strangers),) if strangers else ()
 
 
 def _joined(state: State, event: e.PlayerJoined, now: float) -> Effects:
-    return (LoadCards((event.id,)),)
+    return (LoadSummaries((event.id,)),)
 
 
 def _left(state: State, event: e.PlayerLeft, now: float) -> Effects:
@@ -217,31 +218,35 @@ def _started(state: State, event: e.RoundStarted, now: float) -> Effects:
     return (*too_late, *_load_strangers(state), *scrambles.in_freeze(state))
 
 
-def _doors(state: State, event: e.DoorsOpened, now: float) -> Effects:
+def _lineup(state: State, event: e.RoundLive, now: float) -> Effects:
     if not state.known:
         return _ignore(state, event)
     # One for `NOW` may still be carried out.
     too_late = scrambles.give_up(state, Moment.FREEZE)
     state.enter(e.Phase.RUNNING, event.at)
     state.hear(event.roster)
-    state.round, state.standing, state.teams_made = event.round, None, False
-    state.seated = {entry.id: side for side in Side for entry in state.roster.on(side)}
+    state.round, state.skill_at_start, state.teams_made = event.round, None, False
+    state.lineup = {entry.id: side for side in Side for entry in state.roster.on(side)}
     if state.arena and not state.waiting:
         state.memory = state.memory.bench(tuple(sorted(who_waited(state.roster))))
-    _note_standing(state)
+    _note_skill_at_start(state)
     return (*too_late, *_load_strangers(state), *gaps.check(state, now))
 
 
-def _note_standing(state: State) -> None:
+def _note_skill_at_start(state: State) -> None:
     """Remember the ratings at the doors, once all of them are known."""
-    if state.round is not None and state.standing is None and all(player in state.cards for player in state.seated):
-        state.standing = {player: state.cards[player].on(side) for player, side in state.seated.items()}
+    if (
+        state.round is not None
+        and state.skill_at_start is None
+        and all(player in state.summaries for player in state.lineup)
+    ):
+        state.skill_at_start = {player: state.summaries[player].on(side) for player, side in state.lineup.items()}
 
 
 def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:
     round = event.round
-    standing = state.standing if round.id == state.round else None
-    record = recorded(round, state.rules, standing)
+    skill_at_start = state.skill_at_start if round.id == state.round else None
+    record = recorded(round, state.rules, skill_at_start)
     if round.session != state.memory.session or round.id in state.memory.counted:
         return (record,)
     stopped = _stop(state, event) if _is_running(state, event) else ()
@@ -290,9 +295,9 @@ def _order_failed(state: State, event: e.OrderFailed, now: float) -> Effects:
     return _ignore(state, event)
 
 
-def _cards(state: State, event: e.CardsLoaded, now: float) -> Effects:
-    state.cards.update({card.id: card for card in event.cards})
-    _note_standing(state)
+def _summaries(state: State, event: e.SummariesLoaded, now: float) -> Effects:
+    state.summaries.update({summary.id: summary for summary in event.summaries})
+    _note_skill_at_start(state)
     return places.known(state, now)
 
 
@@ -316,14 +321,14 @@ _RECEIVE: dict[type, Callable[[State, Any, float], Effects]] = {
     e.SidesSwitched: _switched,
     e.WaitingEnded: _waiting_ended,
     e.RoundStarted: _started,
-    e.DoorsOpened: _doors,
+    e.RoundLive: _lineup,
     e.RoundEnded: _ended,
     e.ScrambledAlone: _alone,
     e.OrderDone: _order_done,
     e.OrderFailed: _order_failed,
     e.Commanded: commands.obey,
     e.Heartbeat: lambda state, event, now: _look(state, now),
-    e.CardsLoaded: _cards,
+    e.SummariesLoaded: _summaries,
     e.SplitSolved: lambda state, event, now: scrambles.solved(state, event),
     e.MovesSolved: gaps.solved,
     e.SplitsCached: lambda state, event, now: scrambles.cached(state, event),

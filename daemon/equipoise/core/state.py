@@ -13,11 +13,11 @@ from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Effect, Lock
 from equipoise.core.events import Phase, SideWanted, SplitSolved
 from equipoise.core.memory import Kept, Memory
 from equipoise.core.model import (
-    Card,
     Entry,
     Mode,
     OrderId,
     PlayerId,
+    PlayerSummary,
     Roster,
     RoundId,
     Side,
@@ -39,18 +39,18 @@ class State:
     known: bool = False
     """The script has introduced itself since this process started."""
     waiting: bool = False
-    aside: str = ""
+    inactive_reason: str = ""
     roster: Roster = field(default_factory=Roster)
     version: int = 0
     """Grows when anybody comes, goes or changes side: answers to older questions no longer hold."""
-    cards: dict[PlayerId, Card] = field(default_factory=dict)
+    summaries: dict[PlayerId, PlayerSummary] = field(default_factory=dict)
     phase_at: float = 0.0
     """When the phase began, on the script's clock."""
     round: RoundId | None = None
     """The running round, None outside."""
-    seated: Mapping[PlayerId, Side] = field(default_factory=dict)
+    lineup: Mapping[PlayerId, Side] = field(default_factory=dict)
     """Where everybody was when its doors opened."""
-    standing: Mapping[PlayerId, float] | None = None
+    skill_at_start: Mapping[PlayerId, float] | None = None
     """Ratings at its doors."""
     ends_at: float | None = None
     assigned: dict[OrderId, SplitSolved] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class State:
     @property
     def enforces(self) -> bool:
         """Whether scrambles become due: not while switched off, nor on a map where the script stands aside."""
-        return self.memory.enabled and not self.aside
+        return self.memory.enabled and not self.inactive_reason
 
     @property
     def acts(self) -> bool:
@@ -99,7 +99,7 @@ class State:
 
     def close_round(self) -> None:
         """No round is running."""
-        self.round, self.seated, self.standing, self.ends_at = None, {}, None, None
+        self.round, self.lineup, self.skill_at_start, self.ends_at = None, {}, None, None
 
     def hear(self, roster: Roster) -> None:
         """Take the script's own roster: who is not on it has gone, also where nobody told of it."""
@@ -152,14 +152,14 @@ class State:
         seconds = None if until is None else until - now
         return tuple(Lock(player, side, seconds) for player, side in sides.items())
 
-    def worth(self, side: Side) -> dict[PlayerId, float]:
+    def side_skills(self, side: Side) -> dict[PlayerId, float]:
         """Everybody's whose card is known, on that side."""
-        return {player: card.on(side) for player, card in self.cards.items()}
+        return {player: summary.on(side) for player, summary in self.summaries.items()}
 
     def strangers(self, *others: PlayerId) -> tuple[PlayerId, ...]:
         """Players here, and these others, whose card is not known."""
         everybody = dict.fromkeys((*(entry.id for entry in self.roster.entries), *others))
-        return tuple(player for player in everybody if player not in self.cards)
+        return tuple(player for player in everybody if player not in self.summaries)
 
 
 def _seating(roster: Roster) -> frozenset[tuple[PlayerId, Side | None, bool]]:

@@ -42,12 +42,12 @@ class Evening:
         self.up = True
         self._client = client
         self._names = {person.id: person.name for person in people}
-        self._cards: dict[PlayerId, wire.Card] = {}
+        self._summaries: dict[PlayerId, wire.PlayerSummary] = {}
         self._changes: dict[PlayerId, float] = {}
         self._chat = ""
         self._sat_out: Counter[PlayerId] = Counter()
         """Rounds on the bench."""
-        self._doors = self.teams()
+        self._lineup = self.teams()
         self._winner: Side | None = None
 
     # Talking to the daemon.
@@ -64,7 +64,7 @@ class Evening:
         self.up = reply is not None
         if reply is None:
             return False
-        self._take_cards(reply.players)
+        self._take_summaries(reply.players)
         for order in reply.orders:
             self._obey(order)
         return "kept" not in reply.rounds.values()
@@ -73,13 +73,13 @@ class Evening:
         """Let the daemon write down what it does behind its replies: its store answers in order."""
         await self._client.ask("/v1/admin/decisions?limit=1")
 
-    def _take_cards(self, cards: Iterable[wire.Card]) -> None:
-        for card in cards:
-            id = PlayerId(card.id)
-            before = self._cards.get(id)
-            if before is not None and card.rounds > before.rounds:
-                self._changes[id] = card.rating - before.rating
-            self._cards[id] = card
+    def _take_summaries(self, summaries: Iterable[wire.PlayerSummary]) -> None:
+        for summary in summaries:
+            id = PlayerId(summary.id)
+            before = self._summaries.get(id)
+            if before is not None and summary.rounds > before.rounds:
+                self._changes[id] = summary.rating - before.rating
+            self._summaries[id] = summary
 
     def _obey(self, order: wire.AnyOrder) -> None:
         before = self.teams()
@@ -155,11 +155,11 @@ class Evening:
         if not self.up and self.script.scramble_alone():
             self._tell_scramble("the daemon is away, the plugin applies its cached split", before, self.teams())
 
-    async def doors(self) -> None:
+    async def lineup(self) -> None:
         """The round really starts."""
-        self.server.open_doors()
-        self._doors = self.teams()
-        self._sat_out.update(self._doors.bench)
+        self.server.go_live()
+        self._lineup = self.teams()
+        self._sat_out.update(self._lineup.bench)
         await self.sync()
 
     async def finish(self, *, shutout: bool = False) -> None:
@@ -176,27 +176,27 @@ class Evening:
 
     def _note(self, winner: Side) -> None:
         """Count the round; what was to be expected is a matter of who stood at the doors."""
-        self._winner, doors = winner, self._doors
-        predicted = 0.5 if doors.chance is None else doors.chance
-        red, blu = self._truth(doors.red), self._truth(doors.blu)
+        self._winner, lineup = winner, self._lineup
+        predicted = 0.5 if lineup.chance is None else lineup.chance
+        red, blu = self._truth(lineup.red), self._truth(lineup.blu)
         true = chance(red, blu, self.daemon.theta)
         random = random_odds(self.rng, [*red, *blu], len(red), self.daemon.theta)
         self.record.rounds.append(Played(predicted, true, random, winner is Side.A))
-        self.tell("round", words.finished(self.number, winner, doors, self._names, predicted=predicted))
+        self.tell("round", words.finished(self.number, winner, lineup, self._names, predicted=predicted))
 
     def _truth(self, ids: Iterable[PlayerId]) -> list[float]:
         return [self.people[id].skill for id in ids]
 
     def _fidelity(self) -> float:
-        known = [id for id, card in self._cards.items() if card.rounds]
+        known = [id for id, summary in self._summaries.items() if summary.rounds]
         return rank_correlation([self.rating(id) for id in known], [self.people[id].skill for id in known])
 
     # What is shown.
 
     def rating(self, id: PlayerId) -> float:
         """What the daemon last said of him."""
-        card = self._cards.get(id)
-        return card.rating if card else MEAN
+        summary = self._summaries.get(id)
+        return summary.rating if summary else MEAN
 
     def teams(self) -> words.Teams:
         """Who is where, with the odds by the ratings."""
@@ -230,11 +230,11 @@ class Evening:
         return tuple(sorted(rows, key=lambda row: -row.rating))
 
     def _row(self, id: PlayerId) -> Row:
-        card = self._cards.get(id)
+        summary = self._summaries.get(id)
         return Row(
             name=self._names[id],
             rating=self.rating(id),
-            shadow=card is None or not card.visible,
+            shadow=summary is None or not summary.visible,
             change=self._changes.get(id, 0.0),
             skill=self.people[id].skill,
         )

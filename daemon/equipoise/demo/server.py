@@ -71,7 +71,7 @@ class Ordered:
 
 
 @dataclass(slots=True)
-class Doors:
+class Lineup:
     """A running round, from its doors."""
 
     id: str
@@ -97,7 +97,7 @@ class GameServer:
         self._events: list[Json] = []
         self._maps = 1
         self._rounds = 0
-        self._doors: Doors | None = None
+        self._lineup: Lineup | None = None
         self._wishes: dict[PlayerId, Wish] = {}
         self._moves: list[Ordered] = []
         self._told: dict[PlayerId, Where] = {}
@@ -202,8 +202,8 @@ class GameServer:
         self._told.pop(id, None)
         self._wishes.pop(id, None)
         self._moves = [one for one in self._moves if one.move.id != id]
-        if self._doors:
-            self._doors.attendance.leave(id, self.clock)
+        if self._lineup:
+            self._lineup.attendance.leave(id, self.clock)
         self._events.append(self._event("player_left", id=id))
 
     def want(self, id: PlayerId, side: Side | None) -> None:
@@ -216,7 +216,7 @@ class GameServer:
         """A new map: everybody is on no side again, and outside arena the game waits for players."""
         self.map, self.phase, self.waiting_for_players = map, "idle", map is not ARENA
         self._maps += 1
-        self._doors = None
+        self._lineup = None
         for forgotten in (self.locks, self._moves, self._wishes):
             forgotten.clear()
         for client in self.clients.values():
@@ -234,22 +234,22 @@ class GameServer:
             client.alive = client.side is not None
         self._events.append(self._event("round_started", players=self._players()))
 
-    def open_doors(self) -> str:
+    def go_live(self) -> str:
         """The round really starts; returns its id."""
         self.phase = "running"
         self._rounds += 1
         seats: list[Json] = [{"id": id, "side": TF2.word(side)} for side in Side for id in self.on(side)]
-        self._doors = Doors(f"{self.boot}-{self._rounds}", self.clock, seats)
+        self._lineup = Lineup(f"{self.boot}-{self._rounds}", self.clock, seats)
         for side in Side:
             for id in self.on(side):
-                self._doors.attendance.play(id, side, self.clock)
-        self._events.append(self._event("doors_opened", round=self._doors.id, players=self._players()))
-        return self._doors.id
+                self._lineup.attendance.play(id, side, self.clock)
+        self._events.append(self._event("round_live", round=self._lineup.id, players=self._players()))
+        return self._lineup.id
 
     def fight(self) -> None:
         """Everybody on a side deals some damage."""
-        if self._doors:
-            self._doors.attendance.fight(id for side in Side for id in self.on(side))
+        if self._lineup:
+            self._lineup.attendance.fight(id for side in Side for id in self.on(side))
 
     def die(self, id: PlayerId) -> None:
         """Somebody dies; a move that waited for this is carried out."""
@@ -259,18 +259,18 @@ class GameServer:
 
     def end_round(self, winner: Side | None, captures: dict[Side, int] | None = None) -> Json:
         """The round is over; returns its `round_ended`, which the script's ring keeps until it is stored."""
-        doors, self._doors, self.phase = self._doors, None, "over"
-        assert doors is not None
+        lineup, self._lineup, self.phase = self._lineup, None, "over"
+        assert lineup is not None
         counts = {TF2.word(side): (captures or {}).get(side, 0) for side in Side}
         return self._described() | self._event(
             "round_ended",
-            round=doors.id,
-            started_at=self.boot / 1000 + doors.at,
-            seconds=self.clock - doors.at,
+            round=lineup.id,
+            started_at=self.boot / 1000 + lineup.at,
+            seconds=self.clock - lineup.at,
             winner=TF2.word(winner),
             captures=counts,
-            doors=doors.seats,
-            players=doors.attendance.lines(self.clock),
+            lineup=lineup.seats,
+            players=lineup.attendance.lines(self.clock),
         )
 
     # Orders.
@@ -296,7 +296,7 @@ class GameServer:
     def _assign(self, order: wire.Assign) -> bool:
         named = {*order.red, *order.blu, *order.bench}
         if order.moment == "freeze" and self.phase != "freeze":
-            return self._fail(order.order, "doors_open")
+            return self._fail(order.order, "live")
         if not named <= self.clients.keys():
             return self._fail(order.order, "left")
         self.seat(order.red, order.blu, order.bench)
@@ -313,8 +313,8 @@ class GameServer:
     def _put(self, id: PlayerId, side: Side | None) -> None:
         client = self.clients[id]
         client.side, client.waiting, client.alive = side, side is None, side is not None
-        if self._doors and side is not None:
-            self._doors.attendance.play(id, side, self.clock)
+        if self._lineup and side is not None:
+            self._lineup.attendance.play(id, side, self.clock)
 
     def _place(self, order: wire.Place) -> bool:
         id = PlayerId(order.id)

@@ -119,7 +119,7 @@ class Story:
         seen = evening.record.scrambles
         await evening.freeze()
         await self._pause(READ if evening.record.scrambles > seen else self._pace())
-        await evening.doors()
+        await evening.lineup()
         await self._pause(self._pace())
         if middle is not None:
             await middle()

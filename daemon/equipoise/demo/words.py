@@ -54,10 +54,10 @@ def percent(chance: float | None) -> str:
 def scrambled(reason: str, before: Teams, after: Teams, names: Names, *, fair: bool) -> str:
     """A scramble with its reason, its effect on the odds, its moves and its bench; `fair`: it is their turn."""
     moved = before.moved_to(after)
-    seated = len({*after.red, *after.blu} - {*before.red, *before.blu})
+    lineup = len({*after.red, *after.blu} - {*before.red, *before.blu})
     parts = [f"RED {percent(before.chance)} → {percent(after.chance)}", f"{moved or 'nobody'} moved"]
-    if seated > 1:
-        parts.append(f"{seated} in from the bench")
+    if lineup > 1:
+        parts.append(f"{lineup} in from the bench")
     if after.bench:
         parts.append(_sits_out(after.bench, names, fair=fair))
     return f"{reason[:1].upper()}{reason[1:]} → scrambled: {', '.join(parts)}"

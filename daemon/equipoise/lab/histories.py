@@ -11,8 +11,8 @@ from equipoise.ratings.history import Floats, History, Numbers, Spans
 
 _PER_MATCH = ("started_at", "seconds", "weight", "map", "mode")
 _PER_TEAM = ("ranks", "points", "side")
-_PER_PARTICIPANT = ("members", "share", "kills", "deaths", "quit", "squad")
-_PER_SEAT = ("seated", "standing")
+_PER_PARTICIPANT = ("members", "fraction_played", "kills", "deaths", "quit", "squad")
+_PER_SEAT = ("lineup_members", "skill_at_start")
 
 
 def scores(history: History) -> Floats:
@@ -28,12 +28,12 @@ def head(history: History, count: int) -> History:
     """The first so many matches; players who come later are still numbered."""
     teams = int(history.matches[count])
     people = int(history.teams[teams])
-    doors, _, _ = history.lineup
+    lineup, _, _ = history.predicted_lineup
     ends = (
         (_PER_MATCH, count),
         (_PER_TEAM, teams),
         (_PER_PARTICIPANT, people),
-        (_PER_SEAT, int(doors[teams])),
+        (_PER_SEAT, int(lineup[teams])),
     )
     arrays = {name: getattr(history, name) for names, _ in ends for name in names}
     cut = {name: arrays[name][:end] for names, end in ends for name in names if arrays[name] is not None}
@@ -41,7 +41,7 @@ def head(history: History, count: int) -> History:
         history,
         matches=history.matches[: count + 1],
         teams=history.teams[: teams + 1],
-        doors=None if history.doors is None else history.doors[: teams + 1],
+        lineup=None if history.lineup is None else history.lineup[: teams + 1],
         spans=None if history.spans is None else _spans_head(history.spans, people),
         **cut,
     )

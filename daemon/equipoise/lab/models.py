@@ -12,8 +12,8 @@ import numpy as np
 from equipoise.errors import RatingError
 from equipoise.lab.histories import scores
 from equipoise.ratings import SYSTEMS, create
-from equipoise.ratings.base import Convergence, System
 from equipoise.ratings.history import Floats, History, Replayed
+from equipoise.ratings.system import Convergence, System
 
 LABEL = 28
 """Letters of a short name."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from equipoise.lab.sheets import Sheet
 from equipoise.lab.svg import Chart, picture
+from equipoise.lab.tables import Sheet
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1f2328; --soft: #59636e; --line: #d8dee4; --paper: #ffffff; }

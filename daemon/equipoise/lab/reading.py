@@ -15,8 +15,8 @@ from equipoise.core.model import PlayerId, is_bot
 from equipoise.errors import RatingError
 from equipoise.lab.spans import LONGEST, spans_of
 from equipoise.lab.table import Table, read_table
-from equipoise.ratings.base import ranks_of
 from equipoise.ratings.history import ALONE, UNKNOWN, Flags, Floats, History, Numbers, Offsets, Spans
+from equipoise.ratings.system import ranks_of
 
 HOME, AWAY = "home", "away"
 PEOPLE = ("match_id", "team", "player_id")
@@ -40,7 +40,7 @@ class _People:
     players: tuple[PlayerId, ...]
     members: Numbers
     teams: Offsets
-    share: Floats | None = None
+    fraction_played: Floats | None = None
     kills: Floats | None = None
     deaths: Floats | None = None
     quit: Flags | None = None
@@ -65,7 +65,7 @@ def read_history(matches: Path, participants: Path | None) -> History:
         members=people.members,
         ranks=ranks[table["outcome"].numbers].ravel(),
         started_at=_times(table),
-        share=people.share,
+        fraction_played=people.fraction_played,
         kills=people.kills,
         deaths=people.deaths,
         quit=people.quit,
@@ -189,7 +189,11 @@ def _refuse_twice_in_a_match(table: Table, key: Offsets, team: Offsets) -> None:
 def _personal(table: Table, extra: Table) -> dict[str, Floats | Flags | Numbers]:
     """The facts of participants that the file has."""
     facts: dict[str, Floats | Flags | Numbers] = {}
-    for column, name, high in (("weight", "share", 1.0), ("kills", "kills", MOST), ("deaths", "deaths", MOST)):
+    for column, name, high in (
+        ("weight", "fraction_played", 1.0),
+        ("kills", "kills", MOST),
+        ("deaths", "deaths", MOST),
+    ):
         values = table.floats(column, _number(0.0, high))
         if not np.isnan(values).all():
             facts[name] = values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from equipoise.answers import match_of
+from equipoise.balancing import match_of
 from equipoise.core.effects import RecordRound
 from equipoise.errors import RatingError
 from equipoise.ratings.history import History
@@ -16,7 +16,7 @@ def history_of(records: Iterable[RecordRound]) -> History:
 
     What ratings stood at the doors is left out: it is in the units of the system that the pool had then.
     """
-    bare = (replace(record, standing=None) for record in records)
+    bare = (replace(record, skill_at_start=None) for record in records)
     matches = [match for record in bare if (match := match_of(record)) is not None]
     if not matches:
         raise RatingError("no rated rounds")

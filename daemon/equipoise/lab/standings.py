@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.core.model import Card
+from equipoise.core.model import PlayerSummary
 from equipoise.errors import RatingError
-from equipoise.ratings.base import System
 from equipoise.ratings.history import History
+from equipoise.ratings.system import System
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SkillAtStart:
     """One player's place."""
 
     place: int
-    card: Card
+    summary: PlayerSummary
     uncertainty: float
     """In the system's own unit."""
 
@@ -28,7 +28,7 @@ class Standing:
 class Leaderboard:
     """Everybody with a place, the highest rating first."""
 
-    places: tuple[Standing, ...]
+    places: tuple[SkillAtStart, ...]
     hidden: int
     """Players in their shadow period, who have none."""
     shadow_rounds: int
@@ -43,16 +43,16 @@ def standings(system: System[Any], history: History, *, hidden: bool = False) ->
     """Of all who took part; `hidden`: those in their shadow period too.  RatingError for a rating that is no number."""
     took_part = np.unique(history.members).tolist()
     found = [
-        (system.card(player), system.uncertainty(player)) for player in map(history.players.__getitem__, took_part)
+        (system.summary(player), system.uncertainty(player)) for player in map(history.players.__getitem__, took_part)
     ]
-    for card, uncertainty in found:
-        if not math.isfinite(card.rating + uncertainty):
+    for summary, uncertainty in found:
+        if not math.isfinite(summary.rating + uncertainty):
             raise RatingError(
-                f"{system.name} rates {card.id} {card.rating:g} ± {uncertainty:g}: its parameters go too far"
+                f"{system.name} rates {summary.id} {summary.rating:g} ± {uncertainty:g}: its parameters go too far"
             )
     shown = [one for one in found if one[0].visible or hidden]
     shown.sort(key=lambda one: (-one[0].rating, one[0].id))
-    places = (Standing(place, *one) for place, one in enumerate(shown, 1))
+    places = (SkillAtStart(place, *one) for place, one in enumerate(shown, 1))
     # A system may not count every round towards the end of the shadow period.
-    lasts = min((card.rounds + card.missing for card, _ in found if not card.visible), default=0)
+    lasts = min((summary.rounds + summary.missing for summary, _ in found if not summary.visible), default=0)
     return Leaderboard(tuple(places), len(found) - len(shown), lasts)

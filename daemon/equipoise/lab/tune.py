@@ -20,8 +20,8 @@ from equipoise.lab.backtest import BURN_IN, burn_in_of, surprises, warm_up
 from equipoise.lab.correction import Correction, fit
 from equipoise.lab.histories import head, scores
 from equipoise.lab.models import Model, forecast
-from equipoise.ratings.base import among
 from equipoise.ratings.history import Floats, History
+from equipoise.ratings.system import among
 
 TRIALS = 2000
 FIRST, LEAST, LONGEST = 0.7, 0.02, 2.0

@@ -7,23 +7,23 @@ from importlib import import_module
 from typing import Any, Final
 
 from equipoise.errors import RatingError
-from equipoise.ratings.base import System, among
+from equipoise.ratings.system import System, among
 
 SYSTEMS: Final[Mapping[str, tuple[str, str]]] = {
-    "elo": ("elo", "Elo"),
-    "fifa_men": ("fifa_men", "FifaMen"),
-    "fifa_women": ("fifa_women", "FifaWomen"),
-    "glicko": ("glicko", "Glicko"),
-    "glicko2": ("glicko2", "Glicko2"),
-    "ns2": ("ns2", "NS2"),
-    "synelo": ("synelo", "SynElo"),
-    "teamskill_allk_ev": ("teamskill", "TeamSkillAllKEV"),
-    "teamskill_allk_ls": ("teamskill", "TeamSkillAllKLS"),
-    "teamskill_k": ("teamskill", "TeamSkillK"),
-    "trueskill": ("trueskill", "TrueSkill"),
-    "trueskill2": ("trueskill2", "TrueSkill2"),
-    "trueskill_through_time": ("trueskill_through_time", "TrueSkillThroughTime"),
-    "world_football_elo": ("world_football_elo", "WorldFootballElo"),
+    "elo": ("elo.system", "Elo"),
+    "fifa_men": ("football.fifa_men", "FifaMen"),
+    "fifa_women": ("football.fifa_women", "FifaWomen"),
+    "glicko": ("glicko.system", "Glicko"),
+    "glicko2": ("glicko.glicko2", "Glicko2"),
+    "ns2": ("ns2.system", "NS2"),
+    "synelo": ("synelo.system", "SynElo"),
+    "teamskill_allk_ev": ("teamskill.system", "TeamSkillAllKEV"),
+    "teamskill_allk_ls": ("teamskill.system", "TeamSkillAllKLS"),
+    "teamskill_k": ("teamskill.system", "TeamSkillK"),
+    "trueskill": ("trueskill.system", "TrueSkill"),
+    "trueskill2": ("trueskill2.system", "TrueSkill2"),
+    "trueskill_through_time": ("trueskill.through_time", "TrueSkillThroughTime"),
+    "world_football_elo": ("football.world_football_elo", "WorldFootballElo"),
 }
 """Module and class of each system, by its name in configuration: the serving process imports the ones it uses."""
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from equipoise.core.model import PlayerId, is_bot
 from equipoise.errors import RatingError
-from equipoise.ratings.facts import FARTHEST, MOST
+from equipoise.ratings.validation import FARTHEST, MOST
 
 if TYPE_CHECKING:
-    from equipoise.ratings.base import Match, Matches, System
+    from equipoise.ratings.system import Match, Matches, System
 
 Floats: TypeAlias = NDArray[np.float64]
 Offsets: TypeAlias = NDArray[np.int64]
@@ -24,14 +24,14 @@ Numbers: TypeAlias = NDArray[np.int32]
 Flags: TypeAlias = NDArray[np.bool_]
 
 BOT = -1
-"""A bot's number in `History.seated`."""
+"""A bot's number in `History.lineup_members`."""
 ALONE = -1
 """In `History.squad`: came alone."""
 UNKNOWN = -1
 """In `History.side`, `map` and `mode`: no name."""
 
 _SHAPED = {
-    "members": ("share", "kills", "deaths", "quit", "squad"),
+    "members": ("fraction_played", "kills", "deaths", "quit", "squad"),
     "ranks": ("points", "side"),
     "started_at": ("seconds", "weight", "map", "mode"),
 }
@@ -39,8 +39,8 @@ _SHAPED = {
 
 _RANGES = {
     "started_at": (-FARTHEST, FARTHEST),
-    "standing": (-MOST, MOST),
-    "share": (0.0, 1.0),
+    "skill_at_start": (-MOST, MOST),
+    "fraction_played": (0.0, 1.0),
     "kills": (0.0, MOST),
     "deaths": (0.0, MOST),
     "points": (-MOST, MOST),
@@ -73,7 +73,7 @@ class History:
     """
 
     players: tuple[PlayerId, ...]
-    """Whom the numbers in `members` and `seated` mean; no bots."""
+    """Whom the numbers in `members` and `lineup_members` mean; no bots."""
     matches: Offsets
     """Shape (m + 1,): where each match's teams begin."""
     teams: Offsets
@@ -84,16 +84,16 @@ class History:
     """Shape (t,): `Match.ranks`."""
     started_at: Floats
     """Shape (m,): seconds since the epoch, NaN where unknown."""
-    doors: Offsets | None = None
+    lineup: Offsets | None = None
     """Shape (t + 1,): where each team's seats begin; None: the participants sat at the doors."""
-    seated: Numbers | None = None
+    lineup_members: Numbers | None = None
     """Shape (s,): who sat there, `BOT` for a bot."""
-    standing: Floats | None = None
-    """Shape (s,): `Match.standing` of each seat, NaN where unknown; None: nowhere known."""
+    skill_at_start: Floats | None = None
+    """Shape (s,): `Match.skill_at_start` of each seat, NaN where unknown; None: nowhere known."""
 
     # What fewer systems read; None: of no match known.
-    share: Floats | None = None
-    """Shape (p,): `Match.share`, NaN where unknown."""
+    fraction_played: Floats | None = None
+    """Shape (p,): `Match.fraction_played`, NaN where unknown."""
     kills: Floats | None = None
     """Shape (p,): `Counts.kills`, NaN where unknown."""
     deaths: Floats | None = None
@@ -126,14 +126,14 @@ class History:
 
     def __post_init__(self) -> None:
         """A kernel checks no index; what kernels ask of every match is asked once."""
-        doors, seated, standing = self.lineup
+        lineup, lineup_members, skill_at_start = self.predicted_lineup
         _check_offsets("matches", self.matches, len(self.started_at), len(self.ranks))
         _check_offsets("teams", self.teams, len(self.ranks), len(self.members))
-        _check_offsets("doors", doors, len(self.ranks), len(seated))
+        _check_offsets("lineup", lineup, len(self.ranks), len(lineup_members))
         _check_numbers("members", self.members, 0, len(self.players))
-        _check_numbers("seated", seated, BOT, len(self.players))
-        if len(standing) not in (0, len(seated)):
-            raise RatingError(f"history: {len(standing)} standing for {len(seated)} seats")
+        _check_numbers("lineup_members", lineup_members, BOT, len(self.players))
+        if len(skill_at_start) not in (0, len(lineup_members)):
+            raise RatingError(f"history: {len(skill_at_start)} skill_at_start for {len(lineup_members)} in the lineups")
         self._check_facts()
         self._check_ranges()
         object.__setattr__(self, "pairs", bool(np.all(self.matches[1:] - self.matches[:-1] == 2)))
@@ -141,7 +141,7 @@ class History:
         object.__setattr__(self, "singles", as_many and bool(np.all(self.teams[1:] > self.teams[:-1])))
         for player in self.players:
             if is_bot(player):
-                raise RatingError(f"{player}: bots stand at the doors, they are not rated")
+                raise RatingError(f"{player}: bots are not rated: they may only stand in a lineup")
 
     def _check_facts(self) -> None:
         rows = {"members": len(self.members), "ranks": len(self.ranks), "started_at": len(self.started_at)}
@@ -170,12 +170,12 @@ class History:
         return len(self.started_at)
 
     @property
-    def lineup(self) -> tuple[Offsets, Numbers, Floats]:
-        """`doors`, `seated` and `standing`; the last has shape (0,) where nothing is known."""
-        doors = self.teams if self.doors is None else self.doors
-        seated = self.members if self.seated is None else self.seated
-        standing = np.empty(0) if self.standing is None else self.standing
-        return doors, seated, standing
+    def predicted_lineup(self) -> tuple[Offsets, Numbers, Floats]:
+        """`lineup`, `lineup_members` and `skill_at_start`; the last has shape (0,) where nothing is known."""
+        lineup = self.teams if self.lineup is None else self.lineup
+        lineup_members = self.members if self.lineup_members is None else self.lineup_members
+        skill_at_start = np.empty(0) if self.skill_at_start is None else self.skill_at_start
+        return lineup, lineup_members, skill_at_start
 
     @classmethod
     def of(cls, matches: Matches) -> History:
@@ -187,10 +187,10 @@ class History:
             match.score(0)
         numbers: dict[PlayerId, int] = {}
         teams = [team for match in rows for team in match.teams]
-        doors = [(side, match.standing) for match in rows for side in match.lineup]
+        lineup = [(side, match.skill_at_start) for match in rows for side in match.predicted_lineup]
         members = [numbers.setdefault(player, len(numbers)) for team in teams for player in team]
-        seated = [
-            BOT if is_bot(player) else numbers.setdefault(player, len(numbers)) for side, _ in doors for player in side
+        lineup_members = [
+            BOT if is_bot(player) else numbers.setdefault(player, len(numbers)) for side, _ in lineup for player in side
         ]
         return cls(
             players=tuple(numbers),
@@ -199,9 +199,9 @@ class History:
             members=np.array(members, np.int32),
             ranks=np.array([rank for match in rows for rank in match.ranks], np.int32),
             started_at=np.array([math.nan if m.started_at is None else m.started_at for m in rows], np.float64),
-            doors=_offsets(len(side) for side, _ in doors),
-            seated=np.array(seated, np.int32),
-            standing=np.array([known.get(p, math.nan) for side, known in doors for p in side], np.float64),
+            lineup=_offsets(len(side) for side, _ in lineup),
+            lineup_members=np.array(lineup_members, np.int32),
+            skill_at_start=np.array([known.get(p, math.nan) for side, known in lineup for p in side], np.float64),
             **_facts(rows),
         )
 
@@ -227,8 +227,8 @@ def _facts(rows: list[Match]) -> dict[str, Any]:
     """The arrays that fewer systems read; one that no match has anything for is left out."""
     people = [(match, player) for match in rows for team in match.teams for player in team]
     facts: dict[str, Any] = {}
-    if any(match.share for match in rows):
-        facts["share"] = _floats(match.share.get(player, math.nan) for match, player in people)
+    if any(match.fraction_played for match in rows):
+        facts["fraction_played"] = _floats(match.fraction_played.get(player, math.nan) for match, player in people)
     if any(match.counts for match in rows):
         counts = [match.counts.get(player) for match, player in people]
         facts["kills"] = _floats(math.nan if one is None else one.kills for one in counts)

@@ -19,8 +19,8 @@ from equipoise.solver.states import (
     NO_LIMITS,
     NO_PREFERENCES,
     PLAYING,
-    Ledger,
     Limits,
+    PointsSystem,
     Preferences,
     States,
 )
@@ -55,7 +55,7 @@ class Programme:
         allowed: Allowed | None = None,
     ) -> None:
         self.problem, self.allowed = problem, allowed
-        self.ledger = Ledger(problem, goals, preferences, limits)
+        self.ledger = PointsSystem(problem, goals, preferences, limits)
         self.symmetric = problem.a == problem.b and limits.moves is None and not any(self.ledger.fixed_surplus)
         lower, upper = _halves(problem)
         self.lower = Sweep(problem, self.ledger, lower, upper, 1)

@@ -27,13 +27,13 @@ class Teams(NamedTuple):
 
     a: tuple[int, ...]
     b: tuple[int, ...]
-    worth_a: Sequence[float]
-    worth_b: Sequence[float]
+    skill_a: Sequence[float]
+    skill_b: Sequence[float]
 
     @property
     def difference(self) -> float:
         """Σ(A) − Σ(B)."""
-        return total([self.worth_a[i] for i in self.a]) - total([self.worth_b[i] for i in self.b])
+        return total([self.skill_a[i] for i in self.a]) - total([self.skill_b[i] for i in self.b])
 
     def after(self, moved: Collection[int]) -> Teams:
         """The teams when these players have changed side."""
@@ -97,7 +97,7 @@ class Trades:
         self.teams = teams
         self.from_a = [i for i in teams.a if i in movable]
         self.from_b = [i for i in teams.b if i in movable]
-        weights = [teams.worth_a[i] + teams.worth_b[i] for i in (*self.from_a, *self.from_b)]
+        weights = [teams.skill_a[i] + teams.skill_b[i] for i in (*self.from_a, *self.from_b)]
         self.ticks = Ticks.of(weights or [0], target=teams.difference - target, resolution=resolution)
         factor = math.gcd(*self.ticks.a, self.ticks.target) or 1
         smaller = [weight // factor for weight in self.ticks.a]

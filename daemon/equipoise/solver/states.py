@@ -64,7 +64,7 @@ class Rest(NamedTuple):
     """How many of each role; `CLOSED` when the role's surplus has been taken off."""
 
 
-class Ledger:
+class PointsSystem:
     """Writes and reads states, and drops those that can come to nothing wanted."""
 
     def __init__(self, problem: Problem, goals: Sequence[Goal], preferences: Preferences, counted: Limits) -> None:

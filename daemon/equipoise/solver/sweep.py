@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from equipoise.solver.memory import CAP_BITS, MemoryExceeded
 from equipoise.solver.problem import A, B, Problem, Unit
-from equipoise.solver.states import COUNT, COUNT_BITS, Ledger, Limits, Rest, States
+from equipoise.solver.states import COUNT, COUNT_BITS, Limits, PointsSystem, Rest, States
 
 STATE_BITS = 1 << 10
 """What a state takes beside its bitset, which is taken to be half as long as it can be."""
@@ -39,7 +39,7 @@ class Sweep:
     """
 
     def __init__(
-        self, problem: Problem, ledger: Ledger, units: Sequence[Unit], others: Sequence[Unit], sign: int
+        self, problem: Problem, ledger: PointsSystem, units: Sequence[Unit], others: Sequence[Unit], sign: int
     ) -> None:
         self.problem, self.ledger, self.sign = problem, ledger, sign
         players = [i for unit in units for i in unit.members]
@@ -63,11 +63,11 @@ class Sweep:
             before = rest
 
     def _options(self, unit: Unit) -> list[Option]:
-        worth = {
+        side_skills = {
             A: sum(self.problem.a[i] - self.middle_a for i in unit.members),
             B: -sum(self.problem.b[i] - self.middle_b for i in unit.members),
         }
-        gains = [self.sign * worth.get(place, 0) for place in unit.places]
+        gains = [self.sign * side_skills.get(place, 0) for place in unit.places]
         least = min(gains)
         self.low += least
         return [

@@ -171,6 +171,10 @@ FROM pools, json_each(pools.shared, '$.maps') AS part WHERE system = 'ns2'
 
 POOLS_WITHOUT_SHARED = "ALTER TABLE pools DROP COLUMN shared"
 
+ROUNDS_LINEUP = "ALTER TABLE rounds RENAME COLUMN doors TO lineup"
+
+ROUNDS_SKILL_AT_START = "ALTER TABLE rounds RENAME COLUMN standing TO skill_at_start"
+
 MIGRATIONS = (
     Migration(
         "0001-first",
@@ -190,5 +194,6 @@ MIGRATIONS = (
     ),
     Migration("0002-pools", sqlite=(POOLS, PARTICIPANTS_QUIT)),
     Migration("0003-shared", sqlite=(SHARED, SHARED_GROUPS, SHARED_ROUNDS, SHARED_MAPS, POOLS_WITHOUT_SHARED)),
+    Migration("0004-lineup", sqlite=(ROUNDS_LINEUP, ROUNDS_SKILL_AT_START)),
 )
 """Every step, oldest first."""

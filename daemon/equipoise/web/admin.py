@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from equipoise.core.model import Card, PlayerId, Side
+from equipoise.core.model import PlayerId, PlayerSummary, Side
 from equipoise.core.phrases import Text
 from equipoise.errors import RatingError, ScriptError, StoreError
-from equipoise.host import Host
-from equipoise.pool import Pool
-from equipoise.ports import Audit
-from equipoise.reports import CommandAnswer, Proposal
+from equipoise.service.host import Host
+from equipoise.service.pool import Pool
+from equipoise.service.status import CommandAnswer, Proposal
+from equipoise.store.port import Audit
 from equipoise.web import messages as m
 from equipoise.web.routes import Asked, refused
 from equipoise.web.services import Services
@@ -24,8 +24,8 @@ LAST = 10
 async def show_player(asked: Asked) -> m.PlayerFound:
     """One player, a stranger as a newcomer."""
     pool, id = asked.services.pool(asked.query.pool), _player(asked)
-    (card,) = await pool.cards((id,))
-    return await _found(asked.services, pool, card)
+    (summary,) = await pool.summaries((id,))
+    return await _found(asked.services, pool, summary)
 
 
 async def set_player(asked: Asked) -> m.PlayerFound:
@@ -41,10 +41,10 @@ async def reset_player(asked: Asked) -> m.PlayerFound:
 async def _edit(asked: Asked, rating: float | None) -> m.PlayerFound:
     pool, id = asked.services.pool(asked.query.pool), _player(asked)
     try:
-        card = await pool.edit(id, rating, asked.caller.who)
+        summary = await pool.edit(id, rating, asked.caller.who)
     except RatingError as error:
         raise ScriptError("rating", str(error), path="$.rating") from None
-    return await _found(asked.services, pool, card)
+    return await _found(asked.services, pool, summary)
 
 
 def _player(asked: Asked) -> PlayerId:
@@ -54,20 +54,20 @@ def _player(asked: Asked) -> PlayerId:
         raise ScriptError("schema", str(error), path="{id}") from None
 
 
-async def _found(services: Services, pool: Pool, card: Card) -> m.PlayerFound:
-    names = await _names(pool, (card.id,))
-    return m.PlayerFound(pool=pool.name, player=_seen(services, pool, card, names.get(card.id)))
+async def _found(services: Services, pool: Pool, summary: PlayerSummary) -> m.PlayerFound:
+    names = await _names(pool, (summary.id,))
+    return m.PlayerFound(pool=pool.name, player=_seen(services, pool, summary, names.get(summary.id)))
 
 
-def _seen(services: Services, pool: Pool, card: Card, name: str | None) -> m.PlayerSeen:
+def _seen(services: Services, pool: Pool, summary: PlayerSummary, name: str | None) -> m.PlayerSeen:
     return m.PlayerSeen(
-        id=card.id,
+        id=summary.id,
         name=name,
-        rating=card.rating,
-        rounds=card.rounds,
-        visible=card.visible,
-        stale=pool.system.stale(card.last_played, services.clock.epoch()),
-        last_played=card.last_played,
+        rating=summary.rating,
+        rounds=summary.rounds,
+        visible=summary.visible,
+        stale=pool.system.stale(summary.last_played, services.clock.epoch()),
+        last_played=summary.last_played,
     )
 
 
@@ -83,16 +83,18 @@ async def _names(pool: Pool, ids: Iterable[PlayerId]) -> Mapping[PlayerId, str]:
 async def show_top(asked: Asked) -> m.Top:
     """The leaderboard."""
     pool = asked.services.pool(asked.path["pool"])
-    cards = await pool.top(asked.query.limit)
-    return m.Top(pool=pool.name, players=tuple(_seen(asked.services, pool, card, card.name) for card in cards))
+    summaries = await pool.top(asked.query.limit)
+    return m.Top(
+        pool=pool.name, players=tuple(_seen(asked.services, pool, summary, summary.name) for summary in summaries)
+    )
 
 
 async def find_players(asked: Asked) -> m.PlayersFound:
     """Players by a part of their id or name."""
     pool = asked.services.pool(asked.path["pool"])
     rows = await pool.store.search(pool.name, asked.query.text, asked.query.limit)
-    cards = await pool.cards([row.id for row in rows])
-    seen = (_seen(asked.services, pool, card, row.name) for card, row in zip(cards, rows, strict=True))
+    summaries = await pool.summaries([row.id for row in rows])
+    seen = (_seen(asked.services, pool, summary, row.name) for summary, row in zip(summaries, rows, strict=True))
     return m.PlayersFound(pool=pool.name, players=tuple(seen))
 
 

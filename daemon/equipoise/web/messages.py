@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Meta
 
 from equipoise.core.model import PlayerId
-from equipoise.ports import Audit, Decision
 from equipoise.ratings.quality import Quality
-from equipoise.reports import ServerStatus
+from equipoise.service.status import ServerStatus
+from equipoise.store.port import Audit, Decision
 from equipoise.wire.rounds import RoundEnded
 from equipoise.wire.scalars import Player, Share, Word
 

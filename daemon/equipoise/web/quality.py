@@ -6,9 +6,9 @@ import asyncio
 import statistics
 from collections.abc import Sequence
 
-from equipoise.core.model import Card
-from equipoise.pool import Pool
+from equipoise.core.model import PlayerSummary
 from equipoise.ratings.quality import Pair, assess
+from equipoise.service.pool import Pool
 from equipoise.web.messages import Crowd, QualityFound
 from equipoise.web.routes import Asked
 from equipoise.web.theta import LEAST, fitted, still_needed, theta_of
@@ -22,26 +22,26 @@ async def show_quality(asked: Asked) -> QualityFound:
     pool, now = asked.services.pool(asked.path["pool"]), asked.services.clock.epoch()
     predictions = await asked.services.store.predictions(pool.name, ROUNDS)
     pairs = [(each.predicted, each.score) for each in predictions]
-    cards = await asked.services.store.cards(pool.name)
-    return await asyncio.to_thread(_found, pool, pairs, cards, now)
+    summaries = await asked.services.store.summaries(pool.name)
+    return await asyncio.to_thread(_found, pool, pairs, summaries, now)
 
 
-def _found(pool: Pool, pairs: Sequence[Pair], cards: Sequence[Card], now: float) -> QualityFound:
+def _found(pool: Pool, pairs: Sequence[Pair], summaries: Sequence[PlayerSummary], now: float) -> QualityFound:
     return QualityFound(
         pool=pool.name,
         quality=assess(pairs),
-        players=_crowd(pool, cards, now),
+        players=_crowd(pool, summaries, now),
         suggested_theta=_suggested_theta(pool, pairs),
     )
 
 
-def _crowd(pool: Pool, cards: Sequence[Card], now: float) -> Crowd:
-    ratings = [card.rating for card in cards]
+def _crowd(pool: Pool, summaries: Sequence[PlayerSummary], now: float) -> Crowd:
+    ratings = [summary.rating for summary in summaries]
     return Crowd(
-        count=len(cards),
-        visible=sum(card.visible for card in cards),
-        shadow=sum(not card.visible for card in cards),
-        stale=sum(pool.system.stale(card.last_played, now) for card in cards),
+        count=len(summaries),
+        visible=sum(summary.visible for summary in summaries),
+        shadow=sum(not summary.visible for summary in summaries),
+        stale=sum(pool.system.stale(summary.last_played, now) for summary in summaries),
         mean=statistics.fmean(ratings) if ratings else None,
         spread=statistics.pstdev(ratings) if ratings else None,
     )

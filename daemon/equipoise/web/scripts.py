@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from equipoise.core.model import ServerId
 from equipoise.core.participation import recorded
-from equipoise.ports import Audit
+from equipoise.store.port import Audit
 from equipoise.web.guards import check_server
 from equipoise.web.messages import Rerated, RoundSent, RoundTaken
 from equipoise.web.routes import Answered, Asked

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError
-from equipoise.host import Host
-from equipoise.metrics import Metrics
-from equipoise.pool import Pool
-from equipoise.ports import Clock, Store
+from equipoise.service.host import Host
+from equipoise.service.metrics import Metrics
+from equipoise.service.pool import Pool
+from equipoise.store.port import Clock, Store
 from equipoise.web.callers import Callers
 from equipoise.wire import Game
 

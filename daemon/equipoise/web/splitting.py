@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from equipoise.core.model import PlayerId, Side
 from equipoise.errors import ScriptError, SplitError
-from equipoise.pool import Pool
-from equipoise.ratings.base import Match
+from equipoise.ratings.system import Match
+from equipoise.service.pool import Pool
 from equipoise.solver import Assignment, Pin, best_split, splits
 from equipoise.web.messages import Label, SplitFound, SplitsAsked, SplitsFound
 from equipoise.web.routes import Asked
@@ -44,7 +44,7 @@ async def _question(body: SplitsAsked, pool: Pool) -> _Question:
     ids = tuple(PlayerId(str(id)) for id in body.ids)
     if len(set(ids)) < len(ids):
         raise ScriptError("twice", "a player is here twice", path="$.ids")
-    await pool.cards(ids)
+    await pool.summaries(ids)
     return _Question(body, pool, ids, tuple(pool.skill(id) for id in ids))
 
 
@@ -71,7 +71,7 @@ class _Question:
         players = [PlayerId(str(label)) for label in self.labels]
         match = Match(
             teams=(tuple(players[i] for i in found.a), tuple(players[i] for i in found.b)),
-            standing=dict(zip(players, self.values, strict=True)),
+            skill_at_start=dict(zip(players, self.values, strict=True)),
         )
         chance = self.pool.system.predict(match).expected(0)
         return SplitFound(len(found.a), a, b, bench, found.difference, chance, found.optimal)

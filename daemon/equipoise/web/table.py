@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import equipoise
-from equipoise import metrics
+from equipoise.service import metrics
 from equipoise.web import admin, quality, scripts, splitting, theta
 from equipoise.web import messages as m
 from equipoise.web.openapi import document

@@ -6,8 +6,8 @@ import asyncio
 import math
 from collections.abc import Sequence
 
-from equipoise.pool import Pool
 from equipoise.ratings.quality import CERTAIN, Pair, surprise
+from equipoise.service.pool import Pool
 from equipoise.web.messages import ThetaFit, ThetaFound
 from equipoise.web.routes import Asked, refused
 

@@ -53,7 +53,7 @@ def _encode(reply: Reply, game: Game) -> bytes:
         orders.Reply(
             orders=tuple(order(each, game) for each in reply.orders),
             rounds=_rounds(reply),
-            players=tuple(orders.Card(c.id, float(c.rating), c.rounds, c.visible) for c in reply.cards),
+            players=tuple(orders.PlayerSummary(c.id, float(c.rating), c.rounds, c.visible) for c in reply.summaries),
             pending=reply.pending,
             reason=None if reply.reason is None else text(reply.reason),
             due_if=due_if(reply.due_if, game),
@@ -73,8 +73,8 @@ def _smaller(reply: Reply) -> Reply | None:
     """The reply without the part that is least needed; None when only orders are left."""
     if reply.cache is not None and reply.cache.splits:
         return replace(reply, cache=replace(reply.cache, splits=reply.cache.splits[1:]))
-    if reply.cards:
-        return replace(reply, cards=reply.cards[: len(reply.cards) // 2])
+    if reply.summaries:
+        return replace(reply, summaries=reply.summaries[: len(reply.summaries) // 2])
     for n, each in enumerate(reply.orders):
         if isinstance(each, effects.Tell) and each.lines:
             shorter = replace(each, lines=each.lines[: len(each.lines) // 2])

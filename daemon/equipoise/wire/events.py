@@ -31,7 +31,7 @@ class Hello(ScriptEvent, frozen=True, tag="hello", kw_only=True):
     waiting: bool = False
     late: bool = False
     due: bool = False
-    aside: Literal["", "mvm", "tournament"] = ""
+    inactive_reason: Literal["", "mvm", "tournament"] = ""
     facts: Facts = field(default_factory=Facts)
 
     def fact(self, here: Here) -> core.Hello:
@@ -45,7 +45,7 @@ class Hello(ScriptEvent, frozen=True, tag="hello", kw_only=True):
             waiting=self.waiting,
             late=self.late,
             due=self.due,
-            aside=self.aside,
+            inactive_reason=self.inactive_reason,
         )
 
 
@@ -130,15 +130,15 @@ class RoundStarted(ScriptEvent, frozen=True, tag="round_started", kw_only=True):
         return core.RoundStarted(self.time(here), roster(self.players, here))
 
 
-class DoorsOpened(ScriptEvent, frozen=True, tag="doors_opened", kw_only=True):
+class RoundLive(ScriptEvent, frozen=True, tag="round_live", kw_only=True):
     """The round really starts."""
 
     round: Word
     players: Players
 
-    def fact(self, here: Here) -> core.DoorsOpened:
+    def fact(self, here: Here) -> core.RoundLive:
         """The fact."""
-        return core.DoorsOpened(self.time(here), RoundId(str(self.round)), roster(self.players, here))
+        return core.RoundLive(self.time(here), RoundId(str(self.round)), roster(self.players, here))
 
 
 class ScrambledAlone(ScriptEvent, frozen=True, tag="scrambled_alone", kw_only=True):
@@ -208,7 +208,7 @@ AnyEvent = (
     | SidesSwitched
     | WaitingEnded
     | RoundStarted
-    | DoorsOpened
+    | RoundLive
     | RoundEnded
     | ScrambledAlone
     | OrderDone

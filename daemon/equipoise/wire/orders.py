@@ -84,7 +84,7 @@ class Tell(Order, frozen=True, tag="tell"):
 AnyOrder = Assign | Move | Cancel | Place | Lock | Unlock | Say | Tell
 
 
-class Card(msgspec.Struct, frozen=True):
+class PlayerSummary(msgspec.Struct, frozen=True):
     """What the pool knows of a player."""
 
     id: str
@@ -109,7 +109,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     ok: Literal[True] = True
     orders: tuple[AnyOrder, ...]
     rounds: Rounds
-    players: tuple[Card, ...]
+    players: tuple[PlayerSummary, ...]
     pending: bool
     reason: Text | None
     due_if: tuple[str, ...]

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta, field
 
 from equipoise.core import events as core
-from equipoise.core.model import Entry, PlayerId, Presence, Roster, Seat, ServerId
+from equipoise.core.model import Entry, LineupPlayer, PlayerId, Presence, Roster, ServerId
 from equipoise.errors import ScriptError
 from equipoise.wire.games import SIDES, SideWord
 from equipoise.wire.scalars import Count, Player, Seconds, Share
@@ -75,15 +75,15 @@ class PlayerLine(msgspec.Struct, frozen=True):
 Players = Annotated[tuple[PlayerLine, ...], Meta(max_length=MOST_PLAYERS)]
 
 
-class SeatLine(msgspec.Struct, frozen=True):
+class LineupLine(msgspec.Struct, frozen=True):
     """Somebody on a side at the doors."""
 
     id: Player
     side: SideWord
 
-    def seat(self) -> Seat:
+    def seat(self) -> LineupPlayer:
         """The core's seat."""
-        return Seat(player_id(self.id), SIDES[self.side])
+        return LineupPlayer(player_id(self.id), SIDES[self.side])
 
 
 class SecondsOn(msgspec.Struct, frozen=True):

@@ -13,10 +13,10 @@ from equipoise.wire.people import (
     MOST_PLAYERS,
     Captures,
     Here,
+    LineupLine,
     OnSide,
     PresenceLine,
     ScriptEvent,
-    SeatLine,
     refuse_twice,
 )
 from equipoise.wire.scalars import MapName, Seconds, Word
@@ -36,7 +36,7 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
     captures: Captures = field(default_factory=Captures)
     partial: bool = False
     waiting: bool = False
-    doors: Annotated[tuple[SeatLine, ...], Meta(max_length=MOST_PLAYERS)]
+    lineup: Annotated[tuple[LineupLine, ...], Meta(max_length=MOST_PLAYERS)]
     players: Annotated[tuple[PresenceLine, ...], Meta(max_length=MOST_PLAYERS)]
 
     def fact(self, here: Here) -> core.RoundEnded:
@@ -45,7 +45,7 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
 
     def finished(self, here: Here) -> Round:
         """The round itself; nobody may be in its doors or among its players twice."""
-        refuse_twice((seat.id, f"{here.path}.doors[{n}].id") for n, seat in enumerate(self.doors))
+        refuse_twice((seat.id, f"{here.path}.lineup[{n}].id") for n, seat in enumerate(self.lineup))
         refuse_twice((line.id, f"{here.path}.players[{n}].id") for n, line in enumerate(self.players))
         return Round(
             id=RoundId(str(self.round)),
@@ -56,7 +56,7 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
             started_at=self.started_at,
             seconds=self.seconds,
             winner=SIDES.get(self.winner),
-            doors=tuple(seat.seat() for seat in self.doors),
+            lineup=tuple(seat.seat() for seat in self.lineup),
             presences=tuple(line.presence() for line in self.players),
             captures_a=int(self.captures.red),
             captures_b=int(self.captures.blu),

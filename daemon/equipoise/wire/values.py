@@ -8,7 +8,7 @@ from typing import Literal
 
 from equipoise.core.effects import Order
 from equipoise.core.events import ScriptEvent
-from equipoise.core.model import Card, DueIf, PlayerId, RoundId, ServerId, SplitCache
+from equipoise.core.model import DueIf, PlayerId, PlayerSummary, RoundId, ServerId, SplitCache
 from equipoise.core.phrases import Text
 
 Kept = Literal["stored", "kept"]
@@ -37,7 +37,7 @@ class Reply:
 
     orders: tuple[Order, ...] = ()
     rounds: Mapping[RoundId, Kept] = field(default_factory=dict)
-    cards: tuple[Card, ...] = ()
+    summaries: tuple[PlayerSummary, ...] = ()
     pending: bool = False
     reason: Text | None = None
     due_if: tuple[DueIf, ...] = ()

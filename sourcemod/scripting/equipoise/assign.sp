@@ -67,7 +67,7 @@ static void WhyNot(bool now, char[] why, int size)
 	}
 	else if (phase == Phase_Running && (!now || Facts_Arena()))
 	{
-		strcopy(why, size, "doors_open");
+		strcopy(why, size, "live");
 	}
 	else if (!Rounds_Live())
 	{

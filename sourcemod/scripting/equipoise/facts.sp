@@ -36,7 +36,7 @@ bool Facts_Arena()
 }
 
 // Which the daemon has no use for: it plays for "mvm" or "tournament" rules. Empty: ours to balance.
-void Facts_Aside(char[] buffer, int size)
+void Facts_InactiveReason(char[] buffer, int size)
 {
 	ConVar tournament = FindConVar("mp_tournament");
 	if (GameRules_GetProp("m_bPlayingMannVsMachine") != 0)

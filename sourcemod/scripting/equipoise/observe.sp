@@ -8,8 +8,8 @@ void Observe_Hook()
 {
 	HookEvent("teamplay_round_start", Event_RoundStart, EventHookMode_PostNoCopy);
 	HookEvent("teamplay_round_active", Event_RoundActive, EventHookMode_PostNoCopy);
-	HookEvent("teamplay_setup_finished", Event_DoorsOpen, EventHookMode_PostNoCopy);
-	HookEvent("arena_round_start", Event_DoorsOpen, EventHookMode_PostNoCopy);
+	HookEvent("teamplay_setup_finished", Event_RoundLive, EventHookMode_PostNoCopy);
+	HookEvent("arena_round_start", Event_RoundLive, EventHookMode_PostNoCopy);
 	HookEvent("teamplay_round_win", Event_RoundWin);
 	HookEvent("teamplay_point_captured", Event_PointCaptured);
 	HookEvent("teamplay_flag_event", Event_Flag);
@@ -36,11 +36,11 @@ static void Event_RoundActive(Event event, const char[] name, bool silent)
 	}
 }
 
-static void Event_DoorsOpen(Event event, const char[] name, bool silent)
+static void Event_RoundLive(Event event, const char[] name, bool silent)
 {
 	if (Session_Watching())
 	{
-		Rounds_OpenDoors();
+		Rounds_GoLive();
 	}
 }
 

@@ -36,7 +36,7 @@ void Ring_Add(const char[] round, JSONObject event)
 	Ring_Retry();
 	// What was not told yet of this round's beginning is older than its end.
 	Outbox_Forget("round_started");
-	Outbox_Forget("doors_opened");
+	Outbox_Forget("round_live");
 	Post_Soon();
 }
 

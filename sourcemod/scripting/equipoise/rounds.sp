@@ -21,8 +21,8 @@ static char g_Round[NAME_SIZE];
 static bool g_Partial;
 static bool g_StageOver;      // a stage was won, the next start goes on with the same round
 static int g_StartedAt;       // seconds since the epoch, at the doors
-static float g_DoorsAt;
-static JSONArray g_Doors;
+static float g_LiveAt;
+static JSONArray g_Lineup;
 static int g_Captures[4];     // by TFTeam, over the stages that ended
 static int g_Stage[4];        // by TFTeam, in this stage
 
@@ -54,7 +54,7 @@ void Rounds_Reset()
 	g_Phase = Phase_Idle;
 	g_Serial++;
 	g_StageOver = false;
-	delete g_Doors;
+	delete g_Lineup;
 	Presence_Clear();
 }
 
@@ -160,19 +160,19 @@ static void SwitchSides()
 {
 	Locks_Swap();
 	Presence_Swap();
-	SwapDoors();
+	SwapLineup();
 	int red = g_Captures[TFTeam_Red];
 	g_Captures[TFTeam_Red] = g_Captures[TFTeam_Blue];
 	g_Captures[TFTeam_Blue] = red;
 	Outbox_Add(Outbox_Event("sides_switched"));
 }
 
-static void SwapDoors()
+static void SwapLineup()
 {
-	int seats = g_Doors == null ? 0 : g_Doors.Length;
+	int seats = g_Lineup == null ? 0 : g_Lineup.Length;
 	for (int seat = 0; seat < seats; seat++)
 	{
-		JSONObject line = view_as<JSONObject>(g_Doors.Get(seat));
+		JSONObject line = view_as<JSONObject>(g_Lineup.Get(seat));
 		Players_SetSide(line, "side", Players_Other(Read_Side(line, "side")));
 		delete line;
 	}
@@ -183,16 +183,16 @@ void Rounds_Active()
 {
 	if (!Facts_Arena() && GameRules_GetProp("m_bInSetup") == 0)
 	{
-		Rounds_OpenDoors();
+		Rounds_GoLive();
 	}
 }
 
-void Rounds_OpenDoors()
+void Rounds_GoLive()
 {
 	if (g_Phase == Phase_Freeze)
 	{
 		Open(false);
-		JSONObject event = Outbox_Event("doors_opened");
+		JSONObject event = Outbox_Event("round_live");
 		JSONArray players = Roster_Players();
 		event.SetString("round", g_Round);
 		event.Set("players", players);
@@ -207,12 +207,12 @@ static void Open(bool partial)
 	g_Partial = partial;
 	g_StageOver = false;
 	g_StartedAt = GetTime();
-	g_DoorsAt = GetEngineTime();
+	g_LiveAt = GetEngineTime();
 	Session_Name(g_Round, sizeof(g_Round), ++g_Number);
 	g_Captures[TFTeam_Red] = g_Captures[TFTeam_Blue] = 0;
 	g_Stage[TFTeam_Red] = g_Stage[TFTeam_Blue] = 0;
-	delete g_Doors;
-	g_Doors = Seats();
+	delete g_Lineup;
+	g_Lineup = Seats();
 	Presence_Begin();
 }
 
@@ -285,14 +285,14 @@ static void Finish(TFTeam winner)
 	event.SetString("round", g_Round);
 	Session_Describe(event);
 	event.SetInt("started_at", g_StartedAt);
-	event.SetFloat("seconds", GetEngineTime() - g_DoorsAt);
+	event.SetFloat("seconds", GetEngineTime() - g_LiveAt);
 	Players_SetSide(event, "winner", winner);
 	event.SetBool("partial", g_Partial);
 	event.SetBool("waiting", false);
 	AddChildren(event);
 	Ring_Add(g_Round, event);
 	Fallback_RoundEnded(winner, winner > TFTeam_Spectator ? g_Captures[Players_Other(winner)] : 0);
-	delete g_Doors;
+	delete g_Lineup;
 }
 
 static void AddChildren(JSONObject event)
@@ -311,5 +311,5 @@ static void AddChildren(JSONObject event)
 	event.Set("players", players);
 	delete players;
 
-	event.Set("doors", g_Doors);
+	event.Set("lineup", g_Lineup);
 }

@@ -6,7 +6,7 @@ static char g_Boot[24];        // the plugin's start, milliseconds since the epo
 static int g_Number;           // of the map since then
 static bool g_Late;
 static bool g_Configured;
-static char g_Aside[16];
+static char g_InactiveReason[16];
 static bool g_SwitchedOn = true;  // by an admin, at the daemon
 
 void Session_Load(bool late)
@@ -19,7 +19,7 @@ void Session_Begin()
 {
 	g_Number++;
 	g_Configured = false;
-	g_Aside[0] = '\0';
+	g_InactiveReason[0] = '\0';
 	Rounds_Reset();
 	Rounds_ForgetWaiting();
 	Fallback_NewSession();
@@ -31,10 +31,10 @@ void Session_Configured()
 {
 	g_Configured = true;
 	Facts_Read(!g_Late);
-	Facts_Aside(g_Aside, sizeof(g_Aside));
-	if (g_Aside[0] != '\0')
+	Facts_InactiveReason(g_InactiveReason, sizeof(g_InactiveReason));
+	if (g_InactiveReason[0] != '\0')
 	{
-		LogMessage("Standing aside on this map (%s): the game keeps its own teams.", g_Aside);
+		LogMessage("Standing aside on this map (%s): the game keeps its own teams.", g_InactiveReason);
 	}
 	else if (g_Late)
 	{
@@ -71,7 +71,7 @@ void Session_End()
 // The daemon is told what happens.
 bool Session_Watching()
 {
-	return g_Configured && g_Aside[0] == '\0' && Settings_Enabled();
+	return g_Configured && g_InactiveReason[0] == '\0' && Settings_Enabled();
 }
 
 // What the daemon decides is carried out, and its placements are kept.
@@ -127,7 +127,7 @@ JSONObject Session_Hello()
 	hello.SetInt("slots", MaxClients);
 	hello.SetBool("late", g_Late);
 	hello.SetBool("due", Fallback_Due());
-	hello.SetString("aside", g_Aside);
+	hello.SetString("inactive_reason", g_InactiveReason);
 	JSONObject facts = Facts_Object();
 	hello.Set("facts", facts);
 	delete facts;

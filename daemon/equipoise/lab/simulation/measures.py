@@ -10,7 +10,7 @@ from statistics import fmean
 import numpy as np
 
 from equipoise.core.model import PlayerId
-from equipoise.lab.simulation.people import Kind, Person
+from equipoise.lab.simulation.population import Kind, Person
 from equipoise.ratings.quality import Estimate, Pair, Quality, assess, mean, squared_error, surprise
 
 POINTS = 20

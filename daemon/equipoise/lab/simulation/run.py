@@ -26,10 +26,10 @@ from equipoise.lab.simulation.measures import (
     quality,
     spearman,
 )
-from equipoise.lab.simulation.people import Crowd, Person, Scenario
+from equipoise.lab.simulation.outcome_model import MAPS, Truth
+from equipoise.lab.simulation.population import Crowd, Person, Scenario
 from equipoise.lab.simulation.server import Server
-from equipoise.lab.simulation.truth import MAPS, Truth
-from equipoise.ratings.base import System
+from equipoise.ratings.system import System
 
 MAP_ROUNDS = 20
 SHORTEST, LONGEST = 60.0, 240.0
@@ -69,9 +69,9 @@ def simulate(
     """
     system = playable(model)
     # Dice of their own: the same people come and go whatever the teams.
-    people, luck, ground = (Random(f"{scenario.seed} {use}") for use in ("people", "luck", "ground"))
+    people, luck, context = (Random(f"{scenario.seed} {use}") for use in ("people", "luck", "ground"))
     server = Server(scenario.mode, system, rules or Rules())
-    run = _Run(scenario, ground, Crowd(scenario, people), Truth(scenario, luck), server)
+    run = _Run(scenario, context, Crowd(scenario, people), Truth(scenario, luck), server)
     for number in range(1, scenario.rounds + 1):
         _round(run, number)
         if number == scenario.rounds // 2:

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from equipoise.answers import answer, cards_on, match_of
+from equipoise.balancing import answer, match_of, summaries_on
 from equipoise.core import events as e
-from equipoise.core.effects import AskMoves, AskSplit, Assign, Cancel, Effect, LoadCards, Move, Place, RecordRound
-from equipoise.core.model import Entry, Mode, PlayerId, Presence, Roster, Round, RoundId, Seat, ServerId, Side
+from equipoise.core.effects import AskMoves, AskSplit, Assign, Cancel, Effect, LoadSummaries, Move, Place, RecordRound
+from equipoise.core.model import Entry, LineupPlayer, Mode, PlayerId, Presence, Roster, Round, RoundId, ServerId, Side
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
-from equipoise.ratings.base import Rated, System
+from equipoise.ratings.system import Rated, System
 
 EPOCH = 1_700_000_000.0
 """When the simulation begins, seconds since 1970."""
@@ -63,8 +63,8 @@ class Server:
         self._moves: list[tuple[float, Move]] = []
         self._stays: dict[PlayerId, Stay] = {}
         self._rounds = self._sessions = 0
-        self._seats: tuple[Seat, ...] = ()
-        self._doors_at = 0.0
+        self._seats: tuple[LineupPlayer, ...] = ()
+        self._live_at = 0.0
 
     def on(self, side: Side) -> list[PlayerId]:
         """Everybody on a side."""
@@ -140,15 +140,15 @@ class Server:
         if not all(self.on(side) for side in Side):
             return False
         self._rounds += 1
-        self._seats = tuple(Seat(player, side) for side in Side for player in self.on(side))
-        self._doors_at = self.clock
+        self._seats = tuple(LineupPlayer(player, side) for side in Side for player in self.on(side))
+        self._live_at = self.clock
         self._stays = {seat.id: Stay(seat.side, self.clock) for seat in self._seats}
-        self._tell(e.DoorsOpened(self.clock, RoundId(f"r{self._rounds}"), self.roster()))
+        self._tell(e.RoundLive(self.clock, RoundId(f"r{self._rounds}"), self.roster()))
         return True
 
     def shares(self, side: Side) -> dict[PlayerId, float]:
         """Which part of the running round everybody has played for a side."""
-        length = self.clock - self._doors_at
+        length = self.clock - self._live_at
         for player, stay in self._stays.items():
             if stay.since is not None:
                 stay.stop(self.clock)
@@ -167,10 +167,10 @@ class Server:
             session=f"s{self._sessions}",
             map=self.map,
             mode=self.mode,
-            started_at=EPOCH + self._doors_at,
-            seconds=self.clock - self._doors_at,
+            started_at=EPOCH + self._live_at,
+            seconds=self.clock - self._live_at,
             winner=winner,
-            doors=self._seats,
+            lineup=self._seats,
             presences=presences,
             captures_a=captures[Side.A],
             captures_b=captures[Side.B],
@@ -195,7 +195,7 @@ class Server:
                     self._moves = [(at, move) for at, move in self._moves if move.order != effect.order]
                 case Place():
                     self._put(effect.player, effect.side)
-                case LoadCards():
+                case LoadSummaries():
                     self._load(effect.players)
                 case AskSplit() | AskMoves():
                     self._tell(answer(effect, self.system))
@@ -223,8 +223,8 @@ class Server:
         stay.side, stay.since, stay.left = side, self.clock, False
 
     def _load(self, players: Iterable[PlayerId]) -> None:
-        cards = [self.system.card(player) for player in players]
-        self._tell(e.CardsLoaded(cards_on(self.system, self.session.memory.ground, cards)))
+        summaries = [self.system.summary(player) for player in players]
+        self._tell(e.SummariesLoaded(summaries_on(self.system, self.session.memory.context, summaries)))
 
     def _rate(self, record: RecordRound) -> None:
         match = match_of(record)

@@ -7,7 +7,7 @@ import sqlite3
 import msgspec
 
 from equipoise.core.model import ServerId
-from equipoise.ports import Audit, Decision
+from equipoise.store.port import Audit, Decision
 
 
 def decide(db: sqlite3.Connection, decision: Decision) -> None:

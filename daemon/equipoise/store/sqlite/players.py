@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from equipoise.core.model import Card, PlayerId
-from equipoise.ports import Change, EditRow, PlayerRow
+from equipoise.core.model import PlayerId, PlayerSummary
+from equipoise.store.port import Change, EditRow, PlayerRow
 from equipoise.store.sqlite import journal
 
 _SELECT = """
@@ -77,10 +77,13 @@ def name(db: sqlite3.Connection, pool: str, player: PlayerId, text: str) -> None
     )
 
 
-def cards(db: sqlite3.Connection, pool: str) -> list[Card]:
+def summaries(db: sqlite3.Connection, pool: str) -> list[PlayerSummary]:
     """Everybody in a pool."""
     found = db.execute("SELECT id, rating, rounds, visible, last_played FROM players WHERE pool = ?", (pool,))
-    return [Card(PlayerId(id), rating, rounds, bool(visible), played) for id, rating, rounds, visible, played in found]
+    return [
+        PlayerSummary(PlayerId(id), rating, rounds, bool(visible), played)
+        for id, rating, rounds, visible, played in found
+    ]
 
 
 def top(db: sqlite3.Connection, pool: str, limit: int | None, since: float | None) -> list[PlayerRow]:

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 
 import msgspec
 
-from equipoise.ports import Recipe, Shared
+from equipoise.store.port import Fingerprint, Shared
 from equipoise.store.sqlite.players import encoded
 
 
-def recipe(db: sqlite3.Connection, pool: str) -> Recipe | None:
+def fingerprint(db: sqlite3.Connection, pool: str) -> Fingerprint | None:
     """What a pool's ratings are made by; None before its first start."""
     found = db.execute("SELECT system, params FROM pools WHERE pool = ?", (pool,)).fetchone()
-    return found and Recipe(found[0], _plain(found[1]))
+    return found and Fingerprint(found[0], _plain(found[1]))
 
 
-def adopt(db: sqlite3.Connection, pool: str, recipe: Recipe, at: float) -> None:
+def adopt(db: sqlite3.Connection, pool: str, fingerprint: Fingerprint, at: float) -> None:
     """Record what a pool's ratings are made by from now on."""
     db.execute(
         """
@@ -25,7 +25,7 @@ def adopt(db: sqlite3.Connection, pool: str, recipe: Recipe, at: float) -> None:
         ON CONFLICT (pool) DO UPDATE SET
             system = excluded.system, params = excluded.params, changed_at = excluded.changed_at
         """,
-        (pool, recipe.system, encoded(recipe.params), at),
+        (pool, fingerprint.system, encoded(fingerprint.params), at),
     )
 
 

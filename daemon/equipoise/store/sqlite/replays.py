@@ -9,8 +9,8 @@ from itertools import groupby
 import msgspec
 
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import Mode, Participant, PlayerId, Presence, Round, RoundId, Seat, ServerId, Side
-from equipoise.ports import Audit, Change, RatedRound, Replay, SeeRound
+from equipoise.core.model import LineupPlayer, Mode, Participant, PlayerId, Presence, Round, RoundId, ServerId, Side
+from equipoise.store.port import Audit, Change, RatedRound, Replay, SeeRound
 from equipoise.store.sqlite import journal, pools
 from equipoise.store.sqlite.players import encoded
 
@@ -18,8 +18,8 @@ PAGE = 200
 """Rounds read at once: what is written meanwhile must not be written under an open cursor."""
 
 _ROUNDS = """
-SELECT number, prediction, id, server, session, map, mode, started_at, seconds, winner, doors,
-    captures_a, captures_b, partial, waiting, standing
+SELECT number, prediction, id, server, session, map, mode, started_at, seconds, winner, lineup,
+    captures_a, captures_b, partial, waiting, skill_at_start
 FROM rounds WHERE pool = ? AND number > ? AND prediction IS NOT NULL ORDER BY number LIMIT ?
 """
 _PARTICIPANTS = """
@@ -27,8 +27,8 @@ SELECT round, player, side, seconds_a, seconds_b, quit
 FROM participants WHERE pool = ? AND round BETWEEN ? AND ? ORDER BY round, place
 """
 
-_doors = msgspec.json.Decoder(tuple[Seat, ...])
-_standing = msgspec.json.Decoder(dict[PlayerId, float])
+_lineup = msgspec.json.Decoder(tuple[LineupPlayer, ...])
+_skill_at_start = msgspec.json.Decoder(dict[PlayerId, float])
 
 _Facts = tuple[str, str, str, str, str, float, float, str | None, str, int, int, int, int, str | None]
 _Part = tuple[int, str, str, float, float, int]
@@ -45,7 +45,7 @@ def recompute(db: sqlite3.Connection, pool: str, replay: Replay, entry: Audit) -
     for number, record, _ in _rated(db, pool):
         _rewrite(db, pool, number, replay.rate(record))
     _rewrite_players(db, pool, replay)
-    pools.adopt(db, pool, replay.recipe, entry.at)
+    pools.adopt(db, pool, replay.fingerprint, entry.at)
     pools.replace_shared(db, pool, replay.shared())
     journal.audit(db, entry)
 
@@ -61,7 +61,9 @@ def _rated(db: sqlite3.Connection, pool: str) -> Iterator[tuple[int, RecordRound
 
 
 def _record(facts: _Facts, parts: list[_Part]) -> RecordRound:
-    id, server, session, map, mode, started_at, seconds, winner, doors, *captures, partial, waiting, standing = facts
+    id, server, session, map, mode, started_at, seconds, winner, lineup, *captures, partial, waiting, skill_at_start = (
+        facts
+    )
     round = Round(
         id=RoundId(id),
         server=ServerId(server),
@@ -71,7 +73,7 @@ def _record(facts: _Facts, parts: list[_Part]) -> RecordRound:
         started_at=started_at,
         seconds=seconds,
         winner=None if winner is None else Side(winner),
-        doors=_doors.decode(doors),
+        lineup=_lineup.decode(lineup),
         presences=tuple(_presence(part) for part in parts),
         captures_a=captures[0],
         captures_b=captures[1],
@@ -79,7 +81,9 @@ def _record(facts: _Facts, parts: list[_Part]) -> RecordRound:
         waiting=bool(waiting),
     )
     rated = tuple(Participant(each.id, each.side, each.seconds_a, each.seconds_b) for each in round.presences)
-    return RecordRound(round, rated, standing=None if standing is None else _standing.decode(standing))
+    return RecordRound(
+        round, rated, skill_at_start=None if skill_at_start is None else _skill_at_start.decode(skill_at_start)
+    )
 
 
 def _presence(part: _Part) -> Presence:
@@ -89,7 +93,7 @@ def _presence(part: _Part) -> Presence:
 
 def _rewrite(db: sqlite3.Connection, pool: str, number: int, rated: RatedRound) -> None:
     """What the old system took for the standing at the doors is not in the new one's units."""
-    db.execute("UPDATE rounds SET prediction = ?, standing = NULL WHERE number = ?", (rated.prediction, number))
+    db.execute("UPDATE rounds SET prediction = ?, skill_at_start = NULL WHERE number = ?", (rated.prediction, number))
     db.executemany(
         "UPDATE participants SET before = ?, after = ?, prediction = ?, rounds = ?, visible = ?, state = ? "
         "WHERE pool = ? AND player = ? AND round = ?",

@@ -8,7 +8,7 @@ import msgspec
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, Round, RoundId, ServerId, Side
-from equipoise.ports import Change, Prediction, RatedRound
+from equipoise.store.port import Change, Prediction, RatedRound
 from equipoise.store.sqlite.players import encoded
 
 
@@ -25,10 +25,10 @@ def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedR
         """
         INSERT INTO rounds (
             server, id, pool, session, map, mode, started_at, seconds, winner, captures_a, captures_b,
-            partial, waiting, doors, standing, unrated, prediction, recorded_at
+            partial, waiting, lineup, skill_at_start, unrated, prediction, recorded_at
         ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
-        (*_facts(pool, round), _standing(record), record.unrated, rated.prediction, at),
+        (*_facts(pool, round), _skill_at_start(record), record.unrated, rated.prediction, at),
     ).lastrowid
     seconds = {each.id: (each.seconds_a, each.seconds_b) for each in record.participants}
     quits = {each.id for each in round.presences if each.left}
@@ -92,12 +92,12 @@ def _facts(pool: str, round: Round) -> tuple[object, ...]:
         round.captures_b,
         round.partial,
         round.waiting,
-        encoded(round.doors),
+        encoded(round.lineup),
     )
 
 
-def _standing(record: RecordRound) -> str | None:
-    return None if record.standing is None else encoded(record.standing)
+def _skill_at_start(record: RecordRound) -> str | None:
+    return None if record.skill_at_start is None else encoded(record.skill_at_start)
 
 
 def _effect(change: Change) -> tuple[object, ...]:

@@ -12,18 +12,18 @@ from typing import TypeVar
 from sqlite_utils import Database
 
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import Card, PlayerId, ServerId
+from equipoise.core.model import PlayerId, PlayerSummary, ServerId
 from equipoise.errors import StoreError
-from equipoise.ports import (
+from equipoise.store.port import (
     Audit,
     Decision,
     EditRow,
+    Fingerprint,
     Known,
     PlayerRow,
     Prediction,
     RatedRound,
     RateRows,
-    Recipe,
     Replay,
     SeeRound,
     Shared,
@@ -127,13 +127,13 @@ class SqliteStore:
         """The newest audit lines, newest first."""
         return await self._read(lambda db: journal.audits(db, limit))
 
-    async def recipe(self, pool: str) -> Recipe | None:
+    async def fingerprint(self, pool: str) -> Fingerprint | None:
         """What a pool's ratings are made by."""
-        return await self._read(lambda db: pools.recipe(db, pool))
+        return await self._read(lambda db: pools.fingerprint(db, pool))
 
-    async def adopt(self, pool: str, recipe: Recipe, at: float) -> None:
+    async def adopt(self, pool: str, fingerprint: Fingerprint, at: float) -> None:
         """Record what a pool's ratings are made by from now on."""
-        await self._write(lambda db: pools.adopt(db, pool, recipe, at))
+        await self._write(lambda db: pools.adopt(db, pool, fingerprint, at))
 
     async def shared(self, pool: str) -> Shared | None:
         """What the pool's system keeps of no single player."""
@@ -151,9 +151,9 @@ class SqliteStore:
         """The last rated rounds of a pool, without a limit all, oldest first."""
         return await self._read(lambda db: rounds.predictions(db, pool, limit))
 
-    async def cards(self, pool: str) -> Sequence[Card]:
+    async def summaries(self, pool: str) -> Sequence[PlayerSummary]:
         """Everybody in a pool."""
-        return await self._read(lambda db: players.cards(db, pool))
+        return await self._read(lambda db: players.summaries(db, pool))
 
     async def top(self, pool: str, limit: int | None, *, since: float | None) -> Sequence[PlayerRow]:
         """The leaderboard."""

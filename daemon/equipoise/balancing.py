@@ -1,0 +1,178 @@
+"""Turns an ask of the rules into the event that answers it, and a round into a match. Pure; the host, the pool and
+the simulator share it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from equipoise.core.bench import duel
+from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Purpose, RecordRound
+from equipoise.core.events import MovesSolved, SolveFailed, SplitsCached, SplitSolved
+from equipoise.core.model import Context, Entry, Participant, PlayerId, PlayerSummary, Side, Split
+from equipoise.errors import SplitError
+from equipoise.ratings.system import Match, SkillContext, System, ranks_of
+from equipoise.solver import Assignment, Pin, best_split, splits, transfer
+
+Solved = SplitSolved | MovesSolved | SplitsCached | SolveFailed
+
+Values = tuple[list[float], list[float]]
+"""What each player of a pool is worth on A, and on B."""
+
+
+def answer(ask: AskSplit | AskMoves | CacheSplits, system: System[Any]) -> Solved:
+    """Solve an ask with the skills as the system holds them now."""
+    try:
+        match ask:
+            case AskSplit():
+                return _split(ask, system)
+            case AskMoves():
+                return _moves(ask, system)
+            case CacheSplits():
+                return _cache(ask, system)
+    except SplitError as error:
+        return SolveFailed(ask, str(error))
+
+
+def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
+    players = [entry.id for entry in ask.pool]
+    values = _values(system, ask.context, players)
+    if ask.purpose is Purpose.DUEL:
+        split = duel(ask.pool, *(dict(zip(players, side, strict=True)) for side in values))
+    else:
+        split = _named(_best(ask, values, system), ask.pool)
+    a, b = (tuple(entry.id for entry in ask.pool if entry.side is side) for side in Side)
+    before = chance(system, ask.context, a, b) if a and b else None
+    difference = sum(skills(system, ask.context, Side.A, split.a)) - sum(skills(system, ask.context, Side.B, split.b))
+    return SplitSolved(ask, split, difference, before, chance(system, ask.context, split.a, split.b))
+
+
+def chance(system: System[Any], context: Context, a: Iterable[PlayerId], b: Iterable[PlayerId]) -> float:
+    """Score expected of side A against side B."""
+    match = Match(teams=(tuple(a), tuple(b)), map=context.map, mode=context.mode.value, sides=context.mode.sides)
+    return system.predict(match).expected(0)
+
+
+def skills(system: System[Any], context: Context, side: Side, players: Iterable[PlayerId]) -> list[float]:
+    """What each player is worth on a side: its sum is what is balanced."""
+    asked = SkillContext(context.mode.value, context.map, context.mode.sides[side is Side.B])
+    return [system.skill(player, asked) for player in players]
+
+
+def summaries_on(
+    system: System[Any], context: Context, summaries: Sequence[PlayerSummary]
+) -> tuple[PlayerSummary, ...]:
+    """The cards with what their players are worth on the two sides."""
+    skills = zip(*_values(system, context, [summary.id for summary in summaries]), strict=True)
+    return tuple(
+        replace(summary, side_skills=side_skills) for summary, side_skills in zip(summaries, skills, strict=True)
+    )
+
+
+def _values(system: System[Any], context: Context, players: Sequence[PlayerId]) -> Values:
+    return skills(system, context, Side.A, players), skills(system, context, Side.B, players)
+
+
+def _best(ask: AskSplit, values: Values, system: System[Any]) -> Assignment:
+    """The best split within the tolerance; of uneven sizes either side may be the larger one."""
+    tolerance = ask.tolerance if math.isinf(ask.tolerance) else system.gap(ask.tolerance, max(ask.sizes))
+    if ask.sizes[0] == ask.sizes[1]:
+        return _best_of(ask, ask.sizes, values, tolerance)
+    optima = _optima(ask, values)
+    limit = min(optima.values()) + tolerance
+    # One limit for both: a split that is within the tolerance of its own optimum only would not do.
+    close = [_best_of(ask, sizes, values, limit - least) for sizes, least in optima.items() if least <= limit]
+    return min(close, key=lambda found: (found.bench_cost, found.moves, abs(found.difference)))
+
+
+def _optima(ask: AskSplit, values: Values) -> dict[tuple[int, int], float]:
+    """The least difference with A and with B as the larger side; SplitError when bots stand in the way of both."""
+    optima = {}
+    for sizes in (ask.sizes, ask.sizes[::-1]):
+        try:
+            optima[sizes] = abs(_best_of(ask, sizes, values, 0.0).difference)
+        except SplitError as error:
+            refusal = error
+    if not optima:
+        raise refusal
+    return optima
+
+
+def _best_of(ask: AskSplit, sizes: tuple[int, int], values: Values, tolerance: float) -> Assignment:
+    on_a, on_b = values
+    return best_split(
+        on_a,
+        values_b=on_b,
+        sizes=sizes,
+        pins=_pins(ask),
+        bench_cost=[ask.bench_cost.get(entry.id, 0) for entry in ask.pool],
+        current=[entry.side for entry in ask.pool],
+        tolerance=tolerance,
+    )
+
+
+def _pins(ask: AskSplit) -> dict[int, Pin]:
+    """Bots stay where they stand; some must play."""
+    pins = {index: Pin.PLAY for index, entry in enumerate(ask.pool) if entry.id in ask.must_play}
+    stand = {Side.A: Pin.A, Side.B: Pin.B}
+    return pins | {index: stand[entry.side] for index, entry in enumerate(ask.pool) if entry.bot and entry.side}
+
+
+def _named(assignment: Assignment, pool: Sequence[Entry]) -> Split:
+    groups = (assignment.a, assignment.b, assignment.bench)
+    return Split(*(tuple(pool[index].id for index in sorted(group)) for group in groups))
+
+
+def _moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
+    places = {player: index for index, player in enumerate(ask.larger)}
+    here, there = ask.larger_side, ask.larger_side.other
+    found = transfer(
+        skills(system, ask.context, here, ask.larger),
+        skills(system, ask.context, there, ask.smaller),
+        [places[player] for player in ask.movable],
+        ask.count,
+        [ask.cost.get(player, 0) for player in ask.larger],
+        larger_there=skills(system, ask.context, there, ask.larger),
+    )
+    return MovesSolved(ask, tuple(ask.larger[index] for index in found.moved))
+
+
+def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
+    on_a, on_b = _values(system, ask.context, [entry.id for entry in ask.pool])
+    found = splits(on_a, values_b=on_b, odd_without_bench=not ask.bench)
+    every = [found[size] for size in sorted(found)]
+    if found.uneven is not None:
+        every.append(found.uneven)
+    return SplitsCached(ask, tuple(_named(assignment, ask.pool) for assignment in every))
+
+
+def match_of(record: RecordRound) -> Match | None:
+    """A finished round as rating systems read it; None when it is not to be rated."""
+    round = record.round
+    if not record.participants:
+        return None
+    lineup = (round.lineup_of(Side.A), round.lineup_of(Side.B))
+    return Match(
+        teams=(_team(record.participants, Side.A), _team(record.participants, Side.B)),
+        ranks=ranks_of(round.score(Side.A)),
+        lineup=lineup if all(lineup) else (),
+        skill_at_start=record.skill_at_start or {},
+        started_at=round.started_at,
+        seconds=round.seconds,
+        fraction_played={each.id: _fraction_played(each, round.seconds) for each in record.participants},
+        quits=frozenset(presence.id for presence in round.presences if presence.left),
+        map=round.map,
+        mode=round.mode.value,
+        sides=round.mode.sides,
+    )
+
+
+def _team(participants: Sequence[Participant], side: Side) -> tuple[PlayerId, ...]:
+    return tuple(each.id for each in participants if each.side is side)
+
+
+def _fraction_played(participant: Participant, seconds: float) -> float:
+    played = participant.seconds_a if participant.side is Side.A else participant.seconds_b
+    return min(1.0, played / seconds) if seconds > 0 else 1.0

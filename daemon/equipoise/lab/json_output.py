@@ -1,0 +1,89 @@
+"""Results as plain data, for `--json`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from equipoise.lab.backtest import Backtest, difference
+from equipoise.lab.correction import Correction
+from equipoise.lab.models import Model
+from equipoise.lab.simulation.measures import Summary
+from equipoise.lab.simulation.population import Scenario
+from equipoise.lab.standings import Leaderboard
+from equipoise.lab.tune import Tuned
+from equipoise.ratings.system import Convergence
+
+Json = dict[str, object]
+
+
+def model(one: Model) -> Json:
+    """A system and its settings."""
+    return {"name": one.name, "settings": dict(one.settings)}
+
+
+def backtest(done: Backtest) -> Json:
+    """One system's measures."""
+    return {
+        "model": model(done.model),
+        "burn_in": done.burn_in,
+        "quality": asdict(done.quality),
+        "accuracy": done.accuracy and asdict(done.accuracy),
+        "correction": done.correction and correction(done.correction),
+    }
+
+
+def compared(backtests: Sequence[Backtest]) -> list[Json]:
+    """Several systems' measures, each with its difference to the first."""
+    return [backtest(done) | {"difference": asdict(difference(done, backtests[0]))} for done in backtests]
+
+
+def correction(one: Correction) -> Json:
+    """What was fitted around the predictions."""
+    return {"temperature": one.temperature, "sides": dict(one.sides or {}), "maps": dict(one.maps or {})}
+
+
+def tuned(found: Tuned) -> Json:
+    """The best settings."""
+    return {
+        "model": model(found.model),
+        "correction": correction(found.correction),
+        "log_loss_before": found.before,
+        "log_loss_after": found.after,
+        "trials": found.trials,
+        "finished": found.finished,
+    }
+
+
+def standings(board: Leaderboard) -> list[Json]:
+    """A leaderboard."""
+    return [
+        {
+            "place": one.place,
+            "player": one.summary.id,
+            "rating": one.summary.rating,
+            "rounds": one.summary.rounds,
+            "visible": one.summary.visible,
+            "last_played": one.summary.last_played,
+            "uncertainty": one.uncertainty,
+        }
+        for one in board.places
+    ]
+
+
+def fitted(ended: Convergence, board: Leaderboard) -> Json:
+    """How a whole-history fit ended, and the leaderboard by it."""
+    return {"convergence": asdict(ended), "standings": standings(board)}
+
+
+def simulated(scenario: Scenario, summaries: Sequence[tuple[Model, Summary]]) -> Json:
+    """A scenario, and each system's pool."""
+    return {
+        "scenario": asdict(scenario) | {"mode": scenario.mode.value},
+        "pools": [{"model": model(one), **_summary(summary)} for one, summary in summaries],
+    }
+
+
+def _summary(summary: Summary) -> Json:
+    groups = [asdict(group) | {"kind": group.kind.value} for group in summary.groups]
+    return asdict(summary) | {"groups": groups}

@@ -1,0 +1,107 @@
+"""Elo: any base and scale or the Gaussian form, margin of victory, side advantage, newcomers that move faster.
+
+Formulas, sources and decisions: docs/ratings/elo.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from equipoise.errors import RatingError
+from equipoise.ratings.elo import formulas as kernel
+from equipoise.ratings.elo.family import EloFamily
+from equipoise.ratings.parts.points import PointsParams, Record
+from equipoise.ratings.parts.two_teams import LIMIT
+from equipoise.ratings.system import Match, build_params, check_ranges, ranged
+
+if TYPE_CHECKING:
+    from equipoise.ratings.history import History, Replayed
+
+
+@dataclass(frozen=True, slots=True)
+class EloParams(PointsParams):
+    """Parameters of Elo; the defaults are chess, without advantage and margins."""
+
+    initial: float = ranged(1500.0, -LIMIT, LIMIT)
+    """Points: a new player's rating, and a bot's."""
+    form: Literal["logistic", "gaussian"] = "logistic"
+    """The curve of the expectation: 1/(1 + base^(-d/scale)), or Φ(d/(√2·β)) (Herbrich et al. 2006, eq. 1)."""
+    base: float = ranged(10.0, 1.001, 1000)
+    """Of the logistic form."""
+    scale: float = ranged(400.0, 0.001, LIMIT)
+    """Points: of the logistic form, the difference at which the odds are `base` to 1."""
+    beta: float = ranged(200.0, 0.001, LIMIT)
+    """β, points: of the Gaussian form, the deviation of one performance."""
+    k: float = ranged(32.0, 0, LIMIT)
+    """K, points: the change by a complete surprise.  The Gaussian form's is α·β·√π; α = 0.07 in chess."""
+    win_factor: float = ranged(1.0, 0, 100)
+    """Multiplies K for winners; a draw has neither factor.  Above `loss_factor`, points come into being."""
+    loss_factor: float = ranged(1.0, 0, 100)
+    """Multiplies K for losers."""
+    newcomer: float = ranged(0.0, 0, 100)
+    """K is 1 + this times as large in a player's first round; 0: the same for everybody."""
+    newcomer_rounds: float = ranged(30.0, 0.1, 100_000)
+    """Rounds in which that excess falls to 1/e."""
+    margin_power: float = ranged(0.0, 0, 10)
+    """Multiplies K by (1 + |margin|) to this power; 0: a win is a win."""
+    margin_scale: float = ranged(0.0, 0, LIMIT)
+    """Points of the game: the score is the logistic of margin over this; 0: the score is 1, 0.5 or 0."""
+    side_advantage: float = ranged(0.0, -LIMIT, LIMIT)
+    """Points that the favoured side adds to its team's rating."""
+    favoured_side: str = "home"
+    """Its name in `Match.sides`."""
+
+    def __post_init__(self) -> None:
+        """Refuse values out of range."""
+        check_ranges(self)
+        if self.form not in ("logistic", "gaussian"):
+            raise RatingError(f"form: {self.form!r} is neither 'logistic' nor 'gaussian'")
+
+    def constants(self) -> kernel.Constants:
+        """The parameters as the formulas read them."""
+        gaussian = self.form == "gaussian"
+        return kernel.Constants(
+            initial=float(self.initial),
+            gaussian=gaussian,
+            spread=math.sqrt(2.0) * self.beta if gaussian else self.scale / math.log(self.base),
+            k=float(self.k),
+            win_factor=float(self.win_factor),
+            loss_factor=float(self.loss_factor),
+            newcomer=float(self.newcomer),
+            newcomer_rounds=float(self.newcomer_rounds),
+            margin_power=float(self.margin_power),
+            margin_scale=float(self.margin_scale),
+            whole=False,
+        )
+
+
+class Elo(EloFamily[EloParams, Record]):
+    """Reads teams, ranks, doors, standing, started_at, share, weight, points and sides."""
+
+    name = "elo"
+
+    def __init__(self, params: EloParams) -> None:
+        super().__init__(params, params.constants(), params.favoured_side, params.side_advantage)
+
+    @classmethod
+    def create(cls, /, **params: object) -> Elo:
+        """With the named parameters, the others at their defaults."""
+        return cls(build_params(EloParams, params))
+
+    def newcomer(self) -> Record:
+        """At the initial rating."""
+        return Record(self.constants.initial)
+
+    def terms(self, match: Match) -> kernel.Terms:
+        """Margins count where both teams' points are known."""
+        margin = match.points[0] - match.points[1] if match.points else math.nan
+        first, second = (kernel.scored(match.score(team), (margin, -margin)[team], self.constants) for team in (0, 1))
+        return kernel.Terms(self.lead(match.sides), match.weight, margin, first, second, protected=False)
+
+    def replay(self, history: History) -> Replayed:
+        """By the compiled kernel."""
+        from equipoise.ratings.elo.replay import facts, replay
+
+        return replay(self, history, facts(self, history))

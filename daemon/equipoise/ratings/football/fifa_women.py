@@ -1,0 +1,164 @@
+"""The FIFA women's world ranking: scores by a table of goals, home advantage, and who is ranked at all.
+
+Formulas, sources and decisions: docs/ratings/football.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from equipoise.core.model import PlayerId, PlayerSummary
+from equipoise.errors import RatingError
+from equipoise.ratings.football.system import HOME, Football, Kind, Outcome, constants, kind_of, pair_of
+from equipoise.ratings.parts.points import PointsParams, PointsSystem, Record, restored
+from equipoise.ratings.parts.two_teams import LIMIT
+from equipoise.ratings.system import Match, State, build_params, check_ranges, ranged
+from equipoise.ratings.validation import known_time
+
+if TYPE_CHECKING:
+    from equipoise.ratings.history import History, Replayed
+
+PER_IMPORTANCE = 15.0
+IMPORTANCE: Final[Mapping[Kind, float]] = dict.fromkeys(Kind, PER_IMPORTANCE) | {
+    Kind.WORLD_CUP: 4 * PER_IMPORTANCE,
+    Kind.WORLD_CUP_KNOCK_OUT: 4 * PER_IMPORTANCE,
+    Kind.WORLD_CUP_QUARTER_FINAL_ON: 4 * PER_IMPORTANCE,
+    Kind.OLYMPICS: 4 * PER_IMPORTANCE,
+    Kind.QUALIFIER: 3 * PER_IMPORTANCE,
+    Kind.OLYMPIC_QUALIFIER: 3 * PER_IMPORTANCE,
+    Kind.CONTINENTAL: 3 * PER_IMPORTANCE,
+    Kind.CONTINENTAL_KNOCK_OUT: 3 * PER_IMPORTANCE,
+    Kind.CONTINENTAL_QUARTER_FINAL_ON: 3 * PER_IMPORTANCE,
+    Kind.CONTINENTAL_QUALIFIER: 2 * PER_IMPORTANCE,
+}
+"""K = 15·M, points.  Tournaments that FIFA's table does not name are friendlies."""
+
+FRIENDLIES: Final = frozenset(kind for kind in Kind if IMPORTANCE[kind] == PER_IMPORTANCE)
+NOVEL_FRIENDLIES = 10
+"""So many friendlies of a pair count double."""
+
+RANKED_AFTER = 5
+"""Matches against ranked teams until a team is ranked."""
+
+PERCENTAGES: Final = (
+    (47.0, 15.0, 8.0, 4.0, 3.0, 2.0, 1.0),
+    (50.0, 16.0, 8.9, 4.8, 3.7, 2.6, 1.5),
+    (51.0, 17.0, 9.8, 5.6, 4.4, 3.2, 2.0),
+    (52.0, 18.0, 10.7, 6.4, 5.1, 3.8, 2.5),
+    (52.5, 19.0, 11.6, 7.2, 5.8, 4.4, 3.0),
+    (53.0, 20.0, 12.5, 8.0, 6.5, 5.0, 3.5),
+)
+"""What a team that did not win scores, by its goals (5: or more) and the goal difference (6: or more)."""
+
+
+@dataclass(frozen=True, slots=True)
+class FifaWomenParams(PointsParams):
+    """Parameters of the FIFA women's ranking."""
+
+    shadow_rounds: int = ranged(RANKED_AFTER, 0, 100_000)
+    """Matches against ranked teams until a team is ranked itself."""
+    stale_days: float = ranged(548.0, 0, 100_000)
+    """Days without a match after which it is so no longer: 18 months."""
+    initial: float = ranged(1300.0, -LIMIT, LIMIT)
+    """Points: a new team's rating; about the mean of all teams."""
+    home: float = ranged(100.0, -LIMIT, LIMIT)
+    """H, points that the home team is better by."""
+    scale: float = ranged(200.0, 0.001, LIMIT)
+    """c, points."""
+
+    def __post_init__(self) -> None:
+        """Refuse values out of range."""
+        check_ranges(self)
+
+
+@dataclass(slots=True)
+class Team(Record):
+    """What the ranking knows of a team."""
+
+    recognised: int = 0
+    """Matches against ranked teams."""
+    friendlies: dict[PlayerId, int] = field(default_factory=dict)
+    """How many it played against each other team."""
+
+
+class FifaWomen(Football[FifaWomenParams, Team]):
+    """A shoot-out is a draw; scores of a draw need not add up to 1, so points come into being and vanish."""
+
+    name = "fifa_women"
+    importance: ClassVar[Mapping[Kind, float]] = IMPORTANCE
+    facts: ClassVar[Mapping[str, tuple[float, float]]] = {**PointsSystem.facts, "recognised": (0.0, LIMIT)}
+
+    def __init__(self, params: FifaWomenParams) -> None:
+        super().__init__(params, constants(params.initial, 2.0 * params.scale / math.log(10.0)), HOME, params.home)
+
+    @classmethod
+    def create(cls, /, **params: object) -> FifaWomen:
+        """With the named parameters, the others at their defaults."""
+        return cls(build_params(FifaWomenParams, params))
+
+    def newcomer(self) -> Team:
+        """At the initial rating, not ranked."""
+        return Team(self.constants.initial)
+
+    def outcome(self, goals: int, other: int, winner: int) -> Outcome:
+        """S_act: a part of the match for who did not win it, the rest for who did."""
+        part = PERCENTAGES[min(goals, other, 5)][min(abs(goals - other), 6)] / 100.0
+        if goals == other:
+            return Outcome(1.0, part, part)
+        return Outcome(1.0, 1.0 - part, part) if goals > other else Outcome(1.0, part, 1.0 - part)
+
+    def importance_in(self, match: Match) -> float:
+        """K; a pair's first friendlies count double."""
+        return self.importance_of(kind_of(match.mode), *pair_of(match))
+
+    def importance_of(self, kind: Kind, team: PlayerId, other: PlayerId) -> float:
+        """K of the next match of two teams."""
+        novel = kind in FRIENDLIES and self.held(team).friendlies.get(other, 0) < NOVEL_FRIENDLIES
+        return self.importance[kind] * (2.0 if novel else 1.0)
+
+    def ranked(self, team: PlayerId, now: float | None) -> bool:
+        """Whether a team is officially ranked, at a time in seconds since the epoch."""
+        held = self.held(team)
+        active = now is None or not self.stale(known_time(held.last_played), now)
+        return held.recognised >= self.params.shadow_rounds and active
+
+    def note(self, match: Match) -> None:
+        """Count the match for both teams."""
+        self.count(kind_of(match.mode), *pair_of(match), match.started_at)
+
+    def count(self, kind: Kind, team: PlayerId, other: PlayerId, at: float | None) -> None:
+        """Recognise both, where the opponent is ranked; while nobody ever was, every match counts."""
+        founding = not any(held.recognised >= self.params.shadow_rounds for held in self.players.values())
+        counts = [founding or self.ranked(opponent, at) for opponent in (other, team)]
+        for one, opponent, recognised in zip((team, other), (other, team), counts, strict=True):
+            held = self.players.setdefault(one, self.held(one))
+            held.recognised += recognised
+            held.last_played = held.last_played if at is None else max(held.last_played, at)
+            if kind in FRIENDLIES:
+                held.friendlies[opponent] = held.friendlies.get(opponent, 0) + 1
+
+    def summary(self, player: PlayerId) -> PlayerSummary:
+        """Visible once ranked; `missing` are matches against ranked teams."""
+        held = self.held(player)
+        return replace(self.shown(player, held.rating, held.recognised, held.last_played), rounds=held.rounds)
+
+    def state(self, player: PlayerId) -> State:
+        """The fields of its record; `friendlies` by the opponent's id."""
+        return {**super().state(player), "friendlies": dict(self.held(player).friendlies)}
+
+    def stored(self, player: PlayerId, name: str, value: object, like: object) -> Any:
+        """`friendlies` are counts by opponent."""
+        if name != "friendlies":
+            return super().stored(player, name, value, like)
+        if not isinstance(value, Mapping):
+            raise RatingError(f"{player}: friendlies {value!r} are not counts by opponent")
+        return {PlayerId(str(other)): restored(player, name, count, 0) for other, count in value.items()}
+
+    def replay(self, history: History) -> Replayed:
+        """By Elo's compiled kernel, after a count of the matches in their order."""
+        from equipoise.ratings.football.fifa_women_replay import replay
+
+        return replay(self, history)

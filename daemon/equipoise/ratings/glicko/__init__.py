@@ -1,0 +1,1 @@
+"""Glicko and Glicko-2: a rating with a deviation, updated by rating periods."""

@@ -1,0 +1,44 @@
+"""Glicko-2: Glicko with a volatility for each player, by which his deviation grows.
+
+Formulas, sources and decisions: docs/ratings/glicko.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from equipoise.ratings.glicko.formulas import MOST_VOLATILE
+from equipoise.ratings.glicko.system import ABOVE_0, GlickoFamily, PeriodParams
+from equipoise.ratings.system import build_params, ranged
+
+
+@dataclass(frozen=True, slots=True)
+class Glicko2Params(PeriodParams):
+    """Parameters of Glicko-2 (Glickman, "Example of the Glicko-2 system")."""
+
+    tau: float = ranged(0.5, 0.01, 10)
+    """τ: how fast volatilities change; 0.3 to 1.2 are reasonable."""
+    volatility: float = ranged(0.06, 1e-6, MOST_VOLATILE)
+    """σ: a new player's volatility, in units of 173.7178 points per √period."""
+
+
+class Glicko2(GlickoFamily[Glicko2Params]):
+    """A deviation grows by its player's volatility."""
+
+    name = "glicko2"
+    facts: ClassVar[Mapping[str, tuple[float, float]]] = {**GlickoFamily.facts, "volatility": (1e-6, MOST_VOLATILE)}
+    bounds: ClassVar[Mapping[str, tuple[float, float]]] = {
+        **GlickoFamily.bounds,
+        "volatility": ABOVE_0,
+        "onset_volatility": ABOVE_0,
+    }
+
+    def __init__(self, params: Glicko2Params) -> None:
+        super().__init__(params, growth=0.0, tau=params.tau, volatility=float(params.volatility))
+
+    @classmethod
+    def create(cls, /, **params: object) -> Glicko2:
+        """With the named parameters, the others at their defaults."""
+        return cls(build_params(Glicko2Params, params))

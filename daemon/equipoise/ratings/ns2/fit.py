@@ -1,0 +1,261 @@
+"""NS2's whole-history fit: every skill and F at once, the most probable ones under their priors; needs numpy.
+
+The log posterior is concave in s, χ > 0, o and F's steps, and (k - 1)·log s keeps s above 0.  So Newton's method with
+steps that stay inside and never lose ground converges from anywhere; conjugate gradients solve its linear systems.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from equipoise.ratings.history import Flags, Floats, History, Offsets
+from equipoise.ratings.ns2 import fit_formulas as sweeps
+from equipoise.ratings.ns2 import formulas as kernel
+from equipoise.ratings.ns2.arrays import Coefficients, Rounds, Shared
+from equipoise.ratings.ns2.environment import Environment, no_rounds
+from equipoise.ratings.ns2.replay import (
+    compiled,
+    play_of,
+    records_of,
+    rounds_of,
+    shared_of,
+    take_shared_back,
+    write_back,
+)
+from equipoise.ratings.ns2.win_rates import steps_of, wins_of
+from equipoise.ratings.system import Convergence
+from equipoise.ratings.validation import NEVER
+
+if TYPE_CHECKING:
+    from equipoise.ratings.ns2.system import NS2
+
+TOLERANCE = 1e-8
+"""The fit has converged when no component of the gradient is larger: skills are right to about as many log-odds."""
+
+ITERATIONS = 100
+SOLVER_STEPS = 1000
+INSIDE = 0.95
+"""The part of the way to 0 that a skill goes in one step at most."""
+LEAST = 0.01
+"""Log-odds: a warm start has no lower skill."""
+NOISE = 1e-12
+"""Relative error of a sum over all matches."""
+
+
+def fit(system: NS2, history: History) -> Convergence:
+    """Settle everybody in the history, F and the median, as if it were all that ever was played; warm-started.
+
+    A fit that has not converged settles nothing.
+    """
+    rounds = rounds_of(system, history)
+    shared = _no_rounds(system)
+    posterior = Posterior.of(system, rounds, shared, len(history.players))
+    unknowns, convergence = maximum(posterior, _start(system, history, len(posterior.precision)))
+    if convergence.converged:
+        _settle_players(system, history, rounds, posterior, unknowns)
+        shared.wins[:] = wins_of(shared, unknowns[3 * len(history.players) :], system.constants.prior_rounds)
+        take_shared_back(system.environment, shared)
+    return convergence
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posterior:
+    """The log posterior of the unknowns: `ns2_fit_kernel`'s order, log-odds."""
+
+    x: sweeps.Design
+    score: Floats
+    """Shape (m,): G."""
+    weight: Floats
+    """Shape (m,): 0 of a match that nobody played in."""
+    took_part: Flags
+    """Shape (p,): whether a participant had any time."""
+    shape: float
+    scale: float
+    precision: Floats
+    """Of each unknown's normal prior about 0; 0 where the prior is Gamma."""
+
+    @classmethod
+    def of(cls, system: NS2, rounds: Rounds, shared: Shared, players: int) -> Posterior:
+        """Of these rounds, which are entered into `shared`."""
+        matches = len(rounds.started_at)
+        everybody, sizes = (
+            Coefficients(*(np.empty(len(rounds.members)) for _ in Coefficients._fields)),
+            np.empty(matches),
+        )
+        compiled().weigh_all(rounds, play_of(rounds), shared, everybody, sizes, system.constants)
+        large = sizes >= system.constants.large_above + 0.5
+        average, side, commander, time = (np.asarray(each) for each in everybody)
+        x = sweeps.Design(
+            players=players,
+            teams=np.asarray(rounds.teams),
+            members=np.asarray(rounds.members, np.int32),
+            average=average,
+            side=side,
+            commander=commander,
+            sign=np.asarray(rounds.sign),
+            steps=_steps(rounds, large.astype(np.int64)),
+        )
+        behind = np.asarray(rounds.ranks)[::2] - np.asarray(rounds.ranks)[1::2]
+        params = system.params
+        offsets = np.full(players, params.offset_deviation**-2)
+        # As many rounds at even odds as smooth the win rates: each tells a quarter of a log-odds squared.
+        steps = np.full(len(shared.wins), params.prior_rounds / 4.0)
+        return cls(
+            x=x,
+            score=0.5 - 0.5 * np.sign(behind),
+            weight=np.where(sizes > 0.0, rounds.weight, 0.0),
+            took_part=time > 0.0,
+            shape=params.shape,
+            scale=params.scale,
+            precision=np.concatenate((np.zeros(players), offsets, np.zeros(players), steps)),
+        )
+
+    @property
+    def gamma(self) -> Flags:
+        """Which unknowns are s or χ."""
+        gamma: Flags = self.precision == 0.0
+        return gamma
+
+    def log_odds(self, unknowns: Floats) -> Floats:
+        """Shape (m,)."""
+        rows = np.empty(len(self.score))
+        _sweeps().multiply(self.x, unknowns, rows)
+        return rows
+
+    def value(self, unknowns: Floats, log_odds: Floats) -> float:
+        """The log posterior, up to a constant."""
+        skills = unknowns[self.gamma]
+        likelihood = self.weight @ (self.score * log_odds - np.logaddexp(0.0, log_odds))
+        prior = (self.shape - 1.0) * np.log(skills).sum() - skills.sum() / self.scale
+        return float(likelihood + prior - 0.5 * self.precision @ unknowns**2)
+
+    def error(self, log_odds: Floats) -> Floats:
+        """weight · (G - p) of each match."""
+        return self.weight * (self.score - _logistic(log_odds))
+
+    def gradient(self, unknowns: Floats, log_odds: Floats) -> Floats:
+        """Of `value`."""
+        out = -self.precision * unknowns
+        out[self.gamma] = (self.shape - 1.0) / unknowns[self.gamma] - 1.0 / self.scale
+        _sweeps().collect(self.x, self.error(log_odds), 1, out)
+        return out
+
+    def newton_step(self, unknowns: Floats, log_odds: Floats, gradient: Floats) -> Floats:
+        """About -H⁻¹·gradient, the better the smaller the gradient is."""
+        chance = _logistic(log_odds)
+        weights = self.weight * chance * (1.0 - chance)
+        prior = self.precision.copy()
+        prior[self.gamma] = (self.shape - 1.0) / unknowns[self.gamma] ** 2
+        diagonal = prior.copy()
+        _sweeps().collect(self.x, weights, 2, diagonal)
+
+        def curvature(direction: Floats) -> Floats:
+            out = prior * direction
+            _sweeps().curve(self.x, weights, direction, out)
+            return out
+
+        return conjugate_gradients(curvature, gradient, diagonal)
+
+
+def maximum(posterior: Posterior, start: Floats) -> tuple[Floats, Convergence]:
+    """The unknowns that maximise it, by damped Newton steps; `Convergence.gradient` is its largest component."""
+    unknowns = start
+    for iteration in range(ITERATIONS + 1):
+        log_odds = posterior.log_odds(unknowns)
+        gradient = posterior.gradient(unknowns, log_odds)
+        largest = float(np.abs(gradient).max(initial=0.0))
+        if largest <= TOLERANCE or iteration == ITERATIONS:
+            break
+        step = posterior.newton_step(unknowns, log_odds, gradient)
+        unknowns = unknowns + _damping(posterior, unknowns, log_odds, gradient, step) * step
+    return unknowns, Convergence(iteration, largest, largest <= TOLERANCE)
+
+
+def conjugate_gradients(curvature: Callable[[Floats], Floats], gradient: Floats, diagonal: Floats) -> Floats:
+    """Solve curvature(d) = gradient for d, preconditioned by the diagonal, to a part that falls with the gradient."""
+    solution, residual = np.zeros_like(gradient), gradient.copy()
+    scaled = residual / diagonal
+    direction, size = scaled.copy(), float(residual @ scaled)
+    enough = size * min(0.1, math.sqrt(size)) ** 2
+    for _ in range(SOLVER_STEPS):
+        if size <= enough:
+            break
+        curved = curvature(direction)
+        length = size / float(direction @ curved)
+        solution += length * direction
+        residual -= length * curved
+        scaled = residual / diagonal
+        size, before = float(residual @ scaled), size
+        direction = scaled + size / before * direction
+    return solution
+
+
+def _damping(posterior: Posterior, unknowns: Floats, log_odds: Floats, gradient: Floats, step: Floats) -> float:
+    """How much of the step to go: all, unless that leaves the inside or gains less than its slope promises."""
+    falling = posterior.gamma & (step < 0.0)
+    length = min(1.0, INSIDE * float((-unknowns[falling] / step[falling]).min(initial=np.inf)))
+    slope, moved = 1e-4 * float(gradient @ step), posterior.log_odds(step)
+    value = posterior.value(unknowns, log_odds)
+    least = value - NOISE * abs(value)
+    while posterior.value(unknowns + length * step, log_odds + length * moved) < least + length * slope:
+        length *= 0.5
+    return length
+
+
+def _steps(rounds: Rounds, large: Offsets) -> Offsets:
+    """Where F's steps stand: all rounds, the map's, the map's at the size."""
+    maps = np.asarray(rounds.maps, np.int64)
+    first = 1 + kernel.TALLIES * maps
+    steps = np.stack((np.zeros_like(maps), first, first + 1 + large), axis=1)
+    steps[maps < 0, 1:] = -1
+    steps[np.asarray(rounds.sign) == 0.0] = -1
+    return steps
+
+
+def _start(system: NS2, history: History, unknowns: int) -> Floats:
+    """Everybody and F as the system has them."""
+    records, players = records_of(system, history), len(history.players)
+    start = np.zeros(unknowns)
+    start[:players] = np.maximum(records["skill"], LEAST)
+    start[players : 2 * players] = records["offset"]
+    start[2 * players : 3 * players] = np.maximum(records["commander"], LEAST)
+    start[3 * players :] = steps_of(system.environment.shared, system.constants.prior_rounds)
+    return start
+
+
+def _settle_players(system: NS2, history: History, rounds: Rounds, posterior: Posterior, unknowns: Floats) -> None:
+    """Skills as found; the squared gradients and the rounds as if all had been rated with them."""
+    records, players = records_of(system, history), len(history.players)
+    squares = np.zeros_like(unknowns)
+    _sweeps().collect(posterior.x, posterior.error(posterior.log_odds(unknowns)) ** 2, 2, squares)
+    records["skill"], records["squares"] = unknowns[:players], squares[:players]
+    records["offset"] = unknowns[players : 2 * players]
+    chairs = slice(2 * players, 3 * players)
+    records["commander"], records["commander_squares"] = unknowns[chairs], squares[chairs]
+    played = history.members[posterior.took_part]
+    records["rounds"] = np.bincount(played, minlength=players)
+    records["last_played"] = NEVER
+    started = np.repeat(np.asarray(rounds.started_at), np.diff(history.teams[::2]))
+    np.maximum.at(records["last_played"], played, started[posterior.took_part])
+    write_back(system, history, records, records["rounds"] > 0)
+
+
+def _no_rounds(system: NS2) -> Shared:
+    """Room for the maps of the system's ledger."""
+    fresh, places = shared_of(Environment(no_rounds(system.params.median_rounds))), len(system.environment.shared.wins)
+    return fresh._replace(wins=np.zeros(places), rounds=np.zeros(places))
+
+
+def _logistic(log_odds: Floats) -> Floats:
+    return 0.5 + 0.5 * np.tanh(0.5 * log_odds)
+
+
+@cache
+def _sweeps() -> sweeps.Sweeps:
+    return sweeps.build(compiled=True)

@@ -1,0 +1,273 @@
+"""NS2, the default of NS2 pools: logistic regression on who played when, for which side and in which role.
+
+Its formulas, where they differ from the print, and what their source leaves open: docs/ratings/ns2.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from equipoise.core.model import PlayerId, PlayerSummary
+from equipoise.errors import RatingError
+from equipoise.ratings.ns2 import formulas as kernel
+from equipoise.ratings.ns2.arrays import RECORD, Constants, Play, Player, Rounds
+from equipoise.ratings.ns2.environment import Environment, no_rounds
+from equipoise.ratings.ns2.formulas import POINTS
+from equipoise.ratings.ns2.time_weights import median_length, weigh
+from equipoise.ratings.parts.players import PlayerTable, refuse_bots
+from equipoise.ratings.system import (
+    ANYWHERE,
+    Change,
+    Convergence,
+    Match,
+    Matches,
+    Parts,
+    Past,
+    Rated,
+    Role,
+    SkillContext,
+    State,
+    WinProbabilities,
+    build_params,
+    check_ranges,
+    ranged,
+)
+from equipoise.ratings.validation import NEVER, count_of, known_time, number_of
+
+if TYPE_CHECKING:
+    from equipoise.ratings.history import History, Replayed
+
+LIMIT = 50_000.0
+"""Points: no skill is seeded beyond this, either way."""
+
+SEEDS = {"rating": "skill", "offset": "offset", "commander": "commander"}
+"""The facts to seed, in points, by the field that keeps each in log-odds."""
+
+
+@dataclass(frozen=True, slots=True)
+class NS2Params:
+    """Parameters of NS2; symbols are the source's, which prints no values."""
+
+    shape: float = ranged(6.0, 1.001, 1000)
+    """k of the Gamma prior of s and χ."""
+    scale: float = ranged(0.5, 0.001, 1000)
+    """θ of the Gamma prior, log-odds: k·θ is its mean, (k - 1)·θ its mode and what a newcomer has."""
+    constant_rate: float = ranged(0.2, 0, 1000)
+    """c, log-odds per unit of gradient."""
+    adagrad_rate: float = ranged(0.6, 0, 1000)
+    """a, log-odds."""
+    adagrad_floor: float = ranged(0.1, 1e-9, 1000)
+    """ε, squared gradients: with it the first round counts c + a/√ε."""
+    offset_deviation: float = ranged(0.375, 0.001, 1000)
+    """Log-odds: standard deviation of o in the whole-history fit."""
+    commander_field_share: float = ranged(0.0, 0, 1)
+    """How much of a commander's part is his field skill; 0.5 is what the community's balancers use."""
+    plus_side: str = "marines"
+    """The side on which skill is s + o; on any other it is s - o."""
+    prior_rounds: float = ranged(20.0, 0.001, 100_000)
+    """Rounds as wide sets of rounds had them, by which F's win rates are smoothed."""
+    large_above: int = ranged(16, 0, 1000)
+    """Players of both sides above which a match is a large one for F."""
+    usual_seconds: float = ranged(1200.0, 1, 100_000)
+    """r, seconds, until a round's length is known."""
+    median_rounds: int = ranged(101, 1, 10_000)
+    """Rounds over which r is the median length."""
+    shadow_rounds: int = ranged(50, 0, 100_000)
+    """Rounds before a rating is shown."""
+    stale_days: float = ranged(30.0, 0, 100_000)
+    """Days without a rated round before a player is flagged."""
+
+    def __post_init__(self) -> None:
+        """Refuse values out of range."""
+        check_ranges(self)
+        if not isinstance(self.plus_side, str) or not self.plus_side:
+            raise RatingError(f"plus_side: {self.plus_side!r} is not a side's name")
+
+    @property
+    def newcomer(self) -> float:
+        """(k - 1)·θ, log-odds: what the whole-history fit says of somebody without rounds."""
+        return (self.shape - 1.0) * self.scale
+
+    def constants(self) -> Constants:
+        """The parameters as the formulas read them."""
+        return Constants(
+            constant=float(self.constant_rate),
+            adagrad=float(self.adagrad_rate),
+            epsilon=float(self.adagrad_floor),
+            field_share=float(self.commander_field_share),
+            prior_rounds=float(self.prior_rounds),
+            large_above=float(self.large_above),
+            usual_seconds=float(self.usual_seconds),
+        )
+
+
+class NS2(PlayerTable[NS2Params, Player]):
+    """Everything that goes in or out is in points; states are in log-odds."""
+
+    name = "ns2"
+
+    def __init__(self, params: NS2Params) -> None:
+        super().__init__(params)
+        self.constants = params.constants()
+        self.environment = Environment(no_rounds(params.median_rounds))
+
+    @classmethod
+    def create(cls, /, **params: object) -> NS2:
+        """With the named parameters, the others at their defaults."""
+        return cls(build_params(NS2Params, params))
+
+    def predict(self, match: Match) -> WinProbabilities:
+        """By who plays, and when where that is known; it counts a draw as half a win, so draw is 0."""
+        seats, rounds, play = _arranged(match, self.params.plus_side, self.environment.number(match.map))
+        records = [self.held(player) for player, _ in seats]
+        present = weigh(0, rounds, play, self.median_seconds, self.constants.field_share)
+        return _wins(kernel.chance(0, rounds, records, play, self.environment.shared, present, self.constants))
+
+    def rate(self, match: Match) -> Rated:
+        """Learn.  Read: teams, ranks, started_at, seconds, share, spans, map, sides, weight."""
+        scores = [match.score(team) for team in range(2)]
+        seats, rounds, play = _arranged(match, self.params.plus_side, self.environment.number(match.map))
+        refuse_bots(match)
+        rounds = rounds._replace(maps=[self.environment.enter(match.map)])
+        records = [self.held(player) for player, _ in seats]
+        before = [POINTS * p.skill for p in records]
+        prediction = _wins(kernel.rate(0, rounds, records, play, self.environment.shared, self.constants))
+        self.players |= {player: records[place] for place, (player, _) in enumerate(seats) if play.time[place] > 0.0}
+        changes = (
+            Change(player, team, old, POINTS * p.skill, p.rounds, prediction.wins[team], scores[team])
+            for (player, team), old, p in zip(seats, before, records, strict=True)
+        )
+        return Rated(prediction, tuple(changes))
+
+    def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
+        """On the field: s, or s ± o on a side; as a commander: χ, mixed with that by `commander_field_share`."""
+        p = self.held(player)
+        toward = 0.0 if not context.side else 1.0 if context.side == self.params.plus_side else -1.0
+        field = p.skill + toward * p.offset
+        if context.role is Role.FIELD:
+            return POINTS * field
+        fraction_played = self.constants.field_share
+        return POINTS * ((1.0 - fraction_played) * p.commander + fraction_played * field)
+
+    def gap(self, probability: float, size: int) -> float:
+        """Log-odds are the sums' difference by 2·size, and move 4 times as fast as an even match's probability."""
+        return probability * 4.0 * 2.0 * size * POINTS
+
+    def uncertainty(self, player: PlayerId) -> float:
+        """Points: a/√(g + ε), the Adagrad part of his next step."""
+        return POINTS * self.constants.adagrad / math.sqrt(self.held(player).squares + self.constants.epsilon)
+
+    @property
+    def median_seconds(self) -> float:
+        """r as it stands."""
+        return median_length(self.environment.shared, self.constants.usual_seconds)
+
+    def summary(self, player: PlayerId) -> PlayerSummary:
+        """The average skill; visible after the shadow period."""
+        p = self.held(player)
+        return self.shown(player, POINTS * p.skill, p.rounds, p.last_played)
+
+    def seed(self, player: PlayerId, **skill: float) -> None:
+        """Facts: `rating`, `offset` and `commander` in points, `rounds` rated so far."""
+        values = asdict(self.held(player))
+        for fact, value in skill.items():
+            if fact == "rounds":
+                values["rounds"] = count_of(player, fact, value)
+            elif fact in SEEDS:
+                values[SEEDS[fact]] = _points(player, fact, value)
+            else:
+                raise RatingError(f"{player}: ns2 has no {fact} to seed, only {', '.join(SEEDS)} and rounds")
+        self.players[player] = Player(**values)
+
+    def state(self, player: PlayerId) -> State:
+        """The fields of `Player`; a time that is unknown is null."""
+        p = self.held(player)
+        return asdict(p) | {"last_played": known_time(p.last_played)}
+
+    def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
+        """`state`; the history is not looked at."""
+        if set(state) != set(RECORD):
+            raise RatingError(f"{player}: not an ns2 state: {sorted(state)}")
+        values = dict(state)
+        if values["last_played"] is None:
+            del values["last_played"]
+        numbers = {name: number_of(player, name, value) for name, value in values.items()}
+        for name in ("squares", "commander_squares"):
+            if numbers[name] < 0.0:
+                raise RatingError(f"{player}: {name} {values[name]!r} is below 0")
+        rounds = count_of(player, "rounds", numbers.pop("rounds"))
+        self.players[player] = Player(**numbers, rounds=rounds)
+
+    def shared(self, match: Match | None = None) -> Parts:
+        """Win rates of the plus side and the last rounds' lengths: `ns2_ledger.Environment.parts`."""
+        return self.environment.parts() if match is None else self.environment.parts_of(match.map)
+
+    def restore_shared(self, key: str, part: object) -> None:
+        """As `shared` gave it; of more lengths than the median looks back, the last."""
+        self.environment.restore(key, part)
+
+    def replay(self, history: History) -> Replayed:
+        """By the compiled kernel."""
+        from equipoise.ratings.ns2.replay import replay
+
+        return replay(self, history)
+
+    def fit(self, matches: Matches) -> Convergence:
+        """Settle everybody in these matches, and F, as if they were all that ever was played; warm-started.
+
+        Without convergence nobody is settled.
+        """
+        from equipoise.ratings.history import History
+        from equipoise.ratings.ns2.fit import fit
+
+        return fit(self, History.of(matches))
+
+    def newcomer(self) -> Player:
+        """What a player is on first sight."""
+        return Player(self.params.newcomer, self.params.newcomer)
+
+
+def signs(sides: Sequence[str], plus_side: str) -> float:
+    """Of a match's two sides: 1 if the first is the plus side, -1 if the second is, 0 if neither or both."""
+    return float((sides[0] == plus_side) - (sides[1] == plus_side))
+
+
+def _arranged(match: Match, plus_side: str, number: int) -> tuple[list[tuple[PlayerId, int]], Rounds, Play]:
+    """Participants with their team, and the match as the kernel reads it, alone in its arrays."""
+    if len(match.teams) != 2:
+        raise RatingError(f"ns2 rates two teams, not {len(match.teams)}")
+    seats = [(player, team) for team, side in enumerate(match.teams) for player in side]
+    spans = [match.spans.get(player, ()) for player, _ in seats]
+    flat = [span for played in spans for span in played]
+    rounds = Rounds(
+        teams=[0, len(match.teams[0]), len(seats)],
+        members=list(range(len(seats))),
+        ranks=list(match.ranks),
+        started_at=[NEVER if match.started_at is None else match.started_at],
+        seconds=[math.nan if match.seconds is None else match.seconds],
+        weight=[match.weight],
+        fraction_played=[match.fraction_played.get(player, 1.0) for player, _ in seats],
+        sign=[signs(match.sides, plus_side) if match.sides else 0.0],
+        maps=[number],
+        spans=list(accumulate(map(len, spans), initial=0)),
+        span_team=[span.team for span in flat],
+        span_start=[span.start for span in flat],
+        span_end=[span.end for span in flat],
+        span_commander=[span.role is Role.COMMANDER for span in flat],
+    )
+    return seats, rounds, Play(*([0.0] * max(len(seats), len(flat)) for _ in Play._fields))
+
+
+def _wins(first: float) -> WinProbabilities:
+    return WinProbabilities((first, 1.0 - first))
+
+
+def _points(player: PlayerId, name: str, value: object) -> float:
+    points = number_of(player, name, value)
+    if abs(points) > LIMIT:
+        raise RatingError(f"{player}: {name} {points:g} is not from {-LIMIT:g} to {LIMIT:g}")
+    return points / POINTS

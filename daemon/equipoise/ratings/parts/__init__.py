@@ -1,0 +1,1 @@
+"""What several rating systems stand on."""

@@ -1,0 +1,399 @@
+"""Teams as independent Gaussian performances: what to expect of their order, and what an order says of them.
+
+A team performs N(mean, variance), the sums over its players.  Ranked next to each other, one beats the other by
+more than a margin, or they draw within it (Herbrich, Minka & Graepel 2006, sections 2 and 3).  What the order says
+of a team is the derivative of its log probability by the team's mean: a first one, `slope`, and a second one,
+`curvature`.  They are all that a Gaussian part of the performance needs: with weight a and variance s, its mean
+moves by a·s·slope and its variance by a²·s²·curvature.
+
+Plain functions that numba compiles as they stand (`compiled_kernel`); `Teams` is of lists or of arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import MutableSequence, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from equipoise.ratings.parts.truncated_gaussian import above, cdf, log_cdf, log_within, pdf, within
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = "MutableSequence[float] | NDArray[np.float64]"
+    Ints: TypeAlias = "MutableSequence[int] | NDArray[np.int64]"
+    Ranks: TypeAlias = "Sequence[int] | NDArray[np.int32]"
+
+SETTLED = 1e-10
+"""Expectation propagation has converged when no v or w (`gaussian`) moves by more than this part in a sweep."""
+
+MOST_SWEEPS = 10_000
+
+LEAST = 1e-12
+"""What a cut leaves of a variance at least: a draw without a margin would leave nothing."""
+
+KNOWN = 1e-18
+"""Up to this variance a performance is taken as known: that of a team in which nobody played."""
+
+EDGE = 1e-9
+"""Known performances that leave less room to those between them, by parts, leave none."""
+
+REACH = 8.0
+"""Deviations from a mean beyond which nothing happens."""
+
+NODES = (0.1488743389816312, 0.4333953941292472, 0.6794095682990244, 0.8650633666889845, 0.9739065285171717)
+WEIGHTS = (0.2955242247147529, 0.2692667193099964, 0.2190863625159820, 0.1494513491505806, 0.0666713443086881)
+"""Of Gauss and Legendre's rule of ten points, on -1 to 1: those above 0."""
+
+PIECE = 1.5
+"""Deviations, of the team that has the smallest one there, over which that rule is applied."""
+
+
+class Teams(NamedTuple):
+    """The teams of one match, and room for what is computed of them; all modified in place."""
+
+    order: Ints
+    """Filled by `learn` for three teams or more: from best to worst."""
+    heard: Ints
+    """Likewise, by link, counted by its upper place: 0 where it says nothing."""
+    mean: Floats
+    variance: Floats
+    size: Floats
+    """Players."""
+    wins: Floats
+    """Filled by `expect`: that the team is first, alone."""
+    slope: Floats
+    """Filled by `learn`."""
+    curvature: Floats
+    down_precision: Floats
+    """The rest is room for three teams or more.  By place: what the link to the place above says, as precision and
+    as precision times mean."""
+    down_shift: Floats
+    up_precision: Floats
+    """Likewise the link to the place below."""
+    up_shift: Floats
+    v: Floats
+    """By link, as in `gaussian`."""
+    w: Floats
+
+    @classmethod
+    def of(cls, count: int) -> Teams:
+        """So many, as lists."""
+        return cls([0] * count, [0] * count, *([0.0] * count for _ in cls._fields[2:]))
+
+
+def margin_of(size: float, unit: float) -> float:
+    """The draw margin among so many players: `unit`, β·Φ⁻¹((1 + draw probability)/2), is that of one."""
+    return unit * math.sqrt(size)
+
+
+def above_margin(difference: float, margin: float, variance: float) -> float:
+    """The chance that N(difference, variance) is above a margin."""
+    if variance > 0.0:
+        return cdf((difference - margin) / math.sqrt(variance))
+    return 0.5 if difference == margin else 1.0 if difference > margin else 0.0
+
+
+def expect(teams: Teams, count: int, unit: float) -> float:
+    """Fill `wins`; returns the chance that first place is shared.  In closed form for two, else summed up."""
+    if count == 2:
+        margin = margin_of(teams.size[0] + teams.size[1], unit)
+        difference, variance = teams.mean[0] - teams.mean[1], teams.variance[0] + teams.variance[1]
+        teams.wins[0], teams.wins[1], draw = expect_of_two(difference, variance, margin)
+        return draw
+    total = 0.0
+    for team in range(count):
+        teams.wins[team] = chance(teams, team, count, unit)
+        total += teams.wins[team]
+    if unit > 0.0 and total <= 1.0:
+        return 1.0 - total
+    for team in range(count):
+        teams.wins[team] /= total
+    return 0.0
+
+
+def expect_of_two(difference: float, variance: float, margin: float) -> tuple[float, float, float]:
+    """The chances of the first, of the second, and of a draw."""
+    first = above_margin(difference, margin, variance)
+    second = above_margin(-difference, margin, variance)
+    return first, second, max(0.0, 1.0 - first - second) if margin > 0.0 else 0.0
+
+
+def chance(teams: Teams, team: int, count: int, unit: float) -> float:
+    """That the team beats every other one by the margin: piece by piece over its own performance.
+
+    Below the first piece some other team is surely not beaten; a piece is short where the chance to beat one is steep.
+    """
+    mean, deviation = teams.mean[team], math.sqrt(teams.variance[team])
+    if teams.variance[team] <= KNOWN:
+        return beats_all(teams, team, mean, count, unit)
+    z, total = -REACH, 0.0
+    for other in range(count):
+        if other != team:
+            edge, width = edge_of(teams, team, other, unit)
+            z = max(z, edge - REACH * width)
+    while z < REACH:
+        piece = PIECE
+        for other in range(count):
+            if other != team:
+                edge, width = edge_of(teams, team, other, unit)
+                if z < edge + REACH * width:
+                    piece = min(piece, PIECE * width)
+        half = 0.5 * min(piece, REACH - z)
+        for number in range(len(NODES)):
+            for at in (z + half * (1.0 - NODES[number]), z + half * (1.0 + NODES[number])):
+                beaten = beats_all(teams, team, mean + at * deviation, count, unit)
+                total += half * WEIGHTS[number] * pdf(at) * beaten
+        z += 2.0 * half
+    return total
+
+
+def edge_of(teams: Teams, team: int, other: int, unit: float) -> tuple[float, float]:
+    """From where on a team beats another one on average, in its own deviations from its mean; and how soon surely."""
+    deviation = math.sqrt(teams.variance[team])
+    margin = margin_of(teams.size[team] + teams.size[other], unit)
+    width = max(math.sqrt(teams.variance[other]) / deviation, LEAST)
+    return (teams.mean[other] + margin - teams.mean[team]) / deviation, width
+
+
+def beats_all(teams: Teams, team: int, performance: float, count: int, unit: float) -> float:
+    """The chance of a performance to beat every other team by the margin."""
+    beaten = 1.0
+    for other in range(count):
+        if other != team and beaten > 0.0:
+            margin = margin_of(teams.size[team] + teams.size[other], unit)
+            beaten *= above_margin(performance - teams.mean[other], margin, teams.variance[other])
+    return beaten
+
+
+def learn(teams: Teams, ranks: Ranks, first: int, count: int, unit: float) -> int:
+    """Fill `slope` and `curvature` from the ranks at `first`; returns the sweeps taken, 1 where none are needed."""
+    if count == 2:
+        margin = margin_of(teams.size[0] + teams.size[1], unit)
+        difference, variance = teams.mean[0] - teams.mean[1], teams.variance[0] + teams.variance[1]
+        ahead = ranks[first + 1] - ranks[first]
+        teams.slope[0], teams.curvature[0] = learn_of_two(difference, variance, margin, ahead)
+        teams.slope[1], teams.curvature[1] = -teams.slope[0], teams.curvature[0]
+        return 1
+    start(teams, ranks, first, count)
+    silence(teams, ranks, first, count, unit)
+    sweeps, moved = 0, 1.0
+    while moved > SETTLED and sweeps < MOST_SWEEPS:
+        moved = sweep(teams, ranks, first, count, unit)
+        sweeps += 1
+    for place in range(count):
+        take_messages(teams, place)
+    return sweeps
+
+
+def log_evidence(teams: Teams, ranks: Ranks, first: int, count: int, unit: float) -> float:
+    """Log probability of the ranks at `first`: link after link down the order, each given those above.
+
+    -inf where known performances contradict them.  Exact for two teams.  For more the shape of what is above is taken
+    as Gaussian: over all orders of three equals the probabilities add up to 0.9953.
+    """
+    start(teams, ranks, first, count)
+    if silence(teams, ranks, first, count, unit):
+        return -math.inf
+    total = 0.0
+    for link in range(count - 1):
+        if teams.heard[link] == 0:
+            continue
+        difference, variance = difference_at(teams, link)
+        margin = margin_at(teams, link, unit)
+        total += log_mass(difference, variance, margin, drawn_at(teams, ranks, first, link))
+        pass_on(teams, link, ranks, first, unit)
+    return total
+
+
+def learn_of_two(difference: float, variance: float, margin: float, ahead: int) -> tuple[float, float]:
+    """Slope of the first team, and curvature of both; `ahead` is above 0 if the first won, below if it lost."""
+    if variance <= KNOWN:
+        return 0.0, 0.0
+    deviation = math.sqrt(variance)
+    sign = -1.0 if ahead < 0 else 1.0
+    v, w = cut(sign * difference / deviation, margin / deviation, ahead == 0)
+    return sign * v / deviation, -w / variance
+
+
+def cut(t: float, margin: float, drawn: bool) -> tuple[float, float]:
+    """v and w of a difference that turned out to be above the margin, or within it."""
+    if drawn:
+        return within(t, margin)
+    return above(t, margin)
+
+
+def log_mass(difference: float, variance: float, margin: float, drawn: bool) -> float:
+    """Log probability of what `cut` cuts to."""
+    deviation = math.sqrt(variance)
+    if drawn:
+        return log_within(difference / deviation, margin / deviation)
+    return log_cdf((difference - margin) / deviation)
+
+
+def start(teams: Teams, ranks: Ranks, first: int, count: int) -> None:
+    """Sort the teams by rank, equal ones as they stand, and clear the links."""
+    for place in range(count):
+        free = place
+        while free > 0 and ranks[first + teams.order[free - 1]] > ranks[first + place]:
+            teams.order[free] = teams.order[free - 1]
+            free -= 1
+        teams.order[free] = place
+        teams.down_precision[place] = teams.down_shift[place] = 0.0
+        teams.up_precision[place] = teams.up_shift[place] = 0.0
+        teams.v[place] = teams.w[place] = 0.0
+        teams.heard[place] = 1
+
+
+def silence(teams: Teams, ranks: Ranks, first: int, count: int, unit: float) -> bool:
+    """Let links say nothing that have nothing to say, or nothing that can be; returns whether there are any of these.
+
+    Between two known performances there is nothing to learn.  Where known performances leave no room for the others
+    ranked between them, none of those is compared with either; what these say of each other is heard.
+    """
+    contradicted = False
+    known, low, high, margins = -1, 0.0, 0.0, 0.0
+    for place in range(count):
+        if place > 0:
+            drawn, margin = drawn_at(teams, ranks, first, place - 1), margin_at(teams, place - 1, unit)
+            low, high = (low - margin, high + margin) if drawn else (low + margin, math.inf)
+            margins += margin
+        team = teams.order[place]
+        if teams.variance[team] > KNOWN:
+            continue
+        if known >= 0:
+            difference = teams.mean[teams.order[known]] - teams.mean[team]
+            room = EDGE * (margins + abs(difference)) if place > known + 1 else 0.0
+            possible = leaves_room(difference, low, high, room)
+            if place == known + 1 or not possible:
+                teams.heard[known] = teams.heard[place - 1] = 0
+            contradicted = contradicted or not possible
+        known, low, high, margins = place, 0.0, 0.0, 0.0
+    return contradicted
+
+
+def leaves_room(difference: float, low: float, high: float, room: float) -> bool:
+    """Whether a difference is above `low` if there is no `high`, else from the one to the other, by so much."""
+    if high == math.inf:
+        return difference > low + room
+    return low + room <= difference <= high - room
+
+
+def sweep(teams: Teams, ranks: Ranks, first: int, count: int, unit: float) -> float:
+    """Renew every link down the order and up again; returns how far the farthest moved."""
+    moved = 0.0
+    for step in range(2 * count - 3):
+        moved = max(moved, pass_on(teams, min(step, 2 * count - 4 - step), ranks, first, unit))
+    return moved
+
+
+def pass_on(teams: Teams, link: int, ranks: Ranks, first: int, unit: float) -> float:
+    """Renew the two messages of one link; returns how far its v or w moved, in parts of one.
+
+    To a team that is N(n, s) without this link, a cut with slope l and curvature -k of the difference is worth the
+    precision k/(1 - s·k) and the precision times mean (l + n·k)/(1 - s·k).  It leaves `LEAST` of the variance before
+    the match, not of s: or draws without a margin, with known teams on both sides, would make each other ever surer.
+    """
+    if teams.heard[link] == 0:
+        return 0.0
+    difference, variance = difference_at(teams, link)
+    deviation = math.sqrt(variance)
+    v, w = cut(difference / deviation, margin_at(teams, link, unit) / deviation, drawn_at(teams, ranks, first, link))
+    slope, k = v / deviation, w / variance
+    mean, own = without_below(teams, link)
+    left = max(1.0 - own * k, LEAST * teams.variance[teams.order[link]] * k)
+    teams.up_precision[link], teams.up_shift[link] = k / left, (slope + mean * k) / left
+    mean, own = without_above(teams, link + 1)
+    left = max(1.0 - own * k, LEAST * teams.variance[teams.order[link + 1]] * k)
+    teams.down_precision[link + 1], teams.down_shift[link + 1] = k / left, (mean * k - slope) / left
+    moved = max(abs(v - teams.v[link]) / (1.0 + abs(v)), abs(w - teams.w[link]))
+    teams.v[link], teams.w[link] = v, w
+    return moved
+
+
+def difference_at(teams: Teams, link: int) -> tuple[float, float]:
+    """Mean and variance of upper less lower team, without what the link itself says."""
+    mean, variance = without_below(teams, link)
+    other_mean, other_variance = without_above(teams, link + 1)
+    return mean - other_mean, variance + other_variance
+
+
+def without_below(teams: Teams, place: int) -> tuple[float, float]:
+    """Mean and variance of the team at a place, by itself and the link above."""
+    team = teams.order[place]
+    return combined(teams.mean[team], teams.variance[team], teams.down_precision[place], teams.down_shift[place])
+
+
+def without_above(teams: Teams, place: int) -> tuple[float, float]:
+    """Mean and variance of the team at a place, by itself and the link below."""
+    team = teams.order[place]
+    return combined(teams.mean[team], teams.variance[team], teams.up_precision[place], teams.up_shift[place])
+
+
+def combined(mean: float, variance: float, precision: float, shift: float) -> tuple[float, float]:
+    """A Gaussian times a message of precision and precision times mean; the variance may be 0."""
+    share = 1.0 + variance * precision
+    return (mean + variance * shift) / share, variance / share
+
+
+def margin_at(teams: Teams, link: int, unit: float) -> float:
+    """The draw margin between two places."""
+    return margin_of(teams.size[teams.order[link]] + teams.size[teams.order[link + 1]], unit)
+
+
+def drawn_at(teams: Teams, ranks: Ranks, first: int, link: int) -> bool:
+    """Whether two places are shared."""
+    return bool(ranks[first + teams.order[link]] == ranks[first + teams.order[link + 1]])
+
+
+def take_messages(teams: Teams, place: int) -> None:
+    """Slope and curvature of a team from what both its links say."""
+    team = teams.order[place]
+    precision = teams.down_precision[place] + teams.up_precision[place]
+    shift = teams.down_shift[place] + teams.up_shift[place]
+    share = 1.0 + teams.variance[team] * precision
+    teams.slope[team] = (shift - teams.mean[team] * precision) / share
+    teams.curvature[team] = -precision / share
+
+
+def quality(teams: Teams, noise: Sequence[float]) -> float:
+    """How near to 1 the chance of a draw of all is, against teams known to be equal: 0 to 1.
+
+    The n-team form of Herbrich et al. 2006, section 4: with team variances s and noise b (the part of s that is no
+    doubt about skill), √(Πb·Σ1/b / (Πs·Σ1/s)) · exp(-Σ(m - m̄)²/2s), where m̄ is the mean weighted by 1/s.
+    """
+    weight = sum(1.0 / s for s in teams.variance)
+    mean = sum(m / s for m, s in zip(teams.mean, teams.variance, strict=True)) / weight
+    distance = sum((m - mean) ** 2 / s for m, s in zip(teams.mean, teams.variance, strict=True))
+    known = math.prod(b / s for b, s in zip(noise, teams.variance, strict=True))
+    return math.sqrt(known * sum(1.0 / b for b in noise) / weight) * math.exp(-0.5 * distance)
+
+
+CALLEES = (
+    margin_of,
+    above_margin,
+    expect,
+    expect_of_two,
+    chance,
+    edge_of,
+    beats_all,
+    learn,
+    log_evidence,
+    learn_of_two,
+    cut,
+    log_mass,
+    start,
+    silence,
+    leaves_room,
+    sweep,
+    pass_on,
+    difference_at,
+    without_below,
+    without_above,
+    combined,
+    margin_at,
+    drawn_at,
+    take_messages,
+)
+"""What kernels are compiled with, besides `gaussian.SCALARS`."""

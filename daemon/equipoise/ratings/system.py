@@ -1,0 +1,389 @@
+"""What every rating system takes and gives; no system is named here.
+
+The daemon holds only some players in memory: it restores those a match `needs`, rates it, and stores the
+`state` of those it changed.  Nothing here reads a clock: time comes in with the match or as `now`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import Field, dataclass, field, fields
+from difflib import get_close_matches
+from enum import Enum
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar
+
+from equipoise.core.model import PlayerId, PlayerSummary, is_bot
+from equipoise.errors import RatingError
+from equipoise.ratings.validation import FARTHEST, MOST, is_number, number_of
+
+if TYPE_CHECKING:
+    from equipoise.ratings.history import History, Replayed
+
+State: TypeAlias = Mapping[str, object]
+"""All that a system keeps of one player but history rows, as plain data: what JSON can say."""
+
+Parts: TypeAlias = Mapping[str, object]
+"""What a system keeps of no single player, by key: plain data each, None where it keeps nothing by that key."""
+
+Past: TypeAlias = tuple[float, float, float]
+"""One row of a player's history: `after`, `expected` and `score` of a `Change`."""
+
+T = TypeVar("T")
+P = TypeVar("P")
+
+
+class Role(Enum):
+    """What a player does for his side; only NS2 knows two."""
+
+    FIELD = "field"
+    COMMANDER = "commander"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """An unbroken stretch of one player's match, in seconds since the doors."""
+
+    team: int
+    start: float
+    end: float
+    role: Role = Role.FIELD
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a player counted in the whole match."""
+
+    kills: int
+    deaths: int
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What is rated: in the daemon a round.  Facts about players are keyed by id; absent means the default.
+
+    A `RatingError` refuses fewer than two teams, a player named twice, ranks, doors, points or sides of another length,
+    numbers that are none or beyond `FARTHEST` (times) and `MOST`, and spans that are no stretches of one match.
+    """
+
+    teams: tuple[tuple[PlayerId, ...], ...]
+    """The participants, each on the one side he is rated for."""
+    ranks: tuple[int, ...] = ()
+    """Place of each team, lower is better, equal is a draw; empty: not over, it can only be predicted."""
+    lineup: tuple[tuple[PlayerId, ...], ...] = ()
+    """Who stood on each side when it began, bots too: what the prediction is about.  Empty: the teams."""
+    skill_at_start: Mapping[PlayerId, float] = field(default_factory=dict)
+    """`System.skill` as it stood at the doors; who is absent is taken as he stands now."""
+    started_at: float | None = None
+    """Seconds since the epoch, at the doors."""
+    seconds: float | None = None
+    """Length of the match."""
+    fraction_played: Mapping[PlayerId, float] = field(default_factory=dict)
+    """Fraction of the match played, 0 to 1; absent: 1."""
+    spans: Mapping[PlayerId, tuple[Span, ...]] = field(default_factory=dict)
+    """When, where and in which role he played, where that is known; also for the other side.
+
+    Empty is as absent: he played his `fraction_played`.
+    """
+    squads: tuple[tuple[PlayerId, ...], ...] = ()
+    """Groups that came together; who is in none came alone, and nobody is in two."""
+    counts: Mapping[PlayerId, Counts] = field(default_factory=dict)
+    quits: frozenset[PlayerId] = frozenset()
+    """Who left before the end."""
+    points: tuple[float, ...] = ()
+    """Goals or points of each team, where the game has them."""
+    map: str = ""
+    mode: str = ""
+    sides: tuple[str, ...] = ()
+    """What each team's side is called where they differ: marines and aliens, home and away.  Empty: alike."""
+    weight: float = 1.0
+    """What the match counts, 1 being an ordinary one."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no system could read."""
+        if len(self.teams) < 2:
+            raise RatingError("a match needs at least two teams")
+        each = ("ranks", self.ranks), ("lineup", self.lineup), ("points", self.points), ("sides", self.sides)
+        for name, given in each:
+            if given and len(given) != len(self.teams):
+                raise RatingError(f"{name}: {len(given)} given for {len(self.teams)} teams")
+        for sides in (self.teams, self.lineup):
+            _refuse_twice(sides, "named twice in one match")
+        _refuse_twice(self.squads, "named twice in its squads")
+        self._check_numbers()
+        for player, spans in self.spans.items():
+            _check_spans(player, spans, len(self.teams))
+
+    def _check_numbers(self) -> None:
+        _check_number("weight", self.weight, 0.0, MOST)
+        if self.started_at is not None:
+            _check_number("started_at", self.started_at, -FARTHEST, FARTHEST)
+        if self.seconds is not None:
+            _check_number("seconds", self.seconds, 0.0, FARTHEST)
+        for points in self.points:
+            _check_number("points", points, -MOST, MOST)
+        for player, fraction_played in self.fraction_played.items():
+            number_of(player, "fraction_played", fraction_played, 0.0, 1.0)
+        for player, skill in self.skill_at_start.items():
+            number_of(player, "skill_at_start", skill, -MOST, MOST)
+        for player, counts in self.counts.items():
+            number_of(player, "kills", counts.kills, 0.0, MOST)
+            number_of(player, "deaths", counts.deaths, 0.0, MOST)
+
+    @property
+    def predicted_lineup(self) -> tuple[tuple[PlayerId, ...], ...]:
+        """Who the prediction is about."""
+        return self.lineup or self.teams
+
+    def score(self, team: int) -> float:
+        """1 for first place, in equal parts where it is shared, else 0: 1, 0.5 or 0 for two teams."""
+        if not self.ranks:
+            raise RatingError("the match has no ranks: it is not over")
+        best = min(self.ranks)
+        return 1.0 / self.ranks.count(best) if self.ranks[team] == best else 0.0
+
+
+def ranks_of(outcome: float) -> tuple[int, int]:
+    """The ranks of two teams from the first one's outcome: 1, 0.5 or 0."""
+    try:
+        return {1.0: (0, 1), 0.5: (0, 0), 0.0: (1, 0)}[outcome]
+    except KeyError:
+        raise RatingError(f"outcome {outcome!r} is not 1, 0.5 or 0") from None
+
+
+@dataclass(frozen=True, slots=True)
+class SkillContext:
+    """What a skill is asked for; empty facts mean whatever is usual."""
+
+    mode: str = ""
+    map: str = ""
+    side: str = ""
+    role: Role = Role.FIELD
+
+
+ANYWHERE = SkillContext()
+
+
+@dataclass(frozen=True, slots=True)
+class WinProbabilities:
+    """What is expected of a match; wins and draw sum to 1."""
+
+    wins: tuple[float, ...]
+    """That each team is first, alone."""
+    draw: float = 0.0
+    """That first place is shared."""
+
+    def expected(self, team: int) -> float:
+        """The score expected of a team: what `Match.score` is measured against."""
+        return self.wins[team] + self.draw / len(self.wins)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one match did to one participant."""
+
+    player: PlayerId
+    team: int
+    before: float
+    """His rating as a card shows it, before and after the match."""
+    after: float
+    rounds: int
+    """Rounds he has been rated for, this one included."""
+    expected: float
+    """The score that was predicted for his team."""
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """The answer to a rated match."""
+
+    prediction: WinProbabilities
+    """Made before anything changed."""
+    changes: tuple[Change, ...]
+    """Participants in the order of `Match.teams`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Convergence:
+    """How a whole-history fit ended."""
+
+    iterations: int
+    gradient: float
+    """What is left of what must vanish, in the system's own terms."""
+    converged: bool
+
+
+Matches: TypeAlias = "Iterable[Match] | History"
+"""A whole history, as matches or as arrays."""
+
+
+class System(ABC, Generic[P]):
+    """A rating system and the players it holds; players are made on first sight.
+
+    Units of `skill`, `uncertainty`, `state` and `seed` are the system's own and stand in `docs/ratings.md`.
+    """
+
+    name: ClassVar[str]
+    live: ClassVar[bool] = True
+    """Whether a pool can use it; False: for histories only."""
+    params: P
+
+    @property
+    def window(self) -> int:
+        """How many of a player's last history rows `restore` wants."""
+        return 0
+
+    @property
+    def stale_after(self) -> float:
+        """Seconds without a rated match after which a player is flagged; his rating stays."""
+        return math.inf
+
+    def stale(self, last_played: float | None, now: float) -> bool:
+        """Both in seconds since the epoch; who never played is not stale."""
+        return last_played is not None and now - last_played > self.stale_after
+
+    @abstractmethod
+    def predict(self, match: Match) -> WinProbabilities:
+        """What is expected of the match; changes nothing."""
+
+    @abstractmethod
+    def rate(self, match: Match) -> Rated:
+        """Learn from a match that is over.  A refused one (`RatingError`) changes nothing."""
+
+    @abstractmethod
+    def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
+        """What the solver balances on: sides are even when the sums of it are."""
+
+    @abstractmethod
+    def gap(self, probability: float, size: int) -> float:
+        """The difference of the sums of skill that is worth this much probability, `size` against `size`."""
+
+    @abstractmethod
+    def uncertainty(self, player: PlayerId) -> float:
+        """How far the system is from sure of the player."""
+
+    @abstractmethod
+    def summary(self, player: PlayerId) -> PlayerSummary:
+        """What the pool shows of a player; a stranger's is a newcomer's."""
+
+    @abstractmethod
+    def seed(self, player: PlayerId, **skill: float) -> None:
+        """Make the player if he is new, and set the facts that are named; the others stay as they are."""
+
+    @abstractmethod
+    def state(self, player: PlayerId) -> State:
+        """What to store of a player after a match; a stranger's is a newcomer's."""
+
+    @abstractmethod
+    def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
+        """Hold a player again: his stored `state` and his last `window` rows, oldest first."""
+
+    @abstractmethod
+    def forget(self, player: PlayerId) -> None:
+        """Hold the player no longer.  Not stored: he is a newcomer again; stored: he can be restored."""
+
+    @abstractmethod
+    def __contains__(self, player: PlayerId) -> bool:
+        """True while the player is held."""
+
+    @abstractmethod
+    def replay(self, history: History) -> Replayed:
+        """Rate a whole history by a compiled kernel: the numbers and the end state of `rate` one by one."""
+
+    def needs(self, match: Match) -> frozenset[PlayerId]:
+        """Who must be held, if the store knows him, before the match is predicted or rated."""
+        named = (player for side in (*match.teams, *match.lineup) for player in side)
+        return frozenset(player for player in named if not is_bot(player))
+
+    def shared(self, match: Match | None = None) -> Parts:
+        """What is kept of no single player, as it stands: the parts that a match may change, without one all."""
+        return {}
+
+    def restore_shared(self, key: str, part: object) -> None:
+        """Keep a part of `shared` again, or with None no longer; a refused one (`RatingError`) changes nothing."""
+        raise RatingError(f"{self.name} keeps nothing but its players: {key}")
+
+    def fit(self, matches: Matches) -> Convergence:
+        """Settle every skill by a whole history at once; `RatingError` where the system cannot."""
+        raise RatingError(f"{self.name} has no whole-history fit")
+
+
+def ranged(default: T, low: float, high: float) -> T:
+    """A parameter from low to high; whole if its default is an int; may be None if its default is."""
+    return field(default=default, metadata={"low": low, "high": high})
+
+
+def check_ranges(params: object) -> None:
+    """Refuse a parameter dataclass with a field of the wrong type or a `ranged` one out of its range, naming it."""
+    for parameter in fields(params):  # type: ignore[arg-type]
+        value = getattr(params, parameter.name)
+        if parameter.metadata:
+            _check_ranged(parameter, value)
+        elif isinstance(parameter.default, str) and not isinstance(value, str):
+            raise RatingError(f"{parameter.name}: {value!r} is not text")
+        elif parameter.default_factory is dict:
+            table(parameter.name, value)
+
+
+def table(name: str, value: object) -> Mapping[str, object]:
+    """A parameter that is values by names, or a `RatingError`."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise RatingError(f"{name}: {value!r} is not a table of values by name")
+    return value
+
+
+def build_params(kind: type[T], values: Mapping[str, object]) -> T:
+    """A parameter dataclass from names and values; an unknown name is refused."""
+    known = {parameter.name for parameter in fields(kind)}  # type: ignore[arg-type]
+    for name in values:
+        if name not in known:
+            raise RatingError(f"{name}: no such parameter; {among(name, known)}")
+    return kind(**values)
+
+
+def _check_ranged(parameter: Field[object], value: object) -> None:
+    if value is None and parameter.default is None:
+        return
+    low, high = parameter.metadata["low"], parameter.metadata["high"]
+    whole = type(parameter.default) is int
+    kind = "a whole number" if whole else "a number"
+    if type(value) is not int and (whole or type(value) is not float):
+        raise RatingError(f"{parameter.name}: {value!r} is not {kind}")
+    if not low <= value <= high:
+        raise RatingError(f"{parameter.name}: {value!r} is not {kind} from {low} to {high}")
+
+
+def among(name: str, known: Iterable[str]) -> str:
+    """What there is instead of an unknown name, and which of it was perhaps meant."""
+    names = sorted(known)
+    near = get_close_matches(name.lower(), names, n=1)
+    return f"{f'did you mean {near[0]}? There' if near else 'there'} are {', '.join(names)}"
+
+
+def _refuse_twice(groups: tuple[tuple[PlayerId, ...], ...], fault: str) -> None:
+    everybody = [player for group in groups for player in group]
+    if len(set(everybody)) == len(everybody):
+        return
+    twice = next(player for player in everybody if everybody.count(player) > 1)
+    raise RatingError(f"{twice}: {fault}")
+
+
+def _check_number(name: str, value: object, low: float, high: float) -> None:
+    if not is_number(value, low, high):
+        raise RatingError(f"{name}: {value!r} is not a number from {low:g} to {high:g}")
+
+
+def _check_spans(player: PlayerId, spans: tuple[Span, ...], teams: int) -> None:
+    for span in spans:
+        times = is_number(span.start) and is_number(span.end) and span.start <= span.end
+        if not (times and span.team in range(teams) and isinstance(span.role, Role)):
+            told = f"team {span.team!r}, {span.start!r} to {span.end!r} s, {span.role!r}"
+            raise RatingError(f"{player}: no stretch of a match: {told}")
+    if len(spans) > 1:
+        in_order = sorted(spans, key=lambda span: (span.start, span.end))
+        for span, following in pairwise(in_order):
+            if following.start < span.end:
+                raise RatingError(f"{player}: plays twice at {following.start!r} s: his spans overlap")

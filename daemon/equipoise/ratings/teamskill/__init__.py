@@ -1,0 +1,1 @@
+"""TeamSkill: teams rated by the groups of players in them."""

@@ -1,0 +1,269 @@
+"""Players and groups on their way to the arrays of TeamSkill's kernel and back; needs numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import combinations, count, pairwise
+from math import comb
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import RatingError
+from equipoise.ratings.elo import formulas as elo_kernel
+from equipoise.ratings.elo import replay as elo_replay
+from equipoise.ratings.elo.system import Elo
+from equipoise.ratings.glicko import replay as glicko_replay
+from equipoise.ratings.glicko.system import Glicko
+from equipoise.ratings.history import BOT, Floats, History, Numbers, Offsets, Replayed
+from equipoise.ratings.parts import gaussian_replay as belief_replay
+from equipoise.ratings.parts import points_replay as ledger_replay
+from equipoise.ratings.parts.gaussian_formulas import Answers, Rounds
+from equipoise.ratings.teamskill import formulas as kernel
+from equipoise.ratings.teamskill import group_index as groups
+from equipoise.ratings.teamskill.groups import AND, MOST_GROUPS, escaped, members_of
+from equipoise.ratings.teamskill.system import TeamSkill, TeamSkillAllKEV, TeamSkillK
+
+NOTHING: Final[Floats] = np.empty(0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """How a base's players get to arrays and back."""
+
+    records_of: Callable[..., NDArray[np.void]]
+    """Of a learner and units."""
+    write_back: Callable[..., None]
+    """Of a learner, units, and their records."""
+    facts: Callable[..., elo_kernel.Facts]
+    """What it reads of matches; what it cannot read is refused."""
+    times: Callable[[History], Floats]
+
+
+def replay(system: TeamSkill[Any], history: History) -> Replayed:
+    """Rate a history by the compiled kernel; what memory it takes grows with the groups, not with the matches."""
+    if not len(history):
+        return Replayed(np.empty(0), np.empty(0), np.empty(0))
+    base = _BASES[system.params.base]
+    facts = base.facts(system.learners[1], history)
+    plan, choices = plan_of(system, history)
+    book = _Book(system, base, history.players)
+    rounds = _rounds_of(history, book.places, base.times(history))
+    answers = Answers(np.empty(len(history.ranks)), np.zeros(len(history)), np.empty(len(history.members)))
+    played, seats = (_units(history.matches, each, choices) for each in (history.teams, rounds.lineup))
+    room, spare = belief_replay.room_for(history.matches), _spare(history.matches, played, choices)
+    done, run = 0, _compiled(system.params.base)
+    while done < len(history):
+        book.make_room(int(plan.new[done]))
+        numbers = book.numbering, choices, played, seats
+        work = kernel.Work(rounds, facts, plan, *numbers, book.records, room, spare, answers)
+        done = run(done, work, book.constants)
+    book.write_back()
+    return Replayed(*answers)
+
+
+@cache
+def _compiled(base: str) -> kernel.Replay:
+    return kernel.build(base)
+
+
+class _Book:
+    """Everybody's and every group's number and record."""
+
+    def __init__(self, system: TeamSkill[Any], base: _Base, players: Sequence[PlayerId]) -> None:
+        self.system, self.base = system, base
+        self.names = sorted(players)
+        order = {player: number for number, player in enumerate(self.names)}
+        self.places = np.array([order[player] for player in players], np.int32)
+        self.constants = system.learners[1].constants  # type: ignore[attr-defined]
+        self.newcomer = base.records_of(system.learners[1], [PlayerId("")])
+        without, last, held = _held_groups(system, order)
+        known = len(self.names) + len(without)
+        self.numbering = groups.Numbering(
+            players=len(self.names),
+            counts=np.array([known, len(self.names)]),
+            without=np.array([groups.NOBODY] * len(self.names) + without, np.int32),
+            last=np.array([groups.NOBODY] * len(self.names) + last, np.int32),
+            keys=np.empty(0, np.int64),
+            numbers=np.empty(0, np.int32),
+        )
+        self.records = np.repeat(self.newcomer, known).view(np.recarray)
+        self.records[: len(self.names)] = base.records_of(system.learners[1], self.names)
+        for size, units in held.items():
+            self.records[list(units.values())] = base.records_of(system.learner(size), list(units))
+
+    def make_room(self, more: int) -> None:
+        """For so many more groups, and for as many as there are."""
+        known = int(self.numbering.counts[0])
+        room = max(2 * known, known + more, 1024)
+        extra = room - known
+        blank = np.full(extra, groups.NOBODY, np.int32)
+        slots = 1 << (2 * room - 1).bit_length()
+        self.numbering.counts[1] = self.numbering.players
+        self.numbering = self.numbering._replace(
+            without=np.concatenate([self.numbering.without[:known], blank]),
+            last=np.concatenate([self.numbering.last[:known], blank]),
+            keys=np.full(slots, groups.FREE, np.int64),
+            numbers=np.empty(slots, np.int32),
+        )
+        self.records = np.concatenate([self.records[:known], np.repeat(self.newcomer, extra)]).view(np.recarray)
+
+    def write_back(self) -> None:
+        """What played is held by the learner of its size as the replay left it."""
+        players, (known, _), without, last, *_ = self.numbering
+        names = [PlayerId(escaped(player)) for player in self.names]
+        for group, member in zip(without[players:known].tolist(), last[players:known].tolist(), strict=True):
+            names.append(PlayerId(f"{names[group]}{AND}{names[member]}"))
+        names[:players] = self.names
+        played, sizes, deeper = self.records["rounds"][:known] > 0, np.ones(known, np.int64), np.arange(players, known)
+        for size in count(1):
+            sizes[deeper] = size + 1
+            numbers = np.flatnonzero(played & (sizes == size))
+            units = [names[number] for number in numbers.tolist()]
+            self.base.write_back(self.system.learner(size), units, self.records[numbers])
+            if not len(deeper):
+                break
+            deeper = deeper[sizes[without[deeper]] > size]
+
+
+def _held_groups(
+    system: TeamSkill[Any], order: dict[PlayerId, int]
+) -> tuple[list[int], list[int], dict[int, dict[PlayerId, int]]]:
+    """Groups that the system holds, of players that the history names, numbered with all that they begin with."""
+    numbers: dict[tuple[int, int], int] = {}
+    held: dict[int, dict[PlayerId, int]] = {}
+    for size, learner in system.learners.items():
+        for group in learner.players if size > 1 else ():
+            members = [order.get(member, -1) for member in members_of(group)]
+            if members[0] < 0 or any(one >= other for one, other in pairwise(members)):
+                continue  # a stranger is in it; or nobody looks for it by this name
+            number = members[0]
+            for member in members[1:]:
+                number = numbers.setdefault((number, member), len(order) + len(numbers))
+            held.setdefault(size, {})[group] = number
+    return [without for without, _ in numbers], [last for _, last in numbers], held
+
+
+def plan_of(system: TeamSkill[Any], history: History) -> tuple[kernel.Plan, groups.Choices]:
+    """Which sizes of groups every match asks for, and how teams are made of groups."""
+    teams, lineup, matches = np.diff(history.teams), np.diff(history.predicted_lineup[0]), history.matches[:-1]
+    least, most = np.minimum.reduceat(teams, matches), np.maximum.reduceat(np.maximum(teams, lineup), matches)
+    present = np.unique(np.concatenate([teams, lineup]))
+    if isinstance(system, TeamSkillK):
+        least = np.minimum(least, np.minimum.reduceat(lineup, matches))
+        largest = np.clip(least, 1, system.params.k)
+        _refuse_too_many(most, largest)
+        choices = _choices(present, system.params.k, with_parts=False)
+        sizes = np.arange(system.params.k + 1)
+        rated = (sizes == 1) | (sizes == largest[:, None])
+        kind, reliable = kernel.K, 0
+    else:
+        largest = np.minimum(most, system.params.largest)
+        kind, reliable = kernel.EV if isinstance(system, TeamSkillAllKEV) else kernel.LS, system.params.reliable
+        choices = _choices(present, system.params.largest, with_parts=kind == kernel.LS)
+        sizes = np.arange(system.params.largest + 1)
+        fit = np.array(
+            [[comb(people, size) <= MOST_GROUPS for size in sizes] for people in range(most.max(initial=0) + 1)]
+        )
+        rated = (sizes == 1) | (sizes > 1) & (sizes <= least[:, None]) & fit[most]
+    more = np.cumsum(choices.rows * (sizes > 1), axis=1)
+    new = np.add.reduceat(more[teams, np.repeat(largest, np.diff(history.matches))], matches)
+    return kernel.Plan(kind, reliable, largest, rated, new), choices
+
+
+def _refuse_too_many(people: Offsets, sizes: Offsets) -> None:
+    for most, size in np.unique(np.stack([people, sizes], axis=1)[sizes > 1], axis=0).tolist():
+        if comb(most, size) > MOST_GROUPS:
+            raise RatingError(f"{most} players make more than {MOST_GROUPS} groups of {size}")
+
+
+def _choices(present: Offsets, largest: int, *, with_parts: bool) -> groups.Choices:
+    """For teams of these sizes; up to the largest size of which there are not too many."""
+    shape = int(present.max(initial=0)) + 1, largest + 1
+    rows, at, parts_at = (np.zeros(shape, np.int64) for _ in range(3))
+    firsts, lasts, every = ([np.empty(0, np.int32)] for _ in range(3))
+    for people in present[present > 0].tolist():
+        listed = [size for size in range(1, largest + 1) if 0 < comb(people, size) <= MOST_GROUPS]
+        rows[people, 1], codes = people, np.arange(people)
+        for size in range(2, max(listed, default=1) + 1):
+            positions = np.array(list(combinations(range(people), size)))
+            base = people ** np.arange(size - 1)[::-1]
+            parts = [np.searchsorted(codes, np.delete(positions, left_out, 1) @ base) for left_out in range(size)]
+            codes = positions @ (people ** np.arange(size)[::-1])
+            rows[people, size], at[people, size] = len(codes), sum(map(len, firsts))
+            parts_at[people, size] = sum(map(len, every))
+            firsts.append(parts[-1].astype(np.int32))
+            lasts.append(positions[:, -1].astype(np.int32))
+            every.append(np.stack(parts, axis=1).astype(np.int32).ravel() if with_parts else every[0])
+    return groups.Choices(rows, at, np.concatenate(firsts), np.concatenate(lasts), parts_at, np.concatenate(every))
+
+
+def _rounds_of(history: History, places: Numbers, started_at: Floats) -> Rounds:
+    """The arrays that the kernel reads; players by the order of their names."""
+    lineup, lineup_members, skill_at_start = history.predicted_lineup
+    known = skill_at_start if len(skill_at_start) and not np.isnan(skill_at_start).all() else NOTHING
+    as_played = lineup_members is history.members and lineup is history.teams
+    members = places[history.members]
+    return Rounds(
+        matches=history.matches,
+        teams=history.teams,
+        members=members,
+        ranks=history.ranks,
+        started_at=started_at,
+        fraction_played=NOTHING if history.fraction_played is None else belief_replay.fractions_played(history),
+        lineup=lineup,
+        lineup_members=members if as_played else np.append(places, np.int32(BOT))[lineup_members],
+        skill_at_start=known,
+        apart=not as_played or len(known) > 0,
+    )
+
+
+def _units(matches: Offsets, sides: Offsets, choices: groups.Choices) -> groups.Units:
+    """Room for the groups of the match that has most."""
+    widest = choices.rows.max(axis=1)[np.diff(sides)]
+    room, teams = int(np.add.reduceat(widest, matches[:-1]).max()), int(np.diff(matches).max())
+    sizes = choices.rows.shape[1]
+    return groups.Units(
+        np.zeros((sizes, teams + 1), np.int64), np.empty((sizes, room), np.int32), np.empty((sizes, room))
+    )
+
+
+def _spare(matches: Offsets, played: groups.Units, choices: groups.Choices) -> kernel.Spare:
+    covered = np.zeros((2, int(choices.rows.max())), np.bool_)
+    return kernel.Spare(np.empty(int(np.diff(matches).max())), np.empty(played.numbers.shape[1]), covered)
+
+
+def _elo_facts(system: Elo, history: History) -> elo_kernel.Facts:
+    ledger_replay.refuse_unreadable(system.name, history)
+    return elo_replay.facts(system, history)
+
+
+def _glicko_facts(system: Glicko, history: History) -> elo_kernel.Facts:
+    ledger_replay.refuse_unreadable(system.name, history)
+    return NO_FACTS if history.weight is None else NO_FACTS._replace(weight=history.weight)
+
+
+def _started_at(history: History) -> Floats:
+    return history.started_at
+
+
+NO_FACTS: Final = elo_kernel.Facts(NOTHING, NOTHING, NOTHING, NOTHING, np.empty(0, np.bool_), NOTHING)
+
+_BASES: Final = {
+    "elo": _Base(
+        partial(ledger_replay.to_records, row=elo_replay.RECORD), ledger_replay.write_back, _elo_facts, _started_at
+    ),
+    "glicko": _Base(
+        partial(ledger_replay.to_records, row=glicko_replay.RECORD),
+        ledger_replay.write_back,
+        _glicko_facts,
+        _started_at,
+    ),
+    "trueskill": _Base(
+        belief_replay.records_of, belief_replay.write_back, lambda system, history: NO_FACTS, belief_replay.times_of
+    ),
+}

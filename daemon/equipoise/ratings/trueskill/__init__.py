@@ -1,0 +1,1 @@
+"""TrueSkill and TrueSkill Through Time."""

@@ -1,0 +1,1 @@
+"""TrueSkill 2: TrueSkill with squads, individual statistics, quits and experience."""

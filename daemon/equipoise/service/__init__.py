@@ -1,0 +1,1 @@
+"""The running daemon: one host per server, one pool per rating population, and what keeps them going."""

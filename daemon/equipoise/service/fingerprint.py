@@ -1,0 +1,57 @@
+"""What a pool's ratings are made by, and when a configuration may go on with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from equipoise import ratings
+from equipoise.errors import ConfigError
+from equipoise.ratings.system import System
+from equipoise.store.port import Fingerprint
+
+FREE = frozenset({"stale_days"})
+"""Parameters that no stored number depends on: the configured value is adopted."""
+
+
+def fingerprint_of(system: System[Any]) -> Fingerprint:
+    """A system and all its parameters."""
+    return Fingerprint(system.name, json.loads(json.dumps(asdict(system.params))))
+
+
+def described(fingerprint: Fingerprint) -> str:
+    """The system, and what of its parameters is not at its default."""
+    defaults = fingerprint_of(ratings.create(fingerprint.system)).params
+    special = [name for name, value in fingerprint.params.items() if value != defaults.get(name)]
+    return f"{fingerprint.system}, {_listed(special, fingerprint.params)}" if special else fingerprint.system
+
+
+def check(pool: str, recorded: Fingerprint, system: System[Any]) -> None:
+    """ConfigError, which names the difference, unless the configured system can go on with the stored ratings.
+
+    A parameter that is younger than the record had its default.
+    """
+    configured = fingerprint_of(system)
+    if recorded.system != configured.system:
+        then, now = recorded.system, configured.system
+    else:
+        old = {**fingerprint_of(ratings.create(system.name)).params, **recorded.params}
+        new = dict(configured.params)
+        different = [name for name in sorted({*old, *new} - FREE) if old.get(name) != new.get(name)]
+        then, now = _listed(different, old), _listed(different, new)
+    if then != now:
+        raise ConfigError(
+            f"the stored ratings were made with {then}, not with {now}: set that back, "
+            f"or have them made anew by `equipoise pool recompute --pool {pool}`",
+            path=f"$.pool.{pool}",
+        )
+
+
+def _listed(names: list[str], values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} = {_written(values.get(name))}" for name in names)
+
+
+def _written(value: object) -> str:
+    return "its default" if value is None else json.dumps(value, ensure_ascii=False)

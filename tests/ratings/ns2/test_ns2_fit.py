@@ -1,0 +1,382 @@
+"""The whole-history fit: it stands where the printed update would stand still, and finds what the model was given."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import RatingError
+from equipoise.ratings.history import Floats, History, replay
+from equipoise.ratings.ns2 import fit as ns2_fit
+from equipoise.ratings.ns2.arrays import Shared
+from equipoise.ratings.ns2.environment import Environment, no_rounds
+from equipoise.ratings.ns2.fit import Posterior, fit, maximum
+from equipoise.ratings.ns2.fit_formulas import build
+from equipoise.ratings.ns2.formulas import intercept
+from equipoise.ratings.ns2.replay import rounds_of, shared_of
+from equipoise.ratings.ns2.system import NS2
+from equipoise.ratings.system import Match, Role, Span, ranks_of
+from tests.ratings.ns2.dense import most_probable
+from tests.ratings.ns2.samples import SIDES, busy_matches, ns2, whole
+from tests.ratings.ns2.simulated import MAPS, World, simulated
+from tests.ratings.samples import duel, people, random_matches
+
+# Where it ends.
+
+
+@pytest.mark.parametrize(("shape", "scale"), [(6.0, 0.5), (2.0, 1.0), (1.1, 3.0)])
+def test_it_ends_where_the_printed_update_moves_nobody(shape, scale):
+    """(k - 1)/s - 1/θ + Σ T·(G - p)·t/Σt is 0 for everybody."""
+    system = ns2(shape=shape, scale=scale)
+    matches = list(random_matches(seed=1, count=300, players=12, size=3))
+    assert system.fit(matches).converged
+    pull = dict.fromkeys(people(12), 0.0)
+    for match in matches:
+        error = match.score(0) - system.predict(match).wins[0]
+        for team, sign in zip(match.teams, (1, -1), strict=True):
+            for player in team:
+                pull[player] += sign * error / 6
+    for player, slope in pull.items():
+        assert (shape - 1) / system.state(player)["skill"] - 1 / scale + slope == pytest.approx(0, abs=1e-7)
+
+
+@pytest.mark.parametrize("start", [0.05, 50.0, -3.0])
+def test_it_converges_from_where_the_printed_step_diverges(start):
+    """k = 2, θ = 1, s = 0.05: the printed update goes to 19.05 and on to -∞."""
+    matches = list(random_matches(seed=2, count=100, players=8, size=2))
+    system, ordinary = ns2(shape=2.0, scale=1.0), ns2(shape=2.0, scale=1.0)
+    for player in people(8):
+        system.seed(player, rating=400 * start)
+    assert system.fit(matches).converged
+    ordinary.fit(matches)
+    skills = [system.skill(player) for player in people(8)]
+    assert skills == pytest.approx([ordinary.skill(player) for player in people(8)], abs=1e-4)
+    assert min(skills) > 0
+
+
+# The same by other means.
+
+
+def busy() -> list[Match]:
+    """Among them rounds that nobody played in, which say nothing of their map either."""
+    matches = list(busy_matches(seed=3, count=200, players=12))
+    idle = [
+        match for match in matches if all(s.end == s.start for p in match.spans.values() for s in p) and match.spans
+    ]
+    return matches + [replace(match, map="ns2_idle", sides=SIDES, seconds=900.0) for match in idle]
+
+
+@pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
+@pytest.mark.parametrize(
+    "params", [{}, {"commander_field_share": 0.5, "large_above": 6, "prior_rounds": 5.0, "shape": 3.0}]
+)
+def test_it_is_the_most_probable_of_all_by_a_dense_newton_as_well(params, warm):
+    matches, system = busy(), ns2(median_rounds=9, **params)
+    for match in matches[: 150 * warm]:
+        system.rate(match)
+    assert system.fit(matches).converged
+    dense = most_probable(matches, system.params)
+    for player in people(12):
+        state = system.state(player)
+        found = [state["skill"], state["offset"], state["commander"], state["squares"], state["commander_squares"]]
+        expected = [dense.values[name, player] for name in "sox"] + [dense.squares[name, player] for name in "sx"]
+        assert found == pytest.approx(expected, abs=1e-8)
+        assert state["rounds"] == dense.rounds[player]
+
+
+MAPS_OF_ALL_SIZES = {"ns2_summit": 0.5, "ns2_veil": -0.4, "ns2_tram": 1.2, "": 0.1}
+
+
+def ordinary(seed: int, count: int, maps: dict[str, float]) -> list[Match]:
+    """Whole rounds of one length, small and large, some commanded, won by the model."""
+    rng, matches = random.Random(seed), list[Match]()
+    skill = {player: rng.gammavariate(6, 0.5) for player in people(40)}
+    for _ in range(count):
+        size, name, sides = rng.choice((2, 9)), rng.choice(list(maps)), rng.choice((SIDES, SIDES[::-1]))
+        chosen = rng.sample(people(40), 2 * size)
+        a, b = tuple(chosen[:size]), tuple(chosen[size:])
+        log_odds = (sum(skill[p] for p in a) - sum(skill[p] for p in b)) / (2 * size)
+        log_odds += maps[name] * (1 if sides == SIDES else -1)
+        won = rng.random() < 1 / (1 + math.exp(-log_odds))
+        spans = {each[0]: (Span(team, 0, 1200, Role.COMMANDER),) for team, each in enumerate((a, b))}
+        known = spans if rng.random() < 0.5 else {}
+        matches.append(Match((a, b), ranks_of(float(won)), seconds=1200.0, sides=sides, map=name, spans=known))
+    return matches
+
+
+@pytest.mark.parametrize(
+    "names", [("ns2_summit", "ns2_veil", "ns2_tram", ""), ("ns2_summit", "ns2_veil"), ("ns2_veil",), ("",)]
+)
+def test_after_a_fit_rounds_are_predicted_as_the_fit_has_them(names):
+    matches, system = ordinary(4, 400, {name: MAPS_OF_ALL_SIZES[name] for name in names}), ns2()
+    system.fit(matches)
+    found = [system.predict(match).wins[0] for match in matches]
+    np.testing.assert_allclose(found, most_probable(matches, system.params).chances, rtol=0, atol=1e-8)
+
+
+def test_a_map_that_one_side_always_wins_is_predicted_as_near_as_counts_can_say():
+    matches = ordinary(5, 400, {"ns2_summit": 0.5, "ns2_veil": -0.4}) + ordinary(6, 12, {"ns2_tram": 50.0})
+    system = ns2()
+    assert system.fit(matches).converged
+    found = np.array([system.predict(match).wins[0] for match in matches])
+    exact = np.array([match.map != "ns2_tram" for match in matches])
+    expected = most_probable(matches, system.params).chances
+    np.testing.assert_allclose(found[exact], expected[exact], rtol=0, atol=1e-8)
+    assert 0.01 < np.abs(found - expected).max() < 0.1
+    maps = [part for key, part in system.shared().items() if key.startswith("map:")]
+    assert all(0.0 <= won <= played for part in maps for won, played in part)
+    assert [there for there, _, _ in maps] == [pytest.approx(np.add(small, large)) for _, small, large in maps]
+    assert system.shared()["all"] == pytest.approx(sum(np.array(there) for there, _, _ in maps))
+
+
+def test_what_counts_can_say_of_a_map_does_not_depend_on_where_its_fit_began():
+    matches = ordinary(6, 300, {f"ns2_{number}": 0.2 * (number % 7 - 3) for number in range(30)})
+    cold, warm = ns2(prior_rounds=100.0), ns2(prior_rounds=100.0)
+    replay(warm, History.of(matches[:200]))
+    for system in (cold, warm):
+        assert system.fit(matches).converged
+    for match in matches:
+        assert cold.predict(match).wins[0] == pytest.approx(warm.predict(match).wins[0], abs=1e-7)
+
+
+def posterior_of(system: NS2, matches: list[Match]) -> tuple[Posterior, Shared]:
+    history = History.of(matches)
+    rounds = rounds_of(system, history)
+    places = np.zeros(len(system.environment.shared.wins))
+    shared = shared_of(Environment(no_rounds(9)))._replace(wins=places, rounds=places.copy())
+    return Posterior.of(system, rounds, shared, len(history.players)), shared
+
+
+@pytest.fixture
+def posterior():
+    system = ns2(commander_field_share=0.3, large_above=6, median_rounds=9)
+    return posterior_of(system, list(busy_matches(seed=3, count=120, players=12)))[0]
+
+
+def somewhere(posterior: Posterior, seed: int) -> Floats:
+    return np.random.default_rng(seed).uniform(0.5, 2.0, len(posterior.precision))
+
+
+def test_the_gradient_is_the_slope_of_the_posterior(posterior):
+    at = somewhere(posterior, 1)
+    gradient = posterior.gradient(at, posterior.log_odds(at))
+    for unknown in range(len(at)):
+        step = np.zeros(len(at))
+        step[unknown] = 1e-5
+        ahead, behind = (posterior.value(x, posterior.log_odds(x)) for x in (at + step, at - step))
+        assert gradient[unknown] == pytest.approx((ahead - behind) / 2e-5, abs=1e-6)
+
+
+def test_a_newton_step_solves_the_slope_of_the_gradient(posterior):
+    found, _ = maximum(posterior, somewhere(posterior, 1))
+    near = found + 1e-6 * somewhere(posterior, 2)
+    log_odds = posterior.log_odds(near)
+    step = posterior.newton_step(near, log_odds, posterior.gradient(near, log_odds))
+    np.testing.assert_allclose(near + step, found, rtol=0, atol=1e-8)
+
+
+def test_everywhere_else_is_less_probable(posterior):
+    found, convergence = maximum(posterior, somewhere(posterior, 1))
+    best = posterior.value(found, posterior.log_odds(found))
+    assert convergence.converged
+    for seed in range(50):
+        other = found * (1 + 0.01 * np.random.default_rng(seed).normal(size=len(found)))
+        assert posterior.value(other, posterior.log_odds(other)) < best
+
+
+def test_sweeps_compiled_and_plain_are_the_same(posterior):
+    at, plain = somewhere(posterior, 1), build(compiled=False)
+    rows = np.empty(len(posterior.score))
+    plain.multiply(posterior.x, at, rows)
+    np.testing.assert_allclose(posterior.log_odds(at), rows, atol=1e-12)
+    for power in (1, 2):
+        one, other = np.zeros(len(at)), np.zeros(len(at))
+        plain.collect(posterior.x, rows, power, one)
+        build(compiled=True).collect(posterior.x, rows, power, other)
+        np.testing.assert_allclose(one, other, atol=1e-12)
+    direction, other = np.zeros(len(at)), np.zeros(len(at))
+    plain.curve(posterior.x, rows, at, direction)
+    build(compiled=True).curve(posterior.x, rows, at, other)
+    np.testing.assert_allclose(direction, other, atol=1e-12)
+
+
+# What it leaves in the system.
+
+
+@pytest.mark.parametrize("names", [("ns2_summit", "ns2_veil", "ns2_tram", ""), ("ns2_summit", "ns2_veil", "ns2_tram")])
+def test_a_second_fit_starts_where_the_first_ended(names):
+    matches = ordinary(4, 400, {name: MAPS_OF_ALL_SIZES[name] for name in names})
+    system = ns2()
+    assert system.fit(matches).iterations > 3
+    before = {player: system.state(player) for player in system.players}
+    assert system.fit(matches).iterations == 0
+    assert {player: system.state(player)["skill"] for player in before} == {p: s["skill"] for p, s in before.items()}
+
+
+def test_a_fit_that_does_not_converge_says_so_and_settles_nothing(monkeypatch):
+    matches, system = list(busy_matches(seed=4, count=100, players=12)), ns2()
+    for match in matches[:50]:
+        system.rate(match)
+    states, shared = {player: system.state(player) for player in people(12)}, system.shared()
+    monkeypatch.setattr(ns2_fit, "ITERATIONS", 1)
+    ended = system.fit(matches)
+    assert (ended.iterations, ended.converged) == (1, False)
+    assert {player: system.state(player) for player in people(12)} == states
+    assert system.shared() == shared
+
+
+@pytest.mark.parametrize("outcome", [0.0, 1.0])
+def test_with_hardly_a_prior_a_fit_of_one_sided_maps_converges_from_what_was_rated(outcome):
+    matches = [whole(2, 2, outcome, map=name) for name in ("ns2_veil", "ns2_tram")] * 300
+    system, cold = ns2(prior_rounds=0.001), ns2(prior_rounds=0.001)
+    replay(system, History.of(matches))
+    assert system.fit(matches).converged
+    assert cold.fit(matches).converged
+    assert system.skill(people(1)[0]) == pytest.approx(cold.skill(people(1)[0]), abs=1e-3)
+    assert abs(outcome - system.predict(matches[0]).wins[0]) < 1e-4
+
+
+def test_a_fit_says_how_it_ended():
+    ended = ns2().fit(busy_matches(seed=4, count=100, players=12))
+    assert ended.converged
+    assert ended.iterations > 1
+    assert 0 <= ended.gradient <= 1e-8
+
+
+def test_rounds_times_and_lengths_are_those_of_rating_one_by_one():
+    matches = list(busy_matches(seed=5, count=200, players=12))
+    rated, fitted = ns2(), ns2()
+    replay(rated, History.of(matches))
+    fitted.fit(matches)
+    for player in rated.players:
+        for fact in ("rounds", "last_played"):
+            assert fitted.state(player)[fact] == rated.state(player)[fact]
+    assert fitted.median_seconds == rated.median_seconds
+    played, found = (
+        {key: [pair[1] for pair in part] for key, part in system.shared().items() if key.startswith("map:")}
+        for system in (rated, fitted)
+    )
+    assert played
+    assert found == played
+
+
+def test_who_is_not_in_the_history_stays_as_he_is():
+    system = ns2()
+    stranger = PlayerId("zed")
+    system.seed(stranger, rating=1234, rounds=5)
+    before = system.state(stranger)
+    system.fit([duel("ann", "bob")])
+    assert system.state(stranger) == before
+
+
+def test_a_system_goes_on_rating_after_a_fit_and_survives_the_store():
+    system, other = ns2(), ns2()
+    matches = list(busy_matches(seed=6, count=200, players=12))
+    system.fit(matches[:150])
+    for player in system.players:
+        other.restore(player, system.state(player))
+    for key, part in system.shared().items():
+        other.restore_shared(key, part)
+    assert [system.rate(match) for match in matches[150:]] == [other.rate(match) for match in matches[150:]]
+
+
+def test_a_history_of_nothing_is_fitted_at_once():
+    assert ns2().fit([]).converged
+
+
+def test_a_match_that_is_not_over_is_refused_and_nothing_changes():
+    system = ns2()
+    with pytest.raises(RatingError, match="not over"):
+        system.fit([replace(whole(1, 1), ranks=())])
+    assert not system.players
+
+
+# Recovery.
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """Estimates and truths, and the deviations that the curvature of the posterior gives."""
+
+    found: Floats
+    true: Floats
+    deviation: Floats
+
+    @property
+    def correlation(self) -> float:
+        return float(np.corrcoef(self.found, self.true)[0, 1])
+
+    @property
+    def error(self) -> float:
+        """Root mean square, in deviations."""
+        return float(np.sqrt(np.mean(((self.found - self.true) / self.deviation) ** 2)))
+
+
+@pytest.fixture(scope="module")
+def recovered():
+    rng = np.random.default_rng(1)
+    system = ns2()
+    world = World.drawn(rng, 60, system.params)
+    history = simulated(rng, world, matches=20_000, size=4)
+    assert fit(system, history).converged
+    states = [system.state(player) for player in history.players]
+    found = np.array([[state[name] for state in states] for name in ("skill", "offset", "commander")])
+    environment = system.environment
+    maps = [intercept(environment.maps[name], False, environment.shared, system.params.prior_rounds) for name in MAPS]
+    covariance = _covariance(system, history)
+    deviations = np.sqrt(np.diag(covariance))
+    return {
+        "skill": Recovered(found[0], world.skill, deviations[:60]),
+        "offset": Recovered(found[1], world.offset, deviations[60:120]),
+        "commander": Recovered(found[2], world.commander, deviations[120:180]),
+        # A map's F and the mean of all offsets are told apart by the priors alone: their sum is what can be known.
+        "maps": Recovered(np.array(maps) + found[1].mean(), world.maps, _deviations_of_maps(covariance)),
+    }
+
+
+def _deviations_of_maps(covariance: Floats) -> Floats:
+    sums = np.zeros((len(MAPS), len(covariance)))
+    sums[:, 60:120] = 1 / 60
+    sums[:, 180] = 1.0
+    for number, row in enumerate(sums):
+        row[181 + 3 * number : 183 + 3 * number] = 1.0
+    return np.sqrt(np.diag(sums @ covariance @ sums.T))
+
+
+def _covariance(system: NS2, history: History) -> Floats:
+    """Of all unknowns, from the posterior's curvature at its maximum."""
+    rounds = rounds_of(system, history)
+    places = np.zeros(len(system.environment.shared.wins))
+    shared = shared_of(Environment(no_rounds(9)))._replace(wins=places, rounds=places.copy())
+    posterior = Posterior.of(system, rounds, shared, len(history.players))
+    found, _ = maximum(posterior, np.full(len(posterior.precision), 1.0))
+    log_odds = posterior.log_odds(found)
+    chance = 1.0 / (1.0 + np.exp(-log_odds))
+    rows = np.zeros((len(log_odds), len(found)))
+    for unknown, column in enumerate(np.eye(len(found))):
+        rows[:, unknown] = posterior.log_odds(column)
+    curvature = rows.T @ (rows * (chance * (1.0 - chance))[:, None]) + np.diag(posterior.precision)
+    gamma = posterior.precision == 0.0
+    curvature[gamma, gamma] += (system.params.shape - 1.0) / found[gamma] ** 2
+    return np.linalg.inv(curvature)
+
+
+@pytest.mark.parametrize(
+    ("what", "correlation"), [("skill", 0.96), ("offset", 0.6), ("commander", 0.98), ("maps", 0.99)]
+)
+def test_what_the_model_was_given_is_found_again(recovered, what, correlation):
+    assert recovered[what].correlation > correlation
+
+
+@pytest.mark.parametrize(
+    ("what", "least", "most"),
+    [("skill", 0.6, 1.4), ("offset", 0.6, 1.4), ("commander", 0.6, 1.4), ("maps", 0.27, 1.82)],
+)
+def test_errors_are_as_large_as_the_curvature_says(recovered, what, least, most):
+    """Of only four maps, such means of squares are from 0.27 to 1.82 in 98 of 100 cases."""
+    assert least < recovered[what].error < most

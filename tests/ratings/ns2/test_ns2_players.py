@@ -1,0 +1,272 @@
+"""NS2's players and rounds in memory, in the store and on cards; what is refused, and that it changes nothing."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from equipoise.errors import RatingError
+from equipoise.ratings import create
+from equipoise.ratings.history import History, replay
+from equipoise.ratings.system import Role, Span
+from tests.ratings.ns2.samples import busy_matches, ns2, whole
+from tests.ratings.samples import people
+
+ANN, BOB, CID, _ = people(4)
+DUEL = whole(1, 1)
+NEWCOMER = {
+    "skill": 2.5,
+    "commander": 2.5,
+    "offset": 0.0,
+    "squares": 0.0,
+    "commander_squares": 0.0,
+    "rounds": 0,
+    "last_played": None,
+}
+
+
+def played(count: int):
+    system = ns2()
+    for match in busy_matches(seed=5, count=count, players=12):
+        system.rate(match)
+    return system
+
+
+# Players.
+
+
+def test_a_newcomer_has_a_thousand_points_which_is_the_mode_of_the_gamma_prior():
+    system = ns2()
+    summary = system.summary(ANN)
+    assert (summary.rating, summary.rounds, summary.visible, summary.missing, summary.last_played) == (
+        1000,
+        0,
+        False,
+        50,
+        None,
+    )
+    assert ns2(shape=4.0, scale=1.0).skill(ANN) == 400 * 3.0
+    assert system.state(ANN) == NEWCOMER
+
+
+def test_players_are_made_on_first_sight_but_not_by_a_look():
+    system = ns2()
+    system.predict(whole(1, 1, map="ns2_veil"))
+    system.summary(ANN)
+    assert ANN not in system
+    assert system.shared() == ns2().shared()
+    system.rate(DUEL)
+    assert ANN in system
+
+
+def test_a_card_shows_the_average_after_the_shadow_rounds():
+    system = ns2(shadow_rounds=2)
+    for number in range(2):
+        change = system.rate(replace(DUEL, started_at=100.0 - number)).changes[0]
+        assert system.summary(ANN).visible == (number == 1)
+    assert (change.rounds, change.after) == (2, system.summary(ANN).rating)
+    assert system.summary(ANN).last_played == 100.0
+    assert system.stale(100.0, 100.0 + 31 * 86_400)
+
+
+def test_uncertainty_falls_with_every_surprise():
+    system = ns2()
+    before = system.uncertainty(ANN)
+    system.rate(DUEL)
+    assert 0 < system.uncertainty(ANN) < before == 400 * 0.6 / math.sqrt(0.1)
+
+
+def test_a_seed_sets_what_is_named_in_points_and_leaves_the_rest():
+    system = ns2()
+    system.seed(ANN, rating=1200, commander=800, rounds=7)
+    system.seed(ANN, offset=-40)
+    assert system.state(ANN) == {**NEWCOMER, "skill": 3.0, "commander": 2.0, "offset": -0.1, "rounds": 7}
+
+
+def test_a_forgotten_player_is_a_newcomer_again():
+    system = played(5)
+    player = next(iter(system.players))
+    system.forget(player)
+    assert player not in system
+    assert system.state(player) == NEWCOMER
+
+
+def test_a_system_restored_through_json_goes_on_as_if_it_had_never_stopped():
+    system, other = played(200), ns2()
+    for player in system.players:
+        other.restore(player, json.loads(json.dumps(system.state(player))))
+    for key, part in json.loads(json.dumps(system.shared())).items():
+        other.restore_shared(key, part)
+    assert other.median_seconds == system.median_seconds
+    for match in busy_matches(seed=6, count=150, players=14):
+        assert other.rate(match) == system.rate(match)
+    assert other.shared() == system.shared()
+
+
+def test_what_went_wrong_can_be_put_back():
+    system, match = played(120), next(busy_matches(seed=7, count=1, players=12))
+    whole, states = system.shared(), {player: system.state(player) for player in people(12)}
+    for each in (match, replace(match, map="ns2_new")):
+        parts = system.shared(each)
+        system.rate(each)
+        assert {key: part for key, part in system.shared().items() if key not in parts} == {
+            key: part for key, part in whole.items() if key not in parts
+        }
+        for player, state in states.items():
+            system.restore(player, state)
+        for key, part in parts.items():
+            system.restore_shared(key, part)
+    assert system.shared() == whole
+    assert {player: system.state(player) for player in people(12)} == states
+
+
+def test_of_more_lengths_than_the_median_looks_back_the_last_are_kept():
+    system = ns2(median_rounds=3)
+    system.restore_shared("lengths", [1, 2, 900, 300, 600])
+    assert system.median_seconds == 600
+    assert system.shared()["lengths"] == [900, 300, 600]
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"skill": 2.5},
+        {**NEWCOMER, "sigma": 1.0},
+        {**NEWCOMER, "skill": math.nan},
+        {**NEWCOMER, "offset": "left"},
+        {**NEWCOMER, "squares": -1.0},
+        {**NEWCOMER, "rounds": 0.5},
+        {**NEWCOMER, "last_played": math.inf},
+    ],
+)
+def test_a_state_that_cannot_be_is_refused_by_player_and_nothing_is_held(state):
+    system = ns2()
+    with pytest.raises(RatingError, match=f"^{ANN}: "):
+        system.restore(ANN, state)
+    assert ANN not in system
+
+
+SHARED = {"all": [1, 2], "map:ns2_veil": [[1, 2], [1, 1], [0, 1]], "lengths": [600.0]}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (("all", [3, 2]), "all: 3 won of 2"),
+        (("all", [1]), "all"),
+        (("all", [math.nan, 2]), "all"),
+        (("map:ns2_veil", [[1, 2]]), "ns2_veil"),
+        (("map:ns2_veil", [[1, 2], [1, 1], [2, 1]]), "ns2_veil: 2 won of 1"),
+        (("map:ns2_new", 1), "ns2_new"),
+        (("map:", [[1, 2], [1, 1], [0, 1]]), "map:"),
+        (("lengths", [0.0]), "lengths"),
+        (("lengths", ["long"]), "lengths"),
+        (("extra", 1), "extra"),
+    ],
+)
+def test_a_shared_part_that_cannot_be_is_refused_and_changes_nothing(wrong, reason):
+    system = ns2()
+    for key, part in SHARED.items():
+        system.restore_shared(key, part)
+    with pytest.raises(RatingError, match=reason):
+        system.restore_shared(*wrong)
+    assert system.shared() == SHARED
+
+
+def test_a_system_of_players_alone_keeps_nothing_else():
+    system = create("synelo")
+    assert system.shared() == {}
+    with pytest.raises(RatingError, match="synelo keeps nothing but its players: all"):
+        system.restore_shared("all", [1, 2])
+
+
+@pytest.mark.parametrize(
+    "skill", [{"sigma": 3}, {"rating": 60_000}, {"offset": math.nan}, {"rounds": -1}, {"rounds": 0.5}]
+)
+def test_a_seed_that_cannot_be_is_refused_and_changes_nothing(skill):
+    system = ns2()
+    with pytest.raises(RatingError, match=f"^{ANN}: "):
+        system.seed(ANN, **{"rating": 1300, **skill})
+    assert ANN not in system
+
+
+@pytest.mark.parametrize("bulk", [False, True], ids=["live", "bulk"])
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        ({"ranks": ()}, "not over"),
+        ({"teams": ((ANN,), ("bot:3",))}, "bot:3: bots"),
+        ({"teams": ((ANN,), (BOB,), (CID,)), "ranks": (0, 1, 2), "sides": ()}, "two teams"),
+        ({"sides": ("marines",)}, "sides: 1 given for 2 teams"),
+        ({"spans": {BOB: (Span(2, 0, 60),)}}, f"{BOB}: no stretch"),
+        ({"spans": {BOB: (Span(1, 60, 0),)}}, f"{BOB}: no stretch"),
+        ({"spans": {BOB: (Span(1, math.nan, 60),)}}, f"{BOB}: no stretch"),
+        ({"spans": {BOB: (Span(1, 0, None),)}}, f"{BOB}: no stretch of a match: team 1, 0 to None s"),
+        ({"spans": {BOB: (Span(1, 0, 60, "commander"),)}}, f"{BOB}: no stretch of a match: .*'commander'"),
+        ({"spans": {BOB: (Span(1, 30, 90), Span(1, 0, 60))}}, f"{BOB}: plays twice at 30 s: his spans overlap"),
+        ({"fraction_played": {ANN: -0.5}}, f"{ANN}: fraction_played"),
+        ({"fraction_played": {ANN: 1.5}}, f"{ANN}: fraction_played"),
+        ({"seconds": -1.0}, "seconds"),
+        ({"seconds": "long"}, "seconds"),
+        ({"started_at": math.inf}, "started_at"),
+        ({"weight": math.inf}, "weight"),
+    ],
+)
+def test_a_match_that_cannot_be_rated_is_refused_and_changes_nothing(facts, reason, bulk):
+    system = ns2()
+    with pytest.raises(RatingError, match=reason):
+        system.replay(History.of([replace(DUEL, **facts)])) if bulk else system.rate(replace(DUEL, **facts))
+    assert not system.players
+    assert system.shared() == ns2().shared()
+
+
+def test_spans_may_touch_and_stand_in_any_order():
+    ordered, other = ns2(), ns2()
+    spans = Span(0, 0, 60), Span(0, 60, 60, Role.COMMANDER), Span(1, 60, 90)
+    ordered.rate(replace(DUEL, spans={ANN: spans}))
+    replay(other, History.of([replace(DUEL, spans={ANN: spans[::-1]})]))
+    assert other.skill(ANN) == pytest.approx(ordered.skill(ANN))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("shape", 1.0),
+        ("scale", 0.0),
+        ("constant_rate", -0.1),
+        ("adagrad_rate", math.nan),
+        ("adagrad_floor", 0.0),
+        ("offset_deviation", 0),
+        ("commander_field_share", 1.1),
+        ("plus_side", ""),
+        ("plus_side", 1),
+        ("prior_rounds", 0.0),
+        ("large_above", 16.5),
+        ("usual_seconds", 0.0),
+        ("median_rounds", 0),
+        ("shadow_rounds", True),
+        ("stale_days", -1.0),
+        ("learning_rate", 0.1),
+    ],
+)
+def test_a_wrong_parameter_is_refused_by_name(name, value):
+    with pytest.raises(RatingError, match=f"^{name}: "):
+        create("ns2", **{name: value})
+
+
+def test_rating_a_match_loads_neither_numpy_nor_numba():
+    program = (
+        "import sys; from equipoise.ratings import create; from equipoise.ratings.system import Match;"
+        "create('ns2').rate(Match((('a',), ('b',)), (0, 1)));"
+        "print({'numpy', 'numba'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

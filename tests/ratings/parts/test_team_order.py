@@ -1,0 +1,201 @@
+"""What is expected of an order of teams and what it says of them, against sums over a grid of performances."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+import numpy as np
+import pytest
+
+from equipoise.ratings.parts.team_order import (
+    MOST_SWEEPS,
+    Teams,
+    expect,
+    learn,
+    log_evidence,
+    quality,
+    sweep,
+    take_messages,
+)
+from equipoise.ratings.parts.truncated_gaussian import cdf
+from tests.ratings.trueskill.brute_force import performances, phi
+
+
+def teams_of(*known: tuple[float, float], sizes: tuple[int, ...] = ()) -> Teams:
+    """Teams of (mean, variance), of one player where no sizes are given."""
+    teams = Teams.of(len(known))
+    for team, (mean, variance) in enumerate(known):
+        teams.mean[team], teams.variance[team] = mean, variance
+        teams.size[team] = float(sizes[team] if sizes else 1)
+    return teams
+
+
+@pytest.mark.parametrize("unit", [0.0, 0.5, 1.5])
+def test_the_chances_of_three_teams_are_the_volumes_where_each_is_clear_of_the_others(unit):
+    known, sizes = ((0.0, 4.0), (1.0, 1.0), (-1.0, 9.0)), (1, 2, 3)
+    teams = teams_of(*known, sizes=sizes)
+    draw = expect(teams, 3, unit)
+    rng = np.random.default_rng(1)
+    drawn = np.array([mean + math.sqrt(variance) * rng.standard_normal(2_000_000) for mean, variance in known])
+    for team in range(3):
+        clear = [drawn[team] - drawn[o] > unit * math.sqrt(sizes[team] + sizes[o]) for o in range(3) if o != team]
+        assert teams.wins[team] == pytest.approx(np.logical_and(*clear).mean(), abs=2e-3)
+    assert sum(teams.wins) + draw == pytest.approx(1, abs=1e-12)
+    assert (draw == 0) is (unit == 0)
+
+
+def chances(known: list[tuple[float, float]], sizes: list[float], unit: float) -> list[float]:
+    """That each is clear of all others: trapezoids, close together wherever one of the factors is steep."""
+    found = []
+    for team, (mean, variance) in enumerate(known):
+        deviation, points = math.sqrt(variance), np.linspace(-9.0, 9.0, 8001)
+        others = [other for other in range(len(known)) if other != team]
+        edges = [known[other][0] + unit * math.sqrt(sizes[team] + sizes[other]) for other in others]
+        if deviation == 0.0:
+            above = [clear(np.array([mean]), edge, known[other][1]) for edge, other in zip(edges, others, strict=True)]
+            found.append(float(math.prod(each[0] for each in above)))
+            continue
+        near = [
+            edge + max(math.sqrt(known[other][1]), 1e-12) * points for edge, other in zip(edges, others, strict=True)
+        ]
+        x = np.unique(np.concatenate([mean + deviation * points, *near]))
+        x = x[np.abs(x - mean) <= 9.0 * deviation]
+        density = np.exp(-0.5 * ((x - mean) / deviation) ** 2) / (deviation * math.sqrt(2.0 * math.pi))
+        for edge, other in zip(edges, others, strict=True):
+            density = density * clear(x, edge, known[other][1])
+        found.append(float(np.trapezoid(density, x)))
+    return found
+
+
+def clear(x: np.ndarray, edge: float, variance: float) -> np.ndarray:
+    """The chance of each performance to be above that of a team which is at an edge on average."""
+    return phi((x - edge) / math.sqrt(variance)) if variance > 0.0 else (x > edge).astype(float)
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        [(25.0, 87.0), (24.0, 87.0), (0.0, 0.0)],
+        [(0.5, 87.0), (0.0, 0.0), (0.0, 0.0)],
+        [(25.0, 5.0), (24.0, 1000.0), (26.0, 2.0)],
+        [(25.0, 69.4), (25.3, 0.01), (25.1, 0.01)],
+        [(25.0, 1e4), (20.0, 1e-6), (30.0, 1e-2), (25.0, 1.0)],
+        [(0.0, 1.0), (3.0, 1e-8), (-1.0, 1e8)],
+        [(900.0, 1.0), (0.0, 1e-4), (1.0, 1e4), (899.0, 1e-4)],
+    ],
+)
+@pytest.mark.parametrize("unit", [0.1, 2.0])
+def test_the_chances_are_exact_however_unlike_the_variances_are(known, unit):
+    sizes = [1.0 + number for number in range(len(known))]
+    teams = teams_of(*known)
+    teams.size[:] = sizes
+    draw = expect(teams, len(known), unit)
+    exact = chances(known, sizes, unit)
+    assert teams.wins == pytest.approx(exact, abs=1e-6)
+    assert draw == pytest.approx(1.0 - sum(exact), abs=1e-6)
+
+
+def test_summed_up_a_team_that_cannot_count_leaves_the_chances_of_two():
+    two, three = teams_of((1.0, 4.0), (0.0, 2.0)), teams_of((1.0, 4.0), (0.0, 2.0), (-900.0, 1.0))
+    assert expect(three, 3, 0.7) == pytest.approx(expect(two, 2, 0.7), abs=1e-12)
+    assert three.wins == pytest.approx([*two.wins, 0], abs=1e-12)
+    assert two.wins[0] == pytest.approx(cdf((1 - 0.7 * math.sqrt(2)) / math.sqrt(6)), rel=1e-14)
+
+
+@pytest.mark.parametrize("ranks", [(0, 1), (1, 0), (2, 2)])
+def test_messages_between_two_teams_say_what_the_closed_form_says(ranks):
+    """A third team, sure to be last, makes the factor graph of two."""
+    two, three = teams_of((1.0, 4.0), (3.0, 2.0)), teams_of((1.0, 4.0), (3.0, 2.0), (-900.0, 1.0))
+    assert learn(two, ranks, 0, 2, 0.7) == 1
+    learn(three, (*ranks, 9), 0, 3, 0.7)
+    assert three.slope == pytest.approx([*two.slope, 0], abs=1e-9)
+    assert three.curvature == pytest.approx([*two.curvature, 0], abs=1e-9)
+
+
+@pytest.mark.parametrize("ranks", [(0, 1, 2), (2, 0, 1), (0, 0, 1), (1, 0, 1), (0, 0, 0)])
+def test_three_teams_come_near_what_a_sum_over_all_performances_says(ranks):
+    """Expectation propagation is an approximation: here good to a thirtieth of a deviation."""
+    known = ((0.5, 2.0), (0.0, 1.0), (-0.3, 1.5))
+    teams, unit = teams_of(*known), 0.8
+    learn(teams, ranks, 0, 3, unit)
+    grid, density = performances(known)
+    order = sorted(range(3), key=lambda team: ranks[team])
+    for upper, lower in itertools.pairwise(order):
+        difference, margin = grid[upper] - grid[lower], unit * math.sqrt(2)
+        drawn = ranks[upper] == ranks[lower]
+        density = density * (np.abs(difference) <= margin if drawn else difference > margin)
+    for team, (mean, variance) in enumerate(known):
+        exact = (grid[team] * density).sum() / density.sum()
+        spread = math.sqrt(((grid[team] - exact) ** 2 * density).sum() / density.sum())
+        assert mean + variance * teams.slope[team] == pytest.approx(exact, abs=math.sqrt(variance) / 30)
+        after = variance + variance**2 * teams.curvature[team]
+        assert math.sqrt(after) == pytest.approx(spread, abs=math.sqrt(variance) / 30)
+    assert math.exp(log_evidence(teams, ranks, 0, 3, unit)) == pytest.approx(density.sum(), abs=0.01)
+
+
+def test_slope_and_curvature_of_two_teams_are_the_derivatives_of_the_log_evidence():
+    def value(mean: float) -> float:
+        return log_evidence(teams_of((mean, 4.0), (3.0, 2.0)), (0, 1), 0, 2, 0.7)
+
+    teams = teams_of((1.0, 4.0), (3.0, 2.0))
+    learn(teams, (0, 1), 0, 2, 0.7)
+    step = 1e-3
+    assert teams.slope[0] == pytest.approx((value(1 + step) - value(1 - step)) / (2 * step), rel=1e-6)
+    assert teams.curvature[0] == pytest.approx((value(1 + step) - 2 * value(1) + value(1 - step)) / step**2, rel=1e-4)
+
+
+def test_every_order_converges_however_surprising():
+    rng = random.Random(5)
+    for _ in range(200):
+        count = rng.randrange(3, 13)
+        teams = teams_of(*((rng.gauss(0, 10 ** rng.uniform(0, 4)), 10 ** rng.uniform(-1, 3)) for _ in range(count)))
+        sweeps = learn(teams, tuple(rng.randrange(count) for _ in range(count)), 0, count, rng.choice((0.0, 0.1, 2.0)))
+        assert sweeps < MOST_SWEEPS
+        for slope, curvature, variance in zip(teams.slope, teams.curvature, teams.variance, strict=True):
+            assert math.isfinite(slope)
+            assert -1 - 1e-9 <= curvature * variance <= 1e-12
+
+
+@pytest.mark.parametrize("ranks", [(0, 1, 2, 3, 4, 5), (0, 0, 1, 1, 2, 2)])
+def test_learning_ends_when_further_sweeps_change_nothing(ranks):
+    """Of equals, who settle slowest."""
+    teams = teams_of(*[(0.0, 4.0)] * 6)
+    learn(teams, ranks, 0, 6, 0.3)
+    found = [*teams.slope, *teams.curvature]
+    for _ in range(1000):
+        sweep(teams, ranks, 0, 6, 0.3)
+    for place in range(6):
+        take_messages(teams, place)
+    assert found == pytest.approx([*teams.slope, *teams.curvature], rel=0, abs=1e-11)
+
+
+@pytest.mark.parametrize("known", [1e-4, 1e-8])
+def test_a_draw_without_a_margin_makes_a_team_as_known_as_the_one_it_draws_with(known):
+    """Of three independent Gaussians that are one, by their precisions."""
+    teams = teams_of((1.0, 4.0), (0.0, known), (-2.0, 9.0))
+    learn(teams, (0, 0, 0), 0, 3, 0.0)
+    precision = 1 / 4 + 1 / known + 1 / 9
+    for mean, variance, slope, curvature in zip(teams.mean, teams.variance, teams.slope, teams.curvature, strict=True):
+        assert mean + variance * slope == pytest.approx((1 / 4 - 2 / 9) / precision, abs=1e-9)
+        assert variance + variance**2 * curvature == pytest.approx(1 / precision, rel=1e-4, abs=1e-12)
+
+
+def test_teams_that_are_perfectly_known_teach_nothing():
+    teams = teams_of((0.0, 0.0), (0.0, 0.0))
+    assert expect(teams, 2, 0.0) == 0
+    assert teams.wins == [0.5, 0.5]
+    learn(teams, (0, 1), 0, 2, 0.0)
+    assert teams.slope == teams.curvature == [0, 0]
+
+
+def test_quality_is_the_ratio_of_determinants_of_its_source():
+    """With A the differences of neighbours: √(|A B Aᵀ| / |A S Aᵀ|) · exp(-½ mᵀAᵀ(A S Aᵀ)⁻¹A m)."""
+    known, noise = ((3.0, 9.0), (1.0, 4.0), (2.0, 6.0), (0.0, 5.0)), [2.0, 1.0, 3.0, 0.5]
+    mean, variance = np.array(known).T
+    a = np.eye(4)[:-1] - np.eye(4)[1:]
+    inner = a @ np.diag(variance) @ a.T
+    ratio = np.linalg.det(a @ np.diag(noise) @ a.T) / np.linalg.det(inner)
+    expected = math.sqrt(ratio) * math.exp(-0.5 * (a @ mean) @ np.linalg.inv(inner) @ (a @ mean))
+    assert quality(teams_of(*known), noise) == pytest.approx(expected, rel=1e-12)

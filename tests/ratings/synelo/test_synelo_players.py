@@ -1,0 +1,185 @@
+"""What SynElo keeps of players between rounds, what it refuses, and how one is made."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+
+import pytest
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import RatingError
+from equipoise.ratings import create
+from equipoise.ratings.system import Match
+from tests.ratings.samples import ANN, BOB, CID, duel, random_matches, seeded, synelo
+
+# What the store keeps.
+
+
+def test_a_player_restored_from_his_state_and_history_goes_on_as_if_never_forgotten():
+    kept, restored = synelo(window=20, k_max=2), synelo(window=20, k_max=2)
+    stored: dict[PlayerId, tuple[str, list[list[float]]]] = {}
+    for match in random_matches(seed=7, count=200, players=6, size=2):
+        expected = kept.rate(match)
+        for player in restored.needs(match):
+            if player in stored:
+                state, rows = stored[player]
+                restored.restore(player, json.loads(state), [tuple(row) for row in rows[-restored.window :]])
+        rated = restored.rate(match)
+        assert rated == expected
+        for change in rated.changes:
+            rows = stored.get(change.player, ("", []))[1]
+            rows.append([change.after, change.expected, change.score])
+            stored[change.player] = (json.dumps(restored.state(change.player)), rows)
+            restored.forget(change.player)
+            assert change.player not in restored
+    assert max(len(rows) for _, rows in stored.values()) > 2 * kept.window
+
+
+def test_a_player_made_new_does_not_look_at_rows_of_his_former_life():
+    system = synelo()
+    for _ in range(5):
+        system.rate(duel("ann", "bob"))
+    system.forget(ANN)
+    system.seed(ANN)
+    fresh = synelo()
+    fresh.restore(ANN, system.state(ANN), [(1036.0, 0.5, 1.0)] * 5)
+    assert fresh.state(ANN) == system.state(ANN) == {"rating": 1000, "rounds": 0, "last_played": None, "windowed": 0}
+    assert fresh.uncertainty(ANN) == 1.0
+
+
+def test_a_window_that_was_made_smaller_is_restored_from_its_last_rows():
+    rows = [(1000.0 + 10 * number, 0.5, 1.0) for number in range(30)]
+    state = {"rating": 1290, "rounds": 30, "last_played": None, "windowed": 30}
+    smaller, equal = synelo(window=8), synelo(window=8)
+    smaller.restore(ANN, state, rows)
+    equal.restore(ANN, {**state, "windowed": 8}, rows[-8:])
+    assert smaller.state(ANN) == {**state, "windowed": 8}
+    assert smaller.rate(duel("ann", "bob")) == equal.rate(duel("ann", "bob"))
+
+
+def test_a_floor_that_was_raised_does_not_lock_out_who_stands_below_it():
+    system = synelo(floor=500.0)
+    system.restore(ANN, {**NEWCOMER, "rating": 300})
+    system.seed(ANN, rounds=3)
+    assert system.skill(ANN) == 300
+    assert system.rate(duel("ann", "bob", 0.0)).changes[0].after == 500
+
+
+def test_an_admins_rating_keeps_rounds_and_window():
+    system = synelo()
+    for _ in range(3):
+        system.rate(duel("ann", "bob"))
+    before = system.uncertainty(ANN)
+    system.seed(ANN, rating=1500)
+    assert system.state(ANN) == {"rating": 1500, "rounds": 3, "last_played": None, "windowed": 3}
+    assert system.uncertainty(ANN) == before
+
+
+def test_players_are_made_on_first_sight_but_not_by_a_look():
+    system = synelo()
+    match = duel("ann", "bob")
+    system.predict(match)
+    assert (system.skill(ANN), system.uncertainty(ANN), system.summary(ANN).rounds) == (1000, 1.0, 0)
+    assert ANN not in system
+    system.rate(match)
+    assert ANN in system
+
+
+NEWCOMER = {"rating": 1000.0, "rounds": 0, "last_played": None, "windowed": 0}
+
+
+@pytest.mark.parametrize(
+    ("state", "history"),
+    [
+        ({"rating": 1000.0}, ()),
+        ({**NEWCOMER, "sigma": 3}, ()),
+        ({**NEWCOMER, "rating": 1000.5}, ()),
+        ({**NEWCOMER, "rating": "high"}, ()),
+        ({**NEWCOMER, "rating": math.nan}, ()),
+        ({**NEWCOMER, "rounds": -1}, ()),
+        ({**NEWCOMER, "rounds": True}, ()),
+        ({**NEWCOMER, "last_played": math.inf}, ()),
+        ({**NEWCOMER, "windowed": 1}, [(1000.5, 0.5, 1.0)]),
+        ({**NEWCOMER, "windowed": 1}, [(1000.0, 1.5, 1.0)]),
+        ({**NEWCOMER, "windowed": 1}, [(1000.0, 0.5, -1.0)]),
+    ],
+)
+def test_a_state_that_cannot_be_is_refused_by_player_and_nothing_is_held(state, history):
+    system = synelo()
+    with pytest.raises(RatingError, match=r"^ann: "):
+        system.restore(ANN, state, history)
+    assert ANN not in system
+
+
+@pytest.mark.parametrize(
+    "skill", [{"sigma": 3}, {"rating": 99}, {"rating": 60_000}, {"rating": 1000.5}, {"rounds": -1}, {"rounds": 0.5}]
+)
+def test_a_seed_that_cannot_be_is_refused_and_changes_nothing(skill):
+    system = seeded(synelo(), ann=1200)
+    with pytest.raises(RatingError, match=r"^ann: "):
+        system.seed(ANN, **{"rating": 1300, "rounds": 7, **skill})
+    assert system.state(ANN) == {"rating": 1200, "rounds": 0, "last_played": None, "windowed": 0}
+
+
+@pytest.mark.parametrize(
+    "match",
+    [
+        Match(teams=((ANN,), (BOB,))),
+        Match(teams=((ANN,), (PlayerId("bot:3"),)), ranks=(0, 1)),
+        Match(teams=((ANN,), (BOB,), (CID,)), ranks=(0, 1, 2)),
+    ],
+    ids=["not over", "a bot takes part", "three teams"],
+)
+def test_a_match_that_cannot_be_rated_is_refused_and_changes_nothing(match):
+    system = synelo()
+    with pytest.raises(RatingError):
+        system.rate(match)
+    assert ANN not in system
+
+
+# Making one.
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("k_max", 0),
+        ("k_max", 12.0),
+        ("k_max", True),
+        ("k_max", "12"),
+        ("theta", 0.5),
+        ("theta", math.nan),
+        ("window", 1),
+        ("floor", -1.0),
+        ("floor", 99.5),
+        ("initial", 50.0),
+        ("initial", None),
+        ("shadow_cap", 50.0),
+        ("k_factor_min", 80.0),
+        ("k_factor_max", 0.0),
+        ("compression", math.inf),
+        ("rounding", "up"),
+        ("sigma", 400.0),
+    ],
+)
+def test_a_wrong_parameter_is_refused_by_name(name, value):
+    with pytest.raises(RatingError, match=f"^{name}: "):
+        create("synelo", **{name: value})
+
+
+def test_synelo_has_no_whole_history_fit():
+    with pytest.raises(RatingError, match="synelo"):
+        synelo().fit([])
+
+
+def test_rating_a_match_loads_neither_numpy_nor_numba():
+    program = (
+        "import sys; from equipoise.ratings import create; from equipoise.ratings.system import Match;"
+        "create('synelo').rate(Match((('a',), ('b',)), (0, 1)));"
+        "print({'numpy', 'numba'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -1,0 +1,251 @@
+"""TrueSkill: its posterior against the generative model, its laws, its players."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import RatingError
+from equipoise.ratings import create
+from equipoise.ratings.parts.team_order import margin_of
+from equipoise.ratings.system import Match, ranks_of
+from equipoise.ratings.trueskill.system import TrueSkill, draw_unit
+from tests.ratings.samples import ANN, BOB, CID, DAN, duel, people
+from tests.ratings.trueskill.brute_force import Skill, duel_posterior, many_teams
+
+BETA = 25 / 6
+
+
+def seeded(*skills: Skill, **params: object) -> tuple[TrueSkill, list[PlayerId]]:
+    system, names = TrueSkill.create(**params), people(len(skills))
+    for name, skill in zip(names, skills, strict=True):
+        system.seed(name, mu=skill.mean, sigma=skill.deviation)
+    return system, names
+
+
+@pytest.mark.parametrize("outcome", [1.0, 0.5, 0.0])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ([Skill(25, 8)], [Skill(30, 3)]),
+        ([Skill(25, 8)], [Skill(20, 4, 0.5), Skill(27, 6)]),
+        ([Skill(25, 8, 0.7), Skill(31, 2)], [Skill(20, 4), Skill(27, 6, 0.1)]),
+    ],
+    ids=["1v1", "1v2 with a late joiner", "2v2 with a leaver on each side"],
+)
+def test_skills_after_a_match_are_those_of_the_generative_model(first, second, outcome):
+    system, names = seeded(*first, *second, tau=0, draw_probability=0.2)
+    shares = {name: skill.fraction_played for name, skill in zip(names, [*first, *second], strict=True)}
+    teams = tuple(names[: len(first)]), tuple(names[len(first) :])
+    system.rate(Match(teams, ranks_of(outcome), fraction_played=shares))
+    margin = margin_of(len(names), draw_unit(0.2, BETA))
+    expected = duel_posterior((first, second), outcome, BETA, margin)
+    for name, (mean, deviation) in zip(names, expected, strict=True):
+        assert system.skill(name) == pytest.approx(mean, abs=1e-3)
+        assert system.uncertainty(name) == pytest.approx(deviation, abs=1e-3)
+
+
+def test_between_equals_the_chance_of_a_draw_is_the_parameter():
+    system = TrueSkill.create(draw_probability=0.3, sigma=0.001, tau=0)
+    chances = system.predict(duel("ann", "bob"))
+    assert chances.draw == pytest.approx(0.3, abs=1e-6)
+    assert chances.wins[0] == chances.wins[1]
+
+
+@pytest.mark.parametrize("outcome", [1.0, 0.5, 0.0])
+def test_swapping_the_sides_swaps_everything(outcome):
+    here, there = (seeded(Skill(25, 8), Skill(29, 3))[0] for _ in range(2))
+    ann, bob = people(2)
+    one = here.rate(Match(((ann,), (bob,)), ranks_of(outcome)))
+    other = there.rate(Match(((bob,), (ann,)), ranks_of(1 - outcome)))
+    assert one.prediction.wins == other.prediction.wins[::-1]
+    assert one.prediction.draw == pytest.approx(other.prediction.draw, abs=1e-15)
+    assert [change.after for change in one.changes] == pytest.approx([change.after for change in other.changes[::-1]])
+
+
+def test_the_order_in_which_teams_and_players_are_named_makes_no_difference():
+    teams, ranks = ((ANN, BOB), (CID,), (DAN,)), (2, 0, 1)
+    named, turned = TrueSkill.create(), TrueSkill.create()
+    for system in (named, turned):
+        system.seed(ANN, mu=29, sigma=4)
+        system.seed(CID, mu=20, sigma=7)
+    named.rate(Match(teams, ranks))
+    turned.rate(Match(((DAN,), (BOB, ANN), (CID,)), (1, 2, 0)))
+    for player in (ANN, BOB, CID, DAN):
+        assert named.skill(player) == pytest.approx(turned.skill(player), rel=1e-8)
+        assert named.uncertainty(player) == pytest.approx(turned.uncertainty(player), rel=1e-8)
+
+
+def test_a_scale_of_skill_and_a_shift_of_all_change_nothing_but_the_unit():
+    plain, other = TrueSkill.create(), TrueSkill.create(mu=1500, sigma=1000 / 3, beta=500 / 3, tau=10 / 3)
+    for number, match in enumerate(many_teams(seed=1, count=30, players=15)):
+        match = replace(
+            match, skill_at_start={}, teams=tuple(team[:1] for team in match.teams), lineup=(), fraction_played={}
+        )
+        first, second = plain.rate(match), other.rate(match)
+        assert first.prediction.wins == pytest.approx(second.prediction.wins, abs=1e-9), number
+    for player in plain.players:
+        assert other.skill(player) == pytest.approx(1500 + 40 * (plain.skill(player) - 25), rel=1e-9)
+        assert other.uncertainty(player) == pytest.approx(40 * plain.uncertainty(player), rel=1e-9)
+
+
+def test_between_players_as_uncertain_what_one_gains_the_other_loses():
+    system = TrueSkill.create()
+    system.rate(duel("ann", "bob"))
+    assert system.skill(ANN) + system.skill(BOB) == pytest.approx(50, abs=1e-12)
+    assert system.skill(ANN) > 25
+
+
+def test_the_stronger_team_is_favoured_and_the_more_so_the_stronger_it_is():
+    system, previous = TrueSkill.create(), 0.0
+    for mu in (25, 27, 30, 40, 80):
+        system.seed(ANN, mu=mu)
+        chance = system.predict(duel("ann", "bob")).wins[0]
+        assert chance > previous
+        previous = chance
+    assert 0.99 < previous <= 1
+
+
+@pytest.mark.parametrize("outcome", [1.0, 0.5, 0.0])
+def test_a_gap_of_ten_thousand_points_leaves_numbers(outcome):
+    system, (ann, bob) = seeded(Skill(10_000, 8), Skill(0, 8))
+    rated = system.rate(Match(((ann,), (bob,)), ranks_of(outcome)))
+    assert sum(rated.prediction.wins) + rated.prediction.draw == pytest.approx(1)
+    for player in (ann, bob):
+        assert math.isfinite(system.skill(player))
+        assert 0 < system.uncertainty(player) < 8.1
+
+
+def test_without_dynamics_nobody_becomes_less_certain_by_playing():
+    system = TrueSkill.create(tau=0)
+    for match in many_teams(seed=2, count=200, players=15):
+        before = {player: system.uncertainty(player) for team in match.teams for player in team}
+        system.rate(match)
+        for player, uncertainty in before.items():
+            assert system.uncertainty(player) <= uncertainty + 1e-12
+
+
+def test_who_played_nothing_of_a_match_learns_nothing_but_the_dynamics():
+    system = TrueSkill.create(tau=0.5)
+    system.rate(Match(((ANN,), (BOB, CID)), (0, 1), fraction_played={CID: 0.0}))
+    assert system.skill(CID) == 25
+    assert system.uncertainty(CID) == pytest.approx(math.hypot(25 / 3, 0.5))
+    assert system.skill(BOB) < 25
+
+
+def test_a_card_shows_the_mean_less_three_deviations():
+    system = TrueSkill.create(shadow_rounds=2)
+    assert system.summary(ANN).rating == pytest.approx(0)
+    system.rate(replace(duel("ann", "bob"), started_at=100.0))
+    summary = system.summary(ANN)
+    assert summary.rating == pytest.approx(29.39583 - 3 * 7.171475, abs=1e-4)
+    assert (summary.rounds, summary.visible, summary.missing, summary.last_played) == (1, False, 1, 100)
+
+
+def test_the_gap_is_worth_its_probability_between_settled_sides():
+    system = TrueSkill.create(sigma=0.001, tau=0)
+    names, gap = people(12), system.gap(0.01, 6)
+    system.seed(names[0], mu=25 + gap)
+    even = system.predict(Match((tuple(names[:6]), tuple(names[6:]))))
+    assert even.expected(0) == pytest.approx(0.51, abs=1e-5)
+
+
+def test_late_news_is_predicted_as_it_stood_at_the_doors():
+    system = TrueSkill.create()
+    match = Match(((ANN,), (BOB,)), (0, 1), lineup=((ANN, PlayerId("bot:1")), (BOB,)), skill_at_start={ANN: 30.0})
+    known = TrueSkill.create()
+    known.seed(ANN, mu=30)
+    told = known.predict(Match(((ANN, CID), (BOB,))))
+    assert system.predict(match) == told
+
+
+def test_quality_is_that_of_known_skills_only_as_far_as_they_are_known():
+    """The source prints μ² where σ² belongs: 0.1644 for newcomers."""
+    system = TrueSkill.create()
+    match = duel("ann", "bob")
+    assert system.quality(match) == pytest.approx(math.sqrt(1 / 5), abs=1e-12)
+    with pytest.raises(RatingError, match="nobody plays"):
+        system.quality(replace(match, fraction_played={ANN: 0.0}))
+
+
+def test_a_player_comes_back_from_his_state():
+    system, again = TrueSkill.create(), TrueSkill.create()
+    matches = list(many_teams(seed=3, count=40, players=15))
+    for match in matches[:30]:
+        system.rate(match)
+    for player in system.players:
+        again.restore(player, system.state(player))
+    assert [again.rate(match) for match in matches[30:]] == [system.rate(match) for match in matches[30:]]
+    again.forget(ANN)
+    assert ANN not in again
+
+
+def test_to_look_makes_nobody():
+    system = TrueSkill.create()
+    system.predict(duel("ann", "bob"))
+    system.quality(duel("ann", "bob"))
+    assert (system.skill(ANN), system.summary(ANN).rounds, system.state(ANN)["rounds"]) == (25, 0, 0)
+    assert not system.players
+
+
+@pytest.mark.parametrize(
+    ("match", "name"),
+    [
+        (Match(((PlayerId("bot:1"),), (BOB,)), (0, 1)), "bot:1"),
+        (Match(((ANN,), (BOB,))), "not over"),
+    ],
+)
+def test_a_match_that_cannot_be_rated_is_refused_and_changes_nothing(match, name):
+    system = TrueSkill.create()
+    with pytest.raises(RatingError, match=name):
+        system.rate(match)
+    assert not system.players
+
+
+@pytest.mark.parametrize(
+    ("params", "name"),
+    [
+        ({"beta": 0}, "beta"),
+        ({"sigma": -1.0}, "sigma"),
+        ({"draw_probability": 1.0}, "draw_probability"),
+        ({"tau": math.nan}, "tau"),
+        ({"kappa": 1}, "kappa"),
+    ],
+)
+def test_a_parameter_that_makes_no_sense_is_refused_by_name(params, name):
+    with pytest.raises(RatingError, match=name):
+        create("trueskill", **params)
+
+
+@pytest.mark.parametrize(
+    ("facts", "name"),
+    [
+        ({"mu": math.inf}, "mu"),
+        ({"sigma": -1.0}, "sigma"),
+        ({"rounds": 0.5}, "rounds"),
+        ({"rating": math.nan}, "rating"),
+        ({"skill": 1.0}, "skill"),
+    ],
+)
+def test_a_seed_that_makes_no_sense_is_refused_and_seeds_nothing(facts, name):
+    system = TrueSkill.create()
+    with pytest.raises(RatingError, match=name):
+        system.seed(ANN, **facts)
+    assert ANN not in system
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"mu": 25.0},
+        {"mu": 25.0, "variance": -1.0, "rounds": 0, "last_played": None},
+        {"mu": "25", "variance": 1.0, "rounds": 0, "last_played": None},
+        {"mu": 25.0, "variance": 1.0, "rounds": 0.5, "last_played": None},
+    ],
+)
+def test_a_state_that_is_not_ours_is_refused_by_player(state):
+    with pytest.raises(RatingError, match="ann"):
+        TrueSkill.create().restore(ANN, state)

@@ -1,0 +1,106 @@
+"""Published values of Elo in both forms."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from equipoise.core.model import PlayerId
+from equipoise.ratings.elo.system import Elo
+from equipoise.ratings.system import Match
+from tests.ratings.samples import duel
+from tests.ratings.vectors.forms import Facts, Form, by_form, each, named
+
+ANN, BOB = PlayerId("ann"), PlayerId("bob")
+
+
+def pair(params: Facts, given: Facts) -> dict[str, Any]:
+    """Both expectations and, with a score, both ratings afterwards."""
+    expected, after = _one(_logistic(params, given), given["ra"], given["rb"], given.get("score_a"))
+    changed = {"ra_new": after[0], "rb_new": after[1]} if "score_a" in given else {}
+    return {"E_a": expected, "E_b": 1.0 - expected, **changed}
+
+
+def difference(params: Facts, given: Facts) -> dict[str, Any]:
+    """The expectation of who is so many points ahead."""
+    system = _logistic(params, given)
+    return {"E": each(lambda points: _one(system, points, 0, None)[0], given["diff"])}
+
+
+def several(params: Facts, given: Facts) -> dict[str, Any]:
+    """Ratings after several opponents: one after the other, or all at once as in a tournament."""
+    system, start = _logistic(params, given), named(params, given, "r0", "r")
+    at_once = not (params.get("sequential") or given.get("sequential"))
+    system.seed(ANN, rating=start)
+    expected = []
+    for rating, score in zip(given["opponents"], given["scores"], strict=True):
+        system.seed(BOB, rating=rating)
+        match = replace(duel(ANN, BOB, float(score)), skill_at_start={ANN: start} if at_once else {})
+        expected.append(system.rate(match).prediction.wins[0])
+    return {"r_new": system.skill(ANN), "E": expected, "E_sum": sum(expected)}
+
+
+def gaussian_pair(params: Facts, given: Facts) -> dict[str, Any]:
+    """The same by the normal distribution; a result y is 1, 0 or -1."""
+    score = (given["y"] + 1) / 2 if "y" in given else None
+    expected, after = _one(_gaussian(params), given["s1"], given["s2"], score)
+    changed = {"s1_new": after[0], "s2_new": after[1]} if "y" in given else {}
+    return {"P": expected, **changed}
+
+
+def gaussian_k(params: Facts, given: Facts) -> dict[str, Any]:
+    """K of a learning rate."""
+    return {"K": _k(named(params, given, "alpha"), named(params, given, "beta"))}
+
+
+def gaussian_duels(params: Facts, given: Facts) -> dict[str, Any]:
+    """Everybody against everybody of the other team: as a team, where its players are equal."""
+    teams = tuple(tuple(PlayerId(f"{t}.{p}") for p in range(len(side))) for t, side in enumerate(given["teams"]))
+    if any(len(set(side)) != 1 for side in given["teams"]):
+        raise ValueError("duels of unequal players are not what our Elo makes of a team")
+    system = _gaussian(params)
+    for side, ratings in zip(teams, given["teams"], strict=True):
+        for player, rating in zip(side, ratings, strict=True):
+            system.seed(player, rating=rating)
+    system.rate(Match(teams, tuple(given["ranks"])))
+    return {"ratings": [[system.skill(player) for player in side] for side in teams]}
+
+
+def _logistic(params: Facts, given: Facts) -> Elo:
+    k = named(params, given, "K") if given.keys() & {"score_a", "scores"} else 32
+    return Elo.create(base=params.get("base", 10), scale=params.get("scale", 400), k=k)
+
+
+def _gaussian(params: Facts) -> Elo:
+    k = _k(params["alpha"], params["beta"]) if "alpha" in params else params.get("K", 24)
+    return Elo.create(form="gaussian", beta=params["beta"], k=k)
+
+
+def _k(alpha: float, beta: float) -> float:
+    return alpha * beta * math.sqrt(math.pi)
+
+
+def _one(system: Elo, rating: float, other: float, score: float | None) -> tuple[float, tuple[float, float]]:
+    """The expectation of the first, and both ratings afterwards."""
+    system.seed(ANN, rating=rating)
+    system.seed(BOB, rating=other)
+    expected = system.predict(duel(ANN, BOB)).wins[0]
+    if score is not None:
+        system.rate(duel(ANN, BOB, float(score)))
+    return expected, (system.skill(ANN), system.skill(BOB))
+
+
+ADAPTERS = {
+    "elo": by_form(
+        Form("ra rb", "score_a K", pair),
+        Form("diff", "", difference),
+        Form("opponents scores", "r0 r sequential K", several),
+    ),
+    "gaussian_elo": by_form(
+        Form("s1 s2", "y", gaussian_pair),
+        Form("teams ranks", "", gaussian_duels),
+        Form("", "alpha beta", gaussian_k),
+    ),
+}
+"""By model name."""

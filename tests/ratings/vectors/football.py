@@ -1,0 +1,180 @@
+"""Published values of the three football systems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from equipoise.core.model import PlayerId
+from equipoise.ratings.elo import formulas as kernel
+from equipoise.ratings.football import fifa_men as men
+from equipoise.ratings.football import fifa_women as women
+from equipoise.ratings.football.fifa_men import FifaMen
+from equipoise.ratings.football.fifa_women import FifaWomen
+from equipoise.ratings.football.system import Football, Kind
+from equipoise.ratings.football.world_football_elo import IMPORTANCE, WorldFootballElo, goal_factor
+from equipoise.ratings.system import Match
+from tests.ratings.vectors.forms import Facts, Form, by_form, each
+
+ANN, BOB = PlayerId("ann"), PlayerId("bob")
+
+HOME_AWAY = ("home", "away")
+
+RANKS = {1.0: (0, 1), 0.5: (0, 0), 0.0: (1, 0)}
+"""Of a win, a draw and a defeat."""
+
+OTHER_SCORE = {1.0: 0.0, 0.75: 0.5, 0.5: 0.5, 0.0: 1.0}
+"""What the other team has of a match of the men's ranking; he who lost a shoot-out says so by `W_b`."""
+
+GOALS = {(1.0, 0.0): (1, 0), (0.0, 1.0): (0, 1), (0.5, 0.5): (0, 0), (0.75, 0.5): (0, 0), (0.5, 0.75): (0, 0)}
+"""A score line for each result of the men's ranking."""
+
+
+def goal_factors(params: Facts, given: Facts) -> dict[str, Any]:
+    """G of goal differences."""
+    return {"G": each(goal_factor, given["goal_diff"])}
+
+
+def football_importance(params: Facts, given: Facts) -> dict[str, Any]:
+    """K of kinds of match."""
+    return {"K": each(lambda kind: IMPORTANCE[Kind(kind)], given["kinds"])}
+
+
+def football_lead(params: Facts, given: Facts) -> dict[str, Any]:
+    """The expectation of a difference, in which the home advantage is included."""
+    system = WorldFootballElo.create(home=0)
+    return {"We": each(lambda lead: _expected(system, lead, 0), given["dr"])}
+
+
+def football_match(params: Facts, given: Facts) -> dict[str, Any]:
+    """The expectation and points exchanged; the first team is at home where there is an advantage."""
+    system = WorldFootballElo.create(rounding="none", home=params.get("home", 0))
+    expected = {"We": _expected(system, given["ra"], given["rb"])}
+    if "W_a" not in given:
+        return expected
+    margin, score = given["goal_diff_abs"], float(given["W_a"])
+    if (margin == 0) != (score == 0.5):
+        raise ValueError(f"{margin} goals of difference are no match with the result {score}")
+    kind = _kind(params["K"])
+    points = (0, margin) if score == 0.0 else (margin, 0)
+    after = _rated(system, given["ra"], given["rb"], points, RANKS[score], kind)
+    changes = after[0] - given["ra"], after[1] - given["rb"]
+    return expected | {"P_a": changes[0], "P_b": changes[1], "ra_new": after[0], "rb_new": after[1]}
+
+
+def men_lead(params: Facts, given: Facts) -> dict[str, Any]:
+    """The expectation of a difference."""
+    return {"We": each(lambda lead: _expected(FifaMen.create(), lead, 0), given["dr"])}
+
+
+def men_match(params: Facts, given: Facts) -> dict[str, Any]:
+    """The expectation and, with a result, both teams' points after the match."""
+    expected = {"We": _expected(FifaMen.create(), given["pa"], given["pb"])}
+    if "W_a" not in given:
+        return expected
+    after = _men(given["pa"], given["pb"], {**params, "W": given["W_a"]}, given.get("W_b"))
+    return expected | {"pa_new": after[0], "pb_new": after[1]}
+
+
+def men_matches(params: Facts, given: Facts) -> dict[str, Any]:
+    """A team's points after one match and another."""
+    points = params["start"]
+    for game in given["games"]:
+        if odd := game.keys() - {"opp", "W", "I", "knockout", "penalties", "note"}:
+            raise ValueError(f"a game's facts that nothing here reads: {sorted(odd)}")
+        points, _ = _men(points, game["opp"], game, None)
+    return {"p_new": points}
+
+
+def _men(points: float, other: float, facts: Facts, other_score: float | None) -> tuple[float, float]:
+    """By a kind of such importance, or by the formula where no kind of match is so."""
+    score, protected = float(facts["W"]), bool(facts.get("knockout"))
+    scores = score, OTHER_SCORE[score] if other_score is None else float(other_score)
+    goals = GOALS[scores]
+    ranks = (int(scores[0] < scores[1]), int(scores[0] > scores[1]))
+    kinds = (kind for kind in Kind if men.IMPORTANCE[kind] == facts["I"] and (kind in men.KNOCK_OUT) == protected)
+    system = FifaMen.create()
+    if kind := next(kinds, None):
+        return _rated(system, points, other, goals, ranks, kind)
+    after = []
+    for own, against, result in ((points, other, scores[0]), (other, points, scores[1])):
+        held, surprise = system.newcomer(), result - _expected(system, own, against)
+        held.rating = own
+        kernel.rate(held, facts["I"], surprise, protected, 0.0, system.constants)
+        after.append(held.rating)
+    return after[0], after[1]
+
+
+def women_table(params: Facts, given: Facts) -> dict[str, Any]:
+    """The score of who did not win, by goals and difference."""
+    system = FifaWomen.create()
+    parts = [[100 * system.outcome(low, low + more, -1).score for more in range(7)] for low in range(6)]
+    return {"percent_nonwinner": parts}
+
+
+def women_score(params: Facts, given: Facts) -> dict[str, Any]:
+    """What both teams have of a score line."""
+    goals, other = given["goals"], given["opp_goals"]
+    said = FifaWomen.create().outcome(goals, other, (goals > other) - (goals < other))
+    return {"S_act": said.score, "S_act_opp": said.other_score}
+
+
+def women_importance(params: Facts, given: Facts) -> dict[str, Any]:
+    """K of the importance M."""
+    steps = {round(k / women.PER_IMPORTANCE): k for k in women.IMPORTANCE.values()}
+    return {"K": each(lambda m: steps[m], given["M"])}
+
+
+def women_lead(params: Facts, given: Facts) -> dict[str, Any]:
+    """The expectation of a difference, in which the home advantage is included."""
+    system = FifaWomen.create(scale=params.get("c", 200), home=0)
+    return {"S_exp": each(lambda lead: _expected(system, lead, 0), given["dr_incl_home"])}
+
+
+def _expected(system: Football[Any, Any], rating: float, other: float) -> float:
+    system.seed(ANN, rating=rating)
+    system.seed(BOB, rating=other)
+    return system.predict(Match(teams=((ANN,), (BOB,)), sides=HOME_AWAY)).wins[0]
+
+
+def _rated(
+    system: Football[Any, Any],
+    rating: float,
+    other: float,
+    points: tuple[float, ...],
+    ranks: tuple[int, ...],
+    kind: Kind,
+) -> tuple[float, float]:
+    system.seed(ANN, rating=rating)
+    system.seed(BOB, rating=other)
+    match = Match(teams=((ANN,), (BOB,)), ranks=ranks, points=points, mode=kind.value, sides=HOME_AWAY)
+    first, second = system.rate(match).changes
+    return first.after, second.after
+
+
+def _kind(wanted: float) -> Kind:
+    for kind in Kind:
+        if IMPORTANCE[kind] == wanted:
+            return kind
+    raise ValueError(f"no kind of match has the importance {wanted}")
+
+
+ADAPTERS = {
+    "world_football_elo": by_form(
+        Form("goal_diff", "", goal_factors),
+        Form("kinds", "", football_importance),
+        Form("dr", "", football_lead),
+        Form("ra rb", "goal_diff_abs W_a", football_match),
+    ),
+    "fifa_men": by_form(
+        Form("pa pb", "W_a W_b", men_match),
+        Form("games", "", men_matches),
+        Form("dr", "", men_lead),
+    ),
+    "fifa_women": by_form(
+        Form("rows cols", "", women_table),
+        Form("goals opp_goals", "", women_score),
+        Form("M", "", women_importance),
+        Form("dr_incl_home", "", women_lead),
+    ),
+}
+"""By model name."""

@@ -1,0 +1,262 @@
+"""Adapters of `vectors` to TrueSkill and TrueSkill Through Time."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from statistics import NormalDist
+from typing import Any, TypeAlias
+
+from equipoise.core.model import PlayerId
+from equipoise.ratings.history import History
+from equipoise.ratings.parts import gaussian_formulas as belief_kernel
+from equipoise.ratings.parts.gaussian_system import GaussianSystem
+from equipoise.ratings.parts.team_order import Teams, log_evidence, margin_of
+from equipoise.ratings.system import Match
+from equipoise.ratings.trueskill.smoothing import Timeline
+from equipoise.ratings.trueskill.system import TrueSkill, draw_unit
+from equipoise.ratings.trueskill.through_time import TrueSkillThroughTime
+from equipoise.ratings.validation import DAY
+from tests.ratings.samples import duel
+from tests.ratings.vectors.forms import Facts, Form, by_form, named
+
+Weights: TypeAlias = Sequence[Sequence[float]] | None
+
+ANN, BOB = PlayerId("ann"), PlayerId("bob")
+NORMAL = NormalDist()
+
+SETTINGS = ("mu", "sigma", "beta", "tau", "draw_probability")
+
+
+def trueskill_match(params: Facts, given: Facts) -> dict[str, Any]:
+    """Quality, chances, and ratings after the match; without ranks the teams are in order, the best first.
+
+    The `win_probability` of two teams is the one of the sources, without draws and drift: that the first is better.
+    """
+    settings = known({"draw_probability": 0.1} | params, *SETTINGS)
+    settings["draw_probability"] = narrowed(settings["draw_probability"], given.get("weights"))
+    system = TrueSkill.create(**settings)
+    match = lineup_members(system, given, given.get("ranks") or range(len(given["teams"])))
+    answers = {"quality": system.quality(match)}
+    chances = system.predict(match)
+    answers |= {"wins": list(chances.wins), "draw": chances.draw}
+    if len(match.teams) == 2:
+        plain = TrueSkill.create(**settings | {"tau": 0, "draw_probability": 0})
+        better = plain.predict(lineup_members(plain, given, ())).wins[0]
+        answers |= dict.fromkeys(("win_probability", "P", "E"), better)
+    system.rate(match)
+    return answers | {"ratings": ratings(system, match)}
+
+
+def trueskill_margin(params: Facts, given: Facts) -> dict[str, Any]:
+    """The draw margin of so many players, two if nothing is said."""
+    unit = draw_unit(named(params, given, "draw_probability"), params["beta"])
+    margin = margin_of(given.get("players", given.get("n", 2)), unit)
+    return {"epsilon": margin, "margin": margin}
+
+
+def trueskill_shown(params: Facts, given: Facts) -> dict[str, Any]:
+    """The rating of a leaderboard; k is such that a newcomer has none, 3 by default."""
+    mean, deviation = given["rating"] if "rating" in given else (given["mu"], given["sigma"])
+    k = params["mu"] / params["sigma"] if {"mu", "sigma"} <= params.keys() else 3.0
+    system = TrueSkill.create(confidence=k)
+    place(system, ANN, mean, deviation)
+    return dict.fromkeys(("exposure", "conservative", "rank"), system.summary(ANN).rating)
+
+
+def trueskill_matches(params: Facts, given: Facts) -> dict[str, Any]:
+    """After one duel and another; of each the opponent's mean and deviation, and the score."""
+    system = TrueSkill.create(**known(params, *SETTINGS))
+    place(system, ANN, given["mu"], given["sigma"])
+    for mean, deviation, score in given["games"]:
+        place(system, BOB, mean, deviation)
+        system.rate(duel(ANN, BOB, float(score)))
+    return {"mu_new": system.skill(ANN), "sigma_new": system.uncertainty(ANN)}
+
+
+def ttt_match(params: Facts, given: Facts) -> dict[str, Any]:
+    """One match; a higher result is better, and without results the teams are in order, the best first."""
+    system = through_time(params, given)
+    match = lineup_members(system, given, ranks(given.get("result"), len(given["teams"])))
+    probability = evidence(system, match)
+    system.rate(match)
+    return {"posteriors": ratings(system, match), "evidence": probability}
+
+
+def ttt_orders(params: Facts, given: Facts) -> dict[str, Any]:
+    """The probabilities of many results of the same teams, added up."""
+    system, count = through_time(params, given), len(given["teams"])
+    results = given["results"] if "results" in given else itertools.permutations(range(count))
+    return {
+        "sum_evidence": sum(evidence(system, lineup_members(system, given, ranks(each, count))) for each in results)
+    }
+
+
+def ttt_margin(params: Facts, given: Facts) -> dict[str, Any]:
+    """The draw margin of teams whose performances differ by a deviation of `sd`."""
+    draws = named(params, given, "p_draw")
+    return {"margin": math.inf if draws == 1 else draw_unit(draws, named(params, given, "sd"))}
+
+
+def ttt_drift(params: Facts, given: Facts) -> dict[str, Any]:
+    """What is known of a skill after some time."""
+    system = TrueSkillThroughTime.create(gamma=named(params, given, "gamma"))
+    held = belief_kernel.GaussianSkill(given.get("mu", 0.0), given["sigma"] ** 2, rounds=1, last_played=0.0)
+    gained = belief_kernel.drift(held, given["t"] * DAY, system.constants)
+    return {"mu": held.mu, "sigma": math.sqrt(held.variance + gained)}
+
+
+def ttt_history(params: Facts, given: Facts) -> dict[str, Any]:
+    """Skills after the forward pass and at the end; a point in time is a match, or all matches of one time."""
+    chosen, draws = known(params, "mu", "sigma", "beta", "gamma") | common_prior(given), params.get("p_draw", 0.0)
+    if draws and any(largest(weights) > 1.0 for weights in given.get("weights") or ()):
+        raise ValueError("weights: above 1, with draws: the margin would have to change from match to match")
+    system = TrueSkillThroughTime.create(**chosen, draw_probability=draws)
+    matches = list(history_of(given))
+    first = forward(system, matches)
+    timeline = Timeline(system.constants, 1e-9)
+    timeline.append(History.of(matches))
+    timeline.settle(100_000)
+    log_probability = timeline.log_evidence()
+    return {"first_pass": first, "after_convergence": points(timeline, matches), "log_evidence": log_probability}
+
+
+def known(params: Facts, *names: str) -> dict[str, Any]:
+    """Those of the named parameters that an entry gives."""
+    return {name: params[name] for name in names if name in params}
+
+
+def through_time(params: Facts, given: Facts) -> TrueSkillThroughTime:
+    """The system of one match: no draws unless an entry says so."""
+    draws = named({"p_draw": 0.0} | params, given, "p_draw")
+    return TrueSkillThroughTime.create(beta=params["beta"], draw_probability=narrowed(draws, given.get("weights")))
+
+
+def ranks(results: Sequence[float] | None, count: int) -> list[float]:
+    """Of results, where a higher one is better."""
+    return [-result for result in results] if results else list(range(count))
+
+
+def lineup_members(system: GaussianSystem[Any], given: Facts, order: Sequence[float]) -> Match:
+    """The match of an entry, its players placed."""
+    teams = tuple(
+        tuple(PlayerId(f"{team}.{seat}") for seat in range(len(side))) for team, side in enumerate(given["teams"])
+    )
+    for side, beliefs in zip(teams, given["teams"], strict=True):
+        for player, (mean, deviation) in zip(side, beliefs, strict=True):
+            place(system, player, mean, deviation)
+    return Match(teams, tuple(order), fraction_played=shares(teams, given.get("weights")))
+
+
+def place(system: GaussianSystem[Any], player: PlayerId, mean: float, deviation: float) -> None:
+    """As after a match of long ago, at any number: an operator's `seed` has limits, entries have none."""
+    system.restore(player, {"mu": mean, "variance": deviation**2, "rounds": 0, "last_played": None})
+
+
+def shares(teams: Sequence[Sequence[PlayerId]], weights: Weights) -> dict[PlayerId, float]:
+    """What part of the match each played; all of it where nothing is said.
+
+    A weight may be above 1, a share may not.  All are divided by the largest, which says the same of who is better, and
+    of a draw if its margin is as much smaller.
+    """
+    if not weights:
+        return {}
+    whole, sides = largest(weights), zip(teams, weights, strict=True)
+    return {player: weight / whole for side, own in sides for player, weight in zip(side, own, strict=True)}
+
+
+def largest(weights: Weights) -> float:
+    """Of all weights; 1 at least."""
+    return max([1.0, *itertools.chain(*weights or ())])
+
+
+def narrowed(draws: float, weights: Weights) -> float:
+    """The probability of draws whose margin is divided as `shares` divides the weights."""
+    whole = largest(weights)
+    return 2.0 * NORMAL.cdf(NORMAL.inv_cdf((draws + 1.0) / 2.0) / whole) - 1.0 if whole > 1.0 and draws else draws
+
+
+def ratings(system: GaussianSystem[Any], match: Match) -> list[list[list[float]]]:
+    """Mean and deviation of each player of each team."""
+    return [[[system.skill(player), system.uncertainty(player)] for player in side] for side in match.teams]
+
+
+def evidence(system: GaussianSystem[Any], match: Match) -> float:
+    """Probability of the ranks."""
+    teams: Teams = system.performances(match)
+    return math.exp(log_evidence(teams, match.ranks, 0, len(match.teams), system.constants.unit))
+
+
+def common_prior(given: Facts) -> dict[str, float]:
+    """The prior of all players, where an entry names each one's: our history has one for all."""
+    priors = list(given.get("priors", {}).values())
+    players = set(itertools.chain(*itertools.chain(*given["composition"])))
+    if not priors:
+        return {}
+    if given["priors"].keys() != players or any(prior != priors[0] for prior in priors):
+        raise ValueError("priors: not the same for all players")
+    return dict(priors[0]) if isinstance(priors[0], dict) else dict(zip(("mu", "sigma"), priors[0], strict=True))
+
+
+def history_of(given: Facts) -> Iterator[Match]:
+    """The matches of an entry; its unit of time is a day."""
+    count = len(given["composition"])
+    columns = (given.get(name) or [None] * count for name in ("results", "weights", "times"))
+    for composition, results, weights, time in zip(given["composition"], *columns, strict=True):
+        teams = tuple(tuple(PlayerId(player) for player in side) for side in composition)
+        yield Match(
+            teams=teams,
+            ranks=tuple(ranks(results, len(teams))),
+            fraction_played=shares(teams, weights),
+            started_at=None if time is None else time * DAY,
+        )
+
+
+def places(matches: Sequence[Match]) -> list[int]:
+    """The point in time of each match."""
+    times = [number if match.started_at is None else match.started_at for number, match in enumerate(matches)]
+    return [sorted(set(times)).index(time) for time in times]
+
+
+def forward(system: TrueSkillThroughTime, matches: Sequence[Match]) -> dict[str, list[float]]:
+    """Mean and deviation as `t0.a`, by point in time and player, after its last match there; the past stays."""
+    found = {}
+    for point, match in zip(places(matches), matches, strict=True):
+        system.rate(match)
+        for player in itertools.chain(*match.teams):
+            found[f"t{point}.{player}"] = [system.skill(player), system.uncertainty(player)]
+    return found
+
+
+def points(timeline: Timeline, matches: Sequence[Match]) -> dict[str, list[float]]:
+    """The same by all that is known at the end."""
+    found = {}
+    for player in timeline.numbers:
+        curve = timeline.curve(player)
+        played = zip(places(matches), matches, strict=True)
+        own = [point for point, match in played if player in itertools.chain(*match.teams)]
+        for point, mean, deviation in zip(own, curve.means, curve.deviations, strict=True):
+            found[f"t{point}.{player}"] = [float(mean), float(deviation)]
+    return found
+
+
+ADAPTERS = {
+    "trueskill": by_form(
+        Form("teams", "ranks weights", trueskill_match),
+        Form("mu sigma games", "", trueskill_matches),
+        Form("mu sigma", "", trueskill_shown),
+        Form("rating", "", trueskill_shown),
+        Form("players", "draw_probability", trueskill_margin),
+        Form("draw_probability", "n", trueskill_margin),
+    ),
+    "ttt_game": by_form(
+        Form("teams", "result weights p_draw", ttt_match),
+        Form("teams all_permutations", "weights p_draw", ttt_orders),
+        Form("teams results", "weights p_draw", ttt_orders),
+        Form("sigma t", "mu gamma", ttt_drift),
+        Form("", "p_draw sd", ttt_margin),
+    ),
+    "ttt_history": by_form(Form("composition", "results times weights priors", ttt_history)),
+}
+"""By model name, as the vectors spell it."""

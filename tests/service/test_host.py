@@ -1,0 +1,397 @@
+"""A host: batches in, orders out, nothing applied twice, nothing lost."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import sqlite3
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from equipoise.core import effects as f
+from equipoise.core import events as e
+from equipoise.core.model import DueIf, Mode, RoundId, Side
+from equipoise.core.phrases import Phrase
+from equipoise.errors import ScriptError
+from tests.hosts import BOOT, Rig, player, roster, round_of
+
+FOUR = roster([1, 2], [3, 4])
+
+
+def played(test: Callable[[Rig], Awaitable[None]]) -> Callable[[Path], None]:
+    """Run a test on a fresh rig."""
+
+    def run(tmp_path: Path) -> None:
+        async def main() -> None:
+            async with Rig(tmp_path) as rig:
+                await test(rig)
+
+        asyncio.run(main())
+
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    return run
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """No file of this process may grow."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def orders(reply: object, kind: type) -> list[object]:
+    return [order for order in reply.orders if isinstance(order, kind)]  # type: ignore[attr-defined]
+
+
+@played
+async def test_a_script_that_was_never_heard_is_asked_to_introduce_itself(rig: Rig) -> None:
+    reply = await rig.post(e.Heartbeat(0.0))
+
+    assert reply.want == ("hello", "roster")
+
+
+@played
+async def test_a_joining_player_is_answered_with_his_card(rig: Rig) -> None:
+    await rig.hello(FOUR)
+
+    reply = await rig.post(e.PlayerJoined(0.0, player(9)))
+
+    assert [(summary.id, summary.rating, summary.rounds, summary.visible) for summary in reply.summaries] == [
+        (player(9), 1000.0, 0, False)
+    ]
+
+
+@played
+async def test_a_finished_round_is_stored_and_answered_with_the_new_ratings(rig: Rig) -> None:
+    await rig.hello(FOUR)
+
+    reply = await rig.play("r1", FOUR, Side.A)
+
+    assert reply.rounds == {"r1": "stored"}
+    assert {summary.id: summary.rating for summary in reply.summaries} == {
+        player(1): 1036.0,
+        player(2): 1036.0,
+        player(3): 964.0,
+        player(4): 964.0,
+    }
+    assert reply.pending
+    assert reply.reason is not None
+    assert reply.reason.phrase is Phrase.REASON_ROUND_TWO
+
+
+@played
+async def test_a_batch_sent_again_gets_its_first_answer_and_changes_nothing(rig: Rig) -> None:
+    await rig.hello(FOUR)
+    await rig.post(e.RoundLive(0.0, RoundId("r1"), FOUR))
+    batch = rig.batch(e.RoundEnded(0.0, round_of("r1", FOUR, Side.A)))
+
+    first = await rig.host.handle(batch)
+    again = await rig.host.handle(batch)
+
+    assert again is first
+    assert rig.host.repeated == 1
+    assert rig.host.session.memory.tally.completed == 1
+
+
+@played
+async def test_a_batch_sent_again_while_it_is_in_work_waits_for_the_same_answer(rig: Rig) -> None:
+    await rig.hello(FOUR)
+    batch = rig.batch(e.RoundEnded(0.0, round_of("r1", FOUR, Side.A)))
+
+    first, again = await asyncio.gather(rig.host.handle(batch), rig.host.handle(batch))
+
+    assert again is first
+
+
+@played
+async def test_of_a_late_batch_only_the_rounds_are_taken(rig: Rig) -> None:
+    await rig.hello(FOUR)
+    await rig.post(e.Heartbeat(0.0))
+    late = rig.batch(
+        e.Commanded(0.0, ("off",), None, admin=True), e.RoundEnded(0.0, round_of("r0", FOUR, Side.B)), seq=1
+    )
+
+    reply = await rig.host.handle(late)
+
+    assert reply.stale
+    assert reply.rounds == {"r0": "stored"}
+    assert rig.host.session.memory.enabled
+    assert rig.host.session.memory.tally.completed == 0
+
+
+@played
+async def test_a_gap_in_the_numbers_asks_for_a_roster(rig: Rig) -> None:
+    await rig.hello(FOUR)
+
+    reply = await rig.host.handle(rig.batch(e.Heartbeat(0.0), seq=7))
+
+    assert reply.want == ("roster",)
+    assert rig.host.skipped == 1
+
+
+@played
+async def test_a_due_scramble_is_ordered_at_the_next_round_start(rig: Rig) -> None:
+    await rig.hello(FOUR)
+    await rig.play("r1", FOUR, Side.A)
+
+    reply = await rig.post(e.RoundStarted(0.0, FOUR))
+
+    (assign,) = orders(reply, f.Assign)
+    assert isinstance(assign, f.Assign)
+    assert assign.moment is f.Moment.FREEZE
+    assert {len(assign.split.a), len(assign.split.b)} == {2}
+    assert rig.host.session.memory.pending is not None
+
+    done = await rig.post(e.OrderDone(0.0, assign.order))
+
+    assert not done.pending
+    assert len(orders(done, f.Lock)) == 4
+
+
+@played
+async def test_the_cache_is_sent_once_and_again_to_a_script_that_started_anew(rig: Rig) -> None:
+    first = await rig.hello(FOUR)
+    second = await rig.post(e.Heartbeat(0.0))
+    rig.seq = 0
+    anew = await rig.host.handle(rig.batch(e.Heartbeat(0.0), boot=BOOT + 1))
+
+    assert first.cache is not None
+    assert [split.size for split in first.cache.splits] == [2]
+    assert second.cache is None
+    assert anew.cache == first.cache
+
+
+@played
+async def test_every_reply_says_which_outcomes_would_make_a_scramble_due(rig: Rig) -> None:
+    reply = await rig.hello(FOUR)
+
+    assert reply.due_if == (DueIf(Side.A), DueIf(Side.B), DueIf(None))
+
+
+def test_what_stood_at_the_doors_is_what_splits_balance_on_not_what_is_shown(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Rig(tmp_path, system="trueskill") as rig:
+            await rig.hello(FOUR)
+            await rig.play("r1", FOUR, Side.A)
+            await rig.post(e.RoundLive(0.0, RoundId("r2"), FOUR))
+            skill_at_start = rig.host.session.state.skill_at_start
+
+            assert skill_at_start == {player(n): rig.pool.system.skill(player(n)) for n in (1, 2, 3, 4)}
+            assert skill_at_start[player(1)] != rig.pool.summary(player(1)).rating
+
+    asyncio.run(main())
+
+
+def test_a_restarted_daemon_goes_on_where_it_was(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Rig(tmp_path) as rig:
+            await rig.hello(FOUR)
+            await rig.play("r1", FOUR, Side.A)
+            seq = rig.seq
+        async with Rig(tmp_path, seq=seq) as rig:
+            assert rig.host.session.memory.tally.completed == 1
+            reply = await rig.post(e.RoundEnded(0.0, round_of("r2", FOUR, Side.A)))
+
+            assert reply.want == ("hello", "roster")
+            assert reply.pending
+            assert rig.host.session.memory.tally.streak == 2
+
+    asyncio.run(main())
+
+
+def test_the_last_batch_before_a_restart_may_come_again_and_counts_once(tmp_path: Path) -> None:
+    async def main() -> None:
+        ended = e.RoundEnded(0.0, round_of("r1", FOUR, Side.A))
+        async with Rig(tmp_path) as rig:
+            await rig.hello(FOUR)
+            first = await rig.post(ended)
+            seq = rig.seq
+        async with Rig(tmp_path, seq=seq) as rig:
+            again = await rig.host.handle(rig.batch(ended, seq=seq))
+
+            assert first.rounds == again.rounds == {"r1": "stored"}
+            assert rig.host.session.memory.tally.completed == 1
+            assert (await rig.pool.summaries((player(1),)))[0].rounds == 1
+
+    asyncio.run(main())
+
+
+@played
+async def test_a_locked_store_keeps_the_round_and_applies_it_later_in_order(rig: Rig) -> None:
+    await rig.hello(FOUR)
+    other = sqlite3.connect(rig.store.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    kept = await rig.play("r1", FOUR, Side.A)
+    other.execute("ROLLBACK")
+    other.close()
+    stored = await rig.play("r2", FOUR, Side.A)
+
+    assert kept.rounds == {"r1": "kept"}
+    assert stored.rounds == {"r2": "stored"}
+    assert rig.pool.summary(player(1)).rounds == 2
+    again = await rig.post(e.RoundEnded(0.0, round_of("r1", FOUR, Side.A)))
+    assert again.rounds == {"r1": "stored"}
+    assert rig.pool.summary(player(1)).rounds == 2
+
+
+@played
+async def test_a_round_that_nothing_takes_is_refused_so_that_the_script_keeps_it(rig: Rig) -> None:
+    await rig.hello(FOUR)
+    batch = rig.batch(e.RoundEnded(0.0, round_of("r1", FOUR, Side.A)))
+
+    with full_disk(), pytest.raises(ScriptError) as refusal:
+        await rig.host.handle(batch)
+    taken = await rig.host.handle(batch)
+
+    assert (refusal.value.code, refusal.value.status) == ("busy", 503)
+    assert "r1" in refusal.value.message
+    assert taken.rounds == {"r1": "stored"}
+    assert rig.host.session.memory.tally.completed == 1
+
+
+@played
+async def test_a_dry_run_proposes_and_orders_nothing(rig: Rig) -> None:
+    await rig.hello(roster([1, 2, 3], [4, 5, 6]))
+    await rig.host.command(("set", player(1), "1900"), "test")
+    await rig.host.command(("set", player(2), "1800"), "test")
+
+    answer = await rig.host.command(("scramble",), "test", dry=True)
+    reply = await rig.post(e.Heartbeat(0.0))
+
+    assert answer.ok
+    assert answer.proposal is not None
+    assert answer.proposal.before is not None
+    assert answer.proposal.after is not None
+    assert abs(answer.proposal.after - 0.5) < abs(answer.proposal.before - 0.5)
+    assert orders(reply, f.Assign) == []
+    assert not reply.pending
+
+
+@played
+async def test_a_dry_balance_names_who_would_move(rig: Rig) -> None:
+    await rig.hello(roster([1, 2, 3, 4], [5, 6]), mode=Mode.KOTH, phase=e.Phase.RUNNING)
+
+    answer = await rig.host.command(("balance",), "test", dry=True)
+
+    assert answer.ok
+    (line,) = answer.lines
+    assert line.phrase is Phrase.DRY_RUN_LINE
+
+
+@played
+async def test_a_command_with_no_dry_run_says_which_have_one(rig: Rig) -> None:
+    with pytest.raises(ScriptError, match="scramble and balance"):
+        await rig.host.command(("off",), "test", dry=True)
+
+
+@played
+async def test_a_command_from_outside_is_answered_outside_and_in_game_in_game(rig: Rig) -> None:
+    await rig.hello(FOUR)
+
+    outside = await rig.host.command(("scramble", "next"), "token:ann")
+    inside = await rig.post(e.Commanded(0.0, ("scramble", "cancel"), player(1), admin=True))
+
+    assert [line.phrase for line in outside.lines] == [Phrase.SCRAMBLE_PENDING]
+    (told,) = orders(inside, f.Tell)
+    assert isinstance(told, f.Tell)
+    assert told.player == player(1)
+    assert told.lines[0].phrase is Phrase.SCRAMBLE_CANCELLED
+
+
+@played
+async def test_what_an_admin_orders_reaches_the_script_with_its_next_poll(rig: Rig) -> None:
+    here = roster([1, 2, 3], [4, 5, 6])
+    await rig.hello(here, mode=Mode.KOTH, phase=e.Phase.RUNNING)
+
+    await rig.host.command(("scramble", "now"), "token:ann")
+    reply = await rig.post(e.Heartbeat(0.0))
+
+    assert len(orders(reply, f.Assign)) == 1
+
+
+@played
+async def test_a_poll_that_changes_nothing_writes_nothing(rig: Rig) -> None:
+    await rig.hello(FOUR)
+    await rig.host.write_down()
+    before = rig.store.path.with_name("equipoise.db-wal").stat().st_size
+
+    for _ in range(5):
+        await rig.post(e.Heartbeat(0.0))
+    await rig.host.write_down()
+
+    assert rig.store.path.with_name("equipoise.db-wal").stat().st_size == before
+
+
+@played
+async def test_a_shadow_rating_is_told_to_admins_only(rig: Rig) -> None:
+    await rig.hello(FOUR)
+
+    mine = await rig.post(e.Commanded(0.0, ("rating",), player(1), admin=False))
+    admins = await rig.host.command(("rating", player(1)), "test")
+
+    (told,) = orders(mine, f.Tell)
+    assert isinstance(told, f.Tell)
+    assert told.lines[0].phrase is Phrase.RATING_SHADOW
+    assert told.lines[0].args == (f"@{player(1)}", "50")
+    assert admins.lines[0].phrase is Phrase.RATING_ADMIN
+    assert "1000" in admins.lines[0].args
+
+
+@played
+async def test_a_rating_that_is_set_counts_at_once_and_is_in_the_audit(rig: Rig) -> None:
+    await rig.hello(FOUR)
+
+    answer = await rig.host.command(("set", player(1), "1500"), "token:ann")
+    (entry,) = await rig.store.audits(10)
+
+    assert answer.lines[0].args == (f"@{player(1)}", "1000", "1500")
+    assert rig.pool.skill(player(1)) == 1500
+    assert (entry.who, entry.target) == ("token:ann", player(1))
+
+
+@played
+async def test_why_tells_the_last_decisions_with_their_reasons(rig: Rig) -> None:
+    await rig.hello(FOUR)
+    await rig.play("r1", FOUR, Side.A)
+    await rig.host.close()
+
+    answer = await rig.host.command(("why",), "test")
+
+    assert answer.lines[0].args == ("pending", "round 2 is always balanced")
+
+
+@played
+async def test_the_status_shows_sides_sums_and_probability(rig: Rig) -> None:
+    await rig.hello(roster([1, 2], [3, 4], [5]))
+
+    status = rig.host.status()
+
+    assert (status.players_a, status.players_b, status.waiting) == (2, 2, 1)
+    assert (status.sum_a, status.sum_b, status.win_probability) == (2000.0, 2000.0, 0.5)
+    assert (status.map, status.mode, status.round) == ("arena_lumberyard", Mode.ARENA, 1)
+    assert not status.lost
+    rig.clock.now += 90
+    assert rig.host.status().lost
+
+
+@played
+async def test_moves_that_are_never_answered_are_ordered_again(rig: Rig) -> None:
+    gap = roster([1, 2, 3, 4], [5, 6])
+    await rig.hello(gap, mode=Mode.KOTH)
+    ordered = orders(await rig.post(e.RoundLive(0.0, RoundId("r1"), gap)), f.Move)
+    rig.clock.now += 21
+    await rig.host._tick()
+
+    reply = await rig.post(e.Heartbeat(0.0))
+
+    assert len(ordered) == 1
+    assert len(orders(reply, f.Cancel)) == 1
+    assert len(orders(reply, f.Move)) == 1

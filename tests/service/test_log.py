@@ -1,0 +1,39 @@
+"""A line for the journal has its priority and only fields that may be written down."""
+
+from __future__ import annotations
+
+import logging
+
+from equipoise.service.log import JournalFormatter
+
+
+def line(level: int, text: str, *args: object, **extra: object) -> str:
+    record = logging.LogRecord("equipoise.web", level, __file__, 1, text, args, None)
+    record.__dict__.update(extra)
+    return JournalFormatter().format(record)
+
+
+def test_every_level_has_its_priority() -> None:
+    levels = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL)
+    assert [line(level, "x")[:3] for level in levels] == ["<7>", "<6>", "<4>", "<3>", "<2>"]
+
+
+def test_only_known_fields_are_written() -> None:
+    written = line(
+        logging.INFO, "refused", code="host", status=421, secret="s3cret", name_of_player="Bob", ip="10.0.0.1"
+    )
+    assert written == "<6>equipoise.web: refused code=host status=421"
+
+
+def test_nobody_can_forge_a_second_line() -> None:
+    assert line(logging.INFO, "map %s", "x\n<2>kernel: panic") == "<6>equipoise.web: map x\\n<2>kernel: panic"
+
+
+def test_each_line_of_a_traceback_has_its_priority() -> None:
+    try:
+        raise RuntimeError("no")
+    except RuntimeError as error:
+        record = logging.LogRecord("equipoise", logging.ERROR, __file__, 1, "failed", (), (type(error), error, None))
+    lines = JournalFormatter().format(record).splitlines()
+    assert len(lines) > 1
+    assert all(each.startswith("<3>") for each in lines)

@@ -1,0 +1,207 @@
+"""A pool on a real store: cards, rounds, edits, the leaderboard."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from equipoise.core.model import LineupPlayer, PlayerId, Side
+from equipoise.errors import RatingError, StoreError
+from equipoise.service.pool import Recorded
+from tests.opened_pool import NOW, opened, rated_alone, told
+from tests.store.failing import locked
+from tests.store.samples import a_round, in_loop, player
+
+SIXTY_DAYS = 60 * 86_400.0
+
+# Players.
+
+
+@in_loop
+async def test_a_stranger_has_a_newcomers_card_and_a_bot_too(tmp_path: Path) -> None:
+    async with opened(tmp_path, initial=1200) as pool:
+        summaries = await pool.summaries([player(1), PlayerId("bot:3")])
+
+    assert [(summary.id, summary.rating, summary.rounds, summary.visible) for summary in summaries] == [
+        (player(1), 1200, 0, False),
+        (PlayerId("bot:3"), 1200, 0, False),
+    ]
+
+
+@in_loop
+async def test_a_known_player_is_loaded_once_he_is_asked_for(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        await pool.record(a_round(), None)
+        before = pool.summary(player(1))
+    async with opened(tmp_path) as pool:
+        assert pool.summary(player(1)).rounds == 0
+        assert await pool.summaries([player(1)]) == (before,)
+        assert pool.summary(player(1)) == before
+        assert (pool.skill(player(1)), pool.skill(player(9))) == (before.rating, 1000.0)
+
+
+@in_loop
+async def test_without_the_store_players_are_as_memory_has_them(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        await pool.record(a_round(), None)
+        await pool.store.close()
+        known, stranger = await pool.summaries([player(1), player(9)])
+
+    assert (known.rounds, stranger.rounds) == (1, 0)
+
+
+# Rounds.
+
+
+@in_loop
+async def test_a_round_is_rated_as_its_system_rates_it_and_told_with_its_cards(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        done = await pool.record(a_round(), b"memory")
+    alone = rated_alone(a_round())
+
+    assert done.status == "stored"
+    assert done.rated is not None
+    assert done.rated.prediction == 0.5
+    assert [(change.id, change.side) for change in done.rated.changes] == [
+        (player(1), Side.A),
+        (player(2), Side.A),
+        (player(3), Side.B),
+        (player(4), Side.B),
+    ]
+    assert done.summaries == tuple(told(alone, player(n)) for n in (1, 2, 3, 4))
+
+
+@in_loop
+async def test_a_round_sent_again_returns_its_first_answer(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        first = await pool.record(a_round(), None)
+        again = await pool.record(a_round(), None)
+
+    assert first.rated is not None
+    assert again == Recorded("stored", replace(first.rated, again=True))
+    assert pool.applied == 1
+
+
+@in_loop
+async def test_an_unrated_round_is_stored_and_changes_nobody(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        done = await pool.record(a_round(unrated="partial"), None)
+
+        assert done.status == "stored"
+        assert done.summaries == ()
+        assert pool.summary(player(1)).rounds == 0
+
+
+@in_loop
+async def test_a_round_that_the_system_refuses_is_stored_unrated_with_the_reason(tmp_path: Path) -> None:
+    record = a_round()
+    bot = replace(record.participants[0], id=PlayerId("bot:7"))
+    async with opened(tmp_path) as pool:
+        done = await pool.record(replace(record, participants=(bot, *record.participants)), None)
+
+        assert done.status == "stored"
+        assert done.rated is not None
+        assert done.rated.changes == ()
+        assert pool.summary(player(1)).rounds == 0
+    database = sqlite3.connect(tmp_path / "s.db")
+    assert database.execute("SELECT unrated FROM rounds").fetchall() == [
+        ("bot:7: bots are not rated: they may only stand in a lineup",)
+    ]
+    database.close()
+
+
+@in_loop
+async def test_whoever_stood_at_the_doors_counts_in_the_prediction_also_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    left_early = LineupPlayer(player(5), Side.B)
+    later = a_round(2)
+    later = replace(later, round=replace(later.round, lineup=(*later.round.lineup, left_early)))
+    async with opened(tmp_path) as pool:
+        await pool.edit(player(5), 3000.0, "console")
+    async with opened(tmp_path) as pool:
+        done = await pool.record(later, None)
+
+    assert done.rated is not None
+    assert done.rated.prediction is not None
+    assert done.rated.prediction < 0.3
+
+
+@in_loop
+async def test_ratings_that_stood_at_the_doors_decide_the_prediction(tmp_path: Path) -> None:
+    skill_at_start = {player(1): 1600.0, player(2): 1600.0, player(3): 1000.0, player(4): 1000.0}
+    async with opened(tmp_path, theta=400) as pool:
+        done = await pool.record(replace(a_round(), skill_at_start=skill_at_start), None)
+
+    assert done.rated is not None
+    assert done.rated.prediction == pytest.approx(0.9525741268224334)  # 1 / (1 + exp(-3))
+
+
+# Admins.
+
+
+@in_loop
+async def test_a_rating_that_is_set_stays_and_is_audited(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        await pool.record(a_round(), None)
+        await pool.edit(player(1), 1800.0, "token:ops")
+        (entry,) = await pool.store.audits(10)
+    async with opened(tmp_path) as pool:
+        (summary,) = await pool.summaries([player(1)])
+
+    assert (summary.rating, summary.rounds) == (1800, 1)
+    assert (entry.who, entry.action, entry.target, entry.at) == ("token:ops", "set", player(1), NOW)
+    assert (entry.before, entry.after) == ("1036 after 1 rounds", "1800 after 1 rounds")
+
+
+@in_loop
+async def test_a_reset_player_is_a_newcomer_also_after_a_restart(tmp_path: Path) -> None:
+    alone = rated_alone(a_round(2))
+    async with opened(tmp_path) as pool:
+        await pool.record(a_round(1), None)
+        for number in (1, 2, 3, 4):
+            await pool.edit(player(number), None, "console")
+    async with opened(tmp_path) as pool:
+        await pool.record(a_round(2), None)
+
+        assert pool.summary(player(1)) == told(alone, player(1))
+        assert pool.system.uncertainty(player(1)) == alone.uncertainty(player(1))
+
+
+@in_loop
+async def test_a_rating_that_the_system_or_the_store_refuses_changes_nothing(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        await pool.record(a_round(), None)
+        before = pool.summary(player(1))
+        with pytest.raises(RatingError, match=player(1)):
+            await pool.edit(player(1), 1.0, "console")
+        with pytest.raises(RatingError, match="bots"):
+            await pool.edit(PlayerId("bot:1"), 1500.0, "console")
+        with locked(tmp_path / "s.db"), pytest.raises(StoreError, match="locked"):
+            await pool.edit(player(1), 1500.0, "console")
+
+        assert pool.summary(player(1)) == before
+        assert await pool.summaries([player(1)]) == (before,)
+        assert await pool.store.audits(10) == []
+
+
+# What is shown.
+
+
+@in_loop
+async def test_the_leaderboard_has_no_shadows_and_nobody_stale(tmp_path: Path) -> None:
+    async with opened(tmp_path, shadow_rounds=2) as pool:
+        long_ago = NOW - SIXTY_DAYS
+        for number, seats, at in [(1, (1, 2), NOW), (2, (1, 2), NOW), (3, (3, 4), long_ago), (4, (3, 4), long_ago)]:
+            await pool.record(a_round(number, a=seats[:1], b=seats[1:], started_at=at), None)
+        await pool.record(a_round(5, a=[5], b=[6], started_at=NOW), None)
+        await pool.store.name("main", player(1), "Ann")
+        board = await pool.top(None)
+
+        assert [(summary.id, summary.name) for summary in board] == [(player(1), "Ann"), (player(2), None)]
+        assert await pool.top(1) == board[:1]
+        assert await pool.rank(player(2)) == (2, 2)
+        assert [await pool.rank(player(n)) for n in (3, 5, 9)] == [None, None, None]

@@ -1,0 +1,149 @@
+"""Rounds, failures and restarts in any order: what was answered for is applied once and in order."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TypeVar
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from equipoise.core.effects import RecordRound
+from equipoise.core.model import Side
+from equipoise.errors import SpillError
+from tests.opened_pool import a_pool, rated_alone, stored_rounds, told
+from tests.store.disk import no_file_above
+from tests.store.failing import Failing, Fault
+from tests.store.samples import a_round, player
+
+T = TypeVar("T")
+
+PLAYERS = range(1, 7)
+
+
+FAULTS = st.lists(st.sampled_from(Fault), max_size=3)
+
+
+class Evening(RuleBasedStateMachine):
+    """One pool, a few players, and everything that can go wrong between a round's end and its row."""
+
+    system = "synelo"
+
+    @initialize()
+    def start(self) -> None:
+        self.directory = Path(tempfile.mkdtemp())
+        self.runner = asyncio.Runner()
+        self.answered: list[RecordRound] = []
+        self.refused: list[RecordRound] = []
+        self._open()
+
+    def teardown(self) -> None:
+        self.restart()
+        assert self.pool.ring_depth == 0
+        assert stored_rounds(self.directory) == [each.round.id for each in self.answered]
+        self.players_are_looked_up(set(PLAYERS))
+        self._close()
+        self.runner.close()
+        shutil.rmtree(self.directory)
+
+    @rule(
+        sides=st.permutations(PLAYERS),
+        winner=st.sampled_from([Side.A, Side.B, None]),
+        faults=FAULTS,
+    )
+    def a_round_ends(self, sides: list[int], winner: Side | None, faults: list[Fault]) -> None:
+        number = len(self.answered) + len(self.refused)
+        record = a_round(number, a=sides[:2], b=sides[2:4], winner=winner)
+        self._send(record, faults)
+        self.answered.append(record)
+
+    @rule(sides=st.permutations(PLAYERS))
+    def a_round_ends_that_nothing_takes(self, sides: list[int]) -> None:
+        record = a_round(len(self.answered) + len(self.refused), a=sides[:2], b=sides[2:4])
+        with no_file_above(0):
+            try:
+                self._send(record, [Fault.BEFORE] * 2)
+            except SpillError:
+                self.refused.append(record)
+            else:
+                raise AssertionError("answered for, and nobody has it")
+
+    @precondition(lambda self: self.refused)
+    @rule(faults=FAULTS)
+    def a_refused_round_is_sent_again(self, faults: list[Fault]) -> None:
+        record = self.refused.pop()
+        self._send(record, faults)
+        self.answered.append(record)
+
+    @precondition(lambda self: self.answered)
+    @rule(data=st.data(), faults=FAULTS)
+    def an_answered_round_is_sent_again(self, data: st.DataObject, faults: list[Fault]) -> None:
+        self._send(data.draw(st.sampled_from(self.answered)), faults)
+
+    @rule(faults=FAULTS)
+    def the_timer_comes(self, faults: list[Fault]) -> None:
+        self._with(faults, self.pool.drain)
+
+    @rule(who=st.sets(st.sampled_from(PLAYERS)))
+    def players_are_looked_up(self, who: set[int]) -> None:
+        alone = rated_alone(*self.answered[: len(stored_rounds(self.directory))], system=self.system)
+        players = [player(number) for number in who]
+        assert self.runner.run(self.pool.summaries(players)) == tuple(told(alone, one) for one in players)
+        for each in players:
+            assert self.pool.system.uncertainty(each) == alone.uncertainty(each)
+        assert self.pool.system.shared() == alone.shared()
+
+    @rule()
+    def restart(self) -> None:
+        self._close()
+        self._open()
+
+    @invariant()
+    def nothing_is_applied_twice_or_out_of_order(self) -> None:
+        applied = stored_rounds(self.directory)
+        assert applied == [each.round.id for each in self.answered][: len(applied)]
+
+    @invariant()
+    def what_is_not_applied_waits(self) -> None:
+        assert len(stored_rounds(self.directory)) + self.pool.ring_depth >= len(self.answered)
+
+    def _send(self, record: RecordRound, faults: list[Fault]) -> None:
+        answer = self._with(faults, lambda: self.pool.record(record, None))
+        assert (answer.status == "kept") == (answer.rated is None)
+        if answer.status == "kept":
+            assert (record.round.server, record.round.id) in self.pool.ring
+
+    def _with(self, faults: list[Fault], work: Callable[[], Coroutine[None, None, T]]) -> T:
+        self.store.faults = faults
+        try:
+            return self.runner.run(work())
+        finally:
+            self.store.faults = ()
+
+    def _open(self) -> None:
+        self.store = Failing(self.directory / "s.db")
+        self.runner.run(self.store.open())
+        self.pool = a_pool(self.directory, self.store, self.system)
+        self.runner.run(self.pool.open())
+
+    def _close(self) -> None:
+        self.runner.run(self.pool.close())
+        self.runner.run(self.store.close())
+
+
+class EveningOfNS2(Evening):
+    """The same with a system that keeps more than its players."""
+
+    system = "ns2"
+
+
+ANY_ORDER = settings(stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+Evening.TestCase.settings = settings(ANY_ORDER, max_examples=40)
+EveningOfNS2.TestCase.settings = settings(ANY_ORDER, max_examples=15)
+TestEvening = Evening.TestCase
+TestEveningOfNS2 = EveningOfNS2.TestCase

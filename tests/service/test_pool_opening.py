@@ -1,0 +1,147 @@
+"""What a pool finds when it opens: what its system shares, and what it was rated by."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from equipoise import ratings
+from equipoise.errors import ConfigError, StoreRefused
+from equipoise.service.fingerprint import check, fingerprint_of
+from equipoise.store.port import Fingerprint, Shared
+from tests.opened_pool import NOW, a_pool, opened, rated_alone
+from tests.store.failing import Failing, Fault
+from tests.store.samples import a_round, in_loop, player
+
+
+@in_loop
+async def test_what_a_system_keeps_of_no_single_player_is_there_after_a_restart(tmp_path: Path) -> None:
+    records = [a_round(number, b=[3, 4 + number]) for number in range(3)]
+    for record in records:
+        async with opened(tmp_path, "ns2") as pool:
+            await pool.record(record, None)
+    async with opened(tmp_path, "ns2") as pool:
+        assert pool.system.shared() == rated_alone(*records, system="ns2").shared()
+
+
+@in_loop
+async def test_after_a_failed_commit_what_is_shared_is_put_back_and_then_learned_once(tmp_path: Path) -> None:
+    store = Failing(tmp_path / "s.db")
+    await store.open()
+    pool = a_pool(tmp_path, store, "teamskill_k")
+    await pool.open()
+    await pool.record(a_round(1), None)
+    before = pool.system.shared()
+    store.faults = [Fault.WITHIN]
+    await pool.record(a_round(2, a=[1, 3], b=[2, 4]), None)
+
+    assert pool.system.shared() == before
+    store.faults = [Fault.AFTER]
+    await pool.drain()
+    await pool.drain()
+    await pool.record(a_round(3), None)
+    alone = rated_alone(a_round(1), a_round(2, a=[1, 3], b=[2, 4]), a_round(3), system="teamskill_k")
+    assert pool.system.shared() == alone.shared()
+    await pool.close()
+    await store.close()
+
+
+@in_loop
+async def test_a_round_writes_what_it_changes_of_what_is_shared_and_nothing_else(tmp_path: Path) -> None:
+    async with opened(tmp_path, "teamskill_k") as pool:
+        await pool.record(a_round(1), None)
+        await pool.record(a_round(2, a=[5, 6], b=[7, 8]), None)
+        before = dict((await pool.store.shared("main")).parts)
+        recorded = await pool.record(a_round(3, a=[2, 1], b=[7, 5]), None)
+        after = (await pool.store.shared("main")).parts
+    pairs = {f"{player(1)}+{player(2)}", f"{player(5)}+{player(7)}"}
+
+    assert set(recorded.rated.shared) == pairs
+    assert {key for key, part in after.items() if part != before.get(key)} == pairs
+    assert after == before | recorded.rated.shared
+
+
+@in_loop
+async def test_a_system_that_shares_nothing_writes_nothing_of_it(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        await pool.record(a_round(1), None)
+        await pool.record(a_round(2), None)
+
+        assert await pool.store.shared("main") == Shared(1, {})
+
+
+@in_loop
+async def test_a_pool_that_another_system_rated_does_not_open(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        await pool.record(a_round(), None)
+    with pytest.raises(
+        ConfigError, match=r"^\$\.pool\.main: .*made with synelo, not with elo: .*pool recompute --pool main"
+    ):
+        async with opened(tmp_path, "elo"):
+            pass
+    async with opened(tmp_path) as pool:
+        assert (await pool.summaries([player(1)]))[0].rounds == 1
+
+
+@in_loop
+async def test_other_parameters_are_refused_by_name_and_those_no_number_depends_on_are_adopted(tmp_path: Path) -> None:
+    async with opened(tmp_path, k_max=12):
+        pass
+    with pytest.raises(ConfigError, match="made with k_max = 12, theta = its default, not with k_max = 9, theta = 800"):
+        async with opened(tmp_path, k_max=9, theta=800, stale_days=7):
+            pass
+    async with opened(tmp_path, stale_days=7) as pool:
+        recorded = await pool.store.fingerprint("main")
+
+    assert recorded is not None
+    assert (recorded.system, recorded.params["stale_days"]) == ("synelo", 7)
+
+
+@pytest.mark.parametrize("name", [name for name in ratings.SYSTEMS if ratings.create(name).live])
+def test_no_parameter_but_the_days_to_staleness_may_change_under_stored_ratings(name: str) -> None:
+    system = ratings.create(name)
+    now = fingerprint_of(system)
+    for parameter, value in now.params.items():
+        then = Fingerprint(name, {**now.params, parameter: [value]})
+        if parameter == "stale_days":
+            check("main", then, system)
+        else:
+            with pytest.raises(ConfigError, match=rf"made with {parameter} = \["):
+                check("main", then, system)
+
+
+@in_loop
+async def test_a_parameter_that_is_younger_than_the_record_had_its_default(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        await pool.store.adopt("main", Fingerprint("synelo", {"k_max": 12}), NOW)
+    async with opened(tmp_path) as pool:
+        assert await pool.store.fingerprint("main") == fingerprint_of(pool.system)
+    async with opened(tmp_path) as pool:
+        await pool.store.adopt("main", Fingerprint("synelo", {"k_max": 12}), NOW)
+    with pytest.raises(ConfigError, match=r"made with window = 500, not with window = 9:"):
+        async with opened(tmp_path, window=9):
+            pass
+
+
+@in_loop
+async def test_a_store_without_the_record_adopts_what_is_configured(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        await pool.record(a_round(), None)
+    with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
+        database.execute("DELETE FROM pools")
+    async with opened(tmp_path) as pool:
+        assert await pool.store.fingerprint("main") == fingerprint_of(pool.system)
+
+
+@in_loop
+async def test_what_is_shared_but_cannot_be_read_ends_the_start_with_a_reason(tmp_path: Path) -> None:
+    async with opened(tmp_path, "ns2") as pool:
+        await pool.record(a_round(), None)
+    with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
+        database.execute("UPDATE shared SET part = '1' WHERE key = 'lengths'")
+    with pytest.raises(StoreRefused, match="pool main: ns2 shares: lengths"):
+        async with opened(tmp_path, "ns2"):
+            pass

@@ -1,0 +1,121 @@
+"""Every round once and in order, whatever the store and the ring do in between."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from equipoise.errors import ScriptError, SpillError
+from equipoise.service.pool import Recorded
+from equipoise.service.ring import SLOTS, Ring, Waiting
+from tests.opened_pool import NOW, a_pool, opened, stored_rounds
+from tests.store.disk import no_file_above
+from tests.store.failing import Failing, Fault, locked
+from tests.store.samples import a_round, in_loop, player
+
+
+@in_loop
+async def test_a_round_that_a_locked_store_does_not_take_is_kept_and_applied_later(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        with locked(tmp_path / "s.db"):
+            kept = await pool.record(a_round(), b"memory")
+            assert kept == Recorded("kept", None)
+            assert (pool.ring_depth, pool.summary(player(1)).rounds) == (1, 0)
+        summaries = await pool.drain()
+
+        assert (pool.ring_depth, pool.applied) == (0, 1)
+        assert summaries == tuple(pool.summary(player(n)) for n in (1, 2, 3, 4))
+        assert await pool.store.memory(a_round().round.server) == b"memory"
+
+
+@in_loop
+async def test_a_kept_round_that_is_sent_again_waits_once_and_is_then_answered(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        with locked(tmp_path / "s.db"):
+            await pool.record(a_round(), None)
+            assert await pool.record(a_round(), None) == Recorded("kept", None)
+            assert pool.ring_depth == 1
+        answer = await pool.record(a_round(), None)
+
+    assert answer.status == "stored"
+    assert answer.rated is not None
+    assert answer.rated.again
+    assert [summary.rounds for summary in answer.summaries] == [1, 1, 1, 1]
+
+
+@in_loop
+async def test_older_rounds_are_applied_before_a_newer_one(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        with locked(tmp_path / "s.db"):
+            for number in (3, 1):
+                await pool.record(a_round(number), None)
+        done = await pool.record(a_round(2), None)
+
+    assert done.status == "stored"
+    assert stored_rounds(tmp_path) == [a_round(n).round.id for n in (3, 1, 2)]
+
+
+@in_loop
+async def test_a_script_does_not_wait_for_more_older_rounds_than_there_are_slots(tmp_path: Path) -> None:
+    store = Failing(tmp_path / "s.db")
+    await store.open()
+    pool = a_pool(tmp_path, store)
+    await pool.open()
+    store.faults = [Fault.BEFORE] * (SLOTS + 2)
+    for number in range(SLOTS + 2):
+        await pool.record(a_round(number), None)
+
+    assert (await pool.record(a_round(90), None)).status == "kept"
+    assert (pool.ring_depth, pool.applied) == (3, SLOTS)
+    assert (await pool.record(a_round(91), None)).status == "stored"
+    assert stored_rounds(tmp_path) == [a_round(n).round.id for n in (*range(SLOTS + 2), 90, 91)]
+    await pool.close()
+    await store.close()
+
+
+@in_loop
+async def test_the_timer_applies_everything_that_waits(tmp_path: Path) -> None:
+    with closing(Ring(tmp_path / "main.ring")) as ring:
+        ring.open()
+        for number in range(3 * SLOTS):
+            ring.push(Waiting(a_round(number), None, NOW))
+    async with opened(tmp_path) as pool:
+        assert (pool.ring_depth, pool.applied) == (0, 3 * SLOTS)
+
+
+@in_loop
+async def test_a_round_that_neither_store_nor_ring_takes_is_refused_and_forgotten(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        with locked(tmp_path / "s.db"), no_file_above(0), pytest.raises(SpillError):
+            await pool.record(a_round(), None)
+
+        assert pool.ring_depth == 0
+        assert (await pool.record(a_round(), None)).status == "stored"
+
+
+@in_loop
+async def test_a_kept_round_that_no_store_could_take_does_not_stop_those_behind_it(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        with locked(tmp_path / "s.db"):
+            await pool.record(a_round(1, captures_a=2**64), None)
+            await pool.record(a_round(2), None)
+        await pool.drain()
+
+        assert (pool.ring_depth, pool.refused, pool.applied) == (0, 1, 1)
+        with pytest.raises(ScriptError, match="cannot be stored"):
+            await pool.record(a_round(3, captures_a=2**64), None)
+        assert stored_rounds(tmp_path) == [a_round(2).round.id]
+
+
+@in_loop
+async def test_a_caller_who_gives_up_does_not_leave_a_round_half_done(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        caller = asyncio.create_task(pool.record(a_round(), None))
+        await asyncio.sleep(0)
+        caller.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await caller
+    assert stored_rounds(tmp_path) == [a_round().round.id]

@@ -1,0 +1,231 @@
+"""Stored rounds rated anew are as if the new system had rated them from the first day; or nothing is changed."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean, stdev
+
+import pytest
+
+from equipoise import ratings
+from equipoise.core.effects import RecordRound
+from equipoise.core.model import PlayerId
+from equipoise.errors import RatingError, ScriptError
+from equipoise.service.pool import Pool
+from equipoise.service.recompute import Replayed, Trial
+from equipoise.service.ring import Ring
+from equipoise.store.port import Audit, RatedRound
+from equipoise.store.sqlite import SqliteStore
+from tests.hosts import GivenClock
+from tests.pools import fill, some_rounds, stored
+from tests.store.samples import in_loop, player
+
+ENTRY = Audit(9.0, "console", "recompute", "pool main", "synelo", "elo")
+
+
+@asynccontextmanager
+async def opened(directory: Path) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(directory / "equipoise.db")
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def without_skill_at_start(records: list[RecordRound]) -> list[RecordRound]:
+    """As rounds are rated that nobody knows the standing at the doors of."""
+    return [replace(record, skill_at_start=None) for record in records]
+
+
+@pytest.mark.parametrize(
+    ("system", "params"),
+    [
+        ("synelo", {}),
+        ("elo", {"k": 40.0}),
+        ("glicko2", {}),
+        ("ns2", {}),
+        ("teamskill_k", {"base": "glicko"}),
+        ("trueskill", {}),
+        ("trueskill2", {"quit_related": 0.5}),
+    ],
+)
+@in_loop
+async def test_the_store_is_as_if_the_new_system_had_rated_from_the_first_day(
+    tmp_path: Path, system: str, params: dict[str, object]
+) -> None:
+    records = list(some_rounds(60))
+    await fill(tmp_path / "old", records, "synelo", k_max=3)
+    await fill(tmp_path / "new", without_skill_at_start(records), system, **params)
+    async with opened(tmp_path / "old") as store:
+        await store.recompute("main", Replayed(ratings.create(system, **params)), ENTRY)
+        audits = await store.audits(1)
+
+    assert stored(tmp_path / "old") == stored(tmp_path / "new")
+    assert audits == [ENTRY]
+
+
+@in_loop
+async def test_more_rounds_than_are_read_at_once_stay_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = without_skill_at_start(list(some_rounds(41)))
+    await fill(tmp_path, records)
+    before = stored(tmp_path)
+    monkeypatch.setattr("equipoise.store.sqlite.replays.PAGE", 7)
+    seen: list[RecordRound] = []
+    async with opened(tmp_path) as store:
+        await store.rated_rounds("main", lambda record, predicted: seen.append(record))
+        await store.recompute("main", Replayed(ratings.create("synelo")), ENTRY)
+
+    assert stored(tmp_path) == before
+    facts = [replace(record.round, presences=()) for record in records if record.participants]
+    assert [replace(record.round, presences=()) for record in seen] == facts
+    assert [record.participants for record in seen] == [each.participants for each in records if each.participants]
+
+
+@in_loop
+async def test_the_pool_goes_on_from_the_new_ratings(tmp_path: Path) -> None:
+    *records, last = without_skill_at_start(list(some_rounds(40)))
+    await fill(tmp_path / "old", records, "elo")
+    async with opened(tmp_path / "old") as store:
+        await store.recompute("main", Replayed(ratings.create("synelo", window=20)), ENTRY)
+    await fill(tmp_path / "old", [last], "synelo", window=20)
+    await fill(tmp_path / "new", [*records, last], "synelo", window=20)
+
+    assert stored(tmp_path / "old") == stored(tmp_path / "new")
+
+
+@in_loop
+async def test_who_has_a_rating_from_an_admin_alone_is_a_newcomer_and_other_pools_stay(tmp_path: Path) -> None:
+    await fill(tmp_path, list(some_rounds(5)))
+    async with opened(tmp_path) as store:
+        for name in ("main", "other"):
+            pool = Pool(name, ratings.create("synelo"), store, Ring(tmp_path / f"{name}.ring"), GivenClock())
+            await pool.open()
+            await pool.edit(player(99), 1700.0, "owner")
+            await pool.close()
+        await store.recompute("main", Replayed(ratings.create("elo")), ENTRY)
+        (here,) = (await store.players("main", [player(99)], 0)).values()
+        (there,) = (await store.players("other", [player(99)], 0)).values()
+
+    newcomer = ratings.create("elo")
+    assert (here.rating, here.state) == (newcomer.summary(player(99)).rating, newcomer.state(player(99)))
+    assert there.rating == 1700
+
+
+class Picky(Replayed):
+    """Refuses the fifth round."""
+
+    def rate(self, record: RecordRound) -> RatedRound:
+        """As told."""
+        if record.round.id.endswith("-5"):
+            bot = replace(record.participants[0], id=PlayerId("bot:1"))
+            record = replace(record, participants=(bot, *record.participants))
+        return super().rate(record)
+
+
+@in_loop
+async def test_a_round_that_the_new_system_refuses_is_named_and_nothing_is_changed(tmp_path: Path) -> None:
+    await fill(tmp_path, list(some_rounds(20)))
+    before = stored(tmp_path)
+    async with opened(tmp_path) as store:
+        with pytest.raises(RatingError, match=r"round \S+-5 of arena-1: bot:1: bots"):
+            await store.recompute("main", Picky(ratings.create("elo")), ENTRY)
+        assert await store.audits(1) == []
+
+    assert stored(tmp_path) == before
+
+
+@in_loop
+async def test_a_store_that_fails_at_the_last_step_has_changed_nothing(tmp_path: Path) -> None:
+    await fill(tmp_path, list(some_rounds(20)))
+    before = stored(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "equipoise.db")) as database:
+        database.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT raise(ABORT, 'database or disk is full'); END"
+        )
+    async with opened(tmp_path) as store:
+        with pytest.raises(ScriptError, match="full"):
+            await store.recompute("main", Replayed(ratings.create("elo")), ENTRY)
+
+    assert stored(tmp_path) == before
+
+
+# The difference.
+
+
+@in_loop
+async def test_the_difference_is_that_of_the_predictions_round_by_round(tmp_path: Path) -> None:
+    records = list(some_rounds(80))
+    await fill(tmp_path / "old", records)
+    await fill(tmp_path / "new", without_skill_at_start(records), "elo")
+    async with opened(tmp_path / "new") as store:
+        new = await store.predictions("main", None)
+    trial = Trial(Replayed(ratings.create("elo")))
+    async with opened(tmp_path / "old") as store:
+        old = await store.predictions("main", None)
+        await store.rated_rounds("main", trial.see)
+    found = trial.comparison()
+    assert found is not None
+
+    brier = [
+        (after.predicted - after.score) ** 2 - (before.predicted - before.score) ** 2
+        for before, after in zip(old, new, strict=True)
+    ]
+    loss = [
+        math.log(abs(1 - before.score - before.predicted)) - math.log(abs(1 - after.score - after.predicted))
+        if before.score != 0.5
+        else 0.5 * math.log(before.predicted * (1 - before.predicted) / after.predicted / (1 - after.predicted))
+        for before, after in zip(old, new, strict=True)
+    ]
+    decisive = [each for each in old if each.score != 0.5]
+    right = [0.5 if p.predicted == 0.5 else float(round(p.predicted) == p.score) for p in decisive]
+    root = math.sqrt(len(old))
+    assert (found.difference.brier.value, found.difference.brier.error) == pytest.approx(
+        (fmean(brier), stdev(brier) / root)
+    )
+    assert (found.difference.log_loss.value, found.difference.log_loss.error) == pytest.approx(
+        (fmean(loss), stdev(loss) / root)
+    )
+    assert found.before.accuracy is not None
+    assert found.before.accuracy.value == pytest.approx(fmean(right))
+    assert found.after.quality.rounds == found.before.quality.rounds == len(old)
+
+
+@in_loop
+async def test_a_pool_without_rounds_has_no_difference(tmp_path: Path) -> None:
+    await fill(tmp_path, [])
+    trial = Trial(Replayed(ratings.create("elo")))
+    async with opened(tmp_path) as store:
+        await store.rated_rounds("main", trial.see)
+        assert trial.comparison() is None
+        assert trial.movers(await store.top("main", None, since=None)) == []
+        await store.recompute("main", Replayed(ratings.create("elo")), ENTRY)
+        fingerprint = await store.fingerprint("main")
+
+    assert fingerprint is not None
+    assert fingerprint.system == "elo"
+
+
+@in_loop
+async def test_movers_are_those_who_change_most_places_among_who_is_shown_before_and_after(tmp_path: Path) -> None:
+    await fill(tmp_path, list(some_rounds(40)), shadow_rounds=0)
+    async with opened(tmp_path) as store:
+        board = await store.top("main", None, since=None)
+    worst, *_, best = reversed(board)
+    system = ratings.create("elo", shadow_rounds=1)
+    order = [worst, *(row for row in board if row not in (worst, best))]
+    for place, row in enumerate(order):
+        system.seed(row.id, rating=2000.0 - place, rounds=1)
+    found = Trial(Replayed(system)).movers(board)
+
+    assert (found[0].id, found[0].place_before, found[0].place_after) == (worst.id, len(board) - 1, 1)
+    assert best.id not in [mover.id for mover in found]
+    assert [(mover.place_before, mover.place_after) for mover in found[1:]] == [
+        (place, place + 1) for place in range(1, len(board) - 1)
+    ]
+    assert (found[0].rating_before, found[0].rating_after) == (worst.rating, 2000.0)

@@ -1,0 +1,236 @@
+"""`equipoise pool recompute` and `pool fit-theta` as an operator uses them: real processes on a real store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from equipoise.core.effects import RecordRound
+from equipoise.service.ring import Ring, Waiting
+from tests.pools import fill, some_rounds, stored
+from tests.store.samples import player
+from tests.test_cli import EQUIPOISE, House, ask, one_line, run, serving
+
+ROUNDS = 60
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    """A configured machine whose pool has a past."""
+    folder = tmp_path / "equipoise"
+    assert run("init", folder).returncode == 0
+    found = House(folder, "")
+    found.edit("port = 27500", f'port = 0\n\n[store]\ndirectory = "{folder}/state"')
+    play(found, list(some_rounds(ROUNDS)))
+    return found
+
+
+def play(house: House, records: Sequence[RecordRound], system: str = "synelo", **params: object) -> None:
+    asyncio.run(fill(house.state, records, system, **params))
+
+
+def recompute(house: House, *arguments: str, answer: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [EQUIPOISE, "pool", "recompute", "--config", house.config, *arguments],
+        input=answer,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_the_difference_is_shown_and_only_a_yes_replaces_the_ratings(house: House) -> None:
+    before = stored(house.state)
+    refused = recompute(house, "--system", "elo", "--set", "k=20", answer="n\n")
+    assert (refused.returncode, stored(house.state)) == (1, before)
+    assert "nothing was changed" in refused.stderr
+    for text in ("LOG LOSS", "BRIER", "ACCURACY", "difference", "±", "set or reset"):
+        assert text in refused.stdout
+
+    done = recompute(house, "--system", "elo", "--set", "k=20", answer="y\n")
+    assert done.returncode == 0, done.stderr
+    assert stored(house.state)["pools"][0][1] == "elo"
+    assert '\n[pool.main]\nsystem = "elo"\nk = 20\n' in done.stdout
+
+
+def test_the_daemon_starts_again_only_with_the_lines_that_were_printed(house: House) -> None:
+    assert recompute(house, "--system", "elo", "--yes").returncode == 0
+    line = one_line(run("serve", "--config", house.config))
+    assert "$.pool.main: the stored ratings were made with elo, not with synelo" in line
+    assert "equipoise pool recompute --pool main" in line
+
+    house.edit('system = "synelo"', 'system = "elo"')
+    house.edit("k_max = 12", "")
+    with serving(house) as (_, address):
+        top = ask(house, address, "player", "show", player(1))
+        assert top.returncode == 0, top.stderr
+        audit = ask(house, address, "pool", "quality")
+    assert "brier" in audit.stdout
+    with closing(sqlite3.connect(house.state / "equipoise.db")) as database:
+        lines = database.execute("SELECT who, action, target, before, after FROM audit").fetchall()
+    assert lines == [("console", "recompute", "pool main", "synelo", "elo")]
+
+
+def test_without_a_system_it_is_the_configured_one_with_its_parameters(house: House) -> None:
+    house.edit("k_max = 12", "k_max = 3")
+    assert "k_max = 12, not with k_max = 3" in one_line(run("serve", "--config", house.config))
+    done = recompute(house, "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "must say" not in done.stdout
+    with serving(house):
+        pass
+
+
+def test_json_shows_the_difference_and_writes_only_when_told(house: House) -> None:
+    before = stored(house.state)
+    shown = recompute(house, "--system", "elo", "--json")
+    found = json.loads(shown.stdout)
+    assert (found["written"], stored(house.state)) == (False, before)
+    assert found["comparison"]["after"]["quality"]["rounds"] == sum(row[2] is not None for row in before["rounds"])
+    assert (found["old"]["system"], found["new"]["system"]) == ("synelo", "elo")
+    assert json.loads(recompute(house, "--system", "elo", "--json", "--yes").stdout)["written"]
+    assert stored(house.state) != before
+
+
+def test_while_the_daemon_runs_it_says_to_stop_it(house: House) -> None:
+    with serving(house):
+        assert "stop it" in one_line(recompute(house, "--system", "elo", "--yes"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("--pool", "other"), "there is no [pool.other]"),
+        (("--system", "ello"), "ello: no such rating system"),
+        (("--system", "fifa_men"), "cannot rate a pool"),
+        (("--set", "kmax=3"), "kmax: no such parameter"),
+        (("--set", "k_max"), "'k_max' is not key=value"),
+    ],
+)
+def test_what_cannot_be_is_one_line(house: House, arguments: tuple[str, ...], reason: str) -> None:
+    assert reason in one_line(recompute(house, *arguments, "--yes"))
+
+
+def test_rounds_that_wait_are_stored_first_by_the_old_system(house: House) -> None:
+    *_, late = some_rounds(ROUNDS + 1)
+    with closing(Ring(house.state / "main.ring")) as ring:
+        ring.open()
+        ring.push(Waiting(late, None, 1.0))
+    before = len(stored(house.state)["rounds"])
+    refused = recompute(house, "--system", "elo", answer="n\n")
+    assert refused.returncode == 1, refused.stderr
+    after = stored(house.state)
+    assert (len(after["rounds"]), after["pools"][0][1]) == (before + 1, "synelo")
+    assert (house.state / "main.ring").stat().st_size == 0
+
+
+def spin(house: House, when: str, steps: str) -> None:
+    """Have a step of the transaction take long; without a limit it does not end by itself."""
+    counting = f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n {steps}) SELECT count(*) FROM n"
+    with closing(sqlite3.connect(house.state / "equipoise.db")) as database:
+        database.execute(f"CREATE TRIGGER spin BEFORE {when} BEGIN {counting}; END")
+
+
+def is_locked(database: sqlite3.Connection) -> bool:
+    try:
+        database.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError:
+        return True
+    database.execute("ROLLBACK")
+    return False
+
+
+@contextmanager
+def writing(house: House) -> Iterator[subprocess.Popen[str]]:
+    """The command, told yes, once its transaction has begun."""
+    command = [EQUIPOISE, "pool", "recompute", "--config", house.config, "--system", "elo", "--yes"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as process:
+        assert process.stdout is not None
+        assert any("set or reset" in line for line in process.stdout)
+        with closing(sqlite3.connect(house.state / "equipoise.db", timeout=0, isolation_level=None)) as other:
+            while not is_locked(other):
+                assert process.poll() is None
+                os.sched_yield()
+        yield process
+
+
+def test_kill_9_while_it_writes_leaves_the_old_ratings(house: House) -> None:
+    before = stored(house.state)
+    spin(house, "INSERT ON audit", steps="")
+    with writing(house) as process:
+        process.kill()
+
+    assert stored(house.state) == before
+    with serving(house):
+        pass
+
+
+def test_ctrl_c_while_it_writes_leaves_the_old_ratings_and_says_so(house: House) -> None:
+    before = stored(house.state)
+    spin(house, "UPDATE ON rounds", steps="LIMIT 1000000")
+    with writing(house) as process:
+        process.send_signal(signal.SIGINT)
+        told = process.communicate(timeout=60)
+
+    assert (process.returncode, told) == (2, ("", "equipoise: interrupted; nothing was changed\n"))
+    assert stored(house.state) == before
+
+
+# The scale.
+
+
+def test_a_scale_is_proposed_from_500_rounds_on_with_its_error(house: House) -> None:
+    with serving(house) as (_, address):
+        few = ask(house, address, "pool", "fit-theta")
+    rated = sum(row[2] is not None for row in stored(house.state)["rounds"])
+    assert (few.returncode, few.stdout) == (1, "")
+    assert few.stderr == f"equipoise: {rated} rounds are stored; {500 - rated} more are needed\n"
+
+    play(house, list(some_rounds(560))[ROUNDS:])
+    with serving(house) as (_, address):
+        found = json.loads(ask(house, address, "pool", "fit-theta", "--json").stdout)
+        told = ask(house, address, "pool", "fit-theta").stdout
+    fit = found["fit"]
+    assert (found["missing"], found["theta"]) == (0, 2400)
+    assert found["rounds"] == sum(row[2] is not None for row in stored(house.state)["rounds"])
+    assert fit["log_loss"] < fit["log_loss_before"]
+    assert 0 < fit["error"] < fit["theta"] < 2400
+    assert f"[pool.main]\ntheta = {fit['theta']:.1f}\n" in told
+
+
+def test_a_scale_that_is_hardly_another_one_is_shown_and_not_proposed(house: House) -> None:
+    """These rounds, learnt with a theta of 400, are fitted by one of about that."""
+    play(house, list(some_rounds(560))[ROUNDS:])
+    assert recompute(house, "--set", "theta=400", "--yes").returncode == 0
+    house.edit("k_max = 12", "k_max = 12\ntheta = 400")
+    with serving(house) as (_, address):
+        found = json.loads(ask(house, address, "pool", "fit-theta", "--json").stdout)
+        told = ask(house, address, "pool", "fit-theta")
+        quality = json.loads(ask(house, address, "pool", "quality", "--json").stdout)
+    fit = found["fit"]
+    assert abs(fit["theta"] - 400) < 2 * fit["error"]
+    assert f"theta     {fit['theta']:.0f} ± {fit['error']:.0f} fits {found['rounds']:,} rounds best\n" in told.stdout
+    assert "[pool.main]" not in told.stdout
+    reason = f"about {found['missing']:,} more rounds would tell, if they differ"
+    assert told.stderr == f"equipoise: not proposed: less than two standard errors apart; {reason}\n"
+    assert told.returncode == 1
+    assert quality["suggested_theta"] is None
+
+
+def test_a_system_without_a_scale_says_so(house: House) -> None:
+    assert recompute(house, "--system", "ns2", "--yes").returncode == 0
+    house.edit('system = "synelo"', 'system = "ns2"')
+    house.edit("k_max = 12", "")
+    with serving(house) as (_, address):
+        told = ask(house, address, "pool", "fit-theta")
+    assert (told.returncode, told.stderr) == (1, "equipoise: ns2 has no theta to fit\n")

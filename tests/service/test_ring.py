@@ -1,0 +1,335 @@
+"""The ring: what it took is there after anything but the loss of the disk."""
+
+from __future__ import annotations
+
+import json
+import logging
+import struct
+import subprocess
+import sys
+import typing
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise.core.effects import RecordRound
+from equipoise.core.model import LineupPlayer, Participant, PlayerId, Presence, Round, Side
+from equipoise.errors import SpillError
+from equipoise.service.ring import MAGIC, RESERVE, SLOTS, Ring, Waiting, framed, frames
+from tests.store.disk import as_nobody, filled, no_file_above, small_disk
+from tests.store.samples import a_round
+
+
+def waiting(number: int) -> Waiting:
+    return Waiting(a_round(number), f"memory {number}".encode(), float(number))
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Ring]:
+    ring = Ring(path)
+    ring.open()
+    try:
+        yield ring
+    finally:
+        ring.close()
+
+
+def drained(ring: Ring) -> list[Waiting]:
+    found = []
+    while entry := ring.oldest():
+        found.append(entry)
+        ring.pop()
+    return found
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "main.ring"
+
+
+# In and out.
+
+
+def test_what_was_pushed_comes_out_oldest_first_also_from_a_ring_opened_anew(path: Path) -> None:
+    pushed = [waiting(n) for n in (3, 1, 2)]
+    with opened(path) as ring:
+        for entry in pushed:
+            ring.push(entry)
+    with opened(path) as ring:
+        assert ring.depth == 3
+        assert drained(ring) == pushed
+        assert ring.depth == 0
+
+
+def test_more_rounds_than_slots_wait_in_the_file_and_are_counted(path: Path) -> None:
+    pushed = [waiting(n) for n in range(3 * SLOTS)]
+    with opened(path) as ring:
+        for entry in pushed:
+            ring.push(entry)
+        assert (ring.depth, ring.overflowed) == (3 * SLOTS, 2 * SLOTS)
+        assert drained(ring) == pushed
+
+
+def test_order_holds_when_rounds_come_and_go(path: Path) -> None:
+    with opened(path) as ring:
+        for number in range(SLOTS + 2):
+            ring.push(waiting(number))
+        first = ring.oldest()
+        ring.pop()
+        ring.push(waiting(90))
+        rest = drained(ring)
+        ring.push(waiting(91))
+
+        assert [first, *rest] == [waiting(n) for n in (*range(SLOTS + 2), 90)]
+        assert drained(ring) == [waiting(91)]
+
+
+def test_a_round_pushed_again_waits_once(path: Path) -> None:
+    with opened(path) as ring:
+        ring.push(waiting(1))
+        ring.push(waiting(1))
+        assert waiting(1).key in ring
+        assert drained(ring) == [waiting(1)]
+        assert waiting(1).key not in ring
+
+
+def test_the_file_is_empty_when_nothing_waits(path: Path) -> None:
+    with opened(path) as ring:
+        ring.push(waiting(1))
+        assert path.stat().st_size > 0
+        drained(ring)
+        assert path.stat().st_size == 0
+
+
+def test_a_round_that_stands_in_the_file_twice_does_no_harm(path: Path) -> None:
+    path.write_bytes(framed(waiting(1)) * 2 + framed(waiting(2)))
+    with opened(path) as ring:
+        assert [entry.at for entry in drained(ring)] == [1, 1, 2]
+        assert (ring.depth, path.stat().st_size) == (0, 0)
+
+
+def test_a_file_that_somebody_cut_is_an_error_of_ours(path: Path) -> None:
+    with opened(path) as ring:
+        for number in range(SLOTS + 1):
+            ring.push(waiting(number))
+        path.write_bytes(b"")
+        for _ in range(SLOTS):
+            ring.pop()
+        with pytest.raises(SpillError, match="cannot be read"):
+            ring.oldest()
+
+
+def test_one_process_at_a_time(path: Path) -> None:
+    with opened(path), pytest.raises(SpillError, match="another process"):
+        Ring(path).open()
+
+
+# Damage.
+
+
+def test_a_tail_that_was_cut_short_is_ignored_and_reported(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    first, second = framed(waiting(1)), framed(waiting(2))
+    for cut in (*range(1, 16), *range(16, len(second), 97), len(second) - 1):
+        path.write_bytes(first + second[:cut])
+        caplog.clear()
+        with opened(path) as ring:
+            ring.push(waiting(3))
+        with opened(path) as ring:
+            assert drained(ring) == [waiting(1), waiting(3)]
+        assert [f"last {cut} bytes" in line for line in caplog.messages] == [True]
+
+
+def test_damage_in_the_middle_costs_one_round_and_the_file_is_set_aside(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    parts = [framed(waiting(n)) for n in (1, 2, 3)]
+    for place in (*range(16), *range(16, len(parts[1]), 97)):
+        hurt = bytearray(parts[1])
+        hurt[place] ^= 0x55
+        path.write_bytes(parts[0] + hurt + parts[2])
+        before = path.read_bytes()
+        with opened(path) as ring:
+            assert drained(ring) == [waiting(1), waiting(3)]
+            ring.push(waiting(4))
+        (inactive_reason,) = path.parent.glob("*.damaged-*")
+        assert inactive_reason.read_bytes() == before
+        inactive_reason.unlink()
+        with opened(path) as ring:
+            assert drained(ring) == [waiting(4)]
+    assert {record.levelno for record in caplog.records} == {logging.ERROR}
+
+
+def test_a_round_of_another_version_is_set_aside_unread(path: Path) -> None:
+    payload = json.loads(framed(waiting(1))[12:])
+    del payload["record"]["round"]["winner"]
+    stranger = framed(msgspec.convert({"record": a_round(1), "memory": None, "at": 0.0}, Waiting))
+    path.write_bytes(_reframed(msgspec.json.encode(payload)) + stranger)
+    with opened(path) as ring:
+        assert [entry.memory for entry in drained(ring)] == [None]
+    assert list(path.parent.glob("*.damaged-*"))
+
+
+def _reframed(payload: bytes) -> bytes:
+    return struct.pack("<4sII", MAGIC, len(payload), zlib.crc32(payload)) + payload
+
+
+WRITTEN = [waiting(n) for n in range(4)]
+FILE = b"".join(map(framed, WRITTEN))
+
+
+@given(
+    place=st.integers(0, len(FILE) - 1),
+    junk=st.binary(max_size=40),
+    removed=st.integers(0, 40),
+)
+def test_any_damage_leaves_a_part_of_what_was_written_in_order(place: int, junk: bytes, removed: int) -> None:
+    read = [frame.entry for frame in frames(FILE[:place] + junk + FILE[place + removed :])]
+
+    assert read == [entry for entry in WRITTEN if entry in read]
+    assert len(read) >= len(WRITTEN) - 2
+
+
+@settings(deadline=None)  # each example has a file of its own
+@given(data=st.binary(max_size=300))
+def test_a_file_of_anything_opens(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    path = tmp_path_factory.mktemp("ring") / "main.ring"
+    path.write_bytes(data)
+    with opened(path) as ring:
+        assert drained(ring) == []
+        ring.push(waiting(1))
+        assert drained(ring) == [waiting(1)]
+
+
+# Disks.
+
+
+def test_a_file_that_may_not_grow_refuses_and_nothing_is_kept(path: Path) -> None:
+    with opened(path) as ring:
+        ring.push(waiting(1))
+        size = path.stat().st_size
+        with no_file_above(size + 100), pytest.raises(SpillError, match="cannot be kept"):
+            ring.push(waiting(2))
+        assert ring.depth == 1
+        assert path.stat().st_size == size
+        ring.push(waiting(3))
+        assert drained(ring) == [waiting(1), waiting(3)]
+
+
+def test_a_full_disk_is_why_there_is_a_reserve(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk, opened(disk / "main.ring") as ring:
+        with filled(disk):
+            pushed = list(_push_until_refused(ring))
+            assert len(pushed) > SLOTS
+            assert ring.depth == len(pushed)
+        assert drained(ring) == pushed
+        assert (disk / "main.ring.reserve").stat().st_size == RESERVE
+
+
+def _push_until_refused(ring: Ring) -> Iterator[Waiting]:
+    number = 0
+    try:
+        while True:
+            ring.push(waiting(number))
+            yield waiting(number)
+            number += 1
+    except SpillError:
+        return
+
+
+def test_a_place_that_cannot_be_written_is_refused_at_the_start(tmp_path: Path) -> None:
+    tmp_path.chmod(0o555)
+    with as_nobody(), pytest.raises(SpillError, match="Permission denied"):
+        Ring(tmp_path / "main.ring").open()
+
+
+PUSHER = """
+import sys
+from itertools import count
+from pathlib import Path
+from equipoise.service.ring import Ring
+from tests.service.test_ring import waiting
+
+ring = Ring(Path(sys.argv[1]))
+ring.open()
+for number in count():
+    ring.push(waiting(number))
+    print(number, flush=True)
+"""
+
+
+def test_what_was_answered_for_survives_kill_9(path: Path) -> None:
+    root = Path(__file__).parent.parent
+    command = [sys.executable, "-c", PUSHER, str(path)]
+    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE) as pusher:
+        assert pusher.stdout is not None
+        for _ in range(20):
+            pusher.stdout.readline()
+        pusher.kill()
+        answered = 20 + len(pusher.stdout.readlines())
+    with opened(path) as ring:
+        found = drained(ring)
+
+    assert answered <= len(found) <= answered + 1
+    assert found == [waiting(number) for number in range(len(found))]
+
+
+# The codec.
+
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+PLAYERS = st.text().map(PlayerId)
+SIDES = st.sampled_from(Side)
+ROUNDS = st.builds(
+    Round,
+    started_at=FINITE,
+    seconds=FINITE,
+    lineup=st.lists(st.builds(LineupPlayer, PLAYERS, SIDES)).map(tuple),
+    presences=st.lists(st.builds(Presence, PLAYERS, SIDES, FINITE, FINITE, st.booleans())).map(tuple),
+)
+RECORDS = st.builds(
+    RecordRound,
+    round=ROUNDS,
+    participants=st.lists(st.builds(Participant, PLAYERS, SIDES, FINITE, FINITE)).map(tuple),
+    skill_at_start=st.none() | st.dictionaries(PLAYERS, FINITE),
+)
+
+
+@given(st.builds(Waiting, record=RECORDS, memory=st.none() | st.binary(), at=FINITE))
+def test_every_round_comes_back_as_it_went_in(entry: Waiting) -> None:
+    (frame,) = frames(framed(entry))
+
+    assert frame.entry == entry
+
+
+def test_a_round_that_could_not_be_read_back_is_refused(path: Path) -> None:
+    endless = a_round()
+    endless = replace(endless, round=replace(endless.round, seconds=float("inf")))
+    with opened(path) as ring:
+        with pytest.raises(SpillError, match="read back"):
+            ring.push(Waiting(endless, None, 1.0))
+        assert ring.depth == 0
+
+
+@pytest.mark.parametrize(
+    ("place", "kind"),
+    [
+        ((), RecordRound),
+        (("round",), Round),
+        (("round", "lineup", 0), LineupPlayer),
+        (("round", "presences", 0), Presence),
+        (("participants", 0), Participant),
+    ],
+)
+def test_the_file_has_every_field(place: tuple[str | int, ...], kind: type) -> None:
+    written: typing.Any = json.loads(framed(waiting(1))[12:])["record"]
+    for step in place:
+        written = written[step]
+
+    assert list(written) == [field.name for field in fields(kind)]

@@ -1,0 +1,49 @@
+"""Rounds that wait for the store are tried again without anybody's asking."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from pathlib import Path
+
+from equipoise import ratings
+from equipoise.app import SystemClock
+from equipoise.core.events import RoundEnded
+from equipoise.core.participation import recorded
+from equipoise.core.rules import Rules
+from equipoise.service.metrics import Metrics
+from equipoise.service.pool import Pool
+from equipoise.service.ring import Ring
+from equipoise.service.scheduler import Scheduler
+from equipoise.store.sqlite import SqliteStore
+from equipoise.wire import decode_batch
+from tests.wire.samples import RED, ROUND, body
+
+
+async def kept_then_stored(folder: Path) -> tuple[int, int]:
+    """Rated rounds of a player before and after the scheduler found the store free again."""
+    store, clock = SqliteStore(folder / "equipoise.db"), SystemClock()
+    await store.open()
+    pool = Pool("main", ratings.create("synelo"), store, Ring(folder / "main.ring"), clock)
+    await pool.open()
+    (event,) = decode_batch(body(ROUND)).events
+    assert isinstance(event, RoundEnded)
+    with sqlite3.connect(folder / "equipoise.db", isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        done = await pool.record(recorded(event.round, Rules()), None)
+        assert done.status == "kept"
+        before = pool.summary(RED).rounds
+        other.execute("ROLLBACK")
+    other.close()
+    scheduler = Scheduler([pool], Metrics(), retry_seconds=0.01)
+    scheduler.start()
+    while pool.ring_depth:  # noqa: ASYNC110 (the pool has no event to wait for)
+        await asyncio.sleep(0)
+    await scheduler.close()
+    await pool.close()
+    await store.close()
+    return before, pool.summary(RED).rounds
+
+
+def test_a_round_that_was_kept_is_stored_once_the_store_is_free(tmp_path: Path) -> None:
+    assert asyncio.run(kept_then_stored(tmp_path)) == (0, 1)

@@ -1,0 +1,55 @@
+"""systemd is told over the socket that it named, and the unit is one that it accepts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from equipoise.service.systemd import notify, watchdog_seconds
+
+UNIT = Path(__file__).parents[2] / "systemd" / "equipoise.service"
+
+
+def test_outside_systemd_nobody_is_told() -> None:
+    notify("READY=1", {})
+
+
+def test_a_socket_in_the_file_system_is_told(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(tmp_path / "notify"))
+        notify("READY=1", {"NOTIFY_SOCKET": str(tmp_path / "notify")})
+        assert systemd.recv(64) == b"READY=1"
+
+
+def test_an_abstract_socket_is_told() -> None:
+    name = f"equipoise-test-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind("\0" + name)
+        notify("STOPPING=1", {"NOTIFY_SOCKET": "@" + name})
+        assert systemd.recv(64) == b"STOPPING=1"
+
+
+def test_a_sign_of_life_is_given_twice_as_often_as_it_is_wanted() -> None:
+    own = str(os.getpid())
+    assert watchdog_seconds({"WATCHDOG_USEC": "20000000"}) == 10.0
+    assert watchdog_seconds({"WATCHDOG_USEC": "20000000", "WATCHDOG_PID": own}) == 10.0
+    assert watchdog_seconds({"WATCHDOG_USEC": "20000000", "WATCHDOG_PID": own + "1"}) is None
+    assert watchdog_seconds({}) is None
+    assert watchdog_seconds({"WATCHDOG_USEC": "soon"}) is None
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed (Debian: systemd)")
+def test_the_unit_leaves_little_exposed() -> None:
+    command = ["systemd-analyze", "security", "--offline=true", "--no-pager", "--threshold=11", UNIT]
+    assert subprocess.run(command, capture_output=True, timeout=60).returncode == 0
+
+
+def test_the_unit_leaves_numba_its_machine_code() -> None:
+    lines = UNIT.read_text().splitlines()
+    assert "MemoryDenyWriteExecute=no" in lines
+    assert "Type=notify" in lines

@@ -1,0 +1,151 @@
+"""Asks answered by the solver are as good as asks answered by trying everything."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from equipoise.balancing import answer
+from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Purpose
+from equipoise.core.events import MovesSolved, SolveFailed, SplitsCached, SplitSolved
+from equipoise.core.model import Context, Entry, Mode, PlayerId, Side, Split
+from equipoise.core.phrases import Phrase, Text
+from equipoise.ratings import create
+from equipoise.ratings.system import System
+from tests.core import answerer
+
+REASON = Text(Phrase.REASON_ADMIN)
+KOTH = Context(Mode.KOTH, "koth_viaduct")
+
+
+def player(number: int) -> PlayerId:
+    return PlayerId(str(76561198000000000 + number))
+
+
+def system_of(ratings: dict[PlayerId, float]) -> System:  # type: ignore[type-arg]
+    system = create("synelo")
+    for one, rating in ratings.items():
+        if not one.startswith("bot:"):
+            system.seed(one, rating=rating)
+    return system
+
+
+def random_ask(random: Random) -> tuple[AskSplit, dict[PlayerId, float]]:
+    """A small pool with anything in it: waiting players, bots, turns on the bench, uneven sizes."""
+    count = random.randint(4, 8)
+    humans = [
+        Entry(player(number), random.choice((Side.A, Side.B, None)), connected=random.random() * 100)
+        for number in range(count)
+    ]
+    humans = [replace(entry, waiting=entry.side is None) for entry in humans]
+    bots = [
+        Entry(PlayerId(f"bot:{number}"), random.choice(tuple(Side))) for number in range(random.choice((0, 0, 0, 1, 2)))
+    ]
+    pool = tuple(humans + bots)
+    bench = random.random() < 0.5
+    half = len(pool) // 2
+    purpose = random.choice((Purpose.SCRAMBLE, Purpose.EQUAL_SIDES))
+    ratings = {entry.id: float(random.choice((1000, random.randint(500, 2500)))) for entry in humans}
+    ask = AskSplit(
+        purpose,
+        1,
+        REASON,
+        KOTH,
+        pool,
+        (half, half if bench else len(pool) - half),
+        {entry.id: random.randint(0, 2) for entry in humans},
+        random.choice((0.0, 0.01, 0.05)) if purpose is Purpose.SCRAMBLE else math.inf,
+        frozenset(random.sample([entry.id for entry in humans], random.choice((0, 0, 1)))),
+    )
+    return ask, ratings | {entry.id: 1000.0 for entry in bots}
+
+
+def side_skills(
+    ask: AskSplit, split: Split, ratings: dict[PlayerId, float], on_b: dict[PlayerId, float] | None = None
+) -> tuple[int, int, float]:
+    """What the rules compare splits by: bench, moves, difference."""
+    bench = sum(ask.bench_cost.get(one, 0) for one in split.bench)
+    moves = sum(entry.side is not None and split.side_of(entry.id) is entry.side.other for entry in ask.pool)
+    return bench, moves, abs(answerer.difference(split, ratings, on_b))
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_a_split_is_as_good_as_the_best_of_all(seed: int) -> None:
+    ask, ratings = random_ask(Random(seed))
+
+    solved = answer(ask, system_of(ratings))
+    expected = answerer.answer(ask, ratings)
+
+    assert type(solved) is type(expected)
+    if isinstance(solved, SplitSolved) and isinstance(expected, SplitSolved):
+        assert side_skills(ask, solved.split, ratings) == side_skills(ask, expected.split, ratings)
+        assert solved.difference == answerer.difference(solved.split, ratings)
+
+
+def test_where_bots_stand_in_the_way_of_one_side_the_other_is_the_larger() -> None:
+    bots = tuple(Entry(PlayerId(f"bot:{number}"), Side.B) for number in range(3))
+    pool = (Entry(player(1), Side.B), Entry(player(2), Side.A), *bots)
+    ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, KOTH, pool, (2, 3), {}, 0.01)
+
+    solved = answer(ask, create("synelo"))
+
+    assert isinstance(solved, SplitSolved)
+    assert set(solved.split.a) == {player(1), player(2)}
+
+
+def test_a_pool_that_cannot_be_split_as_asked_says_why() -> None:
+    bots = tuple(Entry(PlayerId(f"bot:{number}"), Side.B) for number in range(3))
+    ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, KOTH, (Entry(player(1), Side.A), *bots), (2, 2), {}, 0.01)
+
+    solved = answer(ask, create("synelo"))
+
+    assert isinstance(solved, SolveFailed)
+    assert solved.reason
+
+
+def test_the_probabilities_are_the_systems_own() -> None:
+    pool = tuple(Entry(player(number), Side.A if number < 2 else Side.B) for number in range(4))
+    ratings = {player(0): 2200.0, player(1): 2200.0, player(2): 1000.0, player(3): 1000.0}
+
+    solved = answer(AskSplit(Purpose.SCRAMBLE, 1, REASON, KOTH, pool, (2, 2), {}, 0.01), system_of(ratings))
+
+    assert isinstance(solved, SplitSolved)
+    assert solved.before == pytest.approx(1 / (1 + math.exp(-1)))
+    assert solved.after == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_moves_leave_the_least_difference_and_cost_least_among_equals(seed: int) -> None:
+    random = Random(seed)
+    larger = tuple(player(number) for number in range(6))
+    smaller = tuple(player(number) for number in range(10, 12))
+    ratings = {one: float(random.randint(500, 2500)) for one in (*larger, *smaller)}
+    cost = {one: random.randint(0, 3) for one in larger}
+    ask = AskMoves(1, KOTH, larger, smaller, Side.A, larger[:5], 2, cost)
+
+    solved = answer(ask, system_of(ratings))
+    expected = answerer.answer(ask, ratings)
+
+    def left(moved: tuple[PlayerId, ...]) -> tuple[float, int]:
+        crossing = sum(ratings[one] for one in moved)
+        gap = sum(ratings[one] for one in larger) - sum(ratings[one] for one in smaller) - 2 * crossing
+        return abs(gap), sum(cost[one] for one in moved)
+
+    assert isinstance(solved, MovesSolved)
+    assert isinstance(expected, MovesSolved)
+    assert left(solved.players) == left(expected.players)
+
+
+@pytest.mark.parametrize("bench", [True, False])
+def test_a_cache_holds_every_size_and_without_a_bench_the_uneven_one(bench: bool) -> None:
+    pool = tuple(Entry(player(number), Side.A) for number in range(7))
+    ratings = {entry.id: 1000.0 + 100 * number for number, entry in enumerate(pool)}
+
+    solved = answer(CacheSplits(KOTH, pool, bench), system_of(ratings))
+
+    assert isinstance(solved, SplitsCached)
+    sizes = [sorted((len(split.a), len(split.b))) for split in solved.splits]
+    assert sizes == ([[2, 2], [3, 3]] if bench else [[2, 2], [3, 3], [3, 4]])

@@ -1,0 +1,325 @@
+"""Where players are worth more on one side, what is balanced is what the system predicts: asks, rounds, live pools."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from equipoise.balancing import answer, match_of
+from equipoise.core import effects as f
+from equipoise.core import events as e
+from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Purpose
+from equipoise.core.model import Context, Entry, Mode, PlayerId, RoundId, Side, Split
+from equipoise.core.participation import recorded
+from equipoise.core.rules import Rules, ScrambleRules
+from equipoise.ratings import create
+from equipoise.ratings.system import Match, System, ranks_of
+from tests.core import answerer
+from tests.hosts import Rig, player, roster, round_of
+from tests.test_balancing import REASON, random_ask, side_skills
+
+NS2 = Context(Mode.NS2, "ns2_veil")
+GROUNDS = (NS2, Context(Mode.ARENA, "arena_well"), Context(Mode.KOTH, "koth_viaduct"))
+SIDE_NAMES = {Mode.NS2: ("marines", "aliens"), Mode.ARENA: ("red", "blu"), Mode.KOTH: ("red", "blu")}
+PER_LOG_ODDS = 400.0
+"""NS2's points; a side's log-odds are its lead in them, by the number of players."""
+
+SideSkills = dict[PlayerId, float]
+
+
+def specialists(random: Random, pool: tuple[Entry, ...], plus_side: str) -> tuple[System[Any], SideSkills, SideSkills]:
+    """A system with players who are better on one side, and what they are worth on its plus side and on the other.
+
+    In sixteenths of log-odds: nothing is rounded.
+    """
+    system = create("ns2", plus_side=plus_side)
+    plus, minus = {entry.id: 1000.0 for entry in pool}, {entry.id: 1000.0 for entry in pool}
+    for entry in pool:
+        if not entry.bot:
+            rating, offset = 25.0 * random.randint(20, 100), 25.0 * random.randint(-20, 20)
+            system.seed(entry.id, rating=rating, offset=offset)
+            plus[entry.id], minus[entry.id] = rating + offset, rating - offset
+    return system, plus, minus
+
+
+def somewhere(random: Random, pool: tuple[Entry, ...]) -> tuple[Context, System[Any], SideSkills, SideSkills]:
+    """A ground, a system whose plus side is either of its sides, and what everybody is worth on A and on B."""
+    context = random.choice(GROUNDS)
+    plus_on_a = random.random() < 0.5
+    system, plus, minus = specialists(random, pool, SIDE_NAMES[context.mode][not plus_on_a])
+    return (context, system, plus, minus) if plus_on_a else (context, system, minus, plus)
+
+
+def logistic(log_odds: float) -> float:
+    return 1 / (1 + math.exp(-log_odds))
+
+
+# Asks.
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_a_split_by_side_is_as_good_as_the_best_of_all(seed: int) -> None:
+    ask, _ = random_ask(Random(seed))
+    context, system, on_a, on_b = somewhere(Random(seed), ask.pool)
+    ask = replace(ask, context=context)
+
+    solved = answer(ask, system)
+    expected = answerer.answer(ask, on_a, on_b, points_per_chance=4 * 2 * max(ask.sizes) * PER_LOG_ODDS)
+
+    assert type(solved) is type(expected)
+    if isinstance(solved, e.SplitSolved) and isinstance(expected, e.SplitSolved):
+        assert side_skills(ask, solved.split, on_a, on_b) == side_skills(ask, expected.split, on_a, on_b)
+        assert solved.difference == answerer.difference(solved.split, on_a, on_b)
+        players = len(solved.split.a) + len(solved.split.b)
+        assert solved.after == pytest.approx(logistic(solved.difference / players / PER_LOG_ODDS))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_duel_by_side_is_between_the_two_who_are_closest_as_they_face_each_other(seed: int) -> None:
+    random = Random(seed)
+    pool = tuple(Entry(player(number), random.choice((Side.A, Side.B, None)), waiting=True) for number in range(5))
+    context, system, on_a, on_b = somewhere(random, pool)
+    ask = AskSplit(Purpose.DUEL, 1, REASON, context, pool, (1, 1), {}, 0.01)
+
+    solved = answer(ask, system)
+    expected = answerer.answer(ask, on_a, on_b)
+
+    assert isinstance(solved, e.SplitSolved)
+    assert isinstance(expected, e.SplitSolved)
+    assert solved.difference == answerer.difference(solved.split, on_a, on_b)
+    assert abs(solved.difference) == abs(answerer.difference(expected.split, on_a, on_b))
+
+
+@pytest.mark.parametrize("larger_side", Side)
+@pytest.mark.parametrize("seed", range(40))
+def test_who_crosses_counts_here_as_here_and_there_as_there(seed: int, larger_side: Side) -> None:
+    random = Random(seed)
+    larger = tuple(player(number) for number in range(7))
+    smaller = tuple(player(number) for number in range(10, 13))
+    pool = tuple(Entry(one, larger_side) for one in larger) + tuple(Entry(one, larger_side.other) for one in smaller)
+    context, system, on_a, on_b = somewhere(random, pool)
+    ask = AskMoves(
+        1, context, larger, smaller, larger_side, larger[:6], 2, {one: random.randint(0, 3) for one in larger}
+    )
+
+    def left(answered: object) -> tuple[float, int]:
+        assert isinstance(answered, e.MovesSolved)
+        after = set(larger) - set(answered.players), set(smaller) | set(answered.players)
+        a, b = after if larger_side is Side.A else after[::-1]
+        gap = sum(on_a[one] for one in a) - sum(on_b[one] for one in b)
+        return abs(gap), sum(ask.cost[one] for one in answered.players)
+
+    assert left(answer(ask, system)) == left(answerer.answer(ask, on_a, on_b))
+
+
+@pytest.mark.parametrize("bench", [True, False])
+@pytest.mark.parametrize("count", [6, 7])
+def test_every_cached_split_by_side_is_the_best_of_its_size(count: int, bench: bool) -> None:
+    pool = tuple(Entry(player(number), Side.A) for number in range(count))
+    context, system, on_a, on_b = somewhere(Random(count), pool)
+    ask = CacheSplits(context, pool, bench)
+
+    solved, expected = answer(ask, system), answerer.answer(ask, on_a, on_b)
+
+    assert isinstance(solved, e.SplitsCached)
+    assert isinstance(expected, e.SplitsCached)
+    differences = [[abs(answerer.difference(one, on_a, on_b)) for one in each.splits] for each in (solved, expected)]
+    assert differences[0] == differences[1]
+
+
+def test_what_a_side_wins_more_is_predicted_but_not_made_up_for() -> None:
+    pool = tuple(Entry(player(number), (Side.A, Side.B)[number % 2]) for number in range(6))
+    system, _, _ = specialists(Random(1), pool, "marines")
+    ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, NS2, pool, (3, 3), {}, 0.0)
+    without = answer(ask, system)
+    for number in range(30):
+        strangers = ((player(100 + 2 * number),), (player(101 + 2 * number),))
+        system.rate(Match(strangers, ranks_of(1.0), map=NS2.map, sides=("marines", "aliens")))
+    solved = answer(ask, system)
+
+    assert isinstance(without, e.SplitSolved)
+    assert isinstance(solved, e.SplitSolved)
+    assert (solved.split, solved.difference) == (without.split, without.difference)
+    assert solved.difference is not None
+    won = (30 + 20 / 2) / (30 + 20)  # Smoothed once: of any other map, and of many players, nothing is known.
+    race = math.log(won / (1 - won))
+    assert solved.after == pytest.approx(logistic(solved.difference / 6 / PER_LOG_ODDS + race))
+
+
+def test_a_side_advantage_is_predicted_but_not_made_up_for() -> None:
+    pool = tuple(Entry(player(number), (Side.A, Side.B)[number % 2]) for number in range(4))
+    ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, Context(Mode.PAYLOAD, "pl_upward"), pool, (2, 2), {}, 0.0)
+
+    solved = answer(ask, create("elo", side_advantage=100.0, favoured_side="red"))
+
+    assert isinstance(solved, e.SplitSolved)
+    assert solved.difference == 0.0
+    assert (solved.before, solved.after) == pytest.approx((1 / (1 + 10**-0.25),) * 2)
+
+
+def test_players_who_know_a_mode_better_are_split_by_that_mode() -> None:
+    """TrueSkill 2 has a skill for every mode: the two who are strong at this one are parted."""
+    system = create("trueskill2", modes={"payload": {}, "ctf": {}})
+    four = [player(number) for number in range(4)]
+    for number in range(20):
+        weak = (PlayerId(f"{number}"),)
+        system.rate(Match(((four[number % 2],), weak), (0, 1), mode="payload"))
+        system.rate(Match(((four[2 + number % 2],), weak), (0, 1), mode="ctf"))
+        system.rate(Match((weak, (four[number % 2],)), (0, 1), mode="ctf"))
+    pool = tuple(Entry(one, Side.A if number < 2 else Side.B) for number, one in enumerate(four))
+    ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, Context(Mode.PAYLOAD, "pl_upward"), pool, (2, 2), {}, 0.0)
+
+    solved = answer(ask, system)
+
+    assert isinstance(solved, e.SplitSolved)
+    assert len(set(solved.split.a) & set(four[:2])) == 1
+    assert solved.before is not None
+    assert solved.after is not None
+    assert solved.before > 0.7 > solved.after
+
+
+# Rounds.
+
+
+@pytest.mark.parametrize("context", GROUNDS, ids=lambda context: context.mode.value)
+def test_a_finished_round_names_its_sides_as_the_game_does(context: Context) -> None:
+    match = match_of(recorded(round_of("r1", roster((1, 2), (3, 4)), Side.A, context.mode), Rules()))
+
+    assert match is not None
+    assert match.sides == SIDE_NAMES[context.mode]
+    assert match.teams[0] == (player(1), player(2))
+
+
+# Live pools.
+
+
+def truth(number: int) -> tuple[float, float]:
+    """Skill and offset, log-odds: two are good marines and ordinary aliens."""
+    return (2.0, 2.0) if number <= 2 else (0.0, 0.0)
+
+
+def a_winner(a: tuple[int, ...], b: tuple[int, ...], random: Random) -> Side:
+    lead = sum(sum(truth(number)) for number in a) - sum(truth(number)[0] - truth(number)[1] for number in b)
+    return Side.A if random.random() < logistic(lead) else Side.B
+
+
+def every_split(numbers: tuple[int, ...]) -> Iterator[Split]:
+    """Of an even number, nobody benched."""
+    for chosen in combinations(numbers, len(numbers) // 2):
+        others = tuple(number for number in numbers if number not in chosen)
+        yield Split(tuple(map(player, chosen)), tuple(map(player, others)))
+
+
+def in_points(states: Mapping[PlayerId, Mapping[str, Any]], sign: float) -> SideSkills:
+    return {one: PER_LOG_ODDS * (state["skill"] + sign * state["offset"]) for one, state in states.items()}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_after_enough_rounds_an_ns2_pool_splits_by_what_players_are_worth_on_each_side(
+    tmp_path: Path, seed: int
+) -> None:
+    random, everybody = Random(seed), (1, 2, 3, 4, 5, 6)
+
+    async def evening() -> tuple[Split, dict[PlayerId, Mapping[str, Any]]]:
+        async with Rig(tmp_path, Rules(scramble=ScrambleRules(tolerance=0.0)), system="ns2") as rig:
+            await rig.hello(roster((1, 2, 3), (4, 5, 6)), Mode.NS2)
+            for number in range(60):
+                order = random.sample(everybody, 6)
+                a, b = tuple(order[:3]), tuple(order[3:])
+                await rig.play(f"r{number}", roster(a, b), a_winner(a, b, random), Mode.NS2)
+            await rig.post(e.RoundStarted(0.0, roster((1, 2, 3), (4, 5, 6))))
+            reply = await rig.post(e.Commanded(0.0, ("scramble", "now"), None, admin=True))
+            (order_,) = (one for one in reply.orders if isinstance(one, f.Assign))
+            return order_.split, {player(n): rig.pool.system.state(player(n)) for n in everybody}
+
+    split, states = asyncio.run(evening())
+    on_a, on_b = in_points(states, 1.0), in_points(states, -1.0)
+
+    def left(one: Split, a: SideSkills, b: SideSkills) -> float:
+        return abs(sum(a[each] for each in one.a) - sum(b[each] for each in one.b))
+
+    assert all(on_a[player(n)] - on_b[player(n)] > 50 for n in (1, 2))
+    average = in_points(states, 0.0)
+    best = min(left(one, on_a, on_b) for one in every_split(everybody))
+    best_on_average = min(every_split(everybody), key=lambda one: left(one, average, average))
+    assert left(split, on_a, on_b) == pytest.approx(best, abs=1.0)
+    assert left(best_on_average, on_a, on_b) > best + 10
+
+
+def test_a_live_ns2_pool_places_and_moves_by_side(tmp_path: Path) -> None:
+    """1 and 2 are good marines, 8 a good alien; 5 is good on either side, 6 on none."""
+
+    async def evening() -> tuple[Side | None, PlayerId]:
+        async with Rig(tmp_path, system="ns2") as rig:
+            for number, facts in {1: {"offset": 600.0}, 2: {"offset": 500.0}, 8: {"offset": -400.0}}.items():
+                rig.pool.system.seed(player(number), **facts)
+            for number, rating in {5: 1500.0, 6: 600.0}.items():
+                rig.pool.system.seed(player(number), rating=rating)
+            await rig.hello(roster((1, 2), (3, 4)), Mode.NS2)
+            await rig.post(e.RoundLive(0.0, RoundId("r1"), roster((1, 2), (3, 4))))
+            placed = await rig.post(e.SideWanted(0.0, player(8), Side.A))
+            moved = await rig.post(e.RosterSeen(0.0, roster((1, 2, 5, 6), (3, 4))))
+            (place,) = (one for one in placed.orders if isinstance(one, f.Place))
+            (move,) = (one for one in moved.orders if isinstance(one, f.Move))
+            return place.side, move.player
+
+    side, mover = asyncio.run(evening())
+
+    # 3100 against 2000: as a marine he adds 600 to the lead, as an alien he turns it into 300 of theirs.
+    assert side is Side.B
+    # 5200 against 2000: whoever crosses takes twice his average off that lead of 3200; of averages it would be 2100.
+    assert mover == player(5)
+
+
+def test_what_an_operator_sees_of_a_server_is_by_side(tmp_path: Path) -> None:
+    async def look() -> tuple[float, float, float | None, str]:
+        async with Rig(tmp_path, system="ns2") as rig:
+            rig.pool.system.seed(player(1), rating=1300.0, offset=600.0)
+            await rig.hello(roster((1, 2), (3, 4)), Mode.NS2)
+            (line,) = (await rig.host.command(("teams",), "admin")).lines
+            status = rig.host.status()
+            return status.sum_a, status.sum_b, status.win_probability, line.args[-1]
+
+    sum_a, sum_b, chance, percent = asyncio.run(look())
+
+    assert (sum_a, sum_b) == (2900.0, 2000.0)
+    assert chance == pytest.approx(logistic(900 / 4 / PER_LOG_ODDS))
+    assert percent == f"{100 * chance:.0f}"
+
+
+def test_a_synelo_pool_rates_splits_and_foretells_as_if_sides_had_no_names(tmp_path: Path) -> None:
+    random, everybody = Random(5), (1, 2, 3, 4, 5, 6)
+    alone = create("synelo")
+
+    async def evening() -> tuple[dict[PlayerId, float], e.SplitSolved]:
+        async with Rig(tmp_path, Rules(scramble=ScrambleRules(tolerance=0.0))) as rig:
+            await rig.hello(roster((1, 2, 3), (4, 5, 6)), Mode.KOTH)
+            for number in range(30):
+                order = random.sample(everybody, 6)
+                a, b = tuple(order[:3]), tuple(order[3:])
+                winner = a_winner(a, b, random)
+                await rig.play(f"r{number}", roster(a, b), winner, Mode.KOTH)
+                alone.rate(Match((tuple(map(player, a)), tuple(map(player, b))), ranks_of(float(winner is Side.A))))
+            here = tuple(Entry(player(n), Side.A if n < 4 else Side.B) for n in everybody)
+            ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, rig.host.session.memory.context, here, (3, 3), {}, 0.0)
+            solved = answer(ask, rig.pool.system)
+            assert isinstance(solved, e.SplitSolved)
+            return {player(n): rig.pool.summary(player(n)).rating for n in everybody}, solved
+
+    ratings, solved = asyncio.run(evening())
+
+    assert ratings == {player(n): alone.summary(player(n)).rating for n in everybody}
+    assert len(set(ratings.values())) > 3
+    assert abs(answerer.difference(solved.split, ratings)) == min(
+        abs(answerer.difference(one, ratings)) for one in every_split(everybody)
+    )
+    assert solved.difference == answerer.difference(solved.split, ratings)
+    assert solved.after == alone.predict(Match((solved.split.a, solved.split.b))).expected(0)
