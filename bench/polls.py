@@ -26,10 +26,8 @@ def main() -> None:
         for number in range(polls):
             time.sleep(max(0.0, began + number * POLL / SERVERS - time.monotonic()))
             times.append(scripts[number % SERVERS].post()[1])
-        fraction_played = (_cpu_seconds(daemon.pid) - before) / (time.monotonic() - began)
-    print(
-        f"{SERVERS} servers, {polls} polls   {100 * fraction_played:.1f} % of one core   target {TARGET}   {percentiles(times)}"
-    )
+        busy = (_cpu_seconds(daemon.pid) - before) / (time.monotonic() - began)
+    print(f"{SERVERS} servers, {polls} polls   {100 * busy:.1f} % of one core   target {TARGET}   {percentiles(times)}")
 
 
 def _more_servers(folder: Path, config: Path) -> None:

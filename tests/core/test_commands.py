@@ -136,7 +136,7 @@ def test_scramble_now_is_asked_again_when_the_pool_changes_meanwhile() -> None:
     assert (again.moment, len(again.pool)) == (Moment.NOW, 5)
 
 
-def test_an_order_for_now_may_still_be_carried_out_after_the_doors_opened() -> None:
+def test_an_order_for_now_may_still_be_carried_out_after_the_round_went_live() -> None:
     session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.FREEZE)
     question = asked(session, (1.0, command("scramble", "now")))
     order = assigned(play(session, [(1.1, solved(question))]))

@@ -130,7 +130,7 @@ def test_an_answer_to_an_older_question_changes_nothing() -> None:
     assert play(session, [(112.0, solved(question))]) == []
 
 
-def test_a_split_solved_after_the_doors_opened_is_not_ordered_and_stays_due() -> None:
+def test_a_split_solved_after_the_round_went_live_is_not_ordered_and_stays_due() -> None:
     session = pending()
     question = asked(session, (110.0, started("ab|cd", 110.0)))
     assert not of((Assign, AskSplit), play(session, [(115.0, lineup("r2", "ab|cd", 115.0)), (115.1, solved(question))]))

@@ -81,7 +81,7 @@ def test_every_batch_is_one_that_the_daemon_can_read() -> None:
 
     assert (read.server, read.boot, read.seq) == ("arena-1", BOOT, 1)
     assert [type(event).__name__ for event in read.events] == [
-        *("Hello", "RoundEnded", "RoundStarted", "DoorsOpened", "OrderFailed", "WaitingEnded", "SideWanted"),
+        *("Hello", "RoundEnded", "RoundStarted", "RoundLive", "OrderFailed", "WaitingEnded", "SideWanted"),
         *("PlayerLeft", "SideChanged", "SideChanged", "SideChanged", "RosterSeen"),
     ]
 

@@ -173,12 +173,16 @@ def seat(game: Game, name: str, side: str, cls: str = "soldier") -> Player:
 
 
 def crowd(game: Game, red: int, blu: int) -> tuple[list[Player], list[Player]]:
-    """That many players on the sides, one after the other, alternating."""
+    """That many players on the sides, alternating by slot. They join in one frame: arena starts with the first two."""
     sides: dict[str, list[Player]] = {"red": [], "blue": []}
     for n in range(max(red, blu)):
         for side, size in (("red", red), ("blue", blu)):
             if n < size:
-                sides[side].append(seat(game, f"{side}{n}", side))
+                sides[side].append(game.connect(f"{side}{n}"))
+                game.join(sides[side][-1], side)
+    settle(game)
+    for player in sides["red"] + sides["blue"]:
+        game.command(player, "joinclass soldier")
     return sides["red"], sides["blue"]
 
 

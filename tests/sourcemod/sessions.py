@@ -57,6 +57,15 @@ class Evening:
         self.game.command(player, f"joinclass {cls}")
         return player
 
+    def seat_together(self, *names: str) -> None:
+        """Connected players ask for a side in one frame, then choose a class: arena starts with the first two."""
+        players = [player for player in self.game.humans() if player.name in names]
+        for player in players:
+            self.game.join(player, "auto")
+        self.game.settle()
+        for player in players:
+            self.game.command(player, "joinclass soldier")
+
     def rate(self, **ratings: float) -> None:
         """What an admin sets ratings to, by player name, before anything else happens."""
         for player in self.game.humans():

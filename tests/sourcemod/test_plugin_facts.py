@@ -136,7 +136,7 @@ def test_damage_before_the_doors_does_not_count(game: Game, daemon: Daemon, plug
     assert not any(line["fought"] for line in ended(daemon)["players"])
 
 
-def test_the_doors_open_when_setup_ends(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_a_round_goes_live_when_setup_ends(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("pl_upward")
     crowd(game, 1, 1)
     in_freeze(game)
@@ -220,19 +220,72 @@ def test_waiting_ends_once_although_every_restart_says_so(game: Game, daemon: Da
     assert not daemon.events("round_ended")
 
 
-@pytest.mark.parametrize(("map", "inactive_reason"), [("mvm_coaltown", "mvm"), ("cp_gorge", "tournament")])
-def test_it_stands_aside_and_says_so_once(
-    game: Game, daemon: Daemon, plugin: Plugin, map: str, inactive_reason: str
+def test_waiting_that_an_admin_cancels_ends_once_and_without_a_round(
+    game: Game, daemon: Daemon, plugin: Plugin
 ) -> None:
-    game.server_cfg["mp_tournament"] = "1" if inactive_reason == "tournament" else "0"
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    game.until(lambda: game.rounds.live)
+    assert game.rounds.waiting
+    game.rounds.set_waiting(False)  # what mp_waitingforplayers_cancel does: no restart, no round start
+    settle(game)
+    assert len(daemon.events("waiting_ended")) == 1
+    assert not daemon.events("round_started")
+    game.rounds.set_waiting(False)
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    play.next_round(game)
+    settle(game)
+    assert len(daemon.events("waiting_ended")) == 1
+    assert len(daemon.events("round_started")) == 1
+
+
+def test_a_round_start_finds_that_waiting_ended_unannounced(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    game.until(lambda: game.rounds.live)
+    game.rules.props["m_bInWaitingForPlayers"] = 0
+    game.fire("teamplay_round_start", full_reset=True)
+    settle(game)
+    told = ["waiting_ended", "round_started"]
+    assert [kind for kind in daemon.kinds() if kind in told] == told
+
+
+def test_arena_tells_its_first_round_although_the_game_asks_to_wait(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("arena_well")
+    crowd(game, 1, 1)
+    play.go_live(game)
+    settle(game)
+    play.wipe_out(game, BLU)
+    settle(game)
+    told = ["waiting_ended", "round_started", "round_live", "round_ended"]
+    assert [kind for kind in daemon.kinds() if kind in told] == told[1:]
+    assert not ended(daemon)["partial"]
+    assert not any(hello["waiting"] for hello in daemon.events("hello"))
+
+
+def test_a_refused_wait_in_a_running_arena_round_changes_nothing(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("arena_well")
+    crowd(game, 2, 2)
+    play.go_live(game)
+    game.rounds.set_waiting(True)
+    game.rounds.set_waiting(False)
+    play.wipe_out(game, BLU)
+    settle(game)
+    assert not ended(daemon)["partial"]
+    assert not daemon.events("waiting_ended")
+
+
+@pytest.mark.parametrize(("map", "reason"), [("mvm_coaltown", "mvm"), ("cp_gorge", "tournament")])
+def test_it_is_inactive_and_says_so_once(game: Game, daemon: Daemon, plugin: Plugin, map: str, reason: str) -> None:
+    game.server_cfg["mp_tournament"] = "1" if reason == "tournament" else "0"
     game.start_map(map)
     game.add("Ann", "red")
     game.add("Bob", "blue")
     game.advance(30)
     settle(game)
-    assert daemon.events("hello")[0]["inactive_reason"] == inactive_reason
+    assert daemon.events("hello")[0]["inactive_reason"] == reason
     assert not {"round_started", "round_live", "side_wanted", "waiting_ended"} & set(daemon.kinds())
-    assert len([text for _, text in game.sm.log.messages if "inactive_reason" in text]) == 1
+    assert len([text for _, text in game.sm.log.messages if "Inactive on this map" in text]) == 1
     assert game.sm.convars["mp_autoteambalance"].value == "1"
     assert game.players[1].team == RED
 

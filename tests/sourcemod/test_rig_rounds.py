@@ -126,7 +126,7 @@ def test_nobody_respawns_after_a_win_and_everybody_does_at_the_next_round(game: 
     assert all(player.alive for player in game.in_game())
 
 
-def test_arena_waits_without_restarting_and_is_live_in_state_seven(game: Game, script: Script) -> None:
+def test_arena_never_waits_although_the_forward_says_so_and_is_live_in_state_seven(game: Game, script: Script) -> None:
     script(WATCHER)
     game.start_map("arena_well")
     game.sm.convars["tf_arena_use_queue"].set("0")
@@ -137,7 +137,6 @@ def test_arena_waits_without_restarting_and_is_live_in_state_seven(game: Game, s
 
     assert game.sm.console == [
         "waiting starts",
-        "waiting ends",
         "teamplay_round_start in state 3, waiting 0",
         "arena_round_start in state 7, waiting 0",
     ]
@@ -166,6 +165,51 @@ def test_arena_returns_to_pregame_while_a_side_is_empty(game: Game) -> None:
     game.add("late", "blue")
     game.advance(1)
     assert game.rounds.state is State.PREROUND
+
+
+def test_every_call_to_wait_reaches_plugins_and_arena_refuses_it(game: Game, script: Script) -> None:
+    script(WATCHER)
+    game.start_map("arena_well")
+    game.sm.convars["tf_arena_use_queue"].set("0")
+    four_players(game)
+    play.go_live(game)
+    game.sm.console.clear()
+    for waiting in (True, False):
+        game.rounds.set_waiting(waiting)
+        assert game.rules.props["m_bInWaitingForPlayers"] == 0
+    assert game.sm.console == ["waiting starts", "waiting ends"]
+    assert game.rounds.live
+
+
+def test_an_arena_side_that_fills_again_makes_the_game_ask_to_wait_again(game: Game, script: Script) -> None:
+    script(WATCHER)
+    game.start_map("arena_well")
+    game.sm.convars["tf_arena_use_queue"].set("0")
+    four_players(game)
+    play.go_live(game)
+    for player in game.teams.members(BLU):
+        game.leave(player)
+    game.until(lambda: game.rounds.state is State.PREGAME)
+    game.sm.console.clear()
+    game.add("late", "blue")
+    game.until(lambda: game.rounds.state is State.PREROUND)
+    assert game.sm.console == ["waiting starts", "teamplay_round_start in state 3, waiting 0"]
+
+
+def test_a_class_chosen_in_arenas_freeze_spawns_and_in_the_round_does_not(game: Game) -> None:
+    game.start_map("arena_well")
+    game.sm.convars["tf_arena_use_queue"].set("0")
+    game.add("Ann", "red")
+    in_freeze, in_round = game.connect("Bob"), game.connect("Cid")
+    for player in (in_freeze, in_round):
+        game.join(player, "blue")
+    game.until(lambda: game.rounds.state is State.PREROUND)
+    game.command(in_freeze, "joinclass soldier")
+    assert in_freeze.alive
+    play.go_live(game)
+    game.command(in_round, "joinclass soldier")
+    game.advance(1)
+    assert not in_round.alive
 
 
 def test_arena_sides_persist_without_the_queue(game: Game) -> None:

@@ -18,8 +18,10 @@ def five(new_evening: NewEvening) -> Evening:
     """Five rated players on an arena map."""
     evening = new_evening("arena_well")
     for name in FIVE:
-        evening.seat(name)
+        evening.game.connect(name)
+    evening.game.settle()
     evening.rate(**FIVE)
+    evening.seat_together(*FIVE)
     return evening
 
 
@@ -56,6 +58,24 @@ def test_an_arena_evening(new_evening: NewEvening) -> None:
     for before, after, bench in zip(stayed[:2], stayed[1:3], benched[1:3], strict=True):
         assert set(before[0]) - set(bench) <= set(after[0])
         assert set(before[1]) - set(bench) <= set(after[1])
+
+
+def test_the_first_two_play_round_one_and_later_players_enter_in_round_two(new_evening: NewEvening) -> None:
+    evening = new_evening("arena_well")
+    players = [evening.seat(name) for name in ("Ann", "Bob", "Cid", "Dee")]
+    for late in players[2:]:
+        late.choose("soldier")  # the rig's joinclass does nothing for spectators
+    assert sorted(evening.side(RED) + evening.side(BLU)) == ["Ann", "Bob"]
+    evening.live()
+    assert evening.sitting_out() == ["Cid", "Dee"]
+    evening.win(RED)
+    evening.freeze()
+
+    assert evening.sizes() == [2, 2]
+    assert all(player.alive for player in players)
+    assert [evening.rounds(player) for player in players] == [1, 1, 0, 0]
+    (scramble,) = evening.decisions("scramble")
+    assert scramble["reason"] == "round 2 is always balanced"
 
 
 def test_nobody_dies_or_loses_a_point_by_being_placed(new_evening: NewEvening) -> None:

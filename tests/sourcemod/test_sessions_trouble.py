@@ -18,8 +18,11 @@ NewEvening = Callable[..., Evening]
 def arena(new_evening: NewEvening, players: int = 4) -> Evening:
     """An arena evening in its second round, just scrambled."""
     evening = new_evening("arena_well")
-    for number in range(players):
-        evening.seat(f"P{number}")
+    names = [f"P{number}" for number in range(players)]
+    for name in names:
+        evening.game.connect(name)
+    evening.game.settle()
+    evening.seat_together(*names)
     evening.round(RED)
     evening.freeze()
     return evening

@@ -4,7 +4,7 @@ Pure: time is an argument, effects are returned, nothing is done here. An event 
 `Ignored` and changes nothing, because game servers restart in the middle of everything. After calling `receive` or
 `tick` the caller must carry out the effects in order, feed answers back, and ask for `deadline` again.
 
-A round goes IDLE → FREEZE (round_started: splits are ordered) → RUNNING (doors_opened: gaps are closed) → OVER
+A round goes IDLE → FREEZE (round_started: splits are ordered) → RUNNING (round_live: gaps are closed) → OVER
 (round_ended: the round is counted and recorded, a scramble may become due) → FREEZE …
 """
 

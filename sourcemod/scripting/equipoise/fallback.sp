@@ -72,11 +72,8 @@ bool Fallback_Alone()
 // The end of waiting is due until the daemon says otherwise.
 void Fallback_WaitingEnded()
 {
-	if (!Facts_Arena())
-	{
-		Due();
-		g_WaitingDue = true;
-	}
+	Due();
+	g_WaitingDue = true;
 }
 
 void Fallback_RoundEnded(TFTeam winner, int losersCaptures)

@@ -14,7 +14,7 @@ enum Phase
 static const char g_PhaseNames[][] = {"idle", "freeze", "running", "over"};
 
 static Phase g_Phase;
-static bool g_Waiting;
+static bool g_Waiting;        // m_bInWaitingForPlayers when it was last read
 static int g_Serial;          // how many rounds started: a timer of an earlier one is late
 static int g_Number;          // how many doors opened
 static char g_Round[NAME_SIZE];
@@ -96,21 +96,38 @@ void Rounds_Tick()
 	}
 }
 
+// SourceMod calls both forwards after every call of the game's SetInWaitingForPlayers, even if the game refused it
+// (arena never waits) or nothing changed (every restart ends a wait). They only say when to read the property.
 public void TF2_OnWaitingForPlayersStart()
 {
 	if (Session_Watching())
 	{
-		Rounds_Reset();
-		g_Waiting = true;
+		ReadWaiting();
 	}
 }
 
-// Also called at every restart of the game: it counts only after a start.
 public void TF2_OnWaitingForPlayersEnd()
 {
-	if (g_Waiting && Session_Watching())
+	if (Session_Watching())
 	{
-		g_Waiting = false;
+		ReadWaiting();
+	}
+}
+
+static void ReadWaiting()
+{
+	bool waiting = GameRules_GetProp("m_bInWaitingForPlayers") != 0;
+	if (waiting == g_Waiting)
+	{
+		return;
+	}
+	g_Waiting = waiting;
+	if (waiting)
+	{
+		Rounds_Reset();
+	}
+	else
+	{
 		Outbox_Add(Outbox_Event("waiting_ended"));
 		Fallback_WaitingEnded();
 	}
@@ -127,6 +144,7 @@ void Rounds_Start()
 	{
 		SwitchSides();
 	}
+	ReadWaiting();
 	if (g_Waiting)
 	{
 		return;

@@ -34,7 +34,7 @@ void Session_Configured()
 	Facts_InactiveReason(g_InactiveReason, sizeof(g_InactiveReason));
 	if (g_InactiveReason[0] != '\0')
 	{
-		LogMessage("Standing aside on this map (%s): the game keeps its own teams.", g_InactiveReason);
+		LogMessage("Inactive on this map (%s): the game keeps its own teams.", g_InactiveReason);
 	}
 	else if (g_Late)
 	{

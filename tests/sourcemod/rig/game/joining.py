@@ -47,6 +47,7 @@ def join_class(game: "Game", player: Player, name: str) -> None:
         return
     player.choose(name)
     game.fire("player_changeclass", userid=player.userid, **{"class": player.desired_class})
+    # Arena's freeze counts as one's own spawn room: CTFPlayer::HandleCommand_JoinClass (tf_player.cpp).
     playing = game.rounds.state in (State.PREROUND, State.RUNNING)
-    if not player.alive and player.respawn_at is None and playing and not game.mode.arena:
+    if not player.alive and player.respawn_at is None and playing:
         game.teams.force_respawn(player)

@@ -1,7 +1,8 @@
 """The round state machine, in the engine's order of states, forwards and events.
 
 INIT → PREGAME → STARTGAME → (waiting for players) PREROUND → RUNNING → … RESTART → PREROUND → RUNNING → TEAM_WIN →
-PREROUND … GAME_OVER. Arena waits in PREGAME and calls its live round STALEMATE.
+PREROUND … GAME_OVER. Arena stays in PREGAME until both sides have a player, never waits, and calls its live round
+STALEMATE.
 """
 
 import math
@@ -25,7 +26,6 @@ class Rounds:
         self.clocks = Clocks(game)
         self.state = State.INIT
         self.waiting = False
-        self.waited = False
         self.until = math.inf
         self.waiting_until = math.inf
         self.restart_at = math.inf
@@ -43,7 +43,7 @@ class Rounds:
     def think(self) -> None:
         """One frame."""
         if self.waiting and self.game.now >= self.waiting_until:
-            self._end_waiting()
+            self._restart()
         if self.game.now >= self.restart_at:
             self.restart_at = math.inf
             self._restart()
@@ -77,11 +77,12 @@ class Rounds:
         self.win(UNASSIGNED, Reason.STALEMATE)
 
     def set_waiting(self, waiting: bool) -> None:
-        """`SetInWaitingForPlayers`: SourceMod's End forward fires on every call with false, waiting or not."""
-        self.waiting = waiting
-        self.game.rules.props["m_bInWaitingForPlayers"] = int(waiting)
-        if waiting:
-            self.waited = True
+        """`SetInWaitingForPlayers`: SourceMod's forwards fire after every call, whether the game accepted it or not."""
+        # Arena outside a tournament leaves the flag off: CTeamplayRoundBasedRules::SetInWaitingForPlayers, Valve's
+        # teamplayroundbased_gamerules.cpp. The forwards hook that call: SourceMod's extensions/tf2/gameplayrules.cpp.
+        self.waiting = waiting and not (self.game.mode.arena and not self._number("mp_tournament"))
+        self.game.rules.props["m_bInWaitingForPlayers"] = int(self.waiting)
+        if self.waiting:
             self.waiting_until = self.game.now + self._number("mp_waitingforplayers_time")
         self.game.sm.forward("TF2_OnWaitingForPlayersStart" if waiting else "TF2_OnWaitingForPlayersEnd")
 
@@ -124,32 +125,13 @@ class Rounds:
         game = self.game
         if game.mode.mvm:
             self._enter(State.BETWEEN_ROUNDS)
-        elif self.waiting:
-            return
-        elif game.mode.arena:
-            self._think_arena_pregame()
-        elif any(game.teams.members(side) for side in SIDES):
+        elif not self._side_empty() and any(game.teams.members(side) for side in SIDES):
+            game.teams.check_queue()
             tournament = self._number("mp_tournament")
             game.rules.props["m_bAwaitingReadyRestart"] = int(bool(tournament))
             self._enter(State.STARTGAME)
             if self._number("mp_waitingforplayers_time") and not tournament:
                 self.set_waiting(True)
-
-    def _think_arena_pregame(self) -> None:
-        if self._side_empty():
-            return
-        self.game.teams.check_queue()
-        if self._number("mp_waitingforplayers_time") and not self.waited:
-            self.set_waiting(True)
-        else:
-            self._enter_preround(full_reset=True)
-
-    def _end_waiting(self) -> None:
-        if not self.game.mode.arena:
-            self._restart()
-        else:
-            self.set_waiting(False)
-            self._think_arena_pregame()
 
     def _restart(self) -> None:
         """`State_Enter_RESTART`, and the new round in the same frame."""

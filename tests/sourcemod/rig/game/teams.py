@@ -71,8 +71,8 @@ class Teams:
 
     def force_respawn(self, player: Player) -> None:
         """`CTFPlayer::ForceRespawn`: nothing without a class or a side, nor in arena outside rounds."""
-        waiting = self.game.rounds.waiting or self.game.rounds.state == State.PREGAME
-        if player.team not in SIDES or not player.desired_class or (self.game.mode.arena and waiting):
+        pregame = self.game.rounds.state == State.PREGAME
+        if player.team not in SIDES or not player.desired_class or (self.game.mode.arena and pregame):
             return
         self.spawn(player)
 
