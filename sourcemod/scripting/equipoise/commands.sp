@@ -49,7 +49,7 @@ static Action Command_Target(int client, int args)
 	GetCmdArg(1, target, sizeof(target));
 	if (!Resolve(client, target, id))
 	{
-		return Plugin_Handled;  // he was told why
+		return Plugin_Handled;  // the caller has been shown why
 	}
 	JSONArray words = Words(strlen(COMMAND_PREFIX));
 	words.PushString(id);
@@ -58,7 +58,7 @@ static Action Command_Target(int client, int args)
 	return Plugin_Handled;
 }
 
-// A SteamID64 stands for itself, so that somebody who is not here can be meant.
+// A SteamID64 stands for itself, so that an admin can name a player who is not here.
 static bool Resolve(int client, const char[] target, char id[ID_SIZE])
 {
 	if (strlen(target) == 17 && strncmp(target, "7656119", 7) == 0)
@@ -99,7 +99,7 @@ static void AddArguments(JSONArray words, int first)
 	}
 }
 
-// Another plugin asks as the console would; false when nobody answers.
+// Another plugin asks as the console would; false while the daemon does not answer.
 bool Commands_RequestScramble(bool now)
 {
 	if (Post_Silent())
