@@ -8,11 +8,11 @@ void Commands_Register()
 {
 	RegAdminCmd("sm_eq_status", Command_Forward, ADMFLAG_GENERIC, "What Equipoise knows of this server");
 	RegAdminCmd("sm_eq_why", Command_Forward, ADMFLAG_GENERIC, "The last decisions and their reasons");
-	RegAdminCmd("sm_eq_rating", Command_Target, ADMFLAG_GENERIC, "<target>: his rating");
+	RegAdminCmd("sm_eq_rating", Command_Target, ADMFLAG_GENERIC, "<target>: their rating");
 	RegAdminCmd("sm_eq_scramble", Command_Forward, ADMFLAG_KICK, "[now|next|dry|cancel]: make the teams anew");
 	RegAdminCmd("sm_eq_balance", Command_Forward, ADMFLAG_KICK, "Close a gap between the sides now");
-	RegAdminCmd("sm_eq_set", Command_Target, ADMFLAG_ROOT, "<target> <rating>: give him another rating");
-	RegAdminCmd("sm_eq_reset", Command_Target, ADMFLAG_ROOT, "<target>: let him begin anew");
+	RegAdminCmd("sm_eq_set", Command_Target, ADMFLAG_ROOT, "<target> <rating>: set their rating");
+	RegAdminCmd("sm_eq_reset", Command_Target, ADMFLAG_ROOT, "<target>: make them a newcomer again");
 	RegAdminCmd("sm_eq_on", Command_Forward, ADMFLAG_ROOT, "Go on balancing this server");
 	RegAdminCmd("sm_eq_off", Command_Forward, ADMFLAG_ROOT, "Leave this server's teams alone; rounds are still rated");
 	RegConsoleCmd("sm_rating", Command_Player, "Your rating");
