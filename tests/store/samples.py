@@ -98,8 +98,8 @@ class Submitted:
         self.undone += 1
 
 
-class Refused(Submitted):
-    """A round whose rating fails."""
+class Faulty(Submitted):
+    """A round that our own code fails to rate."""
 
     def rate(self, rows: Sequence[PlayerRow], shared: SharedParts | None) -> RatedRound:
         super().rate(rows, shared)
@@ -131,8 +131,8 @@ async def record(
 
 
 @asynccontextmanager
-async def opened(path: Path) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(path)
+async def opened(path: Path, **waits: float) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(path, **waits)
     await store.open()
     try:
         yield store

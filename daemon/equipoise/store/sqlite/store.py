@@ -44,10 +44,17 @@ log = logging.getLogger(__name__)
 
 
 class SqliteStore:
-    """Call `open` first and `close` last; in between, calls are served one after the other."""
+    """Call `open` first and `close` last; in between, calls are served one after the other.
 
-    def __init__(self, path: Path) -> None:
+    Notes wait for `notes_after` seconds, and for `retry_after` when they could not be written.
+    """
+
+    def __init__(
+        self, path: Path, *, notes_after: float = NOTES_SECONDS, retry_after: float = NOTES_RETRY_SECONDS
+    ) -> None:
         self.path = path
+        self._notes_after = notes_after
+        self._retry_after = retry_after
         self._lock = Lock(path.with_name(f"{path.name}.lock"))
         self._thread: ThreadPoolExecutor | None = None
         self._database: Database | None = None
@@ -111,7 +118,7 @@ class SqliteStore:
     def note(self, notes: Iterable[Note]) -> None:
         """Write these soon, many in one transaction; see the port."""
         self._unwritten.add(notes)
-        self._write_notes_in(NOTES_SECONDS)
+        self._write_notes_in(self._notes_after)
 
     async def memory(self, server: ServerId) -> bytes | None:
         """A server's session memory, None before the first."""
@@ -201,7 +208,7 @@ class SqliteStore:
             log.warning("%d notes wait: %s", len(self._unwritten), error)
         self._timer = None
         if self._unwritten:
-            self._write_notes_in(NOTES_RETRY_SECONDS)
+            self._write_notes_in(self._retry_after)
 
     def _write_notes(self, db: Connection) -> None:
         taken = self._unwritten.take()
