@@ -140,6 +140,15 @@ async def opened(path: Path, **waits: float) -> AsyncIterator[SqliteStore]:
         await store.close()
 
 
+async def until(condition: Callable[[], bool]) -> None:
+    """Let others work until this holds; at most 10 s."""
+    for _ in range(1000):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not happen")
+
+
 def in_loop(test: Callable[P, Coroutine[None, None, None]]) -> Callable[P, None]:
     """An async test, run in a loop of its own."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +12,7 @@ from equipoise.core.model import ServerId
 from equipoise.store.port import Decision, Name, Note, SessionMemory
 from equipoise.store.unwritten import MOST_DECISIONS, Unwritten
 from tests.store.failing import locked
-from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, submit
+from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, submit, until
 from tests.store.traced import Traced
 
 NOTES: list[Note] = [
@@ -44,12 +43,11 @@ async def test_notes_of_many_servers_are_one_transaction_behind_the_rounds_that_
             store.note([SessionMemory(server, b"memory", 5.0), Name(POOL, player(number), "a name")])
             store.note([decided(number)])
         await submit(store, Submitted(a_round()))
-        while sum(seen := written(tmp_path / "s.db")) == 0:
-            await asyncio.sleep(0.01)
+        await until(lambda: any(written(tmp_path / "s.db")))
     await store.close()
     order = [each.split("INTO ")[1].split()[0] for each in statements if "INTO " in each]
 
-    assert seen == [100, 100, 100]
+    assert written(tmp_path / "s.db") == [100, 100, 100]
     assert statements.count("COMMIT") == 2
     assert order.index("rounds") < order.index("decisions")
 
@@ -98,11 +96,9 @@ async def test_notes_that_a_locked_store_does_not_take_are_written_later_the_new
         with locked(tmp_path / "s.db"):
             store.note([*NOTES, decided(1)])
             assert await store.decisions(None, 10) == []
-            while "4 notes wait" not in caplog.text:
-                await asyncio.sleep(0.01)
+            await until(lambda: "4 notes wait" in caplog.text)
             store.note([SessionMemory(SERVER, b"newer", 6.0), decided(2), Name(POOL, player(1), "Anne")])
-        while not sum(written(tmp_path / "s.db")):
-            await asyncio.sleep(0.01)
+        await until(lambda: any(written(tmp_path / "s.db")))
         database = sqlite3.connect(tmp_path / "s.db")
         with closing(database):
             assert database.execute("SELECT memory FROM sessions").fetchall() == [(b"newer",)]
