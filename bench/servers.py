@@ -22,7 +22,7 @@ from threading import Barrier
 from typing import Any
 
 from bench.scripts import Script, percentiles, roster, round_ended
-from tests.daemons import RealDaemon
+from tests import daemons
 
 SERVERS, ROUNDS = 100, 5
 SYNC_SECONDS = 0.0095
@@ -76,10 +76,15 @@ def count(trace: Path, since: float) -> int | None:
 
 @contextmanager
 def running(folder: Path, under: Sequence[str]) -> Iterator[list[Script]]:
-    """A daemon's scripts, one of each server, that have said hello."""
-    daemon = RealDaemon(folder)
+    """A daemon that runs `under` a command, and a script of each of its servers that has said hello."""
+    daemon = daemons.RealDaemon(folder)
     more_servers(daemon)
-    daemon.start(*under)
+    plain = daemons.EQUIPOISE
+    daemons.EQUIPOISE = (*under, *plain)
+    try:
+        daemon.start()
+    finally:
+        daemons.EQUIPOISE = plain
     try:
         scripts = [Script(daemon.port, f"bench-{number}", f"secret-{number}") for number in range(SERVERS)]
         for script in scripts:
@@ -89,7 +94,7 @@ def running(folder: Path, under: Sequence[str]) -> Iterator[list[Script]]:
         daemon.kill()
 
 
-def more_servers(daemon: RealDaemon) -> None:
+def more_servers(daemon: daemons.RealDaemon) -> None:
     tables = []
     for number in range(SERVERS):
         digest = hashlib.sha256(f"secret-{number}".encode()).hexdigest()

@@ -39,12 +39,12 @@ class RealDaemon:
         """A command of ours, to its end."""
         return subprocess.run([*EQUIPOISE, *words], capture_output=True, text=True, check=True, timeout=60)
 
-    def start(self, *under: str) -> None:
-        """Start it, if wanted `under` a command that runs another, and wait until it answers."""
+    def start(self) -> None:
+        """Start it and wait until it answers."""
         log = (self.folder / "daemon.log").open("ab")
         with log:
             self._process = subprocess.Popen(
-                [*under, *EQUIPOISE, "serve", "--config", str(self.config)], stdout=log, stderr=log
+                [*EQUIPOISE, "serve", "--config", str(self.config)], stdout=log, stderr=log
             )
         end = time.monotonic() + START_SECONDS
         while not self._answers():
