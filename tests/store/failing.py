@@ -34,7 +34,7 @@ class Failing(SqliteStore):
         if fault is Fault.BEFORE:
             raise StoreError("locked")
         if fault is Fault.WITHIN:
-            group = [*group[:-1], _Then(group[-1], _full)]
+            group = [*group[:-1], Then(group[-1], _full)]
         if fault is Fault.COMMIT:
             return await self._record_without_room(pool, group, window)
         rated = await super().record(pool, group, window)
@@ -51,12 +51,12 @@ class Failing(SqliteStore):
             resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
 
         try:
-            return await super().record(pool, [*group[:-1], _Then(group[-1], no_more_room)], window)
+            return await super().record(pool, [*group[:-1], Then(group[-1], no_more_room)], window)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-class _Then:
+class Then:
     """A round after whose rating something happens."""
 
     def __init__(self, one: Submission, then: Callable[[], None]) -> None:

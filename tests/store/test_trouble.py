@@ -115,6 +115,20 @@ async def test_a_full_disk_takes_no_round_and_the_store_stays_whole(tmp_path: Pa
 
 
 @in_loop
+async def test_a_full_disk_takes_nothing_of_a_group_and_all_of_it_later(tmp_path: Path) -> None:
+    group = [Submitted(a_round(number), b"memory") for number in range(20)]
+    with small_disk(tmp_path / "disk") as disk:
+        async with opened(disk / "s.db") as store:
+            with filled(disk):
+                with pytest.raises(StoreError):
+                    await submit(store, *group)
+                await _nothing_was_written(store)
+            assert len(await submit(store, *group)) == 20
+
+        assert _is_whole(disk / "s.db")
+
+
+@in_loop
 async def test_data_that_no_store_could_take_is_the_scripts_fault(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         with pytest.raises(ScriptError, match="cannot be stored"):
