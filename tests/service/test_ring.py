@@ -108,10 +108,13 @@ def test_the_file_is_empty_when_nothing_waits(path: Path) -> None:
         assert path.stat().st_size == 0
 
 
-def test_a_round_that_stands_in_the_file_twice_does_no_harm(path: Path) -> None:
-    path.write_bytes(framed(waiting(1)) * 2 + framed(waiting(2)))
+@pytest.mark.parametrize("numbers", [[1, 1], [1, 1, 2], [1, 2, 1], [*range(SLOTS), 0, 1, SLOTS, 2]])
+def test_a_round_that_stands_in_the_file_twice_comes_out_once(path: Path, numbers: list[int]) -> None:
+    path.write_bytes(b"".join(framed(waiting(number)) for number in numbers))
     with opened(path) as ring:
-        assert [entry.at for entry in drained(ring)] == [1, 1, 2]
+        once = sorted(set(numbers), key=numbers.index)
+        assert ring.depth == len(once)
+        assert drained(ring) == [waiting(number) for number in once]
         assert (ring.depth, path.stat().st_size) == (0, 0)
 
 
