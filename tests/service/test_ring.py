@@ -23,7 +23,7 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import LineupPlayer, Participant, PlayerId, Presence, Round, Side
 from equipoise.errors import SpillError
 from equipoise.service.ring import MAGIC, RESERVE, SLOTS, Ring, UnstoredRound, framed, frames
-from tests.store.disk import as_nobody, fast_directory, filled, no_file_above, small_disk
+from tests.store.disk import fast_directory, filled, no_file_above, small_disk, without_root
 from tests.store.samples import a_round
 
 
@@ -251,7 +251,7 @@ def _push_until_refused(ring: Ring) -> Iterator[UnstoredRound]:
 
 def test_a_place_that_cannot_be_written_is_refused_at_the_start(tmp_path: Path) -> None:
     tmp_path.chmod(0o555)
-    with as_nobody(), pytest.raises(SpillError, match="Permission denied"):
+    with without_root(), pytest.raises(SpillError, match="Permission denied"):
         Ring(tmp_path / "main.ring").open()
 
 
