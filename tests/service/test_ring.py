@@ -43,9 +43,10 @@ def opened(path: Path) -> Iterator[Ring]:
 
 def drained(ring: Ring) -> list[UnstoredRound]:
     found = []
-    while slots := ring.slots():
-        found.append(slots[0])
-        ring.pop()
+    while ring.depth:
+        for entry in ring.slots():
+            found.append(entry)
+            ring.pop()
     return found
 
 
