@@ -16,6 +16,7 @@ BENCHES = (
     "reading",
     "memory",
     "store",
+    "servers",
     "round_end",
     "polls",
     "startup",
