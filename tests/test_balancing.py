@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from equipoise.balancing import answer
-from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Purpose
+from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose
 from equipoise.core.events import MovesSolved, SolveFailed, SplitsCached, SplitSolved
 from equipoise.core.model import Context, Entry, Mode, PlayerId, Side, Split
 from equipoise.core.phrases import Phrase, Text
