@@ -12,6 +12,7 @@ import logging
 import math
 from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, TypeVar
 
 from equipoise.balancing import match_of
@@ -23,6 +24,9 @@ from equipoise.service.fingerprint import check, fingerprint_of
 from equipoise.service.ring import SLOTS, Ring, Waiting
 from equipoise.store.port import Audit, Change, Clock, Known, PlayerRow, RatedRound, Shared, Store
 from equipoise.wire.values import Kept
+
+ABSENT = 10_000
+"""Players remembered to be in no store, so that they are not asked for again: 100 full servers have a third of it."""
 
 T = TypeVar("T")
 
@@ -64,10 +68,17 @@ class Pool:
         """Rounds stored, since the start."""
         self.refused = 0
         """Rounds that the store can never take, since the start."""
+        self.version = 0
+        """Grows after whatever may have changed a summary, and when players could not be loaded.
+
+        A host that reads it before it asks for summaries need not ask again while it stays the same.
+        """
         self._clock = clock
         self._lock = asyncio.Lock()
         self._versions: dict[PlayerId, int] = {}
         """Of the rows that the system's players were made from; who is missing here is loaded again."""
+        self._absent: dict[PlayerId, None] = {}
+        """Players without a row, oldest first: who has never been rated polls as often as everybody else."""
         self._shared_version = 0
         """Of what the system keeps of no single player; 0: it is loaded again."""
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -103,9 +114,8 @@ class Pool:
 
     async def summaries(self, players: Sequence[PlayerId]) -> tuple[PlayerSummary, ...]:
         """Cards of these players, loaded where memory has none; without the store, what memory has."""
-        missing = [player for player in players if player not in self._versions and not is_bot(player)]
-        if missing or not self._shared_version:
-            await self._uninterrupted(self._load(missing))
+        if self._unread(players) or not self._shared_version:
+            await self._uninterrupted(self._load(players))
         return tuple(self.summary(player) for player in players)
 
     async def edit(self, player: PlayerId, rating: float | None, who: str) -> PlayerSummary:
@@ -222,6 +232,8 @@ class Pool:
         if not rated.again:
             for change in rated.changes:
                 self._versions[change.id] = self._versions.get(change.id, 0) + 1
+                self._absent.pop(change.id, None)
+            self.version += bool(rated.changes)
             self._shared_version += bool(rated.shared)
         return rated
 
@@ -243,6 +255,8 @@ class Pool:
                 self._put_back(before)
                 raise
             self._versions[player] = row.version
+            self._absent.pop(player, None)
+            self.version += 1
             return self.summary(player)
 
     def _edited(self, player: PlayerId, rating: float | None, who: str) -> tuple[PlayerRow, Audit]:
@@ -277,10 +291,25 @@ class Pool:
             try:
                 if not self._shared_version:
                     self._restore_shared(await self.store.shared(self.name))
-                rows = await self.store.players(self.name, players, self.system.window)
+                    self.version += 1
+                missing = self._unread(players)  # another host may have asked for them meanwhile
+                rows = await self.store.players(self.name, missing, self.system.window)
                 await asyncio.to_thread(self._restore, list(rows.values()))
+                self._note_absent(player for player in missing if player not in rows)
+                self.version += bool(rows)
             except (StoreError, RatingError) as error:
+                self.version += 1
                 log.warning("pool %s: players not loaded: %s", self.name, error)
+
+    def _unread(self, players: Iterable[PlayerId]) -> list[PlayerId]:
+        """Those of whom memory does not know whether the store has them."""
+        versions, absent = self._versions, self._absent
+        return [one for one in players if one not in versions and one not in absent and not is_bot(one)]
+
+    def _note_absent(self, players: Iterable[PlayerId]) -> None:
+        self._absent.update(dict.fromkeys(players))
+        for player in list(islice(self._absent, max(0, len(self._absent) - ABSENT))):
+            del self._absent[player]
 
     def _restore(self, rows: Sequence[PlayerRow]) -> None:
         for row in rows:
@@ -299,8 +328,10 @@ class Pool:
 
     def _put_back(self, before: _Before) -> None:
         """Each skill as it was; what went before it is loaded again before the next round is rated."""
+        self.version += bool(before.players)
         for player, state in before.players.items():
             self._versions.pop(player, None)
+            self._absent.pop(player, None)  # the round may be stored all the same, and only its answer lost
             if state is None:
                 self.system.forget(player)
             else:
