@@ -16,6 +16,7 @@ BENCHES = (
     "reading",
     "memory",
     "store",
+    "calls",
     "round_end",
     "polls",
     "startup",

@@ -86,11 +86,15 @@ class Rig:
     clock: GivenClock = field(default_factory=GivenClock)
     seq: int = 0
     system: str = "synelo"
+    store_type: type[SqliteStore] = SqliteStore
+    ring_type: type[Ring] = Ring
 
     async def __aenter__(self) -> Rig:
-        self.store = SqliteStore(self.folder / "equipoise.db")
+        self.folder.mkdir(exist_ok=True)
+        self.store = self.store_type(self.folder / "equipoise.db")
         await self.store.open()
-        self.pool = Pool("main", create(self.system), self.store, Ring(self.folder / "main.ring"), self.clock)
+        self.ring = self.ring_type(self.folder / "main.ring")
+        self.pool = Pool("main", create(self.system), self.store, self.ring, self.clock)
         await self.pool.open()
         self.host = Host(SERVER, self.pool, self.store, self.rules, self.clock)
         await self.host.start()

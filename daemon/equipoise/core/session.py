@@ -53,6 +53,16 @@ class Session:
         """The splits the script falls back on."""
         return self._state.cache
 
+    def copy(self) -> Session:
+        """A session of its own in the same state: what happens to one leaves the other as it is."""
+        twin = Session(self._state.rules)
+        twin._state = self._state.copy()
+        return twin
+
+    def hear(self, now: float) -> None:
+        """The script said something, even if it is refused."""
+        self._state.heard_at = now
+
     def due_if(self) -> tuple[DueIf, ...]:
         """Outcomes of the running round that would make a scramble due."""
         state = self._state

@@ -79,6 +79,16 @@ class State:
     heard_at: float | None = field(default=None, compare=False)
     """When the script last said anything, even something that was ignored."""
 
+    def copy(self) -> State:
+        """The same state apart: what is not frozen is copied."""
+        return replace(
+            self,
+            summaries=dict(self.summaries),
+            assigned=dict(self.assigned),
+            moves=dict(self.moves),
+            wanting=dict(self.wanting),
+        )
+
     @property
     def arena(self) -> bool:
         """Arena has rules of its own nearly everywhere."""
