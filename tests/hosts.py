@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -86,6 +87,7 @@ class Rig:
     clock: GivenClock = field(default_factory=GivenClock)
     seq: int = 0
     system: str = "synelo"
+    params: Mapping[str, object] = field(default_factory=dict)
     store_type: type[SqliteStore] = SqliteStore
     ring_type: type[Ring] = Ring
 
@@ -94,7 +96,7 @@ class Rig:
         self.store = self.store_type(self.folder / "equipoise.db")
         await self.store.open()
         self.ring = self.ring_type(self.folder / "main.ring")
-        self.pool = Pool("main", create(self.system), self.store, self.ring, self.clock)
+        self.pool = Pool("main", create(self.system, **self.params), self.store, self.ring, self.clock)
         await self.pool.open()
         self.host = Host(SERVER, self.pool, self.store, self.rules, self.clock)
         await self.host.start()
@@ -122,3 +124,17 @@ class Rig:
         """A round from its doors to its end."""
         await self.post(e.RoundLive(0.0, RoundId(name), here))
         return await self.post(e.RoundEnded(0.0, round_of(name, here, winner, mode)))
+
+
+def played(test: Callable[[Rig], Awaitable[None]]) -> Callable[[Path], None]:
+    """Run a test on a fresh rig."""
+
+    def run(tmp_path: Path) -> None:
+        async def main() -> None:
+            async with Rig(tmp_path) as rig:
+                await test(rig)
+
+        asyncio.run(main())
+
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    return run

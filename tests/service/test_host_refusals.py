@@ -19,6 +19,7 @@ from equipoise.core import events as e
 from equipoise.core.model import Mode, RoundId, Side
 from equipoise.errors import ScriptError, SpillError
 from equipoise.service.ring import Ring, Waiting
+from equipoise.store.port import RatedRound
 from equipoise.wire.values import Batch, Reply
 from tests.hosts import Rig, player, roster, round_of
 from tests.store.failing import Failing, Fault
@@ -36,6 +37,18 @@ class FullRing(Ring):
         if now:
             raise SpillError(f"{self.path}: no space left: round {entry.key[1]} cannot be kept")
         super().push(entry)
+
+
+class Slow(Failing):
+    """A real store that takes no round until the gate is open."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.gate = asyncio.Event()
+
+    async def record(self, *asked: Any) -> RatedRound:
+        await self.gate.wait()
+        return await super().record(*asked)
 
 
 def failing(folder: Path) -> Rig:
@@ -193,6 +206,25 @@ def test_a_script_whose_batches_are_refused_is_not_lost(tmp_path: Path) -> None:
                 await rig.post(ended("r1"))
 
             assert not rig.host.status().lost
+
+    asyncio.run(main())
+
+
+def test_a_batch_that_was_answered_before_its_round_failed_is_applied_and_its_rounds_come_again(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Rig(tmp_path, store_type=Slow, ring_type=FullRing) as rig:
+            assert isinstance(rig.store, Slow)
+            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+            refuse(rig, Fault.BEFORE)
+
+            early = await rig.post(ended("r1"), e.Commanded(0.0, ("off",), None, admin=True), ended("r2"))
+            rig.store.gate.set()
+            later = await rig.post(ended("r1"), ended("r2"))
+
+            assert early.rounds == {}
+            assert not later.enabled
+            assert stored_rounds(rig) == ["r1", "r2"]
+            assert rig.host.session.memory.tally.completed == 2
 
     asyncio.run(main())
 
