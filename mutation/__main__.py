@@ -1,0 +1,172 @@
+"""Mutation tests: change the code in one place, run its tests, and print every change that they do not notice.
+
+mutmut makes and runs the mutants; this driver adds what it has no option for. Each package is mutated against its own
+tests only, in a work directory of its own below `.mutants/`, which holds copies: the checkout may be edited
+meanwhile. Of all mutants a sample is run: those whose names have the lowest hashes, so that a change of one function
+leaves the rest of the sample alone. Results are kept. A second call runs what has no result yet, what has survived,
+and functions that have changed since; `rm -r .mutants` forgets everything.
+
+mutmut leaves alone what runs at import time (constants, tables, defaults of fields) and decorated functions
+(properties). Survivors that are equivalent, or not worth a test, are explained in `survivors.md`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from contextlib import chdir
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from mutmut.configuration import reset_config
+from mutmut.mutation.file_mutation import mutate_file_contents
+from mutmut.stats import status_by_exit_code
+from mutmut.utils.format_utils import get_mutant_name, mangled_name_from_mutant_name
+
+ROOT = Path(__file__).parents[1]
+WORK = ROOT / ".mutants"
+MUTMUT = Path(sys.executable).with_name("mutmut")
+EXPLAINED = Path(__file__).with_name("survivors.md")
+DETECTED = {"killed", "timeout", "segfault", "suspicious"}
+
+SETUP = """\
+[mutmut]
+source_paths = src/equipoise
+only_mutate =
+{files}
+pytest_add_cli_args =
+    -p
+    no:cacheprovider
+pytest_add_cli_args_test_selection =
+{tests}
+also_copy =
+    config.example.toml
+    sourcemod
+use_git_change_detection = false
+"""
+
+
+@dataclass(frozen=True)
+class Package:
+    """Files to mutate, as patterns below `daemon/equipoise`, and the tests that have to notice."""
+
+    name: str
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+
+    @property
+    def directory(self) -> Path:
+        """Where mutmut works."""
+        return WORK / self.name
+
+    def mutants(self) -> dict[str, str]:
+        """The hash of the mutated function, by the mutant's name."""
+        found = {}
+        with chdir(self.directory):
+            reset_config()  # mutmut reads its configuration once, from the working directory
+            for path in sorted(path for pattern in self.files for path in Path("src/equipoise").glob(pattern)):
+                file = mutate_file_contents(str(path), path.read_text())
+                for name in file.mutant_names:
+                    found[get_mutant_name(path, name)] = file.hash_by_function_name[mangled_name_from_mutant_name(name)]
+        return found
+
+    def prepare(self) -> None:
+        """Make the work directory: links to the checkout, of which mutmut makes copies, and mutmut's configuration."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        for link, target in (
+            ("src", "daemon"),
+            *((same, same) for same in ("tests", "sourcemod", "config.example.toml", "pyproject.toml")),
+        ):
+            if not (self.directory / link).is_symlink():
+                (self.directory / link).symlink_to(ROOT / target)
+        files = "\n".join(f"    src/equipoise/{pattern}" for pattern in self.files)
+        tests = "\n".join(f"    {path}" for path in self.tests)
+        (self.directory / "setup.cfg").write_text(SETUP.format(files=files, tests=tests))
+
+    def results(self, mutants: dict[str, str]) -> dict[str, str]:
+        """What has become of each mutant whose function is still what it was."""
+        found = {}
+        for path in self.directory.glob("mutants/src/**/*.meta"):
+            meta = json.loads(path.read_text())
+            for name, code in meta["exit_code_by_key"].items():
+                function = mangled_name_from_mutant_name(name).rpartition(".")[2]
+                if code is not None and mutants.get(name) == meta["hash_by_function_name"].get(function):
+                    found[name] = status_by_exit_code[code]
+        return found
+
+    def run(self, names: list[str]) -> None:
+        """Run these mutants, one process at a time."""
+        log = self.directory / "log"
+        print(f"{self.name}: {len(names)} mutants to run, mutmut writes to {log.relative_to(ROOT)}", flush=True)
+        environment = {**os.environ, "HYPOTHESIS_PROFILE": "quick"}
+        command = [MUTMUT, "run", "--max-children", "1", *names]
+        with log.open("w") as output:
+            subprocess.run(command, cwd=self.directory, env=environment, stdout=output, stderr=output, check=True)
+
+    def difference(self, name: str) -> str:
+        """The mutant as the lines that it removes and adds."""
+        command = [MUTMUT, "show", name]
+        shown = subprocess.run(command, cwd=self.directory, capture_output=True, text=True, check=True).stdout
+        return "\n".join(line.rstrip() for line in shown.splitlines() if re.match(r"[-+](?![-+]{2} )", line))
+
+
+PACKAGES = (
+    Package("core", ("core/*.py",), ("tests/core",)),
+    Package("balancing", ("balancing.py",), ("tests/test_balancing.py", "tests/test_balancing_by_side.py")),
+    Package(
+        "store",
+        tuple(f"store/sqlite/{name}.py" for name in ("rounds", "players", "pools", "journal", "store")),
+        ("tests/store",),
+    ),
+)
+
+
+def explained() -> set[tuple[str, str]]:
+    """Function and difference of every survivor that the list explains."""
+    blocks = re.findall(r"^### `(.+)`\n+```diff\n(.+?)\n```", EXPLAINED.read_text(), re.MULTILINE | re.DOTALL)
+    return set(blocks)
+
+
+def main() -> int:
+    """Run the sample; 1 when a mutant survives that the list does not explain."""
+    parser = argparse.ArgumentParser(prog="python -m mutation", description=__doc__.partition("\n")[0])
+    parser.add_argument("--sample", type=int, default=300, help="how many mutants of all packages together; 0: all")
+    parser.add_argument("--seed", default="house", help="another seed is another sample")
+    parser.add_argument("packages", nargs="*", default=[], help="run the sample's mutants of these packages only")
+    options = parser.parse_args()
+    for package in PACKAGES:
+        package.prepare()
+    every = {package: package.mutants() for package in PACKAGES}
+    names = [name for mutants in every.values() for name in mutants]
+    names.sort(key=lambda name: sha256(f"{options.seed} {name}".encode()).digest())
+    sample = set(names[: options.sample or None])
+    count, unexplained, known = Counter[str](), 0, explained()
+    for package, mutants in every.items():
+        if options.packages and package.name not in options.packages:
+            continue
+        wanted = sorted(sample & mutants.keys())
+        results = package.results(mutants)
+        if left := [name for name in wanted if results.get(name) not in DETECTED]:
+            package.run(left)
+            results = package.results(mutants)
+        count.update(results.get(name, "not run") for name in wanted)
+        for name in wanted:
+            if results.get(name) not in DETECTED:
+                function = mangled_name_from_mutant_name(name).removeprefix("equipoise.")
+                difference = package.difference(name)
+                new = (function, difference) not in known
+                unexplained += new
+                print(f"\n### `{function}`\n\n```diff\n{difference}\n```\n\n{results.get(name)}{'' if new else ', explained'}")
+    print(f"\n{sum(count.values())} of {len(names)} mutants: " + ", ".join(f"{n} {what}" for what, n in count.items()))
+    print(f"{unexplained} survivors are not explained in {EXPLAINED.relative_to(ROOT)}")
+    return 1 if unexplained else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
