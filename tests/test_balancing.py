@@ -9,7 +9,8 @@ from random import Random
 import pytest
 
 from equipoise.balancing import answer, match_of
-from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Purpose, RecordRound
+from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose
+from equipoise.core.effects import RecordRound
 from equipoise.core.events import MovesSolved, SolveFailed, SplitsCached, SplitSolved
 from equipoise.core.model import Context, Entry, Mode, PlayerId, Presence, Side, Split
 from equipoise.core.participation import participants, recorded

@@ -16,7 +16,7 @@ import pytest
 from equipoise.balancing import answer, match_of
 from equipoise.core import effects as f
 from equipoise.core import events as e
-from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Purpose
+from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose
 from equipoise.core.model import Context, Entry, Mode, PlayerId, RoundId, Side, Split
 from equipoise.core.participation import recorded
 from equipoise.core.rules import Rules, ScrambleRules

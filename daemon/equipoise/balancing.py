@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose
 from equipoise.core.bench import duel
-from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Purpose, RecordRound
+from equipoise.core.effects import RecordRound
 from equipoise.core.events import MovesSolved, SolveFailed, SplitsCached, SplitSolved
 from equipoise.core.model import Context, Entry, Participant, PlayerId, PlayerSummary, Side, Split
 from equipoise.errors import SplitError

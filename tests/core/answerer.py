@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 
-from equipoise.core.effects import Ask, AskMoves, AskSplit, CacheSplits, LoadSummaries, Purpose
+from equipoise.core.asks import Ask, AskMoves, AskSplit, CacheSplits, LoadSummaries, Purpose
 from equipoise.core.events import Answer, MovesSolved, SolveFailed, SplitsCached, SplitSolved, SummariesLoaded
 from equipoise.core.model import Entry, PlayerId, PlayerSummary, Side, Split
 

@@ -6,21 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from equipoise.core import events as e
-from equipoise.core.effects import (
-    Ask,
-    AskMoves,
-    Assign,
-    Cancel,
-    Effect,
-    Ignored,
-    Lock,
-    LogDecision,
-    Move,
-    Order,
-    Place,
-    Purpose,
-    Unlock,
-)
+from equipoise.core.asks import Ask, AskMoves, Purpose
+from equipoise.core.effects import Assign, Cancel, Effect, Ignored, Lock, LogDecision, Move, Order, Place, Unlock
 from equipoise.core.joins import can_move, sizes
 from equipoise.core.model import Mode, OrderId, Roster, Side, Split
 from equipoise.core.rules import Rules

@@ -9,12 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from equipoise.core import events as e
-from equipoise.core.effects import (
-    Ask,
-    Assign,
-    Ignored,
-    Move,
-)
+from equipoise.core.asks import Ask
+from equipoise.core.effects import Assign, Ignored, Move
 from equipoise.core.model import Entry, Mode, OrderId, PlayerId, Presence, Roster, RoundId, Side, Split
 from equipoise.core.rules import ArenaRules, Rules, ScrambleRules
 from equipoise.core.session import Session

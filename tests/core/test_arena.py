@@ -7,8 +7,9 @@ from itertools import pairwise
 import pytest
 
 from equipoise.core import events as e
+from equipoise.core.asks import AskSplit, Moment, Purpose
 from equipoise.core.bench import duel
-from equipoise.core.effects import AskSplit, Assign, Lock, LogDecision, Moment, Purpose, Tell
+from equipoise.core.effects import Assign, Lock, LogDecision, Tell
 from equipoise.core.model import Context, Mode, PlayerId
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules

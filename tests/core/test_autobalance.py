@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.core import events as e
-from equipoise.core.effects import AskMoves, Cancel, Effect, Lock, LogDecision, Move
+from equipoise.core.asks import AskMoves
+from equipoise.core.effects import Cancel, Effect, Lock, LogDecision, Move
 from equipoise.core.joins import Gap, movable, move_costs
 from equipoise.core.model import Entry, Mode, OrderId, PlayerId, Side
 from equipoise.core.phrases import Phrase, Text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from equipoise.core.asks import AskSplit
 from equipoise.core.bench import bench_costs
-from equipoise.core.effects import AskSplit
 from equipoise.core.memory import Benched
 from equipoise.core.model import Mode
 from equipoise.core.triggers import Tally

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.effects import AskMoves, AskSplit, Assign, Cancel, LogDecision, LookUp, Moment, Purpose, Say, Tell
+from equipoise.core.asks import AskMoves, AskSplit, Moment, Purpose
+from equipoise.core.effects import Assign, Cancel, LogDecision, LookUp, Say, Tell
 from equipoise.core.model import Mode, OrderId
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.effects import Effect, LoadSummaries, Lock, LogDecision, Place
+from equipoise.core.asks import LoadSummaries
+from equipoise.core.effects import Effect, Lock, LogDecision, Place
 from equipoise.core.model import Entry, Mode, OrderId, PlayerId, PlayerSummary, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session

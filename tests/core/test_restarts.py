@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.effects import AskSplit, Assign, Ignored, LoadSummaries, Lock, LogDecision, RecordRound, Say
+from equipoise.core.asks import AskSplit, LoadSummaries
+from equipoise.core.effects import Assign, Ignored, Lock, LogDecision, RecordRound, Say
 from equipoise.core.memory import Benched, Kept, Memory
 from equipoise.core.model import Mode, OrderId, PlayerId, PlayerSummary
 from equipoise.core.phrases import Phrase, Text

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.effects import AskSplit, Assign, CacheSplits, Lock, LogDecision, Moment, Purpose, Say, Unlock
+from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose
+from equipoise.core.effects import Assign, Lock, LogDecision, Say, Unlock
 from equipoise.core.model import Mode, OrderId, PlayerId, Split, SplitCache
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session

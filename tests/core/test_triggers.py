@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.core.effects import Assign, CacheSplits, LogDecision, RecordRound, Say
+from equipoise.core.asks import CacheSplits
+from equipoise.core.effects import Assign, LogDecision, RecordRound, Say
 from equipoise.core.events import Phase, WaitingEnded
 from equipoise.core.model import DueIf, Mode, Participant, Side
 from equipoise.core.phrases import Phrase, Text

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from equipoise.core.effects import AskMoves, Cancel, LogDecision, Move
+from equipoise.core.asks import AskMoves
+from equipoise.core.effects import Cancel, LogDecision, Move
 from equipoise.core.events import MovesSolved, Phase
 from equipoise.core.joins import Gap, can_move, movable, move_costs, sizes
 from equipoise.core.model import Entry, OrderId, PlayerId, Side

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from equipoise.core import autobalance as gaps
 from equipoise.core import scrambles
+from equipoise.core.asks import Moment, Purpose
 from equipoise.core.bench import eligible_count
-from equipoise.core.effects import LogDecision, LookUp, Moment, Purpose, Say, Tell
+from equipoise.core.effects import LogDecision, LookUp, Say, Tell
 from equipoise.core.events import Commanded, Phase
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.state import Effects, State

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from equipoise.core.effects import LoadSummaries, LogDecision, Place
+from equipoise.core.asks import LoadSummaries
+from equipoise.core.effects import LogDecision, Place
 from equipoise.core.events import Phase, SideWanted
 from equipoise.core.joins import Placement, answer_switch, place_joiner, refused, sizes
 from equipoise.core.model import Entry, Side

@@ -5,19 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose
 from equipoise.core.bench import bench_costs, eligible_count, is_level, pool, team_sizes, who_waited
-from equipoise.core.effects import (
-    AskSplit,
-    Assign,
-    CacheSplits,
-    DecisionKind,
-    LogDecision,
-    Moment,
-    Purpose,
-    Say,
-    Tell,
-    Unlock,
-)
+from equipoise.core.effects import Assign, DecisionKind, LogDecision, Say, Tell, Unlock
 from equipoise.core.events import Phase, ScrambledAlone, SplitsCached, SplitSolved
 from equipoise.core.fallback import from_cache
 from equipoise.core.model import OrderId, PlayerId, Side, Split, SplitCache, is_bot

@@ -17,8 +17,9 @@ from typing import Any
 from equipoise.core import autobalance as gaps
 from equipoise.core import commands, places, scrambles
 from equipoise.core import events as e
+from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, LoadSummaries, Moment
 from equipoise.core.bench import who_waited
-from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Ignored, LoadSummaries, Lock, LogDecision, Moment
+from equipoise.core.effects import Ignored, Lock, LogDecision
 from equipoise.core.memory import Memory
 from equipoise.core.model import DueIf, Mode, Roster, Side, SplitCache
 from equipoise.core.participation import recorded

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Effect, Lock, Move
+from equipoise.core.asks import AskMoves, AskSplit, CacheSplits
+from equipoise.core.effects import Effect, Lock, Move
 from equipoise.core.events import Phase, SideWanted, SplitSolved
 from equipoise.core.memory import Kept, Memory
 from equipoise.core.model import (

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from equipoise.balancing import answer, chance, skills, summaries_on
+from equipoise.core import asks, scrambles
 from equipoise.core import autobalance as gaps
 from equipoise.core import effects as f
-from equipoise.core import scrambles
 from equipoise.core.events import (
     Commanded,
     Event,
@@ -106,10 +106,10 @@ class Host:
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._perform: dict[type, Callable[[Any], Awaitable[Sequence[Event]]]] = {
-            f.LoadSummaries: self._load_summaries,
-            f.AskSplit: self._solve,
-            f.AskMoves: self._solve,
-            f.CacheSplits: self._solve,
+            asks.LoadSummaries: self._load_summaries,
+            asks.AskSplit: self._solve,
+            asks.AskMoves: self._solve,
+            asks.CacheSplits: self._solve,
             f.RecordRound: self._record,
             f.LogDecision: self._decide,
             f.LookUp: self._look_up,
@@ -290,15 +290,15 @@ class Host:
 
     # What effects ask for.
 
-    async def _load_summaries(self, effect: f.LoadSummaries) -> Sequence[Event]:
+    async def _load_summaries(self, effect: asks.LoadSummaries) -> Sequence[Event]:
         return (SummariesLoaded(await self._summaries(effect.players)),)
 
     async def _summaries(self, players: Sequence[PlayerId]) -> tuple[PlayerSummary, ...]:
         """As they count here and now."""
         return summaries_on(self.pool.system, self.session.memory.context, await self.pool.summaries(players))
 
-    async def _solve(self, ask: f.AskSplit | f.AskMoves | f.CacheSplits) -> Sequence[Event]:
-        players = (*ask.larger, *ask.smaller) if isinstance(ask, f.AskMoves) else tuple(one.id for one in ask.pool)
+    async def _solve(self, ask: asks.AskSplit | asks.AskMoves | asks.CacheSplits) -> Sequence[Event]:
+        players = (*ask.larger, *ask.smaller) if isinstance(ask, asks.AskMoves) else tuple(one.id for one in ask.pool)
         summaries = SummariesLoaded(await self._summaries(players))
         if len(players) < THREAD_FROM:
             solved = answer(ask, self.pool.system)
