@@ -1,10 +1,10 @@
 """Mutation tests: change the code in one place, run its tests, and print every change that they do not notice.
 
 mutmut makes and runs the mutants; this driver adds what it has no option for. Each package is mutated against its own
-tests only, in a work directory of its own below `.mutants/`, which holds copies: the checkout may be edited
-meanwhile. Of all mutants a sample is run: those whose names have the lowest hashes, so that a change of one function
-leaves the rest of the sample alone. Results are kept. A second call runs what has no result yet, what has survived,
-and functions that have changed since; `rm -r .mutants` forgets everything.
+tests only, in a work directory of its own below `.mutants/`, where mutmut keeps its copies and results. Of all mutants
+a sample is run: those whose names have the lowest hashes, so that a change of one function leaves the rest of the
+sample alone. A second call runs what has no result yet, what survived, and functions that have changed since; to
+forget all results, remove `.mutants`.
 
 mutmut leaves alone what runs at import time (constants, tables, defaults of fields) and decorated functions
 (properties). Survivors that are equivalent, or not worth a test, are explained in `survivors.md`.
@@ -31,6 +31,7 @@ from mutmut.utils.format_utils import get_mutant_name, mangled_name_from_mutant_
 
 ROOT = Path(__file__).parents[1]
 WORK = ROOT / ".mutants"
+LINKS = {name: name for name in ("tests", "sourcemod", "docs", "config.example.toml", "pyproject.toml")}
 MUTMUT = Path(sys.executable).with_name("mutmut")
 EXPLAINED = Path(__file__).with_name("survivors.md")
 DETECTED = {"killed", "timeout", "segfault", "suspicious"}
@@ -40,13 +41,11 @@ SETUP = """\
 source_paths = src/equipoise
 only_mutate =
 {files}
-pytest_add_cli_args =
-    -p
-    no:cacheprovider
 pytest_add_cli_args_test_selection =
 {tests}
 also_copy =
     config.example.toml
+    docs
     sourcemod
 use_git_change_detection = false
 """
@@ -65,6 +64,17 @@ class Package:
         """Where mutmut works."""
         return WORK / self.name
 
+    def prepare(self) -> None:
+        """Make the work directory: links to the checkout, of which mutmut makes copies, and mutmut's configuration."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        # mutmut finds packages in a folder of this name only.
+        for link, target in ({"src": "daemon"} | LINKS).items():
+            if not (self.directory / link).is_symlink():
+                (self.directory / link).symlink_to(ROOT / target)
+        files = "\n".join(f"    src/equipoise/{pattern}" for pattern in self.files)
+        tests = "\n".join(f"    {path}" for path in self.tests)
+        (self.directory / "setup.cfg").write_text(SETUP.format(files=files, tests=tests))
+
     def mutants(self) -> dict[str, str]:
         """The hash of the mutated function, by the mutant's name."""
         found = {}
@@ -76,21 +86,8 @@ class Package:
                     found[get_mutant_name(path, name)] = file.hash_by_function_name[mangled_name_from_mutant_name(name)]
         return found
 
-    def prepare(self) -> None:
-        """Make the work directory: links to the checkout, of which mutmut makes copies, and mutmut's configuration."""
-        self.directory.mkdir(parents=True, exist_ok=True)
-        for link, target in (
-            ("src", "daemon"),
-            *((same, same) for same in ("tests", "sourcemod", "config.example.toml", "pyproject.toml")),
-        ):
-            if not (self.directory / link).is_symlink():
-                (self.directory / link).symlink_to(ROOT / target)
-        files = "\n".join(f"    src/equipoise/{pattern}" for pattern in self.files)
-        tests = "\n".join(f"    {path}" for path in self.tests)
-        (self.directory / "setup.cfg").write_text(SETUP.format(files=files, tests=tests))
-
     def results(self, mutants: dict[str, str]) -> dict[str, str]:
-        """What has become of each mutant whose function is still what it was."""
+        """What became of each mutant whose function is the same as when it ran."""
         found = {}
         for path in self.directory.glob("mutants/src/**/*.meta"):
             meta = json.loads(path.read_text())
@@ -110,7 +107,7 @@ class Package:
             subprocess.run(command, cwd=self.directory, env=environment, stdout=output, stderr=output, check=True)
 
     def difference(self, name: str) -> str:
-        """The mutant as the lines that it removes and adds."""
+        """The lines that the mutant removes and adds."""
         command = [MUTMUT, "show", name]
         shown = subprocess.run(command, cwd=self.directory, capture_output=True, text=True, check=True).stdout
         return "\n".join(line.rstrip() for line in shown.splitlines() if re.match(r"[-+](?![-+]{2} )", line))
@@ -129,16 +126,34 @@ PACKAGES = (
 
 def explained() -> set[tuple[str, str]]:
     """Function and difference of every survivor that the list explains."""
-    blocks = re.findall(r"^### `(.+)`\n+```diff\n(.+?)\n```", EXPLAINED.read_text(), re.MULTILINE | re.DOTALL)
-    return set(blocks)
+    text = EXPLAINED.read_text()
+    return set(re.findall(r"^### `(.+)`\n+```diff\n(.+?)\n```", text, re.MULTILINE | re.DOTALL))
+
+
+def run(package: Package, wanted: list[str], mutants: dict[str, str]) -> Counter[str]:
+    """Run those of the wanted mutants that were not detected before; print survivors as the list has them."""
+    results = package.results(mutants)
+    if left := [name for name in wanted if results.get(name) not in DETECTED]:
+        package.run(left)
+        results = package.results(mutants)
+    count, known = Counter[str](), explained()
+    for name in wanted:
+        result = results.get(name, "not run")
+        if result not in DETECTED:
+            function = mangled_name_from_mutant_name(name).removeprefix("equipoise.")
+            difference = package.difference(name)
+            result += ", explained" if (function, difference) in known else ", not explained"
+            print(f"\n### `{function}`\n\n```diff\n{difference}\n```\n\n{name}: {result}", flush=True)
+        count[result] += 1
+    return count
 
 
 def main() -> int:
-    """Run the sample; 1 when a mutant survives that the list does not explain."""
-    parser = argparse.ArgumentParser(prog="python -m mutation", description=__doc__.partition("\n")[0])
+    """Run the sample; 1 when a mutant survived that the list does not explain."""
+    parser = argparse.ArgumentParser(prog="python -m mutation", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--sample", type=int, default=300, help="how many mutants of all packages together; 0: all")
     parser.add_argument("--seed", default="house", help="another seed is another sample")
-    parser.add_argument("packages", nargs="*", default=[], help="run the sample's mutants of these packages only")
+    parser.add_argument("packages", nargs="*", help="run the sample's mutants of these packages only")
     options = parser.parse_args()
     for package in PACKAGES:
         package.prepare()
@@ -146,26 +161,12 @@ def main() -> int:
     names = [name for mutants in every.values() for name in mutants]
     names.sort(key=lambda name: sha256(f"{options.seed} {name}".encode()).digest())
     sample = set(names[: options.sample or None])
-    count, unexplained, known = Counter[str](), 0, explained()
+    count = Counter[str]()
     for package, mutants in every.items():
-        if options.packages and package.name not in options.packages:
-            continue
-        wanted = sorted(sample & mutants.keys())
-        results = package.results(mutants)
-        if left := [name for name in wanted if results.get(name) not in DETECTED]:
-            package.run(left)
-            results = package.results(mutants)
-        count.update(results.get(name, "not run") for name in wanted)
-        for name in wanted:
-            if results.get(name) not in DETECTED:
-                function = mangled_name_from_mutant_name(name).removeprefix("equipoise.")
-                difference = package.difference(name)
-                new = (function, difference) not in known
-                unexplained += new
-                print(f"\n### `{function}`\n\n```diff\n{difference}\n```\n\n{results.get(name)}{'' if new else ', explained'}")
-    print(f"\n{sum(count.values())} of {len(names)} mutants: " + ", ".join(f"{n} {what}" for what, n in count.items()))
-    print(f"{unexplained} survivors are not explained in {EXPLAINED.relative_to(ROOT)}")
-    return 1 if unexplained else 0
+        if not options.packages or package.name in options.packages:
+            count += run(package, sorted(sample & mutants.keys()), mutants)
+    print(f"\n{count.total()} of {len(names)} mutants: " + ", ".join(f"{n} {result}" for result, n in count.items()))
+    return 1 if any("not explained" in result for result in count) else 0
 
 
 if __name__ == "__main__":
