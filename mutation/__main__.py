@@ -47,6 +47,8 @@ also_copy =
     config.example.toml
     docs
     sourcemod
+do_not_mutate_patterns =
+    ^ *assert 
 use_git_change_detection = false
 """
 
@@ -101,7 +103,7 @@ class Package:
         """Run these mutants, one process at a time."""
         log = self.directory / "log"
         print(f"{self.name}: {len(names)} mutants to run, mutmut writes to {log.relative_to(ROOT)}", flush=True)
-        environment = {**os.environ, "HYPOTHESIS_PROFILE": "quick"}
+        environment = {**os.environ, "EQUIPOISE_TESTS": "quick"}
         command = [MUTMUT, "run", "--max-children", "1", *names]
         with log.open("w") as output:
             subprocess.run(command, cwd=self.directory, env=environment, stdout=output, stderr=output, check=True)

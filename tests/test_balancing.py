@@ -72,7 +72,7 @@ def side_skills(
 ) -> tuple[int, int, float]:
     """What the rules compare splits by: bench, moves, difference."""
     bench = sum(ask.bench_cost.get(one, 0) for one in split.bench)
-    moves = sum(entry.side is not None and split.side_of(entry.id) is entry.side.other for entry in ask.pool)
+    moves = sum(entry.side is not None and split.side_of(entry.id) is entry.side.other for entry in ask.entries)
     return bench, moves, abs(answerer.difference(split, ratings, on_b))
 
 

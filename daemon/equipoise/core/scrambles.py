@@ -276,7 +276,7 @@ def cached(state: State, event: SplitsCached) -> Effects:
     if event.ask != state.asked_cache:
         return ()
     state.asked_cache = None
-    ids = [entry.id for entry in event.ask.pool]
+    ids = [entry.id for entry in event.ask.entries]
     ids.sort(key=lambda player: -state.summaries[player].balance if player in state.summaries else 0.0)
     state.cache = SplitCache(tuple(ids), event.splits)
     return ()

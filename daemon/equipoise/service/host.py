@@ -298,7 +298,9 @@ class Host:
         return summaries_on(self.pool.system, self.session.memory.context, await self.pool.summaries(players))
 
     async def _solve(self, ask: asks.AskSplit | asks.AskMoves | asks.CacheSplits) -> Sequence[Event]:
-        players = (*ask.larger, *ask.smaller) if isinstance(ask, asks.AskMoves) else tuple(one.id for one in ask.pool)
+        players = (
+            (*ask.larger, *ask.smaller) if isinstance(ask, asks.AskMoves) else tuple(one.id for one in ask.entries)
+        )
         summaries = SummariesLoaded(await self._summaries(players))
         if len(players) < THREAD_FROM:
             solved = answer(ask, self.pool.system)
