@@ -38,13 +38,13 @@ def answer(ask: AskSplit | AskMoves | CacheSplits, system: System[Any]) -> Solve
 
 
 def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
-    players = [entry.id for entry in ask.pool]
+    players = [entry.id for entry in ask.entries]
     values = _values(system, ask.context, players)
     if ask.purpose is Purpose.DUEL:
-        split = duel(ask.pool, *(dict(zip(players, side, strict=True)) for side in values))
+        split = duel(ask.entries, *(dict(zip(players, side, strict=True)) for side in values))
     else:
-        split = _named(_best(ask, values, system), ask.pool)
-    a, b = (tuple(entry.id for entry in ask.pool if entry.side is side) for side in Side)
+        split = _named(_best(ask, values, system), ask.entries)
+    a, b = (tuple(entry.id for entry in ask.entries if entry.side is side) for side in Side)
     before = chance(system, ask.context, a, b) if a and b else None
     difference = sum(skills(system, ask.context, Side.A, split.a)) - sum(skills(system, ask.context, Side.B, split.b))
     return SplitSolved(ask, split, difference, before, chance(system, ask.context, split.a, split.b))
@@ -108,17 +108,17 @@ def _best_of(ask: AskSplit, sizes: tuple[int, int], values: Values, tolerance: f
         values_b=on_b,
         sizes=sizes,
         pins=_pins(ask),
-        bench_cost=[ask.bench_cost.get(entry.id, 0) for entry in ask.pool],
-        current=[entry.side for entry in ask.pool],
+        bench_cost=[ask.bench_cost.get(entry.id, 0) for entry in ask.entries],
+        current=[entry.side for entry in ask.entries],
         tolerance=tolerance,
     )
 
 
 def _pins(ask: AskSplit) -> dict[int, Pin]:
     """Bots stay where they stand; some must play."""
-    pins = {index: Pin.PLAY for index, entry in enumerate(ask.pool) if entry.id in ask.must_play}
+    pins = {index: Pin.PLAY for index, entry in enumerate(ask.entries) if entry.id in ask.must_play}
     stand = {Side.A: Pin.A, Side.B: Pin.B}
-    return pins | {index: stand[entry.side] for index, entry in enumerate(ask.pool) if entry.bot and entry.side}
+    return pins | {index: stand[entry.side] for index, entry in enumerate(ask.entries) if entry.bot and entry.side}
 
 
 def _named(assignment: Assignment, pool: Sequence[Entry]) -> Split:
@@ -141,12 +141,12 @@ def _moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
 
 
 def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
-    on_a, on_b = _values(system, ask.context, [entry.id for entry in ask.pool])
+    on_a, on_b = _values(system, ask.context, [entry.id for entry in ask.entries])
     found = splits(on_a, values_b=on_b, odd_without_bench=not ask.bench)
     every = [found[size] for size in sorted(found)]
     if found.uneven is not None:
         every.append(found.uneven)
-    return SplitsCached(ask, tuple(_named(assignment, ask.pool) for assignment in every))
+    return SplitsCached(ask, tuple(_named(assignment, ask.entries) for assignment in every))
 
 
 def match_of(record: RecordRound) -> Match | None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves
+from equipoise.core.autobalance import Gap, movable, move_costs
 from equipoise.core.effects import Cancel, Effect, Lock, LogDecision, Move
-from equipoise.core.joins import Gap, movable, move_costs
 from equipoise.core.model import Entry, Mode, OrderId, PlayerId, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules

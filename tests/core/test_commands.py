@@ -134,7 +134,7 @@ def test_scramble_now_is_asked_again_when_the_pool_changes_meanwhile() -> None:
     question = asked(session, (1.0, command("scramble", "now")))
     play(session, [(1.1, e.SideChanged(1.1, ids("e")[0], A))])
     again = asked(session, (1.2, solved(question)))
-    assert (again.moment, len(again.pool)) == (Moment.NOW, 5)
+    assert (again.moment, len(again.entries)) == (Moment.NOW, 5)
 
 
 def test_an_order_for_now_may_still_be_carried_out_after_the_round_went_live() -> None:

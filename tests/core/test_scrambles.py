@@ -60,7 +60,7 @@ def ratings_of(text: str) -> dict[PlayerId, float]:
 
 
 def solved(question: AskSplit) -> e.Answer:
-    return answer(question, {entry.id: RATINGS.get(entry.id, 2000.0) for entry in question.pool})
+    return answer(question, {entry.id: RATINGS.get(entry.id, 2000.0) for entry in question.entries})
 
 
 # From the question to the order.
@@ -102,7 +102,7 @@ def test_between_the_end_and_the_next_start_nothing_moves() -> None:
 
 def test_the_pool_is_everybody_as_he_is_at_that_moment() -> None:
     question = asked(pending(), (110.0, started("abe|c|f|d", 110.0)))
-    assert [entry.id for entry in question.pool] == list(ids("abecf"))
+    assert [entry.id for entry in question.entries] == list(ids("abecf"))
 
 
 def test_a_split_that_is_out_of_date_is_asked_for_again() -> None:
@@ -111,7 +111,7 @@ def test_a_split_that_is_out_of_date_is_asked_for_again() -> None:
     play(session, [(110.1, e.SideChanged(110.1, ids("e")[0], B))])
     (again,) = play(session, [(110.2, solved(question))])
     assert isinstance(again, AskSplit)
-    assert len(again.pool) == 5
+    assert len(again.entries) == 5
     assert again.version == session.state.version
 
 

@@ -16,7 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from equipoise.core import events as e
+from equipoise.core.memory import Memory
 from equipoise.core.model import Mode, RoundId, Side
+from equipoise.core.rules import Rules
+from equipoise.core.state import State
 from equipoise.errors import ScriptError, SpillError
 from equipoise.service.ring import Ring, Waiting
 from equipoise.store.port import RatedRound
@@ -113,6 +116,17 @@ async def twins(
         found = await evening(rig, mode, batches, refusals)
     assert found == expected
     assert stored(folder / "disturbed") == stored(folder / "undisturbed")
+
+
+def test_a_copy_of_a_session_shares_nothing_that_can_change() -> None:
+    state = State(Rules(), Memory())
+    twin = state.copy()
+
+    assert twin == state
+    mutable = [name for name in State.__slots__ if type(getattr(state, name)).__hash__ is None]
+    assert "summaries" in mutable
+    assert [name for name in mutable if getattr(twin, name) is getattr(state, name)] == ["lineup"]
+    assert state.lineup == {}, "it is replaced, never changed"
 
 
 def test_a_batch_that_was_refused_once_ends_as_if_it_had_come_once(tmp_path: Path) -> None:

@@ -43,14 +43,14 @@ class Purpose(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AskSplit:
-    """Answered by `SplitSolved` or `SolveFailed`. `pool` holds the bots too; they stay on their side."""
+    """Answered by `SplitSolved` or `SolveFailed`. `entries` holds bots too, who stay on their side."""
 
     purpose: Purpose
     version: int
     """The roster version of the question: the answer holds only while it is the session's."""
     reason: Text
     context: Context
-    pool: tuple[Entry, ...]
+    entries: tuple[Entry, ...]
     sizes: tuple[int, int]
     """Players on the two sides, bots counted; either side may become the larger one."""
     bench_cost: Mapping[PlayerId, int]
@@ -86,9 +86,9 @@ class CacheSplits:
     """Answered by `SplitsCached` or `SolveFailed`: a split for every team size, the script's fallback."""
 
     context: Context
-    pool: tuple[Entry, ...]
+    entries: tuple[Entry, ...]
     bench: bool
-    """Arena: one player may sit out; elsewhere an odd pool is split unevenly."""
+    """Arena: one player may sit out; elsewhere an odd number of players is split unevenly."""
 
 
 Ask = LoadSummaries | AskSplit | AskMoves | CacheSplits

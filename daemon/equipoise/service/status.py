@@ -29,7 +29,7 @@ class Proposal:
         split = solved.split
         moves = tuple(
             (entry.id, split.side_of(entry.id))
-            for entry in solved.ask.pool
+            for entry in solved.ask.entries
             if split.side_of(entry.id) is not entry.side
         )
         return cls({"a": split.a, "b": split.b, "bench": split.bench}, solved.before, solved.after, moves)

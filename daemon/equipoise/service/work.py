@@ -152,7 +152,7 @@ class Work:
         if isinstance(ask, asks.AskMoves):
             players = (*ask.larger, *ask.smaller)
         else:
-            players = tuple(entry.id for entry in ask.pool)
+            players = tuple(entry.id for entry in ask.entries)
         summaries = SummariesLoaded(await self._summaries(players))
         if len(players) < THREAD_FROM:
             solved = answer(ask, self.pool.system)
