@@ -11,8 +11,8 @@ from equipoise.core.model import PlayerId
 from equipoise.ratings.quality import Quality
 from equipoise.service.status import ServerStatus
 from equipoise.store.port import Audit, Decision
-from equipoise.wire.rounds import RoundEnded
 from equipoise.wire.scalars import Player, Share, Word
+from equipoise.wire.submitted import RoundSubmitted
 
 MOST_PLAYERS = 100
 MOST_LINES = 1000
@@ -40,7 +40,7 @@ class RoundSent(Ask, frozen=True):
     """A finished round of a configured server."""
 
     server: Word
-    round: RoundEnded
+    round: RoundSubmitted
 
 
 class Rerated(msgspec.Struct, frozen=True):
