@@ -11,7 +11,7 @@ from equipoise.core.model import PlayerId
 from equipoise.ratings.quality import Quality
 from equipoise.service.status import ServerStatus
 from equipoise.store.port import Audit, Decision
-from equipoise.wire.scalars import Player, Share, Word
+from equipoise.wire.scalars import Fraction, Player, Word
 from equipoise.wire.submitted import RoundSubmitted
 
 MOST_PLAYERS = 100
@@ -86,7 +86,7 @@ class SplitsAsked(Ask, frozen=True):
     """The cheapest bench within the tolerance is taken."""
     current: Sides | None = None
     """Within the tolerance and after the bench, as few as possible move."""
-    tolerance: Share = 0.0
+    tolerance: Fraction = 0.0
     """Win probability that a split may be off the best."""
 
 
