@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def _in_balanced_teams(spread: float) -> tuple[str, str]:
-    """Fraction of rounds predicted within 0.1 % of even, and what their predictions propose."""
+    """Share of rounds predicted within 0.1 % of even, and what their predictions propose."""
     even, proposed = [], []
     for seed in BALANCED_SEEDS:
         rng = np.random.default_rng(seed)

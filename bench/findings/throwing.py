@@ -62,7 +62,7 @@ def _rows(model: Model) -> list[tuple[str, ...]]:
 
 
 def _fate(model: Model, seed: int, policy: Policy) -> tuple[float, float, float, float]:
-    """Fraction won of all rounds, of those not thrown, and of those after `STOP`; mean skill in log-odds at the end."""
+    """Share won of all rounds, of those not thrown, and of those after `STOP`; mean skill in log-odds at the end."""
     rng, system = np.random.default_rng(seed), model.make()
     skills = crowd(rng)
     played = list(balanced_rounds(system, skills, ROUNDS, SIZE, rng, lambda number, here: policy(number, here, seed)))

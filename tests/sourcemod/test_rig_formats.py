@@ -19,7 +19,7 @@ PHRASES = """
 		"en"		"{1} has {2} of {3}"
 		"de"		"{3}: {2} für \\"{1}\\""
 	}
-	"Fraction"
+	"Share"
 	{
 		"#format"	"{1:.1f}"
 		"en"		"{1} %"
@@ -88,7 +88,7 @@ def test_everybody_reads_his_own_language(game: Game, tmp_path: Path, translatio
         {
             PrintToChatAll("%t", "Score", 1, 5, "nine");
             PrintToChatAll("%t", "Plain");
-            PrintToChatAll("%t!", "Fraction", 12.34);
+            PrintToChatAll("%t!", "Share", 12.34);
             PrintToServer("%T", "Score", LANG_SERVER, 1, 5, "nine");
             PrintToServer("%T", "Score", 2, 1, 5, "nine");
             return Plugin_Handled;

@@ -30,7 +30,7 @@ burn_in_option = click.option(
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.2,
     show_default=True,
-    help="Fraction of the matches, the first ones, that are rated but not measured.",
+    help="Share of the matches, the first ones, that are rated but not measured.",
 )
 correct_option = click.option(
     "--correct",

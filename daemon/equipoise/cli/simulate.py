@@ -41,7 +41,7 @@ INTRODUCTION = (
 @click.option("--bond", type=float, default=0.1, show_default=True, help="What a friend on one's side adds, log-odds.")
 @click.option("--side-advantage", type=float, default=0.0, show_default=True, help="Of RED, log-odds.")
 @click.option("--map-spread", type=float, default=0.0, show_default=True, help="Of what maps add to it, log-odds.")
-@click.option("--stalemates", type=float, default=0.02, show_default=True, help="Fraction of the rounds.")
+@click.option("--stalemates", type=float, default=0.02, show_default=True, help="Share of the rounds.")
 @json_option
 @plot_option
 @html_option

@@ -33,7 +33,7 @@ class Backtest:
     """Matches that were predicted and rated, but not measured."""
     quality: Quality
     accuracy: Estimate | None
-    """Fraction of the decisive matches that the favourite won, an even prediction being half right; None: all drawn."""
+    """Share of the decisive matches that the favourite won, an even prediction being half right; None: all drawn."""
     correction: Correction | None
     """The last one, if any was asked for."""
     predicted: Floats

@@ -54,7 +54,7 @@ class Quality:
     log_loss: Estimate
     """In nats; ln 2 is a coin flip's."""
     even: Estimate
-    """Fraction of rounds predicted within 45 to 55 %, both included."""
+    """Share of rounds predicted within 45 to 55 %, both included."""
     calibration: tuple[Bin, ...]
     """Ten bins of equal width, without the empty ones."""
     calibration_error: float
@@ -97,7 +97,7 @@ def surprise(predicted: float, score: float) -> float:
 
 
 def accuracy(rounds: Iterable[Pair]) -> Estimate | None:
-    """Fraction of the decisive rounds that the favourite won, an even prediction being half right; None: all drawn."""
+    """Share of the decisive rounds that the favourite won, an even prediction being half right; None: all drawn."""
     right = [_right(predicted, score) for predicted, score in rounds if score != 0.5]
     return mean(right) if right else None
 

@@ -20,11 +20,11 @@ MOST_LINES = 1000
 Place = Literal["a", "b", "bench", "play"]
 Points = Annotated[float, Meta(ge=-1e9, le=1e9)]
 Label = str | int
-"""A player in a split: his id, or his index where only ratings were sent."""
+"""A player in a split: the id, or the index where only ratings were sent."""
 
 
 class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What other programs send: unknown fields are refused."""
+    """A body or query of a program: unknown fields are refused."""
 
 
 class Ok(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ class RoundSent(Ask, frozen=True):
 
 
 class Rerated(msgspec.Struct, frozen=True):
-    """What a round did to a participant."""
+    """A participant's ratings before and after the round."""
 
     id: PlayerId
     side: str
@@ -55,7 +55,7 @@ class Rerated(msgspec.Struct, frozen=True):
 
 
 class RoundTaken(Ok, frozen=True):
-    """What became of a round; the ratings are those of its first answer."""
+    """The result of a round; one that comes again gets its first answer."""
 
     status: Literal["stored", "kept"]
     win_probability: float | None
@@ -66,7 +66,7 @@ class RoundTaken(Ok, frozen=True):
 
 
 class Sides(Ask, frozen=True):
-    """Who stands where at present."""
+    """The sides as they are now."""
 
     a: tuple[Label, ...] = ()
     b: tuple[Label, ...] = ()
@@ -85,7 +85,7 @@ class SplitsAsked(Ask, frozen=True):
     bench_cost: dict[str, Annotated[int, Meta(ge=0, le=1_000_000)]] = {}
     """The cheapest bench within the tolerance is taken."""
     current: Sides | None = None
-    """Within the tolerance and after the bench, as few as possible move."""
+    """Of the splits within the tolerance that have the cheapest bench, the one that moves the fewest players wins."""
     tolerance: Fraction = 0.0
     """Win probability that a split may be off the best."""
 
@@ -114,7 +114,7 @@ class SplitsFound(Ok, frozen=True):
 
 
 class InPool(Ask, frozen=True):
-    """Which pool; where there is only one it need not be said."""
+    """A pool by name; it may be left out where there is only one."""
 
     pool: str | None = None
 
@@ -126,7 +126,7 @@ class RatingSet(Ask, frozen=True):
 
 
 class PlayerSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """A player as admins see him."""
+    """A player as admins see them."""
 
     id: PlayerId
     name: str | None
@@ -146,7 +146,7 @@ class PlayerFound(Ok, frozen=True):
 
 
 class Limited(Ask, frozen=True):
-    """How many lines."""
+    """The number of lines to return."""
 
     limit: Annotated[int, Meta(ge=1, le=MOST_LINES)] = 50
 

@@ -60,7 +60,7 @@ class Group:
     kind: Kind
     people: int
     won: float
-    """Fraction of their rounds."""
+    """Share of their rounds."""
     won_honestly: float | None
     """Of those that they did not throw; None: they threw all."""
     won_thrown: float | None

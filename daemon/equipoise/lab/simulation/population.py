@@ -49,7 +49,7 @@ class Scenario:
     map_spread: float = 0.0
     """Standard deviation of what a map adds to that."""
     stalemates: float = 0.02
-    """Fraction of the rounds that nobody wins."""
+    """Share of the rounds that nobody wins."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be played."""
@@ -80,11 +80,11 @@ PARTY = 3
 STAY = 30
 """Rounds that somebody stays, in the mean."""
 OPENING = 0.75
-"""Fraction of the slots that are taken at the start."""
+"""Share of the slots that are taken at the start."""
 FILL = 0.2
 """Chance that a free slot is taken between two rounds."""
 THROWN = 1 / 3
-"""Fraction of his rounds that a thrower throws."""
+"""Share of his rounds that a thrower throws."""
 THROW = 2.0
 """Log-odds that it costs his side."""
 

@@ -36,7 +36,7 @@ SHORTEST, LONGEST = 60.0, 240.0
 """Seconds of a round."""
 SHUFFLES = 5
 SHUTOUT = 0.3
-"""Fraction of the won rounds in which the losers capture nothing."""
+"""Share of the won rounds in which the losers capture nothing."""
 
 
 @dataclass(slots=True)

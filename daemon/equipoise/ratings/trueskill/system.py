@@ -26,7 +26,7 @@ class TrueSkillParams:
     tau: float = ranged(25.0 / 300.0, 0, LIMIT)
     """τ, deviation that the skill gains with every match."""
     draw_probability: float = ranged(0.1, 0, 0.99)
-    """Fraction of matches between equals that are drawn; sets the margin ε."""
+    """Share of matches between equals that are drawn; sets the margin ε."""
     confidence: float = ranged(3.0, 0, 100)
     """k, deviations: the shown rating is μ - k·σ."""
     shadow_rounds: int = ranged(0, 0, 100_000)

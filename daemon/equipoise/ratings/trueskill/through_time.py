@@ -34,7 +34,7 @@ class ThroughTimeParams:
     period_days: float = ranged(1.0, 1e-6, 100_000)
     """Days; where a time is unknown, one such period is taken to have passed."""
     draw_probability: float = ranged(0.1, 0, 0.99)
-    """Fraction of matches between equals that are drawn; sets the margin ε."""
+    """Share of matches between equals that are drawn; sets the margin ε."""
     confidence: float = ranged(3.0, 0, 100)
     """k, deviations: the shown rating is μ - k·σ."""
     shadow_rounds: int = ranged(0, 0, 100_000)
