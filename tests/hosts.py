@@ -37,7 +37,7 @@ def roster(a: Sequence[int], b: Sequence[int], waiting: Sequence[int] = ()) -> R
 def round_of(
     name: str, here: Roster, winner: Side | None, mode: Mode = Mode.ARENA, session: str = SESSION, captures: int = 1
 ) -> Round:
-    """A round that everybody of a roster fought from its doors to its end."""
+    """A round that every player of a roster fought, from its start to its end."""
     lineup = [entry for entry in here.entries if entry.side is not None]
     return Round(
         RoundId(name),
@@ -121,7 +121,7 @@ class Rig:
         return await self.post(e.Hello(0.0, SESSION, "arena_lumberyard", mode, phase), e.RosterSeen(0.0, here))
 
     async def play(self, name: str, here: Roster, winner: Side | None, mode: Mode = Mode.ARENA) -> Reply:
-        """A round from its doors to its end."""
+        """A round from the moment it goes live to its end."""
         await self.post(e.RoundLive(0.0, RoundId(name), here))
         return await self.post(e.RoundEnded(0.0, round_of(name, here, winner, mode)))
 

@@ -39,7 +39,6 @@ async def opened(directory: Path) -> AsyncIterator[SqliteStore]:
 
 
 def without_skill_at_start(records: list[RecordRound]) -> list[RecordRound]:
-    """As rounds are rated that nobody knows the standing at the doors of."""
     return [replace(record, skill_at_start=None) for record in records]
 
 

@@ -177,7 +177,7 @@ class Crowd(msgspec.Struct, frozen=True):
     count: int
     visible: int
     shadow: int
-    """Too few rounds for their rating to be shown."""
+    """In their shadow period: ratings that are not shown."""
     stale: int
     mean: float | None
     spread: float | None
@@ -192,20 +192,20 @@ class QualityFound(Ok, frozen=True):
     """Null before the first rated round."""
     players: Crowd
     suggested_theta: float | None
-    """The scale with which those rounds would have been predicted best; null below 500 rounds, without one, and while
-    it is within two standard errors of the scale as it is."""
+    """The Θ with which these rounds would have been predicted best. Null below 500 rounds, for a system without Θ, and
+    within two standard errors of the configured Θ."""
 
 
 class ThetaFit(msgspec.Struct, frozen=True):
-    """The scale of the logistic that stored rounds fit best."""
+    """The Θ that stored rounds fit best."""
 
     theta: float
     error: float
     """Its standard error."""
     log_loss_before: float
-    """With the scale as it is."""
+    """With the configured Θ."""
     log_loss: float
-    """With this one."""
+    """With this Θ."""
 
 
 class ThetaFound(Ok, frozen=True):
@@ -214,12 +214,12 @@ class ThetaFound(Ok, frozen=True):
     pool: str
     rounds: int
     missing: int
-    """Rounds, about, until a scale can be proposed: until there are enough to fit, then until its error is so small
-    that the scale as it is is two standard errors off."""
+    """Rounds, about, until a Θ can be proposed: first until there are enough to fit one, then until its standard error
+    is half of its difference from the configured Θ."""
     theta: float
-    """As it is."""
+    """The configured Θ."""
     fit: ThetaFit | None
-    """Null with too few rounds, or where no scale fits: favourites won no more often than others, or always."""
+    """Null with too few rounds, or where no Θ fits: favourites won no more often than others, or always."""
 
 
 # Servers and logs.
@@ -232,14 +232,14 @@ class Servers(Ok, frozen=True):
 
 
 class OneServer(Ok, frozen=True):
-    """One server and what was decided there last."""
+    """One server and its last decisions."""
 
     server: ServerStatus
     decisions: tuple[Decision, ...]
 
 
 class Command(Ask, frozen=True):
-    """How a command is meant."""
+    """Options of a command."""
 
     dry_run: bool = False
     when: Literal["now", "next"] = "now"
@@ -247,7 +247,7 @@ class Command(Ask, frozen=True):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A line told."""
+    """A line that answers a command, as a phrase and in English."""
 
     phrase: str
     args: tuple[str, ...]
@@ -255,12 +255,12 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class PlayerMoved(msgspec.Struct, frozen=True):
-    """Somebody who would move."""
+    """A player who would change place."""
 
     id: PlayerId
     name: str | None
     side: str
-    """In the game's words; `none`: to the bench."""
+    """Where to, in the game's words; `none`: the bench."""
 
 
 class Proposed(msgspec.Struct, frozen=True):
@@ -270,20 +270,20 @@ class Proposed(msgspec.Struct, frozen=True):
     b: tuple[PlayerId, ...]
     bench: tuple[PlayerId, ...]
     before: float | None
-    """Win probability of side A as the sides stand."""
+    """Win probability of side A with the present sides; null while one is empty."""
     after: float | None
     moves: tuple[PlayerMoved, ...]
 
 
 class CommandDone(Ok, frozen=True):
-    """What came of a command."""
+    """The result of a command."""
 
     lines: tuple[Line, ...]
     proposal: Proposed | None
 
 
 class OfServer(Limited, frozen=True):
-    """Of one server, or of all."""
+    """Lines of one server, or of all."""
 
     server: str | None = None
 

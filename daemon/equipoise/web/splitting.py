@@ -33,7 +33,7 @@ async def find_splits(asked: Asked) -> SplitsFound:
         raise ScriptError("split", str(error)) from None
     finally:
         asked.services.solving.release()
-    return SplitsFound(splits=tuple(question.told(assignment) for assignment in found))
+    return SplitsFound(splits=tuple(question.labelled(assignment) for assignment in found))
 
 
 async def _question(body: SplitsAsked, pool: Pool) -> _Question:
@@ -65,7 +65,7 @@ class _Question:
             return [found[size] for size in sorted(found)]
         return self._preferred(groups, pins)
 
-    def told(self, found: Assignment) -> SplitFound:
+    def labelled(self, found: Assignment) -> SplitFound:
         """A split in the caller's labels, with the win probability that the pool's system predicts."""
         a, b, bench = (tuple(self.labels[i] for i in part) for part in (found.a, found.b, found.bench))
         players = [PlayerId(str(label)) for label in self.labels]
