@@ -67,7 +67,7 @@ async def test_a_batch_without_events_is_a_heartbeat(rig: Rig) -> None:
 
 
 @played
-async def test_a_joining_player_is_answered_with_his_card(rig: Rig) -> None:
+async def test_a_joining_player_is_answered_with_their_summary(rig: Rig) -> None:
     await rig.hello(FOUR)
 
     reply = await rig.post(e.PlayerJoined(0.0, player(9)))
@@ -184,7 +184,7 @@ async def test_every_reply_says_which_outcomes_would_make_a_scramble_due(rig: Ri
     assert reply.due_if == (DueIf(Side.A), DueIf(Side.B), DueIf(None))
 
 
-def test_what_stood_at_the_doors_is_what_splits_balance_on_not_what_is_shown(tmp_path: Path) -> None:
+def test_skill_at_start_is_what_splits_balance_not_the_rating_that_is_shown(tmp_path: Path) -> None:
     async def main() -> None:
         async with Rig(tmp_path, system="trueskill") as rig:
             await rig.hello(FOUR)
@@ -302,7 +302,7 @@ async def test_a_command_with_no_dry_run_says_which_have_one(rig: Rig) -> None:
 
 
 @played
-async def test_a_command_from_outside_is_answered_outside_and_in_game_in_game(rig: Rig) -> None:
+async def test_a_command_is_answered_where_it_was_given(rig: Rig) -> None:
     await rig.hello(FOUR)
 
     outside = await rig.host.command(("scramble", "next"), "token:ann")

@@ -54,6 +54,18 @@ class Slow(Failing):
         return await super().record(*asked)
 
 
+class Broken(Failing):
+    """A store with a bug that shows once."""
+
+    broken = True
+
+    async def record(self, *asked: Any) -> RatedRound:
+        if self.broken:
+            self.broken = False
+            raise ZeroDivisionError
+        return await super().record(*asked)
+
+
 def failing(folder: Path) -> Rig:
     return Rig(folder, store_type=Failing, ring_type=FullRing)
 
@@ -239,6 +251,46 @@ def test_a_batch_that_was_answered_before_its_round_failed_is_applied_and_its_ro
             assert not later.enabled
             assert stored_rounds(rig) == ["r1", "r2"]
             assert rig.host.session.memory.tally.completed == 2
+
+    asyncio.run(main())
+
+
+def test_a_batch_whose_caller_has_gone_is_applied_once(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Rig(tmp_path, store_type=Slow) as rig:
+            assert isinstance(rig.store, Slow)
+            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+            batch = rig.batch(ended("r1"), e.SidesSwitched(0.0))
+
+            caller = asyncio.create_task(rig.host.handle(batch))
+            await asyncio.sleep(0.05)
+            caller.cancel()
+            await asyncio.sleep(0)
+            rig.store.gate.set()
+            again = await rig.host.handle(batch)
+
+            assert again.rounds == {"r1": "stored"}
+            assert rig.host.session.memory.tally.completed == 1
+            switched = [entry.id for entry in rig.host.session.state.roster.on(Side.A)]
+            assert switched == [player(4), player(5), player(6)]
+
+    asyncio.run(main())
+
+
+def test_a_fault_of_the_daemon_leaves_no_trace_of_the_batch_either(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Rig(tmp_path, store_type=Broken) as rig:
+            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+            before = rig.host.session.state.copy()
+            batch = rig.batch(e.SidesSwitched(0.0), ended("r1"))
+
+            with pytest.raises(ScriptError) as refusal:
+                await rig.host.handle(batch)
+            assert (refusal.value.code, refusal.value.status) == ("internal", 500)
+            assert rig.host.session.state == before
+            taken = await rig.host.handle(batch)
+
+            assert taken.rounds == {"r1": "stored"}
 
     asyncio.run(main())
 
