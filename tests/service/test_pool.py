@@ -11,7 +11,9 @@ import pytest
 
 from equipoise.core.model import LineupPlayer, PlayerId, Side
 from equipoise.errors import RatingError, StoreError
-from equipoise.service.pool import ABSENT, Recorded
+from equipoise.service.held import MOST_ABSENT
+from equipoise.service.pool import Recorded
+from equipoise.store.port import Name, RatedRound
 from tests.opened_pool import NOW, opened, rated_alone, told
 from tests.store.failing import Failing, Fault, locked
 from tests.store.samples import a_round, in_loop, player
@@ -94,11 +96,11 @@ async def test_a_stranger_whose_first_round_was_stored_without_an_answer_is_aske
 async def test_no_more_strangers_are_remembered_than_memory_has_room_for(tmp_path: Path) -> None:
     async with opened(tmp_path, kind=Traced) as pool:
         await pool.summaries([player(1)])
-        await pool.summaries([player(number) for number in range(2, ABSENT + 2)])
+        await pool.summaries([player(number) for number in range(2, MOST_ABSENT + 2)])
         with pool.store.watched() as forgotten:
             await pool.summaries([player(1)])
         with pool.store.watched() as remembered:
-            await pool.summaries([player(number) for number in range(3, ABSENT + 2)])
+            await pool.summaries([player(number) for number in range(3, MOST_ABSENT + 2)])
 
     assert forgotten
     assert remembered == []
@@ -147,9 +149,11 @@ async def test_the_version_grows_when_players_could_not_be_loaded_so_that_they_a
 
 
 @in_loop
-async def test_a_round_is_rated_as_its_system_rates_it_and_told_with_its_cards(tmp_path: Path) -> None:
+async def test_a_round_is_rated_as_its_system_rates_it(tmp_path: Path) -> None:
+    everybody = [player(n) for n in (1, 2, 3, 4)]
     async with opened(tmp_path) as pool:
         done = await pool.record(a_round(), b"memory")
+        summaries = await pool.summaries(everybody)
     alone = rated_alone(a_round())
 
     assert done.status == "stored"
@@ -161,7 +165,7 @@ async def test_a_round_is_rated_as_its_system_rates_it_and_told_with_its_cards(t
         (player(3), Side.B),
         (player(4), Side.B),
     ]
-    assert done.summaries == tuple(told(alone, player(n)) for n in (1, 2, 3, 4))
+    assert summaries == tuple(told(alone, one) for one in everybody)
 
 
 @in_loop
@@ -180,8 +184,7 @@ async def test_an_unrated_round_is_stored_and_changes_nobody(tmp_path: Path) -> 
     async with opened(tmp_path) as pool:
         done = await pool.record(a_round(unrated="partial"), None)
 
-        assert done.status == "stored"
-        assert done.summaries == ()
+        assert (done.status, done.rated) == ("stored", RatedRound(a_round().round.id, None, (), unrated="partial"))
         assert pool.summary(player(1)).rounds == 0
 
 
@@ -288,7 +291,7 @@ async def test_the_leaderboard_has_no_shadows_and_nobody_stale(tmp_path: Path) -
         for number, seats, at in [(1, (1, 2), NOW), (2, (1, 2), NOW), (3, (3, 4), long_ago), (4, (3, 4), long_ago)]:
             await pool.record(a_round(number, a=seats[:1], b=seats[1:], started_at=at), None)
         await pool.record(a_round(5, a=[5], b=[6], started_at=NOW), None)
-        await pool.store.name("main", player(1), "Ann")
+        pool.store.note([Name("main", player(1), "Ann")])
         board = await pool.top(None)
 
         assert [(summary.id, summary.name) for summary in board] == [(player(1), "Ann"), (player(2), None)]

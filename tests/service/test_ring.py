@@ -22,13 +22,13 @@ from hypothesis import strategies as st
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import LineupPlayer, Participant, PlayerId, Presence, Round, Side
 from equipoise.errors import SpillError
-from equipoise.service.ring import MAGIC, RESERVE, SLOTS, Ring, Waiting, framed, frames
+from equipoise.service.ring import MAGIC, RESERVE, SLOTS, Ring, UnstoredRound, framed, frames
 from tests.store.disk import as_nobody, filled, no_file_above, small_disk
 from tests.store.samples import a_round
 
 
-def waiting(number: int) -> Waiting:
-    return Waiting(a_round(number), f"memory {number}".encode(), float(number))
+def waiting(number: int) -> UnstoredRound:
+    return UnstoredRound(a_round(number), f"memory {number}".encode(), float(number))
 
 
 @contextmanager
@@ -41,10 +41,10 @@ def opened(path: Path) -> Iterator[Ring]:
         ring.close()
 
 
-def drained(ring: Ring) -> list[Waiting]:
+def drained(ring: Ring) -> list[UnstoredRound]:
     found = []
-    while entry := ring.oldest():
-        found.append(entry)
+    while slots := ring.slots():
+        found.append(slots[0])
         ring.pop()
     return found
 
@@ -81,7 +81,7 @@ def test_order_holds_when_rounds_come_and_go(path: Path) -> None:
     with opened(path) as ring:
         for number in range(SLOTS + 2):
             ring.push(waiting(number))
-        first = ring.oldest()
+        first = ring.slots()[0]
         ring.pop()
         ring.push(waiting(90))
         rest = drained(ring)
@@ -123,7 +123,7 @@ def test_a_file_that_somebody_cut_is_an_error_of_ours(path: Path) -> None:
         for _ in range(SLOTS):
             ring.pop()
         with pytest.raises(SpillError, match="cannot be read"):
-            ring.oldest()
+            ring.slots()
 
 
 def test_one_process_at_a_time(path: Path) -> None:
@@ -169,7 +169,7 @@ def test_damage_in_the_middle_costs_one_round_and_the_file_is_set_aside(
 def test_a_round_of_another_version_is_set_aside_unread(path: Path) -> None:
     payload = json.loads(framed(waiting(1))[12:])
     del payload["record"]["round"]["winner"]
-    stranger = framed(msgspec.convert({"record": a_round(1), "memory": None, "at": 0.0}, Waiting))
+    stranger = framed(msgspec.convert({"record": a_round(1), "memory": None, "at": 0.0}, UnstoredRound))
     path.write_bytes(_reframed(msgspec.json.encode(payload)) + stranger)
     with opened(path) as ring:
         assert [entry.memory for entry in drained(ring)] == [None]
@@ -232,7 +232,7 @@ def test_a_full_disk_is_why_there_is_a_reserve(tmp_path: Path) -> None:
         assert (disk / "main.ring.reserve").stat().st_size == RESERVE
 
 
-def _push_until_refused(ring: Ring) -> Iterator[Waiting]:
+def _push_until_refused(ring: Ring) -> Iterator[UnstoredRound]:
     number = 0
     try:
         while True:
@@ -301,8 +301,8 @@ RECORDS = st.builds(
 )
 
 
-@given(st.builds(Waiting, record=RECORDS, memory=st.none() | st.binary(), at=FINITE))
-def test_every_round_comes_back_as_it_went_in(entry: Waiting) -> None:
+@given(st.builds(UnstoredRound, record=RECORDS, memory=st.none() | st.binary(), at=FINITE))
+def test_every_round_comes_back_as_it_went_in(entry: UnstoredRound) -> None:
     (frame,) = frames(framed(entry))
 
     assert frame.entry == entry
@@ -313,7 +313,7 @@ def test_a_round_that_could_not_be_read_back_is_refused(path: Path) -> None:
     endless = replace(endless, round=replace(endless.round, seconds=float("inf")))
     with opened(path) as ring:
         with pytest.raises(SpillError, match="read back"):
-            ring.push(Waiting(endless, None, 1.0))
+            ring.push(UnstoredRound(endless, None, 1.0))
         assert ring.depth == 0
 
 

@@ -12,8 +12,8 @@ from equipoise.store.sqlite import SqliteStore
 class Traced(SqliteStore):
     """A real store that knows which statements SQLite ran for it."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, **waits: float) -> None:
+        super().__init__(path, **waits)
         self.statements: list[str] = []
 
     @contextmanager

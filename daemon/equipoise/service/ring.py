@@ -5,7 +5,7 @@ when the last was applied; whatever waits beyond the slots waits in the file alo
 applied and the cut makes it come again: the store knows it by its id.
 
 A frame of the file is `MAGIC`, the payload's length and its CRC-32 (both 32 bits, little endian), and the payload:
-one `Waiting` as JSON. `MAGIC` begins with a byte that UTF-8 never uses, so that reading can go on behind damage.
+one `UnstoredRound` as JSON. `MAGIC` begins with a byte that UTF-8 never uses, so that reading can go on behind damage.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Key: TypeAlias = tuple[ServerId, RoundId]
 log = logging.getLogger(__name__)
 
 
-class Waiting(msgspec.Struct, frozen=True):
+class UnstoredRound(msgspec.Struct, frozen=True):
     """A round that waits for the store."""
 
     record: RecordRound
@@ -63,14 +63,14 @@ class Frame(NamedTuple):
 
     start: int
     end: int
-    entry: Waiting
+    entry: UnstoredRound
 
 
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Waiting)
+_decoder = msgspec.json.Decoder(UnstoredRound)
 
 
-def framed(entry: Waiting) -> bytes:
+def framed(entry: UnstoredRound) -> bytes:
     """An entry as it stands in the file."""
     payload = _encoder.encode(entry)
     return _HEADER.pack(MAGIC, len(payload), zlib.crc32(payload)) + payload
@@ -117,7 +117,7 @@ class Ring:
         """Rounds that found the slots full, since the start."""
         self._reserve = path.with_name(f"{path.name}.reserve")
         self._file: int | None = None
-        self._slots: deque[Waiting] = deque()
+        self._slots: deque[UnstoredRound] = deque()
         self._keys: dict[Key, None] = {}
         self._read = 0
         """Up to here the file's rounds are in the slots, or were."""
@@ -149,7 +149,7 @@ class Ring:
             os.close(self._file)
             self._file = None
 
-    def push(self, entry: Waiting) -> None:
+    def push(self, entry: UnstoredRound) -> None:
         """Keep a round for good, once. After a SpillError neither the file nor memory has it."""
         if entry.key in self:
             return
@@ -168,14 +168,14 @@ class Ring:
         else:
             self.overflowed += 1
 
-    def oldest(self) -> Waiting | None:
-        """The round to apply next. SpillError when the file cannot be read now."""
+    def slots(self) -> list[UnstoredRound]:
+        """The rounds to apply next, oldest first, as many as memory holds. SpillError: the file cannot be read now."""
         if not self._slots and self._waits_in_file:
             try:
                 self._refill()
             except (OSError, ValueError) as error:  # a ValueError: somebody cut the file
                 raise SpillError(f"{self.path}: cannot be read: {error}") from error
-        return self._slots[0] if self._slots else None
+        return list(self._slots)
 
     def pop(self) -> None:
         """The oldest round was applied."""
