@@ -325,7 +325,9 @@ KINDS = (
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=settings.default.max_examples * 2 // 5, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(st.sampled_from([Mode.KOTH, Mode.ARENA]), batches(), st.lists(FAULTS, min_size=4, max_size=4))
 def test_whatever_is_refused_the_evening_ends_like_an_undisturbed_one(
     mode: Mode, posted: list[tuple[e.ScriptEvent, ...]], refusals: list[list[Fault]]

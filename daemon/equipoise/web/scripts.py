@@ -41,7 +41,7 @@ async def take_round(asked: Asked) -> RoundTaken:
     return RoundTaken(
         status=done.status,
         win_probability=rated.prediction if rated else None,
-        unrated=record.unrated,
+        unrated=rated.unrated if rated else record.unrated,
         players=tuple(
             Rerated(each.id, each.side.value, each.before, each.after, each.rounds, each.visible)
             for each in (rated.changes if rated else ())
