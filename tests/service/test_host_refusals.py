@@ -295,6 +295,25 @@ def test_a_fault_of_the_daemon_leaves_no_trace_of_the_batch_either(tmp_path: Pat
     asyncio.run(main())
 
 
+def test_of_a_batch_that_the_daemon_fails_on_the_rounds_are_stored(tmp_path: Path) -> None:
+    """The script drops it, because it would fail again."""
+
+    async def main() -> None:
+        async with failing(tmp_path) as rig:
+            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+            nothing_known: Any = object()
+
+            with pytest.raises(ScriptError) as refusal:
+                await rig.post(nothing_known, ended("r1"), ended("r2"))
+            await rig.post(e.Heartbeat(0.0))
+
+            assert refusal.value.code == "internal"
+            assert stored_rounds(rig) == ["r1", "r2"]
+            assert rig.host.session.memory.tally.completed == 0
+
+    asyncio.run(main())
+
+
 FAULTS = st.lists(st.sampled_from(Fault), max_size=4)
 WINNERS = st.sampled_from([Side.A, Side.B, None])
 

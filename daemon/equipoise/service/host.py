@@ -253,11 +253,19 @@ class Host:
             log.exception("event=failed server=%s", self.server)
             if not committed:
                 work.refusal = ScriptError("internal", "the daemon failed on this; its log says how", status=500)
+                if work.batch is not None:
+                    self._start(self._save_rounds(work.batch))
         finally:
             self._arm()
             self._lock.release()
         # Behind the reply: a slow disk must not hold it up.
         self._start(self.write_down())
+
+    async def _save_rounds(self, batch: Batch) -> None:
+        """The script drops a batch that the daemon failed on: its rounds must not be lost with it."""
+        await self._lock.acquire()
+        work = self._work(f"script:{self.server}")
+        await self._finish(work, work.take_rounds(batch.events, self.rules))
 
     def _commit(self, work: Work) -> None:
         """The copy becomes the session, and what was collected beside it goes out."""
