@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from equipoise.core import events as e
@@ -98,7 +100,8 @@ def test_scramble_now_acts_in_the_running_round(words: tuple[str, ...]) -> None:
     assert (question.purpose, question.moment, question.reason) == (Purpose.SCRAMBLE, Moment.NOW, ADMIN)
     order = assigned(play(session, [(1.1, solved(question))]))
     assert order.moment is Moment.NOW
-    play(session, [(1.2, e.OrderDone(1.2, order.order))])
+    effects = play(session, [(1.2, e.OrderDone(1.2, order.order))])
+    assert of(Say, effects) == [Say(ADMIN), Say(Text(Phrase.SCRAMBLED, ("50",)))]
     assert session.memory.pending is None
     assert session.memory.locks.keys() == set(ids("abcd"))
 
@@ -312,7 +315,17 @@ def test_an_admins_balance_is_for_one_gap_only() -> None:
 def test_balance_works_where_autobalance_is_switched_off() -> None:
     session = begun(Mode.KOTH, "abcd|ef", rules=rules(autobalance={"enabled": False}))
     assert not of(AskMoves, play(session, [(1.0, e.Heartbeat(1.0))]))
-    assert of(AskMoves, play(session, [(1.1, command("balance"))]))
+    effects = play(session, [(1.1, command("balance"))])
+    assert [type(effect) for effect in effects] == [AskMoves]
+    assert session.state.gap_since == 1.1
+
+
+def test_balance_too_spares_who_was_moved_recently() -> None:
+    session = begun(Mode.KOTH, "abcd|ef", rules=rules(autobalance={"enabled": False}))
+    session.state.memory = replace(session.memory, moved={ids("a")[0]: 0.0})
+    (question,) = of(AskMoves, play(session, [(1.0, command("balance"))]))
+    assert isinstance(question, AskMoves)
+    assert question.movable == ids("bcd")
 
 
 @pytest.mark.parametrize(("text", "phase"), [("ab|c", e.Phase.RUNNING), ("abcd|ef", e.Phase.OVER)])

@@ -147,7 +147,7 @@ def test_whoever_is_held_and_not_on_the_next_roster_is_forgotten() -> None:
 def test_a_joiner_in_arena_waits_for_the_next_round(phase: e.Phase) -> None:
     session = begun(Mode.ARENA, "ab|c", phase=phase)
     place = placed(session, "d", B)
-    assert (place.side, place.reason) == (None, Text(Phrase.REASON_WAITS))
+    assert place == Place(PlayerId("d"), None, Text(Phrase.REASON_WAITS))
     assert session.state.roster.get(PlayerId("d")) == Entry(PlayerId("d"), None, waiting=True)
 
 
@@ -321,6 +321,15 @@ def test_players_whose_rating_is_unknown_weigh_nothing() -> None:
     # With nobody known both sides are as good, and the wish decides.
     nothing: Mapping[PlayerId, float] = {}
     assert place_joiner(roster("a|b|c"), ids("c")[0], B, None, {A: nothing, B: nothing}).side is B
+
+
+def test_a_joiner_whose_rating_is_unknown_weighs_nothing() -> None:
+    a, b, c = ids("abc")
+    nearly_even = {a: 1000.0, b: 1000.5}
+    assert place_joiner(roster("a|b|c"), c, B, None, {A: nearly_even, B: nearly_even}).side is B
+    # Where a is unknown, c (0.1) makes 0.1 against 0.4 on A, and 0.5 against nothing on B.
+    small = {b: 0.4, c: 0.1}
+    assert place_joiner(roster("a|b|c"), c, B, None, {A: small, B: small}).side is A
 
 
 def test_a_lock_in_its_last_half_second_is_told_as_one_second() -> None:
