@@ -36,8 +36,10 @@ def a_pool(directory: Path, store: SqliteStore, system: str = "synelo", **params
 
 
 @asynccontextmanager
-async def opened(directory: Path, system: str = "synelo", **params: object) -> AsyncIterator[Pool]:
-    store = SqliteStore(directory / "s.db")
+async def opened(
+    directory: Path, system: str = "synelo", *, kind: type[SqliteStore] = SqliteStore, **params: object
+) -> AsyncIterator[Pool]:
+    store = kind(directory / "s.db")
     await store.open()
     try:
         pool = a_pool(directory, store, system, **params)

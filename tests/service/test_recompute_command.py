@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.core.effects import RecordRound
-from equipoise.service.ring import Ring, Waiting
+from equipoise.service.ring import Ring, UnstoredRound
 from tests.pools import fill, some_rounds, stored
 from tests.store.samples import player
 from tests.test_cli import EQUIPOISE, House, ask, one_line, run, serving
@@ -124,7 +124,7 @@ def test_rounds_that_wait_are_stored_first_by_the_old_system(house: House) -> No
     *_, late = some_rounds(ROUNDS + 1)
     with closing(Ring(house.state / "main.ring")) as ring:
         ring.open()
-        ring.push(Waiting(late, None, 1.0))
+        ring.push(UnstoredRound(late, None, 1.0))
     before = len(stored(house.state)["rounds"])
     refused = recompute(house, "--system", "elo", answer="n\n")
     assert refused.returncode == 1, refused.stderr

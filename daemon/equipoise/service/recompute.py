@@ -13,7 +13,7 @@ from equipoise.errors import RatingError
 from equipoise.ratings.quality import Difference, Estimate, Pair, Quality, accuracy, assess, difference
 from equipoise.ratings.system import System
 from equipoise.service.fingerprint import fingerprint_of
-from equipoise.service.pool import rated_round
+from equipoise.service.rating import rated_round
 from equipoise.store.port import Fingerprint, PlayerRow, RatedRound
 
 MOVERS = 10

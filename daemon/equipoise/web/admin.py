@@ -74,10 +74,9 @@ def _seen(services: Services, pool: Pool, summary: PlayerSummary, name: str | No
 async def _names(pool: Pool, ids: Iterable[PlayerId]) -> Mapping[PlayerId, str]:
     """What players call themselves, where the store knows and answers."""
     try:
-        rows = await pool.store.players(pool.name, tuple(ids), 0)
+        return await pool.store.names(pool.name, tuple(ids))
     except StoreError:
         return {}
-    return {row.id: row.name for row in rows.values() if row.name is not None}
 
 
 async def show_top(asked: Asked) -> m.Top:
