@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -48,7 +49,7 @@ also_copy =
     docs
     sourcemod
 do_not_mutate_patterns =
-    ^ *assert 
+    ^ *assert
 use_git_change_detection = false
 """
 
@@ -101,6 +102,13 @@ class Package:
 
     def run(self, names: list[str]) -> None:
         """Run these mutants, one process at a time."""
+        copies = self.directory / "mutants"
+        # mutmut adds to its copies and removes nothing: a test file that is gone would still run.
+        shutil.rmtree(copies / "tests", ignore_errors=True)
+        for path in copies.glob("src/**/*.py"):
+            if not (self.directory / path.relative_to(copies)).exists():
+                path.unlink()
+                path.with_name(path.name + ".meta").unlink(missing_ok=True)
         log = self.directory / "log"
         print(f"{self.name}: {len(names)} mutants to run, mutmut writes to {log.relative_to(ROOT)}", flush=True)
         environment = {**os.environ, "EQUIPOISE_TESTS": "quick"}

@@ -111,6 +111,10 @@ def test_with_everyone_as_round_one_all_play_and_round_two_is_scrambled_all_the_
     assert assigned(game.start()).reason == Text(Phrase.REASON_ROUND_TWO)
 
 
+def test_two_who_face_each_other_and_are_alone_need_no_duel() -> None:
+    assert not of(AskSplit, arena("a|b").start())
+
+
 def test_one_player_alone_is_left_in_peace() -> None:
     assert not of(AskSplit, arena("a").start())
 

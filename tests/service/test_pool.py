@@ -168,6 +168,20 @@ async def test_a_round_is_rated_as_its_system_rates_it(tmp_path: Path) -> None:
     assert summaries == tuple(told(alone, one) for one in everybody)
 
 
+@pytest.mark.parametrize("system", ["synelo", "ns2"])
+@in_loop
+async def test_a_round_of_players_in_memory_loads_nobody(tmp_path: Path, system: str) -> None:
+    async with opened(tmp_path, system, kind=Traced) as pool:
+        await pool.record(a_round(1), None)
+        await pool.edit(player(1), 1500.0, "console")
+        await pool.record(a_round(2), None)
+        with pool.store.watched() as statements:
+            await pool.record(a_round(3), None)
+
+    assert any("INSERT INTO rounds" in each for each in statements)
+    assert not any("AS wanted" in each or "FROM shared" in each for each in statements)
+
+
 @in_loop
 async def test_a_round_sent_again_returns_its_first_answer(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,20 @@ from equipoise.store.sqlite.connection import open_database, transaction
 from tests.store.disk import fast_directory
 from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, record, submit
 from tests.store.traced import Traced
+
+_pools = count()
+
+
+@pytest.fixture(scope="module")
+def fast() -> Iterator[Path]:
+    """One directory for all examples of a test: each has a pool of its own, which costs less than a store."""
+    with fast_directory() as directory:
+        yield directory
+
+
+def fresh_pool() -> str:
+    return f"pool {next(_pools)}"
+
 
 NOTE = Audit(0.0, "console", "set", "a player", "", "")
 
@@ -149,15 +164,16 @@ async def test_a_roster_is_read_by_two_statements_however_long_it_is(tmp_path: P
     window=st.integers(0, 4),
 )
 def test_each_players_window_is_their_own_last_rounds_oldest_first(
-    played: list[tuple[int, int]], asked: list[int], window: int
+    fast: Path, played: list[tuple[int, int]], asked: list[int], window: int
 ) -> None:
+    pool = fresh_pool()
+
     async def stored() -> Mapping[PlayerId, PlayerRow]:
-        with fast_directory() as directory:
-            async with opened(directory / "s.db") as store:
-                for number, (one, other) in enumerate(played):
-                    await record(store, a_round(number, a=[one], b=[other]))
-                    await record(store, a_round(number, a=[one], b=[other], server=ServerId("other")))
-                return await store.players(POOL, [player(number) for number in asked], window)
+        async with opened(fast / "s.db") as store:
+            for number, (one, other) in enumerate(played):
+                rounds = [a_round(number, a=[one], b=[other], server=ServerId(f"{pool} {n}")) for n in (1, 2)]
+                await store.record(pool, [Submitted(each) for each in rounds], 0)
+            return await store.players(pool, [player(number) for number in asked], window)
 
     rows = asyncio.run(stored())
     expected: dict[PlayerId, list[float]] = {}
@@ -288,25 +304,27 @@ async def test_predictions_are_the_last_rated_rounds_oldest_first(tmp_path: Path
     st.sampled_from([None, 1.5]),
 )
 def test_the_leaderboard_is_everybody_visible_and_active_by_rating(
+    fast: Path,
     drawn: list[tuple[float, bool, float | None]],
     since: float | None,
 ) -> None:
-    with fast_directory() as directory, closing(open_database(directory / "s.db").conn) as db:
+    pool = fresh_pool()
+    with closing(open_database(fast / "s.db").conn) as db:
         with transaction(db):
             for number, (points, visible, played) in enumerate(drawn):
                 row = replace(_row(number), rating=points, visible=visible, last_played=played)
-                players.edit(db, POOL, row.id, 0, lambda _, row=row: (row, NOTE))
+                players.edit(db, pool, row.id, 0, lambda _, row=row: (row, NOTE))
         expected = sorted(
             (-points, player(number))
             for number, (points, visible, played) in enumerate(drawn)
             if visible and (since is None or (played or 0) >= since)
         )
 
-        assert [(-row.rating, row.id) for row in players.top(db, POOL, None, since)] == expected
-        assert [players.rank(db, POOL, id, since) for _, id in expected] == [
+        assert [(-row.rating, row.id) for row in players.top(db, pool, None, since)] == expected
+        assert [players.rank(db, pool, id, since) for _, id in expected] == [
             (place, len(expected)) for place in range(1, len(expected) + 1)
         ]
-        assert {summary.id for summary in players.summaries(db, POOL)} == {player(n) for n in range(len(drawn))}
+        assert {summary.id for summary in players.summaries(db, pool)} == {player(n) for n in range(len(drawn))}
 
 
 @in_loop

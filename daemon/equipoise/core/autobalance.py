@@ -107,7 +107,7 @@ def check(state: State, now: float, *, forced: bool = False) -> Effects:
         state.gap_since = now
     if _quiet(state, now):
         return _cancel_all(state)
-    if state.asked_moves:
+    if state.asked_moves is not None:
         return ()
     candidates = _candidates(state, gap, now)
     if _answered(state, gap, min(gap.count, len(candidates))):

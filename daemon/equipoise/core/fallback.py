@@ -29,7 +29,7 @@ def from_cache(cache: SplitCache, present: Sequence[PlayerId], *, bench: bool) -
     rank = _ranks(cache, present)
     sides = {player: side for player in cache.ids if (side := split.side_of(player)) is not None}
     placed = {player: side for player, side in sides.items() if player in rank}
-    unplaced = sorted((player for player in rank if player not in placed), key=rank.__getitem__)
+    unplaced = [player for player in rank if player not in placed]  # strongest first, as `rank` is
     for place, absentee in enumerate(cache.ids):
         if absentee in sides and absentee not in rank and unplaced:
             substitute = min(unplaced, key=lambda player: abs(rank[player] - place))

@@ -97,15 +97,14 @@ def place_joiner(
     >>> place_joiner(roster, cid, Side.A, None, {Side.A: skills, Side.B: skills}).side
     <Side.B: 'b'>
     """
-    count = roster.sizes(without=player)
+    count = roster.sizes()
     if held is not None:
         if count[held.side] + 1 - count[held.side.other] < 2:
             return Placement(held.side, Text(Phrase.REASON_RETURN))
         return Placement(held.side.other, Text(Phrase.REASON_JOIN_SMALLER))
     if count[Side.A] != count[Side.B]:
         return Placement(min(Side, key=count.__getitem__), Text(Phrase.REASON_JOIN_SMALLER))
-    others = {side: [entry.id for entry in roster.on(side) if entry.id != player] for side in Side}
-    totals = {side: sum(side_skills[side].get(other, 0.0) for other in others[side]) for side in Side}
+    totals = {side: sum(side_skills[side].get(entry.id, 0.0) for entry in roster.on(side)) for side in Side}
 
     def left_over(side: Side) -> tuple[float, bool]:
         return abs(totals[side] + side_skills[side].get(player, 0.0) - totals[side.other]), side is not wanted

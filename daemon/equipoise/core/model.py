@@ -120,13 +120,13 @@ class Roster:
         """All players on a side, bots included."""
         return tuple(entry for entry in self.entries if entry.side is side)
 
-    def sizes(self, without: PlayerId | None = None) -> dict[Side, int]:
-        """Players per side, bots included, not counting one player.
+    def sizes(self) -> dict[Side, int]:
+        """Players per side, bots included.
 
         >>> Roster((Entry(PlayerId("ann"), Side.A), Entry(PlayerId("bot:2"), Side.A))).sizes()
         {<Side.A: 'a'>: 2, <Side.B: 'b'>: 0}
         """
-        return {side: sum(entry.id != without for entry in self.on(side)) for side in Side}
+        return {side: len(self.on(side)) for side in Side}
 
     def eligible(self) -> tuple[Entry, ...]:
         """The players whom a split may place: humans on a side or waiting to play."""

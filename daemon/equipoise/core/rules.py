@@ -11,7 +11,7 @@ class ArenaRules:
     """Arena."""
 
     round_one: Literal["duel", "everyone"] = "duel"
-    """Round 1 is a duel of the two closest ratings, or all players take part."""
+    """Round 1 is a duel between the two closest ratings, or all players take part."""
     streak: int = 3
     """Rounds won in a row that make a scramble due."""
 

@@ -40,7 +40,10 @@ class Held:
         self._shared = 0
         """Version of what the system keeps of no single player; 0: it is loaded again."""
         self._absent: dict[PlayerId, None] = {}
-        """Players without a row, oldest first. Most polls are about players who were never rated."""
+        """Players who had no row when they were asked for, oldest first: they are not asked for at every poll.
+
+        A player who is rated since then is in `_players` too, which counts.
+        """
 
     @property
     def lacks_shared(self) -> bool:
@@ -61,7 +64,6 @@ class Held:
         for row in rows:
             self.system.restore(row.id, row.state, row.history)
             self._players[row.id] = row.version
-            self._absent.pop(row.id, None)
         if shared is not None:
             for key, part in shared.parts.items():
                 self.system.restore_shared(key, part)
@@ -77,13 +79,11 @@ class Held:
         """The system learnt from a round: the store will count one version more of each player it changed."""
         for change in rated.changes:
             self._players[change.id] = self._players.get(change.id, 0) + 1
-            self._absent.pop(change.id, None)
         self._shared += bool(rated.shared)
 
     def edited(self, row: PlayerRow) -> None:
         """An admin changed a player, here and in the store."""
         self._players[row.id] = row.version
-        self._absent.pop(row.id, None)
         self.version += 1
 
     def snapshot(self, players: Iterable[PlayerId], match: Match | None = None) -> Snapshot:
@@ -96,7 +96,7 @@ class Held:
         """Make each skill what it was, but load it again before it is used: it may be stored all the same."""
         for player, state in before.players.items():
             self._players.pop(player, None)
-            self._absent.pop(player, None)
+            self._absent.pop(player, None)  # they may have a row now
             if state is None:
                 self.system.forget(player)
             else:

@@ -1,17 +1,22 @@
-"""One rating population: its system, its store and its ring; the hosts of several servers feed one pool.
+"""One rating population: its system, its store and its ring. The hosts of several servers feed one pool.
 
-Rounds are applied in the order they came, which is the order of the store's `number`. A commit costs a sync of the
-disk, so rounds share one. The first round that comes while nothing is under way goes alone; those that come while it
-is being committed form a group, which goes as soon as that commit is done. So a quiet pool answers after one sync, and
-a busy one does as many rounds a sync as come in during one. No round waits for others to come.
+Rounds are applied in the order in which they came, which is the order of the store's `number`. A commit costs a sync
+of the disk, so rounds share commits. A round that comes while nothing is under way goes alone. Rounds that come during
+a commit form a group, which goes as soon as that commit is done: no round waits for others to come, a quiet pool
+answers after one sync, and a busy one stores as many rounds with each sync as came in during the last.
 
-A group is one call to the store and one transaction there. Each round is rated inside it, by a function that the pool
-hands in (`service/rating.py`), on what the rounds before it left in memory and in the transaction; each has a savepoint
-of its own. A round that fails alone is rolled back, undone in memory and refused, and those behind it go in a
-transaction of their own. When the store fails as a whole, at the commit too, all are undone, the last one first, and
-all go to the ring. Nobody gets an answer before the commit, or before the ring's file has the round on disk.
+A group is one call to the store and one transaction there. Each round has a savepoint of its own and is rated inside
+the transaction (`service/rating.py`), on what the rounds before it left in memory and in the store.
 
-Behind a round that waits in the ring, all wait.
+- A round that fails alone is rolled back to its savepoint, undone in memory, and refused. The rounds before it are
+  committed; those behind it go in a transaction of their own.
+- When the store fails as a whole (locked, disk full, the commit itself), all rounds are undone in memory, the last
+  one first, and go to the ring in order.
+- An answer is given after the commit, or after the ring's file was synced; never before.
+- While a round waits in the ring, every newer one waits behind it.
+
+No round waits a few milliseconds for others, as some databases do: a quiet pool would answer later for nothing, and in
+a busy one rounds gather by themselves.
 """
 
 from __future__ import annotations
@@ -178,7 +183,9 @@ class Pool:
                     recorded += (_recorded(outcome) for outcome in outcomes)
             except StoreError as error:
                 log.warning("pool %s: %s", self.name, error)
-            return recorded + await asyncio.to_thread(self._keep, group.rounds[len(recorded) :])
+            if len(recorded) < len(group.rounds):
+                recorded += await asyncio.to_thread(self._keep, group.rounds[len(recorded) :])
+            return recorded
 
     def _keep(self, rounds: Sequence[UnstoredRound]) -> list[Recorded | Exception]:
         """Into the ring, in order: behind a round that cannot be kept none is, or it would overtake that one."""
@@ -201,6 +208,8 @@ class Pool:
 
     async def _apply_waiting(self) -> None:
         """As many waiting rounds as there are slots: more would keep a script waiting for its answer."""
+        if not self.ring.depth:
+            return
         try:
             waiting = await asyncio.to_thread(self.ring.slots)
             while waiting:

@@ -29,14 +29,14 @@ class RoundRating:
         self._held = held
         self._before: Snapshot | None = None
         self._match: Match | None = None
-        self._refusal = self.record.unrated
+        self._refusal = unstored.record.unrated
+
+    def held(self) -> HeldVersions:
+        """What memory holds of the players whom the round needs."""
         try:
             self._match = match_of(self.record)
         except RatingError as error:
             self._refusal = str(error)
-
-    def held(self) -> HeldVersions:
-        """What memory holds of those whom the round needs."""
         return self._held.versions(self._held.system.needs(self._match) if self._match else ())
 
     def rate(self, rows: Sequence[PlayerRow], shared: SharedParts | None) -> RatedRound:

@@ -1,4 +1,4 @@
-"""The optimum of a problem for each goal: the plain method where players differ by value only, else the constrained."""
+"""The optimum of a problem for each goal: by `halves` where players differ by value only, else by `constrained`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from equipoise.solver.problem import Goal, Problem, Solution
 
 
 def optimum(problem: Problem, goals: Sequence[Goal]) -> list[Solution | None]:
-    """The assignment closest to each goal's target; None where the constraints allow none."""
+    """The assignment closest to each goal's target, in the goals' order; None where the constraints allow none."""
     small, left, factor = problem.scaled(goals)
     solutions = _plain(small, left) if small.plain else _constrained(small, left)
     return [s and Solution(s.distance * factor, s.places) for s in solutions]

@@ -180,7 +180,7 @@ class Submission(Protocol):
         """When the round first came in, seconds since the epoch."""
 
     def held(self) -> HeldVersions:
-        """What memory holds now: rounds of the same transaction may have changed it."""
+        """What memory holds now: rounds of the same transaction may have changed it. Called once, before `rate`."""
 
     def rate(self, rows: Sequence[PlayerRow], shared: SharedParts | None) -> RatedRound:
         """The round's effect, given what is stored in another version than the one held. Called once."""
