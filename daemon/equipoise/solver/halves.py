@@ -92,7 +92,10 @@ class Halves:
         lower, upper = self._windows(ceilings) if known else (self._window(goals, 0), self._window(goals, 1))
         self.lower.sweep(lower)
         self.upper.sweep(upper)
-        return {goal: self._solution(goal, ceiling) or known[goal] for goal, ceiling in ceilings.items()}
+        found = dict(known)
+        for goal, ceiling in ceilings.items():
+            found[goal] = self._solution(goal, ceiling) or known[goal]
+        return found
 
     def _window(self, goals: Sequence[Goal], half: int) -> Window:
         """All of a half's classes that the other half can complete to a goal."""

@@ -128,4 +128,4 @@ def cache(kept: SplitCache) -> orders.Cache:
 
 def _letters(ids: tuple[PlayerId, ...], split: Split) -> str:
     letters = dict.fromkeys(split.a, "A") | dict.fromkeys(split.b, "B")
-    return "".join(letters.get(id, "-") for id in ids)
+    return "".join([letters.get(id, "-") for id in ids])
