@@ -30,6 +30,10 @@ from equipoise.store.port import Clock
 from equipoise.wire.memory import Remembered, encode_memory
 from equipoise.wire.values import Batch, Kept
 
+THREAD_FROM = 32
+"""Players from which a split is solved in a thread. 24 take a millisecond: on a busy machine the way to a thread and
+back takes longer, and the script waits for it. 100 may take seconds, and other servers would wait for those."""
+
 Seen = tuple[int, Context]
 """The pool's version and the context that a session's summaries are of."""
 
@@ -151,8 +155,10 @@ class Work:
         else:
             players = tuple(entry.id for entry in ask.entries)
         summaries = SummariesLoaded(await self._summaries(players))
-        # In a thread: a millisecond for 24 players, but seconds for 100 with many constraints.
-        solved = await asyncio.to_thread(answer, ask, self.pool.system)
+        if len(players) < THREAD_FROM:
+            solved = answer(ask, self.pool.system)
+        else:
+            solved = await asyncio.to_thread(answer, ask, self.pool.system)
         if isinstance(solved, SplitSolved) and solved.ask.dry:
             self.dry_split = solved
         return (summaries, solved)
