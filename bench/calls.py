@@ -23,7 +23,7 @@ from equipoise import app, config
 
 OURS = str(Path(equipoise.__file__).parent)
 ARITHMETIC = tuple(f"{OURS}/{part}/" for part in ("solver", "ratings"))
-"""How deep an algorithm calls itself says nothing of a round's way through the daemon: told apart."""
+"""Frames of algorithms say little about a round's way through the daemon: depth is printed without and with them."""
 BEHIND_SECONDS = 0.3
 """Until what goes on behind a reply is done."""
 TARGET = "round end: 12 frames"

@@ -209,7 +209,7 @@ def _readings(hosts: Mapping[ServerId, Host], pools: Mapping[str, Pool]) -> Iter
             yield Reading("equipoise_server_players", "Players by side; none: waiting.", count, labels)
         if status.win_probability is not None:
             chance = status.win_probability
-            yield Reading("equipoise_server_win_probability", "Of side A as the sides stand.", chance, server)
+            yield Reading("equipoise_server_win_probability", "Of side A with the present sides.", chance, server)
         dropped = status.dropped_rounds
         yield Reading("equipoise_server_dropped_rounds_total", "Rounds the script lost.", dropped, server)
         yield Reading("equipoise_server_repeated_total", "Batches that came again.", host.repeated, server)

@@ -309,10 +309,10 @@ async def test_a_command_is_answered_where_it_was_given(rig: Rig) -> None:
     inside = await rig.post(e.Commanded(0.0, ("scramble", "cancel"), player(1), admin=True))
 
     assert [line.phrase for line in outside.lines] == [Phrase.SCRAMBLE_PENDING]
-    (told,) = orders(inside, f.Tell)
-    assert isinstance(told, f.Tell)
-    assert told.player == player(1)
-    assert told.lines[0].phrase is Phrase.SCRAMBLE_CANCELLED
+    (tell,) = orders(inside, f.Tell)
+    assert isinstance(tell, f.Tell)
+    assert tell.player == player(1)
+    assert tell.lines[0].phrase is Phrase.SCRAMBLE_CANCELLED
 
 
 @played

@@ -1,4 +1,4 @@
-"""Commands that ask: what players are shown, what admins are, and what stands in the audit."""
+"""Commands that ask: what players and admins are shown, and what the audit notes."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ def test_the_sums_of_the_teams_are_shown_once_three_players_of_each_side_are_vis
     async def main() -> None:
         async with Rig(tmp_path, params={"shadow_rounds": 1}) as rig:
             await rig.hello(SIX, Mode.KOTH)
-            nobody = await asked(rig, "teams")
+            none_visible = await asked(rig, "teams")
             await rig.play("r1", roster([1, 2, 3], [4, 5]), Side.A, Mode.KOTH)
             await rig.post(e.RosterSeen(0.0, SIX))
             all_but_one = await asked(rig, "teams")
             admins = await asked(rig, "teams", admin=True)
             await rig.play("r2", SIX, None, Mode.KOTH)
-            everybody = await asked(rig, "teams")
+            all_visible = await asked(rig, "teams")
 
-            assert [phrase for phrase, _ in nobody] == [Phrase.TEAMS_CHANCE]
+            assert [phrase for phrase, _ in none_visible] == [Phrase.TEAMS_CHANCE]
             assert [phrase for phrase, _ in all_but_one] == [Phrase.TEAMS_CHANCE]
             assert [phrase for phrase, _ in admins] == [Phrase.TEAMS]
             ratings = [rig.pool.summary(player(number)).rating for number in range(1, 7)]
-            ((phrase, (sum_a, sum_b, chance)),) = everybody
+            ((phrase, (sum_a, sum_b, chance)),) = all_visible
             assert phrase is Phrase.TEAMS
             assert (sum_a, sum_b) == (f"{sum(ratings[:3]):.0f}", f"{sum(ratings[3:]):.0f}")
             assert 50 < int(chance) < 100

@@ -120,7 +120,6 @@ class Picky(Replayed):
     """Refuses the fifth round."""
 
     def rate(self, record: RecordRound) -> RatedRound:
-        """As told."""
         if record.round.id.endswith("-5"):
             bot = replace(record.participants[0], id=PlayerId("bot:1"))
             record = replace(record, participants=(bot, *record.participants))

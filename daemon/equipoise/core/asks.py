@@ -1,6 +1,6 @@
 """What a session asks the shell, which answers with an event: ratings to load, splits and moves to solve.
 
-An ask stands in its own file because both sides of the conversation name it: it is an effect, and the event that
+Asks have a file of their own because both sides of the conversation name them: an ask is an effect, and the event that
 answers it carries it back.
 """
 

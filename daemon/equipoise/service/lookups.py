@@ -41,7 +41,7 @@ class Lookups:
     async def answer(self, command: Commanded, who: str, session: Session) -> Lines:
         """The lines that answer a command; what the store or the rating system refuses is answered too.
 
-        `who` stands in the audit for what the console and the admin API change.
+        `who` is named in the audit for changes that the console or the admin API made.
         """
         try:
             return await self._answer(command, who, session)
