@@ -17,6 +17,7 @@ BENCHES = (
     "memory",
     "store",
     "calls",
+    "servers",
     "round_end",
     "polls",
     "startup",
