@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint types bench plugin clean
+.PHONY: help demo test lint types bench mutants plugin clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -32,8 +32,12 @@ types: $(STAMP)  ## mypy --strict
 bench: $(STAMP)  ## measure everything beside its target and its peers; ARGS="name …" for some
 	$(BIN)/python -m bench $(ARGS)
 
+mutants: $(STAMP)  ## mutation tests of core, balancing and the store's writer; SAMPLE=300, 0: all; resumable
+	$(BIN)/python -m pip install --quiet --group mutants
+	nice -n 19 $(BIN)/python -m mutation --sample $(or $(SAMPLE),300) $(ARGS)
+
 plugin: $(STAMP)  ## compile the SourceMod plugin and zip it as an operator unpacks it (dist/)
 	$(BIN)/python sourcemod/build.py
 
 clean:  ## remove what the targets above made
-	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants

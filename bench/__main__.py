@@ -16,6 +16,7 @@ BENCHES = (
     "reading",
     "memory",
     "store",
+    "calls",
     "servers",
     "round_end",
     "polls",

@@ -16,7 +16,7 @@ import pytest
 from equipoise.balancing import answer, match_of
 from equipoise.core import effects as f
 from equipoise.core import events as e
-from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Purpose
+from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose
 from equipoise.core.model import Context, Entry, Mode, PlayerId, RoundId, Side, Split
 from equipoise.core.participation import recorded
 from equipoise.core.rules import Rules, ScrambleRules
@@ -68,7 +68,7 @@ def logistic(log_odds: float) -> float:
 @pytest.mark.parametrize("seed", range(150))
 def test_a_split_by_side_is_as_good_as_the_best_of_all(seed: int) -> None:
     ask, _ = random_ask(Random(seed))
-    context, system, on_a, on_b = somewhere(Random(seed), ask.pool)
+    context, system, on_a, on_b = somewhere(Random(seed), ask.entries)
     ask = replace(ask, context=context)
 
     solved = answer(ask, system)

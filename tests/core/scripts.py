@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from equipoise.core import events as e
-from equipoise.core.effects import Assign, Effect, LoadSummaries, Move
+from equipoise.core.asks import LoadSummaries
+from equipoise.core.effects import Assign, Effect, Move
 from equipoise.core.model import (
     Context,
     Entry,

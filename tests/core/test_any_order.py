@@ -9,12 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from equipoise.core import events as e
-from equipoise.core.effects import (
-    Ask,
-    Assign,
-    Ignored,
-    Move,
-)
+from equipoise.core.asks import Ask
+from equipoise.core.effects import Assign, Ignored, Move
 from equipoise.core.model import Entry, Mode, OrderId, PlayerId, Presence, Roster, RoundId, Side, Split
 from equipoise.core.rules import ArenaRules, Rules, ScrambleRules
 from equipoise.core.session import Session
@@ -261,5 +257,7 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
             assert opening or len(self.roster.on(Side.A)) == len(self.roster.on(Side.B)) == 3
 
 
-AnyServer.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None, derandomize=True)
+AnyServer.TestCase.settings = settings(
+    max_examples=2 * settings.default.max_examples, stateful_step_count=40, deadline=None, derandomize=True
+)
 TestAnyServer = AnyServer.TestCase

@@ -7,8 +7,9 @@ from itertools import pairwise
 import pytest
 
 from equipoise.core import events as e
+from equipoise.core.asks import AskSplit, Moment, Purpose
 from equipoise.core.bench import duel
-from equipoise.core.effects import AskSplit, Assign, Lock, LogDecision, Moment, Purpose, Tell
+from equipoise.core.effects import Assign, Lock, LogDecision, Tell
 from equipoise.core.model import Context, Mode, PlayerId
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
@@ -108,6 +109,10 @@ def test_with_everyone_as_round_one_all_play_and_round_two_is_scrambled_all_the_
     game.open()
     game.end(A)
     assert assigned(game.start()).reason == Text(Phrase.REASON_ROUND_TWO)
+
+
+def test_two_who_face_each_other_and_are_alone_need_no_duel() -> None:
+    assert not of(AskSplit, arena("a|b").start())
 
 
 def test_one_player_alone_is_left_in_peace() -> None:

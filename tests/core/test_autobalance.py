@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.core import events as e
-from equipoise.core.effects import AskMoves, Cancel, Effect, Lock, LogDecision, Move
-from equipoise.core.joins import Gap, movable, move_costs
+from equipoise.core.asks import AskMoves
+from equipoise.core.autobalance import Gap, movable, move_costs, proposal
+from equipoise.core.effects import Cancel, Effect, Lock, LogDecision, Move
 from equipoise.core.model import Entry, Mode, OrderId, PlayerId, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
@@ -392,6 +393,73 @@ def test_without_a_solver_the_next_word_from_the_script_asks_again() -> None:
     session = uneven()
     assert play(session, [(1.0, e.SolveFailed(question(session), "too slow"))]) == []
     assert of(AskMoves, play(session, [(5.0, e.Heartbeat(5.0))]))
+
+
+def test_a_question_for_moves_has_no_deadline() -> None:
+    session = uneven()
+    assert session.state.gap_since == 0.0
+    assert session.deadline() is None
+
+
+def test_both_of_two_who_could_not_be_moved_are_not_tried_again_in_this_round() -> None:
+    session = uneven("abcdef|gh")
+    tried = set()
+    for _ in range(2):
+        move, _ = moves(solve(session))
+        play(session, [(0.2, e.OrderFailed(0.2, move.order, "alive"))])
+        tried.add(move.player)
+    assert len(tried) == 2
+    assert session.state.unmovable == tried
+    assert not tried & set(question(session).movable)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        e.PlayerLeft(1.0, PlayerId("f")),
+        e.SidesSwitched(1.0),
+        e.SideChanged(1.0, PlayerId("f"), None),
+        e.Heartbeat(1.0),
+        e.OrderFailed(1.0, FIRST, "alive"),
+        e.OrderDone(1.0, FIRST),
+    ],
+)
+def test_no_event_of_the_last_thirty_seconds_leads_to_moves(event: e.Event) -> None:
+    session = uneven("abcdefg|hi", ends_in=31.0)
+    assert len(moves(solve(session))) == 2
+
+    effects = play(session, [(1.5, event)])
+
+    assert not of((AskMoves, Move), effects)
+    assert session.state.asked_moves is None
+
+
+@pytest.mark.parametrize(
+    "event", [e.PlayerLeft(1.0, PlayerId("f")), e.SidesSwitched(1.0), e.OrderFailed(1.0, FIRST, "alive")]
+)
+def test_before_the_last_thirty_seconds_the_same_events_lead_to_a_question(event: e.Event) -> None:
+    session = uneven("abcde|fg", ends_in=60.0)
+    solve(session)
+    assert of(AskMoves, play(session, [(1.5, event)]))
+
+
+def test_a_dry_run_of_moves_asks_what_the_gap_would_be_asked() -> None:
+    session = uneven()
+    assert proposal(session.state, 0.0) == question(session)
+
+
+def test_a_dry_run_of_moves_spares_who_was_moved_recently() -> None:
+    session = uneven()
+    session.state.memory = replace(session.memory, moved={PlayerId("a"): 0.0})
+    spared, later = proposal(session.state, 599.0), proposal(session.state, 600.0)
+    assert spared is not None
+    assert later is not None
+    assert (spared.movable, later.movable) == (ids("bcd"), ids("abcd"))
+
+
+@pytest.mark.parametrize("text", ["abc|de", "1234|a"])
+def test_a_dry_run_of_moves_with_nobody_to_move_has_no_question(text: str) -> None:
+    assert proposal(uneven(text).state, 0.0) is None
 
 
 @pytest.mark.parametrize("text", ["abc|d", "abcd|e", "abcdef|gh", "abcdefg|hi"])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.effects import AskMoves, AskSplit, Assign, Cancel, LogDecision, LookUp, Moment, Purpose, Say, Tell
+from equipoise.core.asks import AskMoves, AskSplit, Moment, Purpose
+from equipoise.core.effects import Assign, Cancel, LogDecision, LookUp, Say, Tell
 from equipoise.core.model import Mode, OrderId
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
@@ -97,7 +100,8 @@ def test_scramble_now_acts_in_the_running_round(words: tuple[str, ...]) -> None:
     assert (question.purpose, question.moment, question.reason) == (Purpose.SCRAMBLE, Moment.NOW, ADMIN)
     order = assigned(play(session, [(1.1, solved(question))]))
     assert order.moment is Moment.NOW
-    play(session, [(1.2, e.OrderDone(1.2, order.order))])
+    effects = play(session, [(1.2, e.OrderDone(1.2, order.order))])
+    assert of(Say, effects) == [Say(ADMIN), Say(Text(Phrase.SCRAMBLED, ("50",)))]
     assert session.memory.pending is None
     assert session.memory.locks.keys() == set(ids("abcd"))
 
@@ -133,7 +137,37 @@ def test_scramble_now_is_asked_again_when_the_pool_changes_meanwhile() -> None:
     question = asked(session, (1.0, command("scramble", "now")))
     play(session, [(1.1, e.SideChanged(1.1, ids("e")[0], A))])
     again = asked(session, (1.2, solved(question)))
-    assert (again.moment, len(again.pool)) == (Moment.NOW, 5)
+    assert (again.moment, len(again.entries)) == (Moment.NOW, 5)
+
+
+def test_scramble_now_that_is_asked_again_is_the_same_question_of_other_players() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    question = asked(session, (1.0, command("scramble", "now")))
+    play(session, [(1.1, e.SideChanged(1.1, ids("e")[0], A))])
+    again = asked(session, (1.2, solved(question)))
+    assert (again.purpose, again.reason) == (Purpose.SCRAMBLE, ADMIN)
+
+
+def test_scramble_now_is_not_asked_again_when_too_few_are_left() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    question = asked(session, (1.0, command("scramble", "now")))
+    play(session, [(1.1, e.PlayerLeft(1.1, ids("d")[0]))])
+    assert not of(AskSplit, play(session, [(1.2, solved(question))]))
+    assert session.memory.pending == ADMIN
+
+
+def test_scramble_now_is_not_asked_again_after_it_was_switched_off() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    question = asked(session, (1.0, command("scramble", "now")))
+    play(session, [(1.1, e.SideChanged(1.1, ids("e")[0], A)), (1.2, command("off"))])
+    assert not of(AskSplit, play(session, [(1.3, solved(question))]))
+
+
+def test_a_scramble_of_the_freeze_is_not_asked_again_once_the_round_is_live() -> None:
+    session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.FREEZE)
+    question = asked(session, (1.0, command("scramble", "next")))
+    play(session, [(1.1, lineup("r1", "ab|cd", 1.1))])
+    assert not of(AskSplit, play(session, [(1.2, solved(question))]))
 
 
 def test_an_order_for_now_may_still_be_carried_out_after_the_round_went_live() -> None:
@@ -188,6 +222,22 @@ def test_a_dry_run_shows_the_proposal_and_orders_nothing() -> None:
     assert play(session, [(1.1, teams)]) == [told(Text(Phrase.DRY_RUN, ("2", "61", "50")), *moved)]
     assert session.memory.pending is None
     assert session.state.asked is None
+
+
+def test_a_dry_run_asks_what_the_next_scramble_would_ask() -> None:
+    session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.OVER)
+    question = asked(session, (1.0, command("scramble", "dry", by=None)))
+    assert (question.purpose, question.reason, question.by, question.dry) == (Purpose.SCRAMBLE, ADMIN, None, True)
+    play(session, [(2.0, ended(finished("r1", A, captures=(1, 0)), 2.0))])
+    assert asked(session, (3.0, command("scramble", "dry"))).reason == Text(Phrase.REASON_NO_CAPTURE)
+
+
+def test_a_dry_run_shows_whom_it_would_bench() -> None:
+    session = begun(Mode.ARENA, "ab|cd|e", phase=e.Phase.OVER)
+    question = asked(session, (1.0, command("scramble", "dry")))
+    (shown,) = of(Tell, play(session, [(1.1, e.SplitSolved(question, split("eb|cd|a"), 0.0, 0.61, 0.5))]))
+    assert isinstance(shown, Tell)
+    assert Text(Phrase.DRY_RUN_LINE, ("@a", "-")) in shown.lines
 
 
 def test_a_dry_run_needs_as_many_players_as_a_scramble() -> None:
@@ -265,7 +315,17 @@ def test_an_admins_balance_is_for_one_gap_only() -> None:
 def test_balance_works_where_autobalance_is_switched_off() -> None:
     session = begun(Mode.KOTH, "abcd|ef", rules=rules(autobalance={"enabled": False}))
     assert not of(AskMoves, play(session, [(1.0, e.Heartbeat(1.0))]))
-    assert of(AskMoves, play(session, [(1.1, command("balance"))]))
+    effects = play(session, [(1.1, command("balance"))])
+    assert [type(effect) for effect in effects] == [AskMoves]
+    assert session.state.gap_since == 1.1
+
+
+def test_balance_too_spares_who_was_moved_recently() -> None:
+    session = begun(Mode.KOTH, "abcd|ef", rules=rules(autobalance={"enabled": False}))
+    session.state.memory = replace(session.memory, moved={ids("a")[0]: 0.0})
+    (question,) = of(AskMoves, play(session, [(1.0, command("balance"))]))
+    assert isinstance(question, AskMoves)
+    assert question.movable == ids("bcd")
 
 
 @pytest.mark.parametrize(("text", "phase"), [("ab|c", e.Phase.RUNNING), ("abcd|ef", e.Phase.OVER)])
@@ -298,6 +358,14 @@ def test_switching_off_cancels_moves_that_are_under_way() -> None:
     (move,) = moves(play(session, [(1.0, solved(_open_question(session)))]))
     assert play(session, [(2.0, command("off"))])[-1] == Cancel(move.order)
     assert session.deadline() is None
+
+
+def test_switching_on_what_is_on_leaves_moves_alone() -> None:
+    session = begun(Mode.KOTH, "abcd|ef")
+    moved = moves(play(session, [(1.0, solved(_open_question(session)))]))
+    assert len(moved) == 1
+    assert not of(Cancel, play(session, [(2.0, command("on"))]))
+    assert list(session.state.moves.values()) == moved
 
 
 def test_switched_on_again_what_is_pending_is_carried_out() -> None:

@@ -93,3 +93,16 @@ def test_nobody_is_lost_and_the_sides_are_even(present: set[str], bench: bool) -
     else:
         assert found.bench == ()
         assert abs(len(found.a) - len(found.b)) == len(present) % 2
+
+
+def test_the_middle_of_an_odd_cache_is_its_middle_player() -> None:
+    # d (place 3) is away; e (place 4) and the unknown x (place 2) are equally near: x is the stronger.
+    assert teams(FIVE, "abcex", bench=True) == split("ax|bc|e")
+
+
+def test_the_middle_of_an_even_cache_is_between_two_players() -> None:
+    cache = SplitCache(ids("abcdef"), (split("ae|bc"),))
+    # e (place 4) is away: f (place 5) is nearer than the unknown x (place 2.5) and than d (place 3) by no more than d.
+    assert teams(cache, "abcxf", bench=True) == split("af|bc|x")
+    # b (place 1) is away: x (place 2.5) is nearer than d (place 3).
+    assert teams(cache, "acedx", bench=True) == split("ae|cx|d")

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.effects import AskSplit, Assign, Ignored, LoadSummaries, Lock, LogDecision, RecordRound, Say
-from equipoise.core.memory import Benched, Kept, Memory
+from equipoise.core.asks import AskSplit, LoadSummaries
+from equipoise.core.effects import Assign, Ignored, Lock, LogDecision, RecordRound, Say
+from equipoise.core.memory import Benched, HeldSide, Memory
 from equipoise.core.model import Mode, OrderId, PlayerId, PlayerSummary
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
@@ -42,7 +43,7 @@ REMEMBERED = Memory(
     tally=Tally(7, 3, A, 2),
     counted=("r6", "r7"),  # type: ignore[arg-type]
     pending=DUE,
-    locks={PlayerId("a"): Kept(A, 500.0), PlayerId("b"): Kept(B, None), PlayerId("c"): Kept(B, 40.0)},
+    locks={PlayerId("a"): HeldSide(A, 500.0), PlayerId("b"): HeldSide(B, None), PlayerId("c"): HeldSide(B, 40.0)},
     benched={PlayerId("a"): Benched(2, 6)},
     moved={PlayerId("d"): 30.0, PlayerId("e"): -900.0},
     orders=12,
@@ -229,7 +230,7 @@ def test_a_new_map_forgets_the_players_the_round_and_everything_that_was_asked()
     play(session, [(2.0, hello(session="s2", map="next map"))])
     state = session.state
     assert (state.roster, state.round, state.asked_moves, state.cache) == (roster(""), None, None, None)
-    assert {len(kept) for kept in (state.summaries, state.wanting, state.moves, state.assigned)} == {0}
+    assert {len(kept) for kept in (state.summaries, state.pending_joins, state.moves, state.assigned)} == {0}
     assert session.deadline() is None
 
 

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.effects import AskSplit, Assign, CacheSplits, Lock, LogDecision, Moment, Purpose, Say, Unlock
+from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose
+from equipoise.core.effects import Assign, Lock, LogDecision, Say, Unlock
 from equipoise.core.model import Mode, OrderId, PlayerId, Split, SplitCache
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
+from equipoise.core.triggers import Tally
 from tests.core.answerer import answer, difference
 from tests.core.game import Game
 from tests.core.scripts import (
@@ -59,7 +61,7 @@ def ratings_of(text: str) -> dict[PlayerId, float]:
 
 
 def solved(question: AskSplit) -> e.Answer:
-    return answer(question, {entry.id: RATINGS.get(entry.id, 2000.0) for entry in question.pool})
+    return answer(question, {entry.id: RATINGS.get(entry.id, 2000.0) for entry in question.entries})
 
 
 # From the question to the order.
@@ -101,7 +103,7 @@ def test_between_the_end_and_the_next_start_nothing_moves() -> None:
 
 def test_the_pool_is_everybody_as_he_is_at_that_moment() -> None:
     question = asked(pending(), (110.0, started("abe|c|f|d", 110.0)))
-    assert [entry.id for entry in question.pool] == list(ids("abecf"))
+    assert [entry.id for entry in question.entries] == list(ids("abecf"))
 
 
 def test_a_split_that_is_out_of_date_is_asked_for_again() -> None:
@@ -110,7 +112,7 @@ def test_a_split_that_is_out_of_date_is_asked_for_again() -> None:
     play(session, [(110.1, e.SideChanged(110.1, ids("e")[0], B))])
     (again,) = play(session, [(110.2, solved(question))])
     assert isinstance(again, AskSplit)
-    assert len(again.pool) == 5
+    assert len(again.entries) == 5
     assert again.version == session.state.version
 
 
@@ -294,6 +296,42 @@ def test_without_a_cache_a_failed_solver_leaves_the_scramble_due_and_is_asked_ag
     assert failed == [LogDecision("failed", Text(Phrase.NO_ANSWER))]
     assert session.memory.pending == SHUTOUT
     assert of(AskSplit, play(session, [(110.2, e.Heartbeat(110.2))]))
+
+
+@pytest.mark.parametrize("text", ["ab|c|de", "||abcde"])
+def test_only_a_scramble_takes_the_cached_split_when_the_solver_fails(text: str) -> None:
+    session = begun(Mode.ARENA, text, ratings=RATINGS, phase=e.Phase.OVER)
+    session.state.cache = SplitCache(ids("abcde"), (split("ad|bc|e"),))
+    if text == "ab|c|de":
+        session.state.memory = session.memory.count(finished("r1", A).id, Tally(completed=3))
+    question = asked(session, (110.0, started(text, 110.0)))
+    assert question.purpose is not Purpose.SCRAMBLE
+    assert not of(Assign, play(session, [(110.1, e.SolveFailed(question, "too slow"))]))
+
+
+def test_a_cached_split_is_ordered_only_for_the_players_of_the_question() -> None:
+    session = pending()
+    session.state.cache = SplitCache(ids("abcd"), (split("ad|bc"),))
+    question = asked(session, (110.0, started("ab|cd", 110.0)))
+    play(session, [(110.1, e.SideChanged(110.1, ids("e")[0], A))])
+    assert not of(Assign, play(session, [(110.2, e.SolveFailed(question, "too slow"))]))
+
+
+def test_in_arena_a_cached_split_benches_whom_it_cannot_place() -> None:
+    session = pending(Mode.ARENA, "ab|cd|e")
+    session.state.memory = session.memory.count(finished("r2", A).id, Tally(completed=3))
+    session.state.cache = SplitCache(ids("abcde"), (split("ad|bc|e"),))
+    question = asked(session, (110.0, started("ab|cd|e", 110.0)))
+    order = assigned(play(session, [(110.1, e.SolveFailed(question, "too slow"))]))
+    assert order.split == split("ad|bc|e")
+
+
+def test_a_first_cache_that_failed_is_asked_for_again_with_the_next_roster() -> None:
+    session = begun(Mode.KOTH, "ab|c")
+    (question,) = of(CacheSplits, play(session, [(1.0, seen("ab|cd"))]))
+    assert isinstance(question, CacheSplits)
+    play(session, [(2.0, e.SolveFailed(question, "too slow"))])
+    assert of(CacheSplits, play(session, [(3.0, seen("ab|cd"))])) == [question]
 
 
 # The script alone.

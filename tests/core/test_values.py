@@ -7,7 +7,8 @@ from typing import get_args
 
 import pytest
 
-from equipoise.core.effects import Assign, Effect, Moment, Order
+from equipoise.core.asks import Moment
+from equipoise.core.effects import Assign, Effect, Order
 from equipoise.core.events import Answer, Event, ScriptEvent
 from equipoise.core.memory import Memory
 from equipoise.core.model import Mode, OrderId, PlayerId, PlayerSummary, Side, is_bot

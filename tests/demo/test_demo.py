@@ -57,7 +57,7 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
 def test_an_evening_begins_with_a_duel_and_a_scramble_that_says_why(short: tuple[str, Path]) -> None:
     said, _ = short
 
-    assert "play, everybody else waits: round 1 is a duel of the two closest ratings" in said
+    assert "play, everybody else waits: round 1 is a duel between the two closest ratings" in said
     assert re.search(r"Round 2 is always balanced → scrambled: RED \d+ % → \d+ %, .* in from the bench", said)
     assert len(re.findall(r"^Round \d: (RED|BLU) wins", said, re.MULTILINE)) == 6
 
@@ -73,7 +73,8 @@ def test_a_daemon_killed_in_a_round_gets_what_was_played_without_it(short: tuple
 def test_a_gap_in_the_middle_of_a_round_is_closed_by_a_move(short: tuple[str, Path]) -> None:
     said, _ = short
 
-    assert re.search(r"(\w+) → (RED|BLU) at his next death: 5 against 3: moved, closest to half the gap in skill", said)
+    reason = "5 against 3: this move leaves the sides closest in skill"
+    assert re.search(rf"(\w+) → (RED|BLU) at his next death: {reason}", said)
     assert re.search(r"dies and respawns on (RED|BLU): 4 against 4", said)
 
 

@@ -35,7 +35,7 @@ def board(size: int) -> Board:
         due="scramble due if RED wins",
         up=True,
         ring=0,
-        chat="Teams are balanced: RED wins with 52 %.",
+        chat="Teams are balanced: RED has a 52 % chance.",
         record=Record(rounds=[Played(0.5, 0.7, 0.8, red_won=True)] * 30, fidelity=[0.01 * n for n in range(30)]),
     )
 

@@ -167,7 +167,7 @@ def test_large_and_uneven_costs_are_counted_exactly() -> None:
             {"roles": [(0, 1)], "groups": [(0, 1)], "pins": {0: Pin.A}},
             "the players 0, 1 as evenly as their role",
         ),
-        ({"groups": [(0, 9)]}, "a group names player 9, but the pool's are 0 to 5"),
+        ({"groups": [(0, 9)]}, "a group names player 9, but the players are 0 to 5"),
         ({"pins": {-1: Pin.A}}, "a pin names player -1"),
         ({"roles": [(7,)]}, "a role names player 7"),
         ({"role_cap": -1}, "a role cap is not negative, but -1 is"),

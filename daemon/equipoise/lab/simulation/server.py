@@ -8,7 +8,8 @@ from typing import Any
 
 from equipoise.balancing import answer, match_of, summaries_on
 from equipoise.core import events as e
-from equipoise.core.effects import AskMoves, AskSplit, Assign, Cancel, Effect, LoadSummaries, Move, Place, RecordRound
+from equipoise.core.asks import AskMoves, AskSplit, LoadSummaries
+from equipoise.core.effects import Assign, Cancel, Effect, Move, Place, RecordRound
 from equipoise.core.model import Entry, LineupPlayer, Mode, PlayerId, Presence, Roster, Round, RoundId, ServerId, Side
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session

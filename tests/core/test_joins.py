@@ -7,7 +7,10 @@ from collections.abc import Mapping
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.effects import Effect, LoadSummaries, Lock, LogDecision, Place
+from equipoise.core.asks import LoadSummaries
+from equipoise.core.effects import Effect, Lock, LogDecision, Place
+from equipoise.core.joins import answer_switch, place_joiner
+from equipoise.core.memory import HeldSide
 from equipoise.core.model import Entry, Mode, OrderId, PlayerId, PlayerSummary, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
@@ -144,7 +147,7 @@ def test_whoever_is_held_and_not_on_the_next_roster_is_forgotten() -> None:
 def test_a_joiner_in_arena_waits_for_the_next_round(phase: e.Phase) -> None:
     session = begun(Mode.ARENA, "ab|c", phase=phase)
     place = placed(session, "d", B)
-    assert (place.side, place.reason) == (None, Text(Phrase.REASON_WAITS))
+    assert place == Place(PlayerId("d"), None, Text(Phrase.REASON_WAITS))
     assert session.state.roster.get(PlayerId("d")) == Entry(PlayerId("d"), None, waiting=True)
 
 
@@ -309,3 +312,27 @@ def test_a_players_own_place_does_not_weigh_against_him() -> None:
     play(session, [(0.5, summaries({"c": 1000.0})), (0.6, lineup("r1", "a|b|c"))])
     assert placed(session, "c", A).side is B
     assert session.state.roster == Roster((*session.state.roster.entries[:2], Entry(PlayerId("c"), B, connected=100.0)))
+
+
+def test_players_whose_rating_is_unknown_weigh_nothing() -> None:
+    # c is unknown: 2000 with the joiner on A stand against 2100 on B.
+    side_skills = {side: dict(zip(ids("abd"), (1000.0, 2100.0, 1000.0), strict=True)) for side in (A, B)}
+    assert place_joiner(roster("ac|be|d"), ids("d")[0], None, None, side_skills).side is A
+    # With nobody known both sides are as good, and the wish decides.
+    nothing: Mapping[PlayerId, float] = {}
+    assert place_joiner(roster("a|b|c"), ids("c")[0], B, None, {A: nothing, B: nothing}).side is B
+
+
+def test_a_joiner_whose_rating_is_unknown_weighs_nothing() -> None:
+    a, b, c = ids("abc")
+    nearly_even = {a: 1000.0, b: 1000.5}
+    assert place_joiner(roster("a|b|c"), c, B, None, {A: nearly_even, B: nearly_even}).side is B
+    # Where a is unknown, c (0.1) makes 0.1 against 0.4 on A, and 0.5 against nothing on B.
+    small = {b: 0.4, c: 0.1}
+    assert place_joiner(roster("a|b|c"), c, B, None, {A: small, B: small}).side is A
+
+
+def test_a_lock_in_its_last_half_second_is_told_as_one_second() -> None:
+    held = HeldSide(A, 10.0)
+    entry = roster("ab|cd").entries[0]
+    assert answer_switch(roster("ab|cd"), entry, B, held, 9.7).reason == Text(Phrase.REFUSED_LOCKED, ("1",))
