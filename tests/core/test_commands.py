@@ -232,6 +232,14 @@ def test_a_dry_run_asks_what_the_next_scramble_would_ask() -> None:
     assert asked(session, (3.0, command("scramble", "dry"))).reason == Text(Phrase.REASON_NO_CAPTURE)
 
 
+def test_a_dry_run_while_a_side_is_empty_knows_no_chance_before_it() -> None:
+    session = begun(Mode.KOTH, "abcd|", phase=e.Phase.OVER)
+    question = asked(session, (1.0, command("scramble", "dry")))
+    (shown,) = of(Tell, play(session, [(1.1, e.SplitSolved(question, split("ab|cd"), 0.0, None, 0.504))]))
+    assert isinstance(shown, Tell)
+    assert shown.lines[0] == Text(Phrase.DRY_RUN, ("2", "?", "50"))
+
+
 def test_a_dry_run_shows_whom_it_would_bench() -> None:
     session = begun(Mode.ARENA, "ab|cd|e", phase=e.Phase.OVER)
     question = asked(session, (1.0, command("scramble", "dry")))

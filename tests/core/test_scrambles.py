@@ -286,6 +286,7 @@ def test_when_the_solver_fails_the_cached_split_is_ordered() -> None:
     question = asked(session, (110.0, started("ab|cd", 110.0)))
     order = assigned(play(session, [(110.1, e.SolveFailed(question, "too slow"))]))
     assert (order.split, order.reason) == (split("ad|bc"), SHUTOUT)
+    assert not of(Say, play(session, [(110.2, e.OrderDone(110.2, order.order))])), "its chances are not known"
 
 
 def test_without_a_cache_a_failed_solver_leaves_the_scramble_due_and_is_asked_again() -> None:

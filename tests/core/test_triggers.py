@@ -301,6 +301,13 @@ def test_due_if_tells_exactly_what_due_decides_afterwards(
     assert told == (due(mode, tally.after(winner), Outcome(winner, captured), given_rules) is not None)
 
 
+def test_due_if_counts_the_streak_of_the_side_that_would_win() -> None:
+    assert due_if(Mode.ARENA, Tally(4, 2, A, 2), Rules()) == (DueIf(A),)
+    assert due_if(Mode.ARENA, Tally(4, 2, B, 2), Rules()) == (DueIf(B),)
+    assert due_if(Mode.ARENA, Tally(4, 2, A, 1), Rules()) == ()
+    assert due_if(Mode.PAYLOAD, Tally(4, 1), Rules()) == (DueIf(A), DueIf(B), DueIf(None))
+
+
 def test_due_if_of_a_session_speaks_of_the_running_round() -> None:
     assert begun(Mode.KOTH, "ab|cd").due_if() == (DueIf(A, shutout=True), DueIf(B, shutout=True))
     assert begun(Mode.PAYLOAD, "ab|cd").due_if() == (DueIf(A, shutout=True),)
