@@ -101,7 +101,7 @@ def test_between_the_end_and_the_next_start_nothing_moves() -> None:
     assert not of(AskSplit, play(pending(), [(101.0, seen("ab|cd")), (102.0, e.Heartbeat(102.0))]))
 
 
-def test_the_pool_is_everybody_as_he_is_at_that_moment() -> None:
+def test_a_split_is_asked_for_the_players_of_that_moment() -> None:
     question = asked(pending(), (110.0, started("abe|c|f|d", 110.0)))
     assert [entry.id for entry in question.entries] == list(ids("abecf"))
 
@@ -139,7 +139,7 @@ def test_a_split_solved_after_the_round_went_live_is_not_ordered_and_stays_due()
     assert session.memory.pending == SHUTOUT
 
 
-def test_the_doors_close_an_order_without_an_answer_and_the_scramble_stays_due() -> None:
+def test_a_round_that_goes_live_ends_an_order_without_an_answer_and_the_scramble_stays_due() -> None:
     session = pending()
     question = asked(session, (110.0, started("ab|cd", 110.0)))
     play(session, [(110.1, solved(question))])
@@ -318,7 +318,7 @@ def test_a_cached_split_is_ordered_only_for_the_players_of_the_question() -> Non
     assert not of(Assign, play(session, [(110.2, e.SolveFailed(question, "too slow"))]))
 
 
-def test_in_arena_a_cached_split_benches_whom_it_cannot_place() -> None:
+def test_in_arena_a_cached_split_benches_the_players_it_cannot_place() -> None:
     session = pending(Mode.ARENA, "ab|cd|e")
     session.state.memory = session.memory.count(finished("r2", A).id, Tally(completed=3))
     session.state.cache = SplitCache(ids("abcde"), (split("ad|bc|e"),))
@@ -372,7 +372,7 @@ def test_a_scramble_made_alone_settles_the_question_that_is_open() -> None:
 # What a scramble does to older locks.
 
 
-def test_a_scramble_frees_whoever_it_does_not_place() -> None:
+def test_a_scramble_unlocks_the_players_it_does_not_place() -> None:
     session = begun(Mode.KOTH, "ab|cd|e", ratings=RATINGS)
     play(session, [(1.0, e.SideWanted(1.0, ids("e")[0], A))])
     assert session.memory.locks.keys() == {"e"}
