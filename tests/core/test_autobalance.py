@@ -395,6 +395,11 @@ def test_without_a_solver_the_next_word_from_the_script_asks_again() -> None:
     assert of(AskMoves, play(session, [(5.0, e.Heartbeat(5.0))]))
 
 
+def test_a_living_player_costs_more_than_all_ranks_by_arrival_together() -> None:
+    players = roster("ab|", dead="b", connected={"a": 1.0, "b": 900.0}).entries
+    assert move_costs(players) == {"a": 2, "b": 1}
+
+
 def test_a_question_for_moves_has_no_deadline() -> None:
     session = uneven()
     assert session.state.gap_since == 0.0

@@ -261,6 +261,17 @@ def test_splits_of_every_size_are_kept_strongest_player_first() -> None:
     assert [sorted((len(one.a), len(one.b))) for one in cache.splits] == [[2, 2], [2, 3]]
 
 
+def test_a_cache_orders_players_by_skill_and_unknown_ones_last() -> None:
+    session = begun(Mode.KOTH, "ad|cb", ratings={"a": 0.5, "b": 1700.0, "c": 2300.0, "d": 2000.0})
+    (question,) = of(CacheSplits, play(session, [(100.0, ended(finished("r1", A), 100.0))]))
+    assert isinstance(question, CacheSplits)
+    del session.state.summaries[ids("d")[0]]
+    play(session, [(100.1, answer(question, ratings_of("abcd")))])
+    assert session.cache is not None
+    assert session.cache.ids == ids("cbad")
+    assert session.state.asked_cache is None
+
+
 def test_a_script_without_splits_gets_its_first_as_soon_as_there_are_enough_players() -> None:
     session = begun(Mode.KOTH, "ab|c")
     (question,) = of(CacheSplits, play(session, [(1.0, seen("ab|cd"))]))
