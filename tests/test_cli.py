@@ -213,6 +213,7 @@ def test_a_second_daemon_on_the_same_store_is_refused(house: House) -> None:
         assert "process" in refused(house.config)
 
 
+@pytest.mark.slow
 def test_sigterm_stops_the_daemon_gracefully_and_a_restart_goes_on(house: House) -> None:
     with serving(house, forked=False) as (process, address):
         post(address, house.secret, posted(HELLO, ROUND, seq=1))
@@ -233,6 +234,7 @@ def test_a_round_that_was_answered_survives_kill_9(house: House) -> None:
         assert json.loads(ask(house, address, "player", "show", RED, "--json").stdout)["player"]["rounds"] == 1
 
 
+@pytest.mark.slow
 def test_serving_and_rating_loads_no_numba(house: House) -> None:
     with serving(house, forked=False) as (process, address):
         assert post(address, house.secret, posted(HELLO, ROUND, seq=1))["players"][0]["rounds"] == 1
@@ -242,6 +244,7 @@ def test_serving_and_rating_loads_no_numba(house: House) -> None:
     assert "numba" not in mapped
 
 
+@pytest.mark.slow
 def test_systemd_is_told_ready_alive_and_stopping(house: House, tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(str(tmp_path / "notify"))

@@ -97,6 +97,7 @@ def test_an_evening_ends_with_its_figures_and_what_to_do_next(short: tuple[str, 
     assert "equipoise init" in said
 
 
+@pytest.mark.slow
 def test_the_daemon_learns_of_a_scramble_that_the_script_made_alone(tmp_path: Path) -> None:
     # In some evenings no scramble falls due while the daemon is down.
     evenings = (run(tmp_path, "--rounds", "24", "--speed", "0", "--seed", str(seed)).stdout for seed in range(2, 9))
@@ -111,6 +112,7 @@ def test_nothing_is_left_behind(short: tuple[str, Path]) -> None:
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_seed_plays_the_same_evening_again(tmp_path: Path, short: tuple[str, Path]) -> None:
     said, _ = short
 
@@ -118,6 +120,7 @@ def test_a_seed_plays_the_same_evening_again(tmp_path: Path, short: tuple[str, P
     assert run(tmp_path, *SHORT, "--seed", "8").stdout != said
 
 
+@pytest.mark.slow
 def test_the_summary_as_json_is_all_that_is_printed(tmp_path: Path) -> None:
     done = run(tmp_path, "--rounds", "12", "--speed", "0", "--players", "9", "--json")
 
@@ -130,6 +133,7 @@ def test_the_summary_as_json_is_all_that_is_printed(tmp_path: Path) -> None:
     assert found["favourite_after"] < found["favourite_before"]
 
 
+@pytest.mark.slow
 def test_a_kept_evening_can_be_looked_at_and_is_not_overwritten(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
 
@@ -144,6 +148,7 @@ def test_a_kept_evening_can_be_looked_at_and_is_not_overwritten(tmp_path: Path) 
     assert "File exists" in again.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_stops_the_daemon_and_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     kept = tmp_path / "kept"
@@ -166,6 +171,7 @@ def test_ctrl_c_stops_the_daemon_and_leaves_nothing(tmp_path: Path, number: sign
     assert not listens(kept / "config.toml")
 
 
+@pytest.mark.slow
 def test_a_terminal_is_taken_and_given_back(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))

@@ -90,6 +90,7 @@ def test_files_and_matches_say_the_same_of_who_played_when(tmp_path: Path) -> No
     assert told(read) == told(made)
 
 
+@pytest.mark.slow
 def test_a_replay_of_files_gives_the_numbers_of_rating_match_after_match(tmp_path: Path) -> None:
     rounds, rows, matches = random_rounds(200, seed=7)
     history = read_history(*sets.write(tmp_path, rounds, rows))

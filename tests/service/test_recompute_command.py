@@ -177,6 +177,7 @@ def writing(house: House) -> Iterator[subprocess.Popen[str]]:
         yield process
 
 
+@pytest.mark.slow
 def test_kill_9_while_it_writes_leaves_the_old_ratings(house: House) -> None:
     before = stored(house.state)
     spin(house, "INSERT ON audit", steps="")
@@ -188,6 +189,7 @@ def test_kill_9_while_it_writes_leaves_the_old_ratings(house: House) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_it_writes_leaves_the_old_ratings_and_says_so(house: House) -> None:
     before = stored(house.state)
     spin(house, "UPDATE ON rounds", steps="LIMIT 1000000")
@@ -202,6 +204,7 @@ def test_ctrl_c_while_it_writes_leaves_the_old_ratings_and_says_so(house: House)
 # The scale.
 
 
+@pytest.mark.slow
 def test_a_scale_is_proposed_from_500_rounds_on_with_its_error(house: House, long_past: Path) -> None:
     with serving(house) as (_, address):
         few = ask(house, address, "pool", "fit-theta")
@@ -221,6 +224,7 @@ def test_a_scale_is_proposed_from_500_rounds_on_with_its_error(house: House, lon
     assert f"[pool.main]\ntheta = {fit['theta']:.1f}\n" in told
 
 
+@pytest.mark.slow
 def test_a_scale_that_is_hardly_another_one_is_shown_and_not_proposed(house: House, long_past: Path) -> None:
     """These rounds, learnt with a theta of 400, are fitted by one of about that."""
     shutil.copytree(long_past, house.state, dirs_exist_ok=True)

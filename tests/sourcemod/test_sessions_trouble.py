@@ -14,6 +14,8 @@ from tests.sourcemod.sessions import Evening
 
 NewEvening = Callable[..., Evening]
 
+pytestmark = pytest.mark.slow
+
 
 def arena(new_evening: NewEvening, players: int = 4) -> Evening:
     """An arena evening in its second round, just scrambled."""
