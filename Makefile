@@ -19,7 +19,9 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)  ## a simulated game server against a real daemon, in this terminal (about a minute)
 	$(BIN)/equipoise demo $(ARGS)
 
-# The types are checked beside the tests: both use one core most of the time.
+# The types are checked beside the tests. Where bytecode is forbidden, as in many containers, every run would compile
+# the tests anew.
+quick: export PYTHONDONTWRITEBYTECODE :=
 quick: $(STAMP) lint  ## lint, types and the fast tests, up to the first failure: after every edit (under a minute)
 	@$(BIN)/mypy & types=$$!; \
 	EQUIPOISE_TESTS=quick $(BIN)/python -m pytest -q -n 2 -m "not slow" -x --ff $(ARGS); tests=$$?; \

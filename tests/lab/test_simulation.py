@@ -308,7 +308,7 @@ def test_nobody_sits_out_much_more_often_than_others() -> None:
 
 @pytest.mark.slow
 def test_ratings_find_true_skill_and_the_real_rules_make_rounds_more_even() -> None:
-    scenario = Scenario(rounds=1500, people=30, spread=0.4, drift=0.0, turnover=0.0, mode=Mode.PAYLOAD)
+    scenario = Scenario(rounds=500, people=30, spread=0.4, drift=0.0, turnover=0.0, mode=Mode.PAYLOAD)
     summary = simulate(scenario, Model("synelo", {"k_max": 3}))
     assert summary.points[-1].found > 0.75 > summary.points[0].found
     assert summary.favourite is not None
