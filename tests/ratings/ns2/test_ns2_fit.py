@@ -376,6 +376,7 @@ def test_what_the_model_was_given_is_found_again(recovered, what, correlation):
     assert recovered[what].correlation > correlation
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "least", "most"),
     [("skill", 0.6, 1.4), ("offset", 0.6, 1.4), ("commander", 0.6, 1.4), ("maps", 0.27, 1.82)],
