@@ -114,6 +114,7 @@ def test_messages_between_two_teams_say_what_the_closed_form_says(ranks):
     assert three.curvature == pytest.approx([*two.curvature, 0], abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranks", [(0, 1, 2), (2, 0, 1), (0, 0, 1), (1, 0, 1), (0, 0, 0)])
 def test_three_teams_come_near_what_a_sum_over_all_performances_says(ranks):
     """Expectation propagation is an approximation: here good to a thirtieth of a deviation."""
