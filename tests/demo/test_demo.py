@@ -73,7 +73,9 @@ def test_a_daemon_killed_in_a_round_gets_what_was_played_without_it(short: tuple
 def test_a_gap_in_the_middle_of_a_round_is_closed_by_a_move(short: tuple[str, Path]) -> None:
     said, _ = short
 
-    assert re.search(r"(\w+) → (RED|BLU) at his next death: 5 against 3: moved, closest to half the gap in skill", said)
+    assert re.search(
+        r"(\w+) → (RED|BLU) at their next death: 5 against 3: moved, closest to half the gap in skill", said
+    )
     assert re.search(r"dies and respawns on (RED|BLU): 4 against 4", said)
 
 

@@ -18,7 +18,7 @@ from rich.console import Console
 from equipoise.cli.options import FAILED, INTERRUPTED, stop
 from equipoise.cli.output import json_text
 from equipoise.demo.board import Stage
-from equipoise.demo.model import MOST
+from equipoise.demo.cast import MOST
 from equipoise.demo.run import Options, run
 from equipoise.demo.stages import Plain, Quiet, Screen
 from equipoise.demo.story import LEAST_PLAYERS, LEAST_ROUNDS
