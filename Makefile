@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint types bench plugin clean
+.PHONY: help demo test lint types bench pictures plugin clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -31,6 +31,9 @@ types: $(STAMP)  ## mypy --strict
 
 bench: $(STAMP)  ## measure everything beside its target and its peers; ARGS="name …" for some
 	$(BIN)/python -m bench $(ARGS)
+
+pictures: $(STAMP)  ## draw docs/demo.svg and docs/compare.svg again
+	$(BIN)/python docs/pictures.py
 
 plugin: $(STAMP)  ## compile the SourceMod plugin and zip it as an operator unpacks it (dist/)
 	$(BIN)/python sourcemod/build.py
