@@ -1,7 +1,7 @@
 """Draws the README's pictures again: `make pictures`.
 
-`demo.svg` is one moment of `equipoise demo`. `compare.svg` is what `equipoise compare --plot` draws of a history that is
-generated here with a fixed seed.
+`demo.svg` is one moment of `equipoise demo`. `compare.svg` is what `equipoise compare --plot` draws for a history that
+is generated here with a fixed seed.
 """
 
 from __future__ import annotations

@@ -215,7 +215,7 @@ def curves(title: str, runs: dict[str, list[Run]]) -> Chart:
         if name in runs:
             orders = [fmean(run[step].order for run in runs[name]) for step in steps]
             chart.line([float(CHUNK * (step + 1)) for step in steps], orders, series)
-            chart.name(name, series)
+            chart.legend(name, series)
     return chart
 
 

@@ -164,7 +164,7 @@ class Watching(SynElo):
         return super().rate(match)
 
 
-def test_a_party_is_at_the_doors_as_a_whole_or_not_at_all() -> None:
+def test_a_party_is_in_the_lineup_as_a_whole_or_not_at_all() -> None:
     Watched.matches.clear()
     simulate(Scenario(rounds=150, mode=Mode.KOTH, slots=16, people=30, parties=3), Watched("synelo"))
     parties = [{PlayerId(str(STEAM_ID_BASE + 3 * party + one)) for one in (1, 2, 3)} for party in range(3)]
