@@ -32,7 +32,7 @@ T = TypeVar("T")
 @click.option(
     "--rounds", type=click.IntRange(LEAST_ROUNDS, 10_000), default=100, show_default=True, help="Length of the evening."
 )
-@click.option("--seed", type=int, default=15, show_default=True, help="Of all random draws: another evening.")
+@click.option("--seed", type=int, default=15, show_default=True, help="Seed of all random draws.")
 @click.option(
     "--speed",
     type=click.FloatRange(0, 1000),
@@ -43,7 +43,7 @@ T = TypeVar("T")
     type=click.IntRange(LEAST_PLAYERS, MOST),
     default=11,
     show_default=True,
-    help="How many players in all.",
+    help="How many players take part.",
 )
 @click.option(
     "--keep",

@@ -27,25 +27,43 @@ INTRODUCTION = (
 @click.command()
 @reports_errors
 @click.argument("systems", nargs=-1, required=True)
-@click.option("--rounds", type=int, default=1000, show_default=True)
-@click.option("--seed", type=int, default=1, show_default=True, help="Of all random draws.")
+@click.option("--rounds", type=int, default=1000, show_default=True, help="Length of the simulation.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of all random draws.")
 @click.option("--mode", type=click.Choice(MODES), default="arena", show_default=True)
-@click.option("--slots", type=int, default=24, show_default=True)
+@click.option("--slots", type=int, default=24, show_default=True, help="Most players on the server.")
 @click.option("--people", type=int, default=60, show_default=True, help="Size of the population.")
-@click.option("--spread", type=float, default=0.25, show_default=True, help="SD of skill, log-odds per player.")
-@click.option("--drift", type=float, default=0.02, show_default=True, help="SD of its change in 100 rounds, log-odds.")
+@click.option(
+    "--spread", type=float, default=0.25, show_default=True, help="Standard deviation of skill, log-odds per player."
+)
+@click.option(
+    "--drift",
+    type=float,
+    default=0.02,
+    show_default=True,
+    help="Standard deviation of its change in 100 rounds, log-odds.",
+)
 @click.option("--turnover", type=float, default=0.02, show_default=True, help="People replaced per round.")
-@click.option("--smurfs", type=int, default=0, show_default=True, help="New accounts, better than all, at half-time.")
-@click.option("--throwers", type=int, default=0, show_default=True, help="Who lose a third of their rounds on purpose.")
+@click.option(
+    "--smurfs",
+    type=int,
+    default=0,
+    show_default=True,
+    help="New accounts that come at half-time and are better than all.",
+)
+@click.option(
+    "--throwers", type=int, default=0, show_default=True, help="Players who lose a third of their rounds on purpose."
+)
 @click.option("--parties", type=int, default=0, show_default=True, help="Groups of three that come and go together.")
-@click.option("--bond", type=float, default=0.1, show_default=True, help="What a friend on the side adds, log-odds.")
-@click.option("--side-advantage", type=float, default=0.0, show_default=True, help="Of RED, log-odds.")
+@click.option(
+    "--bond", type=float, default=0.1, show_default=True, help="What a friend on the same side adds, log-odds."
+)
+@click.option("--side-advantage", type=float, default=0.0, show_default=True, help="What playing RED adds, log-odds.")
 @click.option(
     "--map-spread",
     type=float,
     default=0.0,
     show_default=True,
-    help="SD of what a map adds to it, log-odds.",
+    help="Standard deviation of what a map adds to that, log-odds.",
 )
 @click.option("--stalemates", type=float, default=0.02, show_default=True, help="Fraction of rounds without a winner.")
 @json_option

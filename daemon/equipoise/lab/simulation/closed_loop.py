@@ -43,7 +43,7 @@ class ClosedLoop:
         self.session = Session(rules)
         self.game = GameServer(ServerId("simulated"), BOOT, map)
         self.rated: Rated | None = None
-        """What became of the last round; None: it was not rated."""
+        """The rating of the last round; None: it was not rated."""
         self.assigned = 0
         """Players whom splits have put on the other side."""
         self.moved = 0
@@ -57,23 +57,23 @@ class ClosedLoop:
             for player in list(self.game.clients):
                 self._want_any_side(player)
             self.game.end_waiting()
-            self._hear(*self.game.take())
+            self._sync()
 
     def join(self, player: PlayerId) -> None:
         """A player connects; outside arena they ask for a side at once."""
         self.game.connect(player)
-        self._hear(*self.game.take())
+        self._sync()
         if not self.game.arena:
             self._want_any_side(player)
 
     def _want_any_side(self, player: PlayerId) -> None:
         self.game.want(player, None)
-        self._hear(*self.game.take())
+        self._sync()
 
     def leave(self, player: PlayerId) -> None:
         """A player disconnects."""
         self.game.disconnect(player)
-        self._hear(*self.game.take())
+        self._sync()
 
     def pass_time(self, seconds: float) -> None:
         """The clock goes on. Each stretch is long enough for a player who is to be moved to die in it."""
@@ -81,7 +81,7 @@ class ClosedLoop:
         self.game.pass_time(seconds)
         for player in self.game.to_be_moved():
             self.game.die(player)
-        self._hear(*self.game.take())
+        self._sync()
         deadline = self.session.deadline()
         if deadline is not None and deadline <= self.game.clock:
             self._obey(self.session.tick(self.game.clock))
@@ -90,18 +90,22 @@ class ClosedLoop:
         """Freeze time, in which teams are made, and the start; False when a side is empty and no round is played."""
         self.rated = None
         self.game.start_round()
-        self._hear(*self.game.take())
+        self._sync()
         self.pass_time(FREEZE_SECONDS)
         if not all(self.game.on(side) for side in Side):
             return False
         self.game.go_live()
         self.game.fight()
-        self._hear(*self.game.take())
+        self._sync()
         return True
 
     def end_round(self, winner: Side | None, captures: dict[Side, int]) -> None:
         """The round is over and rated."""
         self._hear(self.game.end_round(winner, captures))
+
+    def _sync(self) -> None:
+        """Tell the session what has happened in the game."""
+        self._hear(*self.game.take())
 
     def _hear(self, *events: e.Event) -> None:
         for event in events:
@@ -114,7 +118,7 @@ class ClosedLoop:
                     self._assign(effect)
                 case Move() | Cancel() | Place() | Lock() | Unlock():
                     self.game.apply(effect)
-                    self._hear(*self.game.take())
+                    self._sync()
                 case LoadSummaries():
                     self._load(effect.players)
                 case AskSplit() | AskMoves():
@@ -130,7 +134,7 @@ class ClosedLoop:
         self.game.apply(order)
         after = {player: client.side for player, client in self.game.clients.items()}
         self.assigned += sum(side is not None and after[player] is side.other for player, side in before.items())
-        self._hear(*self.game.take())
+        self._sync()
 
     def _load(self, players: Iterable[PlayerId]) -> None:
         summaries = [self.system.summary(player) for player in players]

@@ -168,7 +168,7 @@ class GameServer:
         return not self._events and self._reported == self._where()
 
     def take(self) -> tuple[e.ScriptEvent, ...]:
-        """What happened since the last call, then every change of side that no roster has told."""
+        """What happened since the last call, then every change of side that no roster has shown."""
         changes = [
             e.SideChanged(self.clock, client.id, client.side, client.waiting)
             for client in self.clients.values()
@@ -197,7 +197,7 @@ class GameServer:
     # What happens on the server.
 
     def pass_time(self, seconds: float) -> None:
-        """The clock goes on; moves whose deadline has come are carried out, and nobody is held longer than allowed."""
+        """The clock goes on; moves whose deadline has come are carried out, and no player is held too long."""
         self.clock += seconds
         for pending in [one for one in self._moves if one.until <= self.clock]:
             self._carry_out(pending)
