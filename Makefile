@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint types bench pictures plugin clean
+.PHONY: help demo quick test lint types bench pictures plugin clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -18,6 +18,12 @@ $(STAMP): pyproject.toml
 
 demo: $(STAMP)  ## a simulated game server against a real daemon, in this terminal (about a minute)
 	$(BIN)/equipoise demo $(ARGS)
+
+# The types are checked beside the tests: both use one core most of the time.
+quick: $(STAMP) lint  ## lint, types and the fast tests, up to the first failure: after every edit (under a minute)
+	@$(BIN)/mypy & types=$$!; \
+	EQUIPOISE_TESTS=quick $(BIN)/python -m pytest -q -n 2 -m "not slow" -x --ff $(ARGS); tests=$$?; \
+	wait $$types && exit $$tests
 
 test: $(STAMP) lint types  ## the whole suite, lint and types
 	$(BIN)/python -m pytest -n 2 $(ARGS)

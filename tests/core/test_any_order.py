@@ -261,5 +261,7 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
             assert opening or len(self.roster.on(Side.A)) == len(self.roster.on(Side.B)) == 3
 
 
-AnyServer.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None, derandomize=True)
+AnyServer.TestCase.settings = settings(
+    max_examples=2 * settings.default.max_examples, stateful_step_count=40, deadline=None, derandomize=True
+)
 TestAnyServer = AnyServer.TestCase

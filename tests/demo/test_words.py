@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from equipoise.core.model import Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.demo import words
@@ -42,14 +40,14 @@ def test_a_round_against_the_odds_says_so() -> None:
     assert "against the odds" in words.finished(4, Side.B, teams, NAMES, predicted=0.7)
 
 
-@pytest.mark.parametrize("phrase", Phrase)
-def test_every_phrase_is_told_with_its_arguments_and_names(phrase: Phrase) -> None:
-    args = (f"@{A}", "17", "x", "y", "z")[: phrase.arguments]
+def test_every_phrase_is_told_with_its_arguments_and_names() -> None:
+    for phrase in Phrase:
+        args = (f"@{A}", "17", "x", "y", "z")[: phrase.arguments]
 
-    said = words.english(Text(phrase, args), NAMES)
+        said = words.english(Text(phrase, args), NAMES)
 
-    assert "{" not in said
-    assert all(arg in said for arg in ("Ann", *args[1:])[: len(args)])
+        assert "{" not in said, phrase
+        assert all(arg in said for arg in ("Ann", *args[1:])[: len(args)]), (phrase, said)
 
 
 def test_what_makes_a_scramble_due_is_told_in_words() -> None:

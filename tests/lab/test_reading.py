@@ -190,13 +190,19 @@ BAD_MATCHES = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_MATCHES)
-def test_a_bad_match_is_refused_with_file_and_line(name: str, tmp_path: Path) -> None:
-    row, reason = BAD_MATCHES[name]
-    files = sets.write(tmp_path, replaced(sets.MATCHES, 0, row))
-    with pytest.raises(RatingError) as refused:
+def refused(files: tuple[Path, Path]) -> str:
+    """Why a history is not read; "accepted" where it is."""
+    try:
         read_history(*files)
-    assert str(refused.value) == f"{files[0]}:{reason}"
+    except RatingError as error:
+        return str(error)
+    return "accepted"
+
+
+def test_a_bad_match_is_refused_with_file_and_line(tmp_path: Path) -> None:
+    for name, (row, reason) in BAD_MATCHES.items():
+        files = sets.write(tmp_path, replaced(sets.MATCHES, 0, row))
+        assert refused(files) == f"{files[0]}:{reason}", name
 
 
 BAD_PEOPLE = {
@@ -217,13 +223,10 @@ BAD_PEOPLE = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_PEOPLE)
-def test_a_bad_participant_is_refused_with_file_and_line(name: str, tmp_path: Path) -> None:
-    row, reason = BAD_PEOPLE[name]
-    files = sets.write(tmp_path, people=replaced(sets.PARTICIPANTS, 2, row))
-    with pytest.raises(RatingError) as refused:
-        read_history(*files)
-    assert str(refused.value) == f"{files[1]}:{reason}"
+def test_a_bad_participant_is_refused_with_file_and_line(tmp_path: Path) -> None:
+    for name, (row, reason) in BAD_PEOPLE.items():
+        files = sets.write(tmp_path, people=replaced(sets.PARTICIPANTS, 2, row))
+        assert refused(files) == f"{files[1]}:{reason}", name
 
 
 def test_a_team_of_nobody_is_refused_at_its_match(tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ def test_joins_are_placed_by_what_splits_balance_on_not_by_what_is_shown() -> No
 # The population.
 
 
+@pytest.mark.slow
 def test_the_same_seed_is_the_same_pool() -> None:
     scenario = Scenario(rounds=60, smurfs=1, throwers=2, parties=2)
     assert simulate(scenario, SYNELO) == simulate(scenario, SYNELO)
@@ -322,6 +323,7 @@ def test_ratings_find_true_skill_and_the_real_rules_make_rounds_more_even() -> N
     assert summary.reachable <= summary.quality.brier.value + 0.01
 
 
+@pytest.mark.slow
 def test_throwers_throw_a_third_of_their_rounds_and_mostly_lose_those() -> None:
     scenario = Scenario(rounds=400, throwers=8, people=30, spread=0.0, turnover=0.0, stalemates=0.0)
     regular, thrower = simulate(scenario, SYNELO).groups

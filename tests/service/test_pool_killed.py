@@ -38,7 +38,7 @@ def recorder(directory: Path) -> Iterator[subprocess.Popen[str]]:
     """A process that has a pool open and waits for a line before it records rounds without end."""
     command = [sys.executable, "-c", RECORDER, str(directory)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=Path(__file__).parent.parent, text=True, **pipes) as process:
+    with subprocess.Popen(command, cwd=Path(__file__).parents[2], text=True, **pipes) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "open\n"
         yield process

@@ -143,7 +143,7 @@ class EveningOfNS2(Evening):
 
 
 ANY_ORDER = settings(stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-Evening.TestCase.settings = settings(ANY_ORDER, max_examples=40)
-EveningOfNS2.TestCase.settings = settings(ANY_ORDER, max_examples=15)
+Evening.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples * 2 // 5)
+EveningOfNS2.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples * 3 // 20)
 TestEvening = Evening.TestCase
 TestEveningOfNS2 = EveningOfNS2.TestCase

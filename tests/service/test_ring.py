@@ -265,7 +265,7 @@ for number in count():
 
 
 def test_what_was_answered_for_survives_kill_9(path: Path) -> None:
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parents[2]
     command = [sys.executable, "-c", PUSHER, str(path)]
     with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE) as pusher:
         assert pusher.stdout is not None

@@ -191,6 +191,7 @@ def test_sizes_that_the_pool_cannot_fill_are_refused(sizes: tuple[int, int]) -> 
         best_split([1, 2, 3, 4, 5, 6], sizes=sizes)
 
 
+@pytest.mark.slow
 def test_more_combinations_than_fit_are_refused_rather_than_guessed() -> None:
     rng = random.Random(3)
     roles = [rng.sample(range(100), 60) for _ in range(4)]

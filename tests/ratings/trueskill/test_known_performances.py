@@ -53,6 +53,7 @@ def changed(rated: list[Rated]) -> list[float]:
     return [change.after for each in rated for change in each.changes]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GAUSSIAN)
 @pytest.mark.parametrize("count", [3, 4])
 def test_every_order_of_teams_with_and_without_players_leaves_numbers_live_and_replayed(name, count):
@@ -93,6 +94,7 @@ def test_a_fit_of_trueskill_2_by_all_those_orders_leaves_numbers(params):
 PLAYED, AWAY = (0.4, 1.5), (0.0, 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("away", list(itertools.product((False, True), repeat=3)))
 @pytest.mark.parametrize("ranks", list(orders(3)))
 def test_beside_known_teams_the_others_learn_what_a_sum_over_performances_says(ranks, away):

@@ -60,6 +60,7 @@ def test_whole_teams_of_two_take_a_shorter_way_to_the_same_numbers(name):
     agree(live, bulk, one_by_one(live, matches), replay(bulk, plain))
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_random_matches_leave_every_belief_finite():
     rng = np.random.default_rng(7)
     count, players, size = 100_000, 200, 6
