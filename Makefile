@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo quick test lint types bench mutants plugin clean
+.PHONY: help demo quick test lint types bench mutants pictures plugin clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -43,6 +43,9 @@ bench: $(STAMP)  ## measure everything beside its target and its peers; ARGS="na
 mutants: $(STAMP)  ## mutation tests of core, balancing and the store's writer; SAMPLE=300, 0: all; resumable
 	$(BIN)/python -m pip install --quiet --group mutants
 	nice -n 19 $(BIN)/python -m mutation --sample $(or $(SAMPLE),300) $(ARGS)
+
+pictures: $(STAMP)  ## draw the pictures of README and docs again
+	$(BIN)/python -m docs.pictures
 
 plugin: $(STAMP)  ## compile the SourceMod plugin and zip it as an operator unpacks it (dist/)
 	$(BIN)/python sourcemod/build.py

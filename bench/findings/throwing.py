@@ -35,7 +35,7 @@ def never(number: int, here: Collection[int], seed: int) -> Collection[int]:
 
 
 def some(number: int, here: Collection[int], seed: int) -> Collection[int]:
-    """A third of his rounds, to the end."""
+    """A third of their rounds, to the end."""
     if number < LATE:
         return ()
     draws = np.random.default_rng((seed, number)).random(len(THROWERS))

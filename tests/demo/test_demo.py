@@ -78,7 +78,7 @@ def test_a_gap_in_the_middle_of_a_round_is_closed_by_a_move(short: tuple[str, Pa
     said, _ = short
 
     reason = "5 against 3: this move leaves the sides closest in skill"
-    assert re.search(rf"(\w+) → (RED|BLU) at his next death: {reason}", said)
+    assert re.search(rf"(\w+) → (RED|BLU) at their next death: {reason}", said)
     assert re.search(r"dies and respawns on (RED|BLU): 4 against 4", said)
 
 

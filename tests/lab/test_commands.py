@@ -18,9 +18,9 @@ from equipoise.cli import main
 from equipoise.cli.output import json_text
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
+from equipoise.lab.leaderboard import leaderboard
 from equipoise.lab.models import Model, forecast
 from equipoise.lab.reading import read_history
-from equipoise.lab.standings import standings
 from equipoise.ratings import create
 from tests.lab import sets
 from tests.lab.test_spans import random_rounds
@@ -273,7 +273,7 @@ def test_ratings_that_are_no_numbers_are_refused(league: tuple[str, ...]) -> Non
     held = system.players[PlayerId("T3")]  # type: ignore[attr-defined]
     held.rating = float("nan")
     with pytest.raises(RatingError, match=r"^elo rates T3 nan ± .*: its parameters go too far$"):
-        standings(system, history, hidden=True)
+        leaderboard(system, history, hidden=True)
 
 
 @pytest.mark.parametrize("value", [float("nan"), [1.0, {"a": float("-inf")}]])
@@ -281,7 +281,7 @@ def test_what_json_cannot_say_ends_a_command_with_one_line(value: object, capsys
     with pytest.raises(SystemExit) as ended:
         json_text(value)
     assert ended.value.code == 1
-    assert capsys.readouterr().err == "equipoise: a number is infinite or none at all, which JSON cannot say\n"
+    assert capsys.readouterr().err == "equipoise: a number is infinite or not a number, which JSON cannot write\n"
 
 
 # What is said.
@@ -292,7 +292,7 @@ def test_a_leaderboard_says_how_many_it_does_not_show(system: str, rounds: int, 
     rows = [f"m{number},{86400.0 * number},,T{number % 3},T3,1,2,1,,map=a" for number in range(9)]
     path = tmp_path / "m.csv"
     path.write_text("\n".join((sets.HEAD, *rows)))
-    board = standings(forecast(Model(system), history := read_history(path, None)).system, history)
+    board = leaderboard(forecast(Model(system), history := read_history(path, None)).system, history)
     assert len(board.places) + board.hidden == 4
     assert board.shadow_rounds == (rounds if board.hidden else 0)
     told = run("replay", "--matches", path, "--teams", "--model", system).output

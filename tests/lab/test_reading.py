@@ -182,7 +182,7 @@ BAD_MATCHES = {
     "one side": ("m1,0,,A,B,1,,,,side1=red", "2: sides 'red' and '' are not two different names"),
     "facts without a value": ("m1,0,,A,B,1,,,,fast", "2: extra 'fast' is not key=value;key=value"),
     "too few fields": ("m1,0,,A,B,1", "2: 6 fields, the header has 10"),
-    "a match that is there twice": ("m3,0,,A,B,1,,,,", "4: match_id 'm3' is there twice"),
+    "a match that is there twice": ("m3,0,,A,B,1,,,,", "4: match_id 'm3' appears twice"),
     "a time behind a later one": (
         "m1,2030-01-01,,A,B,1,,,,",
         "3: time 2024-05-02T20:30 is before that of a row above: sort the file by time",
@@ -210,8 +210,8 @@ BAD_PEOPLE = {
     "the same player twice": ("m1,1,ann,,,,", "4: ann is twice on one side of match m1"),
     "a third team": ("m1,3,cid,,,,", "4: team '3' is not 1 or 2"),
     "an unknown match": ("m9,2,cid,,,,", "4: match_id 'm9' is not in the file of matches"),
-    "nobody's name": ("m1,2,,,,,", "4: player_id '' is nobody who can be rated"),
-    "a bot": ("m1,2,bot:7,,,,", "4: player_id 'bot:7' is nobody who can be rated"),
+    "nobody's name": ("m1,2,,,,,", "4: player_id '' is not a player who can be rated"),
+    "a bot": ("m1,2,bot:7,,,,", "4: player_id 'bot:7' is not a player who can be rated"),
     "more than a whole match": ("m1,2,cid,1.2,,,", "4: weight '1.2' is not a number from 0 to 1"),
     "fewer than no kills": ("m1,2,cid,1,-1,0,", "4: kills '-1' is not a number from 0 to 1,000,000"),
     "infinitely many deaths": ("m1,2,cid,1,1,inf,", "4: deaths 'inf' is not a number from 0 to 1,000,000"),
@@ -231,7 +231,7 @@ def test_a_bad_participant_is_refused_with_file_and_line(tmp_path: Path) -> None
 
 def test_a_team_of_nobody_is_refused_at_its_match(tmp_path: Path) -> None:
     files = sets.write(tmp_path, people=sets.PARTICIPANTS[:3] + sets.PARTICIPANTS[4:])
-    with pytest.raises(RatingError, match=r"matches\.csv:3: nobody played for team 1 of match m2$"):
+    with pytest.raises(RatingError, match=r"matches\.csv:3: no player for team 1 of match m2$"):
         read_history(*files)
 
 
@@ -252,7 +252,7 @@ def test_missing_columns_are_named(tmp_path: Path) -> None:
 def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     matches, people = sets.write(tmp_path)
     matches.write_text("match_id,time,outcome,time\nm1,0,1,5\n")
-    with pytest.raises(RatingError, match=r"csv:1: column time is there twice$"):
+    with pytest.raises(RatingError, match=r"csv:1: column time appears twice$"):
         read_history(matches, people)
 
 

@@ -239,7 +239,7 @@ def test_a_scale_that_is_hardly_another_one_is_shown_and_not_proposed(house: Hou
     assert abs(fit["theta"] - 400) < 2 * fit["error"]
     assert f"theta     {fit['theta']:.0f} ± {fit['error']:.0f} fits {found['rounds']:,} rounds best\n" in told.stdout
     assert "[pool.main]" not in told.stdout
-    reason = f"about {found['missing']:,} more rounds would tell, if they differ"
+    reason = f"about {found['missing']:,} more rounds would tell them apart"
     assert told.stderr == f"equipoise: not proposed: less than two standard errors apart; {reason}\n"
     assert told.returncode == 1
     assert quality["suggested_theta"] is None

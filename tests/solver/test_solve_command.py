@@ -42,7 +42,7 @@ def test_text_names_the_players_and_the_odds() -> None:
     result = run(pool, "--theta", "1000")
 
     assert result.output.splitlines() == [
-        "2 against 2: difference -380, A wins 40.6%",
+        "2 against 2: difference -380, A has a 40.6% chance",
         "  A      dee 1300, eve 1420",
         "  B      ann 1500, bob 1600",
         "  bench  cyd 9999",
@@ -54,7 +54,7 @@ def test_one_size_can_be_asked_for_and_ratings_are_numbered() -> None:
 
     assert result.output.count("against") == 1
     assert "#4 7" in result.output
-    assert "A wins 50.0%" in result.output
+    assert "A has a 50.0% chance" in result.output
 
 
 def test_roles_are_shared_evenly() -> None:
@@ -90,7 +90,7 @@ BAD: tuple[tuple[str | bytes, str], ...] = (
     (json.dumps({"ratings": list(range(101))}), "101 players are too many"),
     (players({"id": "a"}), "Object missing required field `rating` - at `$.players[0]`"),
     (players({"rating": 1, "pin": "c"}), "Invalid enum value 'c' - at `$.players[0].pin`"),
-    (players(*[{"id": "a", "rating": 1}] * 4), "player a is there twice"),
+    (players(*[{"id": "a", "rating": 1}] * 4), "player a appears twice"),
     (
         players(*({"rating": 1, "group": 1, "pin": pin} for pin in ("a", "b", "a", "b"))),
         "players 0, 1, 2, 3 are kept together, but pinned apart",
