@@ -1,12 +1,14 @@
-"""`python -m docs.pictures` draws the pictures of docs/architecture.md again."""
+"""`make pictures` draws the pictures of README and docs again."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from docs.pictures import layers, round_trip
+from docs.pictures import layers, readme, round_trip
 
-PICTURES = {"layers.svg": layers.draw, "round.svg": round_trip.draw}
+HERE = Path(__file__).parent
 
-for name, draw in PICTURES.items():
-    (Path(__file__).parent / name).write_text(draw())
+(HERE / "layers.svg").write_text(layers.draw())
+(HERE / "round.svg").write_text(round_trip.draw())
+readme.demo(HERE.parent / "demo.svg")
+readme.compare(HERE.parent / "compare.svg")

@@ -1,4 +1,4 @@
-"""Draws the README's pictures again: `make pictures`.
+"""The README's pictures.
 
 `demo.svg` is one moment of `equipoise demo`. `compare.svg` is what `equipoise compare --plot` draws for a history that
 is generated here with a fixed seed.
@@ -26,7 +26,7 @@ from equipoise.demo.view import screen
 from equipoise.lab.simulation.outcome_model import OutcomeModel
 from equipoise.lab.simulation.population import Person, Population, Scenario
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).parents[1]
 EVENING = Options(rounds=100, seed=18, players=11)
 MOMENT = 61
 """The round in the picture: soon after the restart of the daemon, and one that may make a scramble due."""
@@ -141,8 +141,3 @@ def write_history(matches: Path, participants: Path) -> None:
 def attendance(rng: Random, person: Person) -> float:
     """The lowest come: an exponential draw at a rate that differs tenfold among people."""
     return rng.expovariate(1 + int(person.id) % 10)
-
-
-if __name__ == "__main__":
-    demo(DOCS / "demo.svg")
-    compare(DOCS / "compare.svg")

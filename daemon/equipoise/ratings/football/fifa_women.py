@@ -6,20 +6,18 @@ Formulas, sources and decisions: docs/ratings/football.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
 from equipoise.ratings.football.system import HOME, Football, Kind, Outcome, constants, kind_of, pair_of
-from equipoise.ratings.parts.points import PointsParams, PointsSystem, Record, restored
+from equipoise.ratings.parts.players import checked
+from equipoise.ratings.parts.points import PointsParams, PointsSystem, Record
 from equipoise.ratings.parts.two_teams import LIMIT
-from equipoise.ratings.system import Match, State, build_params, check_ranges, ranged
-from equipoise.ratings.validation import known_time
-
-if TYPE_CHECKING:
-    from equipoise.ratings.history import History, Replayed
+from equipoise.ratings.system import Match, State, ranged
+from equipoise.ratings.validation import count_of, known_time
 
 PER_IMPORTANCE = 15.0
 IMPORTANCE: Final[Mapping[Kind, float]] = dict.fromkeys(Kind, PER_IMPORTANCE) | {
@@ -69,10 +67,6 @@ class FifaWomenParams(PointsParams):
     scale: float = ranged(200.0, 0.001, LIMIT)
     """c, points."""
 
-    def __post_init__(self) -> None:
-        """Refuse values out of range."""
-        check_ranges(self)
-
 
 @dataclass(slots=True)
 class Team(Record):
@@ -88,16 +82,12 @@ class FifaWomen(Football[FifaWomenParams, Team]):
     """A shoot-out is a draw; scores of a draw need not add up to 1, so points come into being and vanish."""
 
     name = "fifa_women"
+    parameters = FifaWomenParams
     importance: ClassVar[Mapping[Kind, float]] = IMPORTANCE
-    facts: ClassVar[Mapping[str, tuple[float, float]]] = {**PointsSystem.facts, "recognised": (0.0, LIMIT)}
+    seeds: ClassVar[Iterable[str]] = (*PointsSystem.seeds, "recognised")
 
     def __init__(self, params: FifaWomenParams) -> None:
         super().__init__(params, constants(params.initial, 2.0 * params.scale / math.log(10.0)), HOME, params.home)
-
-    @classmethod
-    def create(cls, /, **params: object) -> FifaWomen:
-        """With the named parameters, the others at their defaults."""
-        return cls(build_params(FifaWomenParams, params))
 
     def newcomer(self) -> Team:
         """At the initial rating, not ranked."""
@@ -125,20 +115,19 @@ class FifaWomen(Football[FifaWomenParams, Team]):
         active = now is None or not self.stale(known_time(held.last_played), now)
         return held.recognised >= self.params.shadow_rounds and active
 
-    def note(self, match: Match) -> None:
+    def note(self, match: Match, records: list[Team]) -> None:
         """Count the match for both teams."""
-        self.count(kind_of(match.mode), *pair_of(match), match.started_at)
+        self.count(kind_of(match.mode), pair_of(match), records, match.started_at)
 
-    def count(self, kind: Kind, team: PlayerId, other: PlayerId, at: float | None) -> None:
-        """Recognise both, where the opponent is ranked; while nobody ever was, every match counts."""
+    def count(self, kind: Kind, teams: tuple[PlayerId, PlayerId], records: list[Team], at: float | None) -> None:
+        """Recognise each team whose opponent is ranked; until a team is ranked, every match counts."""
         founding = not any(held.recognised >= self.params.shadow_rounds for held in self.players.values())
-        counts = [founding or self.ranked(opponent, at) for opponent in (other, team)]
-        for one, opponent, recognised in zip((team, other), (other, team), counts, strict=True):
-            held = self.players.setdefault(one, self.held(one))
-            held.recognised += recognised
-            held.last_played = held.last_played if at is None else max(held.last_played, at)
+        recognised = [founding or self.ranked(opponent, at) for opponent in reversed(teams)]
+        for record, opponent, counts in zip(records, reversed(teams), recognised, strict=True):
+            record.recognised += counts
+            record.last_played = record.last_played if at is None else max(record.last_played, at)
             if kind in FRIENDLIES:
-                held.friendlies[opponent] = held.friendlies.get(opponent, 0) + 1
+                record.friendlies[opponent] = record.friendlies.get(opponent, 0) + 1
 
     def summary(self, player: PlayerId) -> PlayerSummary:
         """Visible once ranked; `missing` are matches against ranked teams."""
@@ -149,16 +138,11 @@ class FifaWomen(Football[FifaWomenParams, Team]):
         """The fields of its record; `friendlies` by the opponent's id."""
         return {**super().state(player), "friendlies": dict(self.held(player).friendlies)}
 
-    def stored(self, player: PlayerId, name: str, value: object, like: object) -> Any:
+    def stored(self, player: PlayerId, newcomer: Team, state: State) -> dict[str, Any]:
         """`friendlies` are counts by opponent."""
-        if name != "friendlies":
-            return super().stored(player, name, value, like)
-        if not isinstance(value, Mapping):
-            raise RatingError(f"{player}: friendlies {value!r} are not counts by opponent")
-        return {PlayerId(str(other)): restored(player, name, count, 0) for other, count in value.items()}
-
-    def replay(self, history: History) -> Replayed:
-        """By Elo's compiled kernel, after a count of the matches in their order."""
-        from equipoise.ratings.football.fifa_women_replay import replay
-
-        return replay(self, history)
+        numbers = dict(state)
+        counts = numbers.pop("friendlies")
+        if not isinstance(counts, Mapping):
+            raise RatingError(f"{player}: friendlies {counts!r} are not counts by opponent")
+        friendlies = {PlayerId(str(other)): count_of(player, "friendlies", count) for other, count in counts.items()}
+        return {**checked(player, newcomer, numbers), "friendlies": friendlies}
