@@ -13,12 +13,12 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.history import Floats, History, replay
 from equipoise.ratings.ns2 import fit as ns2_fit
-from equipoise.ratings.ns2.arrays import Shared
+from equipoise.ratings.ns2.arrays import EnvironmentArrays
 from equipoise.ratings.ns2.environment import Environment, no_rounds
 from equipoise.ratings.ns2.fit import Posterior, fit, maximum
 from equipoise.ratings.ns2.fit_formulas import build
 from equipoise.ratings.ns2.formulas import intercept
-from equipoise.ratings.ns2.replay import rounds_of, shared_of
+from equipoise.ratings.ns2.replay import arrays_of, environment_arrays
 from equipoise.ratings.ns2.system import NS2
 from equipoise.ratings.system import Match, Role, Span, ranks_of
 from tests.ratings.ns2.dense import most_probable
@@ -144,11 +144,11 @@ def test_what_counts_can_say_of_a_map_does_not_depend_on_where_its_fit_began():
         assert cold.predict(match).wins[0] == pytest.approx(warm.predict(match).wins[0], abs=1e-7)
 
 
-def posterior_of(system: NS2, matches: list[Match]) -> tuple[Posterior, Shared]:
+def posterior_of(system: NS2, matches: list[Match]) -> tuple[Posterior, EnvironmentArrays]:
     history = History.of(matches)
-    rounds = rounds_of(system, history)
-    places = np.zeros(len(system.environment.shared.wins))
-    shared = shared_of(Environment(no_rounds(9)))._replace(wins=places, rounds=places.copy())
+    rounds = arrays_of(system, history)
+    places = np.zeros(len(system.environment.arrays.wins))
+    shared = environment_arrays(Environment(no_rounds(9)))._replace(wins=places, rounds=places.copy())
     return Posterior.of(system, rounds, shared, len(history.players)), shared
 
 
@@ -327,7 +327,7 @@ def recovered():
     states = [system.state(player) for player in history.players]
     found = np.array([[state[name] for state in states] for name in ("skill", "offset", "commander")])
     environment = system.environment
-    maps = [intercept(environment.maps[name], False, environment.shared, system.params.prior_rounds) for name in MAPS]
+    maps = [intercept(environment.maps[name], False, environment.arrays, system.params.prior_rounds) for name in MAPS]
     covariance = _covariance(system, history)
     deviations = np.sqrt(np.diag(covariance))
     return {
@@ -350,9 +350,9 @@ def _deviations_of_maps(covariance: Floats) -> Floats:
 
 def _covariance(system: NS2, history: History) -> Floats:
     """Of all unknowns, from the posterior's curvature at its maximum."""
-    rounds = rounds_of(system, history)
-    places = np.zeros(len(system.environment.shared.wins))
-    shared = shared_of(Environment(no_rounds(9)))._replace(wins=places, rounds=places.copy())
+    rounds = arrays_of(system, history)
+    places = np.zeros(len(system.environment.arrays.wins))
+    shared = environment_arrays(Environment(no_rounds(9)))._replace(wins=places, rounds=places.copy())
     posterior = Posterior.of(system, rounds, shared, len(history.players))
     found, _ = maximum(posterior, np.full(len(posterior.precision), 1.0))
     log_odds = posterior.log_odds(found)

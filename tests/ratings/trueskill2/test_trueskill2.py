@@ -80,7 +80,7 @@ CROWDED = Match(
 def test_sites_are_renewed_until_no_skill_moves_any_more(monkeypatch):
     found, settled = (trueskill2(**COUNTED, **QUITTING) for _ in range(2))
     found.rate(CROWDED)
-    monkeypatch.setattr("equipoise.ratings.trueskill2.expectation_propagation.UNMOVED", 0.0)
+    monkeypatch.setattr("equipoise.ratings.trueskill2.expectation_propagation.CONVERGED", 0.0)
     settled.rate(CROWDED)
     for player in people(12):
         assert found.skill(player) == pytest.approx(settled.skill(player), rel=0, abs=1e-10)
@@ -89,7 +89,7 @@ def test_sites_are_renewed_until_no_skill_moves_any_more(monkeypatch):
 
 
 def test_matches_whose_sites_were_still_moving_in_the_end_are_counted(monkeypatch):
-    monkeypatch.setattr("equipoise.ratings.trueskill2.expectation_propagation.MOST_ROUNDS", 3)
+    monkeypatch.setattr("equipoise.ratings.trueskill2.expectation_propagation.MOST_ITERATIONS", 3)
     live, bulk = (trueskill2(**COUNTED, **QUITTING) for _ in range(2))
     history = [CROWDED, TEN, CROWDED]
     for match in history:

@@ -14,13 +14,12 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.history import History, replay
 from equipoise.ratings.system import Counts, Match, SkillContext
-from equipoise.ratings.trueskill2.estimate import estimate
+from equipoise.ratings.trueskill2.estimate import Rprop, estimate
 from equipoise.ratings.trueskill2.fit import fit, prepared
 from equipoise.ratings.trueskill2.fit_formulas import build as build_sweep
 from equipoise.ratings.trueskill2.formulas import build
 from equipoise.ratings.trueskill2.params import columns_of
 from equipoise.ratings.trueskill2.replay import replay as replay_with
-from equipoise.ratings.trueskill2.rprop import Rprop
 from equipoise.ratings.trueskill2.system import TrueSkill2
 from tests.ratings.samples import ANN, BOB, duel, odd_matches, people
 from tests.ratings.trueskill2.brute_force import GaussianSkill, drawn, evidence
@@ -123,14 +122,15 @@ def test_one_sweep_forward_is_rating_online():
         (change.player, match.mode) for match, each in zip(matches, rated, strict=True) for change in each.changes
     ]
     chains = {
-        (sweeps.cast.chains[chain][0], sweeps.cast.chains[chain][1]): chain for chain in range(len(sweeps.cast.chains))
+        (sweeps.indexed.chains[chain][0], sweeps.indexed.chains[chain][1]): chain
+        for chain in range(len(sweeps.indexed.chains))
     }
     numbers = {player: number for number, player in enumerate(History.of(matches).players)}
     for player, mode in changed:
         own = online.players[player].modes[mode]
         chain = chains[numbers[player], mode]
-        assert sweeps.own.ahead_mean[chain] == pytest.approx(own.mean, abs=1e-7)
-        assert sweeps.own.ahead_variance[chain] == pytest.approx(own.variance, abs=1e-7)
+        assert sweeps.own.forward_mean[chain] == pytest.approx(own.mean, abs=1e-7)
+        assert sweeps.own.forward_variance[chain] == pytest.approx(own.variance, abs=1e-7)
 
 
 def test_a_fit_orders_a_chain_that_online_rating_cannot():

@@ -1,4 +1,4 @@
-"""TrueSkill 2 (Minka, Cleven & Zaykov 2018, MSR-TR-2018-8): TrueSkill that reads more than who won.
+"""TrueSkill 2 (Minka, Cleven & Zaykov 2018, MSR-TR-2018-8): TrueSkill that also reads counts, quits, squads and modes.
 
 Its formulas, and what the paper leaves open, are in docs/ratings/trueskill2.md.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
@@ -18,31 +19,35 @@ from equipoise.ratings.parts.truncated_gaussian import pdf
 from equipoise.ratings.system import (
     ANYWHERE,
     Change,
-    Convergence,
     Match,
-    Matches,
     Past,
     Rated,
     SkillContext,
     State,
     WinProbabilities,
-    build_params,
 )
-from equipoise.ratings.trueskill2 import formulas as kernel
-from equipoise.ratings.trueskill2.factor_graph import BETA2, INITIAL, MARGIN, VARIANCE, Scene
+from equipoise.ratings.trueskill2.factor_graph import (
+    BETA2,
+    COMPLETED,
+    INITIAL,
+    LEFT,
+    MARGIN,
+    VARIANCE,
+    FactorGraph,
+)
+from equipoise.ratings.trueskill2.formulas import (
+    NO_CHAIN,
+    PER_MINUTE,
+    MatchArrays,
+    Skills,
+    predict_match,
+    rate_match,
+)
 from equipoise.ratings.trueskill2.params import BASE_VARIANCE, BASE_WEIGHT, BOT, LIMIT, TrueSkill2Params
-from equipoise.ratings.trueskill2.players import (
-    Player,
-    Skill,
-    gathered,
-    laid_out,
-    restored,
-    stored,
-)
+from equipoise.ratings.trueskill2.players import Player, Skill, restored, stored
 from equipoise.ratings.validation import NEVER, count_of, number_of
 
 if TYPE_CHECKING:
-    from equipoise.ratings.history import History, Replayed
     from equipoise.ratings.trueskill2.factor_graph import Row
 
 
@@ -50,56 +55,57 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
     """Skill is the mean in a mode, uncertainty its deviation σ, both in units of β."""
 
     name = "trueskill2"
+    parameters = TrueSkill2Params
 
     def __init__(self, params: TrueSkill2Params) -> None:
         super().__init__(params)
         self.rows = {mode: number for number, mode in enumerate(params.modes, start=1)}
-        """Where a mode that differs has its row in `table`; all others have the first."""
+        """Which row of `table` has a mode's own parameters; all other modes have the first."""
         self.table = [params.row(), *(params.of_mode(mode).row() for mode in params.modes)]
         self.stuck = 0
-        """Matches rated whose sites did not converge."""
-
-    @classmethod
-    def create(cls, /, **params: object) -> TrueSkill2:
-        """With the named parameters, the others at their defaults."""
-        return cls(build_params(TrueSkill2Params, params))
+        """Matches rated in which EP did not converge."""
 
     def row(self, mode: str) -> Row:
         """The parameters that hold in a mode."""
         return self.table[self.rows.get(mode, 0)]
 
     def predict(self, match: Match) -> WinProbabilities:
-        """Of everybody at the doors, each expected to stay to the end; of the rest only squads are read."""
+        """By the skills and squads of the lineup, each of whom is expected to play to the end."""
         numbers = _numbers(match)
         sides = Teams.of(len(match.teams))
-        rounds, players = laid_out(match, numbers), self._gathered(numbers, match.mode)
-        draw = kernel.predict_match(0, rounds, players, sides, self.row(match.mode))
+        history, skills = one_match_history(match, numbers), self._skills(numbers, match.mode)
+        draw = predict_match(0, history, skills, sides, self.row(match.mode))
         return WinProbabilities(tuple(sides.wins), draw)
 
     def rate(self, match: Match) -> Rated:
-        """By the order, the counts and the quits.  Ignored: spans, points, map, sides and weight."""
+        """Learn from the order, the counts and the quits.  Ignored: spans, points, map, sides and weight."""
         scores = [match.score(team) for team in range(len(match.teams))]
         refuse_bots(match)
         numbers = _numbers(match)
-        rounds, players = laid_out(match, numbers), self._gathered(numbers, match.mode)
-        sides, after = Teams.of(len(match.teams)), [0.0] * len(rounds.person)
-        scene = Scene.of(len(rounds.person) + len(rounds.seat_person), len(match.teams))
-        c = self.row(match.mode)
-        draw, converged = kernel.rate_match(0, rounds, players, scene, sides, after, c)
+        history, skills = one_match_history(match, numbers), self._skills(numbers, match.mode)
+        sides, after = Teams.of(len(match.teams)), [0.0] * len(history.person)
+        graph = FactorGraph.allocate(len(history.person) + len(history.lineup_person), len(match.teams))
+        draw, converged = rate_match(0, history, skills, graph, sides, after, self.row(match.mode))
         self.stuck += not converged
         prediction = WinProbabilities(tuple(sides.wins), draw)
-        changes, place = [], 0
+        changes = []
         for team, side in enumerate(match.teams):
             expected = prediction.expected(team)
             for player in side:
-                before = self._mean(self.held(player), match.mode)
-                held = self._take(player, match.mode, players, numbers[player])
-                changes.append(Change(player, team, before, after[place], held.rounds, expected, scores[team]))
-                place += 1
+                held, number = self.players.setdefault(player, self.held(player)), numbers[player]
+                before = self._mean(held, match.mode)
+                held.learn(match.mode, skills, number, number)
+                changes.append(Change(player, team, before, after[len(changes)], held.rounds, expected, scores[team]))
         return Rated(prediction, tuple(changes))
 
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
-        """The mean; without a mode, in the one he has played most.  Strangers have a newcomer's, bots `bot`."""
+        """The mean; without a mode, in the one played most.  Strangers have a newcomer's, bots `bot`.
+
+        >>> system = TrueSkill2.create()
+        >>> change = system.rate(Match(teams=(("ann",), ("bob",)), ranks=(0, 1))).changes[0]
+        >>> round(change.before, 3), round(change.after, 3), round(system.skill("bob"), 3)
+        (3.0, 3.56, 2.44)
+        """
         if is_bot(player):
             return self.row(context.mode)[BOT]
         held = self.held(player)
@@ -108,26 +114,26 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
     def gap(self, probability: float, size: int) -> float:
         """Along the slope at an even match of settled players: there c² = 2·size·β², and that slope is φ(ε/c)/c.
 
-        Beyond all measure where the margin is so wide that there is none.
+        Practically infinite where the margin is so wide that the slope underflows.
         """
         c = math.sqrt(2.0 * size * self.table[0][BETA2])
         slope = pdf(self.table[0][MARGIN] / c) / c
         return probability / max(slope, sys.float_info.min)
 
     def uncertainty(self, player: PlayerId) -> float:
-        """σ in the mode he has played most."""
+        """σ in the mode played most, β."""
         held = self.held(player)
         weight = self.row(held.usual_mode)[BASE_WEIGHT]
         return math.sqrt(self.own(held, held.usual_mode).variance + weight * weight * held.base_variance)
 
     def summary(self, player: PlayerId) -> PlayerSummary:
-        """The mean, in the mode he has played most; visible after the shadow rounds."""
+        """The mean, in the mode played most; visible after the shadow rounds."""
         held = self.held(player)
         last = max((own.last for own in held.modes.values()), default=NEVER)
         return self.shown(player, self.skill(player), held.rounds, last)
 
     def seed(self, player: PlayerId, **skill: float) -> None:
-        """Facts: `rating`, the mean in every mode, β; `sigma`, of his own part in every mode, β; `rounds` rated."""
+        """Facts: `rating`, the mean in every mode, β; `sigma`, of the own part in every mode, β; `rounds` rated."""
         for fact in skill:
             if fact not in ("rating", "sigma", "rounds"):
                 raise RatingError(f"{player}: trueskill2 has no {fact} to seed, only rating, sigma and rounds")
@@ -153,39 +159,32 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
         """From `state` alone: no row of the past is needed."""
         self.players[player] = restored(player, state)
 
-    def replay(self, history: History) -> Replayed:
-        """By the compiled kernel."""
+    # TEMP
+    @classmethod
+    def create(cls, /, **params):
+        from equipoise.ratings.system import build_params
+
+        return cls(build_params(TrueSkill2Params, params))
+
+    def replay(self, history):
         from equipoise.ratings.trueskill2.replay import replay
 
         return replay(self, history)
 
-    def fit(self, matches: Matches) -> Convergence:
-        """Forward and backward over all matches until no skill moves (section 3 of the paper, "batch").
-
-        Everybody in them starts anew, at what he was seeded with.  Who stayed to the end is a fact here.
-        """
+    def fit(self, matches):
         from equipoise.ratings.history import History
         from equipoise.ratings.trueskill2.fit import fit
 
         return fit(self, History.of(matches))
 
-    def estimate(self, matches: Matches, names: Sequence[str], sweeps: int = 100) -> TrueSkill2Params:
-        """Parameters under which the matches are most likely, by Rprop from those of the system (section 4).
-
-        Only those named move, in each mode that has its own.  What is off (weights or probabilities of 0) stays off:
-        start from a guess.
-        """
-        from equipoise.ratings.history import History
-        from equipoise.ratings.trueskill2.estimate import estimate
-
-        return estimate(self, History.of(matches), names, sweeps)
+    # ENDTEMP
 
     def newcomer(self) -> Player:
         """What a player is on first sight."""
         return Player(0.0, self.table[0][BASE_VARIANCE])
 
     def own(self, held: Player, mode: str) -> Skill:
-        """His part in a mode, as it begins if he never played it."""
+        """A player's own part in a mode, as it starts if they never played it."""
         if mode in held.modes:
             return held.modes[mode]
         row = self.row(mode)
@@ -195,23 +194,63 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
     def _mean(self, held: Player, mode: str) -> float:
         return self.own(held, mode).mean + self.row(mode)[BASE_WEIGHT] * held.base_mean
 
-    def _gathered(self, numbers: Iterable[PlayerId], mode: str) -> kernel.Players:
-        everybody = [self.held(player) for player in numbers]
-        return gathered((held, self.own(held, mode)) for held in everybody)
-
-    def _take(self, player: PlayerId, mode: str, players: kernel.Players, number: int) -> Player:
-        held = self.players.setdefault(player, self.held(player))
-        held.base_mean, held.base_variance = players.base_mean[number], players.base_variance[number]
-        held.base_last = players.base_last[number]
-        held.modes[mode] = Skill(
-            players.mean[number], players.variance[number], players.rounds[number], players.last[number]
+    def _skills(self, numbers: Iterable[PlayerId], mode: str) -> Skills:
+        """Copies, as lists: a player's number is the place of both their own part and their base."""
+        people = [self.held(player) for player in numbers]
+        own = [self.own(player, mode) for player in people]
+        return Skills(
+            mean=[skill.mean for skill in own],
+            variance=[skill.variance for skill in own],
+            rounds=[skill.rounds for skill in own],
+            last=[skill.last for skill in own],
+            base_mean=[player.base_mean for player in people],
+            base_variance=[player.base_variance for player in people],
+            base_last=[player.base_last for player in people],
         )
-        held.rounds += 1
-        return held
 
 
 def _numbers(match: Match) -> dict[PlayerId, int]:
-    """Everybody in the match but bots."""
+    """A number for each player in the match but bots."""
     everybody = (player for side in (*match.teams, *match.predicted_lineup) for player in side)
     humans = dict.fromkeys(player for player in everybody if not is_bot(player))
     return {player: number for number, player in enumerate(humans)}
+
+
+def one_match_history(match: Match, numbers: Mapping[PlayerId, int]) -> MatchArrays:
+    """A history of this match alone, as lists; a player's number is both their chain and their person."""
+    playing = [player for side in match.teams for player in side]
+    lineup = [player for side in match.predicted_lineup for player in side]
+    number = [numbers.get(player, NO_CHAIN) for player in playing]
+    lineup_number = [numbers.get(player, NO_CHAIN) for player in lineup]
+    counts = [match.counts.get(player) for player in playing]
+    squad = _squad_sizes(match)
+    return MatchArrays(
+        row=[0],
+        started_at=[math.nan if match.started_at is None else match.started_at],
+        minutes=[math.nan if match.seconds is None else match.seconds / PER_MINUTE],
+        matches=[0, len(match.teams)],
+        teams=list(accumulate(map(len, match.teams), initial=0)),
+        ranks=list(match.ranks),
+        chain=number,
+        person=number,
+        fraction_played=[match.fraction_played.get(player, 1.0) for player in playing],
+        kills=[math.nan if one is None else float(one.kills) for one in counts],
+        deaths=[math.nan if one is None else float(one.deaths) for one in counts],
+        ending=[LEFT if player in match.quits else COMPLETED for player in playing],
+        squad=[squad.get(player, 1) for player in playing],
+        lineup=list(accumulate(map(len, match.predicted_lineup), initial=0)),
+        lineup_chain=lineup_number,
+        lineup_person=lineup_number,
+        lineup_squad=[squad.get(player, 1) for player in lineup],
+        skill_at_start=[match.skill_at_start.get(player, math.nan) for player in lineup],
+    )
+
+
+def _squad_sizes(match: Match) -> dict[PlayerId, int]:
+    """Of participants who came with others of their team."""
+    sizes: dict[PlayerId, int] = {}
+    for squad in match.squads:
+        for side in match.teams:
+            together = set(squad) & set(side)
+            sizes |= dict.fromkeys(together, len(together))
+    return sizes
