@@ -10,10 +10,11 @@ import pytest
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.ratings import create
+from equipoise.ratings import create, fit
 from equipoise.ratings.history import History
 from equipoise.ratings.parts.gaussian_replay import room_for
 from equipoise.ratings.system import Match, ranks_of
+from equipoise.ratings.trueskill.fit import append
 from equipoise.ratings.trueskill.smoothing import Timeline
 from equipoise.ratings.trueskill.smoothing_formulas import build
 from equipoise.ratings.trueskill.through_time import TrueSkillThroughTime
@@ -101,10 +102,10 @@ def test_sweeps_that_do_not_suffice_are_reported():
 def test_a_history_appended_in_parts_ends_as_in_one():
     matches = list(many_teams(seed=6, count=200, players=20))
     whole, parts = through_time(tolerance=1e-9), through_time(tolerance=1e-9)
-    assert whole.fit(matches).converged
-    assert parts.fit(matches[:120]).converged
+    assert fit(whole, matches).converged
+    assert fit(parts, matches[:120]).converged
     for begin in range(120, 200, 16):
-        assert parts.append(matches[begin : begin + 16]).converged
+        assert append(parts, History.of(matches[begin : begin + 16])).converged
     for player, belief in whole.players.items():
         assert parts.players[player].mu == pytest.approx(belief.mu, abs=1e-6)
         assert parts.players[player].variance == pytest.approx(belief.variance, rel=1e-6)
@@ -125,7 +126,7 @@ def test_an_appended_match_leaves_alone_what_it_does_not_reach():
 def test_a_later_win_over_a_champion_makes_the_past_better():
     """Ann beats Bob; that Bob was good shows only afterwards."""
     system = through_time()
-    system.fit([duel("ann", "bob")])
+    fit(system, [duel("ann", "bob")])
     alone = system.skill(ANN)
     system.append([duel("bob", f"rival{number}") for number in range(10)])
     assert system.skill(ANN) > alone + 1
@@ -134,7 +135,7 @@ def test_a_later_win_over_a_champion_makes_the_past_better():
 def test_two_matches_of_two_players_settle_as_a_sum_over_all_skills_says():
     """Two skills, no drift, two results: expectation propagation against a grid, within its own error."""
     system = through_time(gamma=0, draw_probability=0, mu=0, sigma=2, beta=1, tolerance=1e-9)
-    assert system.fit([duel("ann", "bob"), duel("ann", "bob")]).converged
+    assert fit(system, [duel("ann", "bob"), duel("ann", "bob")]).converged
     x = np.linspace(-16, 16, 801)
     a, b = np.meshgrid(x, x, indexing="ij")
     density = np.exp(-(a * a + b * b) / 8) * phi((a - b) / math.sqrt(2)) ** 2
@@ -177,8 +178,8 @@ def test_the_log_evidence_of_one_match_is_that_of_its_prediction():
 
 def test_a_fit_begins_anew_and_live_matches_go_on_from_it():
     system = through_time()
-    system.fit(random_matches(seed=8, count=50, players=10, size=2))
-    assert system.fit([duel("ann", "bob")]).converged
+    fit(system, random_matches(seed=8, count=50, players=10, size=2))
+    assert fit(system, [duel("ann", "bob")]).converged
     fitted = system.skill(ANN)
     system.rate(duel("ann", "cid"))
     assert system.skill(ANN) > fitted
@@ -187,7 +188,7 @@ def test_a_fit_begins_anew_and_live_matches_go_on_from_it():
 
 
 def test_a_fit_of_nothing_or_of_nobody_has_converged():
-    assert through_time().fit([]).converged
+    assert fit(through_time(), []).converged
     past = timeline([Match(((), ()), (0, 1))], compiled=False)
     assert past.settle(MOST).converged
 
@@ -196,7 +197,7 @@ def test_shares_count_in_the_past_as_they_do_live():
     match = Match(((ANN, CID), (BOB,)), ranks_of(1.0), fraction_played={CID: 0.25})
     live, fitted = through_time(), through_time()
     live.rate(match)
-    fitted.fit([match])
+    fit(fitted, [match])
     for player in (ANN, BOB, CID):
         assert fitted.skill(player) == pytest.approx(live.skill(player), rel=1e-9)
         assert fitted.uncertainty(player) == pytest.approx(live.uncertainty(player), rel=1e-9)

@@ -6,17 +6,19 @@ a structured array.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from equipoise.ratings.parts.players import bounded
 from equipoise.ratings.validation import NEVER
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Floats: TypeAlias = "list[float] | NDArray[np.float64]"
-    Ints: TypeAlias = "list[int] | NDArray[np.int64] | NDArray[np.int32]"
+    from equipoise.ratings.parts.match_arrays import Floats, Ints
+
     Flags: TypeAlias = "list[bool] | NDArray[np.bool_]"
     Records: TypeAlias = "list[Player] | NDArray[np.void]"
 
@@ -31,17 +33,13 @@ class Player:
     """χ."""
     offset: float = 0.0
     """o: s + o on the plus side, s - o on the other."""
-    squares: float = 0.0
+    squares: float = bounded(0.0, math.inf, 0.0)
     """g: sum of the squared gradients of s so far."""
-    commander_squares: float = 0.0
+    commander_squares: float = bounded(0.0, math.inf, 0.0)
     """g of χ."""
     rounds: int = 0
     last_played: float = NEVER
     """Seconds since the epoch."""
-
-
-RECORD = ("skill", "commander", "offset", "squares", "commander_squares", "rounds", "last_played")
-"""The fields of a player in a replay's records."""
 
 
 class NS2Constants(NamedTuple):
@@ -56,26 +54,21 @@ class NS2Constants(NamedTuple):
     usual_seconds: float
 
 
-class MatchArrays(NamedTuple):
-    """m matches of two teams with p participants, who have r stretches of time; shapes as in `History`."""
+class NS2Arrays(NamedTuple):
+    """What NS2 reads of m matches of two teams besides `MatchArrays`; p participants have r stretches of time."""
 
-    teams: Ints
-    members: Ints
-    """Shape (p,): which record each participant has."""
-    ranks: Ints
-    started_at: Floats
-    """`NEVER` where unknown."""
     seconds: Floats
-    weight: Floats
-    fraction_played: Floats
-    """Empty where nothing is known of anybody."""
+    """Shape (m,), NaN unknown."""
     sign: Floats
     """Shape (m,): 1 if the first team is on the plus side, -1 if the second is, 0 where sides are alike."""
     maps: Ints
     """Shape (m,): number of the map in `EnvironmentArrays.wins`, negative where unknown."""
     spans: Ints
+    """Shape (p + 1,): where each participant's stretches begin."""
     span_team: Ints
+    """Shape (r,), as are all that follow: 0 for the match's first team."""
     span_start: Floats
+    """Seconds since the match began, as is `span_end`."""
     span_end: Floats
     span_commander: Flags
 

@@ -20,18 +20,19 @@ import numpy as np
 
 from equipoise.ratings.history import Flags, Floats, History, Offsets
 from equipoise.ratings.ns2 import fit_formulas as sweeps
-from equipoise.ratings.ns2.arrays import Coefficients, EnvironmentArrays, MatchArrays
+from equipoise.ratings.ns2.arrays import Coefficients, EnvironmentArrays, NS2Arrays
 from equipoise.ratings.ns2.environment import Environment, no_rounds, steps_of, wins_of
 from equipoise.ratings.ns2.formulas import SETS_PER_MAP
 from equipoise.ratings.ns2.replay import (
     allocate,
-    arrays_of,
     compiled,
     environment_arrays,
+    index,
     records_of,
     write_back,
     write_environment_back,
 )
+from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.system import Convergence
 from equipoise.ratings.validation import NEVER
 
@@ -57,12 +58,12 @@ def fit(system: NS2, history: History) -> Convergence:
     Players who are not in the history stay as they are.  A fit that has not converged settles nobody.
     `Convergence.gradient` is the largest component of the log posterior's gradient.
     """
-    arrays = arrays_of(system, history)
+    matches, facts = index(system, history)
     environment = _without_rounds(system)
-    posterior = Posterior.of(system, arrays, environment, len(history.players))
+    posterior = Posterior.of(system, matches, facts, environment, len(history.players))
     unknowns, convergence = maximum(posterior, _start(system, history, len(posterior.precision)))
     if convergence.converged:
-        _settle_players(system, history, arrays, posterior, unknowns)
+        _settle_players(system, history, posterior, unknowns)
         steps = unknowns[3 * len(history.players) :].tolist()
         environment.wins[:] = wins_of(environment, steps, system.constants.prior_rounds)
         write_environment_back(system.environment, environment)
@@ -86,24 +87,27 @@ class Posterior:
     """Shape (unknowns,): of the normal prior about 0; 0 where the prior is Gamma."""
 
     @classmethod
-    def of(cls, system: NS2, arrays: MatchArrays, environment: EnvironmentArrays, players: int) -> Posterior:
+    def of(
+        cls, system: NS2, matches: MatchArrays, facts: NS2Arrays, environment: EnvironmentArrays, players: int
+    ) -> Posterior:
         """Of these matches, which are entered into `environment`."""
-        everybody = Coefficients(*(np.empty(len(arrays.members)) for _ in Coefficients._fields))
-        sizes = np.empty(len(arrays.started_at))
-        compiled().weigh_matches(arrays, allocate(arrays), environment, everybody, sizes, system.constants)
+        everybody = Coefficients(*(np.empty(len(matches.members)) for _ in Coefficients._fields))
+        sizes = np.empty(len(matches.started_at))
+        work = allocate(matches, facts)
+        compiled().weigh_matches(matches, facts, work, environment, everybody, sizes, system.constants)
         large = sizes >= system.constants.large_above + 0.5
         average, side, commander, time = (np.asarray(each) for each in everybody)
         x = sweeps.Design(
             players=players,
-            teams=np.asarray(arrays.teams),
-            members=np.asarray(arrays.members, np.int32),
+            teams=np.asarray(matches.teams),
+            members=np.asarray(matches.members, np.int32),
             average=average,
             side=side,
             commander=commander,
-            sign=np.asarray(arrays.sign),
-            steps=_steps(arrays, large.astype(np.int64)),
+            sign=np.asarray(facts.sign),
+            steps=_steps(facts, large.astype(np.int64)),
         )
-        behind = np.asarray(arrays.ranks)[::2] - np.asarray(arrays.ranks)[1::2]
+        behind = np.asarray(matches.ranks)[::2] - np.asarray(matches.ranks)[1::2]
         params = system.params
         offsets = np.full(players, params.offset_deviation**-2)
         # As many rounds at even odds as smooth the win rates: each says a quarter of a log-odds squared.
@@ -111,7 +115,7 @@ class Posterior:
         return cls(
             x=x,
             score=0.5 - 0.5 * np.sign(behind),
-            weight=np.where(sizes > 0.0, arrays.weight, 0.0),
+            weight=np.where(sizes > 0.0, matches.weight if len(matches.weight) else 1.0, 0.0),
             took_part=time > 0.0,
             shape=params.shape,
             scale=params.scale,
@@ -214,13 +218,13 @@ def _damping(posterior: Posterior, unknowns: Floats, log_odds: Floats, gradient:
     return length
 
 
-def _steps(arrays: MatchArrays, large: Offsets) -> Offsets:
+def _steps(facts: NS2Arrays, large: Offsets) -> Offsets:
     """Shape (m, 3): which steps make F, of all rounds, the map's, the map's at the size; negative for none."""
-    maps = np.asarray(arrays.maps, np.int64)
+    maps = np.asarray(facts.maps, np.int64)
     first = 1 + SETS_PER_MAP * maps
     steps = np.stack((np.zeros_like(maps), first, first + 1 + large), axis=1)
     steps[maps < 0, 1:] = -1
-    steps[np.asarray(arrays.sign) == 0.0] = -1
+    steps[np.asarray(facts.sign) == 0.0] = -1
     return steps
 
 
@@ -235,7 +239,7 @@ def _start(system: NS2, history: History, unknowns: int) -> Floats:
     return start
 
 
-def _settle_players(system: NS2, history: History, arrays: MatchArrays, posterior: Posterior, unknowns: Floats) -> None:
+def _settle_players(system: NS2, history: History, posterior: Posterior, unknowns: Floats) -> None:
     """Skills as found; squared gradients, rounds and times as if all matches had been rated with these skills."""
     records, players = records_of(system, history), len(history.players)
     squares = np.zeros_like(unknowns)
@@ -247,8 +251,8 @@ def _settle_players(system: NS2, history: History, arrays: MatchArrays, posterio
     played = history.members[posterior.took_part]
     records["rounds"] = np.bincount(played, minlength=players)
     records["last_played"] = NEVER
-    started = np.repeat(np.asarray(arrays.started_at), np.diff(history.teams[::2]))
-    np.maximum.at(records["last_played"], played, started[posterior.took_part])
+    started = np.repeat(history.started_at, np.diff(history.teams[::2]))
+    np.fmax.at(records["last_played"], played, started[posterior.took_part])
     write_back(system, history, records, records["rounds"] > 0)
 
 

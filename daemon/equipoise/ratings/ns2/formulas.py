@@ -22,18 +22,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from equipoise.ratings.ns2.arrays import (
     Coefficients,
     EnvironmentArrays,
-    MatchArrays,
+    NS2Arrays,
     NS2Constants,
     Player,
     Workspace,
 )
-from equipoise.ratings.ns2.time_weights import CALLEES as TIMES
 from equipoise.ratings.ns2.time_weights import IN_VECTORS, add_length, fill_time_weights, length_of, median_length
 from equipoise.ratings.parts.compiling import compiled as machine_code
+from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.two_teams import result
 
 if TYPE_CHECKING:
-    from equipoise.ratings.ns2.arrays import Floats, Ints, Records
+    from equipoise.ratings.ns2.arrays import Records
+    from equipoise.ratings.parts.match_arrays import Floats, Ints
 
 POINTS = 400.0
 """Skills are kept in log-odds and shown times this."""
@@ -115,6 +116,7 @@ def is_large(present: float, c: NS2Constants) -> bool:
 def predict_match(
     match: int,
     history: MatchArrays,
+    facts: NS2Arrays,
     records: Records,
     work: Workspace,
     environment: EnvironmentArrays,
@@ -122,11 +124,11 @@ def predict_match(
     c: NS2Constants,
 ) -> float:
     """Win probability of the first team, from `work` as `fill_time_weights` has filled it; fills the rest of it."""
-    members, sign = members_of(match, history), history.sign[match]
+    members, sign = members_of(match, history), facts.sign[match]
     gather_skills(members, records, work)
     log_odds = skill_log_odds(members, sign, records, work)
     if sign != 0.0:
-        log_odds += sign * intercept(history.maps[match], is_large(present, c), environment, c.prior_rounds)
+        log_odds += sign * intercept(facts.maps[match], is_large(present, c), environment, c.prior_rounds)
     return win_probability(log_odds)
 
 
@@ -157,7 +159,14 @@ def scatter_skills(
             commander_step(p, error * work.commander[place], c)
         if work.time[place] > 0.0:
             p.rounds += 1
-            p.last_played = max(p.last_played, started_at)
+            # Not by `max`, which could be the NaN of an unknown time.
+            if started_at > p.last_played:
+                p.last_played = started_at
+
+
+def weight_of(match: int, history: MatchArrays) -> float:
+    """w: what the match counts, 1 being an ordinary one."""
+    return history.weight[match] if len(history.weight) > 0 else 1.0
 
 
 def score_of(match: int, history: MatchArrays) -> float:
@@ -165,25 +174,29 @@ def score_of(match: int, history: MatchArrays) -> float:
     return result(history.ranks[2 * match], history.ranks[2 * match + 1])
 
 
-def count_result(match: int, history: MatchArrays, environment: EnvironmentArrays, large: bool) -> None:
+def count_result(
+    match: int, history: MatchArrays, facts: NS2Arrays, environment: EnvironmentArrays, large: bool
+) -> None:
     """Count a match for F."""
-    sign, weight = history.sign[match], history.weight[match]
+    sign, weight = facts.sign[match], weight_of(match, history)
     if sign == 0.0:
         return
     won = weight * (0.5 + sign * (score_of(match, history) - 0.5))
     environment.wins[0] += won
     environment.rounds[0] += weight
-    if history.maps[match] >= 0:
-        place = 1 + SETS_PER_MAP * history.maps[match]
+    if facts.maps[match] >= 0:
+        place = 1 + SETS_PER_MAP * facts.maps[match]
         for each in (place, place + (2 if large else 1)):
             environment.wins[each] += won
             environment.rounds[each] += weight
 
 
-def update_environment(match: int, history: MatchArrays, environment: EnvironmentArrays, large: bool) -> None:
+def update_environment(
+    match: int, history: MatchArrays, facts: NS2Arrays, environment: EnvironmentArrays, large: bool
+) -> None:
     """What a match that somebody played in leaves behind besides skills."""
-    count_result(match, history, environment, large)
-    length = length_of(match, history)
+    count_result(match, history, facts, environment, large)
+    length = length_of(match, history, facts)
     if 0.0 < length < math.inf:
         add_length(length, environment)
 
@@ -191,25 +204,27 @@ def update_environment(match: int, history: MatchArrays, environment: Environmen
 def rate_match(
     match: int,
     history: MatchArrays,
+    facts: NS2Arrays,
     records: Records,
     work: Workspace,
     environment: EnvironmentArrays,
     c: NS2Constants,
 ) -> float:
     """Rate one match: returns the win probability of its first team, and leaves everybody's new s in `work.skill`."""
-    present = fill_time_weights(match, history, work, median_length(environment, c.usual_seconds), c.field_share)
-    first = predict_match(match, history, records, work, environment, present, c)
-    error = history.weight[match] * (score_of(match, history) - first)
+    present = fill_time_weights(match, history, facts, work, median_length(environment, c.usual_seconds), c.field_share)
+    first = predict_match(match, history, facts, records, work, environment, present, c)
+    error = weight_of(match, history) * (score_of(match, history) - first)
     members = members_of(match, history)
-    gradient_step(len(members), history.sign[match], error, work, c)
+    gradient_step(len(members), facts.sign[match], error, work, c)
     scatter_skills(members, records, work, error, history.started_at[match], c)
     if present > 0.0:
-        update_environment(match, history, environment, is_large(present, c))
+        update_environment(match, history, facts, environment, is_large(present, c))
     return first
 
 
 def rate_matches(
     history: MatchArrays,
+    facts: NS2Arrays,
     records: Records,
     work: Workspace,
     environment: EnvironmentArrays,
@@ -219,7 +234,7 @@ def rate_matches(
 ) -> None:
     """Rate match after match; fills `wins` (per team) and `after` (per participant, points)."""
     for match in range(len(history.started_at)):
-        wins[2 * match] = rate_match(match, history, records, work, environment, c)
+        wins[2 * match] = rate_match(match, history, facts, records, work, environment, c)
         wins[2 * match + 1] = 1.0 - wins[2 * match]
         skills = after[history.teams[2 * match] : history.teams[2 * match + 2]]
         for place in range(len(skills)):
@@ -228,6 +243,7 @@ def rate_matches(
 
 def weigh_matches(
     history: MatchArrays,
+    facts: NS2Arrays,
     work: Workspace,
     environment: EnvironmentArrays,
     everybody: Coefficients,
@@ -237,7 +253,7 @@ def weigh_matches(
     """Time weights of match after match, by the median at each; fills `everybody` and `sizes` (players present)."""
     for match in range(len(history.started_at)):
         sizes[match] = fill_time_weights(
-            match, history, work, median_length(environment, c.usual_seconds), c.field_share
+            match, history, facts, work, median_length(environment, c.usual_seconds), c.field_share
         )
         first = history.teams[2 * match]
         for place in range(history.teams[2 * match + 2] - first):
@@ -246,14 +262,14 @@ def weigh_matches(
             everybody.commander[first + place] = work.commander[place]
             everybody.time[first + place] = work.time[place]
         if sizes[match] > 0.0:
-            update_environment(match, history, environment, is_large(sizes[match], c))
+            update_environment(match, history, facts, environment, is_large(sizes[match], c))
 
 
 RateMatches: TypeAlias = Callable[
-    [MatchArrays, "Records", Workspace, EnvironmentArrays, "Floats", "Floats", NS2Constants], None
+    [MatchArrays, NS2Arrays, "Records", Workspace, EnvironmentArrays, "Floats", "Floats", NS2Constants], None
 ]
 WeighMatches: TypeAlias = Callable[
-    [MatchArrays, Workspace, EnvironmentArrays, Coefficients, "Floats", NS2Constants], None
+    [MatchArrays, NS2Arrays, Workspace, EnvironmentArrays, Coefficients, "Floats", NS2Constants], None
 ]
 
 
@@ -270,27 +286,6 @@ UNCOUNTED: dict[str, Any] = {"_nrt": False}
 The option is private to numba; without it the results are the same.
 """
 
-CALLEES = (
-    *TIMES,
-    win_probability,
-    members_of,
-    gather_skills,
-    skill_log_odds,
-    smoothed,
-    intercept,
-    is_large,
-    predict_match,
-    gradient_step,
-    commander_step,
-    scatter_skills,
-    result,
-    score_of,
-    count_result,
-    update_environment,
-    rate_match,
-)
-"""All that the loops call, callees before callers."""
-
 
 def build(*, compiled: bool) -> Kernels:
     """The loops as they stand here, or compiled (the machine code is cached on disk)."""
@@ -298,6 +293,6 @@ def build(*, compiled: bool) -> Kernels:
         return Kernels(rate_matches, weigh_matches)
     options = {"fastmath": {"contract"}, **UNCOUNTED}
     return Kernels(
-        machine_code(rate_matches, (), CALLEES, IN_VECTORS, **options),
-        machine_code(weigh_matches, (), CALLEES, IN_VECTORS, **options),
+        machine_code(rate_matches, inline="all", instead=IN_VECTORS, **options),
+        machine_code(weigh_matches, inline="all", instead=IN_VECTORS, **options),
     )

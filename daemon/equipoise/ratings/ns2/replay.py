@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -12,25 +13,26 @@ from numpy.typing import NDArray
 from equipoise.errors import RatingError
 from equipoise.ratings.history import UNKNOWN, Flags, Floats, History, Numbers, Replayed, Spans
 from equipoise.ratings.ns2 import formulas as kernel
-from equipoise.ratings.ns2.arrays import RECORD as FIELDS
-from equipoise.ratings.ns2.arrays import EnvironmentArrays, MatchArrays, Player, Workspace
+from equipoise.ratings.ns2.arrays import EnvironmentArrays, NS2Arrays, Player, Workspace
 from equipoise.ratings.ns2.environment import Environment
-from equipoise.ratings.validation import NEVER
+from equipoise.ratings.parts.match_arrays import MatchArrays
 
 if TYPE_CHECKING:
     from equipoise.ratings.ns2.system import NS2
 
+FIELDS = tuple(each.name for each in fields(Player))
 RECORD = np.dtype([(name, np.int64 if name == "rounds" else np.float64) for name in FIELDS])
+"""A player as the kernels see them; shape (n,) in the order of `History.players`."""
 
 
 def replay(system: NS2, history: History, kernels: kernel.Kernels | None = None) -> Replayed:
     """Rate a history of two-team matches; by default with the compiled kernels."""
-    arrays = arrays_of(system, history)
+    matches, facts = index(system, history)
     records, environment = records_of(system, history), environment_arrays(system.environment)
     before = records["rounds"].copy()
     wins, after = np.empty(len(history.ranks)), np.empty(len(history.members))
     run = (kernels or compiled()).rate_matches
-    run(arrays, records, allocate(arrays), environment, wins, after, system.constants)
+    run(matches, facts, records, allocate(matches, facts), environment, wins, after, system.constants)
     write_back(system, history, records, records["rounds"] > before)
     write_environment_back(system.environment, environment)
     return Replayed(wins, np.zeros(len(history)), after)
@@ -42,21 +44,14 @@ def compiled() -> kernel.Kernels:
     return kernel.build(compiled=True)
 
 
-def arrays_of(system: NS2, history: History) -> MatchArrays:
+def index(system: NS2, history: History) -> tuple[MatchArrays, NS2Arrays]:
     """The history as the kernels read it; its maps are in the system's environment from now on."""
-    matches, members = len(history), len(history.members)
     if not history.pairs:
         raise RatingError("ns2 rates two teams, no other number")
-    spans = history.spans or Spans(np.zeros(members + 1, np.int64), *_NO_SPANS)
+    spans = history.spans or Spans(np.zeros(len(history.members) + 1, np.int64), *_NO_SPANS)
     _check_span_teams(spans)
-    return MatchArrays(
-        teams=history.teams,
-        members=history.members,
-        ranks=history.ranks,
-        started_at=np.where(np.isnan(history.started_at), NEVER, history.started_at),
-        seconds=_or(history.seconds, matches, np.nan),
-        weight=_or(history.weight, matches, 1.0),
-        fraction_played=np.empty(0) if history.fraction_played is None else history.fraction_played,
+    facts = NS2Arrays(
+        seconds=np.full(len(history), np.nan) if history.seconds is None else history.seconds,
         sign=_signs(history, system.params.plus_side),
         maps=_map_numbers(history, system.environment),
         spans=spans.starts,
@@ -65,6 +60,7 @@ def arrays_of(system: NS2, history: History) -> MatchArrays:
         span_end=spans.end,
         span_commander=spans.commander,
     )
+    return history.arrays(), facts
 
 
 def records_of(system: NS2, history: History) -> NDArray[np.void]:
@@ -90,19 +86,15 @@ def write_environment_back(environment: Environment, arrays: EnvironmentArrays) 
     environment.arrays = EnvironmentArrays(*(np.asarray(each).tolist() for each in arrays))
 
 
-def allocate(arrays: MatchArrays) -> Workspace:
+def allocate(matches: MatchArrays, facts: NS2Arrays) -> Workspace:
     """Room for the match with most participants, and for that with most stretches."""
-    begins = np.asarray(arrays.teams)[::2]
-    most = np.diff(begins), np.diff(np.asarray(arrays.spans)[begins])
+    begins = np.asarray(matches.teams)[::2]
+    most = np.diff(begins), np.diff(np.asarray(facts.spans)[begins])
     size = max(int(each.max(initial=0)) for each in most)
     return Workspace(*(np.empty(size) for _ in Workspace._fields))
 
 
 _NO_SPANS = (np.empty(0, np.int32), np.empty(0), np.empty(0), np.empty(0, np.bool_))
-
-
-def _or(values: Floats | None, rows: int, unknown: float) -> Floats:
-    return np.full(rows, unknown) if values is None else values
 
 
 def _check_span_teams(spans: Spans) -> None:

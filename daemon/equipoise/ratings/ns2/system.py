@@ -6,39 +6,31 @@ Its formulas, where they differ from the print, and what their source leaves ope
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
-from equipoise.ratings.ns2.arrays import RECORD, MatchArrays, NS2Constants, Player, Workspace
-from equipoise.ratings.ns2.environment import Environment, no_rounds
+from equipoise.ratings.ns2.arrays import NS2Arrays, NS2Constants, Player, Workspace
+from equipoise.ratings.ns2.environment import UNKNOWN, Environment, no_rounds
 from equipoise.ratings.ns2.formulas import POINTS, predict_match, rate_match
 from equipoise.ratings.ns2.time_weights import fill_time_weights, median_length
+from equipoise.ratings.parts.match_arrays import MatchArrays, one_match
 from equipoise.ratings.parts.players import PlayerTable, refuse_bots
 from equipoise.ratings.system import (
     ANYWHERE,
     Change,
-    Convergence,
     Match,
-    Matches,
+    Params,
     Parts,
-    Past,
     Rated,
     Role,
     SkillContext,
-    State,
     WinProbabilities,
-    build_params,
-    check_ranges,
     ranged,
 )
-from equipoise.ratings.validation import NEVER, count_of, known_time, number_of
-
-if TYPE_CHECKING:
-    from equipoise.ratings.history import History, Replayed
+from equipoise.ratings.validation import count_of, number_of
 
 LIMIT = 50_000.0
 """Points: no skill is seeded beyond this, either way."""
@@ -48,7 +40,7 @@ SEEDS = {"rating": "skill", "offset": "offset", "commander": "commander"}
 
 
 @dataclass(frozen=True, slots=True)
-class NS2Params:
+class NS2Params(Params):
     """Parameters of NS2; symbols are the source's, which prints no values."""
 
     shape: float = ranged(6.0, 1.001, 1000)
@@ -82,7 +74,7 @@ class NS2Params:
 
     def __post_init__(self) -> None:
         """Refuse values out of range."""
-        check_ranges(self)
+        Params.__post_init__(self)
         if not isinstance(self.plus_side, str) or not self.plus_side:
             raise RatingError(f"plus_side: {self.plus_side!r} is not a side's name")
 
@@ -108,23 +100,19 @@ class NS2(PlayerTable[NS2Params, Player]):
     """Skills go in and out in points; states are in log-odds."""
 
     name = "ns2"
+    parameters = NS2Params
 
     def __init__(self, params: NS2Params) -> None:
         super().__init__(params)
         self.constants = params.constants()
         self.environment = Environment(no_rounds(params.median_rounds))
 
-    @classmethod
-    def create(cls, /, **params: object) -> NS2:
-        """With the named parameters, the others at their defaults."""
-        return cls(build_params(NS2Params, params))
-
     def predict(self, match: Match) -> WinProbabilities:
         """By who plays, and when where that is known; a draw counts as half a win, so `draw` is 0."""
-        places, history, work = _one_match_history(match, self.params.plus_side, self.environment.number(match.map))
-        records = [self.held(player) for player, _ in places]
-        present = fill_time_weights(0, history, work, self.median_seconds, self.constants.field_share)
-        return _wins(predict_match(0, history, records, work, self.environment.arrays, present, self.constants))
+        history, players, facts = self._arrays(match, self.environment.number(match.map))
+        records, work = [self.held(player) for player in players], allocate(history, facts)
+        present = fill_time_weights(0, history, facts, work, self.median_seconds, self.constants.field_share)
+        return _wins(predict_match(0, history, facts, records, work, self.environment.arrays, present, self.constants))
 
     def rate(self, match: Match) -> Rated:
         """Learn.  Read: teams, ranks, started_at, seconds, fraction_played, spans, map, sides, weight.
@@ -132,19 +120,20 @@ class NS2(PlayerTable[NS2Params, Player]):
         >>> system = NS2.create()
         >>> rated = system.rate(Match(teams=(("ann",), ("bob",)), ranks=(0, 1)))
         >>> rated.prediction.wins, [round(change.after) for change in rated.changes]
-        ((0.5, 0.5), [1123, 877])
+        ((0.5, 0.5), [1169, 831])
         """
         scores = [match.score(team) for team in range(2)]
-        places, history, work = _one_match_history(match, self.params.plus_side, self.environment.number(match.map))
+        history, players, facts = self._arrays(match, UNKNOWN)
         refuse_bots(match)
-        history = history._replace(maps=[self.environment.enter(match.map)])
-        records = [self.held(player) for player, _ in places]
+        facts.maps[0] = self.environment.enter(match.map)
+        records, work = [self.held(player) for player in players], allocate(history, facts)
         before = [POINTS * p.skill for p in records]
-        prediction = _wins(rate_match(0, history, records, work, self.environment.arrays, self.constants))
-        self.players |= {player: records[n] for n, (player, _) in enumerate(places) if work.time[n] > 0.0}
+        prediction = _wins(rate_match(0, history, facts, records, work, self.environment.arrays, self.constants))
+        self.players |= {player: records[n] for n, player in enumerate(players) if work.time[n] > 0.0}
+        teams = [0] * len(match.teams[0]) + [1] * len(match.teams[1])
         changes = (
             Change(player, team, old, POINTS * p.skill, p.rounds, prediction.wins[team], scores[team])
-            for (player, team), old, p in zip(places, before, records, strict=True)
+            for player, team, old, p in zip(players, teams, before, records, strict=True)
         )
         return Rated(prediction, tuple(changes))
 
@@ -188,25 +177,6 @@ class NS2(PlayerTable[NS2Params, Player]):
                 raise RatingError(f"{player}: ns2 has no {fact} to seed, only {', '.join(SEEDS)} and rounds")
         self.players[player] = Player(**values)
 
-    def state(self, player: PlayerId) -> State:
-        """The fields of `Player`; a time that is unknown is null."""
-        p = self.held(player)
-        return asdict(p) | {"last_played": known_time(p.last_played)}
-
-    def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
-        """From `state` alone: no row of the past is needed."""
-        if set(state) != set(RECORD):
-            raise RatingError(f"{player}: not an ns2 state: {sorted(state)}")
-        values = dict(state)
-        if values["last_played"] is None:
-            del values["last_played"]
-        numbers = {name: number_of(player, name, value) for name, value in values.items()}
-        for name in ("squares", "commander_squares"):
-            if numbers[name] < 0.0:
-                raise RatingError(f"{player}: {name} {values[name]!r} is below 0")
-        rounds = count_of(player, "rounds", numbers.pop("rounds"))
-        self.players[player] = Player(**numbers, rounds=rounds)
-
     def shared(self, match: Match | None = None) -> Parts:
         """Win rates of the plus side and the last rounds' lengths: `Environment.parts`."""
         return self.environment.parts() if match is None else self.environment.parts_of(match.map)
@@ -215,58 +185,39 @@ class NS2(PlayerTable[NS2Params, Player]):
         """A part as `shared` gave it; of more lengths than the median looks back, the last are kept."""
         self.environment.restore(key, part)
 
-    def replay(self, history: History) -> Replayed:
-        """By the compiled kernel."""
-        from equipoise.ratings.ns2.replay import replay
-
-        return replay(self, history)
-
-    def fit(self, matches: Matches) -> Convergence:
-        """Settle everybody in these matches, and F, as if they were all that ever was played; warm-started.
-
-        Without convergence nobody is settled.
-        """
-        from equipoise.ratings.history import History
-        from equipoise.ratings.ns2.fit import fit
-
-        return fit(self, History.of(matches))
-
     def newcomer(self) -> Player:
-        """What a player is on first sight."""
+        """At the mode of the Gamma prior, in both roles."""
         return Player(self.params.newcomer, self.params.newcomer)
+
+    def _arrays(self, match: Match, number: int) -> tuple[MatchArrays, list[PlayerId], NS2Arrays]:
+        """A history of this match alone, whose map has this number; and its participants."""
+        if len(match.teams) != 2:
+            raise RatingError(f"ns2 rates two teams, not {len(match.teams)}")
+        history, players = one_match(match)
+        del players[len(history.members) :]  # The prediction is about those who played, not about the lineup.
+        spans = [match.spans.get(player, ()) for player in players]
+        flat = [span for played in spans for span in played]
+        facts = NS2Arrays(
+            seconds=[math.nan if match.seconds is None else match.seconds],
+            sign=[_sign(match.sides, self.params.plus_side) if match.sides else 0.0],
+            maps=[number],
+            spans=list(accumulate(map(len, spans), initial=0)),
+            span_team=[span.team for span in flat],
+            span_start=[span.start for span in flat],
+            span_end=[span.end for span in flat],
+            span_commander=[span.role is Role.COMMANDER for span in flat],
+        )
+        return history, players, facts
+
+
+def allocate(history: MatchArrays, facts: NS2Arrays) -> Workspace:
+    """Room for one match, as lists."""
+    return Workspace(*([0.0] * max(len(history.members), len(facts.span_team)) for _ in Workspace._fields))
 
 
 def _sign(sides: Sequence[str], plus_side: str) -> float:
     """R: 1 if the first side is the plus side, -1 if the second is, 0 if neither or both."""
     return float((sides[0] == plus_side) - (sides[1] == plus_side))
-
-
-def _one_match_history(
-    match: Match, plus_side: str, number: int
-) -> tuple[list[tuple[PlayerId, int]], MatchArrays, Workspace]:
-    """Participants with their team, and a history of this match alone, as lists; its map has this number."""
-    if len(match.teams) != 2:
-        raise RatingError(f"ns2 rates two teams, not {len(match.teams)}")
-    places = [(player, team) for team, side in enumerate(match.teams) for player in side]
-    spans = [match.spans.get(player, ()) for player, _ in places]
-    flat = [span for played in spans for span in played]
-    history = MatchArrays(
-        teams=[0, len(match.teams[0]), len(places)],
-        members=list(range(len(places))),
-        ranks=list(match.ranks),
-        started_at=[NEVER if match.started_at is None else match.started_at],
-        seconds=[math.nan if match.seconds is None else match.seconds],
-        weight=[match.weight],
-        fraction_played=[match.fraction_played.get(player, 1.0) for player, _ in places],
-        sign=[_sign(match.sides, plus_side) if match.sides else 0.0],
-        maps=[number],
-        spans=list(accumulate(map(len, spans), initial=0)),
-        span_team=[span.team for span in flat],
-        span_start=[span.start for span in flat],
-        span_end=[span.end for span in flat],
-        span_commander=[span.role is Role.COMMANDER for span in flat],
-    )
-    return places, history, Workspace(*([0.0] * max(len(places), len(flat)) for _ in Workspace._fields))
 
 
 def _wins(first: float) -> WinProbabilities:

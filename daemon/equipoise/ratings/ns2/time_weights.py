@@ -17,8 +17,11 @@ from bisect import bisect_left
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from equipoise.ratings.parts.two_teams import fraction_played_at
+
 if TYPE_CHECKING:
-    from equipoise.ratings.ns2.arrays import EnvironmentArrays, Flags, Floats, Ints, MatchArrays, Workspace
+    from equipoise.ratings.ns2.arrays import EnvironmentArrays, Flags, NS2Arrays, Workspace
+    from equipoise.ratings.parts.match_arrays import Floats, Ints, MatchArrays
 
 LONGEST = 32.0
 """Median rounds after which a match counts no more: 2^-64 of its weight would be left."""
@@ -36,13 +39,13 @@ def median_length(environment: EnvironmentArrays, usual: float) -> float:
     return max(BRIEFEST, min(LENGTHIEST, middle))
 
 
-def length_of(match: int, history: MatchArrays) -> float:
+def length_of(match: int, history: MatchArrays, facts: NS2Arrays) -> float:
     """Seconds; where unknown, until the last stretch ends; infinite without any."""
-    if not math.isnan(history.seconds[match]):
-        return history.seconds[match]
-    first, last = history.spans[history.teams[2 * match]], history.spans[history.teams[2 * match + 2]]
+    if not math.isnan(facts.seconds[match]):
+        return facts.seconds[match]
+    first, last = facts.spans[history.teams[2 * match]], facts.spans[history.teams[2 * match + 2]]
     latest = math.inf if first == last else 0.0
-    for end in history.span_end[first:last]:
+    for end in facts.span_end[first:last]:
         latest = max(latest, end)
     return latest
 
@@ -130,20 +133,21 @@ def add_whole_match(
     member: int, first_team: bool, whole: float, history: MatchArrays, work: Workspace, place: int
 ) -> None:
     """A participant without stretches: on their team's field, for the fraction they played of the match's weight."""
-    fraction_played = history.fraction_played[member] if len(history.fraction_played) > 0 else 1.0
-    weight = whole if math.isnan(fraction_played) else whole * fraction_played
+    weight = whole * fraction_played_at(member, history.fraction_played)
     work.average[place], work.side[place] = weight if first_team else -weight, weight
     work.commander[place], work.time[place] = 0.0, 0.0
 
 
-def fill_time_weights(match: int, history: MatchArrays, work: Workspace, median: float, field_share: float) -> float:
+def fill_time_weights(
+    match: int, history: MatchArrays, facts: NS2Arrays, work: Workspace, median: float, field_share: float
+) -> float:
     """Fill the first five arrays of `work`, participant by participant; returns how many played, weighted by time."""
     first, middle, last = history.teams[2 * match], history.teams[2 * match + 1], history.teams[2 * match + 2]
-    offsets = history.spans[first : last + 1]
+    offsets = facts.spans[first : last + 1]
     begin, end = offsets[0], offsets[last - first]
-    starts, ends, teams = history.span_start[begin:end], history.span_end[begin:end], history.span_team[begin:end]
-    commanders = history.span_commander[begin:end]
-    length = min(length_of(match, history), LONGEST * median)
+    starts, ends, teams = facts.span_start[begin:end], facts.span_end[begin:end], facts.span_team[begin:end]
+    commanders = facts.span_commander[begin:end]
+    length = min(length_of(match, history, facts), LONGEST * median)
     whole = time_weight(0.0, length, length, 2.0 / median)
     fill_span_weights(starts, ends, teams, work, length, 2.0 / median)
     field, first_chair, second_chair = 0.0, 0.0, 0.0
@@ -222,19 +226,3 @@ IN_VECTORS: dict[str, Callable[..., Any]] = {
     "replace_ordered": replace_ordered_in_vectors,
 }
 """What machine code calls instead, by name."""
-
-CALLEES = (
-    median_length,
-    decay,
-    decayed,
-    length_of,
-    time_weight,
-    fill_span_weights,
-    add_spans,
-    add_whole_match,
-    normalise,
-    fill_time_weights,
-    replace_ordered,
-    add_length,
-)
-"""All that is called here, callees before callers."""

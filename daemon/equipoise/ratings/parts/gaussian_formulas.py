@@ -11,9 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from equipoise.ratings.parts import team_order as teams
-from equipoise.ratings.parts import truncated_gaussian as gaussian
 from equipoise.ratings.parts.compiling import compiled as compiled_with
+from equipoise.ratings.parts.players import bounded
 from equipoise.ratings.parts.team_order import LEAST, Teams, expect, expect_of_two, learn, learn_of_two, margin_of
 from equipoise.ratings.validation import NEVER
 
@@ -32,7 +31,7 @@ class GaussianSkill:
     """What is known of a player: skill N(mu, variance)."""
 
     mu: float
-    variance: float
+    variance: float = bounded(0.0, math.inf)
     rounds: int = 0
     last_played: float = NEVER
 
@@ -202,7 +201,6 @@ def replay(rounds: Rounds, records: Records, room: Teams, answers: Answers, c: C
 
 Replay: TypeAlias = Callable[[Rounds, "Records", Teams, Answers, Constants], None]
 
-CALLEES = (*gaussian.SCALARS, *teams.CALLEES, replay_any)
 INLINE = (drift, shown, update, played_of, expected_of, whole_of)
 
 
@@ -210,4 +208,4 @@ def build(*, compiled: bool, timed: bool = True) -> Replay:
     """`replay` as it stands here, or compiled with its callees; not `timed`: only where `Constants.unknown` is 0."""
     if not compiled:
         return replay
-    return compiled_with(replay, CALLEES, INLINE, {} if timed else {"drift": steady})
+    return compiled_with(replay, inline=INLINE, instead={} if timed else {"drift": steady})

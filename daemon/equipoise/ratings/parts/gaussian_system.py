@@ -6,9 +6,9 @@ TrueSkill and its offspring differ in how a belief widens between matches, and i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
@@ -16,12 +16,8 @@ from equipoise.ratings.parts import gaussian_formulas as kernel
 from equipoise.ratings.parts.players import PlayerTable, ShownParams, refuse_bots
 from equipoise.ratings.parts.team_order import Teams, expect, learn, margin_of, quality
 from equipoise.ratings.parts.truncated_gaussian import pdf
-from equipoise.ratings.system import ANYWHERE, Change, Match, Past, Rated, SkillContext, State, WinProbabilities
-from equipoise.ratings.validation import NEVER, count_of, known_time, number_of
-
-if TYPE_CHECKING:
-    from equipoise.ratings.history import History, Replayed
-
+from equipoise.ratings.system import ANYWHERE, Change, Match, Rated, SkillContext, WinProbabilities
+from equipoise.ratings.validation import NEVER, count_of, number_of
 
 LIMIT = 1e6
 """No mean or deviation is set beyond this."""
@@ -141,35 +137,6 @@ class GaussianSystem(PlayerTable[P, kernel.GaussianSkill]):
             held.mu += wanted - kernel.shown(held, self.constants)
         held.rounds = count_of(player, "rounds", skill.get("rounds", held.rounds))
         self.players[player] = held
-
-    def state(self, player: PlayerId) -> State:
-        """Mu, variance (σ² as it is computed with), rounds, last_played (epoch seconds or null)."""
-        held = self.held(player)
-        return {
-            "mu": held.mu,
-            "variance": held.variance,
-            "rounds": held.rounds,
-            "last_played": known_time(held.last_played),
-        }
-
-    def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
-        """From `state` alone: no row of the past is needed."""
-        if set(state) != {"mu", "variance", "rounds", "last_played"}:
-            raise RatingError(f"{player}: not a {self.name} state: {sorted(state)}")
-        held = kernel.GaussianSkill(
-            mu=number_of(player, "mu", state["mu"], -math.inf, math.inf),
-            variance=number_of(player, "variance", state["variance"], 0.0, math.inf),
-            rounds=count_of(player, "rounds", state["rounds"]),
-        )
-        if state["last_played"] is not None:
-            held.last_played = number_of(player, "last_played", state["last_played"], -math.inf, math.inf)
-        self.players[player] = held
-
-    def replay(self, history: History) -> Replayed:
-        """By the compiled kernel."""
-        from equipoise.ratings.parts.gaussian_replay import replay
-
-        return replay(self, history)
 
     def newcomer(self) -> kernel.GaussianSkill:
         """What a player is on first sight."""

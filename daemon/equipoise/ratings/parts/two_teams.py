@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from equipoise.ratings.parts.match_arrays import Floats
+
 LIMIT = 1_000_000.0
 """No rating is set, or goes, beyond this, points."""
 
@@ -23,7 +25,7 @@ def within_limit(rating: float) -> float:
     return rating if abs(rating) <= LIMIT else math.copysign(LIMIT, rating)
 
 
-def fraction_played_at(place: int, fraction_played: NDArray[np.float64]) -> float:
+def fraction_played_at(place: int, fraction_played: Floats) -> float:
     """The part of the match that a participant played; 1 where unknown."""
     return 1.0 * fraction_played[place] if len(fraction_played) > 0 and not math.isnan(fraction_played[place]) else 1.0
 

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from equipoise.ratings.parts import gaussian_formulas as belief_kernel
-from equipoise.ratings.parts import team_order as teams
-from equipoise.ratings.parts import truncated_gaussian as gaussian
 from equipoise.ratings.parts.compiling import compiled as compiled_with
 from equipoise.ratings.parts.gaussian_formulas import drift
 from equipoise.ratings.parts.team_order import LEAST, Teams, learn, log_evidence
@@ -261,7 +259,6 @@ class Kernels(NamedTuple):
     evidence: Evidence
 
 
-CALLEES = (*gaussian.SCALARS, *teams.CALLEES, gather, infer, level)
 INLINE = (conclude, tell_later, tell_earlier, distance)
 
 
@@ -270,7 +267,7 @@ def build(*, compiled: bool) -> Kernels:
     if not compiled:
         return Kernels(link, settle, evidence)
     return Kernels(
-        link=compiled_with(link, (), (drift, tie)),
-        settle=compiled_with(settle, CALLEES, INLINE),
-        evidence=compiled_with(evidence, CALLEES, INLINE),
+        link=compiled_with(link, inline=(drift, tie)),
+        settle=compiled_with(settle, inline=INLINE),
+        evidence=compiled_with(evidence, inline=INLINE),
     )

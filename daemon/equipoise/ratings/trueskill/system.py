@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from equipoise.ratings.parts.gaussian_formulas import Constants
 from equipoise.ratings.parts.gaussian_system import LIMIT, GaussianSystem
 from equipoise.ratings.parts.truncated_gaussian import quantile
-from equipoise.ratings.system import build_params, check_ranges, ranged
+from equipoise.ratings.system import Params, ranged
 
 
 @dataclass(frozen=True, slots=True)
-class TrueSkillParams:
+class TrueSkillParams(Params):
     """Parameters of TrueSkill; defaults are those of its first implementation, in units of skill."""
 
     mu: float = ranged(25.0, -LIMIT, LIMIT)
@@ -33,10 +33,6 @@ class TrueSkillParams:
     """Rounds before a rating is shown; none, since μ - k·σ starts low by itself."""
     stale_days: float = ranged(30.0, 0, 100_000)
     """Days without a rated round before a player is flagged."""
-
-    def __post_init__(self) -> None:
-        """Refuse values out of range."""
-        check_ranges(self)
 
     def constants(self) -> Constants:
         """The parameters as the formulas read them."""
@@ -61,8 +57,4 @@ class TrueSkill(GaussianSystem[TrueSkillParams]):
     """Beliefs widen by τ² with every match, and not with time."""
 
     name = "trueskill"
-
-    @classmethod
-    def create(cls, /, **params: object) -> TrueSkill:
-        """With the named parameters, the others at their defaults."""
-        return cls(build_params(TrueSkillParams, params))
+    parameters = TrueSkillParams

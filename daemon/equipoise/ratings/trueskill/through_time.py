@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from equipoise.ratings.parts.gaussian_formulas import Constants
 from equipoise.ratings.parts.gaussian_system import LIMIT, GaussianSystem
-from equipoise.ratings.system import Convergence, Matches, build_params, check_ranges, ranged
+from equipoise.ratings.system import Params, ranged
 from equipoise.ratings.trueskill.system import draw_unit
 from equipoise.ratings.validation import DAY
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class ThroughTimeParams:
+class ThroughTimeParams(Params):
     """Parameters of TrueSkill Through Time, in units of skill."""
 
     mu: float = ranged(25.0, -LIMIT, LIMIT)
@@ -46,10 +46,6 @@ class ThroughTimeParams:
     sweeps: int = ranged(10_000, 1, 10_000_000)
     """At most, of a fit."""
 
-    def __post_init__(self) -> None:
-        """Refuse values out of range."""
-        check_ranges(self)
-
     def constants(self) -> Constants:
         """The parameters as the formulas read them."""
         return Constants(
@@ -68,27 +64,6 @@ class TrueSkillThroughTime(GaussianSystem[ThroughTimeParams]):
     """Beliefs widen with the time between matches; a player's first one finds him as a newcomer."""
 
     name = "trueskill_through_time"
+    parameters = ThroughTimeParams
     timeline: Timeline | None = None
     """Of the last `fit`."""
-
-    @classmethod
-    def create(cls, /, **params: object) -> TrueSkillThroughTime:
-        """With the named parameters, the others at their defaults."""
-        return cls(build_params(ThroughTimeParams, params))
-
-    def fit(self, matches: Matches) -> Convergence:
-        """Every skill by all these matches, in this order, from newcomers on; what was held of their players goes."""
-        self.timeline = None
-        return self.append(matches)
-
-    def append(self, matches: Matches) -> Convergence:
-        """Continue the last `fit` by later matches; of its past only what they reach is settled again."""
-        from equipoise.ratings.history import History
-        from equipoise.ratings.trueskill.smoothing import Timeline
-
-        if self.timeline is None:
-            self.timeline = Timeline(self.constants, self.params.tolerance)
-        self.timeline.append(History.of(matches))
-        convergence = self.timeline.settle(self.params.sweeps)
-        self.players |= self.timeline.beliefs()
-        return convergence

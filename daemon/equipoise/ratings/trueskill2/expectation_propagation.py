@@ -10,7 +10,7 @@ match instead of a message for each edge of the graph.  Minka, Cleven & Zaykov 2
 A quit is not log-concave, so its Gaussian may be poor where the order of the teams cuts nearly the same d.  Between
 two teams `correct_quits` therefore ends with the moments under that cut, integrated numerically (`quits`).
 
-Plain functions, compiled by numba as they stand.  `players` is how many of the graph's first places are in use.
+Plain functions, compiled by numba as they stand.  The first `variables` performances of the graph are in use.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import math
 from typing import TYPE_CHECKING
 
 from equipoise.ratings.parts.truncated_gaussian import above, within
-from equipoise.ratings.trueskill2 import factor_graph, quits
 from equipoise.ratings.trueskill2.factor_graph import (
     DEATH_OPPONENT,
     DEATH_OWN,
@@ -45,7 +44,8 @@ from equipoise.ratings.trueskill2.factor_graph import (
 from equipoise.ratings.trueskill2.quits import quit_derivatives, quit_moments_in_cut
 
 if TYPE_CHECKING:
-    from equipoise.ratings.trueskill2.factor_graph import Ints, Row
+    from equipoise.ratings.parts.match_arrays import Ints
+    from equipoise.ratings.trueskill2.factor_graph import Row
 
 CONVERGED = 1e-9
 """EP has converged when no site, in one iteration, moves d by more than this part of d's deviation without it."""
@@ -55,50 +55,50 @@ DAMPED_FROM, DAMPING = 10, 0.5
 
 
 def infer(
-    graph: FactorGraph, players: int, ranks: Ints, first: int, teams: int, completed: bool, c: Row
+    graph: FactorGraph, variables: int, ranks: Ints, first: int, teams: int, completed: bool, c: Row
 ) -> tuple[int, bool]:
     """Fill `joint_mean` and `covariance` from `ranks[first:]` and all else that is observed.
 
     `completed`: whether staying to the end is an observation too, as in the normalised model of (13).  Returns the
     number of sites, and whether EP converged within `MOST_ITERATIONS`.
     """
-    reset_joint(graph, players, ranks, first, teams)
-    exact = add_exact_sites(graph, players, c)
-    sites = add_player_sites(graph, players, exact, completed, c)
-    sites = add_order_sites(graph, players, sites, ranks, first, teams, c)
+    reset_joint(graph, variables, ranks, first, teams)
+    exact = add_exact_sites(graph, variables, c)
+    sites = add_player_sites(graph, variables, exact, completed, c)
+    sites = add_order_sites(graph, variables, sites, ranks, first, teams, c)
     for site in range(exact):
-        mean, variance = project_site(graph, players, site, c)
-        condition(graph, players, mean, variance, graph.precision[site], graph.shift[site])
-    converged = run_ep(graph, players, exact, sites, c)
+        mean, variance = project_site(graph, variables, site, c)
+        condition(graph, variables, mean, variance, graph.precision[site], graph.shift[site])
+    converged = run_ep(graph, variables, exact, sites, c)
     if teams == 2:
-        correct_quits(graph, players, exact, sites, c)
+        correct_quits(graph, variables, exact, sites, c)
     return sites, converged
 
 
-def run_ep(graph: FactorGraph, players: int, exact: int, sites: int, c: Row) -> bool:
+def run_ep(graph: FactorGraph, variables: int, exact: int, sites: int, c: Row) -> bool:
     """Update the sites from `exact` on until none moves; whether it came to that."""
     for iteration in range(MOST_ITERATIONS):
         moved, step = 0.0, 1.0 if iteration < DAMPED_FROM else DAMPING
         for site in range(exact, sites):
-            moved = max(moved, update_site(graph, players, site, step, c))
+            moved = max(moved, update_site(graph, variables, site, step, c))
         if moved < CONVERGED or sites - exact == 1:
             return True
     return False
 
 
-def project_site(graph: FactorGraph, players: int, site: int, c: Row) -> tuple[float, float]:
+def project_site(graph: FactorGraph, variables: int, site: int, c: Row) -> tuple[float, float]:
     """Fill `coefficient` and `cross_covariance` with the site's d; returns the mean and the variance of d."""
     kind, subject = graph.kind[site], graph.subject[site]
     if kind >= WON:
         better, worse = graph.order[subject], graph.order[subject + 1]
-        for player in range(players):
-            team, played = graph.team[player], graph.fraction_played[player]
-            graph.coefficient[player] = played if team == better else -played if team == worse else 0.0
+        for variable in range(variables):
+            team, played = graph.team[variable], graph.fraction_played[variable]
+            graph.coefficient[variable] = played if team == better else -played if team == worse else 0.0
     else:
         own, opponent = own_and_opponent_weights(kind, c)
-        fill_opponent_weights(graph, players, subject, opponent)
+        fill_opponent_weights(graph, variables, subject, opponent)
         graph.coefficient[subject] = own
-    return project(graph, players)
+    return project(graph, variables)
 
 
 def own_and_opponent_weights(kind: int, c: Row) -> tuple[float, float]:
@@ -110,44 +110,44 @@ def own_and_opponent_weights(kind: int, c: Row) -> tuple[float, float]:
     return 1.0, -1.0
 
 
-def fill_opponent_weights(graph: FactorGraph, players: int, subject: int, weight: float) -> None:
+def fill_opponent_weights(graph: FactorGraph, variables: int, subject: int, weight: float) -> None:
     """(10) and (11): `coefficient` of a player's opponents, each by fraction played over the presence opposing them."""
-    for player in range(players):
-        team = graph.team[player]
+    for variable in range(variables):
+        team = graph.team[variable]
         opposes = team != graph.team[subject]
-        graph.coefficient[player] = (
-            weight * graph.fraction_played[player] * graph.opponent_scale[team] if opposes else 0.0
+        graph.coefficient[variable] = (
+            weight * graph.fraction_played[variable] * graph.opponent_scale[team] if opposes else 0.0
         )
 
 
-def project(graph: FactorGraph, players: int) -> tuple[float, float]:
+def project(graph: FactorGraph, variables: int) -> tuple[float, float]:
     """Fill `cross_covariance` from `coefficient`; returns the mean and the variance of d."""
-    for player in range(players):
-        graph.cross_covariance[player] = 0.0
-    for player in range(players):
-        weight = graph.coefficient[player]
+    for variable in range(variables):
+        graph.cross_covariance[variable] = 0.0
+    for variable in range(variables):
+        weight = graph.coefficient[variable]
         if weight != 0.0:
-            row = player * players
-            for other in range(players):
+            row = variable * variables
+            for other in range(variables):
                 graph.cross_covariance[other] += weight * graph.covariance[row + other]
     mean = variance = 0.0
-    for player in range(players):
-        mean += graph.coefficient[player] * graph.joint_mean[player]
-        variance += graph.coefficient[player] * graph.cross_covariance[player]
+    for variable in range(variables):
+        mean += graph.coefficient[variable] * graph.joint_mean[variable]
+        variance += graph.coefficient[variable] * graph.cross_covariance[variable]
     return mean, variance
 
 
-def condition(graph: FactorGraph, players: int, mean: float, variance: float, precision: float, shift: float) -> None:
+def condition(graph: FactorGraph, variables: int, mean: float, variance: float, precision: float, shift: float) -> None:
     """Multiply the joint by a Gaussian factor of the d that was projected last.
 
     Mean and variance are those of d before it.  A negative precision takes a factor out again.
     """
     left = 1.0 + precision * variance
     gain, loss = (shift - precision * mean) / left, precision / left
-    for player in range(players):
-        graph.joint_mean[player] += gain * graph.cross_covariance[player]
-        row, part = player * players, loss * graph.cross_covariance[player]
-        for other in range(players):
+    for variable in range(variables):
+        graph.joint_mean[variable] += gain * graph.cross_covariance[variable]
+        row, part = variable * variables, loss * graph.cross_covariance[variable]
+        for other in range(variables):
             graph.covariance[row + other] -= part * graph.cross_covariance[other]
 
 
@@ -156,9 +156,9 @@ def fixes_difference(graph: FactorGraph, site: int, c: Row) -> bool:
     return graph.kind[site] == DRAWN and c[MARGIN] <= 0.0
 
 
-def update_site(graph: FactorGraph, players: int, site: int, step: float, c: Row) -> float:
+def update_site(graph: FactorGraph, variables: int, site: int, step: float, c: Row) -> float:
     """Move a site towards what it says in its cavity; how far d moved, in deviations of d in the cavity."""
-    mean, variance = project_site(graph, players, site, c)
+    mean, variance = project_site(graph, variables, site, c)
     precision, shift = graph.precision[site], graph.shift[site]
     rest = 1.0 - precision * variance
     is_order = graph.kind[site] >= WON
@@ -182,33 +182,33 @@ def update_site(graph: FactorGraph, players: int, site: int, step: float, c: Row
     left = 1.0 + more_precision * variance
     if left <= LEAST_REMAINDER:
         return 1.0
-    condition(graph, players, mean, variance, more_precision, more_shift)
+    condition(graph, variables, mean, variance, more_precision, more_shift)
     graph.precision[site], graph.shift[site] = precision + more_precision, shift + more_shift
     mean_moved = abs(more_shift - more_precision * mean) * math.sqrt(variance * rest)
     return max(mean_moved, abs(more_precision) * variance * rest) / left
 
 
-def correct_quits(graph: FactorGraph, players: int, exact: int, sites: int, c: Row) -> None:
+def correct_quits(graph: FactorGraph, variables: int, exact: int, sites: int, c: Row) -> None:
     """Give d of every quit between two teams its exact mean and variance; the last site is the order."""
     for site in range(exact, sites - 1):
         if graph.kind[site] == QUIT:
-            graph.target_mean[site], graph.target_variance[site] = quit_moments(graph, players, site, sites - 1, c)
+            graph.target_mean[site], graph.target_variance[site] = quit_moments(graph, variables, site, sites - 1, c)
     for site in range(exact, sites - 1):
         target = graph.target_variance[site]
         if graph.kind[site] == QUIT and target > 0.0:
-            mean, variance = project_site(graph, players, site, c)
+            mean, variance = project_site(graph, variables, site, c)
             precision, shift = 1.0 / target - 1.0 / variance, graph.target_mean[site] / target - mean / variance
-            condition(graph, players, mean, variance, precision, shift)
+            condition(graph, variables, mean, variance, precision, shift)
 
 
-def quit_moments(graph: FactorGraph, players: int, site: int, order: int, c: Row) -> tuple[float, float]:
+def quit_moments(graph: FactorGraph, variables: int, site: int, order: int, c: Row) -> tuple[float, float]:
     """Mean and variance of a quitter's d under the quit and the cut by the order; variance 0 where there are none."""
-    difference, spread = project_site(graph, players, order, c)
-    mean, variance = project_site(graph, players, site, c)
+    difference, spread = project_site(graph, variables, order, c)
+    mean, variance = project_site(graph, variables, site, c)
     covariance = 0.0
-    for player in range(players):
-        played, better = graph.fraction_played[player], graph.team[player] == graph.order[0]
-        covariance += graph.cross_covariance[player] * (played if better else -played)
+    for variable in range(variables):
+        played, better = graph.fraction_played[variable], graph.team[variable] == graph.order[0]
+        covariance += graph.cross_covariance[variable] * (played if better else -played)
     if 1.0 - graph.precision[site] * variance <= LEAST_REMAINDER:
         return 0.0, 0.0
     difference, spread, mean, variance, covariance = without_message(
@@ -279,30 +279,8 @@ def site_derivatives(graph: FactorGraph, site: int, mean: float, variance: float
     return -v / deviation, -w / (variance + noise)
 
 
-def performance_derivatives(graph: FactorGraph, players: int, player: int) -> tuple[float, float]:
+def performance_derivatives(graph: FactorGraph, variables: int, variable: int) -> tuple[float, float]:
     """First and second derivative, by a performance's mean before the match, of the log evidence of the match."""
-    variance = graph.variance[player]
-    moved = graph.joint_mean[player] - graph.mean[player]
-    return moved / variance, (graph.covariance[player * players + player] - variance) / (variance * variance)
-
-
-CALLEES = (
-    infer,
-    run_ep,
-    project_site,
-    own_and_opponent_weights,
-    fill_opponent_weights,
-    project,
-    condition,
-    fixes_difference,
-    update_site,
-    correct_quits,
-    quit_moments,
-    without_message,
-    message,
-    site_derivatives,
-    performance_derivatives,
-    *factor_graph.CALLEES,
-    *quits.CALLEES,
-)
-"""What kernels are compiled with, besides `truncated_gaussian.SCALARS`."""
+    variance = graph.variance[variable]
+    moved = graph.joint_mean[variable] - graph.mean[variable]
+    return moved / variance, (graph.covariance[variable * variables + variable] - variance) / (variance * variance)

@@ -1,4 +1,4 @@
-"""The factor graph of one match in TrueSkill 2: the performances of its players, and a site for every observation.
+"""The factor graph of one match in TrueSkill 2: the performances of its variables, and a site for every observation.
 
     performance_i ~ N(skill_i + squad offset, β²)       one variable for each player; independent before the match
     d = Σ coefficient_i · performance_i                 every observation is about one linear form d of them:
@@ -16,7 +16,7 @@ A row `c` of parameters is as `params` makes it.
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from equipoise.ratings.trueskill2.quits import QUIT_RELATED
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Floats: TypeAlias = "MutableSequence[float] | NDArray[np.float64]"
-    Ints: TypeAlias = "MutableSequence[int] | NDArray[np.int64]"
+    from equipoise.ratings.parts.match_arrays import Floats, Ints
+
     Row: TypeAlias = "Sequence[float] | NDArray[np.float64]"
 
 INITIAL, VARIANCE, GAMMA2, TAU2, BETA2, MARGIN = range(6)
@@ -80,7 +80,7 @@ class FactorGraph(NamedTuple):
     kind: Ints
     """By site, as are all that follow."""
     subject: Ints
-    """The player it is about; of an order, the place of the better team."""
+    """The variable of the player it is about; of an order, the place of the better team."""
     precision: Floats
     """What the site says of d."""
     shift: Floats
@@ -92,35 +92,35 @@ class FactorGraph(NamedTuple):
     target_variance: Floats
 
     @classmethod
-    def allocate(cls, players: int, teams: int) -> FactorGraph:
+    def allocate(cls, variables: int, teams: int) -> FactorGraph:
         """Room for so many, as lists.
 
-        >>> graph = FactorGraph.allocate(players=2, teams=2)
+        >>> graph = FactorGraph.allocate(variables=2, teams=2)
         >>> len(graph.mean), len(graph.covariance), len(graph.kind)
         (2, 4, 8)
         """
-        length = dict.fromkeys(cls._fields, players)
+        length = dict.fromkeys(cls._fields, variables)
         length |= dict.fromkeys(("presence", "opponent_scale", "order", "order_observed"), teams)
-        length["covariance"] = players * players
+        length["covariance"] = variables * variables
         # A player has at most kills, deaths and an ending; teams are compared in pairs.
         first_of_sites = cls._fields.index("kind")
-        length |= dict.fromkeys(cls._fields[first_of_sites:], 3 * players + teams)
+        length |= dict.fromkeys(cls._fields[first_of_sites:], 3 * variables + teams)
         whole = ("team", "ending", "order", "order_observed", "kind", "subject")
         return cls(**{name: [0 if name in whole else 0.0] * length[name] for name in cls._fields})  # type: ignore[arg-type]
 
 
-def reset_joint(graph: FactorGraph, players: int, ranks: Ints, first: int, teams: int) -> None:
+def reset_joint(graph: FactorGraph, variables: int, ranks: Ints, first: int, teams: int) -> None:
     """Fill what is known before any site: the joint, presences, and `order` from `ranks[first:]` (a stable sort)."""
     total = 0.0
     for team in range(teams):
         graph.presence[team] = 0.0
-    for player in range(players):
-        graph.presence[graph.team[player]] += graph.fraction_played[player]
-        total += graph.fraction_played[player]
-        graph.joint_mean[player] = graph.mean[player]
-        for other in range(players):
-            graph.covariance[player * players + other] = 0.0
-        graph.covariance[player * players + player] = graph.variance[player]
+    for variable in range(variables):
+        graph.presence[graph.team[variable]] += graph.fraction_played[variable]
+        total += graph.fraction_played[variable]
+        graph.joint_mean[variable] = graph.mean[variable]
+        for other in range(variables):
+            graph.covariance[variable * variables + other] = 0.0
+        graph.covariance[variable * variables + variable] = graph.variance[variable]
     for team in range(teams):
         others = total - graph.presence[team]
         graph.opponent_scale[team] = 1.0 / others if others > ABSENT else 0.0
@@ -131,41 +131,41 @@ def reset_joint(graph: FactorGraph, players: int, ranks: Ints, first: int, teams
         graph.order[free] = team
 
 
-def add_exact_sites(graph: FactorGraph, players: int, c: Row) -> int:
+def add_exact_sites(graph: FactorGraph, variables: int, c: Row) -> int:
     """Counts above zero; returns how many sites there are.
 
     By (9) count/minutes is N(d, v/minutes): a precision of minutes/v and a shift of count/v.
     """
     sites = 0
-    for player in range(players):
-        if graph.minutes[player] > 0.0:
-            if graph.kills[player] > 0.0 and is_counted(c, KILL_OWN):
-                sites = add_site(graph, sites, KILLS, player)
-                graph.precision[sites - 1] = graph.minutes[player] / c[KILL_VARIANCE]
-                graph.shift[sites - 1] = graph.kills[player] / c[KILL_VARIANCE]
-            if graph.deaths[player] > 0.0 and is_counted(c, DEATH_OWN):
-                sites = add_site(graph, sites, DEATHS, player)
-                graph.precision[sites - 1] = graph.minutes[player] / c[DEATH_VARIANCE]
-                graph.shift[sites - 1] = graph.deaths[player] / c[DEATH_VARIANCE]
+    for variable in range(variables):
+        if graph.minutes[variable] > 0.0:
+            if graph.kills[variable] > 0.0 and is_counted(c, KILL_OWN):
+                sites = add_site(graph, sites, KILLS, variable)
+                graph.precision[sites - 1] = graph.minutes[variable] / c[KILL_VARIANCE]
+                graph.shift[sites - 1] = graph.kills[variable] / c[KILL_VARIANCE]
+            if graph.deaths[variable] > 0.0 and is_counted(c, DEATH_OWN):
+                sites = add_site(graph, sites, DEATHS, variable)
+                graph.precision[sites - 1] = graph.minutes[variable] / c[DEATH_VARIANCE]
+                graph.shift[sites - 1] = graph.deaths[variable] / c[DEATH_VARIANCE]
     return sites
 
 
-def add_player_sites(graph: FactorGraph, players: int, sites: int, completed: bool, c: Row) -> int:
+def add_player_sites(graph: FactorGraph, variables: int, sites: int, completed: bool, c: Row) -> int:
     """Counts of zero, quits and, if `completed`, those who stayed; returns how many sites there are now."""
-    for player in range(players):
-        if graph.minutes[player] > 0.0:
-            if graph.kills[player] == 0.0 and is_counted(c, KILL_OWN):
-                sites = add_site(graph, sites, NO_KILLS, player)
-            if graph.deaths[player] == 0.0 and is_counted(c, DEATH_OWN):
-                sites = add_site(graph, sites, NO_DEATHS, player)
-        if c[QUIT_RELATED] > 0.0 and graph.ending[player] == LEFT:
-            sites = add_site(graph, sites, QUIT, player)
-        if c[QUIT_RELATED] > 0.0 and graph.ending[player] == COMPLETED and completed:
-            sites = add_site(graph, sites, STAYED, player)
+    for variable in range(variables):
+        if graph.minutes[variable] > 0.0:
+            if graph.kills[variable] == 0.0 and is_counted(c, KILL_OWN):
+                sites = add_site(graph, sites, NO_KILLS, variable)
+            if graph.deaths[variable] == 0.0 and is_counted(c, DEATH_OWN):
+                sites = add_site(graph, sites, NO_DEATHS, variable)
+        if c[QUIT_RELATED] > 0.0 and graph.ending[variable] == LEFT:
+            sites = add_site(graph, sites, QUIT, variable)
+        if c[QUIT_RELATED] > 0.0 and graph.ending[variable] == COMPLETED and completed:
+            sites = add_site(graph, sites, STAYED, variable)
     return sites
 
 
-def add_order_sites(graph: FactorGraph, players: int, sites: int, ranks: Ints, first: int, teams: int, c: Row) -> int:
+def add_order_sites(graph: FactorGraph, variables: int, sites: int, ranks: Ints, first: int, teams: int, c: Row) -> int:
     """The chain of adjacent pairs in `order`; returns how many sites there are now."""
     find_observed_order(graph, ranks, first, teams, c)
     for place in range(teams - 1):
@@ -173,9 +173,9 @@ def add_order_sites(graph: FactorGraph, players: int, sites: int, ranks: Ints, f
         drawn = ranks[first + better] == ranks[first + worse]
         sites = add_site(graph, sites, DRAWN if drawn else WON, place)
         variance = 0.0
-        for player in range(players):
-            if graph.team[player] == better or graph.team[player] == worse:
-                variance += graph.fraction_played[player] * graph.fraction_played[player] * graph.variance[player]
+        for variable in range(variables):
+            if graph.team[variable] == better or graph.team[variable] == worse:
+                variance += graph.fraction_played[variable] * graph.fraction_played[variable] * graph.variance[variable]
         graph.most_precision[sites - 1] = (
             1.0 / (LEAST_REMAINDER * variance) if graph.order_observed[place] == 1 else 0.0
         )
@@ -213,15 +213,3 @@ def add_site(graph: FactorGraph, sites: int, kind: int, subject: int) -> int:
 def is_counted(c: Row, own: int) -> bool:
     """Whether a count depends on any performance; the column after a weight `own` is that of the opponents."""
     return c[own] != 0.0 or c[own + 1] != 0.0
-
-
-CALLEES = (
-    reset_joint,
-    add_exact_sites,
-    add_player_sites,
-    add_order_sites,
-    find_observed_order,
-    add_site,
-    is_counted,
-)
-"""What kernels are compiled with."""

@@ -47,7 +47,17 @@ class Sweeps:
         return self._sweep(table, gradients, back=True)
 
     def _sweep(self, table: Floats, gradients: Floats, *, back: bool) -> float:
-        return self.run(self.indexed.arrays, self.own, self.base, self.skill, self.graph, table, gradients, back)
+        return self.run(
+            self.indexed.matches,
+            self.indexed.facts,
+            self.own,
+            self.base,
+            self.skill,
+            self.graph,
+            table,
+            gradients,
+            back,
+        )
 
 
 def fit(system: TrueSkill2, history: History, run: kernel.Sweep | None = None) -> Convergence:

@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from equipoise.ratings.parts import compiling as compiled_kernel
-from equipoise.ratings.trueskill2 import formulas, gradient, messages
+from equipoise.ratings.parts.compiling import compiled as machine_code
+from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.trueskill2.expectation_propagation import infer, performance_derivatives
 from equipoise.ratings.trueskill2.factor_graph import BETA2, GAMMA2, INITIAL, TAU2, VARIANCE, FactorGraph
 from equipoise.ratings.trueskill2.formulas import (
-    MatchArrays,
+    TrueSkill2Arrays,
     add_observations,
     add_performance,
     bots_of,
@@ -50,36 +50,38 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from equipoise.ratings.trueskill2.factor_graph import Floats, Row
+    from equipoise.ratings.parts.match_arrays import Floats
+    from equipoise.ratings.trueskill2.factor_graph import Row
 
     Table: TypeAlias = NDArray[np.float64]
 
 
 def fill_graph_by_cavities(
-    match: int, history: MatchArrays, own: Messages, base: Messages, graph: FactorGraph, c: Row
+    match: int, history: MatchArrays, facts: TrueSkill2Arrays, own: Messages, base: Messages, graph: FactorGraph, c: Row
 ) -> int:
     """Enter each team's participants, as they are by everything but this match, then its bots; returns how many."""
-    players = 0
+    variables = 0
     for team in range(history.matches[match], history.matches[match + 1]):
         number = team - history.matches[match]
         for place in range(history.teams[team], history.teams[team + 1]):
             mean, variance = cavity(place, own)
             base_mean, base_variance = cavity(place, base)
             weight = c[BASE_WEIGHT]
-            mean += weight * base_mean + squad_offset_of(history.squad[place], c)
-            add_performance(players, number, mean, variance + weight * weight * base_variance + c[BETA2], graph)
-            add_observations(players, match, place, history, graph)
-            players += 1
-        for _ in range(bots_of(team, history)):
-            add_performance(players, number, c[BOT], c[BETA2], graph)
-            players += 1
-    return players
+            mean += weight * base_mean + squad_offset_of(facts.squad[place], c)
+            add_performance(variables, number, mean, variance + weight * weight * base_variance + c[BETA2], graph)
+            add_observations(variables, match, place, history, facts, graph)
+            variables += 1
+        for _ in range(bots_of(team, history, facts)):
+            add_performance(variables, number, c[BOT], c[BETA2], graph)
+            variables += 1
+    return variables
 
 
 def update_likelihoods(
     match: int,
-    players: int,
+    variables: int,
     history: MatchArrays,
+    facts: TrueSkill2Arrays,
     own: Messages,
     base: Messages,
     skill: Floats,
@@ -87,54 +89,68 @@ def update_likelihoods(
     c: Row,
 ) -> float:
     """Renew what the match says of all its participants; how far the farthest skill moved since the last time, β."""
-    moved, player = 0.0, 0
+    moved, variable = 0.0, 0
     weight = c[BASE_WEIGHT]
     for team in range(history.matches[match], history.matches[match + 1]):
         for place in range(history.teams[team], history.teams[team + 1]):
-            slope, curvature = performance_derivatives(graph, players, player)
-            mean = graph.mean[player] + (graph.variance[player] - c[BETA2]) * slope
+            slope, curvature = performance_derivatives(graph, variables, variable)
+            mean = graph.mean[variable] + (graph.variance[variable] - c[BETA2]) * slope
             moved = max(moved, abs(mean - skill[place]))
             skill[place] = mean
             update_likelihood(place, slope, curvature, own)
             update_likelihood(place, weight * slope, weight * weight * curvature, base)
-            player += 1
-        player += bots_of(team, history)
+            variable += 1
+        variable += bots_of(team, history, facts)
     return moved
 
 
 def infer_match(
-    match: int, history: MatchArrays, own: Messages, base: Messages, skill: Floats, graph: FactorGraph, c: Row
+    match: int,
+    history: MatchArrays,
+    facts: TrueSkill2Arrays,
+    own: Messages,
+    base: Messages,
+    skill: Floats,
+    graph: FactorGraph,
+    c: Row,
 ) -> tuple[int, int, float]:
-    """One match in its cavity: how many players and sites it has, and how far the farthest skill moved."""
+    """One match in its cavity: how many variables and sites it has, and how far the farthest skill moved."""
     first, end = history.matches[match], history.matches[match + 1]
-    players = fill_graph_by_cavities(match, history, own, base, graph, c)
-    sites, _ = infer(graph, players, history.ranks, first, end - first, True, c)
-    return players, sites, update_likelihoods(match, players, history, own, base, skill, graph, c)
+    variables = fill_graph_by_cavities(match, history, facts, own, base, graph, c)
+    sites, _ = infer(graph, variables, history.ranks, first, end - first, True, c)
+    return variables, sites, update_likelihoods(match, variables, history, facts, own, base, skill, graph, c)
 
 
 def sweep_forward(
-    history: MatchArrays, own: Messages, base: Messages, skill: Floats, graph: FactorGraph, table: Table
+    history: MatchArrays,
+    facts: TrueSkill2Arrays,
+    own: Messages,
+    base: Messages,
+    skill: Floats,
+    graph: FactorGraph,
+    table: Table,
 ) -> float:
     """From the first match to the last; how far the farthest skill moved, β."""
     reset_messages(own)
     reset_messages(base)
     farthest = 0.0
-    for match in range(len(history.row)):
-        c, now = table[history.row[match]], history.started_at[match]
+    for match in range(len(facts.row)):
+        c, now = table[facts.row[match]], history.started_at[match]
         first, end = history.teams[history.matches[match]], history.teams[history.matches[match + 1]]
         for place in range(first, end):
-            receive_forward(place, history.chain[place], now, c[INITIAL], c[VARIANCE], c[TAU2], own)
-            receive_forward(place, history.person[place], now, 0.0, c[BASE_VARIANCE], c[BASE_TAU2], base)
-        _, _, moved = infer_match(match, history, own, base, skill, graph, c)
+            receive_forward(place, facts.chain[place], now, c[INITIAL], c[VARIANCE], c[TAU2], own)
+            receive_forward(place, history.members[place], now, 0.0, c[BASE_VARIANCE], c[BASE_TAU2], base)
+        _, _, moved = infer_match(match, history, facts, own, base, skill, graph, c)
         farthest = max(farthest, moved)
         for place in range(first, end):
-            send_forward(place, history.chain[place], experience_gain(own.before[place], c), c[GAMMA2], own)
-            send_forward(place, history.person[place], 0.0, c[BASE_GAMMA2], base)
+            send_forward(place, facts.chain[place], experience_gain(own.before[place], c), c[GAMMA2], own)
+            send_forward(place, history.members[place], 0.0, c[BASE_GAMMA2], base)
     return farthest
 
 
 def sweep_backward(
     history: MatchArrays,
+    facts: TrueSkill2Arrays,
     own: Messages,
     base: Messages,
     skill: Floats,
@@ -144,27 +160,28 @@ def sweep_backward(
 ) -> float:
     """From the last match to the first; adds to `gradients`, and returns how far the farthest skill moved, β."""
     farthest = 0.0
-    for match in range(len(history.row) - 1, -1, -1):
-        c, g = table[history.row[match]], gradients[history.row[match]]
+    for match in range(len(facts.row) - 1, -1, -1):
+        c, g = table[facts.row[match]], gradients[facts.row[match]]
         first, end = history.teams[history.matches[match]], history.teams[history.matches[match + 1]]
         for place in range(first, end):
-            receive_backward(place, history.chain[place], experience_gain(own.before[place], c), c[GAMMA2], own)
-            receive_backward(place, history.person[place], 0.0, c[BASE_GAMMA2], base)
-        players, sites, moved = infer_match(match, history, own, base, skill, graph, c)
+            receive_backward(place, facts.chain[place], experience_gain(own.before[place], c), c[GAMMA2], own)
+            receive_backward(place, history.members[place], 0.0, c[BASE_GAMMA2], base)
+        variables, sites, moved = infer_match(match, history, facts, own, base, skill, graph, c)
         farthest = max(farthest, moved)
         for site in range(sites):
-            add_site_gradient(players, site, graph, g, c)
-        add_performance_gradients(match, players, history, base, graph, g, c)
+            add_site_gradient(variables, site, graph, g, c)
+        add_performance_gradients(match, variables, history, facts, base, graph, g, c)
         for place in range(first, end):
-            add_own_gradient(place, history.chain[place], own, g)
+            add_own_gradient(place, facts.chain[place], own, g)
             add_base_gradient(place, base, g)
-            send_backward(place, history.chain[place], c[TAU2], own)
-            send_backward(place, history.person[place], c[BASE_TAU2], base)
+            send_backward(place, facts.chain[place], c[TAU2], own)
+            send_backward(place, history.members[place], c[BASE_TAU2], base)
     return farthest
 
 
 def sweep_history(
     history: MatchArrays,
+    facts: TrueSkill2Arrays,
     own: Messages,
     base: Messages,
     skill: Floats,
@@ -174,27 +191,17 @@ def sweep_history(
     back: bool,
 ) -> float:
     """Forward and, if asked, back again; how far the farthest skill moved, β."""
-    moved = sweep_forward(history, own, base, skill, graph, table)
+    moved = sweep_forward(history, facts, own, base, skill, graph, table)
     if back:
-        moved = max(moved, sweep_backward(history, own, base, skill, graph, table, gradients))
+        moved = max(moved, sweep_backward(history, facts, own, base, skill, graph, table, gradients))
     return moved
 
 
-Sweep: TypeAlias = Callable[[MatchArrays, Messages, Messages, "Floats", FactorGraph, "Table", "Table", bool], float]
-
-CALLEES = (
-    *formulas.CALLEES,
-    *messages.CALLEES,
-    *gradient.CALLEES,
-    fill_graph_by_cavities,
-    update_likelihoods,
-    infer_match,
-    sweep_forward,
-    sweep_backward,
-)
-"""All that `sweep_history` calls."""
+Sweep: TypeAlias = Callable[
+    [MatchArrays, TrueSkill2Arrays, Messages, Messages, "Floats", FactorGraph, "Table", "Table", bool], float
+]
 
 
 def build(*, compiled: bool) -> Sweep:
     """`sweep_history` as it stands here, or compiled."""
-    return compiled_kernel.compiled(sweep_history, CALLEES) if compiled else sweep_history
+    return machine_code(sweep_history) if compiled else sweep_history

@@ -15,11 +15,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from equipoise.ratings.parts import compiling as compiled_kernel
-from equipoise.ratings.parts import team_order as teams
-from equipoise.ratings.parts import truncated_gaussian as gaussian
+from equipoise.ratings.parts.compiling import compiled as machine_code
+from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.team_order import Teams, expect
-from equipoise.ratings.trueskill2 import expectation_propagation
+from equipoise.ratings.parts.two_teams import fraction_played_at
 from equipoise.ratings.trueskill2.expectation_propagation import infer, performance_derivatives
 from equipoise.ratings.trueskill2.factor_graph import BETA2, GAMMA2, MARGIN, TAU2, UNKNOWN, FactorGraph
 from equipoise.ratings.trueskill2.params import (
@@ -38,7 +37,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from equipoise.ratings.trueskill2.factor_graph import Floats, Ints, Row
+    from equipoise.ratings.parts.match_arrays import Floats, Ints
+    from equipoise.ratings.trueskill2.factor_graph import Row
 
     Table: TypeAlias = "Sequence[Row] | NDArray[np.float64]"
 
@@ -51,43 +51,30 @@ HALF_PAIR = 0.5
 """`Teams.size`: two of them make 1, so that the draw margin is ε whatever the sizes are."""
 
 
-class MatchArrays(NamedTuple):
-    """A history as the kernels read it: m matches of t teams with p participants and, in lineups, s places."""
+class TrueSkill2Arrays(NamedTuple):
+    """What TrueSkill 2 reads of matches besides `MatchArrays`: m matches, p participants, s players in lineups."""
 
     row: Ints
     """Shape (m,): which row of the table has the match's parameters."""
-    started_at: Floats
-    """Shape (m,): seconds since the epoch; NaN unknown."""
     minutes: Floats
-    """Shape (m,): NaN unknown."""
-    matches: Ints
-    """Shape (m + 1,): where each match's teams begin."""
-    teams: Ints
-    """Shape (t + 1,): where each team's participants begin."""
-    ranks: Ints
+    """Shape (m,), NaN unknown."""
     chain: Ints
     """Shape (p,): a participant's own part in the match's mode, which runs through all their matches in it."""
-    person: Ints
-    """Shape (p,): whose base skill."""
-    fraction_played: Floats
+    lineup_chain: Ints
+    """Shape (s,): likewise; `NO_CHAIN` for a bot."""
     kills: Floats
+    """Shape (p,), NaN unknown, as are `deaths`."""
     deaths: Floats
     ending: Ints
     """Shape (p,): as `FactorGraph.ending`."""
     squad: Ints
-    """Shape (p,): size of the participant's squad, 1 alone."""
-    lineup: Ints
-    """Shape (t + 1,): where each team's lineup begins."""
-    lineup_chain: Ints
-    """Shape (s,): or `NO_CHAIN`."""
-    lineup_person: Ints
+    """Shape (p,): size of the participant's squad in their team, 1 alone."""
     lineup_squad: Ints
-    skill_at_start: Floats
-    """Shape (s,): NaN where unknown."""
+    """Shape (s,): likewise."""
 
 
 class Skills(NamedTuple):
-    """The skills of a history's players: n own parts and k bases; modified in place."""
+    """The skills of a history's players: n own parts (chains) and k bases (one a player); modified in place."""
 
     mean: Floats
     """Shape (n,), β, as are `variance` (β²), `rounds` and `last`."""
@@ -110,12 +97,12 @@ def minutes_between(last: float, now: float) -> float:
     return (now - last) / PER_MINUTE if now > last > NEVER else 0.0
 
 
-def skill_at(skills: Skills, chain: int, person: int, now: float, c: Row) -> tuple[float, float]:
+def skill_at(skills: Skills, chain: int, player: int, now: float, c: Row) -> tuple[float, float]:
     """Mean and variance of a skill, β and β², at a time."""
     weight = c[BASE_WEIGHT]
     own = skills.variance[chain] + c[TAU2] * minutes_between(skills.last[chain], now)
-    base = skills.base_variance[person] + c[BASE_TAU2] * minutes_between(skills.base_last[person], now)
-    return skills.mean[chain] + weight * skills.base_mean[person], own + weight * weight * base
+    base = skills.base_variance[player] + c[BASE_TAU2] * minutes_between(skills.base_last[player], now)
+    return skills.mean[chain] + weight * skills.base_mean[player], own + weight * weight * base
 
 
 def squad_offset_of(size: int, c: Row) -> float:
@@ -128,107 +115,122 @@ def experience_gain(rounds: int, c: Row) -> float:
     return c[EXPERIENCE + min(rounds, MATCHES)]
 
 
-def predict_match(match: int, history: MatchArrays, skills: Skills, sides: Teams, c: Row) -> float:
+def predict_match(
+    match: int, history: MatchArrays, facts: TrueSkill2Arrays, skills: Skills, sides: Teams, c: Row
+) -> float:
     """Fill `sides.wins` for the lineups, all of whom play to the end; returns the probability of a draw."""
     first, end = history.matches[match], history.matches[match + 1]
     for team in range(first, end):
         total = spread = 0.0
         for place in range(history.lineup[team], history.lineup[team + 1]):
             mean, variance = c[BOT], 0.0
-            if history.lineup_chain[place] != NO_CHAIN:
-                chain, person = history.lineup_chain[place], history.lineup_person[place]
-                mean, variance = skill_at(skills, chain, person, history.started_at[match], c)
-                if not math.isnan(history.skill_at_start[place]):
+            if facts.lineup_chain[place] != NO_CHAIN:
+                chain, player = facts.lineup_chain[place], history.lineup_members[place]
+                mean, variance = skill_at(skills, chain, player, history.started_at[match], c)
+                if len(history.skill_at_start) > 0 and not math.isnan(history.skill_at_start[place]):
                     mean = history.skill_at_start[place]
-            total += mean + squad_offset_of(history.lineup_squad[place], c)
+            total += mean + squad_offset_of(facts.lineup_squad[place], c)
             spread += variance + c[BETA2]
         sides.mean[team - first], sides.variance[team - first], sides.size[team - first] = total, spread, HALF_PAIR
     return expect(sides, end - first, c[MARGIN])
 
 
-def fill_graph(match: int, history: MatchArrays, skills: Skills, graph: FactorGraph, c: Row) -> int:
+def fill_graph(
+    match: int, history: MatchArrays, facts: TrueSkill2Arrays, skills: Skills, graph: FactorGraph, c: Row
+) -> int:
     """Enter the performances of each team's participants, then of the bots in its lineup; returns how many.
 
     A function of its own: inside of `rate_match`, numba would first take the count for the constant 0, and compile
     all that takes it twice.
     """
-    players, now = 0, history.started_at[match]
+    variables, now = 0, history.started_at[match]
     for team in range(history.matches[match], history.matches[match + 1]):
         number = team - history.matches[match]
         for place in range(history.teams[team], history.teams[team + 1]):
-            mean, variance = skill_at(skills, history.chain[place], history.person[place], now, c)
-            mean += squad_offset_of(history.squad[place], c)
-            add_performance(players, number, mean, variance + c[BETA2], graph)
-            add_observations(players, match, place, history, graph)
-            players += 1
-        for _ in range(bots_of(team, history)):
-            add_performance(players, number, c[BOT], c[BETA2], graph)
-            players += 1
-    return players
+            mean, variance = skill_at(skills, facts.chain[place], history.members[place], now, c)
+            mean += squad_offset_of(facts.squad[place], c)
+            add_performance(variables, number, mean, variance + c[BETA2], graph)
+            add_observations(variables, match, place, history, facts, graph)
+            variables += 1
+        for _ in range(bots_of(team, history, facts)):
+            add_performance(variables, number, c[BOT], c[BETA2], graph)
+            variables += 1
+    return variables
 
 
-def add_performance(player: int, team: int, mean: float, variance: float, graph: FactorGraph) -> None:
-    """A player who plays to the end, without any observations."""
-    graph.mean[player], graph.variance[player], graph.team[player] = mean, variance, team
-    graph.fraction_played[player], graph.ending[player] = 1.0, UNKNOWN
-    graph.minutes[player] = graph.kills[player] = graph.deaths[player] = math.nan
+def add_performance(variable: int, team: int, mean: float, variance: float, graph: FactorGraph) -> None:
+    """The performance of a player who plays to the end, without any observations."""
+    graph.mean[variable], graph.variance[variable], graph.team[variable] = mean, variance, team
+    graph.fraction_played[variable], graph.ending[variable] = 1.0, UNKNOWN
+    graph.minutes[variable] = graph.kills[variable] = graph.deaths[variable] = math.nan
 
 
-def add_observations(player: int, match: int, place: int, history: MatchArrays, graph: FactorGraph) -> None:
+def add_observations(
+    variable: int, match: int, place: int, history: MatchArrays, facts: TrueSkill2Arrays, graph: FactorGraph
+) -> None:
     """What is known of a participant."""
-    graph.fraction_played[player], graph.ending[player] = history.fraction_played[place], history.ending[place]
-    graph.minutes[player] = history.fraction_played[place] * history.minutes[match]
-    graph.kills[player], graph.deaths[player] = history.kills[place], history.deaths[place]
+    fraction_played = fraction_played_at(place, history.fraction_played)
+    graph.fraction_played[variable], graph.ending[variable] = fraction_played, facts.ending[place]
+    graph.minutes[variable] = fraction_played * facts.minutes[match]
+    graph.kills[variable], graph.deaths[variable] = facts.kills[place], facts.deaths[place]
 
 
-def bots_of(team: int, history: MatchArrays) -> int:
+def bots_of(team: int, history: MatchArrays, facts: TrueSkill2Arrays) -> int:
     """How many bots are in a team's lineup."""
     bots = 0
     for place in range(history.lineup[team], history.lineup[team + 1]):
-        if history.lineup_chain[place] == NO_CHAIN:
+        if facts.lineup_chain[place] == NO_CHAIN:
             bots += 1
     return bots
 
 
-def update_skill(chain: int, person: int, slope: float, curvature: float, now: float, skills: Skills, c: Row) -> None:
+def update_skill(chain: int, player: int, slope: float, curvature: float, now: float, skills: Skills, c: Row) -> None:
     """What a match says of a skill, as derivatives of its log evidence by the mean; then what playing it adds."""
     weight = c[BASE_WEIGHT]
     own = skills.variance[chain] + c[TAU2] * minutes_between(skills.last[chain], now)
-    base = skills.base_variance[person] + c[BASE_TAU2] * minutes_between(skills.base_last[person], now)
+    base = skills.base_variance[player] + c[BASE_TAU2] * minutes_between(skills.base_last[player], now)
     covariance = weight * base
     skills.mean[chain] += own * slope + experience_gain(skills.rounds[chain], c)
     skills.variance[chain] = own + own * own * curvature + c[GAMMA2]
-    skills.base_mean[person] += covariance * slope
-    skills.base_variance[person] = base + covariance * covariance * curvature + c[BASE_GAMMA2]
+    skills.base_mean[player] += covariance * slope
+    skills.base_variance[player] = base + covariance * covariance * curvature + c[BASE_GAMMA2]
     skills.rounds[chain] += 1
     if now > skills.last[chain]:
         skills.last[chain] = now
-    if now > skills.base_last[person]:
-        skills.base_last[person] = now
+    if now > skills.base_last[player]:
+        skills.base_last[player] = now
 
 
 def rate_match(
-    match: int, history: MatchArrays, skills: Skills, graph: FactorGraph, sides: Teams, after: Floats, c: Row
+    match: int,
+    history: MatchArrays,
+    facts: TrueSkill2Arrays,
+    skills: Skills,
+    graph: FactorGraph,
+    sides: Teams,
+    after: Floats,
+    c: Row,
 ) -> tuple[float, bool]:
     """Fill `sides.wins` and `after` (per participant, β); the probability of a draw, and whether EP converged."""
     first, end = history.matches[match], history.matches[match + 1]
-    drawn = predict_match(match, history, skills, sides, c)
-    players = fill_graph(match, history, skills, graph, c)
-    _, converged = infer(graph, players, history.ranks, first, end - first, False, c)
-    player = 0
+    drawn = predict_match(match, history, facts, skills, sides, c)
+    variables = fill_graph(match, history, facts, skills, graph, c)
+    _, converged = infer(graph, variables, history.ranks, first, end - first, False, c)
+    variable = 0
     for team in range(first, end):
         for place in range(history.teams[team], history.teams[team + 1]):
-            chain, person = history.chain[place], history.person[place]
-            slope, curvature = performance_derivatives(graph, players, player)
-            update_skill(chain, person, slope, curvature, history.started_at[match], skills, c)
-            after[place] = skills.mean[chain] + c[BASE_WEIGHT] * skills.base_mean[person]
-            player += 1
-        player += bots_of(team, history)
+            chain, player = facts.chain[place], history.members[place]
+            slope, curvature = performance_derivatives(graph, variables, variable)
+            update_skill(chain, player, slope, curvature, history.started_at[match], skills, c)
+            after[place] = skills.mean[chain] + c[BASE_WEIGHT] * skills.base_mean[player]
+            variable += 1
+        variable += bots_of(team, history, facts)
     return drawn, converged
 
 
 def rate_matches(
     history: MatchArrays,
+    facts: TrueSkill2Arrays,
     skills: Skills,
     graph: FactorGraph,
     sides: Teams,
@@ -239,9 +241,9 @@ def rate_matches(
 ) -> int:
     """Rate match after match; fills `wins` (per team), `draws` and `after`; returns in how many EP did not converge."""
     stuck = 0
-    for match in range(len(history.row)):
-        c = table[history.row[match]]
-        draws[match], converged = rate_match(match, history, skills, graph, sides, after, c)
+    for match in range(len(facts.row)):
+        c = table[facts.row[match]]
+        draws[match], converged = rate_match(match, history, facts, skills, graph, sides, after, c)
         stuck += not converged
         for team in range(history.matches[match], history.matches[match + 1]):
             wins[team] = sides.wins[team - history.matches[match]]
@@ -249,29 +251,11 @@ def rate_matches(
 
 
 Replay: TypeAlias = Callable[
-    [MatchArrays, Skills, FactorGraph, Teams, "Table", "Floats", "Floats", "Floats"],
+    [MatchArrays, TrueSkill2Arrays, Skills, FactorGraph, Teams, "Table", "Floats", "Floats", "Floats"],
     int,
 ]
-
-CALLEES = (
-    *gaussian.SCALARS,
-    *teams.CALLEES,
-    *expectation_propagation.CALLEES,
-    minutes_between,
-    skill_at,
-    squad_offset_of,
-    experience_gain,
-    predict_match,
-    fill_graph,
-    add_performance,
-    add_observations,
-    bots_of,
-    update_skill,
-    rate_match,
-)
-"""All that `rate_matches` calls."""
 
 
 def build(*, compiled: bool) -> Replay:
     """`rate_matches` as it stands here, or compiled."""
-    return compiled_kernel.compiled(rate_matches, CALLEES) if compiled else rate_matches
+    return machine_code(rate_matches) if compiled else rate_matches

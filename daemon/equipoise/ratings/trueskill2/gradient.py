@@ -54,14 +54,15 @@ from equipoise.ratings.trueskill2.params import (
 from equipoise.ratings.trueskill2.quits import QUIT_MARGIN, QUIT_RELATED, QUIT_UNRELATED, QUIT_VARIANCE
 
 if TYPE_CHECKING:
-    from equipoise.ratings.trueskill2.factor_graph import Floats, Row
-    from equipoise.ratings.trueskill2.formulas import MatchArrays
+    from equipoise.ratings.parts.match_arrays import Floats, MatchArrays
+    from equipoise.ratings.trueskill2.factor_graph import Row
+    from equipoise.ratings.trueskill2.formulas import TrueSkill2Arrays
     from equipoise.ratings.trueskill2.messages import Messages
 
 
-def add_site_gradient(players: int, site: int, graph: FactorGraph, g: Floats, c: Row) -> None:
+def add_site_gradient(variables: int, site: int, graph: FactorGraph, g: Floats, c: Row) -> None:
     """By the parameters of one observation: margin, weights and variances of counts, quits."""
-    mean, variance = project_site(graph, players, site, c)
+    mean, variance = project_site(graph, variables, site, c)
     precision, shift = graph.precision[site], graph.shift[site]
     rest = 1.0 - precision * variance
     kind, subject = graph.kind[site], graph.subject[site]
@@ -83,10 +84,10 @@ def add_site_gradient(players: int, site: int, graph: FactorGraph, g: Floats, c:
         g[KILL_VARIANCE if is_kills else DEATH_VARIANCE] += by_variance / graph.minutes[subject]
         part = slope * moved + 2.0 * by_variance / rest
         g[own] += slope * graph.joint_mean[subject] + part * graph.cross_covariance[subject]
-        fill_opponent_weights(graph, players, subject, 1.0)
-        for player in range(players):
-            by_weight = slope * graph.joint_mean[player] + part * graph.cross_covariance[player]
-            g[own + 1] += graph.coefficient[player] * by_weight
+        fill_opponent_weights(graph, variables, subject, 1.0)
+        for variable in range(variables):
+            by_weight = slope * graph.joint_mean[variable] + part * graph.cross_covariance[variable]
+            g[own + 1] += graph.coefficient[variable] * by_weight
 
 
 def margin_slope(kind: int, mean: float, variance: float, slope: float, c: Row) -> float:
@@ -114,23 +115,30 @@ def add_quit_gradient(left: bool, mean: float, variance: float, g: Floats, c: Ro
 
 
 def add_performance_gradients(
-    match: int, players: int, history: MatchArrays, base: Messages, graph: FactorGraph, g: Floats, c: Row
+    match: int,
+    variables: int,
+    history: MatchArrays,
+    facts: TrueSkill2Arrays,
+    base: Messages,
+    graph: FactorGraph,
+    g: Floats,
+    c: Row,
 ) -> None:
     """By squad offsets, β², w_d and the bots' skill: from the mean and the variance of each performance."""
-    player = 0
+    variable = 0
     for team in range(history.matches[match], history.matches[match + 1]):
         for place in range(history.teams[team], history.teams[team + 1]):
-            slope, curvature = performance_derivatives(graph, players, player)
+            slope, curvature = performance_derivatives(graph, variables, variable)
             mean, variance = cavity(place, base)
-            g[SQUAD + min(history.squad[place], SQUADS) - 1] += slope
+            g[SQUAD + min(facts.squad[place], SQUADS) - 1] += slope
             g[BETA2] += 0.5 * (curvature + slope * slope)
             g[BASE_WEIGHT] += slope * mean + (curvature + slope * slope) * c[BASE_WEIGHT] * variance
-            player += 1
-        for _ in range(bots_of(team, history)):
-            slope, curvature = performance_derivatives(graph, players, player)
+            variable += 1
+        for _ in range(bots_of(team, history, facts)):
+            slope, curvature = performance_derivatives(graph, variables, variable)
             g[BOT] += slope
             g[BETA2] += 0.5 * (curvature + slope * slope)
-            player += 1
+            variable += 1
 
 
 def add_own_gradient(place: int, chain: int, own: Messages, g: Floats) -> None:
@@ -153,13 +161,3 @@ def add_base_gradient(place: int, base: Messages, g: Floats) -> None:
     else:
         g[BASE_GAMMA2] += by_variance
         g[BASE_TAU2] += by_variance * base.gap[place]
-
-
-CALLEES = (
-    add_site_gradient,
-    margin_slope,
-    add_quit_gradient,
-    add_performance_gradients,
-    add_own_gradient,
-    add_base_gradient,
-)

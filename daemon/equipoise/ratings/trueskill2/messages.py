@@ -20,7 +20,7 @@ from equipoise.ratings.trueskill2.formulas import minutes_between
 from equipoise.ratings.validation import NEVER
 
 if TYPE_CHECKING:
-    from equipoise.ratings.trueskill2.factor_graph import Floats, Ints
+    from equipoise.ratings.parts.match_arrays import Floats, Ints
 
 
 class Messages(NamedTuple):
@@ -143,16 +143,3 @@ def evidence_derivatives(place: int, messages: Messages) -> tuple[float, float]:
     left = 1.0 + precision * messages.variance[place]
     slope = (shift - precision * messages.mean[place]) / left
     return slope, 0.5 * (slope * slope - precision / left)
-
-
-CALLEES = (
-    reset_messages,
-    receive_forward,
-    send_forward,
-    receive_backward,
-    send_backward,
-    through_noise,
-    cavity,
-    update_likelihood,
-    evidence_derivatives,
-)

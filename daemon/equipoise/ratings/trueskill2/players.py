@@ -44,7 +44,7 @@ class Player:
         """The mode played most; of equals the first."""
         return max(self.modes, key=lambda mode: self.modes[mode].rounds, default="")
 
-    def learn(self, mode: str, skills: Skills, chain: int, person: int) -> None:
+    def learn(self, mode: str, skills: Skills, chain: int, number: int) -> None:
         """Take over what a kernel has made of the own part in a mode and of the base."""
         before = self.modes[mode].rounds if mode in self.modes else 0
         own = Skill(
@@ -55,8 +55,8 @@ class Player:
         )
         self.modes[mode] = own
         self.rounds += own.rounds - before
-        self.base_mean, self.base_variance = float(skills.base_mean[person]), float(skills.base_variance[person])
-        self.base_last = float(skills.base_last[person])
+        self.base_mean, self.base_variance = float(skills.base_mean[number]), float(skills.base_variance[number])
+        self.base_last = float(skills.base_last[number])
 
 
 NUMBERS = ("base_mean", "base_variance", "base_last", "rounds", "start_mean", "start_variance")

@@ -91,7 +91,3 @@ def integration_range(mean: float, deviation: float, low: float, high: float) ->
         out = (mean - high) / deviation
         return max(low, high - deviation * min(WIDTH_BELOW, WIDTH_ABOVE / (1.0 + out))), high
     return from_below, min(high, mean + WIDTH_BELOW * deviation)
-
-
-CALLEES = (quit_probability, quit_derivatives, quit_moments_in_cut, integration_range)
-"""What kernels are compiled with, besides `truncated_gaussian.SCALARS`."""

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.ratings.history import ALONE, UNKNOWN, Floats, History, Replayed
+from equipoise.ratings.history import ALONE, UNKNOWN, History, Replayed
+from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.team_order import Teams
 from equipoise.ratings.trueskill2 import formulas as kernel
 from equipoise.ratings.trueskill2.factor_graph import COMPLETED, LEFT, FactorGraph
-from equipoise.ratings.trueskill2.formulas import NO_CHAIN, PER_MINUTE, MatchArrays, Skills
+from equipoise.ratings.trueskill2.formulas import NO_CHAIN, PER_MINUTE, Skills, TrueSkill2Arrays
 
 if TYPE_CHECKING:
     from equipoise.ratings.trueskill2.system import TrueSkill2
@@ -25,7 +26,8 @@ Whole: TypeAlias = NDArray[np.int64]
 class IndexedHistory:
     """A history as the kernels read it, and which skill each chain is."""
 
-    arrays: MatchArrays
+    matches: MatchArrays
+    facts: TrueSkill2Arrays
     chains: tuple[tuple[int, str], ...]
     """By chain: the number of the player in `History.players`, and the mode."""
 
@@ -37,7 +39,9 @@ def replay(system: TrueSkill2, history: History, run: kernel.Replay | None = Non
     wins, draws = np.empty(len(history.ranks)), np.empty(len(history))
     after = np.empty(len(history.members))
     graph, sides = allocate(history)
-    system.stuck += (run or _compiled())(indexed.arrays, skills, graph, sides, table, wins, draws, after)
+    system.stuck += (run or _compiled())(
+        indexed.matches, indexed.facts, skills, graph, sides, table, wins, draws, after
+    )
     write_back(system, history, indexed, skills)
     return Replayed(wins, draws, after)
 
@@ -48,33 +52,24 @@ def _compiled() -> kernel.Replay:
 
 
 def index(system: TrueSkill2, history: History) -> IndexedHistory:
-    """The arrays that kernels read; each player has a chain for each mode they played or stood in a lineup of."""
+    """The arrays that kernels read; each player has a chain for each mode they played or were in a lineup of."""
     modes = (*history.modes, "")
     mode = np.full(len(history), UNKNOWN) if history.mode is None else history.mode.astype(np.int64)
-    chains, chain, lineup_chain = _chains(history, mode % len(modes), len(modes))
-    squad = _squads(history)
-    lineup, lineup_members, skill_at_start = history.predicted_lineup
-    arrays = MatchArrays(
+    matches, squad = history.arrays(), _squads(history)
+    chains, chain, lineup_chain = _chains(matches, mode % len(modes), len(modes))
+    facts = TrueSkill2Arrays(
         row=np.array([system.rows.get(name, 0) for name in modes], np.int64)[mode],
-        started_at=history.started_at,
         minutes=np.full(len(history), np.nan) if history.seconds is None else history.seconds / PER_MINUTE,
-        matches=history.matches,
-        teams=history.teams,
-        ranks=history.ranks.astype(np.int64),
         chain=chain,
-        person=history.members.astype(np.int64),
-        fraction_played=_known(history.fraction_played, len(chain), 1.0),
-        kills=_known(history.kills, len(chain), np.nan),
-        deaths=_known(history.deaths, len(chain), np.nan),
+        lineup_chain=lineup_chain,
+        kills=np.full(len(chain), np.nan) if history.kills is None else history.kills,
+        deaths=np.full(len(chain), np.nan) if history.deaths is None else history.deaths,
         ending=_endings(history),
         squad=squad,
-        lineup=lineup,
-        lineup_chain=lineup_chain,
-        lineup_person=lineup_members.astype(np.int64),
         lineup_squad=_lineup_squads(history, squad),
-        skill_at_start=skill_at_start if len(skill_at_start) else np.full(len(lineup_members), np.nan),
     )
-    return IndexedHistory(arrays, tuple((int(each) // len(modes), modes[int(each) % len(modes)]) for each in chains))
+    named = tuple((int(each) // len(modes), modes[int(each) % len(modes)]) for each in chains)
+    return IndexedHistory(matches, facts, named)
 
 
 def skills_of(system: TrueSkill2, history: History, indexed: IndexedHistory) -> Skills:
@@ -94,7 +89,7 @@ def skills_of(system: TrueSkill2, history: History, indexed: IndexedHistory) -> 
 
 def write_back(system: TrueSkill2, history: History, indexed: IndexedHistory, skills: Skills) -> None:
     """Players who took part are held from now on; those who were only in a lineup are not."""
-    for chain in np.unique(indexed.arrays.chain).tolist():
+    for chain in np.unique(indexed.facts.chain).tolist():
         person, mode = indexed.chains[chain]
         player = history.players[person]
         system.players.setdefault(player, system.held(player)).learn(mode, skills, chain, person)
@@ -109,13 +104,12 @@ def allocate(history: History) -> tuple[FactorGraph, Teams]:
     return FactorGraph(*(np.array(each) for each in graph)), Teams(*(np.array(each) for each in sides))
 
 
-def _chains(history: History, mode: Whole, modes: int) -> tuple[Whole, Whole, Whole]:
-    """All chains, as person * modes + mode; and the place there of each participant and of each lineup member."""
-    matches = np.arange(len(history))
-    of_team = np.repeat(matches, np.diff(history.matches))
-    lineup, lineup_members, _ = history.predicted_lineup
-    played = history.members * modes + mode[np.repeat(of_team, np.diff(history.teams))]
-    began = lineup_members * modes + mode[np.repeat(of_team, np.diff(lineup))]
+def _chains(matches: MatchArrays, mode: Whole, modes: int) -> tuple[Whole, Whole, Whole]:
+    """All chains, as player * modes + mode; and the place there of each participant and of each lineup member."""
+    of_team = np.repeat(np.arange(len(mode)), np.diff(matches.matches))
+    members, lineup_members = np.asarray(matches.members, np.int64), np.asarray(matches.lineup_members, np.int64)
+    played = members * modes + mode[np.repeat(of_team, np.diff(matches.teams))]
+    began = lineup_members * modes + mode[np.repeat(of_team, np.diff(matches.lineup))]
     known = np.unique(np.concatenate((played, began[lineup_members >= 0])))
     lineup_chain = np.where(lineup_members >= 0, np.searchsorted(known, began), NO_CHAIN)
     return known, np.searchsorted(known, played), lineup_chain
@@ -152,7 +146,3 @@ def _lineup_squads(history: History, squad: Whole) -> Whole:
 def _endings(history: History) -> Whole:
     quits = np.zeros(len(history.members), np.bool_) if history.quit is None else history.quit
     return np.where(quits, LEFT, COMPLETED).astype(np.int64)
-
-
-def _known(values: Floats | None, count: int, unknown: float) -> Floats:
-    return np.full(count, unknown) if values is None else np.where(np.isnan(values), unknown, values)

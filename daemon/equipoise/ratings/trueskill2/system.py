@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Mapping
-from itertools import accumulate
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError
+from equipoise.ratings.parts.match_arrays import MatchArrays, one_match
 from equipoise.ratings.parts.players import PlayerTable, refuse_bots
 from equipoise.ratings.parts.team_order import Teams
 from equipoise.ratings.parts.truncated_gaussian import pdf
@@ -35,14 +35,7 @@ from equipoise.ratings.trueskill2.factor_graph import (
     VARIANCE,
     FactorGraph,
 )
-from equipoise.ratings.trueskill2.formulas import (
-    NO_CHAIN,
-    PER_MINUTE,
-    MatchArrays,
-    Skills,
-    predict_match,
-    rate_match,
-)
+from equipoise.ratings.trueskill2.formulas import PER_MINUTE, Skills, TrueSkill2Arrays, predict_match, rate_match
 from equipoise.ratings.trueskill2.params import BASE_VARIANCE, BASE_WEIGHT, BOT, LIMIT, TrueSkill2Params
 from equipoise.ratings.trueskill2.players import Player, Skill, restored, stored
 from equipoise.ratings.validation import NEVER, count_of, number_of
@@ -71,31 +64,30 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
 
     def predict(self, match: Match) -> WinProbabilities:
         """By the skills and squads of the lineup, each of whom is expected to play to the end."""
-        numbers = _numbers(match)
-        sides = Teams.of(len(match.teams))
-        history, skills = one_match_history(match, numbers), self._skills(numbers, match.mode)
-        draw = predict_match(0, history, skills, sides, self.row(match.mode))
+        history, players = one_match(match)
+        sides, skills = Teams.of(len(match.teams)), self._skills(players, match.mode)
+        draw = predict_match(0, history, _facts(match, history), skills, sides, self.row(match.mode))
         return WinProbabilities(tuple(sides.wins), draw)
 
     def rate(self, match: Match) -> Rated:
         """Learn from the order, the counts and the quits.  Ignored: spans, points, map, sides and weight."""
         scores = [match.score(team) for team in range(len(match.teams))]
         refuse_bots(match)
-        numbers = _numbers(match)
-        history, skills = one_match_history(match, numbers), self._skills(numbers, match.mode)
-        sides, after = Teams.of(len(match.teams)), [0.0] * len(history.person)
-        graph = FactorGraph.allocate(len(history.person) + len(history.lineup_person), len(match.teams))
-        draw, converged = rate_match(0, history, skills, graph, sides, after, self.row(match.mode))
+        history, players = one_match(match)
+        facts, skills = _facts(match, history), self._skills(players, match.mode)
+        sides, after = Teams.of(len(match.teams)), [0.0] * len(history.members)
+        graph = FactorGraph.allocate(len(history.members) + len(history.lineup_members), len(match.teams))
+        draw, converged = rate_match(0, history, facts, skills, graph, sides, after, self.row(match.mode))
         self.stuck += not converged
         prediction = WinProbabilities(tuple(sides.wins), draw)
-        changes = []
+        changes = list[Change]()
         for team, side in enumerate(match.teams):
             expected = prediction.expected(team)
             for player in side:
-                held, number = self.players.setdefault(player, self.held(player)), numbers[player]
+                held, number = self.players.setdefault(player, self.held(player)), len(changes)
                 before = self._mean(held, match.mode)
                 held.learn(match.mode, skills, number, number)
-                changes.append(Change(player, team, before, after[len(changes)], held.rounds, expected, scores[team]))
+                changes.append(Change(player, team, before, after[number], held.rounds, expected, scores[team]))
         return Rated(prediction, tuple(changes))
 
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
@@ -159,26 +151,6 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
         """From `state` alone: no row of the past is needed."""
         self.players[player] = restored(player, state)
 
-    # TEMP
-    @classmethod
-    def create(cls, /, **params):
-        from equipoise.ratings.system import build_params
-
-        return cls(build_params(TrueSkill2Params, params))
-
-    def replay(self, history):
-        from equipoise.ratings.trueskill2.replay import replay
-
-        return replay(self, history)
-
-    def fit(self, matches):
-        from equipoise.ratings.history import History
-        from equipoise.ratings.trueskill2.fit import fit
-
-        return fit(self, History.of(matches))
-
-    # ENDTEMP
-
     def newcomer(self) -> Player:
         """What a player is on first sight."""
         return Player(0.0, self.table[0][BASE_VARIANCE])
@@ -194,9 +166,9 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
     def _mean(self, held: Player, mode: str) -> float:
         return self.own(held, mode).mean + self.row(mode)[BASE_WEIGHT] * held.base_mean
 
-    def _skills(self, numbers: Iterable[PlayerId], mode: str) -> Skills:
+    def _skills(self, players: Iterable[PlayerId], mode: str) -> Skills:
         """Copies, as lists: a player's number is the place of both their own part and their base."""
-        people = [self.held(player) for player in numbers]
+        people = [self.held(player) for player in players]
         own = [self.own(player, mode) for player in people]
         return Skills(
             mean=[skill.mean for skill in own],
@@ -209,40 +181,21 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
         )
 
 
-def _numbers(match: Match) -> dict[PlayerId, int]:
-    """A number for each player in the match but bots."""
-    everybody = (player for side in (*match.teams, *match.predicted_lineup) for player in side)
-    humans = dict.fromkeys(player for player in everybody if not is_bot(player))
-    return {player: number for number, player in enumerate(humans)}
-
-
-def one_match_history(match: Match, numbers: Mapping[PlayerId, int]) -> MatchArrays:
-    """A history of this match alone, as lists; a player's number is both their chain and their person."""
+def _facts(match: Match, history: MatchArrays) -> TrueSkill2Arrays:
+    """What a history of this match alone has besides; a player's number is their chain too."""
     playing = [player for side in match.teams for player in side]
-    lineup = [player for side in match.predicted_lineup for player in side]
-    number = [numbers.get(player, NO_CHAIN) for player in playing]
-    lineup_number = [numbers.get(player, NO_CHAIN) for player in lineup]
     counts = [match.counts.get(player) for player in playing]
     squad = _squad_sizes(match)
-    return MatchArrays(
+    return TrueSkill2Arrays(
         row=[0],
-        started_at=[math.nan if match.started_at is None else match.started_at],
         minutes=[math.nan if match.seconds is None else match.seconds / PER_MINUTE],
-        matches=[0, len(match.teams)],
-        teams=list(accumulate(map(len, match.teams), initial=0)),
-        ranks=list(match.ranks),
-        chain=number,
-        person=number,
-        fraction_played=[match.fraction_played.get(player, 1.0) for player in playing],
+        chain=history.members,
+        lineup_chain=history.lineup_members,
         kills=[math.nan if one is None else float(one.kills) for one in counts],
         deaths=[math.nan if one is None else float(one.deaths) for one in counts],
         ending=[LEFT if player in match.quits else COMPLETED for player in playing],
         squad=[squad.get(player, 1) for player in playing],
-        lineup=list(accumulate(map(len, match.predicted_lineup), initial=0)),
-        lineup_chain=lineup_number,
-        lineup_person=lineup_number,
-        lineup_squad=[squad.get(player, 1) for player in lineup],
-        skill_at_start=[match.skill_at_start.get(player, math.nan) for player in lineup],
+        lineup_squad=[squad.get(player, 1) for side in match.predicted_lineup for player in side],
     )
 
 
