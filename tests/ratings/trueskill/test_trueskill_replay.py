@@ -10,7 +10,6 @@ import pytest
 
 from equipoise.ratings import create, replay
 from equipoise.ratings.history import History, Replayed
-from equipoise.ratings.parts.compiling import compiled
 from equipoise.ratings.parts.gaussian_formulas import build
 from equipoise.ratings.parts.gaussian_replay import replay as replay_with
 from equipoise.ratings.parts.gaussian_system import GaussianSystem
@@ -84,30 +83,3 @@ def test_a_hundred_thousand_random_matches_leave_every_belief_finite():
 
 def test_an_empty_history_is_replayed_in_no_time():
     assert len(replay(create("trueskill"), History.of([])).after) == 0
-
-
-HALF = 0.5
-
-
-def halved(x: float) -> float:
-    return HALF * x
-
-
-def thirded(x: float) -> float:
-    return x / 3.0
-
-
-def entry(x: float) -> float:
-    return halved(x) + 1.0
-
-
-def test_what_a_kernel_calls_is_part_of_the_name_it_is_cached_by(monkeypatch):
-    """A change of another module's function, or of its constant, must not leave old machine code in use."""
-    plain, other = compiled(entry, [halved]), compiled(entry, [halved], instead={"halved": thirded})
-    assert (plain(6.0), other(6.0)) == (4.0, 3.0)
-    names = {plain.__qualname__, other.__qualname__, compiled(entry, [halved]).__qualname__}
-    assert len(names) == 2
-    monkeypatch.setitem(globals(), "HALF", 0.25)
-    changed = compiled(entry, [halved])
-    assert changed.__qualname__ not in names
-    assert changed(8.0) == 3.0

@@ -128,7 +128,7 @@ def test_a_later_win_over_a_champion_makes_the_past_better():
     system = through_time()
     fit(system, [duel("ann", "bob")])
     alone = system.skill(ANN)
-    system.append([duel("bob", f"rival{number}") for number in range(10)])
+    append(system, History.of(duel("bob", f"rival{number}") for number in range(10)))
     assert system.skill(ANN) > alone + 1
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from equipoise.ratings.ns2.formulas import UNCOUNTED
+from equipoise.ratings.parts.compiling import UNCOUNTED
 from equipoise.ratings.parts.compiling import compiled as machine_code
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from equipoise.ratings.ns2.arrays import (
     Coefficients,
@@ -28,6 +28,7 @@ from equipoise.ratings.ns2.arrays import (
     Workspace,
 )
 from equipoise.ratings.ns2.time_weights import IN_VECTORS, add_length, fill_time_weights, length_of, median_length
+from equipoise.ratings.parts.compiling import UNCOUNTED
 from equipoise.ratings.parts.compiling import compiled as machine_code
 from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.two_teams import result
@@ -278,13 +279,6 @@ class Kernels(NamedTuple):
 
     rate_matches: RateMatches
     weigh_matches: WeighMatches
-
-
-UNCOUNTED: dict[str, Any] = {"_nrt": False}
-"""For numba: nothing here allocates, and counting references to arrays would make a replay four times as slow.
-
-The option is private to numba; without it the results are the same.
-"""
 
 
 def build(*, compiled: bool) -> Kernels:

@@ -19,6 +19,13 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 Function: TypeAlias = Callable[..., Any]
 F = TypeVar("F", bound=Function)
 
+UNCOUNTED: dict[str, Any] = {"_nrt": False}
+"""An option for `compiled`: do not count references to arrays; for kernels that allocate nothing.
+
+Counting them at every call makes a replay of TrueSkill 2 twice, and one of NS2 four times as slow.  The option is
+private to numba; without it the results are the same.
+"""
+
 
 def compiled(
     entry: F,
@@ -42,7 +49,8 @@ def compiled(
     functions, constants = reachable(cast(FunctionType, entry), instead)
     small = set(functions) if inline == "all" else {function.__name__ for function in inline}
     small -= {function.__name__ for function in called} | {entry.__name__}
-    contents = _digest(functions, constants, f"{sorted(small)} {sorted(options.items(), key=str)}")
+    settings = {name: sorted(value) if isinstance(value, set) else value for name, value in sorted(options.items())}
+    contents = _digest(functions, constants, f"{sorted(small)} {settings}")
     namespace = {"__name__": entry.__module__, **constants}  # numba loads from its cache by the name of the module
     for name, function in functions.items():
         copy = FunctionType(function.__code__, namespace, name)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
+from equipoise.ratings.parts.compiling import UNCOUNTED
 from equipoise.ratings.parts.compiling import compiled as machine_code
 from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.trueskill2.expectation_propagation import infer, performance_derivatives
@@ -204,4 +205,4 @@ Sweep: TypeAlias = Callable[
 
 def build(*, compiled: bool) -> Sweep:
     """`sweep_history` as it stands here, or compiled."""
-    return machine_code(sweep_history) if compiled else sweep_history
+    return machine_code(sweep_history, **UNCOUNTED) if compiled else sweep_history

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from equipoise.ratings.parts.compiling import UNCOUNTED
 from equipoise.ratings.parts.compiling import compiled as machine_code
 from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.team_order import Teams, expect
@@ -258,4 +259,4 @@ Replay: TypeAlias = Callable[
 
 def build(*, compiled: bool) -> Replay:
     """`rate_matches` as it stands here, or compiled."""
-    return machine_code(rate_matches) if compiled else rate_matches
+    return machine_code(rate_matches, **UNCOUNTED) if compiled else rate_matches
