@@ -19,19 +19,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from equipoise.ratings.history import Flags, Floats, History, Offsets
-from equipoise.ratings.ns2 import fit_formulas as sweeps
 from equipoise.ratings.ns2.arrays import Coefficients, EnvironmentArrays, NS2Arrays
 from equipoise.ratings.ns2.environment import Environment, no_rounds, steps_of, wins_of
-from equipoise.ratings.ns2.formulas import SETS_PER_MAP
+from equipoise.ratings.ns2.fit_formulas import Design, collect, curve, multiply
+from equipoise.ratings.ns2.formulas import SETS_PER_MAP, weigh_matches
 from equipoise.ratings.ns2.replay import (
+    Kernel,
     allocate,
-    compiled,
     environment_arrays,
+    in_machine_code,
     index,
     records_of,
     write_back,
     write_environment_back,
 )
+from equipoise.ratings.parts.compiling import UNCOUNTED, compiled
 from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.system import Convergence
 from equipoise.ratings.validation import NEVER
@@ -74,7 +76,7 @@ def fit(system: NS2, history: History) -> Convergence:
 class Posterior:
     """The log posterior of the unknowns, which are in the order of `fit_formulas.Design`, in log-odds."""
 
-    x: sweeps.Design
+    x: Design
     score: Floats
     """Shape (m,): G."""
     weight: Floats
@@ -94,10 +96,10 @@ class Posterior:
         everybody = Coefficients(*(np.empty(len(matches.members)) for _ in Coefficients._fields))
         sizes = np.empty(len(matches.started_at))
         work = allocate(matches, facts)
-        compiled().weigh_matches(matches, facts, work, environment, everybody, sizes, system.constants)
+        in_machine_code(weigh_matches)(matches, facts, work, environment, everybody, sizes, system.constants)
         large = sizes >= system.constants.large_above + 0.5
         average, side, commander, time = (np.asarray(each) for each in everybody)
-        x = sweeps.Design(
+        x = Design(
             players=players,
             teams=np.asarray(matches.teams),
             members=np.asarray(matches.members, np.int32),
@@ -131,7 +133,7 @@ class Posterior:
     def log_odds(self, unknowns: Floats) -> Floats:
         """Shape (m,)."""
         rows = np.empty(len(self.score))
-        _sweeps().multiply(self.x, unknowns, rows)
+        _compiled(multiply)(self.x, unknowns, rows)
         return rows
 
     def value(self, unknowns: Floats, log_odds: Floats) -> float:
@@ -149,7 +151,7 @@ class Posterior:
         """Of `value`."""
         out = -self.precision * unknowns
         out[self.gamma] = (self.shape - 1.0) / unknowns[self.gamma] - 1.0 / self.scale
-        _sweeps().collect(self.x, self.error(log_odds), 1, out)
+        _compiled(collect)(self.x, self.error(log_odds), 1, out)
         return out
 
     def newton_step(self, unknowns: Floats, log_odds: Floats, gradient: Floats) -> Floats:
@@ -159,11 +161,11 @@ class Posterior:
         prior = self.precision.copy()
         prior[self.gamma] = (self.shape - 1.0) / unknowns[self.gamma] ** 2
         diagonal = prior.copy()
-        _sweeps().collect(self.x, weights, 2, diagonal)
+        _compiled(collect)(self.x, weights, 2, diagonal)
 
         def curvature(direction: Floats) -> Floats:
             out = prior * direction
-            _sweeps().curve(self.x, weights, direction, out)
+            _compiled(curve)(self.x, weights, direction, out)
             return out
 
         return conjugate_gradients(curvature, gradient, diagonal)
@@ -243,7 +245,7 @@ def _settle_players(system: NS2, history: History, posterior: Posterior, unknown
     """Skills as found; squared gradients, rounds and times as if all matches had been rated with these skills."""
     records, players = records_of(system, history), len(history.players)
     squares = np.zeros_like(unknowns)
-    _sweeps().collect(posterior.x, posterior.error(posterior.log_odds(unknowns)) ** 2, 2, squares)
+    _compiled(collect)(posterior.x, posterior.error(posterior.log_odds(unknowns)) ** 2, 2, squares)
     records["skill"], records["squares"] = unknowns[:players], squares[:players]
     records["offset"] = unknowns[players : 2 * players]
     commanders = slice(2 * players, 3 * players)
@@ -268,5 +270,5 @@ def _logistic(log_odds: Floats) -> Floats:
 
 
 @cache
-def _sweeps() -> sweeps.Sweeps:
-    return sweeps.build(compiled=True)
+def _compiled(sweep: Kernel) -> Kernel:
+    return compiled(sweep, inline="all", **UNCOUNTED)

@@ -6,11 +6,7 @@ unknowns, which are s, o and χ of every player, and the steps of F.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
-
-from equipoise.ratings.parts.compiling import UNCOUNTED
-from equipoise.ratings.parts.compiling import compiled as machine_code
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,22 +80,3 @@ def curve(x: Design, weights: Floats, direction: Floats, out: Floats) -> None:
     """Xᵀ·weights·X·direction onto `out`."""
     for match in range(len(weights)):
         add_row(match, x, weights[match] * row_times(match, x, direction), 1, out)
-
-
-class Sweeps(NamedTuple):
-    """The loops over a history."""
-
-    multiply: Callable[[Design, Floats, Floats], None]
-    collect: Callable[[Design, Floats, int, Floats], None]
-    curve: Callable[[Design, Floats, Floats, Floats], None]
-
-
-def build(*, compiled: bool) -> Sweeps:
-    """The loops as they stand here, or compiled with their callees (the machine code is cached on disk)."""
-    if not compiled:
-        return Sweeps(multiply, collect, curve)
-    return Sweeps(
-        machine_code(multiply, inline="all", **UNCOUNTED),
-        machine_code(collect, inline="all", **UNCOUNTED),
-        machine_code(curve, inline="all", **UNCOUNTED),
-    )

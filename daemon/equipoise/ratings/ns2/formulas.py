@@ -16,8 +16,7 @@ numba compiles it for.  Loops over participants count from 0: see `time_weights`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING
 
 from equipoise.ratings.ns2.arrays import (
     Coefficients,
@@ -27,9 +26,7 @@ from equipoise.ratings.ns2.arrays import (
     Player,
     Workspace,
 )
-from equipoise.ratings.ns2.time_weights import IN_VECTORS, add_length, fill_time_weights, length_of, median_length
-from equipoise.ratings.parts.compiling import UNCOUNTED
-from equipoise.ratings.parts.compiling import compiled as machine_code
+from equipoise.ratings.ns2.time_weights import add_length, fill_time_weights, length_of, median_length
 from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.two_teams import result
 
@@ -264,29 +261,3 @@ def weigh_matches(
             everybody.time[first + place] = work.time[place]
         if sizes[match] > 0.0:
             update_environment(match, history, facts, environment, is_large(sizes[match], c))
-
-
-RateMatches: TypeAlias = Callable[
-    [MatchArrays, NS2Arrays, "Records", Workspace, EnvironmentArrays, "Floats", "Floats", NS2Constants], None
-]
-WeighMatches: TypeAlias = Callable[
-    [MatchArrays, NS2Arrays, Workspace, EnvironmentArrays, Coefficients, "Floats", NS2Constants], None
-]
-
-
-class Kernels(NamedTuple):
-    """The loops over a history."""
-
-    rate_matches: RateMatches
-    weigh_matches: WeighMatches
-
-
-def build(*, compiled: bool) -> Kernels:
-    """The loops as they stand here, or compiled (the machine code is cached on disk)."""
-    if not compiled:
-        return Kernels(rate_matches, weigh_matches)
-    options = {"fastmath": {"contract"}, **UNCOUNTED}
-    return Kernels(
-        machine_code(rate_matches, inline="all", instead=IN_VECTORS, **options),
-        machine_code(weigh_matches, inline="all", instead=IN_VECTORS, **options),
-    )

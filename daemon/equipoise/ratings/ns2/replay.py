@@ -2,46 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import RatingError
 from equipoise.ratings.history import UNKNOWN, Flags, Floats, History, Numbers, Replayed, Spans
-from equipoise.ratings.ns2 import formulas as kernel
 from equipoise.ratings.ns2.arrays import EnvironmentArrays, NS2Arrays, Player, Workspace
 from equipoise.ratings.ns2.environment import Environment
+from equipoise.ratings.ns2.formulas import rate_matches
+from equipoise.ratings.ns2.time_weights import IN_VECTORS
+from equipoise.ratings.parts.compiling import UNCOUNTED, compiled
 from equipoise.ratings.parts.match_arrays import MatchArrays
 
 if TYPE_CHECKING:
     from equipoise.ratings.ns2.system import NS2
+
+Kernel: TypeAlias = Callable[..., Any]
 
 FIELDS = tuple(each.name for each in fields(Player))
 RECORD = np.dtype([(name, np.int64 if name == "rounds" else np.float64) for name in FIELDS])
 """A player as the kernels see them; shape (n,) in the order of `History.players`."""
 
 
-def replay(system: NS2, history: History, kernels: kernel.Kernels | None = None) -> Replayed:
-    """Rate a history of two-team matches; by default with the compiled kernels."""
+def replay(system: NS2, history: History) -> Replayed:
+    """Rate a history of two-team matches by the compiled kernel."""
     matches, facts = index(system, history)
     records, environment = records_of(system, history), environment_arrays(system.environment)
-    before = records["rounds"].copy()
+    before, work = records["rounds"].copy(), allocate(matches, facts)
     wins, after = np.empty(len(history.ranks)), np.empty(len(history.members))
-    run = (kernels or compiled()).rate_matches
-    run(matches, facts, records, allocate(matches, facts), environment, wins, after, system.constants)
+    in_machine_code(rate_matches)(matches, facts, records, work, environment, wins, after, system.constants)
     write_back(system, history, records, records["rounds"] > before)
     write_environment_back(system.environment, environment)
     return Replayed(wins, np.zeros(len(history)), after)
 
 
 @cache
-def compiled() -> kernel.Kernels:
-    """The compiled kernels."""
-    return kernel.build(compiled=True)
+def in_machine_code(kernel: Kernel) -> Kernel:
+    """A kernel, compiled; multiplications and additions may be fused."""
+    return compiled(kernel, inline="all", instead=IN_VECTORS, fastmath={"contract"}, **UNCOUNTED)
 
 
 def index(system: NS2, history: History) -> tuple[MatchArrays, NS2Arrays]:

@@ -111,7 +111,7 @@ def estimate(
     """Climb from the parameters of the system; only those named move, in each mode that has its own.
 
     What is off (a variance or a probability of 0) stays off, and is refused with a `RatingError`: start from a guess.
-    By default with the compiled kernel.
+    `run` is `sweep_history`, by default compiled.
     """
     unknowns = [unknown for name in names for unknown in _unknowns(system, name)]
     table = np.array(system.table)

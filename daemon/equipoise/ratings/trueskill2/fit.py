@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from equipoise.ratings.history import Floats, History
+from equipoise.ratings.parts.compiling import UNCOUNTED, compiled
 from equipoise.ratings.system import Convergence
-from equipoise.ratings.trueskill2 import fit_formulas as kernel
 from equipoise.ratings.trueskill2.factor_graph import FactorGraph
+from equipoise.ratings.trueskill2.fit_formulas import Sweep, sweep_history
 from equipoise.ratings.trueskill2.messages import Messages
 from equipoise.ratings.trueskill2.players import Player, Skill
 from equipoise.ratings.trueskill2.replay import IndexedHistory, allocate, index
@@ -36,7 +37,7 @@ class Sweeps:
     skill: Floats
     """Shape (p,): mean skill at each participation, by all messages, β."""
     graph: FactorGraph
-    run: kernel.Sweep
+    run: Sweep
 
     def forward(self, table: Floats) -> float:
         """From the first match to the last; how far the farthest skill moved, β."""
@@ -60,11 +61,11 @@ class Sweeps:
         )
 
 
-def fit(system: TrueSkill2, history: History, run: kernel.Sweep | None = None) -> Convergence:
+def fit(system: TrueSkill2, history: History, run: Sweep | None = None) -> Convergence:
     """Sweep forward and backward over all matches until no skill moves (section 3 of the paper, "batch").
 
     Everybody in the history starts anew, at what they were seeded with.  Staying to the end is an observation here.
-    By default with the compiled kernel; `Convergence.gradient` is how far the last sweep moved a skill, β.
+    `run` is `sweep_history`, by default compiled.  `Convergence.gradient` is how far the last sweep moved a skill, β.
     """
     sweeps = prepared(system, history, run)
     table = np.array(system.table)
@@ -77,7 +78,7 @@ def fit(system: TrueSkill2, history: History, run: kernel.Sweep | None = None) -
     return Convergence(done, float(moved), bool(moved <= TOLERANCE))
 
 
-def prepared(system: TrueSkill2, history: History, run: kernel.Sweep | None = None) -> Sweeps:
+def prepared(system: TrueSkill2, history: History, run: Sweep | None = None) -> Sweeps:
     """A history without messages yet, in which everybody starts at what they were seeded with."""
     indexed = index(system, history)
     graph, _ = allocate(history)
@@ -88,8 +89,8 @@ def prepared(system: TrueSkill2, history: History, run: kernel.Sweep | None = No
 
 
 @cache
-def _compiled() -> kernel.Sweep:
-    return kernel.build(compiled=True)
+def _compiled() -> Sweep:
+    return compiled(sweep_history, **UNCOUNTED)
 
 
 def _no_messages(participations: int, players: Sequence[Player]) -> Messages:

@@ -16,8 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from equipoise.ratings.parts.compiling import UNCOUNTED
-from equipoise.ratings.parts.compiling import compiled as machine_code
 from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.trueskill2.expectation_propagation import infer, performance_derivatives
 from equipoise.ratings.trueskill2.factor_graph import BETA2, GAMMA2, INITIAL, TAU2, VARIANCE, FactorGraph
@@ -201,8 +199,3 @@ def sweep_history(
 Sweep: TypeAlias = Callable[
     [MatchArrays, TrueSkill2Arrays, Messages, Messages, "Floats", FactorGraph, "Table", "Table", bool], float
 ]
-
-
-def build(*, compiled: bool) -> Sweep:
-    """`sweep_history` as it stands here, or compiled."""
-    return machine_code(sweep_history, **UNCOUNTED) if compiled else sweep_history

@@ -15,8 +15,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from equipoise.ratings.parts.compiling import UNCOUNTED
-from equipoise.ratings.parts.compiling import compiled as machine_code
 from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.team_order import Teams, expect
 from equipoise.ratings.parts.two_teams import fraction_played_at
@@ -251,12 +249,7 @@ def rate_matches(
     return stuck
 
 
-Replay: TypeAlias = Callable[
+RateMatches: TypeAlias = Callable[
     [MatchArrays, TrueSkill2Arrays, Skills, FactorGraph, Teams, "Table", "Floats", "Floats", "Floats"],
     int,
 ]
-
-
-def build(*, compiled: bool) -> Replay:
-    """`rate_matches` as it stands here, or compiled."""
-    return machine_code(rate_matches, **UNCOUNTED) if compiled else rate_matches

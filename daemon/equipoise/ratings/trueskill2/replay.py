@@ -10,11 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.ratings.history import ALONE, UNKNOWN, History, Replayed
+from equipoise.ratings.parts.compiling import UNCOUNTED, compiled
 from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.team_order import Teams
-from equipoise.ratings.trueskill2 import formulas as kernel
 from equipoise.ratings.trueskill2.factor_graph import COMPLETED, LEFT, FactorGraph
-from equipoise.ratings.trueskill2.formulas import NO_CHAIN, PER_MINUTE, Skills, TrueSkill2Arrays
+from equipoise.ratings.trueskill2.formulas import (
+    NO_CHAIN,
+    PER_MINUTE,
+    RateMatches,
+    Skills,
+    TrueSkill2Arrays,
+    rate_matches,
+)
 
 if TYPE_CHECKING:
     from equipoise.ratings.trueskill2.system import TrueSkill2
@@ -32,8 +39,8 @@ class IndexedHistory:
     """By chain: the number of the player in `History.players`, and the mode."""
 
 
-def replay(system: TrueSkill2, history: History, run: kernel.Replay | None = None) -> Replayed:
-    """Rate a history by `run`; by default the compiled kernel."""
+def replay(system: TrueSkill2, history: History, run: RateMatches | None = None) -> Replayed:
+    """Rate a history by `run`, which is `rate_matches`; by default compiled."""
     indexed = index(system, history)
     skills, table = skills_of(system, history, indexed), np.array(system.table)
     wins, draws = np.empty(len(history.ranks)), np.empty(len(history))
@@ -47,8 +54,8 @@ def replay(system: TrueSkill2, history: History, run: kernel.Replay | None = Non
 
 
 @cache
-def _compiled() -> kernel.Replay:
-    return kernel.build(compiled=True)
+def _compiled() -> RateMatches:
+    return compiled(rate_matches, **UNCOUNTED)
 
 
 def index(system: TrueSkill2, history: History) -> IndexedHistory:
