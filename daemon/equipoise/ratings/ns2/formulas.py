@@ -51,9 +51,9 @@ def win_probability(log_odds: float) -> float:
     return favourite if log_odds >= 0 else 1.0 - favourite
 
 
-def members_of(match: int, history: MatchArrays) -> Ints:
+def members_of(match: int, matches: MatchArrays) -> Ints:
     """The participants of both teams."""
-    return history.members[history.teams[2 * match] : history.teams[2 * match + 2]]
+    return matches.members[matches.teams[2 * match] : matches.teams[2 * match + 2]]
 
 
 def gather_skills(members: Ints, records: Records, work: Workspace) -> None:
@@ -113,7 +113,7 @@ def is_large(present: float, c: NS2Constants) -> bool:
 
 def predict_match(
     match: int,
-    history: MatchArrays,
+    matches: MatchArrays,
     facts: NS2Arrays,
     records: Records,
     work: Workspace,
@@ -122,7 +122,7 @@ def predict_match(
     c: NS2Constants,
 ) -> float:
     """Win probability of the first team, from `work` as `fill_time_weights` has filled it; fills the rest of it."""
-    members, sign = members_of(match, history), facts.sign[match]
+    members, sign = members_of(match, matches), facts.sign[match]
     gather_skills(members, records, work)
     log_odds = skill_log_odds(members, sign, records, work)
     if sign != 0.0:
@@ -162,24 +162,24 @@ def scatter_skills(
                 p.last_played = started_at
 
 
-def weight_of(match: int, history: MatchArrays) -> float:
+def weight_of(match: int, matches: MatchArrays) -> float:
     """w: what the match counts, 1 being an ordinary one."""
-    return history.weight[match] if len(history.weight) > 0 else 1.0
+    return matches.weight[match] if len(matches.weight) > 0 else 1.0
 
 
-def score_of(match: int, history: MatchArrays) -> float:
+def score_of(match: int, matches: MatchArrays) -> float:
     """G of the first team: 1, 0 or, drawn, 0.5."""
-    return result(history.ranks[2 * match], history.ranks[2 * match + 1])
+    return result(matches.ranks[2 * match], matches.ranks[2 * match + 1])
 
 
 def count_result(
-    match: int, history: MatchArrays, facts: NS2Arrays, environment: EnvironmentArrays, large: bool
+    match: int, matches: MatchArrays, facts: NS2Arrays, environment: EnvironmentArrays, large: bool
 ) -> None:
     """Count a match for F."""
-    sign, weight = facts.sign[match], weight_of(match, history)
+    sign, weight = facts.sign[match], weight_of(match, matches)
     if sign == 0.0:
         return
-    won = weight * (0.5 + sign * (score_of(match, history) - 0.5))
+    won = weight * (0.5 + sign * (score_of(match, matches) - 0.5))
     environment.wins[0] += won
     environment.rounds[0] += weight
     if facts.maps[match] >= 0:
@@ -190,18 +190,18 @@ def count_result(
 
 
 def update_environment(
-    match: int, history: MatchArrays, facts: NS2Arrays, environment: EnvironmentArrays, large: bool
+    match: int, matches: MatchArrays, facts: NS2Arrays, environment: EnvironmentArrays, large: bool
 ) -> None:
     """What a match that somebody played in leaves behind besides skills."""
-    count_result(match, history, facts, environment, large)
-    length = length_of(match, history, facts)
+    count_result(match, matches, facts, environment, large)
+    length = length_of(match, matches, facts)
     if 0.0 < length < math.inf:
         add_length(length, environment)
 
 
 def rate_match(
     match: int,
-    history: MatchArrays,
+    matches: MatchArrays,
     facts: NS2Arrays,
     records: Records,
     work: Workspace,
@@ -209,19 +209,19 @@ def rate_match(
     c: NS2Constants,
 ) -> float:
     """Rate one match: returns the win probability of its first team, and leaves everybody's new s in `work.skill`."""
-    present = fill_time_weights(match, history, facts, work, median_length(environment, c.usual_seconds), c.field_share)
-    first = predict_match(match, history, facts, records, work, environment, present, c)
-    error = weight_of(match, history) * (score_of(match, history) - first)
-    members = members_of(match, history)
+    present = fill_time_weights(match, matches, facts, work, median_length(environment, c.usual_seconds), c.field_share)
+    first = predict_match(match, matches, facts, records, work, environment, present, c)
+    error = weight_of(match, matches) * (score_of(match, matches) - first)
+    members = members_of(match, matches)
     gradient_step(len(members), facts.sign[match], error, work, c)
-    scatter_skills(members, records, work, error, history.started_at[match], c)
+    scatter_skills(members, records, work, error, matches.started_at[match], c)
     if present > 0.0:
-        update_environment(match, history, facts, environment, is_large(present, c))
+        update_environment(match, matches, facts, environment, is_large(present, c))
     return first
 
 
 def rate_matches(
-    history: MatchArrays,
+    matches: MatchArrays,
     facts: NS2Arrays,
     records: Records,
     work: Workspace,
@@ -231,16 +231,16 @@ def rate_matches(
     c: NS2Constants,
 ) -> None:
     """Rate match after match; fills `wins` (per team) and `after` (per participant, points)."""
-    for match in range(len(history.started_at)):
-        wins[2 * match] = rate_match(match, history, facts, records, work, environment, c)
+    for match in range(len(matches.started_at)):
+        wins[2 * match] = rate_match(match, matches, facts, records, work, environment, c)
         wins[2 * match + 1] = 1.0 - wins[2 * match]
-        skills = after[history.teams[2 * match] : history.teams[2 * match + 2]]
+        skills = after[matches.teams[2 * match] : matches.teams[2 * match + 2]]
         for place in range(len(skills)):
             skills[place] = POINTS * work.skill[place]
 
 
 def weigh_matches(
-    history: MatchArrays,
+    matches: MatchArrays,
     facts: NS2Arrays,
     work: Workspace,
     environment: EnvironmentArrays,
@@ -249,15 +249,15 @@ def weigh_matches(
     c: NS2Constants,
 ) -> None:
     """Time weights of match after match, by the median at each; fills `everybody` and `sizes` (players present)."""
-    for match in range(len(history.started_at)):
+    for match in range(len(matches.started_at)):
         sizes[match] = fill_time_weights(
-            match, history, facts, work, median_length(environment, c.usual_seconds), c.field_share
+            match, matches, facts, work, median_length(environment, c.usual_seconds), c.field_share
         )
-        first = history.teams[2 * match]
-        for place in range(history.teams[2 * match + 2] - first):
+        first = matches.teams[2 * match]
+        for place in range(matches.teams[2 * match + 2] - first):
             everybody.average[first + place] = work.average[place]
             everybody.side[first + place] = work.side[place]
             everybody.commander[first + place] = work.commander[place]
             everybody.time[first + place] = work.time[place]
         if sizes[match] > 0.0:
-            update_environment(match, history, facts, environment, is_large(sizes[match], c))
+            update_environment(match, matches, facts, environment, is_large(sizes[match], c))

@@ -109,10 +109,10 @@ class NS2(PlayerTable[NS2Params, Player]):
 
     def predict(self, match: Match) -> WinProbabilities:
         """By who plays, and when where that is known; a draw counts as half a win, so `draw` is 0."""
-        history, players, facts = self._arrays(match, self.environment.number(match.map))
-        records, work = [self.held(player) for player in players], allocate(history, facts)
-        present = fill_time_weights(0, history, facts, work, self.median_seconds, self.constants.field_share)
-        return _wins(predict_match(0, history, facts, records, work, self.environment.arrays, present, self.constants))
+        matches, players, facts = self._arrays(match, self.environment.number(match.map))
+        records, work = [self.held(player) for player in players], allocate(matches, facts)
+        present = fill_time_weights(0, matches, facts, work, self.median_seconds, self.constants.field_share)
+        return _wins(predict_match(0, matches, facts, records, work, self.environment.arrays, present, self.constants))
 
     def rate(self, match: Match) -> Rated:
         """Learn.  Read: teams, ranks, started_at, seconds, fraction_played, spans, map, sides, weight.
@@ -123,12 +123,12 @@ class NS2(PlayerTable[NS2Params, Player]):
         ((0.5, 0.5), [1169, 831])
         """
         scores = [match.score(team) for team in range(2)]
-        history, players, facts = self._arrays(match, UNKNOWN)
+        matches, players, facts = self._arrays(match, UNKNOWN)
         refuse_bots(match)
         facts.maps[0] = self.environment.enter(match.map)
-        records, work = [self.held(player) for player in players], allocate(history, facts)
+        records, work = [self.held(player) for player in players], allocate(matches, facts)
         before = [POINTS * p.skill for p in records]
-        prediction = _wins(rate_match(0, history, facts, records, work, self.environment.arrays, self.constants))
+        prediction = _wins(rate_match(0, matches, facts, records, work, self.environment.arrays, self.constants))
         self.players |= {player: records[n] for n, player in enumerate(players) if work.time[n] > 0.0}
         teams = [0] * len(match.teams[0]) + [1] * len(match.teams[1])
         changes = (
@@ -193,8 +193,8 @@ class NS2(PlayerTable[NS2Params, Player]):
         """A history of this match alone, whose map has this number; and its participants."""
         if len(match.teams) != 2:
             raise RatingError(f"ns2 rates two teams, not {len(match.teams)}")
-        history, players = one_match(match)
-        del players[len(history.members) :]  # The prediction is about those who played, not about the lineup.
+        matches, players = one_match(match)
+        del players[len(matches.members) :]  # The prediction is about those who played, not about the lineup.
         spans = [match.spans.get(player, ()) for player in players]
         flat = [span for played in spans for span in played]
         facts = NS2Arrays(
@@ -207,12 +207,12 @@ class NS2(PlayerTable[NS2Params, Player]):
             span_end=[span.end for span in flat],
             span_commander=[span.role is Role.COMMANDER for span in flat],
         )
-        return history, players, facts
+        return matches, players, facts
 
 
-def allocate(history: MatchArrays, facts: NS2Arrays) -> Workspace:
+def allocate(matches: MatchArrays, facts: NS2Arrays) -> Workspace:
     """Room for one match, as lists."""
-    return Workspace(*([0.0] * max(len(history.members), len(facts.span_team)) for _ in Workspace._fields))
+    return Workspace(*([0.0] * max(len(matches.members), len(facts.span_team)) for _ in Workspace._fields))
 
 
 def _sign(sides: Sequence[str], plus_side: str) -> float:

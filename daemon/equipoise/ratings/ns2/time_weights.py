@@ -39,11 +39,11 @@ def median_length(environment: EnvironmentArrays, usual: float) -> float:
     return max(BRIEFEST, min(LENGTHIEST, middle))
 
 
-def length_of(match: int, history: MatchArrays, facts: NS2Arrays) -> float:
+def length_of(match: int, matches: MatchArrays, facts: NS2Arrays) -> float:
     """Seconds; where unknown, until the last stretch ends; infinite without any."""
     if not math.isnan(facts.seconds[match]):
         return facts.seconds[match]
-    first, last = facts.spans[history.teams[2 * match]], facts.spans[history.teams[2 * match + 2]]
+    first, last = facts.spans[matches.teams[2 * match]], facts.spans[matches.teams[2 * match + 2]]
     latest = math.inf if first == last else 0.0
     for end in facts.span_end[first:last]:
         latest = max(latest, end)
@@ -130,24 +130,24 @@ def add_spans(begin: int, end: int, commanders: Flags, work: Workspace, place: i
 
 
 def add_whole_match(
-    member: int, first_team: bool, whole: float, history: MatchArrays, work: Workspace, place: int
+    member: int, first_team: bool, whole: float, matches: MatchArrays, work: Workspace, place: int
 ) -> None:
     """A participant without stretches: on their team's field, for the fraction they played of the match's weight."""
-    weight = whole * fraction_played_at(member, history.fraction_played)
+    weight = whole * fraction_played_at(member, matches.fraction_played)
     work.average[place], work.side[place] = weight if first_team else -weight, weight
     work.commander[place], work.time[place] = 0.0, 0.0
 
 
 def fill_time_weights(
-    match: int, history: MatchArrays, facts: NS2Arrays, work: Workspace, median: float, field_share: float
+    match: int, matches: MatchArrays, facts: NS2Arrays, work: Workspace, median: float, field_share: float
 ) -> float:
     """Fill the first five arrays of `work`, participant by participant; returns how many played, weighted by time."""
-    first, middle, last = history.teams[2 * match], history.teams[2 * match + 1], history.teams[2 * match + 2]
+    first, middle, last = matches.teams[2 * match], matches.teams[2 * match + 1], matches.teams[2 * match + 2]
     offsets = facts.spans[first : last + 1]
     begin, end = offsets[0], offsets[last - first]
     starts, ends, teams = facts.span_start[begin:end], facts.span_end[begin:end], facts.span_team[begin:end]
     commanders = facts.span_commander[begin:end]
-    length = min(length_of(match, history, facts), LONGEST * median)
+    length = min(length_of(match, matches, facts), LONGEST * median)
     whole = time_weight(0.0, length, length, 2.0 / median)
     fill_span_weights(starts, ends, teams, work, length, 2.0 / median)
     field, first_chair, second_chair = 0.0, 0.0, 0.0
@@ -155,7 +155,7 @@ def fill_time_weights(
         if offsets[place] < offsets[place + 1]:
             add_spans(offsets[place] - begin, offsets[place + 1] - begin, commanders, work, place)
         else:
-            add_whole_match(first + place, first + place < middle, whole, history, work, place)
+            add_whole_match(first + place, first + place < middle, whole, matches, work, place)
         field += work.side[place]
         first_chair += work.commander[place]
         second_chair += work.time[place]

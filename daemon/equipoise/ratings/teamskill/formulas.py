@@ -11,16 +11,15 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
-from equipoise.ratings.elo.formulas import Facts, win_probability
-from equipoise.ratings.elo.formulas import Rounds as EloRounds
-from equipoise.ratings.elo.formulas import replay_teams as elo_teams
+from equipoise.ratings.elo.formulas import MatchTerms, win_probability
+from equipoise.ratings.elo.formulas import rate_match as elo_rate
 from equipoise.ratings.glicko import formulas as glicko_kernel
-from equipoise.ratings.glicko.arrays import Rounds as GlickoRounds
 from equipoise.ratings.glicko.formulas import attenuation, expectation
-from equipoise.ratings.glicko.formulas import rate as glicko_rate
+from equipoise.ratings.glicko.formulas import rate_match as glicko_rate
 from equipoise.ratings.parts import gaussian_formulas as belief_kernel
 from equipoise.ratings.parts.compiling import Function, compiled, reachable
 from equipoise.ratings.parts.gaussian_formulas import expected_of, played_of, shown, update
+from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.team_order import Teams, expect, learn
 from equipoise.ratings.teamskill import group_index as groups_kernel
 from equipoise.ratings.teamskill.group_index import Choices, Numbering, Units, group, line_up, seat
@@ -40,6 +39,18 @@ if TYPE_CHECKING:
 
 K, EV, LS = 0, 1, 2
 """Which TeamSkill; `Plan.kind`."""
+
+
+class Facts(NamedTuple):
+    """What a base reads of m matches besides who plays; an empty array: of no match anything."""
+
+    lead: Any
+    """These as in `MatchTerms`."""
+    margin: Any
+    scores: Any
+    protected: Any
+    weight: Any
+    """Shape (m,): `Match.weight`."""
 
 
 class Plan(NamedTuple):
@@ -146,25 +157,29 @@ def rate_units(
     return draw
 
 
+def arrays_of(match: int, board: Board, facts: Facts) -> MatchArrays:
+    """The board as a history of one match."""
+    return MatchArrays(
+        board.teams,  # A base of two teams does not read where matches begin.
+        board.teams,
+        board.members,
+        board.ranks,
+        board.started_at,
+        board.lineup,
+        board.lineup_members,
+        board.skill_at_start,
+        board.fraction_played,
+        facts.weight[match : match + 1],
+    )
+
+
 def elo_units(
     match: int, board: Board, facts: Facts, records: Records, room: Teams, wins: Floats, after: Floats, c: Any
 ) -> float:
     """`rate_units` over Elo."""
-    ranks, started_at, teams, members, fraction_played, lineup, lineup_members, skill_at_start, _, _ = board
-    lead, weight, margin = (
-        facts.lead[match : match + 1],
-        facts.weight[match : match + 1],
-        facts.margin[match : match + 1],
-    )
-    known = Facts(lead, weight, margin, facts.scores, facts.protected, fraction_played)
-    elo_teams(
-        EloRounds(teams, members, ranks, started_at, lineup, lineup_members, skill_at_start),
-        known,
-        records,
-        wins,
-        after,
-        c,
-    )
+    lead, margin = facts.lead[match : match + 1], facts.margin[match : match + 1]
+    terms = MatchTerms(lead, margin, facts.scores, facts.protected)
+    elo_rate(0, arrays_of(match, board, facts), terms, records, wins, after, c)
     return 0.0
 
 
@@ -172,13 +187,7 @@ def glicko_units(
     match: int, board: Board, facts: Facts, records: Records, room: Teams, wins: Floats, after: Floats, c: Any
 ) -> float:
     """`rate_units` over Glicko."""
-    ranks, started_at, teams, members, fraction_played, lineup, lineup_members, skill_at_start, _, _ = board
-    weight = facts.weight[match : match + 1]
-    units: Any = members
-    rounds = GlickoRounds(
-        teams, units, ranks, started_at, lineup, lineup_members, skill_at_start, weight, fraction_played
-    )
-    glicko_rate(0, rounds, records, wins, after, c)
+    glicko_rate(0, arrays_of(match, board, facts), records, wins, after, c)
     return 0.0
 
 
@@ -372,13 +381,13 @@ _OVER: dict[str, dict[str, Function]] = {
 }
 """What stands under which name."""
 
-_ARITHMETIC: dict[str, Function] = {"elo": elo_teams, "glicko": glicko_rate}
+_ARITHMETIC: dict[str, Function] = {"elo": elo_rate, "glicko": glicko_rate}
 """What takes arrays and runs for every group: all that it calls is inlined."""
 
 
 def build(base: str) -> Replay:
     """`replay` over a base, compiled."""
-    inline: list[Function] = [*groups_kernel.INLINE, scale, believed, reliable, *belief_kernel.INLINE]
+    inline: list[Function] = [arrays_of, *groups_kernel.INLINE, scale, believed, reliable, *belief_kernel.INLINE]
     if base in _ARITHMETIC:
         inline += reachable(cast(FunctionType, _ARITHMETIC[base]))[0].values()
     return compiled(replay, inline=inline, called=glicko_kernel.CALLED, instead=_OVER[base])

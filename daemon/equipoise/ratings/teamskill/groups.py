@@ -15,7 +15,7 @@ from typing import Any, Final
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.elo.system import Elo
-from equipoise.ratings.glicko.arrays import Player
+from equipoise.ratings.glicko.arrays import GlickoPlayer
 from equipoise.ratings.glicko.system import Glicko
 from equipoise.ratings.parts.gaussian_formulas import GaussianSkill
 from equipoise.ratings.parts.players import PlayerTable
@@ -74,7 +74,7 @@ class Base:
 
 BASES: Final[Mapping[str, Base]] = {
     "elo": Base(Elo.create, Elo.create, lambda mean, variance: Record(mean)),
-    "glicko": Base(Glicko.create, Glicko.create, lambda mean, variance: Player(mean, variance=variance)),
+    "glicko": Base(Glicko.create, Glicko.create, lambda mean, variance: GlickoPlayer(mean, variance=variance)),
     "trueskill": Base(TrueSkill.create, GroupTrueSkill.create, GaussianSkill),
 }
 

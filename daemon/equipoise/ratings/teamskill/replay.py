@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.ratings.elo import formulas as elo_kernel
 from equipoise.ratings.elo import replay as elo_replay
 from equipoise.ratings.elo.system import Elo
 from equipoise.ratings.glicko import replay as glicko_replay
 from equipoise.ratings.glicko.system import Glicko
 from equipoise.ratings.history import Floats, History, Numbers, Offsets, Replayed
 from equipoise.ratings.parts import gaussian_replay as belief_replay
-from equipoise.ratings.parts import points_replay as ledger_replay
+from equipoise.ratings.parts import record_arrays
 from equipoise.ratings.parts.gaussian_formulas import Answers, Rounds
 from equipoise.ratings.parts.match_arrays import BOT
 from equipoise.ratings.teamskill import formulas as kernel
@@ -40,7 +39,7 @@ class _Base:
     """Of a learner and units."""
     write_back: Callable[..., None]
     """Of a learner, units, and their records."""
-    facts: Callable[..., elo_kernel.Facts]
+    facts: Callable[..., kernel.Facts]
     """What it reads of matches; what it cannot read is refused."""
     times: Callable[[History], Floats]
 
@@ -238,13 +237,15 @@ def _spare(matches: Offsets, played: groups.Units, choices: groups.Choices) -> k
     return kernel.Spare(np.empty(int(np.diff(matches).max())), np.empty(played.numbers.shape[1]), covered)
 
 
-def _elo_facts(system: Elo, history: History) -> elo_kernel.Facts:
-    ledger_replay.refuse_unreadable(system.name, history)
-    return elo_replay.facts(system, history)
+def _elo_facts(system: Elo, history: History) -> kernel.Facts:
+    record_arrays.refuse_other_than_pairs(system.name, history)
+    terms = elo_replay.terms_of(system, history)
+    weight = NOTHING if history.weight is None else history.weight
+    return kernel.Facts(terms.lead, terms.margin, terms.scores, terms.protected, weight)
 
 
-def _glicko_facts(system: Glicko, history: History) -> elo_kernel.Facts:
-    ledger_replay.refuse_unreadable(system.name, history)
+def _glicko_facts(system: Glicko, history: History) -> kernel.Facts:
+    record_arrays.refuse_other_than_pairs(system.name, history)
     return NO_FACTS if history.weight is None else NO_FACTS._replace(weight=history.weight)
 
 
@@ -252,15 +253,15 @@ def _started_at(history: History) -> Floats:
     return history.started_at
 
 
-NO_FACTS: Final = elo_kernel.Facts(NOTHING, NOTHING, NOTHING, NOTHING, np.empty(0, np.bool_), NOTHING)
+NO_FACTS: Final = kernel.Facts(NOTHING, NOTHING, NOTHING, np.empty(0, np.bool_), NOTHING)
 
 _BASES: Final = {
     "elo": _Base(
-        partial(ledger_replay.to_records, row=elo_replay.RECORD), ledger_replay.write_back, _elo_facts, _started_at
+        partial(record_arrays.to_records, row=elo_replay.RECORD), record_arrays.write_back, _elo_facts, _started_at
     ),
     "glicko": _Base(
-        partial(ledger_replay.to_records, row=glicko_replay.RECORD),
-        ledger_replay.write_back,
+        partial(record_arrays.to_records, row=glicko_replay.RECORD),
+        record_arrays.write_back,
         _glicko_facts,
         _started_at,
     ),

@@ -109,7 +109,7 @@ class TeamSkill(System[P], Generic[P]):
         rated = self.learners[1].rate(match)  # may refuse; the others are told the same
         for size in sizes[1:]:
             self.learner(size).rate(in_groups(match, size))
-        changes = (replace(change, expected=prediction.expected(change.team)) for change in rated.changes)
+        changes = (change._replace(expected=prediction.expected(change.team)) for change in rated.changes)
         return Rated(prediction, tuple(changes))
 
     def learner(self, size: int) -> PlayerTable[Any, Any]:

@@ -56,21 +56,21 @@ if TYPE_CHECKING:
 
 
 def fill_graph_by_cavities(
-    match: int, history: MatchArrays, facts: TrueSkill2Arrays, own: Messages, base: Messages, graph: FactorGraph, c: Row
+    match: int, matches: MatchArrays, facts: TrueSkill2Arrays, own: Messages, base: Messages, graph: FactorGraph, c: Row
 ) -> int:
     """Enter each team's participants, as they are by everything but this match, then its bots; returns how many."""
     variables = 0
-    for team in range(history.matches[match], history.matches[match + 1]):
-        number = team - history.matches[match]
-        for place in range(history.teams[team], history.teams[team + 1]):
+    for team in range(matches.matches[match], matches.matches[match + 1]):
+        number = team - matches.matches[match]
+        for place in range(matches.teams[team], matches.teams[team + 1]):
             mean, variance = cavity(place, own)
             base_mean, base_variance = cavity(place, base)
             weight = c[BASE_WEIGHT]
             mean += weight * base_mean + squad_offset_of(facts.squad[place], c)
             add_performance(variables, number, mean, variance + weight * weight * base_variance + c[BETA2], graph)
-            add_observations(variables, match, place, history, facts, graph)
+            add_observations(variables, match, place, matches, facts, graph)
             variables += 1
-        for _ in range(bots_of(team, history, facts)):
+        for _ in range(bots_of(team, matches, facts)):
             add_performance(variables, number, c[BOT], c[BETA2], graph)
             variables += 1
     return variables
@@ -79,7 +79,7 @@ def fill_graph_by_cavities(
 def update_likelihoods(
     match: int,
     variables: int,
-    history: MatchArrays,
+    matches: MatchArrays,
     facts: TrueSkill2Arrays,
     own: Messages,
     base: Messages,
@@ -90,8 +90,8 @@ def update_likelihoods(
     """Renew what the match says of all its participants; how far the farthest skill moved since the last time, β."""
     moved, variable = 0.0, 0
     weight = c[BASE_WEIGHT]
-    for team in range(history.matches[match], history.matches[match + 1]):
-        for place in range(history.teams[team], history.teams[team + 1]):
+    for team in range(matches.matches[match], matches.matches[match + 1]):
+        for place in range(matches.teams[team], matches.teams[team + 1]):
             slope, curvature = performance_derivatives(graph, variables, variable)
             mean = graph.mean[variable] + (graph.variance[variable] - c[BETA2]) * slope
             moved = max(moved, abs(mean - skill[place]))
@@ -99,13 +99,13 @@ def update_likelihoods(
             update_likelihood(place, slope, curvature, own)
             update_likelihood(place, weight * slope, weight * weight * curvature, base)
             variable += 1
-        variable += bots_of(team, history, facts)
+        variable += bots_of(team, matches, facts)
     return moved
 
 
 def infer_match(
     match: int,
-    history: MatchArrays,
+    matches: MatchArrays,
     facts: TrueSkill2Arrays,
     own: Messages,
     base: Messages,
@@ -114,14 +114,14 @@ def infer_match(
     c: Row,
 ) -> tuple[int, int, float]:
     """One match in its cavity: how many variables and sites it has, and how far the farthest skill moved."""
-    first, end = history.matches[match], history.matches[match + 1]
-    variables = fill_graph_by_cavities(match, history, facts, own, base, graph, c)
-    sites, _ = infer(graph, variables, history.ranks, first, end - first, True, c)
-    return variables, sites, update_likelihoods(match, variables, history, facts, own, base, skill, graph, c)
+    first, end = matches.matches[match], matches.matches[match + 1]
+    variables = fill_graph_by_cavities(match, matches, facts, own, base, graph, c)
+    sites, _ = infer(graph, variables, matches.ranks, first, end - first, True, c)
+    return variables, sites, update_likelihoods(match, variables, matches, facts, own, base, skill, graph, c)
 
 
 def sweep_forward(
-    history: MatchArrays,
+    matches: MatchArrays,
     facts: TrueSkill2Arrays,
     own: Messages,
     base: Messages,
@@ -134,21 +134,21 @@ def sweep_forward(
     reset_messages(base)
     farthest = 0.0
     for match in range(len(facts.row)):
-        c, now = table[facts.row[match]], history.started_at[match]
-        first, end = history.teams[history.matches[match]], history.teams[history.matches[match + 1]]
+        c, now = table[facts.row[match]], matches.started_at[match]
+        first, end = matches.teams[matches.matches[match]], matches.teams[matches.matches[match + 1]]
         for place in range(first, end):
             receive_forward(place, facts.chain[place], now, c[INITIAL], c[VARIANCE], c[TAU2], own)
-            receive_forward(place, history.members[place], now, 0.0, c[BASE_VARIANCE], c[BASE_TAU2], base)
-        _, _, moved = infer_match(match, history, facts, own, base, skill, graph, c)
+            receive_forward(place, matches.members[place], now, 0.0, c[BASE_VARIANCE], c[BASE_TAU2], base)
+        _, _, moved = infer_match(match, matches, facts, own, base, skill, graph, c)
         farthest = max(farthest, moved)
         for place in range(first, end):
             send_forward(place, facts.chain[place], experience_gain(own.before[place], c), c[GAMMA2], own)
-            send_forward(place, history.members[place], 0.0, c[BASE_GAMMA2], base)
+            send_forward(place, matches.members[place], 0.0, c[BASE_GAMMA2], base)
     return farthest
 
 
 def sweep_backward(
-    history: MatchArrays,
+    matches: MatchArrays,
     facts: TrueSkill2Arrays,
     own: Messages,
     base: Messages,
@@ -161,25 +161,25 @@ def sweep_backward(
     farthest = 0.0
     for match in range(len(facts.row) - 1, -1, -1):
         c, g = table[facts.row[match]], gradients[facts.row[match]]
-        first, end = history.teams[history.matches[match]], history.teams[history.matches[match + 1]]
+        first, end = matches.teams[matches.matches[match]], matches.teams[matches.matches[match + 1]]
         for place in range(first, end):
             receive_backward(place, facts.chain[place], experience_gain(own.before[place], c), c[GAMMA2], own)
-            receive_backward(place, history.members[place], 0.0, c[BASE_GAMMA2], base)
-        variables, sites, moved = infer_match(match, history, facts, own, base, skill, graph, c)
+            receive_backward(place, matches.members[place], 0.0, c[BASE_GAMMA2], base)
+        variables, sites, moved = infer_match(match, matches, facts, own, base, skill, graph, c)
         farthest = max(farthest, moved)
         for site in range(sites):
             add_site_gradient(variables, site, graph, g, c)
-        add_performance_gradients(match, variables, history, facts, base, graph, g, c)
+        add_performance_gradients(match, variables, matches, facts, base, graph, g, c)
         for place in range(first, end):
             add_own_gradient(place, facts.chain[place], own, g)
             add_base_gradient(place, base, g)
             send_backward(place, facts.chain[place], c[TAU2], own)
-            send_backward(place, history.members[place], c[BASE_TAU2], base)
+            send_backward(place, matches.members[place], c[BASE_TAU2], base)
     return farthest
 
 
 def sweep_history(
-    history: MatchArrays,
+    matches: MatchArrays,
     facts: TrueSkill2Arrays,
     own: Messages,
     base: Messages,
@@ -190,9 +190,9 @@ def sweep_history(
     back: bool,
 ) -> float:
     """Forward and, if asked, back again; how far the farthest skill moved, β."""
-    moved = sweep_forward(history, facts, own, base, skill, graph, table)
+    moved = sweep_forward(matches, facts, own, base, skill, graph, table)
     if back:
-        moved = max(moved, sweep_backward(history, facts, own, base, skill, graph, table, gradients))
+        moved = max(moved, sweep_backward(matches, facts, own, base, skill, graph, table, gradients))
     return moved
 
 

@@ -115,19 +115,19 @@ def experience_gain(rounds: int, c: Row) -> float:
 
 
 def predict_match(
-    match: int, history: MatchArrays, facts: TrueSkill2Arrays, skills: Skills, sides: Teams, c: Row
+    match: int, matches: MatchArrays, facts: TrueSkill2Arrays, skills: Skills, sides: Teams, c: Row
 ) -> float:
     """Fill `sides.wins` for the lineups, all of whom play to the end; returns the probability of a draw."""
-    first, end = history.matches[match], history.matches[match + 1]
+    first, end = matches.matches[match], matches.matches[match + 1]
     for team in range(first, end):
         total = spread = 0.0
-        for place in range(history.lineup[team], history.lineup[team + 1]):
+        for place in range(matches.lineup[team], matches.lineup[team + 1]):
             mean, variance = c[BOT], 0.0
             if facts.lineup_chain[place] != NO_CHAIN:
-                chain, player = facts.lineup_chain[place], history.lineup_members[place]
-                mean, variance = skill_at(skills, chain, player, history.started_at[match], c)
-                if len(history.skill_at_start) > 0 and not math.isnan(history.skill_at_start[place]):
-                    mean = history.skill_at_start[place]
+                chain, player = facts.lineup_chain[place], matches.lineup_members[place]
+                mean, variance = skill_at(skills, chain, player, matches.started_at[match], c)
+                if len(matches.skill_at_start) > 0 and not math.isnan(matches.skill_at_start[place]):
+                    mean = matches.skill_at_start[place]
             total += mean + squad_offset_of(facts.lineup_squad[place], c)
             spread += variance + c[BETA2]
         sides.mean[team - first], sides.variance[team - first], sides.size[team - first] = total, spread, HALF_PAIR
@@ -135,23 +135,23 @@ def predict_match(
 
 
 def fill_graph(
-    match: int, history: MatchArrays, facts: TrueSkill2Arrays, skills: Skills, graph: FactorGraph, c: Row
+    match: int, matches: MatchArrays, facts: TrueSkill2Arrays, skills: Skills, graph: FactorGraph, c: Row
 ) -> int:
     """Enter the performances of each team's participants, then of the bots in its lineup; returns how many.
 
     A function of its own: inside of `rate_match`, numba would first take the count for the constant 0, and compile
     all that takes it twice.
     """
-    variables, now = 0, history.started_at[match]
-    for team in range(history.matches[match], history.matches[match + 1]):
-        number = team - history.matches[match]
-        for place in range(history.teams[team], history.teams[team + 1]):
-            mean, variance = skill_at(skills, facts.chain[place], history.members[place], now, c)
+    variables, now = 0, matches.started_at[match]
+    for team in range(matches.matches[match], matches.matches[match + 1]):
+        number = team - matches.matches[match]
+        for place in range(matches.teams[team], matches.teams[team + 1]):
+            mean, variance = skill_at(skills, facts.chain[place], matches.members[place], now, c)
             mean += squad_offset_of(facts.squad[place], c)
             add_performance(variables, number, mean, variance + c[BETA2], graph)
-            add_observations(variables, match, place, history, facts, graph)
+            add_observations(variables, match, place, matches, facts, graph)
             variables += 1
-        for _ in range(bots_of(team, history, facts)):
+        for _ in range(bots_of(team, matches, facts)):
             add_performance(variables, number, c[BOT], c[BETA2], graph)
             variables += 1
     return variables
@@ -165,19 +165,19 @@ def add_performance(variable: int, team: int, mean: float, variance: float, grap
 
 
 def add_observations(
-    variable: int, match: int, place: int, history: MatchArrays, facts: TrueSkill2Arrays, graph: FactorGraph
+    variable: int, match: int, place: int, matches: MatchArrays, facts: TrueSkill2Arrays, graph: FactorGraph
 ) -> None:
     """What is known of a participant."""
-    fraction_played = fraction_played_at(place, history.fraction_played)
+    fraction_played = fraction_played_at(place, matches.fraction_played)
     graph.fraction_played[variable], graph.ending[variable] = fraction_played, facts.ending[place]
     graph.minutes[variable] = fraction_played * facts.minutes[match]
     graph.kills[variable], graph.deaths[variable] = facts.kills[place], facts.deaths[place]
 
 
-def bots_of(team: int, history: MatchArrays, facts: TrueSkill2Arrays) -> int:
+def bots_of(team: int, matches: MatchArrays, facts: TrueSkill2Arrays) -> int:
     """How many bots are in a team's lineup."""
     bots = 0
-    for place in range(history.lineup[team], history.lineup[team + 1]):
+    for place in range(matches.lineup[team], matches.lineup[team + 1]):
         if facts.lineup_chain[place] == NO_CHAIN:
             bots += 1
     return bots
@@ -202,7 +202,7 @@ def update_skill(chain: int, player: int, slope: float, curvature: float, now: f
 
 def rate_match(
     match: int,
-    history: MatchArrays,
+    matches: MatchArrays,
     facts: TrueSkill2Arrays,
     skills: Skills,
     graph: FactorGraph,
@@ -211,24 +211,24 @@ def rate_match(
     c: Row,
 ) -> tuple[float, bool]:
     """Fill `sides.wins` and `after` (per participant, β); the probability of a draw, and whether EP converged."""
-    first, end = history.matches[match], history.matches[match + 1]
-    drawn = predict_match(match, history, facts, skills, sides, c)
-    variables = fill_graph(match, history, facts, skills, graph, c)
-    _, converged = infer(graph, variables, history.ranks, first, end - first, False, c)
+    first, end = matches.matches[match], matches.matches[match + 1]
+    drawn = predict_match(match, matches, facts, skills, sides, c)
+    variables = fill_graph(match, matches, facts, skills, graph, c)
+    _, converged = infer(graph, variables, matches.ranks, first, end - first, False, c)
     variable = 0
     for team in range(first, end):
-        for place in range(history.teams[team], history.teams[team + 1]):
-            chain, player = facts.chain[place], history.members[place]
+        for place in range(matches.teams[team], matches.teams[team + 1]):
+            chain, player = facts.chain[place], matches.members[place]
             slope, curvature = performance_derivatives(graph, variables, variable)
-            update_skill(chain, player, slope, curvature, history.started_at[match], skills, c)
+            update_skill(chain, player, slope, curvature, matches.started_at[match], skills, c)
             after[place] = skills.mean[chain] + c[BASE_WEIGHT] * skills.base_mean[player]
             variable += 1
-        variable += bots_of(team, history, facts)
+        variable += bots_of(team, matches, facts)
     return drawn, converged
 
 
 def rate_matches(
-    history: MatchArrays,
+    matches: MatchArrays,
     facts: TrueSkill2Arrays,
     skills: Skills,
     graph: FactorGraph,
@@ -242,10 +242,10 @@ def rate_matches(
     stuck = 0
     for match in range(len(facts.row)):
         c = table[facts.row[match]]
-        draws[match], converged = rate_match(match, history, facts, skills, graph, sides, after, c)
+        draws[match], converged = rate_match(match, matches, facts, skills, graph, sides, after, c)
         stuck += not converged
-        for team in range(history.matches[match], history.matches[match + 1]):
-            wins[team] = sides.wins[team - history.matches[match]]
+        for team in range(matches.matches[match], matches.matches[match + 1]):
+            wins[team] = sides.wins[team - matches.matches[match]]
     return stuck
 
 

@@ -117,7 +117,7 @@ def add_quit_gradient(left: bool, mean: float, variance: float, g: Floats, c: Ro
 def add_performance_gradients(
     match: int,
     variables: int,
-    history: MatchArrays,
+    matches: MatchArrays,
     facts: TrueSkill2Arrays,
     base: Messages,
     graph: FactorGraph,
@@ -126,15 +126,15 @@ def add_performance_gradients(
 ) -> None:
     """By squad offsets, β², w_d and the bots' skill: from the mean and the variance of each performance."""
     variable = 0
-    for team in range(history.matches[match], history.matches[match + 1]):
-        for place in range(history.teams[team], history.teams[team + 1]):
+    for team in range(matches.matches[match], matches.matches[match + 1]):
+        for place in range(matches.teams[team], matches.teams[team + 1]):
             slope, curvature = performance_derivatives(graph, variables, variable)
             mean, variance = cavity(place, base)
             g[SQUAD + min(facts.squad[place], SQUADS) - 1] += slope
             g[BETA2] += 0.5 * (curvature + slope * slope)
             g[BASE_WEIGHT] += slope * mean + (curvature + slope * slope) * c[BASE_WEIGHT] * variance
             variable += 1
-        for _ in range(bots_of(team, history, facts)):
+        for _ in range(bots_of(team, matches, facts)):
             slope, curvature = performance_derivatives(graph, variables, variable)
             g[BOT] += slope
             g[BETA2] += 0.5 * (curvature + slope * slope)

@@ -64,20 +64,20 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
 
     def predict(self, match: Match) -> WinProbabilities:
         """By the skills and squads of the lineup, each of whom is expected to play to the end."""
-        history, players = one_match(match)
+        matches, players = one_match(match)
         sides, skills = Teams.of(len(match.teams)), self._skills(players, match.mode)
-        draw = predict_match(0, history, _facts(match, history), skills, sides, self.row(match.mode))
+        draw = predict_match(0, matches, _facts(match, matches), skills, sides, self.row(match.mode))
         return WinProbabilities(tuple(sides.wins), draw)
 
     def rate(self, match: Match) -> Rated:
         """Learn from the order, the counts and the quits.  Ignored: spans, points, map, sides and weight."""
         scores = [match.score(team) for team in range(len(match.teams))]
         refuse_bots(match)
-        history, players = one_match(match)
-        facts, skills = _facts(match, history), self._skills(players, match.mode)
-        sides, after = Teams.of(len(match.teams)), [0.0] * len(history.members)
-        graph = FactorGraph.allocate(len(history.members) + len(history.lineup_members), len(match.teams))
-        draw, converged = rate_match(0, history, facts, skills, graph, sides, after, self.row(match.mode))
+        matches, players = one_match(match)
+        facts, skills = _facts(match, matches), self._skills(players, match.mode)
+        sides, after = Teams.of(len(match.teams)), [0.0] * len(matches.members)
+        graph = FactorGraph.allocate(len(matches.members) + len(matches.lineup_members), len(match.teams))
+        draw, converged = rate_match(0, matches, facts, skills, graph, sides, after, self.row(match.mode))
         self.stuck += not converged
         prediction = WinProbabilities(tuple(sides.wins), draw)
         changes = list[Change]()
@@ -181,7 +181,7 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
         )
 
 
-def _facts(match: Match, history: MatchArrays) -> TrueSkill2Arrays:
+def _facts(match: Match, matches: MatchArrays) -> TrueSkill2Arrays:
     """What a history of this match alone has besides; a player's number is their chain too."""
     playing = [player for side in match.teams for player in side]
     counts = [match.counts.get(player) for player in playing]
@@ -189,8 +189,8 @@ def _facts(match: Match, history: MatchArrays) -> TrueSkill2Arrays:
     return TrueSkill2Arrays(
         row=[0],
         minutes=[math.nan if match.seconds is None else match.seconds / PER_MINUTE],
-        chain=history.members,
-        lineup_chain=history.lineup_members,
+        chain=matches.members,
+        lineup_chain=matches.lineup_members,
         kills=[math.nan if one is None else float(one.kills) for one in counts],
         deaths=[math.nan if one is None else float(one.deaths) for one in counts],
         ending=[LEFT if player in match.quits else COMPLETED for player in playing],
