@@ -1,16 +1,13 @@
-"""What TrueSkill 2 holds of a player, and how that is stored."""
+"""What TrueSkill 2 holds of a player."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from equipoise.core.model import PlayerId
-from equipoise.errors import RatingError
-from equipoise.ratings.system import State
+from equipoise.ratings.parts.players import bounded
 from equipoise.ratings.trueskill2.formulas import Skills
-from equipoise.ratings.validation import NEVER, count_of, known_time, number_of
+from equipoise.ratings.validation import NEVER
 
 
 @dataclass(slots=True)
@@ -18,7 +15,7 @@ class Skill:
     """A player's own part in one mode, β and β²."""
 
     mean: float
-    variance: float
+    variance: float = bounded(0.0, math.inf)
     rounds: int = 0
     """Matches played in the mode."""
     last: float = NEVER
@@ -26,17 +23,23 @@ class Skill:
 
 
 @dataclass(slots=True)
-class Player:
-    """A player's base skill, β and β², and their own part in each mode that they played."""
+class BaseSkill:
+    """A player's base skill, β and β², and what is the same in all modes."""
 
     base_mean: float
-    base_variance: float
+    base_variance: float = bounded(0.0, math.inf)
     base_last: float = NEVER
     rounds: int = 0
     """Matches rated in all modes."""
     start_mean: float | None = None
     """What a mode begins with if it was seeded; None: what its parameters say.  So is `start_variance`."""
-    start_variance: float | None = None
+    start_variance: float | None = bounded(0.0, math.inf, None)
+
+
+@dataclass(slots=True)
+class Player(BaseSkill):
+    """A player's base skill, and their own part in each mode that they played."""
+
     modes: dict[str, Skill] = field(default_factory=dict)
 
     @property
@@ -57,44 +60,3 @@ class Player:
         self.rounds += own.rounds - before
         self.base_mean, self.base_variance = float(skills.base_mean[number]), float(skills.base_variance[number])
         self.base_last = float(skills.base_last[number])
-
-
-NUMBERS = ("base_mean", "base_variance", "base_last", "rounds", "start_mean", "start_variance")
-MODE_NUMBERS = ("mean", "variance", "rounds", "last")
-OPTIONAL = ("base_last", "last", "start_mean", "start_variance")
-WHOLE = ("rounds",)
-
-
-def stored(player: Player) -> State:
-    """As plain data; an unknown time is null."""
-    modes = {mode: _stored_numbers(own, MODE_NUMBERS) for mode, own in player.modes.items()}
-    return _stored_numbers(player, NUMBERS) | {"modes": modes}
-
-
-def restored(player: PlayerId, state: State) -> Player:
-    """From what `stored` made; a `RatingError` names the player and what cannot be."""
-    modes = state.get("modes")
-    if set(state) != {*NUMBERS, "modes"} or not isinstance(modes, Mapping):
-        raise RatingError(f"{player}: not a trueskill2 state: {sorted(state)}")
-    held = Player(0.0, 0.0)
-    _set_numbers(player, held, state, NUMBERS)
-    for mode, numbers in modes.items():
-        if not isinstance(numbers, Mapping) or set(numbers) != set(MODE_NUMBERS):
-            raise RatingError(f"{player}: not a trueskill2 state of mode {mode}: {numbers!r}")
-        held.modes[mode] = Skill(0.0, 0.0)
-        _set_numbers(player, held.modes[mode], numbers, MODE_NUMBERS)
-    return held
-
-
-def _set_numbers(player: PlayerId, held: Player | Skill, state: Mapping[str, object], names: Iterable[str]) -> None:
-    for name in names:
-        value = state[name]
-        if value is None and name in OPTIONAL:
-            continue
-        low = 0.0 if name.endswith("variance") else -math.inf
-        number = count_of(player, name, value) if name in WHOLE else number_of(player, name, value, low)
-        setattr(held, name, number)
-
-
-def _stored_numbers(held: Player | Skill, names: Iterable[str]) -> dict[str, object]:
-    return {name: known_time(getattr(held, name)) for name in names}

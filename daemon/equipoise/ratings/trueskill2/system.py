@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError
 from equipoise.ratings.parts.match_arrays import MatchArrays, one_match
-from equipoise.ratings.parts.players import PlayerTable, refuse_bots
+from equipoise.ratings.parts.players import PlayerTable, checked, plain, refuse_bots
 from equipoise.ratings.parts.team_order import Teams
 from equipoise.ratings.parts.truncated_gaussian import pdf
 from equipoise.ratings.system import (
     ANYWHERE,
     Change,
     Match,
-    Past,
     Rated,
     SkillContext,
     State,
@@ -37,7 +37,7 @@ from equipoise.ratings.trueskill2.factor_graph import (
 )
 from equipoise.ratings.trueskill2.formulas import PER_MINUTE, Skills, TrueSkill2Arrays, predict_match, rate_match
 from equipoise.ratings.trueskill2.params import BASE_VARIANCE, BASE_WEIGHT, BOT, LIMIT, TrueSkill2Params
-from equipoise.ratings.trueskill2.players import Player, Skill, restored, stored
+from equipoise.ratings.trueskill2.players import BaseSkill, Player, Skill
 from equipoise.ratings.validation import NEVER, count_of, number_of
 
 if TYPE_CHECKING:
@@ -145,11 +145,20 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
 
     def state(self, player: PlayerId) -> State:
         """Base and modes, each with mean, variance and when it last played (epoch seconds or null)."""
-        return stored(self.held(player))
+        held = self.held(player)
+        return {**plain(held), "modes": {mode: plain(own) for mode, own in held.modes.items()}}
 
-    def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
-        """From `state` alone: no row of the past is needed."""
-        self.players[player] = restored(player, state)
+    def stored(self, player: PlayerId, newcomer: Player, state: State) -> dict[str, Any]:
+        """The base as any record; of each mode a `Skill`."""
+        modes, names = state["modes"], {each.name for each in fields(Skill)}
+        if not isinstance(modes, Mapping):
+            raise RatingError(f"{player}: not a trueskill2 state: modes {modes!r}")
+        own = dict[str, Skill]()
+        for mode, numbers in modes.items():
+            if not isinstance(numbers, Mapping) or set(numbers) != names:
+                raise RatingError(f"{player}: not a trueskill2 state of mode {mode}: {numbers!r}")
+            own[mode] = Skill(**checked(player, Skill(0.0, 0.0), numbers))
+        return checked(player, BaseSkill(0.0, 0.0), state) | {"modes": own}
 
     def newcomer(self) -> Player:
         """What a player is on first sight."""
