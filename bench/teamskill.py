@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from bench.measuring import timed
 from bench.store import a_round, opened, percentile
 from bench.store import timed as timed_round
-from bench.timing import timed
 from equipoise.core.model import PlayerId
 from equipoise.ratings import create, replay
 from equipoise.ratings.history import History

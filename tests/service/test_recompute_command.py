@@ -17,7 +17,6 @@ import pytest
 from click.testing import CliRunner
 
 from equipoise.cli import main
-from equipoise.core.effects import RecordRound
 from equipoise.service.ring import Ring, UnstoredRound
 from tests.pools import fill, some_rounds, stored
 from tests.store.samples import player
