@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, assert_never
 
 from equipoise.core import effects
 from equipoise.core import events as e
-from equipoise.core.effects import Moment
+from equipoise.core.asks import Moment
 from equipoise.core.model import Mode, OrderId, PlayerId, Roster, Round, Split
 from equipoise.core.phrases import Phrase, Text
 from equipoise.wire import TF2

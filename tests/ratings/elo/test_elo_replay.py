@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from equipoise.ratings.football.fifa_women_replay import replay as replay_women
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
@@ -17,7 +18,6 @@ from equipoise.ratings import create, replay
 from equipoise.ratings.elo import formulas as elo_kernel
 from equipoise.ratings.elo import replay as elo_replay
 from equipoise.ratings.football import replay as football_replay
-from equipoise.ratings.football.fifa_women_replay import replay as replay_women
 from equipoise.ratings.football.system import Kind
 from equipoise.ratings.glicko import formulas as glicko_kernel
 from equipoise.ratings.glicko import replay as glicko_replay

@@ -11,13 +11,11 @@ from typing import Any
 
 from equipoise.balancing import answer, match_of, summaries_on
 from equipoise.core import events as e
+from equipoise.core.asks import AskMoves, AskSplit, LoadSummaries
 from equipoise.core.effects import (
-    AskMoves,
-    AskSplit,
     Assign,
     Cancel,
     Effect,
-    LoadSummaries,
     Lock,
     Move,
     Place,

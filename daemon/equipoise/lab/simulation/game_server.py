@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from equipoise.core import events as e
-from equipoise.core.effects import Assign, Cancel, Lock, Moment, Move, Order, Place, Unlock
+from equipoise.core.asks import Moment
+from equipoise.core.effects import Assign, Cancel, Lock, Move, Order, Place, Unlock
 from equipoise.core.events import Phase
 from equipoise.core.model import (
     Entry,
