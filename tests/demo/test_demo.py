@@ -165,7 +165,7 @@ def test_ctrl_c_stops_the_daemon_and_leaves_nothing(tmp_path: Path, number: sign
         assert listens(kept / "config.toml")
 
         demo.send_signal(number)
-        _, complaint = demo.communicate(timeout=30)
+        _, complaint = demo.communicate(timeout=300)
 
     assert demo.returncode == 130
     assert complaint == "Stopped: the daemon is down.\n"

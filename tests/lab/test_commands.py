@@ -347,7 +347,7 @@ def interrupted(*arguments: str) -> subprocess.Popen[str]:
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_an_interrupted_search_tells_the_best_so_far(league: tuple[str, ...], form: tuple[str, ...]) -> None:
     with interrupted("tune", *league, "--model", "elo", *form) as running:
-        told, errors = running.communicate(timeout=120)
+        told, errors = running.communicate(timeout=300)
     assert (running.returncode, errors) == (130, "equipoise: interrupted: these are the best settings so far\n")
     if form:
         found = json.loads(told)

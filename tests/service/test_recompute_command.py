@@ -195,7 +195,7 @@ def test_ctrl_c_while_it_writes_leaves_the_old_ratings_and_says_so(house: House)
     spin(house, "UPDATE ON rounds", steps="LIMIT 1000000")
     with writing(house) as process:
         process.send_signal(signal.SIGINT)
-        told = process.communicate(timeout=60)
+        told = process.communicate(timeout=300)
 
     assert (process.returncode, told) == (2, ("", "equipoise: interrupted; nothing was changed\n"))
     assert stored(house.state) == before
