@@ -97,11 +97,11 @@ async def test_only_rows_that_memory_lacks_or_has_in_another_version_are_handed_
     async with opened(tmp_path / "s.db") as store:
         await record(store, a_round())
         await record(store, a_round(2, a=[1], b=[5]))
-        held = {player(1): 1, player(2): 1, player(3): 0, player(4): 1, player(6): 0}
+        held = {player(1): 1, player(2): 1, player(3): 0, player(4): 7, player(6): 0}
         third = Submitted(a_round(3), versions=held)
         await submit(store, third)
 
-    assert [(row.id, row.version) for row in third.asked] == [(player(1), 2), (player(3), 1)]
+    assert [(row.id, row.version) for row in third.asked] == [(player(1), 2), (player(3), 1), (player(4), 1)]
 
 
 @in_loop
