@@ -45,7 +45,9 @@ def opened(path: Path) -> Iterator[Ring]:
 def drained(ring: Ring) -> list[UnstoredRound]:
     found = []
     while ring.depth:
-        for entry in ring.slots():
+        slots = ring.slots()
+        assert 0 < len(slots) <= SLOTS
+        for entry in slots:
             found.append(entry)
             ring.pop()
     return found
