@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import struct
 import subprocess
 import sys
@@ -44,7 +45,9 @@ def opened(path: Path) -> Iterator[Ring]:
 def drained(ring: Ring) -> list[UnstoredRound]:
     found = []
     while ring.depth:
-        for entry in ring.slots():
+        slots = ring.slots()
+        assert 0 < len(slots) <= SLOTS
+        for entry in slots:
             found.append(entry)
             ring.pop()
     return found
@@ -269,6 +272,24 @@ for number in count():
     ring.push(waiting(number))
     print(number, flush=True)
 """
+
+
+def test_a_round_is_on_disk_when_it_is_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[tuple[str, int]] = []
+    sync = os.fsync
+
+    def watched(file: int) -> None:
+        synced.append((os.readlink(f"/proc/self/fd/{file}"), os.fstat(file).st_size))
+        sync(file)
+
+    with opened(path) as ring:
+        monkeypatch.setattr(os, "fsync", watched)
+        sizes = []
+        for number in range(SLOTS + 2):
+            ring.push(waiting(number))
+            sizes.append(path.stat().st_size)
+
+    assert synced == [(str(path), size) for size in sizes]
 
 
 def test_what_was_answered_for_survives_kill_9(path: Path) -> None:
