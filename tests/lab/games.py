@@ -17,7 +17,7 @@ A, B, C, D, E, F = (PlayerId(str(76561197960265729 + number)) for number in rang
 
 
 def server(*red: PlayerId, blu: tuple[PlayerId, ...] = (), map: Map = ARENA) -> GameServer:
-    """A server with people on its sides, nothing of which is still to be told."""
+    """A server with people on its sides, and no events to take."""
     made = GameServer(ServerId("arena-1"), BOOT, map)
     for id in (*red, *blu):
         made.connect(id)
