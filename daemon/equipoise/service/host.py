@@ -1,8 +1,8 @@
 """One game server's place in the daemon: takes its batches, runs its session, sends what the session orders.
 
-A batch is taken whole or not at all. It is applied to a copy of the session (`service.work`), and when its last event
-is done the copy becomes the session and what was collected beside it goes out. A batch that is refused on the way
-leaves no trace but rounds that were stored before the one that could not be kept, and the script sends it again.
+A batch is taken whole or not at all (`service.work`). Its rounds are stored, then its events are applied to a copy of
+the session, and when the last one is done the copy becomes the session and what was collected beside it goes out. A
+batch whose round cannot be kept leaves no trace but the rounds before that one, and the script sends it again.
 
 One piece of work runs at a time. A reply is given after a second at the latest: what is not decided by then goes out
 with the next poll. Decisions, names and the session's memory are written behind the reply.
