@@ -118,7 +118,7 @@ def play(scripts: Sequence[Script]) -> list[float]:
 def ended(script: Script, server: int, place: int) -> float:
     """Milliseconds until a round's end is answered `stored`, with the pauses that a script makes in between.
 
-    Before it somebody new comes, whose name is noted, and the round goes live.
+    Before that, a new player joins, whose name is noted, and the round goes live.
     """
     number = SERVERS * place + server
     event = own(round_ended(number), server)

@@ -1,4 +1,4 @@
-"""A pool on a real store: cards, rounds, edits, the leaderboard."""
+"""A pool on a real store: summaries, rounds, edits, the leaderboard."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from equipoise.errors import RatingError, StoreError
 from equipoise.service.held import MOST_ABSENT
 from equipoise.service.pool import Recorded
 from equipoise.store.port import Name, RatedRound
-from tests.opened_pool import NOW, opened, rated_alone, told
+from tests.opened_pool import NOW, opened, rated_alone, summary_of
 from tests.store.failing import Failing, Fault, locked
 from tests.store.samples import a_round, in_loop, player
 from tests.store.traced import Traced
@@ -25,7 +25,7 @@ SIXTY_DAYS = 60 * 86_400.0
 
 
 @in_loop
-async def test_a_stranger_has_a_newcomers_card_and_a_bot_too(tmp_path: Path) -> None:
+async def test_a_stranger_has_a_newcomers_summary_and_a_bot_too(tmp_path: Path) -> None:
     async with opened(tmp_path, initial=1200) as pool:
         summaries = await pool.summaries([player(1), PlayerId("bot:3")])
 
@@ -36,7 +36,7 @@ async def test_a_stranger_has_a_newcomers_card_and_a_bot_too(tmp_path: Path) -> 
 
 
 @in_loop
-async def test_a_known_player_is_loaded_once_he_is_asked_for(tmp_path: Path) -> None:
+async def test_a_known_player_is_loaded_when_they_are_asked_for(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(), None)
         before = pool.summary(player(1))
@@ -165,12 +165,12 @@ async def test_a_round_is_rated_as_its_system_rates_it(tmp_path: Path) -> None:
         (player(3), Side.B),
         (player(4), Side.B),
     ]
-    assert summaries == tuple(told(alone, one) for one in everybody)
+    assert summaries == tuple(summary_of(alone, one) for one in everybody)
 
 
 @pytest.mark.parametrize("system", ["synelo", "ns2"])
 @in_loop
-async def test_a_round_of_players_in_memory_loads_nobody(tmp_path: Path, system: str) -> None:
+async def test_a_round_of_players_in_memory_loads_no_player(tmp_path: Path, system: str) -> None:
     async with opened(tmp_path, system, kind=Traced) as pool:
         await pool.record(a_round(1), None)
         await pool.edit(player(1), 1500.0, "console")
@@ -194,7 +194,7 @@ async def test_a_round_sent_again_returns_its_first_answer(tmp_path: Path) -> No
 
 
 @in_loop
-async def test_an_unrated_round_is_stored_and_changes_nobody(tmp_path: Path) -> None:
+async def test_an_unrated_round_is_stored_and_changes_no_rating(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         done = await pool.record(a_round(unrated="partial"), None)
 
@@ -221,7 +221,7 @@ async def test_a_round_that_the_system_refuses_is_stored_unrated_with_the_reason
 
 
 @in_loop
-async def test_whoever_stood_at_the_doors_counts_in_the_prediction_also_after_a_restart(
+async def test_everybody_in_the_lineup_counts_in_the_prediction_also_after_a_restart(
     tmp_path: Path,
 ) -> None:
     left_early = LineupPlayer(player(5), Side.B)
@@ -238,7 +238,7 @@ async def test_whoever_stood_at_the_doors_counts_in_the_prediction_also_after_a_
 
 
 @in_loop
-async def test_ratings_that_stood_at_the_doors_decide_the_prediction(tmp_path: Path) -> None:
+async def test_skills_at_the_start_of_the_round_decide_the_prediction(tmp_path: Path) -> None:
     skill_at_start = {player(1): 1600.0, player(2): 1600.0, player(3): 1000.0, player(4): 1000.0}
     async with opened(tmp_path, theta=400) as pool:
         done = await pool.record(replace(a_round(), skill_at_start=skill_at_start), None)
@@ -274,7 +274,7 @@ async def test_a_reset_player_is_a_newcomer_also_after_a_restart(tmp_path: Path)
     async with opened(tmp_path) as pool:
         await pool.record(a_round(2), None)
 
-        assert pool.summary(player(1)) == told(alone, player(1))
+        assert pool.summary(player(1)) == summary_of(alone, player(1))
         assert pool.system.uncertainty(player(1)) == alone.uncertainty(player(1))
 
 
@@ -299,7 +299,7 @@ async def test_a_rating_that_the_system_or_the_store_refuses_changes_nothing(tmp
 
 
 @in_loop
-async def test_the_leaderboard_has_no_shadows_and_nobody_stale(tmp_path: Path) -> None:
+async def test_the_leaderboard_has_no_shadow_ratings_and_no_stale_players(tmp_path: Path) -> None:
     async with opened(tmp_path, shadow_rounds=2) as pool:
         long_ago = NOW - SIXTY_DAYS
         for number, seats, at in [(1, (1, 2), NOW), (2, (1, 2), NOW), (3, (3, 4), long_ago), (4, (3, 4), long_ago)]:

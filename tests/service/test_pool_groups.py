@@ -13,7 +13,7 @@ from equipoise.core.model import PlayerId, ServerId, Side
 from equipoise.errors import ScriptError, SpillError
 from equipoise.ratings.system import Match, Rated
 from equipoise.service.pool import GROUP, Pool, Recorded
-from tests.opened_pool import opened, rated_alone, stored_rounds, told
+from tests.opened_pool import opened, rated_alone, stored_rounds, summary_of
 from tests.store.disk import no_file_above
 from tests.store.failing import Failing, Fault, locked
 from tests.store.samples import a_round, in_loop, player
@@ -41,7 +41,7 @@ async def agrees(pool: Pool, applied: Sequence[RecordRound], system: str = "syne
     """Memory is as if these rounds alone had been rated, one after the other."""
     alone = rated_alone(*applied, system=system)
     everybody: list[PlayerId] = sorted({each.id for record in applied for each in record.participants})
-    assert await pool.summaries(everybody) == tuple(told(alone, one) for one in everybody)
+    assert await pool.summaries(everybody) == tuple(summary_of(alone, one) for one in everybody)
     assert pool.system.shared() == alone.shared()
 
 
@@ -180,7 +180,7 @@ async def test_when_the_store_fails_the_whole_group_waits_in_order_and_memory_is
         assert pool.version > version or fault is Fault.BEFORE
         in_memory = [pool.summary(each.id) for each in earlier.participants]
         alone = rated_alone(earlier, system=system)
-        assert in_memory == [told(alone, each.id) for each in earlier.participants]
+        assert in_memory == [summary_of(alone, each.id) for each in earlier.participants]
         await pool.drain()
         assert (pool.ring_depth, pool.refused) == (0, 0)
         await agrees(pool, [earlier, *records], system)

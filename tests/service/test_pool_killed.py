@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from equipoise.core.model import PlayerSummary
-from tests.opened_pool import opened, rated_alone, stored_rounds, told
+from tests.opened_pool import opened, rated_alone, stored_rounds, summary_of
 from tests.store.failing import locked
 from tests.store.samples import a_round, player
 
@@ -95,7 +95,7 @@ def _check_all_were_applied(directory: Path, answers: list[str], at_once: int = 
 
     assert len(answers) <= len(applied) <= len(answers) + at_once
     assert applied == [a_round(number).round.id for number in range(len(applied))]
-    assert summary == told(rated_alone(*map(a_round, range(len(applied)))), player(1))
+    assert summary == summary_of(rated_alone(*map(a_round, range(len(applied)))), player(1))
 
 
 def test_rounds_answered_stored_survive_kill_9(tmp_path: Path) -> None:
@@ -136,5 +136,5 @@ def test_kill_9_in_the_middle_of_a_group_leaves_nothing_of_it(tmp_path: Path) ->
                 await pool.record(record, None)
             return pool.summary(player(1))
 
-    assert asyncio.run(send_again()) == told(rated_alone(*everything), player(1))
+    assert asyncio.run(send_again()) == summary_of(rated_alone(*everything), player(1))
     assert stored_rounds(tmp_path) == [record.round.id for record in everything]

@@ -15,7 +15,7 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import Side
 from equipoise.errors import ScriptError, SpillError
 from equipoise.service.pool import Recorded
-from tests.opened_pool import a_pool, rated_alone, stored_rounds, told
+from tests.opened_pool import a_pool, rated_alone, stored_rounds, summary_of
 from tests.store.disk import fast_directory, no_file_above
 from tests.store.failing import Failing, Fault
 from tests.store.samples import a_round, player
@@ -83,7 +83,7 @@ class Evening(RuleBasedStateMachine):
             except SpillError:
                 self.refused.append(record)
             else:
-                raise AssertionError("answered for, and nobody has it")
+                raise AssertionError("answered, and kept nowhere")
 
     @precondition(lambda self: self.refused)
     @rule(faults=FAULTS)
@@ -103,7 +103,7 @@ class Evening(RuleBasedStateMachine):
     def players_are_looked_up(self, who: set[int]) -> None:
         alone = rated_alone(*self.answered[: len(stored_rounds(self.directory))], system=self.system)
         players = [player(number) for number in who]
-        assert self.runner.run(self.pool.summaries(players)) == tuple(told(alone, one) for one in players)
+        assert self.runner.run(self.pool.summaries(players)) == tuple(summary_of(alone, one) for one in players)
         for each in players:
             assert self.pool.system.uncertainty(each) == alone.uncertainty(each)
         assert self.pool.system.shared() == alone.shared()

@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.errors import ScriptError, SpillError
 from equipoise.service.pool import Recorded
-from equipoise.service.ring import SLOTS, Ring, UnstoredRound
+from equipoise.service.ring import SLOTS, Ring, UnstoredRound, framed
 from tests.opened_pool import NOW, a_pool, opened, stored_rounds
 from tests.store.disk import no_file_above
 from tests.store.failing import Failing, Fault, locked
@@ -84,6 +84,17 @@ async def test_the_timer_applies_everything_that_waits(tmp_path: Path) -> None:
             ring.push(UnstoredRound(a_round(number), None, NOW))
     async with opened(tmp_path) as pool:
         assert (pool.ring_depth, pool.applied) == (0, 3 * SLOTS)
+
+
+@in_loop
+async def test_a_round_that_was_applied_and_sent_again_while_others_waited_is_applied_once_after_a_crash(
+    tmp_path: Path,
+) -> None:
+    first, second = (UnstoredRound(a_round(number), None, NOW) for number in (1, 2))
+    await asyncio.to_thread((tmp_path / "main.ring").write_bytes, framed(first) + framed(second) + framed(first))
+    async with opened(tmp_path) as pool:
+        assert (pool.ring_depth, pool.applied, (tmp_path / "main.ring").stat().st_size) == (0, 2, 0)
+    assert stored_rounds(tmp_path) == [a_round(1).round.id, a_round(2).round.id]
 
 
 @in_loop

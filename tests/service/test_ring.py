@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import struct
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import LineupPlayer, Participant, PlayerId, Presence, Round, Side
 from equipoise.errors import SpillError
 from equipoise.service.ring import MAGIC, RESERVE, SLOTS, Ring, UnstoredRound, framed, frames
-from tests.store.disk import as_nobody, fast_directory, filled, no_file_above, small_disk
+from tests.store.disk import fast_directory, filled, no_file_above, small_disk, without_root
 from tests.store.samples import a_round
 
 
@@ -43,9 +44,10 @@ def opened(path: Path) -> Iterator[Ring]:
 
 def drained(ring: Ring) -> list[UnstoredRound]:
     found = []
-    while slots := ring.slots():
-        found.append(slots[0])
-        ring.pop()
+    while ring.depth:
+        for entry in ring.slots():
+            found.append(entry)
+            ring.pop()
     return found
 
 
@@ -251,7 +253,7 @@ def _push_until_refused(ring: Ring) -> Iterator[UnstoredRound]:
 
 def test_a_place_that_cannot_be_written_is_refused_at_the_start(tmp_path: Path) -> None:
     tmp_path.chmod(0o555)
-    with as_nobody(), pytest.raises(SpillError, match="Permission denied"):
+    with without_root(), pytest.raises(SpillError, match="Permission denied"):
         Ring(tmp_path / "main.ring").open()
 
 
@@ -268,6 +270,24 @@ for number in count():
     ring.push(waiting(number))
     print(number, flush=True)
 """
+
+
+def test_a_round_is_on_disk_when_it_is_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[tuple[str, int]] = []
+    sync = os.fsync
+
+    def watched(file: int) -> None:
+        synced.append((os.readlink(f"/proc/self/fd/{file}"), os.fstat(file).st_size))
+        sync(file)
+
+    with opened(path) as ring:
+        monkeypatch.setattr(os, "fsync", watched)
+        sizes = []
+        for number in range(SLOTS + 2):
+            ring.push(waiting(number))
+            sizes.append(path.stat().st_size)
+
+    assert synced == [(str(path), size) for size in sizes]
 
 
 def test_what_was_answered_for_survives_kill_9(path: Path) -> None:

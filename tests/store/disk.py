@@ -61,7 +61,7 @@ def no_file_above(size: int) -> Iterator[None]:
 
 
 @contextmanager
-def as_nobody() -> Iterator[None]:
+def without_root() -> Iterator[None]:
     """Without root's power to write everywhere; nothing changes for other users."""
     user = os.geteuid()
     if user == 0:

@@ -47,7 +47,7 @@ def a_round(
     captures_a: int = 0,
     unrated: str | None = None,
 ) -> RecordRound:
-    """A round of these players; later numbers start later unless told otherwise."""
+    """A round of these players; later numbers start later unless `started_at` says otherwise."""
     seats = [LineupPlayer(player(n), Side.A) for n in a] + [LineupPlayer(player(n), Side.B) for n in b]
     seconds = {Side.A: (90.0, 0.0), Side.B: (0.0, 90.0)}
     round = Round(
@@ -75,7 +75,7 @@ class Submitted:
     memory: bytes | None = None
     at: float = 1.0
     versions: Mapping[PlayerId, int] | None = None
-    """None: memory holds nobody."""
+    """None: memory holds no player."""
     asked: list[PlayerRow] = field(default_factory=list)
     """What the store handed over, filled in when it rates."""
     shared: SharedParts | None = None

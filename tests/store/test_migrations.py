@@ -60,7 +60,7 @@ def test_a_step_that_fails_leaves_nothing_and_is_taken_later(tmp_path: Path) -> 
     database.close()
 
 
-def test_a_store_of_the_first_step_keeps_its_rounds_and_knows_of_nobody_who_quit(tmp_path: Path) -> None:
+def test_a_store_of_the_first_step_keeps_its_rounds_in_which_no_player_is_known_to_have_quit(tmp_path: Path) -> None:
     older = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
     migrate(Database(older), MIGRATIONS[:1])
     older.execute("INSERT INTO players VALUES ('main', 'p', 1, 1010, 1, 0, 7, '{}')")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -50,6 +51,20 @@ async def test_notes_of_many_servers_are_one_transaction_behind_the_rounds_that_
     assert written(tmp_path / "s.db") == [100, 100, 100]
     assert statements.count("COMMIT") == 2
     assert order.index("rounds") < order.index("decisions")
+
+
+@in_loop
+async def test_notes_that_come_while_others_are_written_do_not_wait_for_a_retry(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db", notes_after=0.0, retry_after=3600.0) as store:
+        for number in range(5):
+            store.note([decided(number)])
+            await until(lambda number=number: written(tmp_path / "s.db")[1] == number + 1)
+        busy = asyncio.create_task(submit(store, *(Submitted(a_round(number)) for number in range(20))))
+        store.note([decided(5)])
+        await asyncio.sleep(0)
+        store.note([decided(6)])
+        await busy
+        await until(lambda: written(tmp_path / "s.db")[1] == 7)
 
 
 @in_loop

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -96,11 +97,11 @@ async def test_only_rows_that_memory_lacks_or_has_in_another_version_are_handed_
     async with opened(tmp_path / "s.db") as store:
         await record(store, a_round())
         await record(store, a_round(2, a=[1], b=[5]))
-        held = {player(1): 1, player(2): 1, player(3): 0, player(4): 1, player(6): 0}
+        held = {player(1): 1, player(2): 1, player(3): 0, player(4): 7, player(6): 0}
         third = Submitted(a_round(3), versions=held)
         await submit(store, third)
 
-    assert [(row.id, row.version) for row in third.asked] == [(player(1), 2), (player(3), 1)]
+    assert [(row.id, row.version) for row in third.asked] == [(player(1), 2), (player(3), 1), (player(4), 1)]
 
 
 @in_loop
@@ -111,6 +112,20 @@ async def test_history_is_in_the_order_of_being_applied_and_ends_with_the_last(t
         rows = await store.players(POOL, [player(1)], 3)
 
     assert [after for after, _, _ in rows[player(1)].history] == [1030, 1040, 1050]
+
+
+@in_loop
+async def test_a_round_is_stored_with_when_it_first_came_in_and_who_quit(tmp_path: Path) -> None:
+    one = a_round()
+    quitter = replace(one.round.presences[1], left=True)
+    played = replace(one.round, presences=(one.round.presences[0], quitter, *one.round.presences[2:]))
+    async with opened(tmp_path / "s.db") as store:
+        await record(store, replace(one, round=played), at=77.0)
+    with closing(sqlite3.connect(tmp_path / "s.db")) as database:
+        rounds = database.execute("SELECT recorded_at FROM rounds").fetchall()
+        quits = database.execute("SELECT player FROM participants WHERE quit").fetchall()
+
+    assert (rounds, quits) == ([(77.0,)], [(player(2),)])
 
 
 @in_loop
@@ -285,13 +300,13 @@ async def test_decisions_come_newest_first_for_one_server_or_for_all(tmp_path: P
 
 
 @in_loop
-async def test_predictions_are_the_last_rated_rounds_oldest_first(tmp_path: Path) -> None:
+async def test_predictions_are_the_rated_rounds_that_were_applied_last_oldest_first(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         for number, winner in enumerate((Side.A, None, Side.B)):
-            await record(store, a_round(number, winner=winner, started_at=float(number)))
+            await record(store, a_round(number, winner=winner, started_at=9.0 - number))
         await record(store, a_round(3, unrated="partial"))
 
-        assert await store.predictions(POOL, 2) == [Prediction(1.0, 0.625, 0.5), Prediction(2.0, 0.625, 0.0)]
+        assert await store.predictions(POOL, 2) == [Prediction(8.0, 0.625, 0.5), Prediction(7.0, 0.625, 0.0)]
         assert await store.predictions("other", 2) == []
 
 

@@ -52,7 +52,7 @@ class Nosy(Submitted):
 
 
 @in_loop
-async def test_nobody_else_can_write_between_what_a_round_reads_and_what_it_writes(tmp_path: Path) -> None:
+async def test_no_other_program_can_write_between_what_a_round_reads_and_what_it_writes(tmp_path: Path) -> None:
     nosy = Nosy(a_round())
     nosy.path = tmp_path / "s.db"
     async with opened(nosy.path) as store:

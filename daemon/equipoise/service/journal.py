@@ -40,7 +40,7 @@ class Journal:
         self._notes += (Name(pool, player, name) for player, name in names.items())
 
     async def flush(self) -> None:
-        """Hand everything to the store: whoever reads it there from now on finds it complete."""
+        """Hand everything to the store, whose reads are complete from now on."""
         notes, self._notes = self._notes, []
         if notes:
             self._store.note(notes)

@@ -23,7 +23,6 @@ import zlib
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -182,10 +181,8 @@ class Ring:
 
     def pop(self) -> None:
         """The oldest round was applied; after the last one the file is emptied."""
-        self._keys.pop(self._slots.popleft().key, None)
-        while self._slots and self._slots[0].key not in self._keys:  # it stood in the file twice
-            self._slots.popleft()
-        if not self._slots and not self._waits_in_file:
+        del self._keys[self._slots.popleft().key]
+        if not self._keys:
             self._clear()
 
     @property
@@ -228,12 +225,16 @@ class Ring:
 
     def _refill(self) -> None:
         with mmap.mmap(self._open_file(), self._end, access=mmap.ACCESS_READ) as data:
-            waiting = (frame for frame in frames(data, self._read) if frame.entry.key in self._keys)
-            for frame in islice(waiting, SLOTS):
-                self._slots.append(frame.entry)
+            taken: dict[Key, UnstoredRound] = {}
+            for frame in frames(data, self._read):
+                if len(taken) == SLOTS:
+                    break
                 self._read = frame.end
-        if len(self._slots) < SLOTS:
-            self._read = self._end
+                if frame.entry.key in self._keys:  # else it was applied, and sent again while others waited
+                    taken.setdefault(frame.entry.key, frame.entry)
+            else:
+                self._read = self._end
+        self._slots.extend(taken.values())
         if not self._slots:
             self._clear()
 

@@ -190,7 +190,7 @@ class Submission(Protocol):
 
 
 class Replay(Protocol):
-    """A rating system that begins with nobody and is given a pool's rounds again. Does no I/O."""
+    """A rating system without players that is given a pool's rounds again. Does no I/O."""
 
     @property
     def fingerprint(self) -> Fingerprint:

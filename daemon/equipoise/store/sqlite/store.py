@@ -1,4 +1,5 @@
 """The Store port on one file of SQLite: every call runs on the one thread that owns the connection."""
+# ruff: noqa: D102 (the port documents its methods)
 
 from __future__ import annotations
 
@@ -64,12 +65,10 @@ class SqliteStore:
         self._writing: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Take the lock file, connect and migrate."""
         self._thread = self._thread or ThreadPoolExecutor(1, thread_name_prefix="store")
         await self._run(self._connect)
 
     async def close(self) -> None:
-        """Finish what is under way, fold the write-ahead log into the file and let others in."""
         if self._thread is None:
             return
         if self._writing is not None:
@@ -82,21 +81,16 @@ class SqliteStore:
         self._thread = None
 
     async def ping(self) -> None:
-        """Fail if the file cannot be written now."""
         await self._read(probe)
 
     async def players(self, pool: str, ids: Sequence[PlayerId], window: int) -> Mapping[PlayerId, PlayerRow]:
-        """Rows of these players; those who were never rated are missing."""
         found = await self._read(lambda db: players.load(db, pool, dict.fromkeys(ids, 0), window))
         return {row.id: row for row in found}
 
     async def names(self, pool: str, ids: Sequence[PlayerId]) -> Mapping[PlayerId, str]:
-        """What these players called themselves last."""
         return await self._read_noted(lambda db: players.names(db, pool, ids))
 
     async def record(self, pool: str, group: Sequence[Submission], window: int) -> Sequence[RatedRound | Exception]:
-        """Rounds in order, in one transaction; see the port."""
-
         def apply(db: Connection) -> list[RatedRound | Exception]:
             outcomes: list[RatedRound | Exception] = []
             with transaction(db):
@@ -112,68 +106,52 @@ class SqliteStore:
         return await self._read(apply)
 
     async def edit(self, pool: str, player: PlayerId, window: int, edit: EditRow) -> PlayerRow:
-        """One transaction: an admin's change of a player and its line in the audit."""
         return await self._write(lambda db: players.edit(db, pool, player, window, edit))
 
     def note(self, notes: Iterable[Note]) -> None:
-        """Write these soon, many in one transaction; see the port."""
         self._unwritten.add(notes)
         self._write_notes_in(self._notes_after)
 
     async def memory(self, server: ServerId) -> bytes | None:
-        """A server's session memory, None before the first."""
         return await self._read_noted(lambda db: rounds.memory(db, server))
 
     async def decisions(self, server: ServerId | None, limit: int) -> Sequence[Decision]:
-        """The newest decisions, newest first."""
         return await self._read_noted(lambda db: journal.decisions(db, server, limit))
 
     async def audit(self, entry: Audit) -> None:
-        """Append to the audit."""
         await self._write(lambda db: journal.audit(db, entry))
 
     async def audits(self, limit: int) -> Sequence[Audit]:
-        """The newest audit lines, newest first."""
         return await self._read(lambda db: journal.audits(db, limit))
 
     async def fingerprint(self, pool: str) -> Fingerprint | None:
-        """What a pool's ratings are made by."""
         return await self._read(lambda db: pools.fingerprint(db, pool))
 
     async def adopt(self, pool: str, fingerprint: Fingerprint, at: float) -> None:
-        """Record what a pool's ratings are made by from now on."""
         await self._write(lambda db: pools.adopt(db, pool, fingerprint, at))
 
     async def shared(self, pool: str) -> SharedParts | None:
-        """What the pool's system keeps of no single player."""
         return await self._read(lambda db: pools.shared(db, pool))
 
     async def rated_rounds(self, pool: str, see: SeeRound) -> None:
-        """Show every rated round of a pool, in the order in which they were applied."""
         await self._read(lambda db: replays.see(db, pool, see))
 
     async def recompute(self, pool: str, replay: Replay, entry: Audit) -> None:
-        """One transaction; see the port."""
         await self._write(lambda db: replays.recompute(db, pool, replay, entry))
 
     async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:
-        """The last rated rounds of a pool, without a limit all, oldest first."""
         return await self._read(lambda db: rounds.predictions(db, pool, limit))
 
     async def summaries(self, pool: str) -> Sequence[PlayerSummary]:
-        """Everybody in a pool."""
         return await self._read(lambda db: players.summaries(db, pool))
 
     async def top(self, pool: str, limit: int | None, *, since: float | None) -> Sequence[PlayerRow]:
-        """The leaderboard."""
         return await self._read_noted(lambda db: players.top(db, pool, limit, since))
 
     async def rank(self, pool: str, player: PlayerId, *, since: float | None) -> tuple[int, int] | None:
-        """A player's place on the leaderboard and its length."""
         return await self._read(lambda db: players.rank(db, pool, player, since))
 
     async def search(self, pool: str, text: str, limit: int) -> Sequence[PlayerRow]:
-        """Players whose id or last name contains the text."""
         return await self._read_noted(lambda db: players.search(db, pool, text, limit))
 
     async def _write(self, work: Callable[[Connection], T]) -> T:
@@ -202,13 +180,16 @@ class SqliteStore:
         self._writing = asyncio.create_task(self._notes_written())
 
     async def _notes_written(self) -> None:
+        wait = self._retry_after
         try:
             await self._read(self._write_notes)
+            wait = self._notes_after
         except StoreError as error:
             log.warning("%d notes wait: %s", len(self._unwritten), error)
-        self._timer = None
-        if self._unwritten:
-            self._write_notes_in(self._retry_after)
+        finally:
+            self._timer = None
+            if self._unwritten:  # what came meanwhile, or what could not be written
+                self._write_notes_in(wait)
 
     def _write_notes(self, db: Connection) -> None:
         taken = self._unwritten.take()
