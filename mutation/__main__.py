@@ -35,7 +35,7 @@ WORK = ROOT / ".mutants"
 LINKS = {name: name for name in ("tests", "sourcemod", "docs", "config.example.toml", "pyproject.toml")}
 MUTMUT = Path(sys.executable).with_name("mutmut")
 EXPLAINED = Path(__file__).with_name("survivors.md")
-DETECTED = {"killed", "timeout", "segfault", "suspicious"}
+DETECTED = {"killed", "timeout", "segfault"}
 
 SETUP = """\
 [mutmut]
