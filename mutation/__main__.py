@@ -139,7 +139,7 @@ PACKAGES = (
 def explained() -> set[tuple[str, str]]:
     """Function and difference of every survivor that the list explains."""
     text = EXPLAINED.read_text()
-    return set(re.findall(r"^### `(.+)`\n+```diff\n(.+?)\n```", text, re.MULTILINE | re.DOTALL))
+    return set(re.findall(r"^### `([^`]+)`\n+```diff\n(.+?)\n```", text, re.MULTILINE | re.DOTALL))
 
 
 def only_case_of_sql(difference: str) -> bool:
