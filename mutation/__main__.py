@@ -35,7 +35,7 @@ WORK = ROOT / ".mutants"
 LINKS = {name: name for name in ("tests", "sourcemod", "docs", "config.example.toml", "pyproject.toml")}
 MUTMUT = Path(sys.executable).with_name("mutmut")
 EXPLAINED = Path(__file__).with_name("survivors.md")
-DETECTED = {"killed", "timeout", "segfault", "suspicious"}
+DETECTED = {"killed", "timeout", "segfault"}
 
 SETUP = """\
 [mutmut]
@@ -51,6 +51,8 @@ also_copy =
 do_not_mutate_patterns =
     ^ *assert
 use_git_change_detection = false
+timeout_multiplier = 5
+timeout_constant = 4
 """
 
 
@@ -128,7 +130,7 @@ PACKAGES = (
     Package("balancing", ("balancing.py",), ("tests/test_balancing.py", "tests/test_balancing_by_side.py")),
     Package(
         "store",
-        tuple(f"store/sqlite/{name}.py" for name in ("rounds", "players", "pools", "journal", "store")),
+        tuple(f"store/sqlite/{name}.py" for name in ("rounds", "players", "pools", "journal", "notes")),
         ("tests/store",),
     ),
 )
@@ -137,7 +139,15 @@ PACKAGES = (
 def explained() -> set[tuple[str, str]]:
     """Function and difference of every survivor that the list explains."""
     text = EXPLAINED.read_text()
-    return set(re.findall(r"^### `(.+)`\n+```diff\n(.+?)\n```", text, re.MULTILINE | re.DOTALL))
+    return set(re.findall(r"^### `([^`]+)`\n+```diff\n(.+?)\n```", text, re.MULTILINE | re.DOTALL))
+
+
+def only_case_of_sql(difference: str) -> bool:
+    """The mutant only changes the case of SQL, which means the same."""
+    lines = [line[1:] for line in difference.splitlines()]
+    removed, added = lines[: len(lines) // 2], lines[len(lines) // 2 :]
+    sql = any(re.search(r"\b(SELECT|INSERT|UPDATE|DELETE|FROM|WHERE|ORDER BY)\b", line) for line in removed)
+    return sql and [line.lower() for line in removed] == [line.lower() for line in added]
 
 
 def run(package: Package, wanted: list[str], mutants: dict[str, str]) -> Counter[str]:
@@ -152,6 +162,9 @@ def run(package: Package, wanted: list[str], mutants: dict[str, str]) -> Counter
         if result not in DETECTED:
             function = mangled_name_from_mutant_name(name).removeprefix("equipoise.")
             difference = package.difference(name)
+            if only_case_of_sql(difference):
+                count["equivalent, the case of SQL"] += 1
+                continue
             result += ", explained" if (function, difference) in known else ", not explained"
             print(f"\n### `{function}`\n\n```diff\n{difference}\n```\n\n{name}: {result}", flush=True)
         count[result] += 1

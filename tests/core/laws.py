@@ -1,4 +1,4 @@
-"""A server that does whatever it is told, and the laws that every answer of its session must keep."""
+"""A server that obeys every order, and the laws that every answer of its session must keep."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def solved(question: AskSplit | AskMoves) -> e.Answer:
     return answer(question, dict.fromkeys(players, 2000.0))
 
 
-def told(*lines: Text) -> Tell:
+def tell(*lines: Text) -> Tell:
     return Tell(ids("a")[0], lines)
 
 
@@ -67,7 +67,7 @@ def test_everybody_may_ask_for_ratings_and_teams(verb: str, admin: bool) -> None
 def test_players_may_not_order_anything(verb: str) -> None:
     session = begun(Mode.KOTH, "abc|d")
     before = session.memory
-    assert play(session, [(1.0, command(verb, admin=False))]) == [told(Text(Phrase.REFUSED_ADMIN))]
+    assert play(session, [(1.0, command(verb, admin=False))]) == [tell(Text(Phrase.REFUSED_ADMIN))]
     assert session.memory == before
 
 
@@ -80,7 +80,7 @@ def test_admins_look_ups_go_to_the_host(verb: str) -> None:
 @pytest.mark.parametrize("words", [("nonsense",), ("scramble", "soon"), ()])
 def test_an_unknown_command_is_named_in_the_answer(words: tuple[str, ...]) -> None:
     answered = play(begun(Mode.KOTH, "ab|cd"), [(1.0, command(*words))])
-    assert answered == [told(Text(Phrase.UNKNOWN_COMMAND, (" ".join(words),)))]
+    assert answered == [tell(Text(Phrase.UNKNOWN_COMMAND, (" ".join(words),)))]
 
 
 def test_the_console_is_answered_at_the_console() -> None:
@@ -108,19 +108,19 @@ def test_scramble_now_acts_in_the_running_round(words: tuple[str, ...]) -> None:
 
 def test_scramble_now_waits_for_the_next_round_start_in_arena() -> None:
     session = begun(Mode.ARENA, "ab|cd")
-    assert play(session, [(1.0, command("scramble", "now"))]) == [told(ANNOUNCED), *DUE]
+    assert play(session, [(1.0, command("scramble", "now"))]) == [tell(ANNOUNCED), *DUE]
 
 
 @pytest.mark.parametrize("phase", [e.Phase.IDLE, e.Phase.OVER])
 def test_scramble_now_waits_for_the_next_round_start_where_no_round_is(phase: e.Phase) -> None:
     session = begun(Mode.KOTH, "ab|cd", phase=phase)
-    assert play(session, [(1.0, command("scramble", "now"))]) == [told(ANNOUNCED), *DUE]
+    assert play(session, [(1.0, command("scramble", "now"))]) == [tell(ANNOUNCED), *DUE]
 
 
 def test_scramble_now_ignores_triggers_but_not_the_least_number_of_players() -> None:
     session = begun(Mode.KOTH, "ab|c")
     refusal = Text(Phrase.NOT_ENOUGH_PLAYERS, ("4", "3"))
-    assert play(session, [(1.0, command("scramble", "now"))]) == [told(refusal)]
+    assert play(session, [(1.0, command("scramble", "now"))]) == [tell(refusal)]
     assert session.memory.pending is None
 
 
@@ -205,7 +205,7 @@ def _open_question(session: Session) -> AskMoves:
 
 def test_scramble_next_is_carried_out_at_the_next_round_start() -> None:
     session = begun(Mode.KOTH, "ab|cd")
-    assert play(session, [(1.0, command("scramble", "next"))]) == [told(ANNOUNCED), *DUE]
+    assert play(session, [(1.0, command("scramble", "next"))]) == [tell(ANNOUNCED), *DUE]
     assert asked(session, (2.0, started("ab|cd", 2.0))).reason == ADMIN
 
 
@@ -219,7 +219,7 @@ def test_a_dry_run_shows_the_proposal_and_orders_nothing() -> None:
     question = asked(session, (1.0, command("scramble", "dry")))
     teams = e.SplitSolved(question, split("ac|bd"), 0.0, 0.61, 0.5)
     moved = [Text(Phrase.DRY_RUN_LINE, ("@b", "BLU")), Text(Phrase.DRY_RUN_LINE, ("@c", "RED"))]
-    assert play(session, [(1.1, teams)]) == [told(Text(Phrase.DRY_RUN, ("2", "61", "50")), *moved)]
+    assert play(session, [(1.1, teams)]) == [tell(Text(Phrase.DRY_RUN, ("2", "61", "50")), *moved)]
     assert session.memory.pending is None
     assert session.state.asked is None
 
@@ -232,7 +232,15 @@ def test_a_dry_run_asks_what_the_next_scramble_would_ask() -> None:
     assert asked(session, (3.0, command("scramble", "dry"))).reason == Text(Phrase.REASON_NO_CAPTURE)
 
 
-def test_a_dry_run_shows_whom_it_would_bench() -> None:
+def test_a_dry_run_while_a_side_is_empty_knows_no_chance_before_it() -> None:
+    session = begun(Mode.KOTH, "abcd|", phase=e.Phase.OVER)
+    question = asked(session, (1.0, command("scramble", "dry")))
+    (shown,) = of(Tell, play(session, [(1.1, e.SplitSolved(question, split("ab|cd"), 0.0, None, 0.504))]))
+    assert isinstance(shown, Tell)
+    assert shown.lines[0] == Text(Phrase.DRY_RUN, ("2", "?", "50"))
+
+
+def test_a_dry_run_shows_the_players_it_would_bench() -> None:
     session = begun(Mode.ARENA, "ab|cd|e", phase=e.Phase.OVER)
     question = asked(session, (1.0, command("scramble", "dry")))
     (shown,) = of(Tell, play(session, [(1.1, e.SplitSolved(question, split("eb|cd|a"), 0.0, 0.61, 0.5))]))
@@ -242,13 +250,13 @@ def test_a_dry_run_shows_whom_it_would_bench() -> None:
 
 def test_a_dry_run_needs_as_many_players_as_a_scramble() -> None:
     refusal = Text(Phrase.NOT_ENOUGH_PLAYERS, ("4", "2"))
-    assert play(begun(Mode.KOTH, "a|b"), [(1.0, command("scramble", "dry"))]) == [told(refusal)]
+    assert play(begun(Mode.KOTH, "a|b"), [(1.0, command("scramble", "dry"))]) == [tell(refusal)]
 
 
 def test_a_dry_run_without_an_answer_says_so() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     question = asked(session, (1.0, command("scramble", "dry")))
-    assert play(session, [(1.1, e.SolveFailed(question, "too slow"))]) == [told(Text(Phrase.NO_ANSWER))]
+    assert play(session, [(1.1, e.SolveFailed(question, "too slow"))]) == [tell(Text(Phrase.NO_ANSWER))]
 
 
 def test_cancel_drops_a_pending_scramble_and_tells_everybody() -> None:
@@ -256,7 +264,7 @@ def test_cancel_drops_a_pending_scramble_and_tells_everybody() -> None:
     play(session, [(1.0, command("scramble", "next"))])
     text = Text(Phrase.SCRAMBLE_CANCELLED)
     assert play(session, [(2.0, command("scramble", "cancel"))]) == [
-        told(text),
+        tell(text),
         LogDecision("cancel", ADMIN),
         Say(text),
     ]
@@ -290,7 +298,7 @@ def test_cancel_does_not_ask_again_for_equal_sides_that_are_being_solved() -> No
 
 def test_cancel_with_nothing_pending_says_so() -> None:
     session = begun(Mode.KOTH, "ab|cd")
-    assert play(session, [(1.0, command("scramble", "cancel"))]) == [told(Text(Phrase.NOTHING_PENDING))]
+    assert play(session, [(1.0, command("scramble", "cancel"))]) == [tell(Text(Phrase.NOTHING_PENDING))]
 
 
 # Balance.
@@ -320,7 +328,7 @@ def test_balance_works_where_autobalance_is_switched_off() -> None:
     assert session.state.gap_since == 1.1
 
 
-def test_balance_too_spares_who_was_moved_recently() -> None:
+def test_balance_spares_recently_moved_players_too() -> None:
     session = begun(Mode.KOTH, "abcd|ef", rules=rules(autobalance={"enabled": False}))
     session.state.memory = replace(session.memory, moved={ids("a")[0]: 0.0})
     (question,) = of(AskMoves, play(session, [(1.0, command("balance"))]))
@@ -331,12 +339,12 @@ def test_balance_too_spares_who_was_moved_recently() -> None:
 @pytest.mark.parametrize(("text", "phase"), [("ab|c", e.Phase.RUNNING), ("abcd|ef", e.Phase.OVER)])
 def test_balance_with_nothing_to_balance_says_so(text: str, phase: e.Phase) -> None:
     session = begun(Mode.KOTH, text, phase=phase)
-    assert play(session, [(1.0, command("balance"))]) == [told(Text(Phrase.NOTHING_TO_BALANCE))]
+    assert play(session, [(1.0, command("balance"))]) == [tell(Text(Phrase.NOTHING_TO_BALANCE))]
 
 
 def test_in_arena_balance_is_left_to_the_next_round_start() -> None:
     session = begun(Mode.ARENA, "abcd|ef")
-    assert play(session, [(1.0, command("balance"))]) == [told(Text(Phrase.CANNOT_BALANCE_ARENA))]
+    assert play(session, [(1.0, command("balance"))]) == [tell(Text(Phrase.CANNOT_BALANCE_ARENA))]
 
 
 # On and off.
@@ -346,7 +354,7 @@ def test_switched_off_nothing_is_ordered_and_what_is_pending_stays_so() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(1.0, command("scramble", "next"))])
     off = Text(Phrase.SWITCHED_OFF)
-    assert play(session, [(2.0, command("off"))]) == [told(off), LogDecision("switch", off)]
+    assert play(session, [(2.0, command("off"))]) == [tell(off), LogDecision("switch", off)]
     script = [(3.0, ended(finished("r1", A), 3.0)), (4.0, started("abcd|ef", 4.0)), (5.0, lineup("r2", "abcd|ef", 5.0))]
     assert not of((AskSplit, Assign, AskMoves), play(session, script))
     assert session.memory.pending == ADMIN
@@ -372,11 +380,11 @@ def test_switched_on_again_what_is_pending_is_carried_out() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(1.0, command("scramble", "next")), (2.0, command("off")), (3.0, started("ab|cd", 3.0))])
     on = Text(Phrase.SWITCHED_ON)
-    assert play(session, [(4.0, command("on"))]) == [told(on), LogDecision("switch", on)]
+    assert play(session, [(4.0, command("on"))]) == [tell(on), LogDecision("switch", on)]
     assert of(AskSplit, play(session, [(4.1, e.Heartbeat(4.1))]))
 
 
-def test_whoever_wants_a_side_while_it_is_off_gets_it() -> None:
+def test_a_player_who_wants_a_side_while_it_is_off_gets_it() -> None:
     session = begun(Mode.KOTH, "ab|c")
     play(session, [(1.0, command("off"))])
     (place,) = without_loads(play(session, [(2.0, e.SideWanted(2.0, ids("d")[0], A))]))

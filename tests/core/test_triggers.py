@@ -269,7 +269,7 @@ def test_nothing_becomes_due_while_equipoise_is_off_or_stands_aside(how: str) ->
     assert session.memory.tally.completed == 1
 
 
-# What a script is told beforehand is what the daemon will decide.
+# A script knows beforehand what the daemon will decide.
 
 
 @given(
@@ -283,7 +283,7 @@ def test_nothing_becomes_due_while_equipoise_is_off_or_stands_aside(how: str) ->
     length=st.integers(1, 4),
     rounds=st.integers(1, 4),
 )
-def test_due_if_tells_exactly_what_due_decides_afterwards(
+def test_due_if_foresees_exactly_what_due_decides_afterwards(
     mode: Mode,
     completed: int,
     since: int,
@@ -297,8 +297,15 @@ def test_due_if_tells_exactly_what_due_decides_afterwards(
     given_rules = rules(arena={"streak": length}, scramble={"rounds": rounds})
     tally = Tally(completed, since, holder if streak else None, streak)
     shutout = winner is not None and captured == 0
-    told = any(case.winner is winner and (shutout or not case.shutout) for case in due_if(mode, tally, given_rules))
-    assert told == (due(mode, tally.after(winner), Outcome(winner, captured), given_rules) is not None)
+    foreseen = any(case.winner is winner and (shutout or not case.shutout) for case in due_if(mode, tally, given_rules))
+    assert foreseen == (due(mode, tally.after(winner), Outcome(winner, captured), given_rules) is not None)
+
+
+def test_due_if_counts_the_streak_of_the_side_that_would_win() -> None:
+    assert due_if(Mode.ARENA, Tally(4, 2, A, 2), Rules()) == (DueIf(A),)
+    assert due_if(Mode.ARENA, Tally(4, 2, B, 2), Rules()) == (DueIf(B),)
+    assert due_if(Mode.ARENA, Tally(4, 2, A, 1), Rules()) == ()
+    assert due_if(Mode.PAYLOAD, Tally(4, 1), Rules()) == (DueIf(A), DueIf(B), DueIf(None))
 
 
 def test_due_if_of_a_session_speaks_of_the_running_round() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -67,18 +68,18 @@ async def test_a_round_that_stands_in_its_group_twice_is_stored_once(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("bad", "error"),
+    ("made", "error"),
     [
-        (Submitted(a_round(2, captures_a=2**64), b"bad"), ScriptError),
-        (Faulty(a_round(2), b"bad"), ZeroDivisionError),
+        (lambda: Submitted(a_round(2, captures_a=2**64), b"bad"), ScriptError),
+        (lambda: Faulty(a_round(2), b"bad"), ZeroDivisionError),
     ],
     ids=["unstorable", "faulty"],
 )
 @in_loop
 async def test_a_round_that_fails_is_undone_alone_and_ends_its_group(
-    tmp_path: Path, bad: Submitted, error: type[Exception]
+    tmp_path: Path, made: Callable[[], Submitted], error: type[Exception]
 ) -> None:
-    good, behind = Submitted(a_round(1), b"good"), Submitted(a_round(3))
+    good, bad, behind = Submitted(a_round(1), b"good"), made(), Submitted(a_round(3))
     async with opened(tmp_path / "s.db") as store:
         outcomes = await submit(store, good, bad, behind)
         committed = stored(tmp_path / "s.db")
