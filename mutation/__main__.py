@@ -35,7 +35,7 @@ WORK = ROOT / ".mutants"
 LINKS = {name: name for name in ("tests", "sourcemod", "docs", "config.example.toml", "pyproject.toml")}
 MUTMUT = Path(sys.executable).with_name("mutmut")
 EXPLAINED = Path(__file__).with_name("survivors.md")
-DETECTED = {"killed", "timeout", "segfault", "suspicious"}
+DETECTED = {"killed", "timeout", "segfault"}
 
 SETUP = """\
 [mutmut]
@@ -139,7 +139,7 @@ PACKAGES = (
 def explained() -> set[tuple[str, str]]:
     """Function and difference of every survivor that the list explains."""
     text = EXPLAINED.read_text()
-    return set(re.findall(r"^### `(.+)`\n+```diff\n(.+?)\n```", text, re.MULTILINE | re.DOTALL))
+    return set(re.findall(r"^### `([^`]+)`\n+```diff\n(.+?)\n```", text, re.MULTILINE | re.DOTALL))
 
 
 def only_case_of_sql(difference: str) -> bool:

@@ -88,6 +88,8 @@ class Rig:
     seq: int = 0
     system: str = "synelo"
     params: Mapping[str, object] = field(default_factory=dict)
+    answer_seconds: float = 60.0
+    """Long, so that a busy machine does not change replies."""
     store_type: type[SqliteStore] = SqliteStore
     ring_type: type[Ring] = Ring
 
@@ -98,7 +100,7 @@ class Rig:
         self.ring = self.ring_type(self.folder / "main.ring")
         self.pool = Pool("main", create(self.system, **self.params), self.store, self.ring, self.clock)
         await self.pool.open()
-        self.host = Host(SERVER, self.pool, self.store, self.rules, self.clock)
+        self.host = Host(SERVER, self.pool, self.store, self.rules, self.clock, self.answer_seconds)
         await self.host.start()
         return self
 

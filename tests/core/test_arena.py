@@ -206,6 +206,14 @@ def test_a_player_who_sat_out_comes_in_and_only_one_gives_way() -> None:
         assert order.split.side_of(player) is (A if player in ids("ab") else B)
 
 
+@pytest.mark.parametrize(("text", "must"), [("ab|cd|e", "e"), ("ab|c|de", "de"), ("a||bc", "bc"), ("||abc", "")])
+def test_players_who_waited_must_play_unless_more_waited_than_can(text: str, must: str) -> None:
+    question = of(AskSplit, after_scramble(text).start())[0]
+    assert isinstance(question, AskSplit)
+    assert question.purpose is Purpose.EQUAL_SIDES
+    assert question.must_play == set(ids(must))
+
+
 def test_the_player_whose_leaving_makes_the_difference_least_gives_way() -> None:
     # Sums 5000 and 4490; e (1900) comes in for a on A: 4300, for b: 4500, for c on B: 4000, for d: 4290.
     game = after_scramble("ab|cd|e")

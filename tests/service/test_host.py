@@ -343,7 +343,9 @@ def test_a_poll_of_a_full_server_reads_no_rating_and_makes_no_query(tmp_path: Pa
     async def main() -> None:
         async with Rig(tmp_path, store_type=Traced) as rig:
             assert isinstance(rig.store, Traced)
-            await rig.hello(roster(range(1, 13), range(13, 25)), Mode.KOTH, e.Phase.RUNNING)
+            with rig.store.watched() as asked:
+                await rig.hello(roster(range(1, 13), range(13, 25)), Mode.KOTH, e.Phase.RUNNING)
+            assert sum("FROM json_each" in statement for statement in asked) == 1
             await rig.post(e.Heartbeat(0.0))
             await rig.host.write_down()
 

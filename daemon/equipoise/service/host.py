@@ -1,8 +1,8 @@
 """One game server's place in the daemon: takes its batches, runs its session, sends what the session orders.
 
-A batch is taken whole or not at all. It is applied to a copy of the session (`service.work`), and when its last event
-is done the copy becomes the session and what was collected beside it goes out. A batch that is refused on the way
-leaves no trace but rounds that were stored before the one that could not be kept, and the script sends it again.
+A batch is taken whole or not at all (`service.work`). Its rounds are stored, then its events are applied to a copy of
+the session, and when the last one is done the copy becomes the session and what was collected beside it goes out. A
+batch whose round cannot be kept leaves no trace but the rounds before that one, and the script sends it again.
 
 One piece of work runs at a time. A reply is given after a second at the latest: what is not decided by then goes out
 with the next poll. Decisions, names and the session's memory are written behind the reply.
@@ -35,7 +35,7 @@ from equipoise.wire.memory import Remembered, decode_memory, encode_memory
 from equipoise.wire.values import Batch, Reply
 
 ANSWER_SECONDS = 1.0
-"""A request stays open this long at most."""
+"""A request stays open this long at most: the docs promise it to scripts."""
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,15 @@ class _Last:
 class Host:
     """Call `start` first and `close` last; `handle` and `command` may be called by any task at any time."""
 
-    def __init__(self, server: ServerId, pool: Pool, store: Store, rules: Rules, clock: Clock) -> None:
+    def __init__(
+        self,
+        server: ServerId,
+        pool: Pool,
+        store: Store,
+        rules: Rules,
+        clock: Clock,
+        answer_seconds: float = ANSWER_SECONDS,
+    ) -> None:
         self.server = server
         self.pool = pool
         self.rules = rules
@@ -75,6 +83,7 @@ class Host:
         self.skipped = 0
         """Gaps in the batches' numbers."""
         self._clock = clock
+        self._answer_seconds = answer_seconds
         self._store = store
         self._journal = Journal(server, store, clock)
         self._lookups = Lookups(server, pool, store, self._journal, clock)
@@ -190,7 +199,7 @@ class Host:
     async def _enter(self) -> None:
         """Have the lock, which the work that follows lets go."""
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
+            async with asyncio.timeout(self._answer_seconds):
                 await self._lock.acquire()
         except TimeoutError:
             raise ScriptError("busy", "an earlier request is still in work", status=503) from None
@@ -231,7 +240,7 @@ class Host:
     async def _run(self, work: Work, doing: Coroutine[Any, Any, None]) -> None:
         """Wait for work, but not longer than a script waits; the rest goes on behind. ScriptError: it was refused."""
         task = self._start(self._finish(work, doing))
-        await asyncio.wait((task,), timeout=ANSWER_SECONDS)
+        await asyncio.wait((task,), timeout=self._answer_seconds)
         work.answered = True
         if work.refusal is not None:
             raise work.refusal
