@@ -35,3 +35,17 @@ def create(name: str, /, **params: object) -> System[Any]:
     module, kind = SYSTEMS[name]
     system: System[Any] = getattr(import_module(f"equipoise.ratings.{module}"), kind).create(**params)
     return system
+
+
+def replay(system, history):
+    """Temporary."""
+    return system.replay(history)
+
+
+def fit(system, matches):
+    """Temporary."""
+    from equipoise.ratings.history import History
+
+    if system.name == "trueskill_through_time":
+        return import_module("equipoise.ratings.trueskill.fit").fit(system, History.of(matches))
+    return system.fit(matches)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from equipoise.core.model import PlayerId
+from equipoise import ratings
 from equipoise.ratings import create
 from equipoise.ratings.history import History, replay
 from equipoise.ratings.parts.team_order import MOST_SWEEPS, Teams, learn, log_evidence
@@ -75,7 +76,7 @@ def test_a_fit_of_all_those_orders_is_rating_them():
     online, fitted = (create("trueskill_through_time") for _ in range(2))
     history = matches(3)
     rated = [online.rate(match) for match in history]
-    assert fitted.fit(history).converged
+    assert ratings.fit(fitted, history).converged
     for change in (change for each in rated for change in each.changes):
         assert fitted.skill(change.player) == pytest.approx(online.skill(change.player), abs=1e-6)
         assert fitted.uncertainty(change.player) == pytest.approx(online.uncertainty(change.player), abs=1e-6)
@@ -84,7 +85,7 @@ def test_a_fit_of_all_those_orders_is_rating_them():
 @pytest.mark.parametrize("params", [{}, {"quit_related": 0.5, "quit_margin": -0.5, "kill_own": 0.3}])
 def test_a_fit_of_trueskill_2_by_all_those_orders_leaves_numbers(params):
     system, history = create("trueskill2", **params), matches(3)
-    assert system.fit(history).converged
+    assert ratings.fit(system, history).converged
     for player in (player for match in history for side in match.teams for player in side):
         assert math.isfinite(system.skill(player))
         assert system.uncertainty(player) > 0

@@ -10,9 +10,9 @@ import pytest
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import create
-from equipoise.ratings.parts.team_order import margin_of
+from equipoise.ratings.parts.team_order import draw_unit, margin_of
 from equipoise.ratings.system import Match, ranks_of
-from equipoise.ratings.trueskill.system import TrueSkill, draw_unit
+from equipoise.ratings.trueskill.system import TrueSkill
 from tests.ratings.samples import ANN, BOB, CID, DAN, duel, people
 from tests.ratings.trueskill.brute_force import Skill, duel_posterior, many_teams
 
