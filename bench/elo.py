@@ -11,8 +11,8 @@ import numpy as np
 
 from bench.timing import timed
 from equipoise.core.model import PlayerId
-from equipoise.ratings import create
-from equipoise.ratings.history import History, Replayed, replay
+from equipoise.ratings import create, replay
+from equipoise.ratings.history import History, Replayed
 from equipoise.ratings.system import Match
 
 PLAYERS, MATCHES, PEER_MATCHES, LIVE_MATCHES, PERIODS = 5_000, 2_000_000, 50_000, 20_000, 100

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from bench.timing import timed
 from equipoise.core.model import PlayerId
-from equipoise.ratings.history import History, Spans, replay
+from equipoise.ratings import replay
+from equipoise.ratings.history import History, Spans
 from equipoise.ratings.ns2.fit import fit
 from equipoise.ratings.ns2.system import NS2
 from equipoise.ratings.system import Match, Role, Span

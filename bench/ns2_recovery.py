@@ -9,7 +9,8 @@ from time import process_time
 
 import numpy as np
 
-from equipoise.ratings.history import Floats, History, replay
+from equipoise.ratings import replay
+from equipoise.ratings.history import Floats, History
 from equipoise.ratings.ns2.fit import fit
 from equipoise.ratings.ns2.formulas import POINTS, intercept
 from equipoise.ratings.ns2.system import NS2

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from bench.timing import timed
 from equipoise.core.model import PlayerId
-from equipoise.ratings.history import History, replay
+from equipoise.ratings import replay
+from equipoise.ratings.history import History
 from equipoise.ratings.synelo import formulas as kernel
 from equipoise.ratings.synelo.system import SynElo
 from equipoise.ratings.system import Match

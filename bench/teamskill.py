@@ -13,8 +13,8 @@ from bench.store import a_round, opened, percentile
 from bench.store import timed as timed_round
 from bench.timing import timed
 from equipoise.core.model import PlayerId
-from equipoise.ratings import create
-from equipoise.ratings.history import History, replay
+from equipoise.ratings import create, replay
+from equipoise.ratings.history import History
 from equipoise.ratings.system import Match
 
 GROUPS = 20_000_000

@@ -12,7 +12,8 @@ import numpy as np
 from bench.synelo import PLAYERS, SIZE, history
 from bench.timing import timed
 from equipoise.core.model import PlayerId
-from equipoise.ratings.history import History, replay
+from equipoise.ratings import replay
+from equipoise.ratings.history import History
 from equipoise.ratings.system import Match
 from equipoise.ratings.trueskill.smoothing import Smoother
 from equipoise.ratings.trueskill.system import TrueSkill

@@ -8,7 +8,8 @@ import numpy as np
 
 from bench.timing import timed
 from equipoise.core.model import PlayerId
-from equipoise.ratings.history import History, replay
+from equipoise.ratings import replay
+from equipoise.ratings.history import History
 from equipoise.ratings.system import Counts, Match
 from equipoise.ratings.trueskill2.fit import prepared
 from equipoise.ratings.trueskill2.system import TrueSkill2

@@ -20,7 +20,7 @@ from bench.findings.table import against, estimate, show
 from equipoise.lab.models import Model
 from equipoise.lab.simulation.measures import places, spearman
 from equipoise.lab.svg import Axis, Chart, picture
-from equipoise.ratings import SYSTEMS
+from equipoise.ratings import SYSTEMS, replay
 from equipoise.ratings.history import Floats, Numbers
 from equipoise.ratings.system import System
 
@@ -121,7 +121,7 @@ def in_random_teams(skills: Floats, rng: np.random.Generator, *, model: Model) -
     system = model.make()
     while True:
         history = random_rounds(skills, CHUNK, SIZE, rng)
-        replayed = system.replay(history)
+        replayed = replay(system, history)
         predicted = replayed.wins[0::2] + replayed.draws / 2
         yield look(skills, _rated(system, skills), history.members.reshape(CHUNK, -1), predicted)
 

@@ -13,6 +13,7 @@ from equipoise.lab.models import Model
 from equipoise.lab.simulation.measures import Point, Summary
 from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.simulation.run import simulate
+from equipoise.ratings import replay
 
 SOURCE = 72.0
 SMALLER = 24.0
@@ -59,7 +60,7 @@ def _random(spread: float, size: int, most: float, seed: int) -> tuple[float, ..
     for rounds in (EARLY, RANDOM_ROUNDS - EARLY):
         history = random_rounds(skills, rounds, size, rng)
         true = chances(skills, history.members.reshape(rounds, -1))
-        missed.append(miss(system.replay(history).wins[0::2], true))
+        missed.append(miss(replay(system, history).wins[0::2], true))
         found.append(true_order(system, skills))
     return *found, *missed
 

@@ -7,6 +7,7 @@ import numpy as np
 from bench.findings.people import crowd, player, random_rounds, true_order
 from bench.findings.table import compared, figure, show
 from equipoise.lab.models import Model
+from equipoise.ratings import replay
 from equipoise.ratings.synelo.system import SynElo
 
 K_FACTORS = (2.0, 3.0, 5.0, 10.0, 40.0)
@@ -64,7 +65,7 @@ def _ratings(size: int, most: float, rounding: str, seed: int) -> tuple[float, .
     system = Model("synelo", {"rounding": rounding, "k_max": size, "k_factor_max": most}).make()
     assert isinstance(system, SynElo)
     history = random_rounds(skills, ROUNDS, size, rng)
-    wins = system.replay(history).wins[0::2]
+    wins = replay(system, history).wins[0::2]
     late = slice(2 * ROUNDS // 3, None)
     score = 1.0 - history.ranks[0::2]
     loss = -float(np.mean(np.log(np.where(score == 1, wins, 1 - wins)[late])))

@@ -7,6 +7,7 @@ import numpy as np
 from bench.findings.people import balanced_rounds, chance, crowd, random_rounds, true_order
 from bench.findings.table import against, estimate, show
 from equipoise.lab.models import Model
+from equipoise.ratings import replay
 from equipoise.ratings.history import Floats, History
 from equipoise.ratings.quality import surprise
 from equipoise.ratings.synelo.system import SynEloParams
@@ -93,7 +94,7 @@ def _measured(spread: float, size: int, theta: float, seed: int) -> list[float]:
 def learnt(history: History, skills: Floats, theta: float) -> tuple[Floats, float]:
     """Predictions of a SynElo with this Θ, and its Spearman's ρ at the end."""
     system = Model("synelo", {"theta": theta}).make()
-    return system.replay(history).wins[0::2], true_order(system, skills)
+    return replay(system, history).wins[0::2], true_order(system, skills)
 
 
 def proposal(history: History, predicted: Floats, theta: float, part: slice) -> float:

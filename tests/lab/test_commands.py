@@ -21,7 +21,7 @@ from equipoise.errors import RatingError
 from equipoise.lab.models import Model, forecast
 from equipoise.lab.reading import read_history
 from equipoise.lab.standings import standings
-from equipoise.ratings import create
+from equipoise.ratings import create, fit, replay
 from tests.lab import sets
 from tests.lab.test_spans import random_rounds
 
@@ -221,7 +221,7 @@ def test_a_fit_shows_how_it_ended_and_the_skills_that_it_found(league: tuple[str
     assert done.exit_code == 0
     assert told["convergence"]["converged"]
     fitted = create(system)
-    ended = fitted.fit(read_history(Path(league[1]), None))
+    ended = fit(fitted, read_history(Path(league[1]), None))
     assert told["convergence"]["iterations"] == ended.iterations
     assert [one["rating"] for one in told["standings"]] == sorted(
         (fitted.summary(PlayerId(f"T{number}")).rating for number in range(12)), reverse=True
@@ -237,7 +237,7 @@ def test_a_fit_of_files_is_the_fit_of_the_same_matches_with_their_spans(tmp_path
     asked = ("replay", "--matches", files[0], "--participants", files[1], "--model", "ns2", "--fit", "--all")
     told = {one["player"]: one["rating"] for one in json.loads(run(*asked, "--json").output)["standings"]}
     fitted = create("ns2")
-    fitted.fit(matches)
+    fit(fitted, matches)
     assert told == pytest.approx({name: fitted.summary(name).rating for name in map(PlayerId, told)}, abs=1e-5)
 
 
@@ -262,7 +262,7 @@ def test_a_fit_that_did_not_converge_says_so_and_fails(league: tuple[str, ...]) 
 
 def test_ratings_that_are_no_numbers_are_refused(league: tuple[str, ...]) -> None:
     system, history = create("elo"), read_history(Path(league[1]), None)
-    system.replay(history)
+    replay(system, history)
     for name in ("T3", "T5"):
         system.seed(PlayerId(name), rating=1000.0)
     held = system.players[PlayerId("T3")]  # type: ignore[attr-defined]

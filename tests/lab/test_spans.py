@@ -14,7 +14,7 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.lab.histories import head
 from equipoise.lab.reading import read_history
-from equipoise.ratings import create
+from equipoise.ratings import create, replay
 from equipoise.ratings.history import History
 from equipoise.ratings.system import Match, Role, Span, ranks_of
 from tests.lab import sets
@@ -94,7 +94,7 @@ def test_a_replay_of_files_gives_the_numbers_of_rating_match_after_match(tmp_pat
     rounds, rows, matches = random_rounds(200, seed=7)
     history = read_history(*sets.write(tmp_path, rounds, rows))
     system, live = create("ns2"), create("ns2")
-    replayed = system.replay(history)
+    replayed = replay(system, history)
     wins = [live.rate(match).prediction.wins for match in matches]
     np.testing.assert_allclose(replayed.wins, np.ravel(wins), rtol=0, atol=1e-9)
     for player in history.players:
@@ -106,9 +106,9 @@ def test_a_replay_of_files_gives_the_numbers_of_rating_match_after_match(tmp_pat
 def test_spans_change_what_is_predicted(tmp_path: Path) -> None:
     rounds, rows, _ = random_rounds(50, seed=5)
     files = sets.write(tmp_path, rounds, rows)
-    told = create("ns2").replay(read_history(*files)).wins
+    told = replay(create("ns2"), read_history(*files)).wins
     bare = tuple(row.rpartition(",")[0] + "," for row in rows)
-    untold = create("ns2").replay(read_history(*sets.write(tmp_path, rounds, bare))).wins
+    untold = replay(create("ns2"), read_history(*sets.write(tmp_path, rounds, bare))).wins
     assert np.abs(told - untold).max() > 0.01
 
 
@@ -116,7 +116,7 @@ def test_the_beginning_of_a_history_has_its_own_spans(tmp_path: Path) -> None:
     rounds, rows, matches = random_rounds(40, seed=11)
     part = head(read_history(*sets.write(tmp_path, rounds, rows)), 25)
     np.testing.assert_allclose(
-        create("ns2").replay(part).wins, create("ns2").replay(History.of(matches[:25])).wins, rtol=0, atol=1e-12
+        replay(create("ns2"), part).wins, replay(create("ns2"), History.of(matches[:25])).wins, rtol=0, atol=1e-12
     )
 
 
@@ -156,5 +156,5 @@ def test_what_lies_behind_the_end_of_the_match_counts_nothing(tmp_path: Path) ->
     wins = []
     for end in (600, 660):
         rows = ("m1,1,ann,,,,spans=1:0-300", f"m1,2,bob,,,,spans=2:0-{end}")
-        wins.append(create("ns2").replay(read_history(*sets.write(tmp_path, rounds, rows))).wins[0])
+        wins.append(replay(create("ns2"), read_history(*sets.write(tmp_path, rounds, rows))).wins[0])
     assert wins[0] == wins[1]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise import ratings
 from equipoise.errors import RatingError
 from equipoise.lab.histories import scores
 from equipoise.ratings import SYSTEMS, create
@@ -80,7 +81,7 @@ def forecast(model: Model, history: History) -> Forecast:
     """Predict, then rate, in order; RatingError when a prediction is no probability."""
     scores(history)  # refuses any but two teams
     system = model.make()
-    replayed = system.replay(history)
+    replayed = ratings.replay(system, history)
     predicted = replayed.wins[0::2] + replayed.draws / 2
     wrong = np.flatnonzero(~((predicted >= -1e-9) & (predicted <= 1 + 1e-9)))
     if len(wrong):
@@ -93,14 +94,10 @@ def forecast(model: Model, history: History) -> Forecast:
 def fit(model: Model, history: History) -> tuple[System[Any], Convergence]:
     """Everybody by the whole history at once; RatingError names the systems that can do that."""
     system = model.make()
-    if not _fits(system):
-        can = ", ".join(name for name in SYSTEMS if _fits(create(name)))
+    if SYSTEMS[model.name].fit is None:
+        can = ", ".join(name for name, place in SYSTEMS.items() if place.fit)
         raise RatingError(f"{model.name} has no whole-history fit; these have one: {can}")
-    return system, system.fit(history)
-
-
-def _fits(system: System[Any]) -> bool:
-    return type(system).fit is not System.fit
+    return system, ratings.fit(system, history)
 
 
 def settings(pairs: Iterable[str]) -> dict[str, object]:

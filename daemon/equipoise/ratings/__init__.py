@@ -1,51 +1,81 @@
-"""Rating systems behind one interface (`base.System`); each is a module, made by name."""
+"""Rating systems behind one interface, `system.System`; each is a class, made by name.
+
+The serving process makes systems and rates live matches.  `replay` and `fit` work on whole histories; they load numpy
+and numba, which the serving process does not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from equipoise.errors import RatingError
-from equipoise.ratings.system import System, among
+from equipoise.ratings.system import Convergence, Match, System, among
 
-SYSTEMS: Final[Mapping[str, tuple[str, str]]] = {
-    "elo": ("elo.system", "Elo"),
-    "fifa_men": ("football.fifa_men", "FifaMen"),
-    "fifa_women": ("football.fifa_women", "FifaWomen"),
-    "glicko": ("glicko.system", "Glicko"),
-    "glicko2": ("glicko.glicko2", "Glicko2"),
-    "ns2": ("ns2.system", "NS2"),
-    "synelo": ("synelo.system", "SynElo"),
-    "teamskill_allk_ev": ("teamskill.system", "TeamSkillAllKEV"),
-    "teamskill_allk_ls": ("teamskill.system", "TeamSkillAllKLS"),
-    "teamskill_k": ("teamskill.system", "TeamSkillK"),
-    "trueskill": ("trueskill.system", "TrueSkill"),
-    "trueskill2": ("trueskill2.system", "TrueSkill2"),
-    "trueskill_through_time": ("trueskill.through_time", "TrueSkillThroughTime"),
-    "world_football_elo": ("football.world_football_elo", "WorldFootballElo"),
+if TYPE_CHECKING:
+    from equipoise.ratings.history import History, Replayed
+
+
+class Place(NamedTuple):
+    """Where a system is: modules of this package."""
+
+    module: str
+    kind: str
+    """Its class, in `module`."""
+    replay: str
+    """What has `replay(system, history)`."""
+    fit: str | None = None
+    """What has `fit(system, history)`; None: the system has no whole-history fit."""
+
+
+SYSTEMS: Final[Mapping[str, Place]] = {
+    "elo": Place("elo.system", "Elo", "elo.replay"),
+    "fifa_men": Place("football.fifa_men", "FifaMen", "football.replay"),
+    "fifa_women": Place("football.fifa_women", "FifaWomen", "football.fifa_women_replay"),
+    "glicko": Place("glicko.system", "Glicko", "glicko.replay"),
+    "glicko2": Place("glicko.glicko2", "Glicko2", "glicko.replay"),
+    "ns2": Place("ns2.system", "NS2", "ns2.replay", "ns2.fit"),
+    "synelo": Place("synelo.system", "SynElo", "synelo.replay"),
+    "teamskill_allk_ev": Place("teamskill.system", "TeamSkillAllKEV", "teamskill.replay"),
+    "teamskill_allk_ls": Place("teamskill.system", "TeamSkillAllKLS", "teamskill.replay"),
+    "teamskill_k": Place("teamskill.system", "TeamSkillK", "teamskill.replay"),
+    "trueskill": Place("trueskill.system", "TrueSkill", "parts.gaussian_replay"),
+    "trueskill2": Place("trueskill2.system", "TrueSkill2", "trueskill2.replay", "trueskill2.fit"),
+    "trueskill_through_time": Place(
+        "trueskill.through_time", "TrueSkillThroughTime", "parts.gaussian_replay", "trueskill.fit"
+    ),
+    "world_football_elo": Place("football.world_football_elo", "WorldFootballElo", "football.replay"),
 }
-"""Module and class of each system, by its name in configuration: the serving process imports the ones it uses."""
+"""By the name in configuration; a process imports only the systems that it uses."""
 
 
 def create(name: str, /, **params: object) -> System[Any]:
-    """A system without players; `RatingError` names an unknown system or a parameter that is refused."""
+    """A system without players; `RatingError` names an unknown system or a parameter that is refused.
+
+    >>> create("elo", k=20.0).gap(0.1, size=1)
+    69.48711710452029
+    """
     if name not in SYSTEMS:
         raise RatingError(f"{name}: no such rating system; {among(name, SYSTEMS)}")
-    module, kind = SYSTEMS[name]
-    system: System[Any] = getattr(import_module(f"equipoise.ratings.{module}"), kind).create(**params)
+    system: System[Any] = getattr(_module(SYSTEMS[name].module), SYSTEMS[name].kind).create(**params)
     return system
 
 
-def replay(system, history):
-    """Temporary."""
-    return system.replay(history)
+def replay(system: System[Any], history: History) -> Replayed:
+    """Rate a whole history by a compiled kernel: the numbers and the end state of rating one match after the other."""
+    replayed: Replayed = _module(SYSTEMS[system.name].replay).replay(system, history)
+    return replayed
 
 
-def fit(system, matches):
-    """Temporary."""
-    from equipoise.ratings.history import History
+def fit(system: System[Any], matches: Iterable[Match] | History) -> Convergence:
+    """Settle every skill by a whole history at once; `RatingError` where the system has no such fit."""
+    where = SYSTEMS[system.name].fit
+    if where is None:
+        raise RatingError(f"{system.name} has no whole-history fit")
+    convergence: Convergence = _module(where).fit(system, _module("history").History.of(matches))
+    return convergence
 
-    if system.name == "trueskill_through_time":
-        return import_module("equipoise.ratings.trueskill.fit").fit(system, History.of(matches))
-    return system.fit(matches)
+
+def _module(name: str) -> Any:
+    return import_module(f"equipoise.ratings.{name}")

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.model import PlayerId, is_bot
 from equipoise.errors import RatingError
+from equipoise.ratings.parts.match_arrays import BOT, MatchArrays
+from equipoise.ratings.system import Match
 from equipoise.ratings.validation import FARTHEST, MOST
-
-if TYPE_CHECKING:
-    from equipoise.ratings.system import Match, Matches, System
 
 Floats: TypeAlias = NDArray[np.float64]
 Offsets: TypeAlias = NDArray[np.int64]
@@ -23,8 +22,6 @@ Numbers: TypeAlias = NDArray[np.int32]
 
 Flags: TypeAlias = NDArray[np.bool_]
 
-BOT = -1
-"""A bot's number in `History.lineup_members`."""
 ALONE = -1
 """In `History.squad`: came alone."""
 UNKNOWN = -1
@@ -177,8 +174,24 @@ class History:
         skill_at_start = np.empty(0) if self.skill_at_start is None else self.skill_at_start
         return lineup, lineup_members, skill_at_start
 
+    def arrays(self) -> MatchArrays:
+        """What kernels read, without a copy; an array of which nothing is known is empty."""
+        lineup, lineup_members, skill_at_start = self.predicted_lineup
+        return MatchArrays(
+            matches=self.matches,
+            teams=self.teams,
+            members=self.members,
+            ranks=self.ranks,
+            started_at=self.started_at,
+            lineup=lineup,
+            lineup_members=lineup_members,
+            skill_at_start=skill_at_start,
+            fraction_played=np.empty(0) if self.fraction_played is None else self.fraction_played,
+            weight=np.empty(0) if self.weight is None else self.weight,
+        )
+
     @classmethod
-    def of(cls, matches: Matches) -> History:
+    def of(cls, matches: Iterable[Match] | History) -> History:
         """The same matches as arrays; each must be over."""
         if isinstance(matches, History):
             return matches
@@ -216,11 +229,6 @@ class Replayed:
     """Shape (m,): `WinProbabilities.draw`."""
     after: Floats
     """Shape (p,): `Change.after`."""
-
-
-def replay(system: System[Any], history: History) -> Replayed:
-    """Rate a history in bulk; the system ends as if it had rated one match after the other."""
-    return system.replay(history)
 
 
 def _facts(rows: list[Match]) -> dict[str, Any]:

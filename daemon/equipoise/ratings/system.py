@@ -13,14 +13,11 @@ from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
 from enum import Enum
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError
 from equipoise.ratings.validation import FARTHEST, MOST, is_number, number_of
-
-if TYPE_CHECKING:
-    from equipoise.ratings.history import History, Replayed
 
 State: TypeAlias = Mapping[str, object]
 """All that a system keeps of one player but history rows, as plain data: what JSON can say."""
@@ -216,10 +213,6 @@ class Convergence:
     converged: bool
 
 
-Matches: TypeAlias = "Iterable[Match] | History"
-"""A whole history, as matches or as arrays."""
-
-
 class System(ABC, Generic[P]):
     """A rating system and the players it holds; players are made on first sight.
 
@@ -227,9 +220,20 @@ class System(ABC, Generic[P]):
     """
 
     name: ClassVar[str]
+    """What configuration calls the system, and its errors call it."""
+    parameters: ClassVar[type[Any]]
+    """The dataclass of its parameters."""
     live: ClassVar[bool] = True
     """Whether a pool can use it; False: for histories only."""
     params: P
+
+    def __init__(self, params: P) -> None:
+        self.params = params
+
+    @classmethod
+    def create(cls, /, **params: object) -> Self:
+        """A system without players, with the named parameters and the others at their defaults."""
+        return cls(build_params(cls.parameters, params))
 
     @property
     def window(self) -> int:
@@ -289,10 +293,6 @@ class System(ABC, Generic[P]):
     def __contains__(self, player: PlayerId) -> bool:
         """True while the player is held."""
 
-    @abstractmethod
-    def replay(self, history: History) -> Replayed:
-        """Rate a whole history by a compiled kernel: the numbers and the end state of `rate` one by one."""
-
     def needs(self, match: Match) -> frozenset[PlayerId]:
         """Who must be held, if the store knows him, before the match is predicted or rated."""
         named = (player for side in (*match.teams, *match.lineup) for player in side)
@@ -306,9 +306,15 @@ class System(ABC, Generic[P]):
         """Keep a part of `shared` again, or with None no longer; a refused one (`RatingError`) changes nothing."""
         raise RatingError(f"{self.name} keeps nothing but its players: {key}")
 
-    def fit(self, matches: Matches) -> Convergence:
-        """Settle every skill by a whole history at once; `RatingError` where the system cannot."""
-        raise RatingError(f"{self.name} has no whole-history fit")
+
+@dataclass(frozen=True, slots=True)
+class Params:
+    """Parameters of a system.  Making one refuses (`RatingError`) what its fields do not allow, naming the field."""
+
+    def __post_init__(self) -> None:
+        """Check every field; a subclass that checks more calls this first."""
+        for parameter in fields(self):
+            _check_parameter(parameter, getattr(self, parameter.name))
 
 
 def ranged(default: T, low: float, high: float) -> T:
@@ -316,16 +322,22 @@ def ranged(default: T, low: float, high: float) -> T:
     return field(default=default, metadata={"low": low, "high": high})
 
 
-def check_ranges(params: object) -> None:
-    """Refuse a parameter dataclass with a field of the wrong type or a `ranged` one out of its range, naming it."""
-    for parameter in fields(params):  # type: ignore[arg-type]
-        value = getattr(params, parameter.name)
-        if parameter.metadata:
-            _check_ranged(parameter, value)
-        elif isinstance(parameter.default, str) and not isinstance(value, str):
+def one_of(default: str, *others: str) -> Any:
+    """A parameter that is one of these words."""
+    return field(default=default, metadata={"words": (default, *others)})
+
+
+def _check_parameter(parameter: Field[Any], value: object) -> None:
+    if isinstance(parameter.default, str):
+        words = parameter.metadata.get("words")
+        if not isinstance(value, str):
             raise RatingError(f"{parameter.name}: {value!r} is not text")
-        elif parameter.default_factory is dict:
-            table(parameter.name, value)
+        if words and value not in words:
+            raise RatingError(f"{parameter.name}: {value!r} is not {' or '.join(map(repr, words))}")
+    elif parameter.metadata:
+        _check_ranged(parameter, value)
+    elif parameter.default_factory is dict:
+        table(parameter.name, value)
 
 
 def table(name: str, value: object) -> Mapping[str, object]:

@@ -13,7 +13,7 @@ import pytest
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.ratings import create
+from equipoise.ratings import create, replay
 from equipoise.ratings.elo import formulas as elo_kernel
 from equipoise.ratings.elo import replay as elo_replay
 from equipoise.ratings.football import replay as football_replay
@@ -21,7 +21,7 @@ from equipoise.ratings.football.fifa_women_replay import replay as replay_women
 from equipoise.ratings.football.system import Kind
 from equipoise.ratings.glicko import formulas as glicko_kernel
 from equipoise.ratings.glicko import replay as glicko_replay
-from equipoise.ratings.history import History, Replayed, replay
+from equipoise.ratings.history import History, Replayed
 from equipoise.ratings.system import Match
 from tests.ratings.samples import duel, odd_matches, people, random_matches
 
@@ -88,7 +88,7 @@ def run(system: Any, history: History, *, compiled: bool) -> Replayed:
         return glicko_replay.replay(system, history, glicko_kernel.build(compiled=compiled))
     kernel = elo_kernel.build(compiled=compiled)
     if system.name == "elo":
-        return elo_replay.replay(system, history, elo_replay.facts(system, history), kernel)
+        return elo_replay.replay(system, history, kernel)
     return (replay_women if system.name == "fifa_women" else football_replay.replay)(system, history, kernel)
 
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 import pytest
 
 from equipoise.errors import RatingError
-from equipoise.ratings import create
-from equipoise.ratings.history import History, replay
+from equipoise.ratings import create, replay
+from equipoise.ratings.history import History
 from equipoise.ratings.system import Role, Span
 from tests.ratings.ns2.samples import busy_matches, ns2, whole
 from tests.ratings.samples import people
@@ -223,7 +223,7 @@ def test_a_seed_that_cannot_be_is_refused_and_changes_nothing(skill):
 def test_a_match_that_cannot_be_rated_is_refused_and_changes_nothing(facts, reason, bulk):
     system = ns2()
     with pytest.raises(RatingError, match=reason):
-        system.replay(History.of([replace(DUEL, **facts)])) if bulk else system.rate(replace(DUEL, **facts))
+        replay(system, History.of([replace(DUEL, **facts)])) if bulk else system.rate(replace(DUEL, **facts))
     assert not system.players
     assert system.shared() == ns2().shared()
 

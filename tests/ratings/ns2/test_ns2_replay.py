@@ -9,7 +9,8 @@ import pytest
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.ratings.history import History, Replayed, Spans, replay
+from equipoise.ratings import fit, replay
+from equipoise.ratings.history import History, Replayed, Spans
 from equipoise.ratings.ns2.formulas import build
 from equipoise.ratings.ns2.replay import replay as replay_with
 from equipoise.ratings.ns2.system import NS2
@@ -74,7 +75,7 @@ def test_time_that_rounds_to_nothing_is_nobodys_in_machine_code_either(seconds):
     agree(live, bulk)
     assert bulk.state(a)["commander"] == 2.5
     assert bulk.state(a)["rounds"] == 2
-    fitted.fit(matches)
+    fit(fitted, matches)
     assert fitted.state(a)["commander"] == pytest.approx(2.5, abs=1e-9)
     assert fitted.shared()["lengths"] == [seconds, seconds]
 

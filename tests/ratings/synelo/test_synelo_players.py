@@ -11,7 +11,7 @@ import pytest
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.ratings import create
+from equipoise.ratings import create, fit
 from equipoise.ratings.system import Match
 from tests.ratings.samples import ANN, BOB, CID, duel, random_matches, seeded, synelo
 
@@ -172,7 +172,7 @@ def test_a_wrong_parameter_is_refused_by_name(name, value):
 
 def test_synelo_has_no_whole_history_fit():
     with pytest.raises(RatingError, match="synelo"):
-        synelo().fit([])
+        fit(synelo(), [])
 
 
 def test_rating_a_match_loads_neither_numpy_nor_numba():

@@ -9,7 +9,9 @@ import pytest
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.ratings.history import BOT, History, Replayed, replay
+from equipoise.ratings import replay
+from equipoise.ratings.history import History, Replayed
+from equipoise.ratings.parts.match_arrays import BOT
 from equipoise.ratings.synelo.formulas import build
 from equipoise.ratings.synelo.replay import replay as replay_with
 from equipoise.ratings.synelo.system import SynElo

@@ -12,8 +12,8 @@ import pytest
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.ratings import create
-from equipoise.ratings.history import History, replay
+from equipoise.ratings import create, replay
+from equipoise.ratings.history import History
 from equipoise.ratings.system import Match
 from equipoise.ratings.teamskill.system import TeamSkill
 from tests.ratings.samples import odd_matches, people, random_matches

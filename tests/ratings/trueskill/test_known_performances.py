@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from equipoise.core.model import PlayerId
 from equipoise import ratings
-from equipoise.ratings import create
-from equipoise.ratings.history import History, replay
+from equipoise.core.model import PlayerId
+from equipoise.ratings import create, replay
+from equipoise.ratings.history import History
 from equipoise.ratings.parts.team_order import MOST_SWEEPS, Teams, learn, log_evidence
 from equipoise.ratings.system import Match, Rated
 from equipoise.ratings.trueskill2.system import TrueSkill2

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from equipoise.ratings import create
-from equipoise.ratings.history import History, Replayed, replay
+from equipoise.ratings import create, replay
+from equipoise.ratings.history import History, Replayed
 from equipoise.ratings.parts.compiling import compiled
 from equipoise.ratings.parts.gaussian_formulas import build
 from equipoise.ratings.parts.gaussian_replay import replay as replay_with

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from equipoise import ratings
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise import ratings
 from equipoise.ratings import create
 from equipoise.ratings.history import History
 from equipoise.ratings.parts.gaussian_replay import allocate_sides

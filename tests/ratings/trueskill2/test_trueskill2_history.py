@@ -12,7 +12,8 @@ import pytest
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.ratings.history import History, replay
+from equipoise.ratings import replay
+from equipoise.ratings.history import History
 from equipoise.ratings.system import Counts, Match, SkillContext
 from equipoise.ratings.trueskill2.estimate import estimate
 from equipoise.ratings.trueskill2.fit import fit, prepared

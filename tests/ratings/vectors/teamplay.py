@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from equipoise.core.model import PlayerId
+from equipoise.ratings import fit
 from equipoise.ratings.teamskill.groups import AND, coefficient
 from equipoise.ratings.teamskill.system import TeamSkillAllKLS
 from equipoise.ratings.trueskill2.system import TrueSkill2
@@ -26,7 +27,7 @@ def trueskill2_batch(params: Facts, given: Facts) -> dict[str, Any]:
     online, batch = TrueSkill2.create(), TrueSkill2.create()
     for match in matches:
         online.rate(match)
-    batch.fit(matches)
+    fit(batch, matches)
     by_skill = groupby(sorted(online.players, key=lambda player: (-online.skill(player), player)), online.skill)
     alike = [list(players) for _, players in by_skill]
     return {

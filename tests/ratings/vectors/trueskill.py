@@ -12,6 +12,7 @@ from equipoise.core.model import PlayerId
 from equipoise.ratings.history import History
 from equipoise.ratings.parts.gaussian_formulas import GaussianSkill, drift, sum_participants
 from equipoise.ratings.parts.gaussian_system import GaussianSystem
+from equipoise.ratings.parts.match_arrays import one_match
 from equipoise.ratings.parts.team_order import Teams, draw_unit, log_evidence, margin_of
 from equipoise.ratings.system import Match
 from equipoise.ratings.trueskill.smoothing import Smoother
@@ -184,8 +185,8 @@ def ratings(system: GaussianSystem[Any], match: Match) -> list[list[list[float]]
 
 def evidence(system: GaussianSystem[Any], match: Match) -> float:
     """Probability of the ranks."""
-    teams, (arrays, records) = Teams.of(len(match.teams)), system.one_match(match)
-    sum_participants(0, arrays, records, teams, system.constants)
+    teams, (arrays, players) = Teams.of(len(match.teams)), one_match(match)
+    sum_participants(0, arrays, [system.held(player) for player in players], teams, system.constants)
     return math.exp(log_evidence(teams, match.ranks, 0, len(match.teams), system.constants.unit))
 
 

@@ -240,27 +240,7 @@ def replay(
 
 Replay: TypeAlias = Callable[[Rounds, Facts, bool, "NDArray[np.void]", "Floats", "Floats", Constants], None]
 
-CALLEES = (
-    win_probability,
-    result,
-    within_limit,
-    scored,
-    stake,
-    side_factor,
-    own_factor,
-    nearest,
-    rate,
-    lineup_sum,
-    strength,
-    terms_at,
-    fraction_played_at,
-    nothing_special,
-    replay_duels,
-    replay_teams,
-)
-"""All that `replay` calls."""
-
 
 def build(*, compiled: bool) -> Replay:
     """`replay` as it stands here, or compiled with its callees (the machine code is cached on disk)."""
-    return machine_code(replay, (), inline=CALLEES) if compiled else replay
+    return machine_code(replay, inline="all") if compiled else replay

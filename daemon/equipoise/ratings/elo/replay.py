@@ -45,10 +45,15 @@ def leads(system: EloFamily[Any, Any], history: History) -> Floats:
     return lead
 
 
-def replay(
+def replay(system: Elo, history: History, run: kernel.Replay | None = None) -> Replayed:
+    """Rate a history of two-team matches by `run`; by default the compiled kernel."""
+    return replay_with(system, history, facts(system, history), run)
+
+
+def replay_with(
     system: EloFamily[Any, Any], history: History, known: kernel.Facts, run: kernel.Replay | None = None
 ) -> Replayed:
-    """Rate a history of two-team matches by `run`; by default the compiled kernel."""
+    """`replay` of a history of which this is known besides who played and who won."""
     refuse_unreadable(system.name, history)
     rounds = kernel.Rounds(history.teams, history.members, history.ranks, history.started_at, *history.predicted_lineup)
     records = to_records(system, history.players, RECORD)

@@ -7,17 +7,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from equipoise.errors import RatingError
 from equipoise.ratings.elo import formulas as kernel
 from equipoise.ratings.elo.family import EloFamily
 from equipoise.ratings.parts.points import PointsParams, Record
 from equipoise.ratings.parts.two_teams import LIMIT
-from equipoise.ratings.system import Match, build_params, check_ranges, ranged
-
-if TYPE_CHECKING:
-    from equipoise.ratings.history import History, Replayed
+from equipoise.ratings.system import Match, one_of, ranged
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +22,7 @@ class EloParams(PointsParams):
 
     initial: float = ranged(1500.0, -LIMIT, LIMIT)
     """Points: a new player's rating, and a bot's."""
-    form: Literal["logistic", "gaussian"] = "logistic"
+    form: Literal["logistic", "gaussian"] = one_of("logistic", "gaussian")
     """The curve of the expectation: 1/(1 + base^(-d/scale)), or Φ(d/(√2·β)) (Herbrich et al. 2006, eq. 1)."""
     base: float = ranged(10.0, 1.001, 1000)
     """Of the logistic form."""
@@ -53,12 +49,6 @@ class EloParams(PointsParams):
     favoured_side: str = "home"
     """Its name in `Match.sides`."""
 
-    def __post_init__(self) -> None:
-        """Refuse values out of range."""
-        check_ranges(self)
-        if self.form not in ("logistic", "gaussian"):
-            raise RatingError(f"form: {self.form!r} is neither 'logistic' nor 'gaussian'")
-
     def constants(self) -> kernel.Constants:
         """The parameters as the formulas read them."""
         gaussian = self.form == "gaussian"
@@ -81,14 +71,10 @@ class Elo(EloFamily[EloParams, Record]):
     """Reads teams, ranks, doors, standing, started_at, share, weight, points and sides."""
 
     name = "elo"
+    parameters = EloParams
 
     def __init__(self, params: EloParams) -> None:
         super().__init__(params, params.constants(), params.favoured_side, params.side_advantage)
-
-    @classmethod
-    def create(cls, /, **params: object) -> Elo:
-        """With the named parameters, the others at their defaults."""
-        return cls(build_params(EloParams, params))
 
     def newcomer(self) -> Record:
         """At the initial rating."""
@@ -99,9 +85,3 @@ class Elo(EloFamily[EloParams, Record]):
         margin = match.points[0] - match.points[1] if match.points else math.nan
         first, second = (kernel.scored(match.score(team), (margin, -margin)[team], self.constants) for team in (0, 1))
         return kernel.Terms(self.lead(match.sides), match.weight, margin, first, second, protected=False)
-
-    def replay(self, history: History) -> Replayed:
-        """By the compiled kernel."""
-        from equipoise.ratings.elo.replay import facts, replay
-
-        return replay(self, history, facts(self, history))

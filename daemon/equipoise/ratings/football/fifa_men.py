@@ -13,7 +13,7 @@ from typing import ClassVar, Final
 from equipoise.ratings.football.system import HOME, Football, Kind, Outcome, constants, order
 from equipoise.ratings.parts.points import PointsParams, Record
 from equipoise.ratings.parts.two_teams import LIMIT
-from equipoise.ratings.system import build_params, check_ranges, ranged
+from equipoise.ratings.system import ranged
 
 FRIENDLY = 10.0
 IMPORTANCE: Final[Mapping[Kind, float]] = dict.fromkeys(Kind, FRIENDLY) | {
@@ -53,25 +53,17 @@ class FifaMenParams(PointsParams):
     initial: float = ranged(1000.0, -LIMIT, LIMIT)
     """Points: a new team's rating (our choice; FIFA began with those of its former ranking)."""
 
-    def __post_init__(self) -> None:
-        """Refuse values out of range."""
-        check_ranges(self)
-
 
 class FifaMen(Football[FifaMenParams, Record]):
     """There is no home advantage."""
 
     name = "fifa_men"
+    parameters = FifaMenParams
     importance: ClassVar[Mapping[Kind, float]] = IMPORTANCE
     protected: ClassVar[frozenset[Kind]] = KNOCK_OUT
 
     def __init__(self, params: FifaMenParams) -> None:
         super().__init__(params, constants(params.initial, 600.0 / math.log(10.0)), HOME, 0.0)
-
-    @classmethod
-    def create(cls, /, **params: object) -> FifaMen:
-        """With the named parameters, the others at their defaults."""
-        return cls(build_params(FifaMenParams, params))
 
     def newcomer(self) -> Record:
         """At the initial rating."""

@@ -8,18 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
 from equipoise.ratings.football.system import HOME, Football, Kind, Outcome, constants, kind_of, pair_of
-from equipoise.ratings.parts.points import PointsParams, PointsSystem, Record, restored
+from equipoise.ratings.parts.players import checked
+from equipoise.ratings.parts.points import PointsParams, PointsSystem, Record
 from equipoise.ratings.parts.two_teams import LIMIT
-from equipoise.ratings.system import Match, State, build_params, check_ranges, ranged
-from equipoise.ratings.validation import known_time
-
-if TYPE_CHECKING:
-    from equipoise.ratings.history import History, Replayed
+from equipoise.ratings.system import Match, State, ranged
+from equipoise.ratings.validation import count_of, known_time
 
 PER_IMPORTANCE = 15.0
 IMPORTANCE: Final[Mapping[Kind, float]] = dict.fromkeys(Kind, PER_IMPORTANCE) | {
@@ -69,10 +67,6 @@ class FifaWomenParams(PointsParams):
     scale: float = ranged(200.0, 0.001, LIMIT)
     """c, points."""
 
-    def __post_init__(self) -> None:
-        """Refuse values out of range."""
-        check_ranges(self)
-
 
 @dataclass(slots=True)
 class Team(Record):
@@ -88,16 +82,12 @@ class FifaWomen(Football[FifaWomenParams, Team]):
     """A shoot-out is a draw; scores of a draw need not add up to 1, so points come into being and vanish."""
 
     name = "fifa_women"
+    parameters = FifaWomenParams
     importance: ClassVar[Mapping[Kind, float]] = IMPORTANCE
     facts: ClassVar[Mapping[str, tuple[float, float]]] = {**PointsSystem.facts, "recognised": (0.0, LIMIT)}
 
     def __init__(self, params: FifaWomenParams) -> None:
         super().__init__(params, constants(params.initial, 2.0 * params.scale / math.log(10.0)), HOME, params.home)
-
-    @classmethod
-    def create(cls, /, **params: object) -> FifaWomen:
-        """With the named parameters, the others at their defaults."""
-        return cls(build_params(FifaWomenParams, params))
 
     def newcomer(self) -> Team:
         """At the initial rating, not ranked."""
@@ -149,16 +139,11 @@ class FifaWomen(Football[FifaWomenParams, Team]):
         """The fields of its record; `friendlies` by the opponent's id."""
         return {**super().state(player), "friendlies": dict(self.held(player).friendlies)}
 
-    def stored(self, player: PlayerId, name: str, value: object, like: object) -> Any:
+    def stored(self, player: PlayerId, newcomer: Team, state: State) -> dict[str, Any]:
         """`friendlies` are counts by opponent."""
-        if name != "friendlies":
-            return super().stored(player, name, value, like)
-        if not isinstance(value, Mapping):
-            raise RatingError(f"{player}: friendlies {value!r} are not counts by opponent")
-        return {PlayerId(str(other)): restored(player, name, count, 0) for other, count in value.items()}
-
-    def replay(self, history: History) -> Replayed:
-        """By Elo's compiled kernel, after a count of the matches in their order."""
-        from equipoise.ratings.football.fifa_women_replay import replay
-
-        return replay(self, history)
+        values = checked(player, newcomer, {**state, "friendlies": 0})
+        counts = state["friendlies"]
+        if not isinstance(counts, Mapping):
+            raise RatingError(f"{player}: friendlies {counts!r} are not counts by opponent")
+        friendlies = {PlayerId(str(other)): count_of(player, "friendlies", count) for other, count in counts.items()}
+        return {**values, "friendlies": friendlies}

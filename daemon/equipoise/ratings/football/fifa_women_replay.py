@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def replay(system: FifaWomen, history: History, run: kernel.Replay | None = None) -> Replayed:
     """Rate a history by `run`; by default Elo's compiled kernel."""
     facts = football_replay.facts(system, history)._replace(weight=_counted(system, history))
-    return elo_replay.replay(system, football_replay.as_they_stand(history), facts, run)
+    return elo_replay.replay_with(system, football_replay.as_they_stand(history), facts, run)
 
 
 def _counted(system: FifaWomen, history: History) -> Floats:

@@ -19,7 +19,7 @@ from equipoise.ratings.parts.points_replay import refuse_unreadable
 
 def replay(system: Football[Any, Any], history: History, run: kernel.Replay | None = None) -> Replayed:
     """Rate a history by `run`; by default Elo's compiled kernel."""
-    return elo_replay.replay(system, as_they_stand(history), facts(system, history), run)
+    return elo_replay.replay_with(system, as_they_stand(history), facts(system, history), run)
 
 
 def as_they_stand(history: History) -> History:

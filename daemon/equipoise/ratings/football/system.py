@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeVar
+from typing import ClassVar, Final, NamedTuple, TypeVar
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
@@ -21,9 +21,6 @@ from equipoise.ratings.elo import formulas as kernel
 from equipoise.ratings.elo.family import EloFamily
 from equipoise.ratings.parts.points import PointsParams, Record
 from equipoise.ratings.system import Match, Rated, WinProbabilities
-
-if TYPE_CHECKING:
-    from equipoise.ratings.history import History, Replayed
 
 HOME: Final = "home"
 """What the side with the advantage is called; the other one is anything else, and on neutral ground so are both."""
@@ -141,12 +138,6 @@ class Football(EloFamily[P, R]):
         said = self.outcome(goals, other, order(match.ranks[1], match.ranks[0]))
         weight, spared = self.importance_in(match) * said.factor, kind_of(match.mode) in self.protected
         return kernel.Terms(self.lead(match.sides), weight, math.nan, said.score, said.other_score, spared)
-
-    def replay(self, history: History) -> Replayed:
-        """By Elo's compiled kernel."""
-        from equipoise.ratings.football.replay import replay
-
-        return replay(self, history)
 
     def _refuse_squads(self, match: Match) -> None:
         for team in match.teams:

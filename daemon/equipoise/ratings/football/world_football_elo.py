@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
-from equipoise.errors import RatingError
 from equipoise.ratings.football.system import HOME, Football, Kind, Outcome, constants, order
 from equipoise.ratings.parts.points import PointsParams, Record
 from equipoise.ratings.parts.two_teams import LIMIT
-from equipoise.ratings.system import build_params, check_ranges, ranged
+from equipoise.ratings.system import one_of, ranged
 
 OTHERS = 30.0
 IMPORTANCE: Final[Mapping[Kind, float]] = dict.fromkeys(Kind, OTHERS) | {
@@ -40,30 +39,20 @@ class WorldFootballEloParams(PointsParams):
     """Points: a new team's rating (our choice; the site's beginnings are not published)."""
     home: float = ranged(100.0, -LIMIT, LIMIT)
     """Points that the home team is better by."""
-    rounding: Literal["whole", "none"] = "whole"
+    rounding: Literal["whole", "none"] = one_of("whole", "none")
     """Points exchanged are rounded to whole ones, as on the site, or kept as they are."""
-
-    def __post_init__(self) -> None:
-        """Refuse values out of range."""
-        check_ranges(self)
-        if self.rounding not in ("whole", "none"):
-            raise RatingError(f"rounding: {self.rounding!r} is neither 'whole' nor 'none'")
 
 
 class WorldFootballElo(Football[WorldFootballEloParams, Record]):
     """A shoot-out is a draw."""
 
     name = "world_football_elo"
+    parameters = WorldFootballEloParams
     importance: ClassVar[Mapping[Kind, float]] = IMPORTANCE
 
     def __init__(self, params: WorldFootballEloParams) -> None:
         whole = params.rounding == "whole"
         super().__init__(params, constants(params.initial, 400.0 / math.log(10.0), whole=whole), HOME, params.home)
-
-    @classmethod
-    def create(cls, /, **params: object) -> WorldFootballElo:
-        """With the named parameters, the others at their defaults."""
-        return cls(build_params(WorldFootballEloParams, params))
 
     def newcomer(self) -> Record:
         """At the initial rating."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from equipoise.ratings.parts.players import bounded
 from equipoise.ratings.parts.points import Record
+from equipoise.ratings.parts.two_teams import LIMIT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,18 +18,21 @@ if TYPE_CHECKING:
     Records: TypeAlias = NDArray[np.void]
 
 
+FROM_0, ABOVE_0 = (0.0, math.inf), (1e-300, math.inf)
+
+
 @dataclass(slots=True)
 class Player(Record):
     """What both systems know of a player: as he stands, as the period found him, and what it has said of him."""
 
-    variance: float = 0.0
+    variance: float = bounded(*ABOVE_0, 0.0)
     """RD², points², by all that is known."""
-    volatility: float = 0.0
+    volatility: float = bounded(*FROM_0, 0.0)
     """σ of Glicko-2, in its unit per √period."""
-    onset_rating: float = 0.0
-    onset_variance: float = 0.0
-    onset_volatility: float = 0.0
-    information: float = 0.0
+    onset_rating: float = bounded(-LIMIT, LIMIT, 0.0)
+    onset_variance: float = bounded(*ABOVE_0, 0.0)
+    onset_volatility: float = bounded(*FROM_0, 0.0)
+    information: float = bounded(*FROM_0, 0.0)
     """1/d², points⁻²: over the period, Σ q²·g²·E·(1 - E)."""
     surprise: float = 0.0
     """Per point: over the period, Σ q·g·(s - E)."""

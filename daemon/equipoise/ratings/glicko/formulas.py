@@ -290,40 +290,12 @@ def replay(rounds: Rounds, duels: bool, records: Records, wins: Floats, after: F
 
 Replay: TypeAlias = Callable[[Rounds, bool, "Records", "Floats", "Floats", Block, Constants], None]
 
-CALLEES = (
-    exponential,
-    attenuation,
-    expectation,
-    evidence,
-    result,
-    within_limit,
-    period_of,
-    begins,
-    periods_since,
-    grown,
-    enter,
-    slope,
-    settled,
-    learn,
-    fraction_played_at,
-    face,
-    weigh,
-    move,
-    predict,
-    seen,
-    composite,
-    rate,
-    replay_duels,
-)
-"""All that `replay` calls."""
-
 CALLED = (settled, slope)
 """What is worth a real call: it takes long, and no arrays."""
 
 
 def build(*, compiled: bool) -> Replay:
     """`replay` as it stands here, or compiled with its callees (the machine code is cached on disk)."""
-    inline = [function for function in CALLEES if function not in CALLED]
     if not compiled:
         return replay
-    return machine_code(replay, CALLED, inline, IN_VECTORS, fastmath={"contract"})
+    return machine_code(replay, inline="all", called=CALLED, instead=IN_VECTORS, fastmath={"contract"})

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from equipoise.ratings.glicko.arrays import ABOVE_0
 from equipoise.ratings.glicko.formulas import MOST_VOLATILE
-from equipoise.ratings.glicko.system import ABOVE_0, GlickoFamily, PeriodParams
-from equipoise.ratings.system import build_params, ranged
+from equipoise.ratings.glicko.system import GlickoFamily, PeriodParams
+from equipoise.ratings.parts.players import Bounds
+from equipoise.ratings.system import ranged
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +30,9 @@ class Glicko2(GlickoFamily[Glicko2Params]):
     """A deviation grows by its player's volatility."""
 
     name = "glicko2"
+    parameters = Glicko2Params
     facts: ClassVar[Mapping[str, tuple[float, float]]] = {**GlickoFamily.facts, "volatility": (1e-6, MOST_VOLATILE)}
-    bounds: ClassVar[Mapping[str, tuple[float, float]]] = {
-        **GlickoFamily.bounds,
-        "volatility": ABOVE_0,
-        "onset_volatility": ABOVE_0,
-    }
+    bounds: ClassVar[Mapping[str, Bounds]] = {"volatility": ABOVE_0, "onset_volatility": ABOVE_0}
 
     def __init__(self, params: Glicko2Params) -> None:
         super().__init__(params, growth=0.0, tau=params.tau, volatility=float(params.volatility))
-
-    @classmethod
-    def create(cls, /, **params: object) -> Glicko2:
-        """With the named parameters, the others at their defaults."""
-        return cls(build_params(Glicko2Params, params))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
@@ -16,14 +16,8 @@ from equipoise.ratings.glicko import formulas as kernel
 from equipoise.ratings.glicko.arrays import Constants, Player
 from equipoise.ratings.parts.points import PointsParams, PointsSystem, mean
 from equipoise.ratings.parts.two_teams import LIMIT
-from equipoise.ratings.system import Change, Match, Rated, WinProbabilities, build_params, check_ranges, ranged
+from equipoise.ratings.system import Change, Match, Rated, WinProbabilities, one_of, ranged
 from equipoise.ratings.validation import DAY
-
-if TYPE_CHECKING:
-    from equipoise.ratings.history import History, Replayed
-
-
-FROM_0, ABOVE_0 = (0.0, math.inf), (1e-300, math.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +30,8 @@ class PeriodParams(PointsParams):
     """RD, points: a new player's deviation, and the most that absence makes of anybody's."""
     period_days: float = ranged(1.0, 1e-6, 100_000)
     """Length of a rating period, days."""
-    periods: Literal["calendar", "match"] = "calendar"
+    periods: Literal["calendar", "match"] = one_of("calendar", "match")
     """Matches of the same period since the epoch count as played at once; or each match is a period of its own."""
-
-    def __post_init__(self) -> None:
-        """Refuse values out of range."""
-        check_ranges(self)
-        if self.periods not in ("calendar", "match"):
-            raise RatingError(f"periods: {self.periods!r} is neither 'calendar' nor 'match'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +49,6 @@ class GlickoFamily(PointsSystem[P, Player]):
     """Reads teams, ranks, doors, standing, started_at, share and weight."""
 
     facts: ClassVar[Mapping[str, tuple[float, float]]] = {**PointsSystem.facts, "rd": (1.0, 10_000.0)}
-    bounds: ClassVar[Mapping[str, tuple[float, float]]] = {
-        **PointsSystem.bounds,
-        "variance": ABOVE_0,
-        "volatility": FROM_0,
-        "onset_rating": (-LIMIT, LIMIT),
-        "onset_variance": ABOVE_0,
-        "onset_volatility": FROM_0,
-        "information": FROM_0,
-    }
 
     def __init__(self, params: P, growth: float, tau: float, volatility: float) -> None:
         super().__init__(params)
@@ -141,12 +120,6 @@ class GlickoFamily(PointsSystem[P, Player]):
         fresh.onset_volatility = fresh.volatility
         return fresh
 
-    def replay(self, history: History) -> Replayed:
-        """By the compiled kernel."""
-        from equipoise.ratings.glicko.replay import replay
-
-        return replay(self, history)
-
     def _seen(
         self, side: tuple[PlayerId, ...], skill_at_start: Mapping[PlayerId, float], at: float
     ) -> tuple[float, float]:
@@ -170,14 +143,10 @@ class Glicko(GlickoFamily[GlickoParams]):
     """Everybody's deviation grows alike."""
 
     name = "glicko"
+    parameters = GlickoParams
 
     def __init__(self, params: GlickoParams) -> None:
         super().__init__(params, growth=params.c**2, tau=0.0, volatility=0.0)
-
-    @classmethod
-    def create(cls, /, **params: object) -> Glicko:
-        """With the named parameters, the others at their defaults."""
-        return cls(build_params(GlickoParams, params))
 
 
 def _time(match: Match) -> float:

@@ -5,9 +5,11 @@ Numba's cache does not notice when fields change their order here: then change `
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from equipoise.ratings.parts.players import bounded
 from equipoise.ratings.validation import NEVER
 
 if TYPE_CHECKING:
@@ -30,9 +32,9 @@ class Player:
     """χ."""
     offset: float = 0.0
     """o: s + o on the plus side, s - o on the other."""
-    squares: float = 0.0
+    squares: float = bounded(0.0, math.inf, 0.0)
     """g: squared gradients of s so far."""
-    commander_squares: float = 0.0
+    commander_squares: float = bounded(0.0, math.inf, 0.0)
     """g of χ."""
     rounds: int = 0
     last_played: float = NEVER

@@ -97,9 +97,8 @@ def build(*, compiled: bool) -> Sweeps:
     """The loops as they stand here, or compiled with their callees (the machine code is cached on disk)."""
     if not compiled:
         return Sweeps(multiply, collect, curve)
-    inline = (times, spread)
     return Sweeps(
-        machine_code(multiply, (), inline, **UNCOUNTED),
-        machine_code(collect, (), inline, **UNCOUNTED),
-        machine_code(curve, (), inline, **UNCOUNTED),
+        machine_code(multiply, inline="all", **UNCOUNTED),
+        machine_code(collect, inline="all", **UNCOUNTED),
+        machine_code(curve, inline="all", **UNCOUNTED),
     )

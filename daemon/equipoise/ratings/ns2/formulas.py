@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from equipoise.ratings.ns2.arrays import Coefficients, Constants, Play, Player, Rounds, Shared
-from equipoise.ratings.ns2.time_weights import CALLEES as TIMES
 from equipoise.ratings.ns2.time_weights import IN_VECTORS, length_of, median_length, remember, weigh
 from equipoise.ratings.parts.compiling import compiled as machine_code
 from equipoise.ratings.parts.two_teams import result
@@ -215,27 +214,6 @@ UNCOUNTED: dict[str, Any] = {"_nrt": False}
 The option is private to numba; without it all works as well.
 """
 
-CALLEES = (
-    *TIMES,
-    win_probability,
-    members_of,
-    look_up,
-    difference,
-    smoothed,
-    intercept,
-    is_large,
-    chance,
-    learn,
-    learn_command,
-    write_back,
-    result,
-    score_of,
-    tally,
-    note,
-    rate,
-)
-"""All that the loops call, callees before callers."""
-
 
 def build(*, compiled: bool) -> Kernels:
     """The loops as they stand here, or compiled with their callees (the machine code is cached on disk)."""
@@ -243,6 +221,6 @@ def build(*, compiled: bool) -> Kernels:
         return Kernels(replay, weigh_all)
     options = {"fastmath": {"contract"}, **UNCOUNTED}
     return Kernels(
-        machine_code(replay, (), CALLEES, IN_VECTORS, **options),
-        machine_code(weigh_all, (), CALLEES, IN_VECTORS, **options),
+        machine_code(replay, inline="all", instead=IN_VECTORS, **options),
+        machine_code(weigh_all, inline="all", instead=IN_VECTORS, **options),
     )

@@ -6,15 +6,14 @@ Its formulas, where they differ from the print, and what their source leaves ope
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
 from equipoise.ratings.ns2 import formulas as kernel
-from equipoise.ratings.ns2.arrays import RECORD, Constants, Play, Player, Rounds
+from equipoise.ratings.ns2.arrays import Constants, Play, Player, Rounds
 from equipoise.ratings.ns2.environment import Environment, no_rounds
 from equipoise.ratings.ns2.formulas import POINTS
 from equipoise.ratings.ns2.time_weights import median_length, weigh
@@ -22,24 +21,16 @@ from equipoise.ratings.parts.players import PlayerTable, refuse_bots
 from equipoise.ratings.system import (
     ANYWHERE,
     Change,
-    Convergence,
     Match,
-    Matches,
+    Params,
     Parts,
-    Past,
     Rated,
     Role,
     SkillContext,
-    State,
     WinProbabilities,
-    build_params,
-    check_ranges,
     ranged,
 )
-from equipoise.ratings.validation import NEVER, count_of, known_time, number_of
-
-if TYPE_CHECKING:
-    from equipoise.ratings.history import History, Replayed
+from equipoise.ratings.validation import NEVER, count_of, number_of
 
 LIMIT = 50_000.0
 """Points: no skill is seeded beyond this, either way."""
@@ -49,7 +40,7 @@ SEEDS = {"rating": "skill", "offset": "offset", "commander": "commander"}
 
 
 @dataclass(frozen=True, slots=True)
-class NS2Params:
+class NS2Params(Params):
     """Parameters of NS2; symbols are the source's, which prints no values."""
 
     shape: float = ranged(6.0, 1.001, 1000)
@@ -83,7 +74,7 @@ class NS2Params:
 
     def __post_init__(self) -> None:
         """Refuse values out of range."""
-        check_ranges(self)
+        Params.__post_init__(self)
         if not isinstance(self.plus_side, str) or not self.plus_side:
             raise RatingError(f"plus_side: {self.plus_side!r} is not a side's name")
 
@@ -109,16 +100,12 @@ class NS2(PlayerTable[NS2Params, Player]):
     """Everything that goes in or out is in points; states are in log-odds."""
 
     name = "ns2"
+    parameters = NS2Params
 
     def __init__(self, params: NS2Params) -> None:
         super().__init__(params)
         self.constants = params.constants()
         self.environment = Environment(no_rounds(params.median_rounds))
-
-    @classmethod
-    def create(cls, /, **params: object) -> NS2:
-        """With the named parameters, the others at their defaults."""
-        return cls(build_params(NS2Params, params))
 
     def predict(self, match: Match) -> WinProbabilities:
         """By who plays, and when where that is known; it counts a draw as half a win, so draw is 0."""
@@ -183,25 +170,6 @@ class NS2(PlayerTable[NS2Params, Player]):
                 raise RatingError(f"{player}: ns2 has no {fact} to seed, only {', '.join(SEEDS)} and rounds")
         self.players[player] = Player(**values)
 
-    def state(self, player: PlayerId) -> State:
-        """The fields of `Player`; a time that is unknown is null."""
-        p = self.held(player)
-        return asdict(p) | {"last_played": known_time(p.last_played)}
-
-    def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
-        """`state`; the history is not looked at."""
-        if set(state) != set(RECORD):
-            raise RatingError(f"{player}: not an ns2 state: {sorted(state)}")
-        values = dict(state)
-        if values["last_played"] is None:
-            del values["last_played"]
-        numbers = {name: number_of(player, name, value) for name, value in values.items()}
-        for name in ("squares", "commander_squares"):
-            if numbers[name] < 0.0:
-                raise RatingError(f"{player}: {name} {values[name]!r} is below 0")
-        rounds = count_of(player, "rounds", numbers.pop("rounds"))
-        self.players[player] = Player(**numbers, rounds=rounds)
-
     def shared(self, match: Match | None = None) -> Parts:
         """Win rates of the plus side and the last rounds' lengths: `ns2_ledger.Environment.parts`."""
         return self.environment.parts() if match is None else self.environment.parts_of(match.map)
@@ -209,22 +177,6 @@ class NS2(PlayerTable[NS2Params, Player]):
     def restore_shared(self, key: str, part: object) -> None:
         """As `shared` gave it; of more lengths than the median looks back, the last."""
         self.environment.restore(key, part)
-
-    def replay(self, history: History) -> Replayed:
-        """By the compiled kernel."""
-        from equipoise.ratings.ns2.replay import replay
-
-        return replay(self, history)
-
-    def fit(self, matches: Matches) -> Convergence:
-        """Settle everybody in these matches, and F, as if they were all that ever was played; warm-started.
-
-        Without convergence nobody is settled.
-        """
-        from equipoise.ratings.history import History
-        from equipoise.ratings.ns2.fit import fit
-
-        return fit(self, History.of(matches))
 
     def newcomer(self) -> Player:
         """What a player is on first sight."""

@@ -200,19 +200,3 @@ IN_VECTORS: dict[str, Callable[..., Any]] = {
     "reorder": reorder_in_vectors,
 }
 """What machine code calls instead, by name."""
-
-CALLEES = (
-    median_length,
-    left,
-    gone,
-    length_of,
-    stretch,
-    weigh_spans,
-    add_spans,
-    add_share,
-    normalise,
-    weigh,
-    reorder,
-    remember,
-)
-"""All that is called here, callees before callers."""

@@ -1,10 +1,19 @@
-"""Compiles a kernel together with plain functions of other modules (`gaussian`, `teams`)."""
+"""Compiles a kernel with numba, together with all plain functions of ours that it calls.
+
+A kernel is a plain Python function over arrays, or over lists and objects.  A live system calls it as it is; a replay
+calls it compiled.  Both are made of the same source, so both give the same numbers.
+
+Which functions a kernel calls is read from its code: every global name that it loads and that is a Python function, and
+what those load in turn.  numba resolves globals in the module of the function that it compiles; here all functions of a
+kernel share one namespace, which allows a callee to be replaced by a faster form (`instead`) for this kernel alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import dis
+from collections.abc import Callable, Collection, Iterator, Mapping
 from hashlib import blake2b
-from types import FunctionType, MappingProxyType
+from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 Function: TypeAlias = Callable[..., Any]
@@ -13,56 +22,79 @@ F = TypeVar("F", bound=Function)
 
 def compiled(
     entry: F,
-    callees: Iterable[Function],
-    inline: Sequence[Function] = (),
+    *,
+    inline: Collection[Function] | Literal["all"] = (),
+    called: Collection[Function] = (),
     instead: Mapping[str, Function] = MappingProxyType({}),
     **options: Any,
 ) -> F:
-    """The function and all it calls, as machine code that is cached on disk.
+    """The function and all it calls as machine code, which numba caches on disk.
 
-    Names must be unique over the modules of all; those of `instead` are taken from there.  Arrays are counted
-    references: in a real call, or where an exception may be raised, the counting costs more than all the arithmetic.
-    So what takes them and runs for every player should be put `inline`, and division by zero, which must not occur,
-    raises nothing.  `options` are numba's.
+    `inline` names the functions whose body is copied into their callers, "all" means all but `called`.  numba counts
+    references to arrays: at a real call, and where an exception may be raised, the counting costs more than the
+    arithmetic.  So a function that takes arrays and runs for every player belongs inline.  For the same reason division
+    by zero, which must not occur, raises nothing.
+
+    `instead` gives by name the functions that are compiled in place of those the source names.  `options` are numba's.
     """
     import numba
 
-    small = {_plain(function).__name__ for function in inline}
-    plain = [_plain(function) for function in (*callees, *inline)] + [_plain(entry)]
-    functions = {function.__name__: function for function in plain}
-    assert len(functions) == len(set(plain)), "two functions of one name"
-    functions |= {name: _plain(function) for name, function in instead.items()}
-    namespace: dict[str, object] = {}
-    for function in functions.values():
-        namespace |= function.__globals__
-    contents = _digest(functions, namespace, options)
+    functions, constants = reachable(cast(FunctionType, entry), instead)
+    small = set(functions) if inline == "all" else {function.__name__ for function in inline}
+    small -= {function.__name__ for function in called} | {entry.__name__}
+    contents = _digest(functions, constants, f"{sorted(small)} {sorted(options.items(), key=str)}")
+    namespace = {"__name__": entry.__module__, **constants}  # numba loads from its cache by the name of the module
     for name, function in functions.items():
         copy = FunctionType(function.__code__, namespace, name)
-        # The cache notices no change but of the entry's own file; so all that is compiled is in the name.
+        # numba's cache notices a change of the entry's own file only, so the digest of all sources is in the name.
         copy.__qualname__ = f"{name}_{contents}"
         how: Literal["always", "never"] = "always" if name in small else "never"
-        # Only the entry is called from Python: wrappers of the others would cost half the time of compiling.
+        # Python calls the entry only; wrappers of the others would take half the time of compiling.
         only: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": function is not entry}
         namespace[name] = numba.njit(cache=function is entry, inline=how, error_model="numpy", **only, **options)(copy)
-    return cast(F, namespace[_plain(entry).__name__])
+    return cast(F, namespace[entry.__name__])
 
 
-def _plain(function: Function) -> FunctionType:
-    return cast(FunctionType, function)
+def reachable(
+    entry: FunctionType, instead: Mapping[str, Function] = MappingProxyType({})
+) -> tuple[dict[str, FunctionType], dict[str, object]]:
+    """The functions that an entry calls, itself included, and the other globals that they load, each by its name.
+
+    One name must mean the same in every module that uses it, because all share one namespace.
+    """
+    functions, constants = {entry.__name__: entry}, dict[str, object]()
+    waiting = [entry]
+    while waiting:
+        function = waiting.pop()
+        for name in _globals_of(function.__code__):
+            if name not in function.__globals__ and name not in instead:
+                continue  # a builtin
+            value = instead.get(name, function.__globals__.get(name))
+            known = functions.get(name, constants.get(name, value))
+            assert known is value or known == value, f"{name} means two things in the kernel {entry.__name__}"
+            if not isinstance(value, FunctionType):
+                constants[name] = value
+            elif name not in functions:
+                functions[name] = value
+                waiting.append(value)
+    return functions, constants
 
 
-def _digest(
-    functions: Mapping[str, FunctionType], namespace: Mapping[str, object], options: Mapping[str, object]
-) -> str:
-    """Of their code, of the module constants it names, and of what numba is told of them."""
-    digest = blake2b(digest_size=8)
-    for option, value in sorted(options.items()):
-        digest.update(f"{option}={sorted(value) if isinstance(value, set) else value}".encode())
-    for name, function in functions.items():
+def _globals_of(code: CodeType) -> Iterator[str]:
+    return (step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL")
+
+
+def _digest(functions: Mapping[str, FunctionType], constants: Mapping[str, object], options: str) -> str:
+    """A digest of everything that the machine code depends on, besides the types of the arguments."""
+    digest = blake2b(options.encode(), digest_size=8)
+    for name, function in sorted(functions.items()):
         code = function.__code__
-        digest.update(name.encode() + code.co_code)
-        digest.update(repr(code.co_consts[1:] if function.__doc__ else code.co_consts).encode())
-        for constant in code.co_names:
-            value = namespace.get(constant)
-            digest.update(f"{constant}={value if isinstance(value, int | float | tuple) else ''}".encode())
+        literals = code.co_consts[1:] if function.__doc__ else code.co_consts
+        digest.update(name.encode() + code.co_code + repr((literals, code.co_names)).encode())
+        for kind in function.__annotations__.values():
+            # An argument that is a named tuple is read by the places of its fields, which its name does not tell.
+            fields = getattr(function.__globals__.get(kind), "_fields", ())
+            digest.update(repr(fields).encode())
+    for name, value in sorted(constants.items()):
+        digest.update(f"{name}={value if isinstance(value, int | float | tuple) else ''}".encode())
     return digest.hexdigest()

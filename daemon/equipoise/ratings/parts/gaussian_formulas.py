@@ -16,18 +16,19 @@ participants and the fractions they played.  Where both are the same and there a
 match of most histories, one sum serves both: a replay is a third faster by it.
 
 These are plain functions.  The live system calls `predict_match` and `replay` with a history of one match in lists,
-whose records are the players it holds; a bulk replay calls the same functions compiled, with arrays (`gaussian_replay`).
+whose records are the players that it holds; a bulk replay calls the same functions compiled, with arrays.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, MutableSequence, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from equipoise.ratings.parts import team_order, truncated_gaussian
 from equipoise.ratings.parts.compiling import compiled as compiled_with
+from equipoise.ratings.parts.match_arrays import MatchArrays
+from equipoise.ratings.parts.players import bounded
 from equipoise.ratings.parts.team_order import LEAST, Teams, expect, expect_of_two, learn, learn_of_two, margin_of
 from equipoise.ratings.validation import NEVER
 
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Records: TypeAlias = "list[GaussianSkill] | NDArray[np.void]"
-    Floats: TypeAlias = "Sequence[float] | NDArray[np.float64]"
-    Ints: TypeAlias = "Sequence[int] | NDArray[np.int32] | NDArray[np.int64]"
-    Filled: TypeAlias = "MutableSequence[float] | NDArray[np.float64]"
+    from equipoise.ratings.parts.match_arrays import Ints
+
+    Filled: TypeAlias = "list[float] | NDArray[np.float64]"
 
 
 @dataclass(slots=True)
@@ -46,7 +47,7 @@ class GaussianSkill:
     """What is known of a player: skill N(mu, variance) after their last match.  A record has the same fields."""
 
     mu: float
-    variance: float
+    variance: float = bounded(0.0, math.inf)
     rounds: int = 0
     last_played: float = NEVER
     """Seconds since the epoch."""
@@ -72,33 +73,8 @@ class GaussianConstants(NamedTuple):
     """Variance gained since the last match where either time is unknown; 0 where time does not count."""
 
 
-class GaussianMatches(NamedTuple):
-    """m matches of t teams with p participants, s people in the lineups: lists of one match, or a history's arrays."""
-
-    matches: Ints
-    """Shape (m + 1,): where each match's teams begin."""
-    teams: Ints
-    """Shape (t + 1,): where each team's participants begin."""
-    members: Ints
-    """Shape (p,): numbers of records."""
-    ranks: Ints
-    """Shape (t,): lower is better; not read by a prediction."""
-    started_at: Floats
-    """Shape (m,): seconds since the epoch, `NEVER` where unknown."""
-    fraction_played: Floats
-    """Shape (p,); empty where everybody played all the time."""
-    lineup: Ints
-    """Shape (t + 1,): where each team's people in the lineup begin."""
-    lineup_members: Ints
-    """Shape (s,): numbers of records; a negative one is a bot, who is as a newcomer."""
-    skill_at_start: Floats
-    """Shape (s,): NaN where unknown; empty where it always is."""
-    whole: bool
-    """The lineups are the participants, who played all the time: one sum serves prediction and update."""
-
-
 class GaussianAnswers(NamedTuple):
-    """A `Replayed` to be filled; shapes as in `GaussianMatches`."""
+    """A `Replayed` to be filled; shapes as in `MatchArrays`."""
 
     wins: Filled
     """Shape (t,)."""
@@ -109,7 +85,7 @@ class GaussianAnswers(NamedTuple):
 
 
 def drift(p: GaussianSkill, at: float, c: GaussianConstants) -> float:
-    """Variance gained since a player's last match, when one begins at `at`, or `NEVER` where that is unknown.
+    """Variance gained since a player's last match, when one begins at `at`, NaN where that is unknown.
 
     >>> c = GaussianConstants(25.0, 64.0, 16.0, 0.7, 3.0, tau2=0.0, gamma2=0.01, unknown=4.0)
     >>> drift(GaussianSkill(25.0, 9.0, rounds=1, last_played=1000.0), 1500.0, c)
@@ -117,7 +93,7 @@ def drift(p: GaussianSkill, at: float, c: GaussianConstants) -> float:
     """
     if c.unknown == 0.0 or p.rounds == 0:
         return c.tau2
-    if p.last_played == NEVER or at == NEVER:
+    if p.last_played == NEVER or math.isnan(at):
         return c.tau2 + c.unknown
     return c.tau2 + c.gamma2 * max(0.0, at - p.last_played)
 
@@ -130,7 +106,7 @@ def shown(p: GaussianSkill, c: GaussianConstants) -> float:
 def update(
     p: GaussianSkill, slope: float, curvature: float, fraction_played: float, at: float, c: GaussianConstants
 ) -> None:
-    """One player after a match that began at `at`; slope and curvature are their team's.  Modifies `p`."""
+    """One player after a match that began at `at`; slope and curvature are those of the team.  Modifies `p`."""
     variance = p.variance + drift(p, at, c)
     lever = fraction_played * variance
     p.mu += lever * slope
@@ -140,7 +116,7 @@ def update(
         p.last_played = at
 
 
-def sum_lineup(match: int, arrays: GaussianMatches, records: Records, sides: Teams, c: GaussianConstants) -> int:
+def sum_lineup(match: int, arrays: MatchArrays, records: Records, sides: Teams, c: GaussianConstants) -> int:
     """Fill mean, variance and size of every team as it lined up, each to play to the end; returns how many teams."""
     first, at, lineup, numbers = arrays.matches[match], arrays.started_at[match], arrays.lineup, arrays.lineup_members
     known, count = arrays.skill_at_start, int(arrays.matches[match + 1] - first)
@@ -160,7 +136,7 @@ def sum_lineup(match: int, arrays: GaussianMatches, records: Records, sides: Tea
     return count
 
 
-def sum_participants(match: int, arrays: GaussianMatches, records: Records, sides: Teams, c: GaussianConstants) -> int:
+def sum_participants(match: int, arrays: MatchArrays, records: Records, sides: Teams, c: GaussianConstants) -> int:
     """Fill mean, variance and size of every team as it played; returns how many teams."""
     first, at, teams, members = arrays.matches[match], arrays.started_at[match], arrays.teams, arrays.members
     fraction_played, count = arrays.fraction_played, int(arrays.matches[match + 1] - first)
@@ -170,21 +146,21 @@ def sum_participants(match: int, arrays: GaussianMatches, records: Records, side
         mean = variance = 0.0
         for place in range(begin, end):
             p = records[members[place]]
-            part = fraction_played[place] if partly else 1.0
+            part = fraction_played[place] if partly and not math.isnan(fraction_played[place]) else 1.0
             mean += part * p.mu
             variance += part * part * (p.variance + drift(p, at, c) + c.noise)
         sides.mean[team], sides.variance[team], sides.size[team] = mean, variance, 1.0 * (end - begin)
     return count
 
 
-def predict_match(match: int, arrays: GaussianMatches, records: Records, sides: Teams, c: GaussianConstants) -> float:
+def predict_match(match: int, arrays: MatchArrays, records: Records, sides: Teams, c: GaussianConstants) -> float:
     """Fill `sides.wins` for the lineups of a match; returns the chance of a draw."""
     return expect(sides, sum_lineup(match, arrays, records, sides, c), c.unit)
 
 
 def rate_match(
     match: int,
-    arrays: GaussianMatches,
+    arrays: MatchArrays,
     records: Records,
     sides: Teams,
     answers: GaussianAnswers,
@@ -201,7 +177,8 @@ def rate_match(
         slope, curvature = sides.slope[team], sides.curvature[team]
         for place in range(teams[first + team], teams[first + team + 1]):
             p = records[members[place]]
-            update(p, slope, curvature, fraction_played[place] if partly else 1.0, at, c)
+            part = fraction_played[place] if partly and not math.isnan(fraction_played[place]) else 1.0
+            update(p, slope, curvature, part, at, c)
             after[place] = shown(p, c)
 
 
@@ -218,13 +195,14 @@ def sum_whole(
 
 
 def replay(
-    arrays: GaussianMatches, records: Records, sides: Teams, answers: GaussianAnswers, c: GaussianConstants
+    arrays: MatchArrays, whole: bool, records: Records, sides: Teams, answers: GaussianAnswers, c: GaussianConstants
 ) -> None:
     """Rate match after match; modifies `records`, fills `answers`; `sides` has room for the match with most teams.
 
-    Two whole teams are rated in the loop itself: a call would cost a tenth of the speed.
+    `whole`: every lineup is the participants, who played all the time, and nothing is known of skills at the start.
+    Two whole teams are rated in the loop itself, because a call would cost a tenth of the speed.
     """
-    matches, teams, members, ranks, started_at, _, _, _, _, whole = arrays
+    matches, teams, members, ranks, started_at = arrays[:5]
     wins, draws, after = answers
     for match in range(len(started_at)):
         a, at = matches[match], started_at[match]
@@ -243,22 +221,9 @@ def replay(
             after[place] = shown(p, c)
 
 
-Replay: TypeAlias = Callable[[GaussianMatches, "Records", Teams, GaussianAnswers, GaussianConstants], None]
-
-CALLEES = (
-    *truncated_gaussian.SCALARS,
-    *team_order.CALLEES,
-    drift,
-    shown,
-    update,
-    sum_lineup,
-    sum_participants,
-    predict_match,
-    rate_match,
-    sum_whole,
-)
+Replay: TypeAlias = Callable[[MatchArrays, bool, "Records", Teams, GaussianAnswers, GaussianConstants], None]
 
 
 def build(*, compiled: bool) -> Replay:
     """`replay` as it is here, or compiled with its callees."""
-    return compiled_with(replay, CALLEES, _nrt=False) if compiled else replay
+    return compiled_with(replay, _nrt=False) if compiled else replay

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.core.model import PlayerId
-from equipoise.ratings.history import Floats, History, Offsets, Replayed
+from equipoise.ratings.history import History, Offsets, Replayed
 from equipoise.ratings.parts import gaussian_formulas as kernel
-from equipoise.ratings.parts.gaussian_formulas import GaussianAnswers, GaussianMatches, GaussianSkill
+from equipoise.ratings.parts.gaussian_formulas import GaussianAnswers, GaussianSkill
 from equipoise.ratings.parts.gaussian_system import GaussianSystem
 from equipoise.ratings.parts.team_order import Teams
-from equipoise.ratings.validation import NEVER
 
 RECORD = tuple(GaussianSkill.__slots__)
 DTYPE = np.dtype([(name, np.int64 if name == "rounds" else np.float64) for name in RECORD])
@@ -25,8 +24,9 @@ def replay(system: GaussianSystem[Any], history: History, run: kernel.Replay | N
     """Rate a history by `run`; by default the compiled kernel."""
     records = records_of(system, history.players)
     answers = GaussianAnswers(*(np.empty(len(each)) for each in (history.ranks, history, history.members)))
+    whole = history.lineup is None and history.skill_at_start is None and history.fraction_played is None
     sides = allocate_sides(history.matches)
-    (run or _compiled())(arrays_of(history), records, sides, answers, system.constants)
+    (run or _compiled())(history.arrays(), whole, records, sides, answers, system.constants)
     write_back(system, history.players, records)
     return Replayed(*answers)
 
@@ -34,35 +34,6 @@ def replay(system: GaussianSystem[Any], history: History, run: kernel.Replay | N
 @cache
 def _compiled() -> kernel.Replay:
     return kernel.build(compiled=True)
-
-
-def arrays_of(history: History) -> GaussianMatches:
-    """The history as the kernel reads it."""
-    lineup, lineup_members, skill_at_start = history.predicted_lineup
-    partly = history.fraction_played is not None
-    return GaussianMatches(
-        matches=history.matches,
-        teams=history.teams,
-        members=history.members,
-        ranks=history.ranks,
-        started_at=times_of(history),
-        fraction_played=fractions_played(history) if partly else np.empty(0),
-        lineup=lineup,
-        lineup_members=lineup_members,
-        skill_at_start=skill_at_start,
-        whole=history.lineup is None and history.skill_at_start is None and not partly,
-    )
-
-
-def times_of(history: History) -> Floats:
-    """`started_at`, `NEVER` where unknown."""
-    return np.nan_to_num(history.started_at, nan=NEVER)
-
-
-def fractions_played(history: History) -> Floats:
-    """Shape (p,): 1 where unknown."""
-    known = history.fraction_played
-    return np.ones(len(history.members)) if known is None else np.nan_to_num(known, nan=1.0)
 
 
 def allocate_sides(matches: Offsets) -> Teams:

@@ -7,21 +7,15 @@ They differ in how a variance grows between matches, and in what they make of a 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain
 from typing import TypeVar
 
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
 from equipoise.ratings.parts import gaussian_formulas as kernel
-from equipoise.ratings.parts.gaussian_formulas import (
-    GaussianAnswers,
-    GaussianConstants,
-    GaussianMatches,
-    GaussianSkill,
-    shown,
-)
+from equipoise.ratings.parts.gaussian_formulas import GaussianAnswers, GaussianConstants, GaussianSkill, shown
+from equipoise.ratings.parts.match_arrays import one_match
 from equipoise.ratings.parts.players import PlayerTable, refuse_bots
 from equipoise.ratings.parts.team_order import Teams, draw_unit, margin_of, quality
 from equipoise.ratings.parts.truncated_gaussian import pdf
@@ -29,26 +23,24 @@ from equipoise.ratings.system import (
     ANYWHERE,
     Change,
     Match,
-    Past,
+    Params,
     Rated,
     SkillContext,
-    State,
     WinProbabilities,
-    check_ranges,
     ranged,
 )
-from equipoise.ratings.validation import NEVER, count_of, known_time, number_of
+from equipoise.ratings.validation import count_of, number_of
 
 LIMIT = 1e6
 """No mean or deviation is set beyond this."""
 
 
 @dataclass(frozen=True)
-class PriorParams:
+class PriorParams(Params):
     """What a new player is like.
 
-    Of several bases a dataclass has the fields of the last one first: a system's own parameters, in a class between this
-    one and `GaussianParams`, come after β.  Tuning tries parameters in their order.
+    Tuning tries parameters in the order of their fields.  A dataclass has those of its last base first: the parameters
+    of a system's dynamics, in a class between this one and `GaussianParams`, come after β.
     """
 
     mu: float = ranged(25.0, -LIMIT, LIMIT)
@@ -71,10 +63,6 @@ class GaussianParams(PriorParams):
     """Rounds before a rating is shown; none, since μ - k·σ starts low by itself."""
     stale_days: float = ranged(30.0, 0, 100_000)
     """Days without a rated round before a player is flagged."""
-
-    def __post_init__(self) -> None:
-        """Refuse values out of range."""
-        check_ranges(self)
 
     def constants(self) -> GaussianConstants:
         """The parameters as the formulas read them, for a skill that never changes."""
@@ -105,19 +93,20 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
 
     def predict(self, match: Match) -> WinProbabilities:
         """Of the lineups, each expected to play to the end; bots are as newcomers."""
-        arrays, records = self.one_match(match)
+        arrays, players = one_match(match)
         sides = Teams.of(len(match.teams))
-        draw = kernel.predict_match(0, arrays, records, sides, self.constants)
+        draw = kernel.predict_match(0, arrays, self._records(players), sides, self.constants)
         return WinProbabilities(tuple(sides.wins), draw)
 
     def rate(self, match: Match) -> Rated:
         """Every participant, by what the order of the teams says of theirs."""
         scores = [match.score(team) for team in range(len(match.teams))]
         refuse_bots(match)
-        (arrays, records), c = self.one_match(match), self.constants
+        (arrays, players), c = one_match(match), self.constants
+        records, whole = self._records(players), not (match.lineup or match.skill_at_start or match.fraction_played)
         before = [shown(p, c) for p in records[: len(arrays.members)]]
         answers = GaussianAnswers([0.0] * len(scores), [0.0], before.copy())
-        kernel.replay(arrays, records, Teams.of(len(scores)), answers, c)
+        kernel.replay(arrays, whole, records, Teams.of(len(scores)), answers, c)
         prediction = WinProbabilities(tuple(answers.wins), answers.draws[0])
         changes, rows = [], zip(records, before, answers.after, strict=False)
         for team, side in enumerate(match.teams):
@@ -127,34 +116,10 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
                 changes.append(Change(player, team, old, new, held.rounds, expected, score))
         return Rated(prediction, tuple(changes))
 
-    def one_match(self, match: Match) -> tuple[GaussianMatches, list[GaussianSkill]]:
-        """A history of this match, and its records: those of the participants in order, then those of the lineups.
-
-        Records are the held players themselves, or newcomers that are not held yet; bots are newcomers.  A player may
-        have a second record in the lineup: nothing is learnt from it.
-        """
-        members, held = list(chain.from_iterable(match.teams)), self.players.get
-        teams = lineup = list(accumulate(map(len, match.teams), initial=0))
-        known, fractions, seated, numbers = match.skill_at_start, match.fraction_played, members, range(len(members))
-        records = [held(player) or self.newcomer() for player in members]
-        if match.lineup:
-            seated = list(chain.from_iterable(match.lineup))
-            lineup = list(accumulate(map(len, match.lineup), initial=0))
-            records += [held(player) or self.newcomer() for player in seated]
-            numbers = range(len(members), len(records))
-        arrays = GaussianMatches(
-            matches=(0, len(match.teams)),
-            teams=teams,
-            members=range(len(members)),
-            ranks=match.ranks,
-            started_at=(NEVER if match.started_at is None else match.started_at,),
-            fraction_played=[fractions.get(player, 1.0) for player in members] if fractions else (),
-            lineup=lineup,
-            lineup_members=numbers,
-            skill_at_start=[known.get(player, math.nan) for player in seated] if known else (),
-            whole=not (match.lineup or known or fractions),
-        )
-        return arrays, records
+    def _records(self, players: Sequence[PlayerId]) -> list[GaussianSkill]:
+        """The held players themselves; newcomers are not held until they are rated."""
+        held = self.players.get
+        return [held(player) or self.newcomer() for player in players]
 
     def quality(self, match: Match) -> float:
         """How even a match of these teams and fractions would be, 0 to 1 (`team_order.quality`).
@@ -208,35 +173,6 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
             held.mu += wanted - shown(held, self.constants)
         held.rounds = count_of(player, "rounds", skill.get("rounds", held.rounds))
         self.players[player] = held
-
-    def state(self, player: PlayerId) -> State:
-        """Mu, variance (σ² as it is computed with), rounds, last_played (epoch seconds or null)."""
-        held = self.held(player)
-        return {
-            "mu": held.mu,
-            "variance": held.variance,
-            "rounds": held.rounds,
-            "last_played": known_time(held.last_played),
-        }
-
-    def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
-        """From `state` alone: no row of the past is needed."""
-        if set(state) != {"mu", "variance", "rounds", "last_played"}:
-            raise RatingError(f"{player}: not a {self.name} state: {sorted(state)}")
-        held = GaussianSkill(
-            mu=number_of(player, "mu", state["mu"], -math.inf, math.inf),
-            variance=number_of(player, "variance", state["variance"], 0.0, math.inf),
-            rounds=count_of(player, "rounds", state["rounds"]),
-        )
-        if state["last_played"] is not None:
-            held.last_played = number_of(player, "last_played", state["last_played"], -math.inf, math.inf)
-        self.players[player] = held
-
-    def replay(self, history):  # until the base has it elsewhere
-        """By the compiled kernel."""
-        from equipoise.ratings.parts.gaussian_replay import replay
-
-        return replay(self, history)
 
     def newcomer(self) -> GaussianSkill:
         """What a player is on first sight."""

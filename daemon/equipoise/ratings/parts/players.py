@@ -1,14 +1,22 @@
-"""Systems that hold a record of each player: all but TeamSkill, whose learners do."""
+"""Systems that hold a record of each player: all but TeamSkill, whose base systems do.
+
+A record is a dataclass.  Its fields are the state of a player: `state` gives them by name as plain data, `restore`
+makes a record of them again.  A field says by its metadata from where to where a stored number may be (`bounded`), and
+by its type whether the number is whole.  `NEVER` in a record is null in a state.
+"""
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, Field, field, fields, replace
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError
-from equipoise.ratings.system import Match, System
-from equipoise.ratings.validation import DAY, known_time
+from equipoise.ratings.system import Match, Past, State, System
+from equipoise.ratings.validation import DAY, NEVER, count_of, known_time, number_of
 
 
 class ShownParams(Protocol):
@@ -23,27 +31,48 @@ class ShownParams(Protocol):
         """Days without a rated round before a player is flagged."""
 
 
+Bounds = tuple[float, float]
+"""The least and the most that a stored number may be."""
+
 P = TypeVar("P", bound=ShownParams)
 R = TypeVar("R")
 
 
 class PlayerTable(System[P], Generic[P, R]):
-    """Players are made by what is told of them, never by being looked at."""
+    """The records of players.  A player is held from their first match, seed or restored state on."""
+
+    bounds: ClassVar[Mapping[str, Bounds]] = {}
+    """Where a system allows another range for a field than its record does."""
 
     def __init__(self, params: P) -> None:
-        self.params = params
+        super().__init__(params)
         self.players: dict[PlayerId, R] = {}
 
     @abstractmethod
     def newcomer(self) -> R:
-        """What a player is on first sight."""
+        """A new record, as of a player without matches."""
 
     def held(self, player: PlayerId) -> R:
-        """A player as he stands; a stranger is a newcomer, and not held from now on."""
+        """The record of a player; for a stranger a newcomer's, which is not kept."""
         return self.players.get(player) or self.newcomer()
 
+    def state(self, player: PlayerId) -> State:
+        """The fields of the record by name."""
+        return plain(self.held(player))
+
+    def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
+        """Hold what `state` says; history rows are not needed."""
+        newcomer = self.newcomer()
+        if set(state) != {each.name for each in fields(newcomer)}:  # type: ignore[arg-type]
+            raise RatingError(f"{player}: not a {self.name} state: {sorted(state)}")
+        self.players[player] = replace(newcomer, **self.stored(player, newcomer, state))  # type: ignore[type-var]
+
+    def stored(self, player: PlayerId, newcomer: R, state: State) -> dict[str, Any]:
+        """The checked values of a record's fields; a null for `NEVER` is left out."""
+        return checked(player, newcomer, state, self.bounds)
+
     def forget(self, player: PlayerId) -> None:
-        """Hold him no longer."""
+        """Hold the player no longer."""
         self.players.pop(player, None)
 
     def __contains__(self, player: PlayerId) -> bool:
@@ -55,13 +84,43 @@ class PlayerTable(System[P], Generic[P, R]):
         return self.params.stale_days * DAY
 
     def shown(self, player: PlayerId, rating: float, rounds: int, last_played: float) -> PlayerSummary:
-        """Visible after the shadow period."""
+        """A summary that is visible after the shadow period."""
         missing = max(0, self.params.shadow_rounds - rounds)
         return PlayerSummary(player, rating, rounds, missing == 0, known_time(last_played), missing)
 
 
+def bounded(low: float, high: float, default: Any = MISSING) -> Any:
+    """A field of a record whose stored value is from low to high."""
+    return field(default=default, metadata={"bounds": (low, high)})
+
+
+def plain(record: Any) -> dict[str, object]:
+    """The fields of a record as JSON has them: null for `NEVER`."""
+    return {each.name: known_time(getattr(record, each.name)) for each in fields(record)}
+
+
+def checked(
+    player: PlayerId, newcomer: Any, state: Mapping[str, object], bounds: Mapping[str, Bounds] | None = None
+) -> dict[str, Any]:
+    """The numbers of a stored record, or a `RatingError` that names the player and the field.
+
+    Null is allowed where a record begins with `NEVER` or None, and left out: it stays so.
+    """
+    return {
+        each.name: _number(player, each, state[each.name], getattr(newcomer, each.name), bounds or {})
+        for each in fields(newcomer)
+        if state[each.name] is not None or each.default not in (None, NEVER)
+    }
+
+
+def _number(player: PlayerId, kept: Field[Any], value: object, like: object, bounds: Mapping[str, Bounds]) -> float:
+    low, high = bounds.get(kept.name) or kept.metadata.get("bounds", (-math.inf, math.inf))
+    number = number_of(player, kept.name, value, low, high)
+    return count_of(player, kept.name, value) if type(like) is int else number
+
+
 def refuse_bots(match: Match) -> None:
-    """A bot may stand at the doors; a `RatingError` names one among the participants."""
+    """A bot may be in a lineup; a `RatingError` names one among the participants."""
     for player in (player for side in match.teams for player in side):
         if is_bot(player):
             raise RatingError(f"{player}: bots are not rated: they may only stand in a lineup")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
-from equipoise.ratings.parts.players import PlayerTable, refuse_bots
+from equipoise.ratings.parts.players import PlayerTable, bounded, refuse_bots
 from equipoise.ratings.parts.two_teams import LIMIT
-from equipoise.ratings.system import ANYWHERE, Match, Past, SkillContext, State, ranged
-from equipoise.ratings.validation import FARTHEST, MOST, NEVER, count_of, known_time, number_of
+from equipoise.ratings.system import ANYWHERE, Match, Params, SkillContext, ranged
+from equipoise.ratings.validation import FARTHEST, MOST, NEVER, count_of, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 class Record:
     """What every such system knows of a player."""
 
-    rating: float
-    rounds: int = 0
-    last_played: float = NEVER
+    rating: float = bounded(-LIMIT, LIMIT)
+    rounds: int = bounded(0, MOST, 0)
+    last_played: float = bounded(-FARTHEST, FARTHEST, NEVER)
     """Seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
-class PointsParams:
+class PointsParams(Params):
     """When a rating is shown."""
 
     shadow_rounds: int = ranged(20, 0, 100_000)
@@ -51,12 +51,6 @@ class PointsSystem(PlayerTable[P, R]):
         "last_played": (-FARTHEST, FARTHEST),
     }
     """What can be seeded, from where to where."""
-    bounds: ClassVar[Mapping[str, tuple[float, float]]] = {
-        "rating": (-LIMIT, LIMIT),
-        "rounds": (0, MOST),
-        "last_played": (-FARTHEST, FARTHEST),
-    }
-    """What a stored number can be, from where to where; any, if it is not here."""
 
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
         """The rating in points; a stranger and a bot have a newcomer's."""
@@ -78,28 +72,6 @@ class PointsSystem(PlayerTable[P, R]):
     def seeded(self, held: R, facts: Mapping[str, float]) -> R:
         """A record with these facts, checked already, set."""
         return replace(held, **facts)  # type: ignore[arg-type]  # rounds are whole already
-
-    def state(self, player: PlayerId) -> State:
-        """The fields of his record; `last_played` is null before the first match whose time is known."""
-        held = self.held(player)
-        return {field.name: getattr(held, field.name) for field in fields(held)} | {
-            "last_played": known_time(held.last_played)
-        }
-
-    def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
-        """`state` is all of him: history rows are not looked at."""
-        newcomer = self.newcomer()
-        known = {field.name: getattr(newcomer, field.name) for field in fields(newcomer)}
-        if set(state) != known.keys():
-            raise RatingError(f"{player}: not a {self.name} state: {sorted(state)}")
-        values = dict(state)
-        if values["last_played"] is None:
-            values.pop("last_played")
-        self.players[player] = replace(newcomer, **{n: self.stored(player, n, v, known[n]) for n, v in values.items()})
-
-    def stored(self, player: PlayerId, name: str, value: object, like: object) -> Any:
-        """A field from its stored value; `like` is a newcomer's."""
-        return restored(player, name, value, like, *self.bounds.get(name, ()))
 
     def _fact(self, player: PlayerId, name: str, value: float) -> float:
         fact: float = restored(player, name, value, getattr(self.newcomer(), name, 0.0), *self.facts[name])

@@ -381,32 +381,3 @@ def quality(teams: Teams, noise: Sequence[float]) -> float:
     distance = sum((m - mean) ** 2 / s for m, s in zip(teams.mean, teams.variance, strict=True))
     known = math.prod(b / s for b, s in zip(noise, teams.variance, strict=True))
     return math.sqrt(known * sum(1.0 / b for b in noise) / weight) * math.exp(-0.5 * distance)
-
-
-CALLEES = (
-    margin_of,
-    above_margin,
-    expect,
-    expect_of_two,
-    chance,
-    edge_of,
-    beats_all,
-    learn,
-    log_evidence,
-    learn_of_two,
-    cut,
-    log_mass,
-    start,
-    silence,
-    leaves_room,
-    sweep,
-    pass_on,
-    difference_at,
-    without_below,
-    without_above,
-    combined,
-    margin_at,
-    drawn_at,
-    take_messages,
-)
-"""What kernels are compiled with, besides `gaussian.SCALARS`."""

@@ -128,7 +128,3 @@ def pinned(t: float, margin: float) -> tuple[float, float]:
         centre = 1.0 / math.tanh(s) - 1.0 / s
         spread = 1.0 - centre * centre - 2.0 * centre / s
     return margin * centre - t, 1.0 - margin * margin * spread
-
-
-SCALARS = (pdf, cdf, tail, hazard, log_cdf, above, edges, within, log_within, pinned)
-"""What kernels are compiled with."""

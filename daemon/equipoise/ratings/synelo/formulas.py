@@ -222,22 +222,7 @@ def replay(
 
 Replay: TypeAlias = Callable[[Rounds, Players, "NDArray[np.float64]", "NDArray[np.float64]", Constants], None]
 
-CALLEES = (
-    win_probability,
-    fixed,
-    convergence,
-    k_factor,
-    updated,
-    wrapped,
-    resum,
-    remember,
-    rate,
-    result,
-    lineup_sum,
-)
-"""All that `replay` calls."""
-
 
 def build(*, compiled: bool) -> Replay:
     """`replay` as it stands here, or compiled with its callees (the machine code is cached on disk)."""
-    return machine_code(replay, (), inline=CALLEES) if compiled else replay
+    return machine_code(replay, inline="all") if compiled else replay

@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError
@@ -18,26 +18,23 @@ from equipoise.ratings.system import (
     ANYWHERE,
     Change,
     Match,
+    Params,
     Past,
     Rated,
     SkillContext,
     State,
     WinProbabilities,
-    build_params,
-    check_ranges,
+    one_of,
     ranged,
 )
 from equipoise.ratings.validation import NEVER, count_of, known_time, number_of
-
-if TYPE_CHECKING:
-    from equipoise.ratings.history import History, Replayed
 
 LIMIT = 50_000.0
 """No rating is set beyond this: sums of squares over the largest window stay whole numbers below 2⁵³."""
 
 
 @dataclass(frozen=True, slots=True)
-class SynEloParams:
+class SynEloParams(Params):
     """Parameters of SynElo; symbols and defaults are those of the source's table."""
 
     initial: float = ranged(1000.0, 0, LIMIT)
@@ -68,14 +65,12 @@ class SynEloParams:
     """w_vol (F3)."""
     compression: float = ranged(400.0, 1, 1_000_000)
     """σ, points: width of the Gaussian that shrinks K away from R_0 (F4)."""
-    rounding: Literal["bankers", "none"] = "bankers"
+    rounding: Literal["bankers", "none"] = one_of("bankers", "none")
     """New ratings are rounded half to even to whole points, or kept as they are."""
 
     def __post_init__(self) -> None:
         """Refuse values out of range or at odds with each other."""
-        check_ranges(self)
-        if self.rounding not in ("bankers", "none"):
-            raise RatingError(f"rounding: {self.rounding!r} is neither 'bankers' nor 'none'")
+        Params.__post_init__(self)
         if self.k_factor_min > self.k_factor_max:
             raise RatingError("k_factor_min: above k_factor_max")
         for name in ("initial", "shadow_cap"):
@@ -113,15 +108,11 @@ class SynElo(PlayerTable[SynEloParams, kernel.Player]):
     """Skill is the rating in points; uncertainty is the convergence score C, 0 settled to 1 moving."""
 
     name = "synelo"
+    parameters = SynEloParams
 
     def __init__(self, params: SynEloParams) -> None:
         super().__init__(params)
         self.constants = params.constants()
-
-    @classmethod
-    def create(cls, /, **params: object) -> SynElo:
-        """With the named parameters, the others at their defaults."""
-        return cls(build_params(SynEloParams, params))
 
     @property
     def window(self) -> int:
@@ -203,12 +194,6 @@ class SynElo(PlayerTable[SynEloParams, kernel.Player]):
         windowed = min(count_of(player, "windowed", state["windowed"]), self.window)
         self._fill(player, held, rows[max(0, len(rows) - windowed) :])
         self.players[player] = held
-
-    def replay(self, history: History) -> Replayed:
-        """By the compiled kernel."""
-        from equipoise.ratings.synelo.replay import replay
-
-        return replay(self, history)
 
     def newcomer(self) -> kernel.Player:
         """What a player is on first sight."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
-from equipoise.ratings.elo import formulas as elo_kernel
 from equipoise.ratings.elo.formulas import Facts, win_probability
 from equipoise.ratings.elo.formulas import Rounds as EloRounds
 from equipoise.ratings.elo.formulas import replay_teams as elo_teams
@@ -19,9 +19,7 @@ from equipoise.ratings.glicko.arrays import Rounds as GlickoRounds
 from equipoise.ratings.glicko.formulas import attenuation, expectation
 from equipoise.ratings.glicko.formulas import rate as glicko_rate
 from equipoise.ratings.parts import gaussian_formulas as belief_kernel
-from equipoise.ratings.parts import team_order as teams
-from equipoise.ratings.parts import truncated_gaussian as gaussian
-from equipoise.ratings.parts.compiling import Function, compiled
+from equipoise.ratings.parts.compiling import Function, compiled, reachable
 from equipoise.ratings.parts.gaussian_formulas import expected_of, played_of, shown, update
 from equipoise.ratings.parts.team_order import Teams, expect, learn
 from equipoise.ratings.teamskill import group_index as groups_kernel
@@ -366,48 +364,21 @@ def replay(match: int, work: Work, c: Any) -> int:
 
 Replay: TypeAlias = Callable[[int, Work, Any], int]
 
-_CALLEES = (
-    *groups_kernel.CALLEES,
-    rate_units,
-    expect_teams,
-    average,
-    apart,
-    board_of,
-    make_groups,
-    replay_match,
-)
-
 
 _OVER: dict[str, dict[str, Function]] = {
     "trueskill": {"drift": belief_kernel.steady},
-    "elo": {
-        "rate_units": elo_units,
-        "believed": elo_believed,
-        "expect_teams": elo_expect,
-        "elo_teams": elo_teams,
-    },
-    "glicko": {
-        "rate_units": glicko_units,
-        "believed": glicko_believed,
-        "expect_teams": glicko_expect,
-        "glicko_rate": glicko_rate,
-    },
+    "elo": {"rate_units": elo_units, "believed": elo_believed, "expect_teams": elo_expect},
+    "glicko": {"rate_units": glicko_units, "believed": glicko_believed, "expect_teams": glicko_expect},
 }
 """What stands under which name."""
 
-_CALLED: dict[str, tuple[Function, ...]] = {
-    "trueskill": (*gaussian.SCALARS, *teams.CALLEES),
-    "elo": (),
-    "glicko": glicko_kernel.CALLED,
-}
-_INLINE: dict[str, tuple[Function, ...]] = {
-    "trueskill": belief_kernel.INLINE,
-    "elo": elo_kernel.CALLEES,
-    "glicko": tuple(function for function in glicko_kernel.CALLEES if function not in glicko_kernel.CALLED),
-}
+_ARITHMETIC: dict[str, Function] = {"elo": elo_teams, "glicko": glicko_rate}
+"""What takes arrays and runs for every group: all that it calls is inlined."""
 
 
 def build(base: str) -> Replay:
     """`replay` over a base, compiled."""
-    inline: tuple[Function, ...] = (*groups_kernel.INLINE, scale, believed, reliable, *_INLINE[base])
-    return compiled(replay, (*_CALLEES, *_CALLED[base]), inline, _OVER[base])
+    inline: list[Function] = [*groups_kernel.INLINE, scale, believed, reliable, *belief_kernel.INLINE]
+    if base in _ARITHMETIC:
+        inline += reachable(cast(FunctionType, _ARITHMETIC[base]))[0].values()
+    return compiled(replay, inline=inline, called=glicko_kernel.CALLED, instead=_OVER[base])

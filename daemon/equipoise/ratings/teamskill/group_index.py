@@ -136,5 +136,4 @@ def group(
         starts[size, team + 1] = here + rows
 
 
-CALLEES = (seat, line_up, group)
 INLINE = (slot_of, number_of)

@@ -19,10 +19,11 @@ from equipoise.ratings.elo import replay as elo_replay
 from equipoise.ratings.elo.system import Elo
 from equipoise.ratings.glicko import replay as glicko_replay
 from equipoise.ratings.glicko.system import Glicko
-from equipoise.ratings.history import BOT, Floats, History, Numbers, Offsets, Replayed
+from equipoise.ratings.history import Floats, History, Numbers, Offsets, Replayed
 from equipoise.ratings.parts import gaussian_replay as belief_replay
 from equipoise.ratings.parts import points_replay as ledger_replay
 from equipoise.ratings.parts.gaussian_formulas import Answers, Rounds
+from equipoise.ratings.parts.match_arrays import BOT
 from equipoise.ratings.teamskill import formulas as kernel
 from equipoise.ratings.teamskill import group_index as groups
 from equipoise.ratings.teamskill.groups import AND, MOST_GROUPS, escaped, members_of

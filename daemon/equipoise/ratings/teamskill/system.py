@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import comb
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
@@ -17,6 +17,7 @@ from equipoise.ratings.parts.players import PlayerTable
 from equipoise.ratings.system import (
     ANYWHERE,
     Match,
+    Params,
     Parts,
     Past,
     Rated,
@@ -24,8 +25,6 @@ from equipoise.ratings.system import (
     State,
     System,
     WinProbabilities,
-    build_params,
-    check_ranges,
     ranged,
 )
 from equipoise.ratings.teamskill.groups import (
@@ -39,15 +38,12 @@ from equipoise.ratings.teamskill.groups import (
     parts_of,
 )
 
-if TYPE_CHECKING:
-    from equipoise.ratings.history import History, Replayed
-
 LARGEST = 12
 """Players in a group, at most."""
 
 
 @dataclass(frozen=True, slots=True)
-class BaseParams:
+class BaseParams(Params):
     """What rates the groups."""
 
     base: str = "trueskill"
@@ -57,7 +53,7 @@ class BaseParams:
 
     def __post_init__(self) -> None:
         """Refuse values out of range, and what the base refuses."""
-        check_ranges(self)
+        Params.__post_init__(self)
         if self.base not in BASES:
             raise RatingError(f"base: {self.base!r} is none of {', '.join(sorted(BASES))}")
         try:
@@ -182,12 +178,6 @@ class TeamSkill(System[P], Generic[P]):
         else:
             raise RatingError(f"{self.name}: not a state of {key!r}: {part!r}")
 
-    def replay(self, history: History) -> Replayed:
-        """By the compiled kernel."""
-        from equipoise.ratings.teamskill.replay import replay
-
-        return replay(self, history)
-
     def _learner(self) -> PlayerTable[Any, Any]:
         return BASES[self.params.base].create(**self.params.settings)
 
@@ -196,11 +186,7 @@ class TeamSkillK(TeamSkill[TeamSkillKParams]):
     """Groups of one size: a team is K/k times the mean skill of all it has."""
 
     name = "teamskill_k"
-
-    @classmethod
-    def create(cls, /, **params: object) -> TeamSkillK:
-        """With the named parameters, the others at their defaults."""
-        return cls(build_params(TeamSkillKParams, params))
+    parameters = TeamSkillKParams
 
     def sizes(self, match: Match) -> tuple[int, ...]:
         """1 and, where it is another, k or as many as the smallest team has."""
@@ -273,11 +259,7 @@ class TeamSkillAllKEV(TeamSkillAllK):
     """Every player counts, and every larger group that is reliable."""
 
     name = "teamskill_allk_ev"
-
-    @classmethod
-    def create(cls, /, **params: object) -> TeamSkillAllKEV:
-        """With the named parameters, the others at their defaults."""
-        return cls(build_params(TeamSkillAllKParams, params))
+    parameters = TeamSkillAllKParams
 
     def counting(self, side: tuple[PlayerId, ...]) -> Mapping[int, tuple[PlayerId, ...]]:
         """All players; all reliable groups."""
@@ -289,11 +271,7 @@ class TeamSkillAllKLS(TeamSkillAllK):
     """Only the largest subsets count: reliable groups in no larger one that is, and players in none."""
 
     name = "teamskill_allk_ls"
-
-    @classmethod
-    def create(cls, /, **params: object) -> TeamSkillAllKLS:
-        """With the named parameters, the others at their defaults."""
-        return cls(build_params(TeamSkillAllKParams, params))
+    parameters = TeamSkillAllKParams
 
     def counting(self, side: tuple[PlayerId, ...]) -> Mapping[int, tuple[PlayerId, ...]]:
         """From the largest size down, without what is part of a group that counts."""

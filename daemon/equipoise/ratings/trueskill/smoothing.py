@@ -14,7 +14,7 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.history import Floats, History, Offsets
 from equipoise.ratings.parts.gaussian_formulas import GaussianConstants, GaussianSkill
-from equipoise.ratings.parts.gaussian_replay import DTYPE, allocate_sides, fractions_played, times_of
+from equipoise.ratings.parts.gaussian_replay import DTYPE, allocate_sides
 from equipoise.ratings.system import Convergence
 from equipoise.ratings.trueskill import smoothing_formulas as kernel
 from equipoise.ratings.validation import NEVER
@@ -68,7 +68,8 @@ class Smoother:
         """Add matches that come after all before; `run` takes them in."""
         graph, known = self.graph, self.appearances
         nodes = np.zeros(len(history.members), NODE)
-        nodes["fraction_played"] = fractions_played(history)
+        known_parts = history.fraction_played
+        nodes["fraction_played"] = 1.0 if known_parts is None else np.nan_to_num(known_parts, nan=1.0)
         numbers = np.array([self.numbers.setdefault(p, len(self.numbers)) for p in history.players], np.int32)
         new = len(self.numbers) - len(known.last)
         strangers = np.array([(self.constants.mean, self.constants.variance, 0, NEVER)] * new, DTYPE)
@@ -81,7 +82,7 @@ class Smoother:
         )
         self.appearances = kernel.Appearances(
             members=np.concatenate((known.members, numbers[history.members])),
-            started_at=np.concatenate((known.started_at, times_of(history))),
+            started_at=np.concatenate((known.started_at, history.started_at)),
             records=_records(np.concatenate((known.records, strangers))),
             last=np.concatenate((known.last, np.full(new, kernel.NO_NODE))),
         )
@@ -115,8 +116,7 @@ class Smoother:
         if not len(nodes):
             raise RatingError(f"{player}: plays in no match of this history")
         means, variances = _posterior(nodes)
-        times = self.appearances.started_at[nodes["owner"]]
-        return Curve(np.where(times == NEVER, np.nan, times), means, np.sqrt(variances))
+        return Curve(self.appearances.started_at[nodes["owner"]], means, np.sqrt(variances))
 
     def _even(self) -> bool:
         """Whether every team of a match played as much as the others, all fractions together."""

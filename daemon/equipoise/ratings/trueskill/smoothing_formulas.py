@@ -2,8 +2,8 @@
 
 A player's skill at each of their matches is a node.  Two nodes in a row are tied by the drift between the matches.  A
 node holds three messages about its skill: `forward`, what all earlier matches say; `backward`, what all later ones say;
-`likelihood`, what the match itself says, by expectation propagation.  All are Gaussians as precision and precision times
-mean, so that messages multiply by addition (Dangauthier, Herbrich, Minka & Graepel 2007, section 3).
+`likelihood`, what the match itself says, by expectation propagation.  All are Gaussians as precision and as precision
+times mean, so that messages multiply by addition (Dangauthier, Herbrich, Minka & Graepel 2007, section 3).
 
 Sweeps go forward and back over the matches until no message moves; the first one forward is the online system.  A match
 is inferred again only while it is stale, that is after a message to one of its nodes has moved: an appended match costs
@@ -19,7 +19,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from equipoise.ratings.parts import team_order, truncated_gaussian
 from equipoise.ratings.parts.compiling import compiled as compiled_with
 from equipoise.ratings.parts.gaussian_formulas import GaussianConstants, drift
 from equipoise.ratings.parts.team_order import LEAST, Teams, learn, log_evidence
@@ -75,7 +74,7 @@ class Appearances(NamedTuple):
     members: NDArray[np.int32]
     """Shape (p,): the player's number."""
     started_at: NDArray[np.float64]
-    """Shape (m,): `NEVER` where unknown."""
+    """Shape (m,): seconds since the epoch, NaN where unknown."""
     records: NDArray[np.void]
     """Shape (n,): rounds and last time played; modified in place."""
     last: NDArray[np.int64]
@@ -106,7 +105,8 @@ def link_nodes(begin: int, graph: Graph, appearances: Appearances, c: GaussianCo
             start_node(place, last[number], nodes, drift(p, started_at[match], c), c)
             nodes[place].owner = match
             p.rounds += 1
-            p.last_played = max(p.last_played, started_at[match])
+            if started_at[match] > p.last_played:
+                p.last_played = started_at[match]
             last[number] = place
 
 
@@ -273,16 +273,12 @@ class Kernels(NamedTuple):
     evidence: Evidence
 
 
-CALLEES = (*truncated_gaussian.SCALARS, *team_order.CALLEES, sum_teams, infer_match, shift_level, update_likelihood,
-           send_forward, send_backward, movement)
-
-
 def build(*, compiled: bool) -> Kernels:
     """The functions as they are here, or compiled with their callees."""
     if not compiled:
         return Kernels(link_nodes, run_sweeps, sum_evidence)
     return Kernels(
-        link=compiled_with(link_nodes, (drift, start_node), _nrt=False),
-        sweeps=compiled_with(run_sweeps, CALLEES, _nrt=False),
-        evidence=compiled_with(sum_evidence, CALLEES, _nrt=False),
+        link=compiled_with(link_nodes, _nrt=False),
+        sweeps=compiled_with(run_sweeps, _nrt=False),
+        evidence=compiled_with(sum_evidence, _nrt=False),
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from equipoise.ratings.parts.gaussian_formulas import GaussianConstants
 from equipoise.ratings.parts.gaussian_system import LIMIT, GaussianParams, GaussianSystem, PriorParams
-from equipoise.ratings.system import build_params, ranged
+from equipoise.ratings.system import ranged
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,4 @@ class TrueSkill(GaussianSystem[TrueSkillParams]):
     """Variances grow by τ² with every match, and not with time."""
 
     name = "trueskill"
-
-    @classmethod
-    def create(cls, /, **params: object) -> TrueSkill:
-        """With the named parameters, the others at their defaults."""
-        return cls(build_params(TrueSkillParams, params))
+    parameters = TrueSkillParams

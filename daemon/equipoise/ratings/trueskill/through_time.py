@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from equipoise.ratings.parts.gaussian_formulas import GaussianConstants
 from equipoise.ratings.parts.gaussian_system import LIMIT, GaussianParams, GaussianSystem, PriorParams
-from equipoise.ratings.system import build_params, ranged
+from equipoise.ratings.system import ranged
 from equipoise.ratings.validation import DAY
 
 
@@ -44,8 +44,4 @@ class TrueSkillThroughTime(GaussianSystem[ThroughTimeParams]):
     """Variances grow with the time between a player's matches."""
 
     name = "trueskill_through_time"
-
-    @classmethod
-    def create(cls, /, **params: object) -> TrueSkillThroughTime:
-        """With the named parameters, the others at their defaults."""
-        return cls(build_params(ThroughTimeParams, params))
+    parameters = ThroughTimeParams

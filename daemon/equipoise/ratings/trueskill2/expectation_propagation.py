@@ -15,8 +15,6 @@ import math
 from typing import TYPE_CHECKING
 
 from equipoise.ratings.parts.truncated_gaussian import above, within
-from equipoise.ratings.trueskill2 import factor_graph as scenes
-from equipoise.ratings.trueskill2 import quits
 from equipoise.ratings.trueskill2.factor_graph import (
     DEATH_OPPONENT,
     DEATH_OWN,
@@ -262,25 +260,3 @@ def told(scene: Scene, seats: int, seat: int) -> tuple[float, float]:
     variance = scene.variance[seat]
     moved = scene.posterior[seat] - scene.mean[seat]
     return moved / variance, (scene.covariance[seat * seats + seat] - variance) / (variance * variance)
-
-
-CALLEES = (
-    infer,
-    aim,
-    weights,
-    face,
-    project,
-    absorb,
-    settle,
-    pinned_at,
-    renew,
-    correct_quits,
-    quit_as_cut,
-    without,
-    message,
-    derivatives,
-    told,
-    *scenes.CALLEES,
-    *quits.CALLEES,
-)
-"""What kernels are compiled with, besides `gaussian.SCALARS`."""

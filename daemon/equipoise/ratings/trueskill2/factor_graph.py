@@ -185,7 +185,3 @@ def enter(scene: Scene, sites: int, kind: int, who: int) -> int:
 def counted(c: Row, own: int) -> bool:
     """Whether a count depends on anything: its two weights are next to each other."""
     return c[own] != 0.0 or c[own + 1] != 0.0
-
-
-CALLEES = (begin, enter_counts, enter_rest, enter_teams, silence_order, enter, counted)
-"""What kernels are compiled with."""

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from equipoise.ratings.parts import compiling as compiled_kernel
 from equipoise.ratings.parts.team_order import combined
 from equipoise.ratings.parts.truncated_gaussian import cdf, edges
-from equipoise.ratings.trueskill2 import formulas as trueskill2_kernel
 from equipoise.ratings.trueskill2.expectation_propagation import aim, derivatives, face, infer, message, told
 from equipoise.ratings.trueskill2.factor_graph import (
     BETA2,
@@ -356,32 +355,7 @@ def sweep_history(
 
 Sweep: TypeAlias = Callable[[Rounds, Trail, Trail, "Floats", Scene, "Table", "Table", bool], float]
 
-CALLEES = (
-    *trueskill2_kernel.CALLEES,
-    begin_trail,
-    arrive,
-    go_on,
-    look_back,
-    go_back,
-    widened,
-    alone,
-    sit_down,
-    hear,
-    hear_match,
-    infer_match,
-    add_site,
-    margin_slope,
-    add_quit,
-    add_seats,
-    said,
-    add_own,
-    add_base,
-    forward,
-    backward,
-)
-"""All that `sweep_history` calls."""
-
 
 def build(*, compiled: bool) -> Sweep:
     """`sweep_history` as it stands here, or compiled."""
-    return compiled_kernel.compiled(sweep_history, CALLEES) if compiled else sweep_history
+    return compiled_kernel.compiled(sweep_history) if compiled else sweep_history

@@ -12,10 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from equipoise.ratings.parts import compiling as compiled_kernel
-from equipoise.ratings.parts import team_order as teams
-from equipoise.ratings.parts import truncated_gaussian as gaussian
 from equipoise.ratings.parts.team_order import Teams, expect
-from equipoise.ratings.trueskill2 import expectation_propagation as performances
 from equipoise.ratings.trueskill2.expectation_propagation import infer, told
 from equipoise.ratings.trueskill2.factor_graph import BETA2, GAMMA2, MARGIN, TAU2, UNTOLD, Scene
 from equipoise.ratings.trueskill2.params import (
@@ -236,24 +233,7 @@ Replay: TypeAlias = Callable[
     int,
 ]
 
-CALLEES = (
-    *gaussian.SCALARS,
-    *teams.CALLEES,
-    *performances.CALLEES,
-    elapsed,
-    skill_of,
-    predict_match,
-    seat_everybody,
-    take_seat,
-    take_facts,
-    experience_of,
-    take_in,
-    rate_match,
-    bots_at,
-)
-"""All that `rate_rounds` calls."""
-
 
 def build(*, compiled: bool) -> Replay:
     """`rate_rounds` as it stands here, or compiled."""
-    return compiled_kernel.compiled(rate_rounds, CALLEES) if compiled else rate_rounds
+    return compiled_kernel.compiled(rate_rounds) if compiled else rate_rounds

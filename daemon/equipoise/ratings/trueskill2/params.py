@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Final, TypeAlias
 
 from equipoise.errors import RatingError
-from equipoise.ratings.system import build_params, check_ranges, ranged, table
+from equipoise.ratings.system import Params, build_params, ranged, table
 from equipoise.ratings.trueskill2.quits import QUIT_RELATED
 
 Offsets: TypeAlias = tuple[float, ...]
@@ -60,7 +60,7 @@ LIMIT = 1e6
 
 
 @dataclass(frozen=True, slots=True)
-class TrueSkill2Params:
+class TrueSkill2Params(Params):
     """Parameters of TrueSkill 2; the defaults are those published for Halo 5, and all else is off."""
 
     initial: float = ranged(3.0, -LIMIT, LIMIT)
@@ -118,7 +118,7 @@ class TrueSkill2Params:
 
     def __post_init__(self) -> None:
         """Refuse values out of range, naming the mode too."""
-        check_ranges(self)
+        Params.__post_init__(self)
         for name, most in (("squad_offset", SQUADS - 1), ("experience_offset", MATCHES + 1)):
             object.__setattr__(self, name, _offsets(name, getattr(self, name), most))
         object.__setattr__(self, "modes", {mode: dict(table(f"modes.{mode}", own)) for mode, own in self.modes.items()})

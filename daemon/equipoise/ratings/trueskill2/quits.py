@@ -82,7 +82,3 @@ def reach(mean: float, deviation: float, low: float, high: float) -> tuple[float
         out = (mean - high) / deviation
         return max(low, high - deviation * min(WIDTH_BELOW, WIDTH_ABOVE / (1.0 + out))), high
     return from_below, min(high, mean + WIDTH_BELOW * deviation)
-
-
-CALLEES = (quit_chance, quit_derivatives, quit_within, reach)
-"""What kernels are compiled with, besides `gaussian.SCALARS`."""

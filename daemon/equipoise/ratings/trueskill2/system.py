@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
@@ -18,15 +18,12 @@ from equipoise.ratings.parts.truncated_gaussian import pdf
 from equipoise.ratings.system import (
     ANYWHERE,
     Change,
-    Convergence,
     Match,
-    Matches,
     Past,
     Rated,
     SkillContext,
     State,
     WinProbabilities,
-    build_params,
 )
 from equipoise.ratings.trueskill2 import formulas as kernel
 from equipoise.ratings.trueskill2.factor_graph import BETA2, INITIAL, MARGIN, VARIANCE, Scene
@@ -42,7 +39,6 @@ from equipoise.ratings.trueskill2.players import (
 from equipoise.ratings.validation import NEVER, count_of, number_of
 
 if TYPE_CHECKING:
-    from equipoise.ratings.history import History, Replayed
     from equipoise.ratings.trueskill2.factor_graph import Row
 
 
@@ -50,6 +46,7 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
     """Skill is the mean in a mode, uncertainty its deviation σ, both in units of β."""
 
     name = "trueskill2"
+    parameters = TrueSkill2Params
 
     def __init__(self, params: TrueSkill2Params) -> None:
         super().__init__(params)
@@ -58,11 +55,6 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
         self.table = [params.row(), *(params.of_mode(mode).row() for mode in params.modes)]
         self.stuck = 0
         """Matches rated whose sites did not converge."""
-
-    @classmethod
-    def create(cls, /, **params: object) -> TrueSkill2:
-        """With the named parameters, the others at their defaults."""
-        return cls(build_params(TrueSkill2Params, params))
 
     def row(self, mode: str) -> Row:
         """The parameters that hold in a mode."""
@@ -152,33 +144,6 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
     def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
         """From `state` alone: no row of the past is needed."""
         self.players[player] = restored(player, state)
-
-    def replay(self, history: History) -> Replayed:
-        """By the compiled kernel."""
-        from equipoise.ratings.trueskill2.replay import replay
-
-        return replay(self, history)
-
-    def fit(self, matches: Matches) -> Convergence:
-        """Forward and backward over all matches until no skill moves (section 3 of the paper, "batch").
-
-        Everybody in them starts anew, at what he was seeded with.  Who stayed to the end is a fact here.
-        """
-        from equipoise.ratings.history import History
-        from equipoise.ratings.trueskill2.fit import fit
-
-        return fit(self, History.of(matches))
-
-    def estimate(self, matches: Matches, names: Sequence[str], sweeps: int = 100) -> TrueSkill2Params:
-        """Parameters under which the matches are most likely, by Rprop from those of the system (section 4).
-
-        Only those named move, in each mode that has its own.  What is off (weights or probabilities of 0) stays off:
-        start from a guess.
-        """
-        from equipoise.ratings.history import History
-        from equipoise.ratings.trueskill2.estimate import estimate
-
-        return estimate(self, History.of(matches), names, sweeps)
 
     def newcomer(self) -> Player:
         """What a player is on first sight."""

@@ -1,0 +1,93 @@
+"""Matches as arrays: what every kernel of a rating system reads.
+
+A replay makes them of a `History` (`History.arrays`, numpy arrays).  A live system makes them of the one match that it
+rates (`one_match`, lists), and calls the same kernel as plain Python.  So a match is rated alike in both.
+
+What is unknown: an array is empty where nothing is known of any match.  In an array that is not empty, NaN stands for
+an unknown number, and -1 for a player, squad or name that there is not.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from equipoise.core.model import PlayerId, is_bot
+from equipoise.ratings.system import Match
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = "list[float] | NDArray[np.float64]"
+    Ints: TypeAlias = "list[int] | NDArray[np.int64] | NDArray[np.int32] | NDArray[np.uint32]"
+
+BOT = -1
+"""A bot's number in `MatchArrays.lineup_members`."""
+
+
+class MatchArrays(NamedTuple):
+    """m matches of t teams with p participants and s players in lineups, in the order they are rated.
+
+    Kernels read them and change none.
+    """
+
+    matches: Ints
+    """Shape (m + 1,): where each match's teams begin."""
+    teams: Ints
+    """Shape (t + 1,): where each team's participants begin."""
+    members: Ints
+    """Shape (p,): the participants' numbers."""
+    ranks: Ints
+    """Shape (t,): place of each team, lower is better, equal is a draw."""
+    started_at: Floats
+    """Shape (m,): seconds since the epoch; never empty."""
+    lineup: Ints
+    """Shape (t + 1,): where each team's lineup begins."""
+    lineup_members: Ints
+    """Shape (s,): the numbers of the players that a prediction is about; -1 for a bot."""
+    skill_at_start: Floats
+    """Shape (s,): `Match.skill_at_start`."""
+    fraction_played: Floats
+    """Shape (p,): `Match.fraction_played`; unknown counts as 1."""
+    weight: Floats
+    """Shape (m,): `Match.weight`; empty counts as 1."""
+
+
+def one_match(match: Match) -> tuple[MatchArrays, list[PlayerId]]:
+    """A match as a history of one, and the players that its numbers mean.
+
+    Participants have the numbers from 0 on, in the order of the teams; the others of the lineup follow.
+
+    >>> ann, bob, cid = map(PlayerId, ("ann", "bob", "cid"))
+    >>> arrays, players = one_match(Match(teams=((ann, bob), (cid,)), lineup=((bob,), (PlayerId("bot:1"),))))
+    >>> players, arrays.teams, arrays.members, arrays.lineup, arrays.lineup_members
+    (['ann', 'bob', 'cid'], [0, 2, 3], [0, 1, 2], [0, 1, 2], [1, -1])
+    """
+    players = list(chain.from_iterable(match.teams))
+    members, teams = list(range(len(players))), list(accumulate(map(len, match.teams), initial=0))
+    seats, lineup, lineup_members = players, teams, members
+    if match.lineup:
+        seats, lineup = list(chain.from_iterable(match.lineup)), list(accumulate(map(len, match.lineup), initial=0))
+        numbers = dict(zip(players, members, strict=True))
+        for player in seats:
+            if player not in numbers and not is_bot(player):
+                numbers[player] = len(numbers)
+        players, lineup_members = list(numbers), [numbers.get(player, BOT) for player in seats]
+    elif any(map(is_bot, players)):
+        lineup_members = [BOT if is_bot(player) else number for number, player in enumerate(players)]
+    skills, fractions = match.skill_at_start, match.fraction_played
+    arrays = MatchArrays(
+        matches=[0, len(match.teams)],
+        teams=teams,
+        members=members,
+        ranks=list(match.ranks),
+        started_at=[math.nan if match.started_at is None else match.started_at],
+        lineup=lineup,
+        lineup_members=lineup_members,
+        skill_at_start=[skills.get(player, math.nan) for player in seats] if skills else [],
+        fraction_played=[fractions.get(player, math.nan) for player in players[: len(members)]] if fractions else [],
+        weight=[match.weight],
+    )
+    return arrays, players
