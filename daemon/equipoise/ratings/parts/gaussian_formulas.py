@@ -136,8 +136,8 @@ def sum_lineup(match: int, arrays: MatchArrays, records: Records, sides: Teams, 
     return count
 
 
-def sum_participants(match: int, arrays: MatchArrays, records: Records, sides: Teams, c: GaussianConstants) -> int:
-    """Fill mean, variance and size of every team as it played; returns how many teams."""
+def sum_participants(match: int, arrays: MatchArrays, records: Records, sides: Teams, c: GaussianConstants) -> None:
+    """Fill mean, variance and size of every team as it played."""
     first, at, teams, members = arrays.matches[match], arrays.started_at[match], arrays.teams, arrays.members
     fraction_played, count = arrays.fraction_played, int(arrays.matches[match + 1] - first)
     partly = len(fraction_played) > 0
@@ -150,7 +150,6 @@ def sum_participants(match: int, arrays: MatchArrays, records: Records, sides: T
             mean += part * p.mu
             variance += part * part * (p.variance + drift(p, at, c) + c.noise)
         sides.mean[team], sides.variance[team], sides.size[team] = mean, variance, 1.0 * (end - begin)
-    return count
 
 
 def predict_match(match: int, arrays: MatchArrays, records: Records, sides: Teams, c: GaussianConstants) -> float:
@@ -159,18 +158,21 @@ def predict_match(match: int, arrays: MatchArrays, records: Records, sides: Team
 
 
 def rate_match(
-    match: int,
-    arrays: MatchArrays,
-    records: Records,
-    sides: Teams,
-    answers: GaussianAnswers,
-    c: GaussianConstants,
+    match: int, arrays: MatchArrays, records: Records, sides: Teams, answers: GaussianAnswers, c: GaussianConstants
 ) -> None:
     """Predict and rate one match of any kind; modifies the participants' records and fills its part of `answers`."""
+    answers.draws[match] = predict_match(match, arrays, records, sides, c)
+    sum_participants(match, arrays, records, sides, c)
+    update_participants(match, arrays, records, sides, answers, c)
+
+
+def update_participants(
+    match: int, arrays: MatchArrays, records: Records, sides: Teams, answers: GaussianAnswers, c: GaussianConstants
+) -> None:
+    """Update everybody by the ranks, given the teams as they played; takes `sides.wins` to the answers."""
     first, at, teams, members = arrays.matches[match], arrays.started_at[match], arrays.teams, arrays.members
     fraction_played, after, partly = arrays.fraction_played, answers.after, len(arrays.fraction_played) > 0
-    answers.draws[match] = predict_match(match, arrays, records, sides, c)
-    count = sum_participants(match, arrays, records, sides, c)
+    count = int(arrays.matches[match + 1] - first)
     learn(sides, arrays.ranks, first, count, c.unit)
     for team in range(count):
         answers.wins[first + team] = sides.wins[team]

@@ -23,12 +23,13 @@ DTYPE = np.dtype([(name, np.int64 if name == "rounds" else np.float64) for name 
 def replay(system: GaussianSystem[Any], history: History, run: kernel.Replay | None = None) -> Replayed:
     """Rate a history by `run`; by default the compiled kernel."""
     records = records_of(system, history.players)
-    answers = GaussianAnswers(*(np.empty(len(each)) for each in (history.ranks, history, history.members)))
+    replayed = Replayed(*(np.empty(len(each)) for each in (history.ranks, history, history.members)))
+    answers = GaussianAnswers(replayed.wins, replayed.draws, replayed.after)
     whole = history.lineup is None and history.skill_at_start is None and history.fraction_played is None
     sides = allocate_sides(history.matches)
     (run or _compiled())(history.arrays(), whole, records, sides, answers, system.constants)
     write_back(system, history.players, records)
-    return Replayed(*answers)
+    return replayed
 
 
 @cache

@@ -15,7 +15,7 @@ from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
 from equipoise.ratings.parts import gaussian_formulas as kernel
 from equipoise.ratings.parts.gaussian_formulas import GaussianAnswers, GaussianConstants, GaussianSkill, shown
-from equipoise.ratings.parts.match_arrays import one_match
+from equipoise.ratings.parts.match_arrays import MatchArrays, one_match
 from equipoise.ratings.parts.players import PlayerTable, refuse_bots
 from equipoise.ratings.parts.team_order import Teams, draw_unit, margin_of, quality
 from equipoise.ratings.parts.truncated_gaussian import pdf
@@ -95,7 +95,7 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
         """Of the lineups, each expected to play to the end; bots are as newcomers."""
         arrays, players = one_match(match)
         sides = Teams.of(len(match.teams))
-        draw = kernel.predict_match(0, arrays, self._records(players), sides, self.constants)
+        draw = self.predict_arrays(arrays, self._records(players), sides)
         return WinProbabilities(tuple(sides.wins), draw)
 
     def rate(self, match: Match) -> Rated:
@@ -106,7 +106,7 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
         records, whole = self._records(players), not (match.lineup or match.skill_at_start or match.fraction_played)
         before = [shown(p, c) for p in records[: len(arrays.members)]]
         answers = GaussianAnswers([0.0] * len(scores), [0.0], before.copy())
-        kernel.replay(arrays, whole, records, Teams.of(len(scores)), answers, c)
+        self.rate_arrays(arrays, whole, records, Teams.of(len(scores)), answers)
         prediction = WinProbabilities(tuple(answers.wins), answers.draws[0])
         changes, rows = [], zip(records, before, answers.after, strict=False)
         for team, side in enumerate(match.teams):
@@ -115,6 +115,16 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
                 self.players[player] = held
                 changes.append(Change(player, team, old, new, held.rounds, expected, score))
         return Rated(prediction, tuple(changes))
+
+    def predict_arrays(self, arrays: MatchArrays, records: list[GaussianSkill], sides: Teams) -> float:
+        """Fill `sides.wins` for the only match; returns the chance of a draw."""
+        return kernel.predict_match(0, arrays, records, sides, self.constants)
+
+    def rate_arrays(
+        self, arrays: MatchArrays, whole: bool, records: list[GaussianSkill], sides: Teams, answers: GaussianAnswers
+    ) -> None:
+        """Predict and rate the only match, as a replay does."""
+        kernel.replay(arrays, whole, records, sides, answers, self.constants)
 
     def _records(self, players: Sequence[PlayerId]) -> list[GaussianSkill]:
         """The held players themselves; newcomers are not held until they are rated."""

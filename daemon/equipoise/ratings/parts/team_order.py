@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = "MutableSequence[float] | NDArray[np.float64]"
     Ints: TypeAlias = "MutableSequence[int] | NDArray[np.int64]"
-    Ranks: TypeAlias = "Sequence[int] | NDArray[np.int32]"
+    Ranks: TypeAlias = "Sequence[int] | NDArray[np.int32] | NDArray[np.int64] | NDArray[np.uint32]"
 
 SETTLED = 1e-10
 """Expectation propagation has converged when no v or w (`gaussian`) moves by more than this part in a sweep."""
