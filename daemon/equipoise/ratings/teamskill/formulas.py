@@ -5,8 +5,8 @@ on the scale of one player; so a team of K people with groups of k is worth K ti
 systems differ in which groups make the prediction: TeamSkill-k takes those of one size (K); TeamSkill-AllK averages all
 sizes, either all players and every reliable group (EV) or the largest reliable groups and what is in none (LS).
 
-A match of groups of one size is a match of the base system, and its kernel rates it.  For TrueSkill the groups of a team
-overlap, so that a sum would be far too sure of them: mean and variance are scaled (`scale`) to those of K people.
+A match of groups of one size is a match of the base system, and its kernel rates it.  For TrueSkill the groups of a
+team overlap, so that a sum would be far too sure of them: mean and variance are scaled (`scale`) to those of K people.
 
 The live system and the replay share what is computed: the update of each base, the scaling (`rate_groups`), and the
 prediction from a team's mean and variance (`expect_teams`).  They differ in how groups are known.  Live, a group is its
