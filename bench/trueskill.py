@@ -1,4 +1,4 @@
-"""TrueSkill 12v12 and TrueSkill Through Time 1v1, from arrays, beside the libraries that people use for them."""
+"""TrueSkill 12v12 and TrueSkill Through Time 1v1, from arrays, beside the libraries in use for them."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def settle(system: TrueSkillThroughTime, duels: History) -> None:
 
 
 def farthest(system: TrueSkillThroughTime, settled: Timeline, duels: History) -> float:
-    """Of all skills at all matches, from where far more sweeps end."""
+    """How far any skill at any match is from where far more sweeps end."""
     exact = Timeline(system.constants, 1e-12)
     exact.append(duels)
     assert exact.settle(100_000).converged
