@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def _in_balanced_teams(spread: float) -> tuple[str, str]:
-    """Share of rounds predicted within 0.1 % of even, and what their predictions propose."""
+    """Fraction of rounds predicted within 0.1 % of even, and the Θ that their predictions propose."""
     even, proposed = [], []
     for seed in BALANCED_SEEDS:
         rng = np.random.default_rng(seed)
@@ -97,14 +97,14 @@ def learnt(history: History, skills: Floats, theta: float) -> tuple[Floats, floa
 
 
 def proposal(history: History, predicted: Floats, theta: float, part: slice) -> float:
-    """What `pool fit-theta` says of these rounds; infinity where favourites won no more often than others."""
+    """The Θ that `pool fit-theta` proposes from these rounds; infinity if favourites won no more often than others."""
     pairs = list(zip(predicted[part].tolist(), (1.0 - history.ranks[0::2][part]).tolist(), strict=True))
     fit = fit_scale(pairs, theta)
     return np.inf if fit is None else fit.scale
 
 
 def log_loss(history: History, predicted: Floats) -> float:
-    """Over all but the first `LATE` rounds."""
+    """Mean log loss over all but the first `LATE` rounds."""
     rounds = zip(predicted[LATE:].tolist(), (1.0 - history.ranks[0::2][LATE:]).tolist(), strict=True)
     return float(np.mean([surprise(one, score) for one, score in rounds]))
 
