@@ -105,7 +105,7 @@ def axes(model: Model) -> tuple[Axis, ...]:
     found = []
     for parameter in fields(params):
         value = getattr(params, parameter.name)
-        if not parameter.metadata or value is None:
+        if "low" not in parameter.metadata or value is None:
             continue
         low, high = parameter.metadata["low"], parameter.metadata["high"]
         found.append(Axis(parameter.name, float(value), low, high, type(parameter.default) is int))

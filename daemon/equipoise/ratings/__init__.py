@@ -32,7 +32,7 @@ class Place(NamedTuple):
 SYSTEMS: Final[Mapping[str, Place]] = {
     "elo": Place("elo.system", "Elo", "elo.replay"),
     "fifa_men": Place("football.fifa_men", "FifaMen", "football.replay"),
-    "fifa_women": Place("football.fifa_women", "FifaWomen", "football.fifa_women_replay"),
+    "fifa_women": Place("football.fifa_women", "FifaWomen", "football.replay"),
     "glicko": Place("glicko.system", "Glicko", "glicko.replay"),
     "glicko2": Place("glicko.glicko2", "Glicko2", "glicko.replay"),
     "ns2": Place("ns2.system", "NS2", "ns2.replay", "ns2.fit"),

@@ -13,7 +13,7 @@ from dataclasses import Field, dataclass, field, fields
 from difflib import get_close_matches
 from enum import Enum
 from itertools import pairwise
-from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar
 
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError
@@ -177,19 +177,18 @@ class WinProbabilities:
         return self.wins[team] + self.draw / len(self.wins)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What one match did to one participant."""
+class Change(NamedTuple):
+    """What one match did to one participant.  (A named tuple: one is made for every participant of every round.)"""
 
     player: PlayerId
     team: int
     before: float
-    """His rating as a card shows it, before and after the match."""
+    """The rating that `summary` shows, before the match and after it."""
     after: float
     rounds: int
-    """Rounds he has been rated for, this one included."""
+    """Rounds that the player has been rated for, this one included."""
     expected: float
-    """The score that was predicted for his team."""
+    """The score that was predicted for the player's team."""
     score: float
 
 

@@ -14,8 +14,6 @@ from equipoise.ratings.history import History, Replayed, Spans
 from equipoise.ratings.ns2.formulas import build
 from equipoise.ratings.ns2.replay import replay as replay_with
 from equipoise.ratings.ns2.system import NS2
-from equipoise.ratings.ns2.time_weights import gone
-from equipoise.ratings.parts.compiling import compiled
 from equipoise.ratings.system import Match, Role, Span
 from tests.ratings.ns2.samples import SIDES, busy_matches, ns2, whole
 from tests.ratings.samples import duel, people
@@ -93,13 +91,6 @@ def test_chairs_taken_when_hardly_anything_counts_any_more_weigh_the_same_in_mac
             system.seed(a, commander=3000.0)
         rated = one_by_one(live, [match])
         np.testing.assert_allclose(replay(bulk, History.of([match])).wins, rated.wins, rtol=0, atol=1e-11)
-
-
-def test_machine_code_is_kept_apart_by_what_it_was_compiled_with():
-    options = ({"fastmath": {"contract", "nnan"}}, {"fastmath": {"nnan", "contract"}}, {"fastmath": {"contract"}}, {})
-    names = [compiled(gone, (), **each).py_func.__qualname__ for each in options]
-    assert names[0] == names[1]
-    assert len(set(names)) == 3
 
 
 def test_bare_matches_replay_as_rated():

@@ -1,41 +1,45 @@
-"""Records on their way to the arrays of Elo's kernel and back; needs numpy."""
+"""Replays a history by Elo's kernel, for Elo and for football; needs numpy."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from equipoise.ratings.elo import formulas as kernel
+from equipoise.ratings.elo.family import EloFamily
+from equipoise.ratings.elo.system import Elo
 from equipoise.ratings.history import Floats, History, Replayed
+from equipoise.ratings.parts.compiling import compiled
+from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.points import Record
-from equipoise.ratings.parts.points_replay import only_duels, record_of, refuse_unreadable, to_records, write_back
+from equipoise.ratings.parts.record_arrays import dtype_of, only_duels, refuse_other_than_pairs, to_records, write_back
 
-if TYPE_CHECKING:
-    from equipoise.ratings.elo.family import EloFamily
-    from equipoise.ratings.elo.system import Elo
-
-RECORD = record_of(Record)
+RECORD = dtype_of(Record)
 NOTHING: Floats = np.empty(0)
 
 
-def facts(system: Elo, history: History) -> kernel.Facts:
-    """What Elo reads of a history."""
+def replay(system: Elo, history: History) -> Replayed:
+    """Rate a history of two-team matches."""
+    refuse_other_than_pairs(system.name, history)
+    return run(system, history, history.arrays(), terms_of(system, history))
+
+
+def terms_of(system: Elo, history: History) -> kernel.MatchTerms:
+    """`Elo.terms` of every match."""
     params = system.params
     points = history.points if params.margin_power or params.margin_scale else None
-    return kernel.Facts(
+    return kernel.MatchTerms(
         lead=leads(system, history),
-        weight=NOTHING if history.weight is None else history.weight,
         margin=NOTHING if points is None else points[0::2] - points[1::2],
         scores=NOTHING,
         protected=np.empty(0, np.bool_),
-        fraction_played=NOTHING if history.fraction_played is None else history.fraction_played,
     )
 
 
 def leads(system: EloFamily[Any, Any], history: History) -> Floats:
-    """Shape (m,): `EloFamily.lead` of each match; empty where no side has a name or an advantage."""
+    """`EloFamily.lead` of every match, shape (m,); empty where no side has a name or an advantage."""
     if history.side is None or not system.advantage:
         return NOTHING
     # The last row is that of UNKNOWN, -1.
@@ -45,24 +49,15 @@ def leads(system: EloFamily[Any, Any], history: History) -> Floats:
     return lead
 
 
-def replay(system: Elo, history: History, run: kernel.Replay | None = None) -> Replayed:
-    """Rate a history of two-team matches by `run`; by default the compiled kernel."""
-    return replay_with(system, history, facts(system, history), run)
-
-
-def replay_with(
-    system: EloFamily[Any, Any], history: History, known: kernel.Facts, run: kernel.Replay | None = None
-) -> Replayed:
-    """`replay` of a history of which this is known besides who played and who won."""
-    refuse_unreadable(system.name, history)
-    rounds = kernel.Rounds(history.teams, history.members, history.ranks, history.started_at, *history.predicted_lineup)
+def run(system: EloFamily[Any, Any], history: History, matches: MatchArrays, terms: kernel.MatchTerms) -> Replayed:
+    """Rate the matches of a history by the compiled kernel."""
     records = to_records(system, history.players, RECORD)
     wins, after = np.empty(len(history.ranks)), np.empty(len(history.members))
-    (run or _compiled())(rounds, known, only_duels(history), records, wins, after, system.constants)
+    _compiled()(matches, terms, only_duels(history), records, wins, after, system.constants)
     write_back(system, history.players, records)
     return Replayed(wins, np.zeros(len(history)), after)
 
 
 @cache
-def _compiled() -> kernel.Replay:
-    return kernel.build(compiled=True)
+def _compiled() -> Any:
+    return compiled(kernel.replay, inline="all")

@@ -49,10 +49,10 @@ class EloParams(PointsParams):
     favoured_side: str = "home"
     """Its name in `Match.sides`."""
 
-    def constants(self) -> kernel.Constants:
+    def constants(self) -> kernel.EloConstants:
         """The parameters as the formulas read them."""
         gaussian = self.form == "gaussian"
-        return kernel.Constants(
+        return kernel.EloConstants(
             initial=float(self.initial),
             gaussian=gaussian,
             spread=math.sqrt(2.0) * self.beta if gaussian else self.scale / math.log(self.base),
@@ -68,7 +68,7 @@ class EloParams(PointsParams):
 
 
 class Elo(EloFamily[EloParams, Record]):
-    """Reads teams, ranks, doors, standing, started_at, share, weight, points and sides."""
+    """Reads teams, ranks, lineup, skill_at_start, started_at, fraction_played, weight, points and sides."""
 
     name = "elo"
     parameters = EloParams
@@ -80,8 +80,8 @@ class Elo(EloFamily[EloParams, Record]):
         """At the initial rating."""
         return Record(self.constants.initial)
 
-    def terms(self, match: Match) -> kernel.Terms:
-        """Margins count where both teams' points are known."""
-        margin = match.points[0] - match.points[1] if match.points else math.nan
-        first, second = (kernel.scored(match.score(team), (margin, -margin)[team], self.constants) for team in (0, 1))
-        return kernel.Terms(self.lead(match.sides), match.weight, margin, first, second, protected=False)
+    def terms(self, match: Match) -> kernel.MatchTerms:
+        """Margins count where both teams' points are known and a parameter says what for."""
+        reads_margin = match.points and (self.params.margin_power or self.params.margin_scale)
+        margin = [match.points[0] - match.points[1]] if reads_margin else []
+        return kernel.MatchTerms(self.lead(match.sides), margin, scores=[], protected=[])

@@ -6,7 +6,7 @@ Formulas, sources and decisions: docs/ratings/football.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
@@ -84,7 +84,7 @@ class FifaWomen(Football[FifaWomenParams, Team]):
     name = "fifa_women"
     parameters = FifaWomenParams
     importance: ClassVar[Mapping[Kind, float]] = IMPORTANCE
-    facts: ClassVar[Mapping[str, tuple[float, float]]] = {**PointsSystem.facts, "recognised": (0.0, LIMIT)}
+    seeds: ClassVar[Iterable[str]] = (*PointsSystem.seeds, "recognised")
 
     def __init__(self, params: FifaWomenParams) -> None:
         super().__init__(params, constants(params.initial, 2.0 * params.scale / math.log(10.0)), HOME, params.home)
@@ -115,20 +115,19 @@ class FifaWomen(Football[FifaWomenParams, Team]):
         active = now is None or not self.stale(known_time(held.last_played), now)
         return held.recognised >= self.params.shadow_rounds and active
 
-    def note(self, match: Match) -> None:
+    def note(self, match: Match, records: list[Team]) -> None:
         """Count the match for both teams."""
-        self.count(kind_of(match.mode), *pair_of(match), match.started_at)
+        self.count(kind_of(match.mode), pair_of(match), records, match.started_at)
 
-    def count(self, kind: Kind, team: PlayerId, other: PlayerId, at: float | None) -> None:
-        """Recognise both, where the opponent is ranked; while nobody ever was, every match counts."""
+    def count(self, kind: Kind, teams: tuple[PlayerId, PlayerId], records: list[Team], at: float | None) -> None:
+        """Recognise each team whose opponent is ranked; until a team is ranked, every match counts."""
         founding = not any(held.recognised >= self.params.shadow_rounds for held in self.players.values())
-        counts = [founding or self.ranked(opponent, at) for opponent in (other, team)]
-        for one, opponent, recognised in zip((team, other), (other, team), counts, strict=True):
-            held = self.players.setdefault(one, self.held(one))
-            held.recognised += recognised
-            held.last_played = held.last_played if at is None else max(held.last_played, at)
+        recognised = [founding or self.ranked(opponent, at) for opponent in reversed(teams)]
+        for record, opponent, counts in zip(records, reversed(teams), recognised, strict=True):
+            record.recognised += counts
+            record.last_played = record.last_played if at is None else max(record.last_played, at)
             if kind in FRIENDLIES:
-                held.friendlies[opponent] = held.friendlies.get(opponent, 0) + 1
+                record.friendlies[opponent] = record.friendlies.get(opponent, 0) + 1
 
     def summary(self, player: PlayerId) -> PlayerSummary:
         """Visible once ranked; `missing` are matches against ranked teams."""
@@ -141,9 +140,9 @@ class FifaWomen(Football[FifaWomenParams, Team]):
 
     def stored(self, player: PlayerId, newcomer: Team, state: State) -> dict[str, Any]:
         """`friendlies` are counts by opponent."""
-        values = checked(player, newcomer, {**state, "friendlies": 0})
-        counts = state["friendlies"]
+        numbers = dict(state)
+        counts = numbers.pop("friendlies")
         if not isinstance(counts, Mapping):
             raise RatingError(f"{player}: friendlies {counts!r} are not counts by opponent")
         friendlies = {PlayerId(str(other)): count_of(player, "friendlies", count) for other, count in counts.items()}
-        return {**values, "friendlies": friendlies}
+        return {**checked(player, newcomer, numbers), "friendlies": friendlies}

@@ -1,4 +1,4 @@
-"""Score lines and kinds of match on their way to the arrays of Elo's kernel; needs numpy."""
+"""Replays a history of international football by Elo's kernel; needs numpy."""
 
 from __future__ import annotations
 
@@ -12,38 +12,53 @@ from numpy.typing import NDArray
 from equipoise.errors import RatingError
 from equipoise.ratings.elo import formulas as kernel
 from equipoise.ratings.elo import replay as elo_replay
+from equipoise.ratings.football.fifa_women import FifaWomen
 from equipoise.ratings.football.system import MOST_GOALS, Football, kind_of
-from equipoise.ratings.history import Floats, History, Replayed
-from equipoise.ratings.parts.points_replay import refuse_unreadable
+from equipoise.ratings.history import UNKNOWN, Floats, History, Replayed
+from equipoise.ratings.parts.record_arrays import refuse_other_than_pairs
 
 
-def replay(system: Football[Any, Any], history: History, run: kernel.Replay | None = None) -> Replayed:
-    """Rate a history by `run`; by default Elo's compiled kernel."""
-    return elo_replay.replay_with(system, as_they_stand(history), facts(system, history), run)
-
-
-def as_they_stand(history: History) -> History:
-    """Without what football does not read of its matches."""
-    told = history.lineup is not None or history.lineup_members is not None or history.skill_at_start is not None
-    return replace(history, lineup=None, lineup_members=None, skill_at_start=None) if told else history
-
-
-def facts(system: Football[Any, Any], history: History) -> kernel.Facts:
-    """What the football systems read of a history."""
-    refuse_unreadable(system.name, history)
+def replay(system: Football[Any, Any], history: History) -> Replayed:
+    """Rate a history of matches between two teams, each a single player."""
+    refuse_other_than_pairs(system.name, history)
     if not history.singles:
         raise RatingError(f"{system.name} rates teams as a whole: one player a side")
+    bare = _bare(history)
     factor, scores = _outcomes(system, history)
     protected = _by_mode(history, [kind_of(mode) in system.protected for mode in (*history.modes, "")])
-    importance = _by_mode(history, [system.importance[kind_of(mode)] for mode in (*history.modes, "")])
-    return kernel.Facts(
+    terms = kernel.MatchTerms(
         lead=elo_replay.leads(system, history),
-        weight=importance * factor,
         margin=elo_replay.NOTHING,
         scores=scores,
         protected=protected.astype(np.bool_) if system.protected else np.empty(0, np.bool_),
-        fraction_played=elo_replay.NOTHING,
     )
+    if isinstance(system, FifaWomen):
+        importance = _counted(system, history)
+    else:
+        importance = _by_mode(history, [system.importance[kind_of(mode)] for mode in (*history.modes, "")])
+    return elo_replay.run(system, bare, bare.arrays()._replace(weight=importance * factor), terms)
+
+
+def _bare(history: History) -> History:
+    """Without what football does not read; the same where there is nothing of it, because a copy is checked again."""
+    extra = (history.lineup, history.lineup_members, history.skill_at_start, history.fraction_played)
+    if all(each is None for each in extra):
+        return history
+    return replace(history, lineup=None, lineup_members=None, skill_at_start=None, fraction_played=None)
+
+
+def _counted(system: FifaWomen, history: History) -> Floats:
+    """Shape (m,): the importance of each match as it came, with all of them counted."""
+    modes = [UNKNOWN] * len(history) if history.mode is None else history.mode.tolist()
+    names = (*history.modes, "")
+    teams = [history.players[number] for number in history.members.tolist()]
+    weights = np.empty(len(history))
+    for match, (mode, at) in enumerate(zip(modes, history.started_at.tolist(), strict=True)):
+        kind, pair = kind_of(names[mode]), (teams[2 * match], teams[2 * match + 1])
+        weights[match] = system.importance_of(kind, *pair)
+        records = [system.players.setdefault(team, system.held(team)) for team in pair]
+        system.count(kind, pair, records, None if math.isnan(at) else at)
+    return weights
 
 
 def _by_mode(history: History, values: list[float]) -> Floats:

@@ -7,7 +7,6 @@ A team is one player.  A match needs its goals (`Match.points`, extra time inclu
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,6 +18,7 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.elo import formulas as kernel
 from equipoise.ratings.elo.family import EloFamily
+from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.points import PointsParams, Record
 from equipoise.ratings.system import Match, Rated, WinProbabilities
 
@@ -122,33 +122,41 @@ class Football(EloFamily[P, R]):
         return self.importance[kind_of(match.mode)]
 
     def predict(self, match: Match) -> WinProbabilities:
-        """Of both teams as they stand."""
-        return super().predict(_as_they_stand(match))
+        """By both ratings and who is at home."""
+        return super().predict(_bare(match))
 
     def rate(self, match: Match) -> Rated:
         """The change of both teams."""
-        self._refuse_squads(match)
-        return super().rate(_as_they_stand(match))
-
-    def terms(self, match: Match) -> kernel.Terms:
-        """By the score line, the kind of match and who was at home."""
-        if not match.points:
-            raise RatingError(f"{self.name} needs the goals of {match.teams[0][0]} and {match.teams[1][0]}")
-        goals, other = (checked_goals(points) for points in match.points)
-        said = self.outcome(goals, other, order(match.ranks[1], match.ranks[0]))
-        weight, spared = self.importance_in(match) * said.factor, kind_of(match.mode) in self.protected
-        return kernel.Terms(self.lead(match.sides), weight, math.nan, said.score, said.other_score, spared)
-
-    def _refuse_squads(self, match: Match) -> None:
         for team in match.teams:
             if len(team) != 1:
                 raise RatingError(f"{self.name} rates teams as a whole: one player a side, not {len(team)}")
+        return super().rate(_bare(match))
+
+    def terms(self, match: Match) -> kernel.MatchTerms:
+        """By the score line, the kind of match and who was at home."""
+        _, *scores = self._outcome(match)
+        return kernel.MatchTerms(self.lead(match.sides), [], scores, [kind_of(match.mode) in self.protected])
+
+    def learn(self, match: Match, arrays: MatchArrays, records: list[R], wins: list[float], after: list[float]) -> None:
+        """By the kernel of Elo; the weight of the match is the system's own."""
+        weight = self.importance_in(match) * self._outcome(match).factor
+        self.note(match, records)
+        super().learn(match, arrays._replace(weight=[weight]), records, wins, after)
+
+    def note(self, match: Match, records: list[R]) -> None:
+        """Keep in both records what a match says besides its result, before it is rated."""
+
+    def _outcome(self, match: Match) -> Outcome:
+        if not match.points:
+            raise RatingError(f"{self.name} needs the goals of {match.teams[0][0]} and {match.teams[1][0]}")
+        goals, other = (checked_goals(points) for points in match.points)
+        return self.outcome(goals, other, order(match.ranks[1], match.ranks[0]))
 
 
-def _as_they_stand(match: Match) -> Match:
-    """A team has no doors, and plays from beginning to end."""
-    told = match.lineup or match.skill_at_start or match.fraction_played
-    return replace(match, lineup=(), skill_at_start={}, fraction_played={}) if told else match
+def _bare(match: Match) -> Match:
+    """Without what football does not read: a team is its own lineup, and plays from beginning to end."""
+    extra = match.lineup or match.skill_at_start or match.fraction_played
+    return replace(match, lineup=(), skill_at_start={}, fraction_played={}) if extra else match
 
 
 def checked_goals(points: float) -> int:
@@ -158,9 +166,9 @@ def checked_goals(points: float) -> int:
     return int(points)
 
 
-def constants(initial: float, spread: float, *, whole: bool = False) -> kernel.Constants:
+def constants(initial: float, spread: float, *, whole: bool = False) -> kernel.EloConstants:
     """Elo's, where all else comes with the match."""
-    return kernel.Constants(
+    return kernel.EloConstants(
         initial=float(initial),
         gaussian=False,
         spread=spread,

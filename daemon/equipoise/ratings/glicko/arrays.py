@@ -1,4 +1,4 @@
-"""What Glicko's kernel works on: players, matches and parameters, in fields that an array can have too."""
+"""What Glicko's kernel works on besides matches: players and parameters."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Floats: TypeAlias = NDArray[np.float64]
-    Records: TypeAlias = NDArray[np.void]
-
+    Floats: TypeAlias = "list[float] | NDArray[np.float64]"
+    Records: TypeAlias = "list[GlickoPlayer] | NDArray[np.void]"
 
 FROM_0, ABOVE_0 = (0.0, math.inf), (1e-300, math.inf)
 
 
 @dataclass(slots=True)
-class Player(Record):
-    """What both systems know of a player: as he stands, as the period found him, and what it has said of him."""
+class GlickoPlayer(Record):
+    """What both systems know of a player: now, at the onset of their last period, and from the matches in it."""
 
     variance: float = bounded(*ABOVE_0, 0.0)
     """RD², points², by all that is known."""
@@ -38,7 +37,7 @@ class Player(Record):
     """Per point: over the period, Σ q·g·(s - E)."""
 
 
-class Constants(NamedTuple):
+class GlickoConstants(NamedTuple):
     """The parameters as the formulas read them."""
 
     initial: float
@@ -54,29 +53,13 @@ class Constants(NamedTuple):
     """Matches of a period of the calendar count as played at once; else each is a period."""
 
 
-class Rounds(NamedTuple):
-    """A `History` of two-team matches as the replay reads it."""
-
-    teams: NDArray[np.int64]
-    members: NDArray[np.uint32]
-    ranks: NDArray[np.int32]
-    started_at: Floats
-    lineup: NDArray[np.int64]
-    lineup_members: NDArray[np.int32]
-    skill_at_start: Floats
-    weight: Floats
-    """Shape (m,), or empty: 1."""
-    fraction_played: Floats
-    """Shape (p,), NaN counting as 1, or empty: 1."""
-
-
 class Block(NamedTuple):
-    """Some duels side by side: fields of shape (`BLOCK`,) but for the first."""
+    """Some duels side by side: arrays of shape (`BLOCK`,) but for the first."""
 
     latest: NDArray[np.int64]
-    """Shape (players,): the first match of the block that he last played in; -1 before."""
+    """Shape (players,): the first match of the block that the player last played in; -1 before."""
     difference: Floats
-    """Of the ratings: first as the period found them, later as they stand."""
+    """Of the ratings: first as the period found them, later before the match."""
     variance: Floats
     other_variance: Floats
     score: Floats

@@ -1,19 +1,32 @@
-"""The arithmetic of Glicko and Glicko-2: rating periods and replay loops, as plain functions that numba can compile.
+"""Glicko and Glicko-2: a rating with a deviation, updated by rating periods.
 
-A player is anything with the fields of `Player`: that object itself in the live path, a record of an array in a
-replay.  Ratings and deviations of both systems are in points of Glicko; deviations are kept as variances.
-Formulas: docs/ratings/glicko.md.
+Both assume that the matches of a period are played at once (Glickman 1999, 2013): every match is judged by the ratings
+and deviations that the period found.  A match says the less, the less well the opponent is known (`attenuation`).  Of a
+player's period two sums are all that counts, the information and the surprise of its matches; they make the variance
+and the rating in one step.  Between periods the deviation grows: in Glicko by c² a period, in Glicko-2 by the player's
+own volatility squared, which each period changes (`settled`).
+
+The daemon cannot wait for a period to end.  So a player has, after every match, the rating that the period would give
+if it ended there: `enter` keeps what the period found, `learn` adds one match to the sums and makes the step again.
+After the last match of a period that is exactly the rating of the papers.
+
+A team is the mean of its players, in rating and in variance, as if it were one player; each participant learns from the
+match of both teams what a single player would, times the weight of the match and the fraction that they played.
+
+Units: ratings and deviations of both systems are points of Glicko; deviations are kept as variances.  A match is rated
+by `rate_match`, in a replay as in a live system.  `replay_duels` is the same for one against one, many at a time.
+
+Formulas, sources and decisions: docs/ratings/glicko.md.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from equipoise.ratings.glicko.arrays import Block, Constants, Player, Rounds
-from equipoise.ratings.parts.compiling import compiled as machine_code
-from equipoise.ratings.parts.exponential import IN_VECTORS, exponential
+from equipoise.ratings.glicko.arrays import Block, GlickoConstants, GlickoPlayer
+from equipoise.ratings.parts.exponential import exponential
+from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.two_teams import fraction_played_at, result, within_limit
 from equipoise.ratings.validation import NEVER
 
@@ -40,23 +53,31 @@ BLOCK = 512
 
 
 def attenuation(variance: float) -> float:
-    """g(RD): how little an opponent that is not known well says."""
+    """g(RD): how much a match against an opponent of this variance says, 1 at most.
+
+    >>> round(attenuation(300.0**2), 4)  # Glickman's example
+    0.7242
+    """
     return 1.0 / math.sqrt(1.0 + SPREAD * variance)
 
 
 def expectation(difference: float, g: float) -> float:
-    """E, or the chance to win; E(x) + E(-x) is exactly 1, and no gap overflows."""
+    """E, the expected score of a player better by `difference` points; E(x) + E(-x) is exactly 1.
+
+    >>> round(expectation(1500.0 - 1550.0, attenuation(100.0**2)), 3)  # Glickman's example
+    0.432
+    """
     favourite = 1.0 / (1.0 + exponential(-g * Q * abs(difference)))
     return 0.5 + math.copysign(favourite - 0.5, difference)
 
 
 def evidence(difference: float, g: float, score: float) -> tuple[float, float]:
-    """What a match adds to a player's `information` and `surprise`."""
+    """What a match with a score of 1, 0.5 or 0 adds to a player's `information` and `surprise`."""
     expected = expectation(difference, g)
     return Q * Q * g * g * expected * (1.0 - expected), Q * g * (score - expected)
 
 
-def period_of(at: float, c: Constants) -> float:
+def period_of(at: float, c: GlickoConstants) -> float:
     """Number of a period of the calendar; infinite where a match is a period of its own, as at a time NaN.
 
     Half a second early, so that no multiple of a period's length is rounded down.
@@ -66,13 +87,13 @@ def period_of(at: float, c: Constants) -> float:
     return 1.0 * math.floor((at + 0.5) * c.frequency)
 
 
-def begins(p: Player, period: float, c: Constants) -> bool:
-    """Whether it is a player's first match of a period: as `period_of` his last match is below it."""
+def begins(p: GlickoPlayer, period: float, c: GlickoConstants) -> bool:
+    """Whether it is the player's first match of a period: their last one is in an earlier period."""
     return (p.last_played + 0.5) * c.frequency < period
 
 
-def periods_since(p: Player, at: float, c: Constants) -> float:
-    """Periods from his last match to one at a time, NaN where unknown; 0 in the same one, and before his first."""
+def periods_since(p: GlickoPlayer, at: float, c: GlickoConstants) -> float:
+    """Periods from the player's last match to a time, NaN where unknown; 0 within one, and before the first match."""
     if p.last_played == NEVER:
         return 0.0 if p.rounds == 0 else 1.0
     if math.isnan(at):
@@ -82,7 +103,7 @@ def periods_since(p: Player, at: float, c: Constants) -> float:
     return max(1.0, (at - p.last_played) * c.frequency)
 
 
-def grown(p: Player, periods: float, c: Constants) -> float:
+def grown(p: GlickoPlayer, periods: float, c: GlickoConstants) -> float:
     """Variance at the onset of a period.  Glicko-2 adds the period's own σ² when it is rated (its step 6)."""
     if c.tau == 0.0:
         more = c.growth * periods
@@ -91,8 +112,8 @@ def grown(p: Player, periods: float, c: Constants) -> float:
     return max(p.variance, min(p.variance + more, c.variance))
 
 
-def enter(p: Player, at: float, new: bool, c: Constants) -> None:
-    """He plays at a time: in the period that he is in already, or in a new one that finds him as he stands."""
+def enter(p: GlickoPlayer, at: float, new: bool, c: GlickoConstants) -> None:
+    """The player plays at a time: in the period of their last match, or in a `new` one, whose onset is now."""
     if new:
         p.variance = grown(p, periods_since(p, at, c), c)
         p.onset_rating, p.onset_variance, p.onset_volatility = p.rating, p.variance, p.volatility
@@ -102,8 +123,8 @@ def enter(p: Player, at: float, new: bool, c: Constants) -> None:
         p.last_played = at
 
 
-def learn(p: Player, information: float, surprise: float, c: Constants) -> None:
-    """One match of the period that he has entered; he then stands as if it were its last."""
+def learn(p: GlickoPlayer, information: float, surprise: float, c: GlickoConstants) -> None:
+    """Add one match to the period that the player has entered, and rate the period as if it were over."""
     p.information += information
     p.surprise += surprise
     prior = p.onset_variance
@@ -144,20 +165,83 @@ def settled(variance: float, volatility: float, information: float, surprise: fl
     return min(math.exp(0.5 * b), MOST_VOLATILE)
 
 
-def face(first: int, rounds: Rounds, records: Records, b: Block, c: Constants) -> int:
-    """Match after match enters a block, as far as it can be: returns the one behind the last.
+def mean_of_lineup(
+    team: int, at: float, matches: MatchArrays, records: Records, c: GlickoConstants
+) -> tuple[float, float]:
+    """Mean rating and mean variance of a team's lineup; a bot is a newcomer, and so is a team without players."""
+    rating = variance = 0.0
+    for place in range(matches.lineup[team], matches.lineup[team + 1]):
+        number = matches.lineup_members[place]
+        known = len(matches.skill_at_start) > 0 and not math.isnan(matches.skill_at_start[place])
+        if number < 0:
+            rating += matches.skill_at_start[place] if known else c.initial
+            variance += c.variance
+        else:
+            p = records[number]
+            rating += matches.skill_at_start[place] if known else p.rating
+            variance += grown(p, periods_since(p, at, c), c)
+    count = matches.lineup[team + 1] - matches.lineup[team]
+    if count == 0:
+        return c.initial, c.variance
+    return rating / count, variance / count
 
-    Opponents are as their periods found them.  So the block ends before anybody's new period of whose last one it
-    has a match, which he has not learnt from yet.
+
+def mean_at_onset(team: int, matches: MatchArrays, records: Records, c: GlickoConstants) -> tuple[float, float]:
+    """Mean rating and mean variance of the participants as their period found them."""
+    rating = variance = 0.0
+    for place in range(matches.teams[team], matches.teams[team + 1]):
+        p = records[matches.members[place]]
+        rating += p.onset_rating
+        variance += p.onset_variance
+    count = matches.teams[team + 1] - matches.teams[team]
+    if count == 0:
+        return c.initial, c.variance
+    return rating / count, variance / count
+
+
+def expected_score(match: int, matches: MatchArrays, records: Records, c: GlickoConstants) -> float:
+    """The score expected of the first team."""
+    at = matches.started_at[match]
+    rating, variance = mean_of_lineup(2 * match, at, matches, records, c)
+    other, other_variance = mean_of_lineup(2 * match + 1, at, matches, records, c)
+    return expectation(rating - other, attenuation(variance + other_variance))
+
+
+def rate_match(
+    match: int, matches: MatchArrays, records: Records, wins: Floats, after: Floats, c: GlickoConstants
+) -> None:
+    """Rate a match of two teams; modifies `records`, fills `wins` (per team) and `after` (per participant)."""
+    a, b, at = 2 * match, 2 * match + 1, matches.started_at[match]
+    wins[a] = expected_score(match, matches, records, c)
+    wins[b] = 1.0 - wins[a]
+    period = period_of(at, c)
+    for place in range(matches.teams[a], matches.teams[b + 1]):
+        p = records[matches.members[place]]
+        enter(p, at, begins(p, period, c), c)
+    rating, variance = mean_at_onset(a, matches, records, c)
+    other, other_variance = mean_at_onset(b, matches, records, c)
+    weight = matches.weight[match] if len(matches.weight) > 0 else 1.0
+    for team in range(a, b + 1):
+        difference = rating - other if team == a else other - rating
+        g = attenuation(other_variance if team == a else variance)
+        score = result(matches.ranks[team], matches.ranks[a + b - team])
+        information, surprise = evidence(difference, g, score)
+        for place in range(matches.teams[team], matches.teams[team + 1]):
+            p, amount = records[matches.members[place]], weight * fraction_played_at(place, matches.fraction_played)
+            learn(p, amount * information, amount * surprise, c)
+            after[place] = p.rating
+
+
+def face(first: int, matches: MatchArrays, records: Records, b: Block, c: GlickoConstants) -> int:
+    """Match after match enters a block, as far as it can: returns the match behind the last.
+
+    Opponents are as their periods found them.  So the block ends before the new period of a player who has a match of
+    their last period in the block, which they have not learned from yet.
     """
-    last, limit = first, min(first + BLOCK, len(rounds.started_at))
+    last, limit = first, min(first + BLOCK, len(matches.started_at))
     while last < limit:
-        one, two, at, place = (
-            rounds.members[2 * last],
-            rounds.members[2 * last + 1],
-            rounds.started_at[last],
-            last - first,
-        )
+        one, two = matches.members[2 * last], matches.members[2 * last + 1]
+        at, place = matches.started_at[last], last - first
         p, q, period = records[one], records[two], period_of(at, c)
         new, other_new = begins(p, period, c), begins(q, period, c)
         if (new and b.latest[one] == first) or (other_new and b.latest[two] == first):
@@ -167,13 +251,13 @@ def face(first: int, rounds: Rounds, records: Records, b: Block, c: Constants) -
         enter(q, at, other_new, c)
         b.difference[place] = p.onset_rating - q.onset_rating
         b.variance[place], b.other_variance[place] = p.onset_variance, q.onset_variance
-        b.score[place] = result(rounds.ranks[2 * last], rounds.ranks[2 * last + 1])
+        b.score[place] = result(matches.ranks[2 * last], matches.ranks[2 * last + 1])
         last += 1
     return last
 
 
 def weigh(count: int, b: Block) -> None:
-    """What each duel of a block says of both."""
+    """What each duel of a block says of both players."""
     for place in range(count):
         g, h = attenuation(b.other_variance[place]), attenuation(b.variance[place])
         difference, score = b.difference[place], b.score[place]
@@ -181,17 +265,17 @@ def weigh(count: int, b: Block) -> None:
         b.other_information[place], b.other_surprise[place] = evidence(-difference, h, 1.0 - score)
 
 
-def move(first: int, last: int, rounds: Rounds, records: Records, after: Floats, b: Block, c: Constants) -> None:
-    """Match after match; what predictions are made of is as it was before."""
+def move(
+    first: int, last: int, matches: MatchArrays, records: Records, after: Floats, b: Block, c: GlickoConstants
+) -> None:
+    """Match after match, both players learn; keeps in the block what the predictions are made of."""
     for match in range(first, last):
         place, one, two = match - first, 2 * match, 2 * match + 1
-        p, q = records[rounds.members[one]], records[rounds.members[two]]
+        p, q = records[matches.members[one]], records[matches.members[two]]
         b.difference[place], b.variance[place] = p.rating - q.rating, p.variance + q.variance
-        weight = rounds.weight[match] if len(rounds.weight) > 0 else 1.0
-        own, other = (
-            weight * fraction_played_at(one, rounds.fraction_played),
-            weight * fraction_played_at(two, rounds.fraction_played),
-        )
+        weight = matches.weight[match] if len(matches.weight) > 0 else 1.0
+        own = weight * fraction_played_at(one, matches.fraction_played)
+        other = weight * fraction_played_at(two, matches.fraction_played)
         learn(p, own * b.information[place], own * b.surprise[place], c)
         learn(q, other * b.other_information[place], other * b.other_surprise[place], c)
         after[one], after[two] = p.rating, q.rating
@@ -201,101 +285,41 @@ def predict(first: int, count: int, wins: Floats, b: Block) -> None:
     """The predictions of a block."""
     for place in range(count):
         b.wins[place] = expectation(b.difference[place], attenuation(b.variance[place]))
-    # Apart: writing pairs would keep the loop above from being done in vectors.
+    # A loop of its own: writing pairs would keep the loop above from vector instructions.
     for place in range(count):
         wins[2 * (first + place)], wins[2 * (first + place) + 1] = b.wins[place], 1.0 - b.wins[place]
 
 
-def seen(first: int, last: int, at: float, rounds: Rounds, records: Records, c: Constants) -> tuple[float, float]:
-    """Mean rating and mean variance at the doors; a bot is a newcomer, and so is nobody."""
-    rating = variance = 0.0
-    for seat in range(first, last):
-        number = rounds.lineup_members[seat]
-        known = len(rounds.skill_at_start) > 0 and not math.isnan(rounds.skill_at_start[seat])
-        if number < 0:
-            rating += rounds.skill_at_start[seat] if known else c.initial
-            variance += c.variance
-        else:
-            p = records[number]
-            rating += rounds.skill_at_start[seat] if known else p.rating
-            variance += grown(p, periods_since(p, at, c), c)
-    count = last - first
-    if count == 0:
-        return c.initial, c.variance
-    return rating / count, variance / count
+def replay_duels(
+    matches: MatchArrays, records: Records, wins: Floats, after: Floats, b: Block, c: GlickoConstants
+) -> None:
+    """`rate_match` for every match, where each is one against one and those two are its lineup as they are.
 
-
-def composite(first: int, last: int, rounds: Rounds, records: Records, c: Constants) -> tuple[float, float]:
-    """Mean rating and mean variance of the participants as their period found them."""
-    rating = variance = 0.0
-    for place in range(first, last):
-        p = records[rounds.members[place]]
-        rating += p.onset_rating
-        variance += p.onset_variance
-    count = last - first
-    if count == 0:
-        return c.initial, c.variance
-    return rating / count, variance / count
-
-
-def rate(match: int, rounds: Rounds, records: Records, wins: Floats, after: Floats, c: Constants) -> None:
-    """A match of any two teams."""
-    teams, lineup, a, b, at = rounds.teams, rounds.lineup, 2 * match, 2 * match + 1, rounds.started_at[match]
-    rating, variance = seen(lineup[a], lineup[b], at, rounds, records, c)
-    other, other_variance = seen(lineup[b], lineup[b + 1], at, rounds, records, c)
-    wins[a] = expectation(rating - other, attenuation(variance + other_variance))
-    wins[b] = 1.0 - wins[a]
-    period = period_of(at, c)
-    for place in range(teams[a], teams[b + 1]):
-        p = records[rounds.members[place]]
-        enter(p, at, begins(p, period, c), c)
-    rating, variance = composite(teams[a], teams[b], rounds, records, c)
-    other, other_variance = composite(teams[b], teams[b + 1], rounds, records, c)
-    weight = rounds.weight[match] if len(rounds.weight) > 0 else 1.0
-    for team in range(a, b + 1):
-        difference = rating - other if team == a else other - rating
-        g = attenuation(other_variance if team == a else variance)
-        score = result(rounds.ranks[team], rounds.ranks[a + b - team])
-        information, surprise = evidence(difference, g, score)
-        for place in range(teams[team], teams[team + 1]):
-            p, amount = records[rounds.members[place]], weight * fraction_played_at(place, rounds.fraction_played)
-            learn(p, amount * information, amount * surprise, c)
-            after[place] = p.rating
-
-
-def replay_duels(rounds: Rounds, records: Records, wins: Floats, after: Floats, b: Block, c: Constants) -> None:
-    """`replay` of one against one, as they stood at the doors.
-
-    What a match says depends on the onset of its period alone.  So the long chains of roots, quotients and
-    exponentials are not gone through match after match, but for a block of them side by side, several in one
-    instruction.
+    What a match says depends on the onset of its period alone.  So its roots, quotients and exponentials are computed
+    for a block of matches side by side, several in one vector instruction.
     """
     first = 0
-    while first < len(rounds.started_at):
-        last = face(first, rounds, records, b, c)
+    while first < len(matches.started_at):
+        last = face(first, matches, records, b, c)
         weigh(last - first, b)
-        move(first, last, rounds, records, after, b, c)
+        move(first, last, matches, records, after, b, c)
         predict(first, last - first, wins, b)
         first = last
 
 
-def replay(rounds: Rounds, duels: bool, records: Records, wins: Floats, after: Floats, b: Block, c: Constants) -> None:
-    """Rate match after match; `records`, `wins` (per team) and `after` (per participant) are modified in place."""
+def replay(
+    matches: MatchArrays, duels: bool, records: Records, wins: Floats, after: Floats, b: Block, c: GlickoConstants
+) -> None:
+    """Rate match after match.
+
+    `records` (one per player) is modified in place; `wins`, shape (2·m,), and `after`, shape (p,), are filled.
+    """
     if duels:
-        replay_duels(rounds, records, wins, after, b, c)
+        replay_duels(matches, records, wins, after, b, c)
     else:
-        for match in range(len(rounds.started_at)):
-            rate(match, rounds, records, wins, after, c)
+        for match in range(len(matches.started_at)):
+            rate_match(match, matches, records, wins, after, c)
 
-
-Replay: TypeAlias = Callable[[Rounds, bool, "Records", "Floats", "Floats", Block, Constants], None]
 
 CALLED = (settled, slope)
 """What is worth a real call: it takes long, and no arrays."""
-
-
-def build(*, compiled: bool) -> Replay:
-    """`replay` as it stands here, or compiled with its callees (the machine code is cached on disk)."""
-    if not compiled:
-        return replay
-    return machine_code(replay, inline="all", called=CALLED, instead=IN_VECTORS, fastmath={"contract"})

@@ -5,15 +5,17 @@ Formulas, sources and decisions: docs/ratings/glicko.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from equipoise.ratings.glicko.arrays import ABOVE_0
 from equipoise.ratings.glicko.formulas import MOST_VOLATILE
 from equipoise.ratings.glicko.system import GlickoFamily, PeriodParams
 from equipoise.ratings.parts.players import Bounds
 from equipoise.ratings.system import ranged
+
+VOLATILE = (1e-100, MOST_VOLATILE)
+"""What a volatility may be: its square has a logarithm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,8 @@ class Glicko2(GlickoFamily[Glicko2Params]):
 
     name = "glicko2"
     parameters = Glicko2Params
-    facts: ClassVar[Mapping[str, tuple[float, float]]] = {**GlickoFamily.facts, "volatility": (1e-6, MOST_VOLATILE)}
-    bounds: ClassVar[Mapping[str, Bounds]] = {"volatility": ABOVE_0, "onset_volatility": ABOVE_0}
+    seeds: ClassVar[Iterable[str]] = (*GlickoFamily.seeds, "volatility")
+    bounds: ClassVar[Mapping[str, Bounds]] = {"volatility": VOLATILE, "onset_volatility": VOLATILE}
 
     def __init__(self, params: Glicko2Params) -> None:
         super().__init__(params, growth=0.0, tau=params.tau, volatility=float(params.volatility))

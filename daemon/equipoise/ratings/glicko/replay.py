@@ -1,37 +1,35 @@
-"""Players of Glicko and Glicko-2 on their way to the arrays of the kernel and back; needs numpy."""
+"""Replays a history by the kernel of Glicko and Glicko-2; needs numpy."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from equipoise.ratings.glicko import formulas as kernel
-from equipoise.ratings.glicko.arrays import Block, Player, Rounds
+from equipoise.ratings.glicko.arrays import Block, GlickoPlayer
+from equipoise.ratings.glicko.system import GlickoFamily
 from equipoise.ratings.history import History, Replayed
-from equipoise.ratings.parts.points_replay import only_duels, record_of, refuse_unreadable, to_records, write_back
+from equipoise.ratings.parts.compiling import compiled
+from equipoise.ratings.parts.exponential import IN_VECTORS
+from equipoise.ratings.parts.record_arrays import dtype_of, only_duels, refuse_other_than_pairs, to_records, write_back
 
-if TYPE_CHECKING:
-    from equipoise.ratings.glicko.system import GlickoFamily
-
-RECORD = record_of(Player)
+RECORD = dtype_of(GlickoPlayer)
 
 
-def replay(system: GlickoFamily[Any], history: History, run: kernel.Replay | None = None) -> Replayed:
-    """Rate a history of two-team matches by `run`; by default the compiled kernel."""
-    refuse_unreadable(system.name, history)
-    facts = (np.empty(0) if fact is None else fact for fact in (history.weight, history.fraction_played))
-    members = history.members.view(np.uint32)  # no number counts from the end
-    rounds = Rounds(history.teams, members, history.ranks, history.started_at, *history.predicted_lineup, *facts)
+def replay(system: GlickoFamily[Any], history: History) -> Replayed:
+    """Rate a history of two-team matches."""
+    refuse_other_than_pairs(system.name, history)
+    matches = history.arrays()._replace(members=history.members.view(np.uint32))  # no index counts from the end
     block = Block(np.full(len(history.players), -1), *np.empty((len(Block._fields) - 1, kernel.BLOCK)))
     records = to_records(system, history.players, RECORD)
     wins, after = np.empty(len(history.ranks)), np.empty(len(history.members))
-    (run or _compiled())(rounds, only_duels(history), records, wins, after, block, system.constants)
+    _compiled()(matches, only_duels(history), records, wins, after, block, system.constants)
     write_back(system, history.players, records)
     return Replayed(wins, np.zeros(len(history)), after)
 
 
 @cache
-def _compiled() -> kernel.Replay:
-    return kernel.build(compiled=True)
+def _compiled() -> Any:
+    return compiled(kernel.replay, inline="all", called=kernel.CALLED, instead=IN_VECTORS, fastmath={"contract"})

@@ -6,18 +6,18 @@ Formulas, sources and decisions: docs/ratings/glicko.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeVar
 
 from equipoise.core.model import PlayerId
-from equipoise.errors import RatingError
 from equipoise.ratings.glicko import formulas as kernel
-from equipoise.ratings.glicko.arrays import Constants, Player
-from equipoise.ratings.parts.points import PointsParams, PointsSystem, mean
+from equipoise.ratings.glicko.arrays import GlickoConstants, GlickoPlayer
+from equipoise.ratings.parts.match_arrays import MatchArrays
+from equipoise.ratings.parts.points import PointsParams, PointsSystem
 from equipoise.ratings.parts.two_teams import LIMIT
-from equipoise.ratings.system import Change, Match, Rated, WinProbabilities, one_of, ranged
-from equipoise.ratings.validation import DAY
+from equipoise.ratings.system import Match, one_of, ranged
+from equipoise.ratings.validation import DAY, number_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +45,15 @@ class GlickoParams(PeriodParams):
 P = TypeVar("P", bound=PeriodParams)
 
 
-class GlickoFamily(PointsSystem[P, Player]):
-    """Reads teams, ranks, doors, standing, started_at, share and weight."""
+class GlickoFamily(PointsSystem[P, GlickoPlayer]):
+    """Reads teams, ranks, lineup, skill_at_start, started_at, fraction_played and weight."""
 
-    facts: ClassVar[Mapping[str, tuple[float, float]]] = {**PointsSystem.facts, "rd": (1.0, 10_000.0)}
+    seeds: ClassVar[Iterable[str]] = (*PointsSystem.seeds, "rd")
 
     def __init__(self, params: P, growth: float, tau: float, volatility: float) -> None:
         super().__init__(params)
         self.volatility = volatility
-        self.constants = Constants(
+        self.constants = GlickoConstants(
             initial=float(params.initial),
             variance=float(params.rd) ** 2,
             growth=float(growth),
@@ -62,46 +62,27 @@ class GlickoFamily(PointsSystem[P, Player]):
             pooled=params.periods == "calendar",
         )
 
-    def newcomer(self) -> Player:
+    def newcomer(self) -> GlickoPlayer:
         """At the initial rating and deviation, as his first period will find him."""
         rating, variance, volatility = self.constants.initial, self.constants.variance, self.volatility
-        fresh = Player(rating, variance=variance, volatility=volatility)
+        fresh = GlickoPlayer(rating, variance=variance, volatility=volatility)
         fresh.onset_rating, fresh.onset_variance, fresh.onset_volatility = rating, variance, volatility
         return fresh
 
-    def predict(self, match: Match) -> WinProbabilities:
-        """Of mean ratings at the doors, with the doubt about both; a draw counts as half a win, so draw is 0."""
-        if len(match.teams) != 2:
-            raise RatingError(f"{self.name} rates two teams, not {len(match.teams)}")
-        at = _time(match)
-        (rating, variance), (other, other_variance) = (
-            self._seen(side, match.skill_at_start, at) for side in match.predicted_lineup
-        )
-        first = kernel.expectation(rating - other, kernel.attenuation(variance + other_variance))
-        return WinProbabilities((first, 1.0 - first))
+    def chance(self, match: Match, arrays: MatchArrays, records: list[GlickoPlayer]) -> float:
+        """By the mean ratings of the lineups, with the doubt about both."""
+        return kernel.expected_score(0, arrays, records, self.constants)
 
-    def rate(self, match: Match) -> Rated:
-        """The change of each participant, as if his period ended with this match."""
-        self.refuse_unreadable(match)
-        prediction, at, c = self.predict(match), _time(match), self.constants
-        before = {player: self.skill(player) for side in match.teams for player in side}
-        for player in before:
-            held = self.players.setdefault(player, self.held(player))
-            kernel.enter(held, at, kernel.begins(held, kernel.period_of(at, c), c), c)
-        own = [self._composite(side) for side in match.teams]
-        for team, side in enumerate(match.teams):
-            (rating, _), (other, variance) = own[team], own[1 - team]
-            g = kernel.attenuation(variance)
-            information, surprise = kernel.evidence(rating - other, g, match.score(team))
-            for player in side:
-                amount = match.weight * match.fraction_played.get(player, 1.0)
-                kernel.learn(self.players[player], amount * information, amount * surprise, c)
-        changes = (
-            self._change(player, team, before[player], prediction.expected(team), match.score(team))
-            for team, side in enumerate(match.teams)
-            for player in side
-        )
-        return Rated(prediction, tuple(changes))
+    def learn(
+        self,
+        match: Match,
+        arrays: MatchArrays,
+        records: list[GlickoPlayer],
+        wins: list[float],
+        after: list[float],
+    ) -> None:
+        """Each participant as if their period ended with this match."""
+        kernel.rate_match(0, arrays, records, wins, after, self.constants)
 
     def gap(self, probability: float, size: int) -> float:
         """4/q times the probability between players known well; ratings are averaged, so `size` times that."""
@@ -111,32 +92,18 @@ class GlickoFamily(PointsSystem[P, Player]):
         """RD in points, after his last match: absence since then is not counted."""
         return math.sqrt(self.held(player).variance)
 
-    def seeded(self, held: Player, facts: Mapping[str, float]) -> Player:
-        """With a deviation `rd`; what his period has said of him so far is in it."""
-        plain = {fact: value for fact, value in facts.items() if fact != "rd"}
-        fresh = replace(held, **plain, information=0.0, surprise=0.0)  # type: ignore[arg-type]
-        fresh.variance = facts["rd"] ** 2 if "rd" in facts else held.variance
-        fresh.onset_rating, fresh.onset_variance = fresh.rating, fresh.variance
-        fresh.onset_volatility = fresh.volatility
+    def seeded(self, player: PlayerId, held: GlickoPlayer, skill: Mapping[str, float]) -> GlickoPlayer:
+        """With a deviation `rd`, points; what the matches of the period have said so far is contained in it."""
+        fresh = super().seeded(player, held, {name: value for name, value in skill.items() if name != "rd"})
+        if "rd" in skill:
+            fresh.variance = number_of(player, "rd", skill["rd"], 1.0, 10_000.0) ** 2
+        fresh.onset_rating, fresh.onset_variance, fresh.onset_volatility = (
+            fresh.rating,
+            fresh.variance,
+            fresh.volatility,
+        )
+        fresh.information = fresh.surprise = 0.0
         return fresh
-
-    def _seen(
-        self, side: tuple[PlayerId, ...], skill_at_start: Mapping[PlayerId, float], at: float
-    ) -> tuple[float, float]:
-        """Mean rating and mean variance at the doors."""
-        held, c = [self.held(player) for player in side], self.constants
-        ratings = [skill_at_start.get(player, p.rating) for player, p in zip(side, held, strict=True)]
-        variances = [kernel.grown(p, kernel.periods_since(p, at, c), c) for p in held]
-        return mean(ratings, c.initial), mean(variances, c.variance)
-
-    def _composite(self, side: tuple[PlayerId, ...]) -> tuple[float, float]:
-        """Mean rating and mean variance of the participants as their period found them."""
-        held, c = [self.players[player] for player in side], self.constants
-        return mean([p.onset_rating for p in held], c.initial), mean([p.onset_variance for p in held], c.variance)
-
-    def _change(self, player: PlayerId, team: int, before: float, expected: float, score: float) -> Change:
-        held = self.players[player]
-        return Change(player, team, before, held.rating, held.rounds, expected, score)
 
 
 class Glicko(GlickoFamily[GlickoParams]):
@@ -147,7 +114,3 @@ class Glicko(GlickoFamily[GlickoParams]):
 
     def __init__(self, params: GlickoParams) -> None:
         super().__init__(params, growth=params.c**2, tau=0.0, volatility=0.0)
-
-
-def _time(match: Match) -> float:
-    return math.nan if match.started_at is None else match.started_at

@@ -42,7 +42,8 @@ def compiled(
     functions, constants = reachable(cast(FunctionType, entry), instead)
     small = set(functions) if inline == "all" else {function.__name__ for function in inline}
     small -= {function.__name__ for function in called} | {entry.__name__}
-    contents = _digest(functions, constants, f"{sorted(small)} {sorted(options.items(), key=str)}")
+    settings = {name: sorted(value) if isinstance(value, set) else value for name, value in sorted(options.items())}
+    contents = _digest(functions, constants, f"{sorted(small)} {settings}")
     namespace = {"__name__": entry.__module__, **constants}  # numba loads from its cache by the name of the module
     for name, function in functions.items():
         copy = FunctionType(function.__code__, namespace, name)

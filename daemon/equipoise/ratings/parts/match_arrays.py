@@ -10,7 +10,6 @@ an unknown number, and -1 for a player, squad or name that there is not.
 from __future__ import annotations
 
 import math
-from itertools import accumulate, chain
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from equipoise.core.model import PlayerId, is_bot
@@ -38,7 +37,7 @@ class MatchArrays(NamedTuple):
     teams: Ints
     """Shape (t + 1,): where each team's participants begin."""
     members: Ints
-    """Shape (p,): the participants' numbers."""
+    """Shape (p,): the participants' numbers.  (-1 for a bot, in `one_match` only: systems refuse to rate it.)"""
     ranks: Ints
     """Shape (t,): place of each team, lower is better, equal is a draw."""
     started_at: Floats
@@ -65,29 +64,37 @@ def one_match(match: Match) -> tuple[MatchArrays, list[PlayerId]]:
     >>> players, arrays.teams, arrays.members, arrays.lineup, arrays.lineup_members
     (['ann', 'bob', 'cid'], [0, 2, 3], [0, 1, 2], [0, 1, 2], [1, -1])
     """
-    players = list(chain.from_iterable(match.teams))
-    members, teams = list(range(len(players))), list(accumulate(map(len, match.teams), initial=0))
-    seats, lineup, lineup_members = players, teams, members
+    players = [player for team in match.teams for player in team]
+    members = [BOT if is_bot(player) else number for number, player in enumerate(players)]
+    teams = lineup = _offsets(match.teams)
+    seats, lineup_members = players, members
     if match.lineup:
-        seats, lineup = list(chain.from_iterable(match.lineup)), list(accumulate(map(len, match.lineup), initial=0))
+        seats, lineup = [player for team in match.lineup for player in team], _offsets(match.lineup)
         numbers = dict(zip(players, members, strict=True))
+        players = players.copy()
         for player in seats:
-            if player not in numbers and not is_bot(player):
-                numbers[player] = len(numbers)
-        players, lineup_members = list(numbers), [numbers.get(player, BOT) for player in seats]
-    elif any(map(is_bot, players)):
-        lineup_members = [BOT if is_bot(player) else number for number, player in enumerate(players)]
+            if player not in numbers:
+                numbers[player] = BOT if is_bot(player) else len(players)
+                players += () if is_bot(player) else (player,)
+        lineup_members = [numbers[player] for player in seats]
     skills, fractions = match.skill_at_start, match.fraction_played
     arrays = MatchArrays(
-        matches=[0, len(match.teams)],
-        teams=teams,
-        members=members,
-        ranks=list(match.ranks),
-        started_at=[math.nan if match.started_at is None else match.started_at],
-        lineup=lineup,
-        lineup_members=lineup_members,
-        skill_at_start=[skills.get(player, math.nan) for player in seats] if skills else [],
-        fraction_played=[fractions.get(player, math.nan) for player in players[: len(members)]] if fractions else [],
-        weight=[match.weight],
+        [0, len(match.teams)],
+        teams,
+        members,
+        list(match.ranks),
+        [math.nan if match.started_at is None else match.started_at],
+        lineup,
+        lineup_members,
+        [skills.get(player, math.nan) for player in seats] if skills else [],
+        [fractions.get(player, math.nan) for player in players[: len(members)]] if fractions else [],
+        [match.weight],
     )
     return arrays, players
+
+
+def _offsets(sides: tuple[tuple[PlayerId, ...], ...]) -> list[int]:
+    offsets = [0]
+    for side in sides:
+        offsets.append(offsets[-1] + len(side))
+    return offsets

@@ -100,16 +100,16 @@ def plain(record: Any) -> dict[str, object]:
 
 
 def checked(
-    player: PlayerId, newcomer: Any, state: Mapping[str, object], bounds: Mapping[str, Bounds] | None = None
+    player: PlayerId, record: Any, values: Mapping[str, object], bounds: Mapping[str, Bounds] | None = None
 ) -> dict[str, Any]:
-    """The numbers of a stored record, or a `RatingError` that names the player and the field.
+    """The values of some fields of such a record, or a `RatingError` that names the player and the field.
 
-    Null is allowed where a record begins with `NEVER` or None, and left out: it stays so.
+    None is allowed where a record begins with `NEVER` or None, and left out: it stays so.
     """
     return {
-        each.name: _number(player, each, state[each.name], getattr(newcomer, each.name), bounds or {})
-        for each in fields(newcomer)
-        if state[each.name] is not None or each.default not in (None, NEVER)
+        each.name: _number(player, each, values[each.name], getattr(record, each.name), bounds or {})
+        for each in fields(record)
+        if each.name in values and (values[each.name] is not None or each.default not in (None, NEVER))
     }
 
 

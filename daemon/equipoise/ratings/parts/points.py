@@ -1,21 +1,32 @@
-"""Systems that keep a few numbers of each player: what Elo and Glicko have in common but their arithmetic."""
+"""Systems of two teams that keep a rating in points for each player: Elo, football, Glicko and SynElo.
+
+A live system rates a match by the kernel that replays histories: it gives the kernel the match as a history of one, and
+the players' own records in place of an array of them.  A family says in `chance` and `learn` how its kernel is called.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
-from equipoise.ratings.parts.players import PlayerTable, bounded, refuse_bots
+from equipoise.ratings.parts.match_arrays import BOT, MatchArrays, one_match
+from equipoise.ratings.parts.players import PlayerTable, ShownParams, bounded, checked, refuse_bots
 from equipoise.ratings.parts.two_teams import LIMIT
-from equipoise.ratings.system import ANYWHERE, Match, Params, SkillContext, ranged
-from equipoise.ratings.validation import FARTHEST, MOST, NEVER, count_of, number_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from equipoise.ratings.system import (
+    ANYWHERE,
+    Change,
+    Match,
+    Params,
+    Rated,
+    SkillContext,
+    WinProbabilities,
+    ranged,
+)
+from equipoise.ratings.validation import FARTHEST, MOST, NEVER
 
 
 @dataclass(slots=True)
@@ -25,7 +36,7 @@ class Record:
     rating: float = bounded(-LIMIT, LIMIT)
     rounds: int = bounded(0, MOST, 0)
     last_played: float = bounded(-FARTHEST, FARTHEST, NEVER)
-    """Seconds since the epoch."""
+    """Seconds since the epoch; `NEVER` before the first match whose time is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +49,48 @@ class PointsParams(Params):
     """Days without a rated match before a player is flagged."""
 
 
-P = TypeVar("P", bound=PointsParams)
+P = TypeVar("P", bound=ShownParams)
 R = TypeVar("R", bound=Record)
 
 
 class PointsSystem(PlayerTable[P, R]):
-    """Two teams.  Skill is the rating in points; the fields of a record are the state of a player."""
+    """Skill is the rating in points; the fields of a record are the state of a player."""
 
-    facts: ClassVar[Mapping[str, tuple[float, float]]] = {
-        "rating": (-LIMIT, LIMIT),
-        "rounds": (0, LIMIT),
-        "last_played": (-FARTHEST, FARTHEST),
-    }
-    """What can be seeded, from where to where."""
+    seeds: ClassVar[Iterable[str]] = ("rating", "rounds", "last_played")
+    """The fields of a record that can be seeded."""
+
+    @abstractmethod
+    def chance(self, match: Match, arrays: MatchArrays, records: list[R]) -> float:
+        """The score expected of the first team, by the kernel; `arrays` are of this match alone."""
+
+    @abstractmethod
+    def learn(self, match: Match, arrays: MatchArrays, records: list[R], wins: list[float], after: list[float]) -> None:
+        """Rate the match by the kernel: modify `records`, fill `wins` (two) and `after` (of each participant)."""
+
+    def predict(self, match: Match) -> WinProbabilities:
+        """Of both lineups; a draw counts as half a win, so the chance of a draw is 0."""
+        self._refuse_other_than_two(match)
+        arrays, players = one_match(match)
+        first = self.chance(match, arrays, self._records(players))
+        return WinProbabilities((first, 1.0 - first))
+
+    def rate(self, match: Match) -> Rated:
+        """The change of every participant."""
+        self._refuse_other_than_two(match)
+        scores = match.score(0), match.score(1)
+        arrays, players = one_match(match)
+        if BOT in arrays.members:
+            refuse_bots(match)
+        records = self._records(players)
+        before = [record.rating for record in records]
+        wins, after = [0.0, 0.0], [0.0] * len(arrays.members)
+        self.learn(match, arrays, records, wins, after)
+        changes, first = [], len(match.teams[0])
+        for place, new in enumerate(after):
+            player, record, team = players[place], records[place], int(place >= first)
+            self.players[player] = record
+            changes.append(Change(player, team, before[place], new, record.rounds, wins[team], scores[team]))
+        return Rated(WinProbabilities((wins[0], wins[1])), tuple(changes))
 
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
         """The rating in points; a stranger and a bot have a newcomer's."""
@@ -62,40 +102,20 @@ class PointsSystem(PlayerTable[P, R]):
         return self.shown(player, held.rating, held.rounds, held.last_played)
 
     def seed(self, player: PlayerId, **skill: float) -> None:
-        """See `facts`; `last_played` in seconds since the epoch."""
-        for fact in skill:
-            if fact not in self.facts:
-                raise RatingError(f"{player}: {self.name} has no {fact} to seed, only {', '.join(self.facts)}")
-        held = self.held(player)
-        self.players[player] = self.seeded(held, {fact: self._fact(player, fact, skill[fact]) for fact in skill})
+        """Set the fields that are named in `seeds`; `last_played` in seconds since the epoch."""
+        for name in skill:
+            if name not in self.seeds:
+                raise RatingError(f"{player}: {self.name} has no {name} to seed, only {', '.join(self.seeds)}")
+        self.players[player] = self.seeded(player, self.held(player), skill)
 
-    def seeded(self, held: R, facts: Mapping[str, float]) -> R:
-        """A record with these facts, checked already, set."""
-        return replace(held, **facts)  # type: ignore[arg-type]  # rounds are whole already
+    def seeded(self, player: PlayerId, held: R, skill: Mapping[str, float]) -> R:
+        """The record with these fields set, or a `RatingError`."""
+        return replace(held, **checked(player, held, skill, self.bounds))
 
-    def _fact(self, player: PlayerId, name: str, value: float) -> float:
-        fact: float = restored(player, name, value, getattr(self.newcomer(), name, 0.0), *self.facts[name])
-        return fact
+    def _records(self, players: list[PlayerId]) -> list[R]:
+        held, newcomer = self.players.get, self.newcomer
+        return [held(player) or newcomer() for player in players]
 
-    def refuse_unreadable(self, match: Match) -> None:
-        """Two teams, over, and nobody on them is a bot; a lineup may have bots."""
+    def _refuse_other_than_two(self, match: Match) -> None:
         if len(match.teams) != 2:
             raise RatingError(f"{self.name} rates two teams, not {len(match.teams)}")
-        match.score(0)
-        refuse_bots(match)
-
-
-def mean(values: Sequence[float], empty: float) -> float:
-    """From the first to the last, as the kernels add; of none, what is given for it."""
-    total = 0.0
-    for value in values:
-        total += value
-    return total / len(values) if values else empty
-
-
-def restored(
-    player: PlayerId, name: str, value: object, like: object, low: float = -math.inf, high: float = math.inf
-) -> Any:
-    """A number from low to high, and a count if another one, that it shall be like, is."""
-    number = number_of(player, name, value, low, high)
-    return count_of(player, name, value) if isinstance(like, int) else number

@@ -1,28 +1,41 @@
-"""SynElo's arithmetic: formulas, window and replay loop, as plain functions that numba can compile.
+"""SynElo: Elo on sums of ratings, with a K for each player that falls as their rating settles.
 
-A player is anything with the fields of `Player`: that object itself in the live path (`synelo`), a record of an
-array in a replay.
-Formulas F1 to F5: docs/ratings.md.
+A team is as strong as the sum of its lineup; the expected score is the logistic of the difference of the sums (F1).
+Every participant moves by K times the surprise (F2).  K is between K_min and K_max: large while the convergence score C
+(F3) says that the rating still moves, and shrunk far from the initial rating (F4, F5).  C looks back over a window of
+the player's last W rounds: the drift of the ratings between the halves of the window (velocity), score less expectation
+(excess), and the deviation of the ratings (volatility).
+
+Recomputing C from the window would cost W steps for each player of each round; measured, a replay is twenty times as
+slow.  So a player keeps the sums over their window, and `remember` changes them in constant time as the oldest row
+leaves and the newest enters.  Rounded ratings are whole and small enough for exact sums; the excess is kept in fixed
+point, and so is exact in any order; other sums are made afresh each time the window has gone round (`resum`).
+
+A player is a `SynEloPlayer` with a window of their own in a live system; in a replay it is a row of an array, and all
+windows lie behind each other in two arrays (`Players`).  `window_of` is all that differs.
+
+Formulas F1 to F5 and what their source leaves open: docs/ratings.md.
 """
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from equipoise.ratings.parts.compiling import compiled as machine_code
+from equipoise.ratings.parts.match_arrays import MatchArrays
+from equipoise.ratings.parts.points import Record
 from equipoise.ratings.parts.two_teams import lineup_sum, result
-from equipoise.ratings.validation import NEVER
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Floats: TypeAlias = "array[float] | NDArray[np.float64] | NDArray[np.float32]"
-    Ints: TypeAlias = "array[int] | NDArray[np.int64]"
+    from equipoise.ratings.parts.match_arrays import Floats
+
+    Ratings: TypeAlias = "array[float] | NDArray[np.float64] | NDArray[np.float32]"
+    Errors: TypeAlias = "array[int] | NDArray[np.int64]"
 
 EXCESS = 0.10
 """F3: a win rate this far from the expected one saturates the signal."""
@@ -32,16 +45,13 @@ FIXED_POINT = 2.0**50
 
 
 @dataclass(slots=True)
-class Player:
-    """What SynElo knows of a player: his standing, the sums over his window, and its rows.
+class SynEloPlayer(Record):
+    """What SynElo knows of a player: a rating, the sums over their window, and its rows.
 
     Windowed ratings are relative to the initial one.  Whole ratings, as banker's rounding makes them, have exact
-    sums: `count * squares` stays below 2⁵³ (`synelo.LIMIT`).
+    sums: `count * squares` stays below 2⁵³ (`synelo.system.LIMIT`).
     """
 
-    rating: float
-    rounds: int = 0
-    last_played: float = NEVER
     count: int = 0
     """Rows in the window."""
     head: int = 0
@@ -59,11 +69,7 @@ class Player:
     """score - expected of each, in fixed point."""
 
 
-RECORD = ("rating", "rounds", "last_played", "count", "head", "total", "squares", "drift", "excess")
-"""The fields of a player that a replay keeps in a record; his rows go to arrays of all players."""
-
-
-class Constants(NamedTuple):
+class SynEloConstants(NamedTuple):
     """The parameters as the formulas read them."""
 
     initial: float
@@ -82,7 +88,13 @@ class Constants(NamedTuple):
 
 
 def win_probability(difference: float, theta: float) -> float:
-    """F1, base e, of the sums' difference; p(x) + p(-x) is exactly 1, and no gap overflows."""
+    """F1, base e: the score expected of a team whose sum is larger by `difference` points.
+
+    p(x) + p(-x) is exactly 1, and no difference overflows.
+
+    >>> win_probability(600.0, theta=2400.0)
+    0.5621765008857981
+    """
     favourite = 1.0 / (1.0 + math.exp(-abs(difference) / theta))
     return favourite if difference >= 0 else 1.0 - favourite
 
@@ -92,7 +104,7 @@ def fixed(probability: float) -> int:
     return int(probability * FIXED_POINT + 0.5)
 
 
-def convergence(p: Player, c: Constants) -> float:
+def convergence(p: SynEloPlayer, c: SynEloConstants) -> float:
     """F3, the convergence score C; 1 below two windowed rounds.  No term is negative: max(0, ·) never binds."""
     if p.count < 2:
         return 1.0
@@ -103,15 +115,15 @@ def convergence(p: Player, c: Constants) -> float:
     return min(1.0, c.velocity * velocity + c.excess * excess + c.volatility * volatility)
 
 
-def k_factor(p: Player, c: Constants) -> float:
-    """F4 and F5: K of a player as he stands."""
+def k_factor(p: SynEloPlayer, c: SynEloConstants) -> float:
+    """F4 and F5: K of a player in their next round, points."""
     away = p.rating - c.initial
     compression = math.exp(-away * away / (2.0 * c.compression * c.compression))
     return c.k_min + (c.k_max - c.k_min) * convergence(p, c) * compression
 
 
-def updated(rating: float, change: float, rounds: int, c: Constants) -> float:
-    """F2: the rating after its `rounds`-th round; capped once, by the round that ends the shadow period."""
+def updated(rating: float, change: float, rounds: int, c: SynEloConstants) -> float:
+    """F2: the rating after the `rounds`-th round; capped once, by the round that ends the shadow period."""
     after = rating + change
     if c.whole:
         after = float(round(after))
@@ -122,11 +134,11 @@ def updated(rating: float, change: float, rounds: int, c: Constants) -> float:
 
 
 def wrapped(place: int, width: int) -> int:
-    """A place below twice the width, modulo the width; a division would be the dearest step of `remember`."""
+    """A place below twice the width, modulo the width; a division would be the slowest step of `remember`."""
     return place - width if place >= width else place
 
 
-def resum(p: Player, ring: Floats, base: int) -> None:
+def resum(p: SynEloPlayer, ring: Ratings, base: int) -> None:
     """Take the sums afresh from a window whose oldest row is its first."""
     half = p.count // 2
     p.total = p.squares = p.drift = 0.0
@@ -140,8 +152,8 @@ def resum(p: Player, ring: Floats, base: int) -> None:
             p.drift += value
 
 
-def remember(p: Player, ring: Floats, errors: Ints, base: int, error: int, c: Constants) -> None:
-    """Append his newest round to his window, in constant time; of a full one the oldest row goes.
+def remember(p: SynEloPlayer, ring: Ratings, errors: Errors, base: int, error: int, c: SynEloConstants) -> None:
+    """Append a player's newest round to their window, in constant time; of a full one the oldest row goes.
 
     The window is at `base` of `ring` and `errors` (modified in place); places not used yet hold 0.
     """
@@ -162,67 +174,81 @@ def remember(p: Player, ring: Floats, errors: Ints, base: int, error: int, c: Co
         p.count += 1
 
 
-def rate(
-    p: Player, ring: Floats, errors: Ints, base: int, expected: float, score: float, at: float, c: Constants
+def move(
+    p: SynEloPlayer,
+    ring: Ratings,
+    errors: Errors,
+    base: int,
+    expected: float,
+    score: float,
+    at: float,
+    c: SynEloConstants,
 ) -> None:
-    """One participant of one match at time `at`, or `NEVER`; the arrays as for `remember`."""
+    """Rate one participant of a match at time `at`, NaN where unknown; the arrays as for `remember`."""
     k = k_factor(p, c)
     p.rounds += 1
-    p.last_played = max(p.last_played, at)
+    if at > p.last_played:
+        p.last_played = at
     p.rating = updated(p.rating, k * (score - expected), p.rounds, c)
     remember(p, ring, errors, base, fixed(score) - fixed(expected), c)
     if p.head == 0 and p.count == c.width and not c.whole:  # once round: unrounded sums gather no drift
         resum(p, ring, base)
 
 
-class Rounds(NamedTuple):
-    """A `History` of two-team matches as the replay reads it."""
-
-    teams: NDArray[np.int64]
-    members: NDArray[np.int32]
-    ranks: NDArray[np.int32]
-    started_at: NDArray[np.float64]
-    lineup: NDArray[np.int64]
-    lineup_members: NDArray[np.int32]
-    skill_at_start: NDArray[np.float64]
-    """Empty where nothing is known of any seat."""
-
-
 class Players(NamedTuple):
-    """All players of a history; modified in place by a replay."""
+    """The players of a match or of a history; modified in place."""
 
-    records: NDArray[np.void]
-    """One of `RECORD` each."""
-    bases: NDArray[np.int64]
-    """Where each one's window begins in `ring` and `errors`."""
-    ring: NDArray[np.float64] | NDArray[np.float32]
-    """Single precision holds whole ratings exactly, in half the memory."""
-    errors: NDArray[np.int64]
+    records: Any
+    """Of each player."""
+    rings: Any
+    """Windowed ratings: each player's own, or those of all players behind each other.
+
+    In the array of a replay with whole ratings, single precision holds them exactly in half the memory.
+    """
+    errors: Any
+    """Likewise, score - expected in fixed point."""
+    bases: Any
+    """Shape (players,): in a replay, where each player's window begins in `rings` and `errors`."""
 
 
-def replay(
-    rounds: Rounds, players: Players, wins: NDArray[np.float64], after: NDArray[np.float64], c: Constants
+def window_of(number: int, players: Players) -> tuple[Ratings, Errors, int]:
+    """Where a player's window is: the array of ratings, that of errors, and the first place in both."""
+    return players.rings[number], players.errors[number], 0
+
+
+def window_in_arrays(number: int, players: Players) -> tuple[Ratings, Errors, int]:
+    """`window_of` in a replay."""
+    return players.rings, players.errors, players.bases[number]
+
+
+IN_ARRAYS = {"window_of": window_in_arrays}
+"""What a replay is compiled with instead."""
+
+
+def expected_score(match: int, matches: MatchArrays, records: Any, c: SynEloConstants) -> float:
+    """The score expected of the first team."""
+    strength = lineup_sum(2 * match, matches, records, c.initial)
+    return win_probability(strength - lineup_sum(2 * match + 1, matches, records, c.initial), c.theta)
+
+
+def rate_match(
+    match: int, matches: MatchArrays, players: Players, wins: Floats, after: Floats, c: SynEloConstants
 ) -> None:
-    """Rate match after match; fills `wins` (per team) and `after` (per participant)."""
-    teams, members, ranks, started_at, lineup, lineup_members, skill_at_start = rounds
-    records, bases, ring, errors = players
-    for match in range(len(started_at)):
-        a, b = 2 * match, 2 * match + 1
-        strength_a = lineup_sum(lineup[a], lineup[b], lineup_members, skill_at_start, records, c.initial)
-        strength_b = lineup_sum(lineup[b], lineup[b + 1], lineup_members, skill_at_start, records, c.initial)
-        wins[a] = win_probability(strength_a - strength_b, c.theta)
-        wins[b] = 1.0 - wins[a]
-        for team in range(a, b + 1):
-            score = result(ranks[team], ranks[a + b - team])
-            for place in range(teams[team], teams[team + 1]):
-                p, base = records[members[place]], bases[members[place]]
-                rate(p, ring, errors, base, wins[team], score, started_at[match], c)
-                after[place] = p.rating
+    """Rate a match of two teams; modifies `players`, fills `wins` (per team) and `after` (per participant)."""
+    a, b = 2 * match, 2 * match + 1
+    wins[a] = expected_score(match, matches, players.records, c)
+    wins[b] = 1.0 - wins[a]
+    for team in range(a, b + 1):
+        score = result(matches.ranks[team], matches.ranks[a + b - team])
+        for place in range(matches.teams[team], matches.teams[team + 1]):
+            number = matches.members[place]
+            p = players.records[number]
+            ring, errors, base = window_of(number, players)
+            move(p, ring, errors, base, wins[team], score, matches.started_at[match], c)
+            after[place] = p.rating
 
 
-Replay: TypeAlias = Callable[[Rounds, Players, "NDArray[np.float64]", "NDArray[np.float64]", Constants], None]
-
-
-def build(*, compiled: bool) -> Replay:
-    """`replay` as it stands here, or compiled with its callees (the machine code is cached on disk)."""
-    return machine_code(replay, inline="all") if compiled else replay
+def replay(matches: MatchArrays, players: Players, wins: Floats, after: Floats, c: SynEloConstants) -> None:
+    """Rate match after match; modifies `players`, fills `wins`, shape (2·m,), and `after`, shape (p,)."""
+    for match in range(len(matches.started_at)):
+        rate_match(match, matches, players, wins, after, c)

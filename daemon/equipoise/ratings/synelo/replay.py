@@ -1,68 +1,54 @@
-"""SynElo's players on their way to the arrays of its kernel and back; needs numpy."""
+"""Replays a history by SynElo's kernel; needs numpy."""
 
 from __future__ import annotations
 
 from array import array
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from equipoise.errors import RatingError
 from equipoise.ratings.history import History, Replayed
+from equipoise.ratings.parts.compiling import compiled
+from equipoise.ratings.parts.record_arrays import dtype_of, refuse_other_than_pairs, to_records, write_back
 from equipoise.ratings.synelo import formulas as kernel
-from equipoise.ratings.validation import NEVER
+from equipoise.ratings.synelo.system import SynElo
 
-if TYPE_CHECKING:
-    from equipoise.ratings.synelo.system import SynElo
-
-WHOLE_FIELDS = ("rounds", "count", "head", "excess")
-RECORD = np.dtype([(name, np.int64 if name in WHOLE_FIELDS else np.float64) for name in kernel.RECORD])
+RECORD = dtype_of(kernel.SynEloPlayer)
 
 
-def replay(system: SynElo, history: History, run: kernel.Replay | None = None) -> Replayed:
-    """Rate a history of two-team matches by `run`; by default the compiled kernel."""
-    if not history.pairs:
-        raise RatingError("synelo rates two teams, no other number")
-    started_at = np.nan_to_num(history.started_at, nan=NEVER)
-    rounds = kernel.Rounds(history.teams, history.members, history.ranks, started_at, *history.predicted_lineup)
-    players = _players(system, history)
+def replay(system: SynElo, history: History) -> Replayed:
+    """Rate a history of two-team matches."""
+    refuse_other_than_pairs(system.name, history)
+    records = to_records(system, history.players, RECORD)
+    before = records["rounds"].copy()
+    players = _players(system, history, records)
     wins, after = np.empty(len(history.ranks)), np.empty(len(history.members))
-    (run or _compiled())(rounds, players, wins, after, system.constants)
-    _write_back(system, history, players)
+    _compiled()(history.arrays(), players, wins, after, system.constants)
+    write_back(system, history.players, records)
+    for number in np.flatnonzero(records["rounds"] > before).tolist():
+        record = system.players[history.players[number]]
+        rows = slice(players.bases[number], players.bases[number] + record.count)
+        record.ring = array("d", players.rings[rows].astype(np.float64).tobytes())
+        record.errors = array("q", players.errors[rows].tobytes())
     return Replayed(wins, np.zeros(len(history)), after)
 
 
-@cache
-def _compiled() -> kernel.Replay:
-    return kernel.build(compiled=True)
-
-
-def _players(system: SynElo, history: History) -> kernel.Players:
-    held = [system.players.get(player) or system.newcomer() for player in history.players]
-    records = np.array([tuple(getattr(p, name) for name in kernel.RECORD) for p in held], RECORD)
-    # No more rows than a player can fill: in a long history most never fill a window.
-    most = records["count"] + np.bincount(history.members, minlength=len(held))
+def _players(system: SynElo, history: History, records: NDArray[np.void]) -> kernel.Players:
+    """The records with copies of the windows, all windows in one array."""
+    # No more rows than a player can fill: in a long history most players never fill a window.
+    most = records["count"] + np.bincount(history.members, minlength=len(records))
     bases = np.cumsum(np.concatenate(([0], np.minimum(most, system.window))), dtype=np.int64)
-    ring = np.zeros(bases[-1], np.float32 if system.constants.whole else np.float64)
+    rings = np.zeros(bases[-1], np.float32 if system.constants.whole else np.float64)
     errors = np.zeros(bases[-1], np.int64)
-    for player, base in zip(held, bases, strict=False):
-        ring[base : base + player.count] = player.ring
-        errors[base : base + player.count] = player.errors
-    return kernel.Players(records.view(np.recarray), bases, ring, errors)
+    for player, base in zip(history.players, bases.tolist(), strict=False):
+        if held := system.players.get(player):
+            rings[base : base + held.count] = held.ring
+            errors[base : base + held.count] = held.errors
+    return kernel.Players(records, rings, errors, bases)
 
 
-def _write_back(system: SynElo, history: History, players: kernel.Players) -> None:
-    """Who took part is held from now on; who only stood at the doors is not."""
-    bases = players.bases.tolist()
-    for number, record in enumerate(players.records.tolist()):
-        fields = dict(zip(kernel.RECORD, record, strict=True))
-        before = system.players.get(history.players[number]) or system.newcomer()
-        if fields["rounds"] == before.rounds:
-            continue
-        rows = slice(bases[number], bases[number] + fields["count"])
-        system.players[history.players[number]] = kernel.Player(
-            **fields,
-            ring=array("d", players.ring[rows].astype(np.float64).tobytes()),
-            errors=array("q", players.errors[rows].tobytes()),
-        )
+@cache
+def _compiled() -> Any:
+    return compiled(kernel.replay, inline="all", instead=kernel.IN_ARRAYS)

@@ -8,26 +8,23 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
-from equipoise.core.model import PlayerId, PlayerSummary, is_bot
+from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.ratings.parts.players import PlayerTable
+from equipoise.ratings.parts.match_arrays import MatchArrays
+from equipoise.ratings.parts.points import PointsSystem
 from equipoise.ratings.synelo import formulas as kernel
+from equipoise.ratings.synelo.formulas import SynEloPlayer
 from equipoise.ratings.system import (
-    ANYWHERE,
-    Change,
     Match,
     Params,
     Past,
-    Rated,
-    SkillContext,
     State,
-    WinProbabilities,
     one_of,
     ranged,
 )
-from equipoise.ratings.validation import NEVER, count_of, known_time, number_of
+from equipoise.ratings.validation import count_of, known_time, number_of
 
 LIMIT = 50_000.0
 """No rating is set beyond this: sums of squares over the largest window stay whole numbers below 2⁵³."""
@@ -85,9 +82,9 @@ class SynEloParams(Params):
         """Θ in points: `theta`, else 400·⌊median{1..k_max}⌋ (F1)."""
         return 400.0 * ((self.k_max + 1) // 2) if self.theta is None else float(self.theta)
 
-    def constants(self) -> kernel.Constants:
+    def constants(self) -> kernel.SynEloConstants:
         """The parameters as the formulas read them."""
-        return kernel.Constants(
+        return kernel.SynEloConstants(
             initial=float(self.initial),
             floor=float(self.floor),
             shadow_cap=float(self.shadow_cap),
@@ -104,11 +101,12 @@ class SynEloParams(Params):
         )
 
 
-class SynElo(PlayerTable[SynEloParams, kernel.Player]):
+class SynElo(PointsSystem[SynEloParams, SynEloPlayer]):
     """Skill is the rating in points; uncertainty is the convergence score C, 0 settled to 1 moving."""
 
     name = "synelo"
     parameters = SynEloParams
+    seeds: ClassVar[Iterable[str]] = ("rating", "rounds")
 
     def __init__(self, params: SynEloParams) -> None:
         super().__init__(params)
@@ -119,32 +117,26 @@ class SynElo(PlayerTable[SynEloParams, kernel.Player]):
         """W."""
         return self.params.window
 
-    def predict(self, match: Match) -> WinProbabilities:
-        """F1 on the sums of everybody at the doors; it counts a draw as half a win, so draw is 0."""
-        if len(match.teams) != 2:
-            raise RatingError(f"synelo rates two teams, not {len(match.teams)}")
-        a, b = (self._sum(side, match.skill_at_start) for side in match.predicted_lineup)
-        first = kernel.win_probability(a - b, self.constants.theta)
-        return WinProbabilities((first, 1.0 - first))
+    def chance(self, match: Match, arrays: MatchArrays, records: list[SynEloPlayer]) -> float:
+        """F1 on the sums of the lineups."""
+        return kernel.expected_score(0, arrays, records, self.constants)
 
-    def rate(self, match: Match) -> Rated:
-        """F2 for each participant.  Read: teams, ranks, doors, standing, started_at; all else is ignored."""
-        prediction = self.predict(match)
-        scores = [match.score(team) for team in range(2)]
-        for player in (player for side in match.teams for player in side):
-            if is_bot(player):
-                raise RatingError(f"{player}: bots are not rated: they may only stand in a lineup")
-        changes = (
-            self._change(player, team, prediction.expected(team), scores[team], match.started_at)
-            for team, side in enumerate(match.teams)
-            for player in side
-        )
-        return Rated(prediction, tuple(changes))
-
-    def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
-        """The rating in points; bots and strangers have the initial one."""
-        held = self.players.get(player)
-        return held.rating if held else self.constants.initial
+    def learn(
+        self,
+        match: Match,
+        arrays: MatchArrays,
+        records: list[SynEloPlayer],
+        wins: list[float],
+        after: list[float],
+    ) -> None:
+        """F2 for each participant."""
+        participants = records[: len(after)]
+        for record in participants:
+            if record.count == len(record.ring) < self.constants.width:
+                record.ring.append(0.0)
+                record.errors.append(0)
+        rings, errors = [record.ring for record in participants], [record.errors for record in participants]
+        kernel.rate_match(0, arrays, kernel.Players(records, rings, errors, ()), wins, after, self.constants)
 
     def gap(self, probability: float, size: int) -> float:
         """4·Θ·probability: the logistic's slope at an even match is 1/(4·Θ)."""
@@ -154,24 +146,11 @@ class SynElo(PlayerTable[SynEloParams, kernel.Player]):
         """F3's C."""
         return kernel.convergence(self.held(player), self.constants)
 
-    def summary(self, player: PlayerId) -> PlayerSummary:
-        """Visible after the shadow period."""
-        held = self.held(player)
-        return self.shown(player, held.rating, held.rounds, held.last_played)
-
-    def seed(self, player: PlayerId, **skill: float) -> None:
-        """Facts: `rating` in points, `rounds` rated so far.  The window stays."""
-        for fact in skill:
-            if fact not in ("rating", "rounds"):
-                raise RatingError(f"{player}: synelo has no {fact} to seed, only rating and rounds")
-        held = self.held(player)
-        rating = self._rating(player, skill.get("rating", held.rating))
-        low, high = self.constants.floor, LIMIT
-        if "rating" in skill and not low <= rating <= high:
-            raise RatingError(f"{player}: rating {rating:g} is not from {low:g} to {high:g}")
-        held.rounds = count_of(player, "rounds", skill.get("rounds", held.rounds))
-        held.rating = rating
-        self.players[player] = held
+    def seeded(self, player: PlayerId, held: SynEloPlayer, skill: Mapping[str, float]) -> SynEloPlayer:
+        """The window stays."""
+        if "rating" in skill:
+            number_of(player, "rating", self._rating(player, skill["rating"]), self.constants.floor, LIMIT)
+        return super().seeded(player, held, skill)
 
     def state(self, player: PlayerId) -> State:
         """Rating, rounds, last_played (epoch seconds or null), windowed (history rows in the window)."""
@@ -187,7 +166,7 @@ class SynElo(PlayerTable[SynEloParams, kernel.Player]):
         """`state` and at least its `windowed` last rows; older ones (before a reset) are not looked at."""
         if set(state) != {"rating", "rounds", "last_played", "windowed"}:
             raise RatingError(f"{player}: not a synelo state: {sorted(state)}")
-        held = kernel.Player(self._rating(player, state["rating"]), count_of(player, "rounds", state["rounds"]))
+        held = SynEloPlayer(self._rating(player, state["rating"]), count_of(player, "rounds", state["rounds"]))
         if state["last_played"] is not None:
             held.last_played = number_of(player, "last_played", state["last_played"])
         rows = list(history)
@@ -195,30 +174,11 @@ class SynElo(PlayerTable[SynEloParams, kernel.Player]):
         self._fill(player, held, rows[max(0, len(rows) - windowed) :])
         self.players[player] = held
 
-    def newcomer(self) -> kernel.Player:
+    def newcomer(self) -> SynEloPlayer:
         """What a player is on first sight."""
-        return kernel.Player(self.constants.initial)
+        return SynEloPlayer(self.constants.initial)
 
-    def _sum(self, side: tuple[PlayerId, ...], skill_at_start: Mapping[PlayerId, float]) -> float:
-        total = 0.0  # not sum(): the kernel adds in this order too, and sum() compensates from Python 3.12 on
-        for player in side:
-            total += skill_at_start[player] if player in skill_at_start else self.skill(player)
-        return total
-
-    def _change(self, player: PlayerId, team: int, expected: float, score: float, at: float | None) -> Change:
-        held = self.players.setdefault(player, self.held(player))
-        before = held.rating
-        self._make_room(held)
-        at = NEVER if at is None else at
-        kernel.rate(held, held.ring, held.errors, 0, expected, score, at, self.constants)
-        return Change(player, team, before, held.rating, held.rounds, expected, score)
-
-    def _make_room(self, held: kernel.Player) -> None:
-        if held.count == len(held.ring) < self.constants.width:
-            held.ring.append(0.0)
-            held.errors.append(0)
-
-    def _fill(self, player: PlayerId, held: kernel.Player, rows: Sequence[Past]) -> None:
+    def _fill(self, player: PlayerId, held: SynEloPlayer, rows: Sequence[Past]) -> None:
         """Make the window of a player without one."""
         initial = self.constants.initial
         held.ring = array("d", [self._rating(player, after) - initial for after, _, _ in rows])

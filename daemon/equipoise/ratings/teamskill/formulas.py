@@ -25,12 +25,10 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from equipoise.ratings.elo.formulas import Facts, win_probability
-from equipoise.ratings.elo.formulas import Rounds as EloRounds
-from equipoise.ratings.elo.formulas import replay_teams as elo_teams
-from equipoise.ratings.glicko.arrays import Rounds as GlickoRounds
+from equipoise.ratings.elo.formulas import MatchTerms, win_probability
+from equipoise.ratings.elo.formulas import rate_match as elo_rate
 from equipoise.ratings.glicko.formulas import attenuation, expectation
-from equipoise.ratings.glicko.formulas import rate as glicko_rate
+from equipoise.ratings.glicko.formulas import rate_match as glicko_rate
 from equipoise.ratings.parts.compiling import Function, compiled
 from equipoise.ratings.parts.gaussian_formulas import (
     GaussianAnswers,
@@ -103,7 +101,8 @@ class Work(NamedTuple):
 
     arrays: MatchArrays
     """Players are numbered in the order of their names."""
-    facts: Facts
+    terms: MatchTerms
+    """What Elo reads besides; empty over the other bases."""
     plan: Plan
     numbering: Numbering
     choices: Choices
@@ -158,7 +157,7 @@ def rate_units(
     arrays: MatchArrays,
     people: Ints,
     lineup_people: Ints,
-    facts: Facts,
+    terms: MatchTerms,
     records: Records,
     sides: Teams,
     answers: GaussianAnswers,
@@ -170,65 +169,35 @@ def rate_units(
 
 def elo_units(
     match: int,
-    arrays: Any,
+    arrays: MatchArrays,
     people: Ints,
     lineup_people: Ints,
-    facts: Facts,
+    terms: MatchTerms,
     records: Records,
     sides: Teams,
-    answers: Any,
+    answers: GaussianAnswers,
     c: Any,
 ) -> None:
     """`rate_units` over Elo."""
-    lead, weight, margin = (
-        facts.lead[match : match + 1],
-        facts.weight[match : match + 1],
-        facts.margin[match : match + 1],
-    )
-    known = Facts(lead, weight, margin, facts.scores, facts.protected, arrays.fraction_played)
-    elo_teams(
-        EloRounds(
-            arrays.teams,
-            arrays.members,
-            arrays.ranks,
-            arrays.started_at,
-            arrays.lineup,
-            arrays.lineup_members,
-            arrays.skill_at_start,
-        ),
-        known,
-        records,
-        answers.wins,
-        answers.after,
-        c,
-    )
+    lead, margin = terms.lead[match : match + 1], terms.margin[match : match + 1]
+    own = MatchTerms(lead, margin, terms.scores, terms.protected)
+    elo_rate(0, arrays, own, records, answers.wins, answers.after, c)
     answers.draws[0] = 0.0
 
 
 def glicko_units(
     match: int,
-    arrays: Any,
+    arrays: MatchArrays,
     people: Ints,
     lineup_people: Ints,
-    facts: Facts,
+    terms: MatchTerms,
     records: Records,
     sides: Teams,
-    answers: Any,
+    answers: GaussianAnswers,
     c: Any,
 ) -> None:
     """`rate_units` over Glicko."""
-    rounds = GlickoRounds(
-        arrays.teams,
-        arrays.members,
-        arrays.ranks,
-        arrays.started_at,
-        arrays.lineup,
-        arrays.lineup_members,
-        arrays.skill_at_start,
-        arrays.weight,
-        arrays.fraction_played,
-    )
-    glicko_rate(0, rounds, records, answers.wins, answers.after, c)
+    glicko_rate(0, arrays, records, answers.wins, answers.after, c)
     answers.draws[0] = 0.0
 
 
@@ -389,7 +358,7 @@ def replay_match(match: int, work: Work, c: Any) -> None:
         for team in range(end - first):
             sides.mean[team], sides.variance[team] = average(lineup, team, plan.largest[match], work, c)
             sides.size[team] = 1.0 * (lineup_people[team + 1] - lineup_people[team])
-        lead = work.facts.lead[match] if len(work.facts.lead) > 0 else 0.0
+        lead = work.terms.lead[match] if len(work.terms.lead) > 0 else 0.0
         answers.draws[match] = expect_teams(end - first, lead, sides, c)
         for team in range(end - first):
             wins[team] = sides.wins[team]
@@ -401,7 +370,7 @@ def replay_match(match: int, work: Work, c: Any) -> None:
                 answers.after if size == 1 else spare.after,
             )
             units = groups_of_size(match, size, arrays, work.played, lineup, spare)
-            rate_units(match, units, people, lineup_people, work.facts, work.records, sides, own, c)
+            rate_units(match, units, people, lineup_people, work.terms, work.records, sides, own, c)
             if plan.kind == K:
                 answers.draws[match] = spare.draws[0]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import comb
 from typing import Any, Generic, TypeVar
 
@@ -110,7 +110,7 @@ class TeamSkill(System[P], Generic[P]):
         rated = self.learners[1].rate(match)  # may refuse; the others are told the same
         for size in sizes[1:]:
             self.learner(size).rate(in_groups(match, size))
-        changes = (replace(change, expected=prediction.expected(change.team)) for change in rated.changes)
+        changes = (change._replace(expected=prediction.expected(change.team)) for change in rated.changes)
         return Rated(prediction, tuple(changes))
 
     def learner(self, size: int) -> PlayerTable[Any, Any]:
@@ -231,7 +231,7 @@ class TeamSkillAllK(TeamSkill[TeamSkillAllKParams]):
         for team, side in enumerate(match.predicted_lineup):
             sides.mean[team], sides.variance[team] = self._average(side, match.skill_at_start)
             sides.size[team] = float(len(side))
-        lead = judge.lead(match.sides) if isinstance(judge, Elo) else 0.0
+        lead = sum(judge.lead(match.sides)) if isinstance(judge, Elo) else 0.0
         draw = base.expect(count, lead, sides, judge.constants)  # type: ignore[attr-defined]
         return WinProbabilities(tuple(sides.wins), draw)
 

@@ -1,0 +1,63 @@
+"""The records of players on their way to the arrays of a replay and back; needs numpy."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from equipoise.errors import RatingError
+from equipoise.ratings.history import History
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from equipoise.core.model import PlayerId
+    from equipoise.ratings.parts.players import PlayerTable
+
+
+def dtype_of(kind: type[Any]) -> np.dtype[np.void]:
+    """The row of an array for a record of this kind: its numbers, by name; other fields are left out."""
+    types = {"int": np.int64, "float": np.float64}
+    return np.dtype([(field.name, types[field.type]) for field in fields(kind) if field.type in types])
+
+
+def to_records(table: PlayerTable[Any, Any], players: Sequence[PlayerId], row: np.dtype[np.void]) -> NDArray[np.void]:
+    """Shape (players,): a copy of each player's record, a newcomer's for a stranger; fields are attributes of a row."""
+    values = attrgetter(*(row.names or ()))
+    records = np.full(len(players), np.array(values(table.newcomer()), row))
+    for number, player in enumerate(players):
+        if player in table.players:
+            records[number] = values(table.players[player])
+    return records.view(np.recarray)
+
+
+def write_back(table: PlayerTable[Any, Any], players: Sequence[PlayerId], records: NDArray[np.void]) -> None:
+    """Hold the participants as the replay left them; players who were in lineups only stay as they were."""
+    names, newcomer = records.dtype.names or (), table.newcomer()
+    played, strangers = names.index("rounds"), newcomer.rounds
+    for player, row in zip(players, records.tolist(), strict=True):
+        held = table.players.get(player)
+        if row[played] > (held.rounds if held else strangers):
+            held = table.players.setdefault(player, held or table.newcomer())
+            for name, value in zip(names, row, strict=True):
+                setattr(held, name, value)
+
+
+def refuse_other_than_pairs(name: str, history: History) -> None:
+    """A `RatingError` where a match is not between two teams."""
+    if not history.pairs:
+        raise RatingError(f"{name} rates two teams, no other number")
+
+
+def only_duels(history: History) -> bool:
+    """Whether every match is one against one, and those two were the lineup with the skills that they have."""
+    _, lineup_members, skill_at_start = history.predicted_lineup
+    if not history.singles:
+        return False
+    known = len(skill_at_start) > 0 and not np.isnan(skill_at_start).all()
+    return not known and (lineup_members is history.members or np.array_equal(lineup_members, history.members))
