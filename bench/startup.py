@@ -1,4 +1,4 @@
-"""From process start to the first answer, and what the idle daemon weighs."""
+"""From process start to the first answer, and the memory of the idle daemon."""
 
 from __future__ import annotations
 

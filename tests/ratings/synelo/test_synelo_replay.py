@@ -1,4 +1,4 @@
-"""The bulk replay gives the numbers of `rate`, compiled or plain, and leaves the system in the same state."""
+"""A compiled replay gives the numbers and the end state of rating one by one, by the same kernel uncompiled."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 
 from equipoise.core.model import PlayerId
-from equipoise.errors import RatingError
 from equipoise.ratings import replay
 from equipoise.ratings.history import History, Replayed
 from equipoise.ratings.parts.match_arrays import BOT
-from equipoise.ratings.synelo.formulas import build
-from equipoise.ratings.synelo.replay import replay as replay_with
 from equipoise.ratings.synelo.system import SynElo
 from equipoise.ratings.system import Match
 from tests.ratings.samples import duel, odd_matches, people, random_matches
@@ -45,9 +42,8 @@ def agree(one: SynElo, other: SynElo, first: Replayed, second: Replayed) -> None
 
 
 @pytest.mark.parametrize("rounding", ["bankers", "none"])
-@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
 @pytest.mark.parametrize("window", [500, 7, 8])
-def test_a_replay_gives_the_numbers_and_the_state_of_rating_one_by_one(window, compiled, rounding):
+def test_a_replay_gives_the_numbers_and_the_state_of_rating_one_by_one(window, rounding):
     params = {"window": window, "rounding": rounding, "k_max": 3, "shadow_rounds": 20, "shadow_cap": 1010.0}
     live, bulk = SynElo.create(**params), SynElo.create(**params)
     matches = list(odd_matches(seed=window, count=120, players=12))
@@ -56,7 +52,7 @@ def test_a_replay_gives_the_numbers_and_the_state_of_rating_one_by_one(window, c
             system.rate(match)
     rest = matches[30:]
     rated = one_by_one(live, rest)
-    replayed = replay_with(bulk, History.of(rest), build(compiled=compiled))
+    replayed = replay(bulk, History.of(rest))
     agree(live, bulk, rated, replayed)
     assert {player for match in matches for team in match.teams for player in team} == live.players.keys()
 
@@ -78,22 +74,6 @@ def test_ratings_far_from_the_initial_one_replay_to_the_last_bit():
         for number, player in enumerate(people(5)):
             system.seed(player, rating=9_001 + 7_654 * number)
     agree(live, bulk, one_by_one(live, matches), replay(bulk, History.of(matches)))
-
-
-def test_a_history_replayed_in_two_parts_ends_as_in_one():
-    whole, parts = SynElo.create(window=30), SynElo.create(window=30)
-    matches = list(random_matches(seed=2, count=400, players=20, size=4))
-    together = replay(whole, History.of(matches)).after
-    separate = [replay(parts, History.of(part)).after for part in (matches[:150], matches[150:])]
-    np.testing.assert_array_equal(together, np.concatenate(separate))
-
-
-def test_a_system_goes_on_rating_after_a_replay():
-    live, bulk = SynElo.create(window=30), SynElo.create(window=30)
-    matches = list(random_matches(seed=3, count=300, players=10, size=3))
-    one_by_one(live, matches[:200])
-    replay(bulk, History.of(matches[:200]))
-    assert [live.rate(match) for match in matches[200:]] == [bulk.rate(match) for match in matches[200:]]
 
 
 @pytest.mark.slow
@@ -118,7 +98,7 @@ def test_a_hundred_thousand_random_matches_leave_every_rating_finite_and_above_t
         assert {system.summary(player).last_played for player in history.players} == {None}
 
 
-def test_who_only_stood_at_the_doors_is_not_made():
+def test_players_of_lineups_only_are_not_made():
     system = SynElo.create()
     match = replace(duel("ann", "bob"), lineup=((PlayerId("ann"), PlayerId("bot:1")), (PlayerId("cid"),)))
     history = History.of([match])
@@ -129,34 +109,3 @@ def test_who_only_stood_at_the_doors_is_not_made():
 
 def test_an_empty_history_is_replayed_in_no_time():
     assert len(replay(SynElo.create(), History.of([])).after) == 0
-
-
-def test_three_teams_are_refused():
-    match = Match(teams=tuple((player,) for player in people(3)), ranks=(0, 1, 2))
-    with pytest.raises(RatingError, match="two teams"):
-        replay(SynElo.create(), History.of([match]))
-
-
-def test_a_match_that_is_not_over_makes_no_history():
-    with pytest.raises(RatingError, match="not over"):
-        History.of([Match(teams=((PlayerId("ann"),), (PlayerId("bob"),)))])
-
-
-@pytest.mark.parametrize(
-    ("wrong", "name"),
-    [
-        ({"matches": np.array([0, 3])}, "matches"),
-        ({"teams": np.array([0, 2, 1])}, "teams"),
-        ({"teams": np.array([0, 3, 2])}, "teams"),
-        ({"members": np.array([0, 2], np.int32)}, "members"),
-        ({"members": np.array([BOT, 1], np.int32)}, "members"),
-        ({"lineup": np.array([0, 1, 3])}, "lineup"),
-        ({"lineup_members": np.array([-2, 1], np.int32)}, "lineup_members"),
-        ({"skill_at_start": np.zeros(3)}, "skill_at_start"),
-        ({"started_at": np.zeros(2)}, "matches"),
-        ({"players": (PlayerId("ann"), PlayerId("bot:1"))}, "bot:1"),
-    ],
-)
-def test_arrays_that_do_not_fit_together_are_refused_by_name(wrong, name):
-    with pytest.raises(RatingError, match=name):
-        replace(History.of([duel("ann", "bob")]), **wrong)

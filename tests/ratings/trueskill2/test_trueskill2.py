@@ -377,15 +377,44 @@ def test_a_parameter_out_of_range_is_refused_by_name(params):
         trueskill2(**params)
 
 
-@pytest.mark.parametrize("state", [{}, {"modes": 3}])
-def test_a_foreign_state_is_refused(state):
+STATE = {
+    "base_mean": 0.0,
+    "base_variance": 0.5,
+    "base_last": None,
+    "rounds": 3,
+    "start_mean": None,
+    "start_variance": None,
+    "modes": {"payload": {"mean": 3.0, "variance": 1.0, "rounds": 3, "last": None}},
+}
+PAYLOAD = STATE["modes"]["payload"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"modes": 3},
+        {"sigma": 1.0},
+        {"rounds": 0.5},
+        {"base_mean": None},
+        {"base_variance": -1.0},
+        {"start_variance": -1.0},
+        {"modes": {"payload": 3.0}},
+        {"modes": {"payload": {**PAYLOAD, "sigma": 1.0}}},
+        {"modes": {"payload": {**PAYLOAD, "mean": math.nan}}},
+        {"modes": {"payload": {**PAYLOAD, "variance": -1.0}}},
+        {"modes": {"payload": {**PAYLOAD, "rounds": -1}}},
+    ],
+)
+def test_a_state_that_cannot_be_is_refused_by_player_and_nothing_is_held(wrong):
     system = trueskill2()
-    with pytest.raises(RatingError, match="ann"):
-        system.restore(ANN, state)
+    with pytest.raises(RatingError, match=f"^{ANN}: "):
+        system.restore(ANN, {**STATE, **wrong})
     assert ANN not in system
+    system.restore(ANN, STATE)
+    assert system.state(ANN) == STATE
 
 
 def test_spans_and_maps_are_ignored():
     system, other = trueskill2(), trueskill2()
-    told = replace(TEN, map="dustbowl", spans={ANN: (Span(0, 0.0, 9.0),)}, weight=3.0, sides=("red", "blu"))
-    assert system.rate(TEN) == other.rate(told)
+    described = replace(TEN, map="dustbowl", spans={ANN: (Span(0, 0.0, 9.0),)}, weight=3.0, sides=("red", "blu"))
+    assert system.rate(TEN) == other.rate(described)
