@@ -29,7 +29,11 @@ lint: $(STAMP)  ## format and lint
 types: $(STAMP)  ## mypy --strict
 	$(BIN)/mypy
 
-bench: $(STAMP)  ## measure everything beside its target and its peers; ARGS="name …" for some
+$(STAMP)-bench: $(STAMP)
+	$(BIN)/python -m pip install --quiet --group bench
+	@touch $@
+
+bench: $(STAMP)-bench  ## measure everything beside its target and its peers; ARGS="name …" for some
 	$(BIN)/python -m bench $(ARGS)
 
 plugin: $(STAMP)  ## compile the SourceMod plugin and zip it as an operator unpacks it (dist/)

@@ -1,7 +1,12 @@
-"""Runs every bench, or those named on the command line: `python -m bench solver synelo`."""
+"""Runs every bench, or those named on the command line: `python -m bench solver synelo`.
+
+Several benches run one after the other, each in a process of its own: memory and machine code that one leaves behind
+would change the figures of the next.
+"""
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from importlib import import_module
 
@@ -23,11 +28,17 @@ BENCHES = (
 
 
 def main(names: list[str]) -> None:
-    for name in names or BENCHES:
+    for name in names:
         if name not in BENCHES:
             sys.exit(f"no bench {name}: there are {', '.join(BENCHES)}")
-        print(f"\n== {name}", flush=True)
-        import_module(f"bench.{name}").main()
+    if len(names) == 1:
+        print(f"\n== {names[0]}", flush=True)
+        import_module(f"bench.{names[0]}").main()
+        return
+    for name in names or BENCHES:
+        ended = subprocess.run([sys.executable, "-m", "bench", name], check=False)
+        if ended.returncode:
+            sys.exit(f"bench {name}: exit {ended.returncode}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Elo, Glicko and Glicko-2, one against one: bulk replay from arrays end to end, the live path, and riix as it is."""
+"""Elo, Glicko and Glicko-2, one against one: replay from arrays end to end, the live path, and riix beside them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.timing import timed
+from bench.measuring import peer, timed
 from equipoise.core.model import PlayerId
 from equipoise.ratings import create, replay
 from equipoise.ratings.history import History, Replayed
@@ -75,14 +75,13 @@ def timed_live(name: str, params: dict[str, object]) -> float:
 
 
 def peers(small: History) -> Iterator[tuple[str, float]]:
-    """riix by itself: the same matches, day after day, predicted and then learnt from one by one."""
-    try:
-        from riix.models.elo import Elo
-        from riix.models.glicko import Glicko
-        from riix.models.glicko2 import Glicko2
-    except ImportError:
-        print("  riix: pip install riix to see it beside")
+    """riix on the same matches: each day is predicted, then learnt from, match by match."""
+    if peer("riix") is None:
         return
+    from riix.models.elo import Elo
+    from riix.models.glicko import Glicko
+    from riix.models.glicko2 import Glicko2
+
     pairs = small.members.reshape(-1, 2)
     outcomes = 0.5 + 0.5 * np.sign(small.ranks[1::2] - small.ranks[0::2])
     days = (small.started_at // DAY).astype(np.int64)

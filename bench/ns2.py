@@ -8,7 +8,7 @@ from time import process_time
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.timing import timed
+from bench.measuring import timed
 from equipoise.core.model import PlayerId
 from equipoise.ratings import replay
 from equipoise.ratings.history import History, Spans
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def history(players: int, matches: int, seed: int) -> History:
-    """Rounds won by hidden field skill and luck."""
+    """Rounds that hidden field skill and luck decide."""
     rng = np.random.default_rng(seed)
     members = drawn(rng, players, matches)
     seconds = rng.uniform(400.0, 2000.0, matches)
@@ -79,7 +79,7 @@ def history(players: int, matches: int, seed: int) -> History:
 
 
 def drawn(rng: np.random.Generator, players: int, matches: int) -> NDArray[np.int64]:
-    """Rows without repeats: of rows that span two permutations and name a player twice, the first row instead."""
+    """Rows that name no player twice: one that spans two permutations may, and becomes a copy of the first row."""
     rounds = matches * EACH // players + 1
     members = np.concatenate([rng.permutation(players) for _ in range(rounds)])[: matches * EACH].reshape(matches, EACH)
     ordered = np.sort(members, axis=1)
@@ -98,7 +98,7 @@ def rate_live(system: NS2) -> None:
 
 
 def played(team: int, place: int) -> tuple[Span, ...]:
-    """The first commands, two come late, two leave and come back."""
+    """Spans of the player at this place of their team: the first commands, two come late, two leave and come back."""
     if place in (1, 2):
         return (Span(team, 60.0 * place, 900.0),)
     if place in (3, 4):

@@ -58,9 +58,10 @@ def estimates(system: NS2, history: History, fact: str) -> Floats:
 
 def maps_of(system: NS2, history: History, size: int) -> list[float]:
     """A map's F and the mean offset, which say the same of a round; log-odds."""
-    ledger, large = system.ledger, 2 * size > system.params.large_above
+    environment, large = system.environment, 2 * size > system.params.large_above
     mean = float(estimates(system, history, "offset").mean())
-    return [mean + intercept(ledger.maps[name], large, ledger.shared, system.params.prior_rounds) for name in MAPS]
+    prior = system.params.prior_rounds
+    return [mean + intercept(environment.maps[name], large, environment.arrays, prior) for name in MAPS]
 
 
 if __name__ == "__main__":

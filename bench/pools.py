@@ -1,4 +1,4 @@
-"""Pools to solve: the published ones with known optima, and seeded families made to be hard."""
+"""Pools to solve: published ones with known optima, and seeded families that are hard for a solver."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def geometric(rng: random.Random, n: int) -> list[int]:
 
 
 def superincreasing(rng: random.Random, n: int) -> list[int]:
-    """Each above the sum of those before, down to where the range ends."""
+    """Each larger than the sum of all smaller ones, as far as the range allows."""
     return [100 + (3900 >> i) for i in range(n)]
 
 
@@ -83,7 +83,7 @@ def powers_above(rng: random.Random, n: int) -> list[int]:
 
 
 def bimodal(rng: random.Random, n: int) -> list[int]:
-    """An odd number of strong players among weak ones: somebody strong has no counterpart."""
+    """An odd number of strong players among weak ones: one strong player has no counterpart."""
     strong = n // 2 | 1
     return [rng.randint(3900, 4000) for _ in range(strong)] + [rng.randint(100, 200) for _ in range(n - strong)]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import resource
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 
+from bench.measuring import peak_memory
 from equipoise.core.model import STEAM_ID_BASE
 from equipoise.lab.reading import read_history
 
@@ -24,13 +24,12 @@ def main() -> None:
         began = time.perf_counter()
         history = read_history(*files)
         seconds = time.perf_counter() - began
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"reading {len(history.members):,} participants of {len(history):,} matches")
-    print(f"  {seconds:.2f} s (target {TARGET:g}), {most:,.0f} MB at most")
+    print(f"  {seconds:.2f} s (target {TARGET:g}), peak {peak_memory():,.0f} MB")
 
 
 def write(directory: Path, count: int) -> tuple[Path, Path]:
-    """A set of `count` matches with facts in most columns."""
+    """Write `count` matches with values in most columns; the paths of the matches and of their participants."""
     rng = np.random.default_rng(1)
     matches, people = directory / "matches.csv", directory / "participants.csv"
     with matches.open("w") as file:

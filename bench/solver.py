@@ -23,12 +23,12 @@ from equipoise.solver import Pin, best_split, fewest_moves, splits, transfer
 
 RUNS = 3
 SECONDS = 0.015
-"""Each pool is solved so many times at least, and for so long."""
+"""Each pool is solved at least so many times, and for at least so long."""
 Solve = Callable[[list[int]], object]
 
 
 class Row(NamedTuple):
-    """What was measured, of how many pools, and what it should be."""
+    """One line of the table: median and worst over pools, and the target."""
 
     what: str
     median: float
@@ -44,7 +44,7 @@ def pools(n: int) -> list[tuple[str, list[int]]]:
 
 
 def milliseconds(solve: Solve, ratings: list[int]) -> float:
-    """The least of some runs."""
+    """The quickest of several runs."""
     times = list[float]()
     while len(times) < RUNS or sum(times) < SECONDS:
         started = time.thread_time()
@@ -70,7 +70,7 @@ def every_size() -> Iterator[Row]:
 
 
 def constraints() -> Iterator[Row]:
-    """Groups of 2 to 4, four pins of all kinds, a cap on eight players, and what they are worth by side."""
+    """Groups of 2 to 4, four pins of all kinds, a role of eight players, and values by side."""
     for n, target in ((24, 5), (32, 25)):
         order = random.Random(n).sample(range(n), n)
         groups = [order[:4], order[4:7], order[7:10], order[10:12], order[12:14]]
@@ -88,7 +88,7 @@ def constraints() -> Iterator[Row]:
 
 
 def preferences() -> Iterator[Row]:
-    """Bench and move costs for one k: the two largest, as scrambles ask; and with a third or half of all benched."""
+    """Bench and move costs for one k: the two largest, as scrambles ask, and two that bench a third or half of all."""
     for n, target in ((24, 8), (32, 20)):
         rng = random.Random(n)
         costs = [rng.randint(0, 3) for _ in range(n)]
@@ -123,7 +123,7 @@ def moves() -> Iterator[Row]:
 
 
 def memory() -> Iterator[Row]:
-    """The most that one solve holds, beside the interpreter."""
+    """The most memory that one solve holds."""
     for n, target in ((32, 25), (100, 150)):
         peaks = sorted((peak(ratings), name) for name, ratings in pools(n))
         middle = statistics.median(size for size, _ in peaks)
@@ -131,7 +131,7 @@ def memory() -> Iterator[Row]:
 
 
 def peak(ratings: list[int]) -> float:
-    """Megabytes."""
+    """Of one solve, MB."""
     tracemalloc.start()
     splits(ratings)
     size = tracemalloc.get_traced_memory()[1]

@@ -1,4 +1,4 @@
-"""SynElo 12v12, 2,000 players, every window full: bulk replay, the same with windows recomputed, and the live path."""
+"""SynElo 12v12, 2,000 players, every window full: replay, the same with windows recomputed each time, live rating."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.timing import timed
+from bench.measuring import timed
 from equipoise.core.model import PlayerId
 from equipoise.ratings import replay
 from equipoise.ratings.history import History
@@ -53,7 +53,7 @@ def history(matches: int, seed: int) -> History:
 
 
 def without_repeats(members: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A row that spans two permutations may name a player twice: replace such rows by the first."""
+    """Rows that name no player twice: one that spans two permutations may, and becomes a copy of the first row."""
     ordered = np.sort(members, axis=1)
     twice = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
     members[twice] = members[0]
@@ -75,7 +75,7 @@ def same_numbers(system: SynElo) -> None:
 
 
 def recomputed(system: SynElo, small: History) -> NDArray[np.float64]:
-    """Ratings after each participation; the system stays as it is."""
+    """Ratings after each participation, with every window summed up anew; the system does not change."""
     held = [system.players[player] for player in small.players]
     after = np.empty(len(small.members))
     _recompute(
@@ -103,8 +103,8 @@ def _recompute(members, ranks, rating, ring, errors, head, after, c):  # type: i
     for match in range(len(members)):
         strength = [rating[members[match, team * SIZE : (team + 1) * SIZE]].sum() for team in range(2)]
         first = win_probability(strength[0] - strength[1], c.theta)
-        for seat in range(2 * SIZE):
-            player, team = members[match, seat], seat // SIZE
+        for place in range(2 * SIZE):
+            player, team = members[match, place], place // SIZE
             expected = first if team == 0 else 1.0 - first
             score = 1.0 - ranks[2 * match + team]
             k = _k(rating[player], ring[player], errors[player], head[player], c)
@@ -112,7 +112,7 @@ def _recompute(members, ranks, rating, ring, errors, head, after, c):  # type: i
             ring[player, head[player]] = rating[player] - c.initial
             errors[player, head[player]] = fixed(score) - fixed(expected)
             head[player] = (head[player] + 1) % width
-            after[match * 2 * SIZE + seat] = rating[player]
+            after[match * 2 * SIZE + place] = rating[player]
 
 
 @numba.njit

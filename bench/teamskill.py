@@ -9,16 +9,16 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from bench.measuring import timed
 from bench.store import a_round, opened, percentile
 from bench.store import timed as timed_round
-from bench.timing import timed
 from equipoise.core.model import PlayerId
 from equipoise.ratings import create, replay
 from equipoise.ratings.history import History
 from equipoise.ratings.system import Match
 
 GROUPS = 20_000_000
-"""Pairs or triples that a replay rates, about."""
+"""About so many pairs or triples are rated in a replay."""
 LIVE_ROUNDS, RUNS = 200, 3
 PEOPLE, FILL, MEASURED = 200, 1500, 300
 
@@ -71,7 +71,7 @@ def one_by_one(name: str, params: dict[str, int], whole: History) -> None:
 
 
 async def pool_rounds(directory: Path) -> list[float]:
-    """Milliseconds of a round each, after so many that nearly every pair has played."""
+    """Milliseconds of each of `MEASURED` rounds, after `FILL` others in which nearly every pair has played."""
     luck, people = random.Random(7), [PlayerId(str(76561198000000000 + number)) for number in range(PEOPLE)]
     async with opened(directory, "teamskill_k") as pool:
         for number in range(FILL):

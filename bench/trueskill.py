@@ -1,4 +1,4 @@
-"""TrueSkill 12v12 and TrueSkill Through Time 1v1, from arrays, beside the libraries that people use for them."""
+"""TrueSkill 12v12 and TrueSkill Through Time 1v1, from arrays, beside the libraries in use for them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from bench.measuring import peer, timed
 from bench.synelo import PLAYERS, SIZE, history
-from bench.timing import timed
 from equipoise.core.model import PlayerId
 from equipoise.ratings import replay
 from equipoise.ratings.history import History
@@ -41,9 +41,9 @@ def team_matches() -> None:
     print(f"  {SIZE}v{SIZE}, live rate(), plain Python         {live:12,.0f} matches/s")
     print(f"  eight alone, replay                    {many:12,.0f} matches/s   (chances summed up, messages to 1e-10)")
     for name, rate in (("trueskill", rate_with_trueskill), ("openskill", rate_with_openskill)):
-        peer = installed(name)
-        if peer is not None:
-            pace = PEER_MATCHES / timed(lambda run=rate, module=peer: run(module, whole), runs=1)
+        library = peer(name)
+        if library is not None:
+            pace = PEER_MATCHES / timed(lambda run=rate, module=library: run(module, whole), runs=1)
             print(f"  {SIZE}v{SIZE}, {name:<33} {pace:12,.0f} matches/s   (we: {bulk / pace:,.0f} times)")
 
 
@@ -61,9 +61,9 @@ def through_time() -> None:
     before = process_time()
     more = settled.run(1000)
     print(f"  one match appended             {process_time() - before:8.4f} s, {more.iterations} sweeps")
-    peer = installed("trueskillthroughtime")
-    if peer is not None:
-        print(f"  trueskillthroughtime           {peer_sweep(peer, duels):8.3f} s a sweep; to settle takes hundreds")
+    library = peer("trueskillthroughtime")
+    if library is not None:
+        print(f"  trueskillthroughtime           {sweep_of(library, duels):8.3f} s a sweep; to settle takes hundreds")
 
 
 def rate_live(system: TrueSkill) -> None:
@@ -108,7 +108,7 @@ def settle(system: TrueSkillThroughTime, duels: History) -> None:
 
 
 def farthest(system: TrueSkillThroughTime, settled: Smoother, duels: History) -> float:
-    """Of all skills at all matches, from where far more sweeps end."""
+    """How far any skill at any match is from where far more sweeps end."""
     exact = Smoother(system.constants, 1e-12)
     exact.append(duels)
     assert exact.run(100_000).converged
@@ -116,21 +116,13 @@ def farthest(system: TrueSkillThroughTime, settled: Smoother, duels: History) ->
     return max(float(abs(found - true).max()) for found, true in curves)
 
 
-def installed(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        print(f"  {name} is not installed: pip install {name}")
-        return None
-
-
 def rows(whole: History) -> zip[tuple[Any, Any]]:
     members = whole.members[: 2 * SIZE * PEER_MATCHES].reshape(-1, 2, SIZE).tolist()
     return zip(members, whole.ranks[: 2 * PEER_MATCHES].reshape(-1, 2).tolist(), strict=True)
 
 
-def rate_with_trueskill(peer: ModuleType, whole: History) -> None:
-    environment = peer.TrueSkill(draw_probability=0.1)
+def rate_with_trueskill(trueskill: ModuleType, whole: History) -> None:
+    environment = trueskill.TrueSkill(draw_probability=0.1)
     ratings = [environment.create_rating() for _ in range(PLAYERS)]
     for teams, ranks in rows(whole):
         rated = environment.rate([tuple(ratings[player] for player in team) for team in teams], ranks=ranks)
@@ -149,11 +141,11 @@ def rate_with_openskill(_: ModuleType, whole: History) -> None:
                 ratings[player] = rating
 
 
-def peer_sweep(peer: ModuleType, duels: History) -> float:
-    """CPU seconds of one sweep, to and fro; making the history is not counted."""
+def sweep_of(trueskillthroughtime: ModuleType, duels: History) -> float:
+    """CPU seconds of one sweep of the library, forward and backward; building its history is not counted."""
     winners = duels.ranks.reshape(-1, 2).argmin(axis=1)
     games = [[[str(a)], [str(b)]] for a, b in duels.members.reshape(-1, 2).tolist()]
     results = [[1, 0] if winner == 0 else [0, 1] for winner in winners.tolist()]
     times = (duels.started_at / DAY).astype(int).tolist()
-    past = peer.History(games, results, times, mu=0.0, sigma=6.0, beta=1.0, gamma=0.03)
+    past = trueskillthroughtime.History(games, results, times, mu=0.0, sigma=6.0, beta=1.0, gamma=0.03)
     return timed(lambda: past.convergence(iterations=1, verbose=False), runs=1)

@@ -1,12 +1,12 @@
-"""TrueSkill 2 12v12, 2,000 players: replay with counts and quits, fit, live path; TrueSkill of a library beside it."""
+"""TrueSkill 2 12v12, 2,000 players: replay with counts and quits, fit, live path; the `trueskill` library beside it."""
 
 from __future__ import annotations
 
-from importlib import import_module
+from types import ModuleType
 
 import numpy as np
 
-from bench.timing import timed
+from bench.measuring import peer, timed
 from equipoise.core.model import PlayerId
 from equipoise.ratings import replay
 from equipoise.ratings.history import History
@@ -38,7 +38,9 @@ def main() -> None:
     print(f"  and one player in twenty quitting   {quits / 1e3:8.1f} k matches/s")
     print(f"  fit, a sweep each way               {sweep_rate() / 1e3:8.1f} k matches/s")
     print(f"  live rate(), plain Python           {1e3 * timed(live, RUNS) / LIVE_ROUNDS:8.1f} ms a round")
-    print(f"  trueskill (library), ranks only     {peer()}")
+    library = peer("trueskill")
+    if library is not None:
+        print(f"  trueskill (library), ranks only     {library_rate(library) / 1e3:8.1f} k matches/s")
 
 
 def history(quits: float) -> History:
@@ -82,15 +84,12 @@ def live() -> None:
         system.rate(match)
 
 
-def peer() -> str:
-    try:
-        trueskill = import_module("trueskill")
-    except ModuleNotFoundError:
-        return "not installed: pip install trueskill"
+def library_rate(trueskill: ModuleType) -> float:
+    """Matches per second of the `trueskill` library, by ranks alone."""
     teams = [[trueskill.Rating() for _ in range(SIZE)] for _ in range(2)]
 
     def run() -> None:
         for _ in range(PEER_MATCHES):
             trueskill.rate(teams)
 
-    return f"{PEER_MATCHES / timed(run, RUNS) / 1e3:8.1f} k matches/s"
+    return PEER_MATCHES / timed(run, RUNS)

@@ -58,9 +58,10 @@ def _width(width: float) -> str:
 
 def _rows(spread: float) -> list[tuple[str, ...]]:
     found = [[_measured(*way, spread, seed) for seed in SEEDS] for way in WAYS]
-    told = compared(found, (".3f", ".1%", ".1%", ".1%", ".3f"))
+    rows_by_way = compared(found, (".3f", ".1%", ".1%", ".1%", ".3f"))
     return [
-        (f"{spread:g}", _width(width), f"{most:g}", *cells) for (width, most), cells in zip(WAYS, told, strict=True)
+        (f"{spread:g}", _width(width), f"{most:g}", *cells)
+        for (width, most), cells in zip(WAYS, rows_by_way, strict=True)
     ]
 
 

@@ -27,38 +27,38 @@ from equipoise.ratings.system import System
 SIZE, TOP = 12, 6
 GOALS = (0.8, 0.9)
 ROUNDS, CHUNK = 2000, 20
-"""Rounds of a run; rounds between two looks."""
+"""Rounds of a run; rounds between two samples."""
 HALF = ROUNDS // CHUNK // 2
 HUNDRED = 100 // CHUNK
 SEEDS = range(1, 17)
 SLOW = {"teamskill_allk_ev": 4, "teamskill_allk_ls": 4, "teamskill_k": 4}
-"""Seeds for those whose rounds take a thousand times as long; 0 in balanced teams."""
+"""Number of seeds of systems whose rounds take a thousand times as long; they are left out in balanced teams."""
 YARDSTICK = "the whole history, true prior"
 SMALLER = "synelo:k_factor_max=24"
 WIDE = "trueskill:beta=12.5"
 TUNED = (SMALLER, "synelo:compression=1000000", "elo:k=8", "elo:k=128", WIDE)
 FEW = ("synelo", SMALLER, "elo", "glicko2", "ns2", "trueskill", WIDE, "trueskill2", "trueskill_through_time")
-"""Those that are looked at with other spreads too."""
+"""Systems that are compared at other spreads too."""
 DRAWN = ("synelo", SMALLER, YARDSTICK, "ns2", WIDE, "trueskill2")
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What there is to see after a chunk of rounds; all but `order` and `places` are means over it."""
+    """A sample after a chunk of rounds; all but `order` and `places` are means over the chunk."""
 
     order: float
-    """Spearman's correlation of skill as the system has it and hidden skill."""
+    """Spearman's correlation of the system's skills with the hidden ones."""
     places: Floats
-    """Of the truly best six, the system's best being 0."""
+    """Ranks in the system, from 0, of the six best by hidden skill."""
     miss: float
     favourite: float
-    """The favourite's true chance."""
+    """The favourite's true probability to win."""
     best: float
-    """The true chance of a side, over the best six in it."""
+    """The true probability to win of a side, averaged over the best six who play in it."""
 
 
 Looks = Callable[[Floats, np.random.Generator], Iterator[Look]]
-"""Plays on and on."""
+"""Plays chunk after chunk without end."""
 Run = Sequence[Look]
 RANDOM: dict[str, tuple[str, Callable[[Run], float]]] = {
     "ρ, first half": (".3f", lambda run: fmean(look.order for look in run[:HALF])),
@@ -130,35 +130,35 @@ def in_balanced_teams(skills: Floats, rng: np.random.Generator, *, model: Model)
     system = model.make()
     while True:
         played = list(balanced_rounds(system, skills, CHUNK, SIZE, rng))
-        seats = np.array([(*one.a, *one.b) for one in played])
-        yield look(skills, _rated(system, skills), seats, np.array([one.predicted for one in played]))
+        members = np.array([(*one.a, *one.b) for one in played])
+        yield look(skills, _rated(system, skills), members, np.array([one.predicted for one in played]))
 
 
 def _rated(system: System[object], skills: Floats) -> list[float]:
     return [system.skill(player(number)) for number in range(len(skills))]
 
 
-def look(skills: Floats, rated: Sequence[float], seats: Numbers, predicted: Floats) -> Look:
-    true = chances(skills, seats)
+def look(skills: Floats, rated: Sequence[float], members: Numbers, predicted: Floats) -> Look:
+    true = chances(skills, members)
     best = np.argsort(-skills)[:TOP]
-    with_a, with_b = (np.isin(side, best).sum(axis=1) for side in (seats[:, :SIZE], seats[:, SIZE:]))
+    with_a, with_b = (np.isin(side, best).sum(axis=1) for side in (members[:, :SIZE], members[:, SIZE:]))
     won = float((with_a * true + with_b * (1 - true)).sum() / (with_a + with_b).sum())
     favourite = float(np.maximum(true, 1 - true).mean())
-    skill_at_start = places([-skill for skill in rated])[best]
-    return Look(spearman(rated, list(skills)), skill_at_start, miss(predicted, true), favourite, won)
+    places_of_best = places([-skill for skill in rated])[best]
+    return Look(spearman(rated, list(skills)), places_of_best, miss(predicted, true), favourite, won)
 
 
 def yardstick(skills: Floats, rng: np.random.Generator, *, spread: float) -> Iterator[Look]:
-    """The most likely skills by all rounds so far, told the model: what no system can beat by much."""
+    """The most probable skills by all rounds so far under the true model: no system can be much better."""
     sides, scores, likely = np.empty((0, len(skills))), np.empty(0), np.zeros(len(skills))
     while True:
         history = random_rounds(skills, CHUNK, SIZE, rng)
-        seats, played = history.members.reshape(CHUNK, -1), np.zeros((CHUNK, len(skills)))
-        np.put_along_axis(played, seats, np.repeat((1.0, -1.0), SIZE)[None], axis=1)
+        members, played = history.members.reshape(CHUNK, -1), np.zeros((CHUNK, len(skills)))
+        np.put_along_axis(played, members, np.repeat((1.0, -1.0), SIZE)[None], axis=1)
         predicted = chance(played @ likely)
         sides, scores = np.vstack([sides, played]), np.append(scores, 1.0 - history.ranks[0::2])
         likely = most_likely(sides, scores, likely, spread)
-        yield look(skills, list(likely), seats, predicted)
+        yield look(skills, list(likely), members, predicted)
 
 
 def most_likely(sides: Floats, scores: Floats, start: Floats, spread: float) -> Floats:
@@ -176,12 +176,12 @@ def most_likely(sides: Floats, scores: Floats, start: Floats, spread: float) -> 
 
 
 def first(run: Run, goal: float) -> float:
-    """Rounds until the order was as good as that; infinity if it never was."""
+    """Rounds until the order was as good as the goal; infinity if it never was."""
     return next((CHUNK * number for number, look in enumerate(run, 1) if look.order >= goal), np.inf)
 
 
 def moved(run: Run) -> float:
-    """Places (of 60) by which each of the best six goes up or down within 100 rounds, in the mean."""
+    """Mean number of places (of 60) by which one of the best six moves within 100 rounds."""
     pairs = zip(run, run[HUNDRED:], strict=False)
     return fmean(float(np.abs(then.places - now.places).mean()) for then, now in pairs)
 
@@ -189,16 +189,16 @@ def moved(run: Run) -> float:
 def _row(
     name: str, runs: Sequence[Run], reference: Sequence[Run], measures: dict[str, tuple[str, Callable[[Run], float]]]
 ) -> tuple[str, ...]:
-    told = [_told([first(run, goal) for run in runs]) for goal in GOALS]
+    cells = [_median_and_range([first(run, goal) for run in runs]) for goal in GOALS]
     for form, measure in measures.values():
         found = [measure(run) for run in runs]
         others = [measure(run) for run in reference[: len(runs)]]
-        told.append(estimate(found, form) if runs is reference else against(found, others, form))
-    return name, str(len(runs)), *told
+        cells.append(estimate(found, form) if runs is reference else against(found, others, form))
+    return name, str(len(runs)), *cells
 
 
-def _told(rounds: Sequence[float]) -> str:
-    """Median and range: who never gets there has no mean."""
+def _median_and_range(rounds: Sequence[float]) -> str:
+    """Median and range: a run that never reaches the goal has no mean."""
     low, middle, high = np.quantile(rounds, (0, 0.5, 1), method="inverted_cdf")
     return f"{_number(middle)} ({_number(low)} to {_number(high)})"
 
@@ -208,7 +208,7 @@ def _number(rounds: float) -> str:
 
 
 def curves(title: str, runs: dict[str, list[Run]]) -> Chart:
-    """The mean order found over the seeds, every 100 rounds; a system has its colour in every chart."""
+    """The mean order found over the seeds, every 100 rounds; a system has the same colour in every chart."""
     chart = Chart(title, Axis("rounds", 0, ROUNDS), Axis("Spearman's ρ", 0.5, 1), height=400)
     steps = range(2 * HUNDRED - 1, ROUNDS // CHUNK, HUNDRED)
     for series, name in enumerate(DRAWN):

@@ -22,7 +22,7 @@ SIZES, SPREADS = (1, 2, 4, 6, 9, 12), (0.1, 0.25, 0.5)
 SESSION_SEEDS, SESSION_ROUNDS, SESSION_SPREADS = range(1, 17), 2000, (0.1, 0.25)
 SMALLER_K = f"synelo:k_factor_max={SMALLER:g}"
 SESSIONS = {6: ("synelo", SMALLER_K), 12: ("synelo", SMALLER_K, "trueskill2", "trueskill:beta=12.5")}
-"""Who plays, by team size; the first is compared with."""
+"""Systems that play, by team size; the others are compared with the first."""
 DRIFT = 0.08
 """Of skill in 100 rounds, in standard deviations of it: that of `equipoise simulate` at its own spread."""
 MEASURES: dict[str, tuple[str, Callable[[Summary], float]]] = {
@@ -68,8 +68,8 @@ def _random(spread: float, size: int, most: float, seed: int) -> tuple[float, ..
 def _in_sessions(size: int, spread: float) -> list[tuple[str, ...]]:
     names = SESSIONS[size]
     found = [[_session(size, spread, name, seed) for seed in SESSION_SEEDS] for name in names]
-    told = compared(found, [form for form, _ in MEASURES.values()])
-    return [(f"{size} v {size}", f"{spread:g}", name, *cells) for name, cells in zip(names, told, strict=True)]
+    table = compared(found, [form for form, _ in MEASURES.values()])
+    return [(f"{size} v {size}", f"{spread:g}", name, *cells) for name, cells in zip(names, table, strict=True)]
 
 
 def _session(size: int, spread: float, name: str, seed: int) -> list[float]:

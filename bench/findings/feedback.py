@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def runs(system: str) -> list[Summary]:
-    """One per seed; without stalemates 0.25 is exactly a coin's score."""
+    """One simulation per seed; without stalemates, predicting 50 % scores exactly 0.25."""
     return [simulate(Scenario(rounds=ROUNDS, seed=seed, stalemates=0), Model.of(system)) for seed in SEEDS]
 
 

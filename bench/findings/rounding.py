@@ -55,8 +55,8 @@ def _over_a_history(size: int, most: float) -> list[tuple[str, ...]]:
     """Unrounded, and what rounding changes on the same rounds."""
     ways = ("none", "bankers")
     found = [[_ratings(size, most, rounding, seed) for seed in SEEDS] for rounding in ways]
-    told = compared(found, (".1f", ".0f", ".0f", ".3f", ".4f"))
-    return [(f"{size} v {size}", f"{most:g}", rounding, *cells) for rounding, cells in zip(ways, told, strict=True)]
+    table = compared(found, (".1f", ".0f", ".0f", ".3f", ".4f"))
+    return [(f"{size} v {size}", f"{most:g}", rounding, *cells) for rounding, cells in zip(ways, table, strict=True)]
 
 
 def _ratings(size: int, most: float, rounding: str, seed: int) -> tuple[float, ...]:

@@ -31,8 +31,8 @@ def main() -> None:
 def _row(size: int, edge: float) -> tuple[str, ...]:
     columns = zip(*(_found(size, edge, seed) for seed in SEEDS), strict=True)
     forms = (".0f", ".2f", ".1f", ".2f", ".1f", ".2f", ".0%")
-    told = [estimate(column, form) for column, form in zip(columns, forms, strict=True)]
-    return f"{size} v {size}" + (", stacked" if edge else ""), *told
+    cells = [estimate(column, form) for column, form in zip(columns, forms, strict=True)]
+    return f"{size} v {size}" + (", stacked" if edge else ""), *cells
 
 
 def _found(size: int, edge: float, seed: int) -> tuple[float, ...]:

@@ -1,4 +1,4 @@
-"""What every finding prints: a table of means over seeds with their standard errors, as it stands in the document."""
+"""What every finding prints: a Markdown table of means over seeds with their standard errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from equipoise.ratings.quality import mean
 
 
 def figure(value: float, form: str) -> str:
-    """With a real minus, none before a rounded zero, and a space before the sign of per cent."""
+    """A number with a typographic minus, none before a rounded zero, and a space before the per cent sign.
+
+    >>> figure(-0.123, ".1%"), figure(-0.0001, ".2f"), figure(0.5, "+.2f")
+    ('−12.3 %', '0.00', '+0.50')
+    """
     sign = "+" if form.startswith("+") else ""
     return f"{value:{sign}z{form.removeprefix('+')}}".replace("-", "−").replace("%", " %")
 
@@ -16,8 +20,8 @@ def figure(value: float, form: str) -> str:
 def estimate(values: Sequence[float], form: str = ".3f") -> str:
     """Mean ± standard error over seeds."""
     found = mean(values)
-    told = figure(found.value, form)
-    return told if found.error is None else f"{told} ± {found.error:{form.lstrip('+')}}".rstrip("%")
+    text = figure(found.value, form)
+    return text if found.error is None else f"{text} ± {found.error:{form.lstrip('+')}}".rstrip("%")
 
 
 def against(values: Sequence[float], reference: Sequence[float], form: str = ".3f") -> str:
@@ -26,17 +30,17 @@ def against(values: Sequence[float], reference: Sequence[float], form: str = ".3
 
 
 def compared(ways: Sequence[Sequence[Sequence[float]]], forms: Sequence[str]) -> list[list[str]]:
-    """Measures by way and seed: those of the first way, and what the others change."""
+    """Rows of a table, from `ways[way][seed][measure]`: the first way's figures, and what each other way changes."""
     source, *others = (list(zip(*seeds, strict=True)) for seeds in ways)
-    told = [[estimate(values, form) for values, form in zip(source, forms, strict=True)]]
+    rows = [[estimate(values, form) for values, form in zip(source, forms, strict=True)]]
     for way in others:
         columns = zip(way, source, forms, strict=True)
-        told.append([against(values, reference, form) for values, reference, form in columns])
-    return told
+        rows.append([against(values, reference, form) for values, reference, form in columns])
+    return rows
 
 
 def show(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Markdown."""
+    """Print it."""
     print(f"\n{title}\n")
     for line in (head, *rows):
         print("| " + " | ".join(line) + " |")

@@ -14,13 +14,13 @@ from equipoise.errors import RatingError
 from equipoise.ratings import fit, replay
 from equipoise.ratings.history import Floats, History
 from equipoise.ratings.ns2 import fit as ns2_fit
-from equipoise.ratings.ns2.arrays import Shared
 from equipoise.ratings.ns2.environment import Environment, no_rounds
 from equipoise.ratings.ns2.fit import Posterior, maximum
-from equipoise.ratings.ns2.fit_formulas import build
+from equipoise.ratings.ns2.fit_formulas import collect, curve, multiply
 from equipoise.ratings.ns2.formulas import intercept
-from equipoise.ratings.ns2.replay import rounds_of, shared_of
+from equipoise.ratings.ns2.replay import environment_arrays, index
 from equipoise.ratings.ns2.system import NS2
+from equipoise.ratings.parts.compiling import UNCOUNTED, compiled
 from equipoise.ratings.system import Match, Role, Span, ranks_of
 from tests.ratings.ns2.dense import most_probable
 from tests.ratings.ns2.samples import SIDES, busy_matches, ns2, whole
@@ -96,10 +96,10 @@ MAPS_OF_ALL_SIZES = {"ns2_summit": 0.5, "ns2_veil": -0.4, "ns2_tram": 1.2, "": 0
 def ordinary(seed: int, count: int, maps: dict[str, float]) -> list[Match]:
     """Whole rounds of one length, small and large, some commanded, won by the model."""
     rng, matches = random.Random(seed), list[Match]()
-    skill = {player: rng.gammavariate(6, 0.5) for player in people(40)}
+    skill = {player: rng.gammavariate(6, 0.5) for player in people(20)}
     for _ in range(count):
         size, name, sides = rng.choice((2, 9)), rng.choice(list(maps)), rng.choice((SIDES, SIDES[::-1]))
-        chosen = rng.sample(people(40), 2 * size)
+        chosen = rng.sample(people(20), 2 * size)
         a, b = tuple(chosen[:size]), tuple(chosen[size:])
         log_odds = (sum(skill[p] for p in a) - sum(skill[p] for p in b)) / (2 * size)
         log_odds += maps[name] * (1 if sides == SIDES else -1)
@@ -114,14 +114,14 @@ def ordinary(seed: int, count: int, maps: dict[str, float]) -> list[Match]:
     "names", [("ns2_summit", "ns2_veil", "ns2_tram", ""), ("ns2_summit", "ns2_veil"), ("ns2_veil",), ("",)]
 )
 def test_after_a_fit_rounds_are_predicted_as_the_fit_has_them(names):
-    matches, system = ordinary(4, 400, {name: MAPS_OF_ALL_SIZES[name] for name in names}), ns2()
+    matches, system = ordinary(4, 200, {name: MAPS_OF_ALL_SIZES[name] for name in names}), ns2()
     fit(system, matches)
     found = [system.predict(match).wins[0] for match in matches]
     np.testing.assert_allclose(found, most_probable(matches, system.params).chances, rtol=0, atol=1e-8)
 
 
 def test_a_map_that_one_side_always_wins_is_predicted_as_near_as_counts_can_say():
-    matches = ordinary(5, 400, {"ns2_summit": 0.5, "ns2_veil": -0.4}) + ordinary(6, 12, {"ns2_tram": 50.0})
+    matches = ordinary(5, 200, {"ns2_summit": 0.5, "ns2_veil": -0.4}) + ordinary(6, 12, {"ns2_tram": 50.0})
     system = ns2()
     assert fit(system, matches).converged
     found = np.array([system.predict(match).wins[0] for match in matches])
@@ -145,18 +145,17 @@ def test_what_counts_can_say_of_a_map_does_not_depend_on_where_its_fit_began():
         assert cold.predict(match).wins[0] == pytest.approx(warm.predict(match).wins[0], abs=1e-7)
 
 
-def posterior_of(system: NS2, matches: list[Match]) -> tuple[Posterior, Shared]:
-    history = History.of(matches)
-    rounds = rounds_of(system, history)
-    places = np.zeros(len(system.environment.shared.wins))
-    shared = shared_of(Environment(no_rounds(9)))._replace(wins=places, rounds=places.copy())
-    return Posterior.of(system, rounds, shared, len(history.players)), shared
+def posterior_of(system: NS2, history: History) -> Posterior:
+    matches, facts = index(system, history)
+    places = np.zeros(len(system.environment.arrays.wins))
+    environment = environment_arrays(Environment(no_rounds(9)))._replace(wins=places, rounds=places.copy())
+    return Posterior.of(system, matches, facts, environment, len(history.players))
 
 
 @pytest.fixture
 def posterior():
     system = ns2(commander_field_share=0.3, large_above=6, median_rounds=9)
-    return posterior_of(system, list(busy_matches(seed=3, count=120, players=12)))[0]
+    return posterior_of(system, History.of(busy_matches(seed=3, count=120, players=12)))
 
 
 def somewhere(posterior: Posterior, seed: int) -> Floats:
@@ -190,20 +189,23 @@ def test_everywhere_else_is_less_probable(posterior):
         assert posterior.value(other, posterior.log_odds(other)) < best
 
 
-def test_sweeps_compiled_and_plain_are_the_same(posterior):
-    at, plain = somewhere(posterior, 1), build(compiled=False)
-    rows = np.empty(len(posterior.score))
-    plain.multiply(posterior.x, at, rows)
-    np.testing.assert_allclose(posterior.log_odds(at), rows, atol=1e-12)
+@pytest.mark.parametrize("how", [lambda sweep: sweep, lambda sweep: compiled(sweep, inline="all", **UNCOUNTED)])
+def test_sweeps_are_products_with_the_matrix_of_all_rows(posterior, how):
+    x, unknowns, matches = posterior.x, len(posterior.precision), len(posterior.score)
+    dense = np.zeros((matches, unknowns))
+    for unknown, unit in enumerate(np.eye(unknowns)):
+        multiply(x, unit, dense[:, unknown])
+    at, rows = somewhere(posterior, 1), np.random.default_rng(2).normal(size=matches)
+    product = np.empty(matches)
+    how(multiply)(x, at, product)
+    np.testing.assert_allclose(product, dense @ at, atol=1e-12)
     for power in (1, 2):
-        one, other = np.zeros(len(at)), np.zeros(len(at))
-        plain.collect(posterior.x, rows, power, one)
-        build(compiled=True).collect(posterior.x, rows, power, other)
-        np.testing.assert_allclose(one, other, atol=1e-12)
-    direction, other = np.zeros(len(at)), np.zeros(len(at))
-    plain.curve(posterior.x, rows, at, direction)
-    build(compiled=True).curve(posterior.x, rows, at, other)
-    np.testing.assert_allclose(direction, other, atol=1e-12)
+        collected = np.zeros(unknowns)
+        how(collect)(x, rows, power, collected)
+        np.testing.assert_allclose(collected, (dense**power).T @ rows, atol=1e-12)
+    curved = np.zeros(unknowns)
+    how(curve)(x, posterior.weight, at, curved)
+    np.testing.assert_allclose(curved, dense.T @ (posterior.weight * (dense @ at)), atol=1e-12)
 
 
 # What it leaves in the system.
@@ -211,7 +213,7 @@ def test_sweeps_compiled_and_plain_are_the_same(posterior):
 
 @pytest.mark.parametrize("names", [("ns2_summit", "ns2_veil", "ns2_tram", ""), ("ns2_summit", "ns2_veil", "ns2_tram")])
 def test_a_second_fit_starts_where_the_first_ended(names):
-    matches = ordinary(4, 400, {name: MAPS_OF_ALL_SIZES[name] for name in names})
+    matches = ordinary(4, 200, {name: MAPS_OF_ALL_SIZES[name] for name in names})
     system = ns2()
     assert fit(system, matches).iterations > 3
     before = {player: system.state(player) for player in system.players}
@@ -266,7 +268,7 @@ def test_rounds_times_and_lengths_are_those_of_rating_one_by_one():
     assert found == played
 
 
-def test_who_is_not_in_the_history_stays_as_he_is():
+def test_players_who_are_not_in_the_history_stay_as_they_are():
     system = ns2()
     stranger = PlayerId("zed")
     system.seed(stranger, rating=1234, rounds=5)
@@ -328,7 +330,7 @@ def recovered():
     states = [system.state(player) for player in history.players]
     found = np.array([[state[name] for state in states] for name in ("skill", "offset", "commander")])
     environment = system.environment
-    maps = [intercept(environment.maps[name], False, environment.shared, system.params.prior_rounds) for name in MAPS]
+    maps = [intercept(environment.maps[name], False, environment.arrays, system.params.prior_rounds) for name in MAPS]
     covariance = _covariance(system, history)
     deviations = np.sqrt(np.diag(covariance))
     return {
@@ -351,10 +353,7 @@ def _deviations_of_maps(covariance: Floats) -> Floats:
 
 def _covariance(system: NS2, history: History) -> Floats:
     """Of all unknowns, from the posterior's curvature at its maximum."""
-    rounds = rounds_of(system, history)
-    places = np.zeros(len(system.environment.shared.wins))
-    shared = shared_of(Environment(no_rounds(9)))._replace(wins=places, rounds=places.copy())
-    posterior = Posterior.of(system, rounds, shared, len(history.players))
+    posterior = posterior_of(system, history)
     found, _ = maximum(posterior, np.full(len(posterior.precision), 1.0))
     log_odds = posterior.log_odds(found)
     chance = 1.0 / (1.0 + np.exp(-log_odds))

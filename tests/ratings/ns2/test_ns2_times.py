@@ -1,4 +1,4 @@
-"""NS2's times: what a stretch weighs, in vectors and out of them, and the median of the last lengths."""
+"""NS2's times: what a stretch of time counts, in vectors and out of them, and the median of the last lengths."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 
 from equipoise.ratings.ns2.time_weights import (
-    gone,
-    gone_in_vectors,
-    left_in_vectors,
-    reorder,
-    reorder_in_vectors,
-    stretch,
+    decay_in_vectors,
+    decayed,
+    decayed_in_vectors,
+    replace_ordered,
+    replace_ordered_in_vectors,
+    time_weight,
 )
 from equipoise.ratings.system import Span
 from tests.ratings.ns2.samples import ns2, whole
@@ -23,16 +23,16 @@ from tests.ratings.samples import people
 
 def test_powers_made_in_vectors_are_right():
     for halvings in (0.0, 1e-18, 1e-9, 0.3, 1.0, 2.5, 17.0, 64.0):
-        assert left_in_vectors(halvings) == pytest.approx(2.0**-halvings, rel=1e-12, abs=0)
-        assert gone_in_vectors(halvings) == pytest.approx(gone(halvings), rel=1e-12, abs=0)
-    assert left_in_vectors(0.0) == 1.0
-    assert gone_in_vectors(0.0) == gone(0.0) == 0.0
-    assert [gone(halvings) for halvings in (1.0, 2.0)] == pytest.approx([0.5, 0.75])
+        assert decay_in_vectors(halvings) == pytest.approx(2.0**-halvings, rel=1e-12, abs=0)
+        assert decayed_in_vectors(halvings) == pytest.approx(decayed(halvings), rel=1e-12, abs=0)
+    assert decay_in_vectors(0.0) == 1.0
+    assert decayed_in_vectors(0.0) == decayed(0.0) == 0.0
+    assert [decayed(halvings) for halvings in (1.0, 2.0)] == pytest.approx([0.5, 0.75])
 
 
 @pytest.mark.parametrize(("start", "end"), [(7.3, 7.3), (-9.0, -1.0), (-1.0, 0.0), (600.1, 700.0), (600.0, 600.0)])
 def test_a_stretch_without_time_in_the_match_weighs_exactly_nothing(start, end):
-    assert stretch(start, end, 600.0, 2.0 / 1200.0) == 0.0
+    assert time_weight(start, end, 600.0, 2.0 / 1200.0) == 0.0
 
 
 @pytest.mark.parametrize("seconds", [5e-324, 1e-300, 1.7e308])
@@ -43,7 +43,7 @@ def test_lengths_that_no_round_has_overflow_nothing(seconds):
     assert all(math.isfinite(change.after) for change in rated.changes)
 
 
-@pytest.mark.parametrize("way", [reorder, reorder_in_vectors])
+@pytest.mark.parametrize("way", [replace_ordered, replace_ordered_in_vectors])
 def test_the_last_lengths_stay_in_order(way):
     rng = random.Random(1)
     window = [math.inf] * 9

@@ -15,7 +15,13 @@ from tests.ratings.samples import people
 
 POINTS, REACH = 1201, 9.0
 
-phi = np.vectorize(lambda z: 0.5 * math.erfc(-z / math.sqrt(2.0)))
+_Z = np.linspace(-40.0, 40.0, 80_001)
+_PHI = np.array([0.5 * math.erfc(-z / math.sqrt(2.0)) for z in _Z])
+
+
+def phi(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The normal distribution function, right to 1e-7: a grid has a million points."""
+    return np.interp(z, _Z, _PHI)
 
 
 @dataclass(frozen=True)
@@ -27,22 +33,22 @@ class GaussianSkill:
 
 
 def posterior(
-    params: TrueSkill2Params, match: Match, beliefs: tuple[GaussianSkill, GaussianSkill]
+    params: TrueSkill2Params, match: Match, priors: tuple[GaussianSkill, GaussianSkill]
 ) -> list[GaussianSkill]:
-    """Both skills after a duel, by summing over a grid of performances; nobody changes by playing."""
-    grids = [_grid(belief, params.beta2) for belief in beliefs]
+    """Both skills after a duel, by summing over a grid of performances; playing itself changes nothing."""
+    grids = [_grid(prior, params.beta2) for prior in priors]
     x, y = np.meshgrid(grids[0][0], grids[1][0], indexing="ij")
     joint = grids[0][1][:, None] * grids[1][1][None, :] * likelihood(params, match, x, y)
     joint /= joint.sum()
     return [
-        _skill(belief, params.beta2, grid[0], joint.sum(axis=1 - axis))
-        for axis, (belief, grid) in enumerate(zip(beliefs, grids, strict=True))
+        _skill(prior, params.beta2, grid[0], joint.sum(axis=1 - axis))
+        for axis, (prior, grid) in enumerate(zip(priors, grids, strict=True))
     ]
 
 
-def evidence(params: TrueSkill2Params, match: Match, beliefs: tuple[GaussianSkill, GaussianSkill]) -> float:
+def evidence(params: TrueSkill2Params, match: Match, priors: tuple[GaussianSkill, GaussianSkill]) -> float:
     """Log probability of all that is known of a duel."""
-    grids = [_grid(belief, params.beta2) for belief in beliefs]
+    grids = [_grid(prior, params.beta2) for prior in priors]
     x, y = np.meshgrid(grids[0][0], grids[1][0], indexing="ij")
     return math.log((grids[0][1][:, None] * grids[1][1][None, :] * likelihood(params, match, x, y)).sum())
 
@@ -52,15 +58,15 @@ def likelihood(
 ) -> NDArray[np.float64]:
     """Equations (5) to (13), of two performances."""
     (a,), (b,) = match.teams
-    shares = match.fraction_played.get(a, 1.0), match.fraction_played.get(b, 1.0)
-    difference = shares[0] * x - shares[1] * y
+    fractions = match.fraction_played.get(a, 1.0), match.fraction_played.get(b, 1.0)
+    difference = fractions[0] * x - fractions[1] * y
     if match.ranks[0] == match.ranks[1]:
         found = (np.abs(difference) <= p.margin).astype(float)
     else:
         found = ((difference if match.ranks[0] < match.ranks[1] else -difference) > p.margin).astype(float)
     for player, own, other, fraction_played, facing in (
-        (a, x, y, shares[0], shares[1]),
-        (b, y, x, shares[1], shares[0]),
+        (a, x, y, fractions[0], fractions[1]),
+        (b, y, x, fractions[1], fractions[0]),
     ):
         opponents = other * facing / fraction_played
         minutes = fraction_played * (match.seconds or math.nan) / 60.0
@@ -86,18 +92,18 @@ def _count(count: int, mean: NDArray[np.float64], variance: float) -> NDArray[np
     return np.exp(-((count - mean) ** 2) / (2.0 * variance)) / math.sqrt(2.0 * math.pi * variance)
 
 
-def _grid(belief: GaussianSkill, beta2: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _grid(prior: GaussianSkill, beta2: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     z = np.linspace(-REACH, REACH, POINTS)
     weight = np.exp(-0.5 * z * z)
-    return belief.mean + math.sqrt(belief.variance + beta2) * z, weight / weight.sum()
+    return prior.mean + math.sqrt(prior.variance + beta2) * z, weight / weight.sum()
 
 
-def _skill(belief: GaussianSkill, beta2: float, x: NDArray[np.float64], weight: NDArray[np.float64]) -> GaussianSkill:
+def _skill(prior: GaussianSkill, beta2: float, x: NDArray[np.float64], weight: NDArray[np.float64]) -> GaussianSkill:
     mean = float((x * weight).sum())
     variance = float(((x - mean) ** 2 * weight).sum())
-    lever = belief.variance / (belief.variance + beta2)
-    skill = belief.mean + lever * (mean - belief.mean)
-    return GaussianSkill(skill, belief.variance + lever**2 * (variance - belief.variance - beta2))
+    lever = prior.variance / (prior.variance + beta2)
+    skill = prior.mean + lever * (mean - prior.mean)
+    return GaussianSkill(skill, prior.variance + lever**2 * (variance - prior.variance - beta2))
 
 
 def drawn(p: TrueSkill2Params, seed: int, matches: int, players: int, size: int) -> History:

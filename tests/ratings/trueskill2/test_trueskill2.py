@@ -13,7 +13,7 @@ from equipoise.ratings import create
 from equipoise.ratings.history import History
 from equipoise.ratings.parts.truncated_gaussian import cdf
 from equipoise.ratings.system import Counts, Match, SkillContext, Span
-from equipoise.ratings.trueskill2.formulas import build
+from equipoise.ratings.trueskill2.formulas import rate_matches
 from equipoise.ratings.trueskill2.replay import replay as replay_with
 from equipoise.ratings.trueskill2.system import TrueSkill2
 from tests.ratings.samples import ANN, BOB, CID, DAN, duel, people, random_matches
@@ -59,11 +59,11 @@ def test_a_duel_is_what_summing_over_all_performances_says(name, unrelated):
     system = trueskill2(**STEADY, **COUNTED, **QUITTING | {"quit_unrelated": unrelated})
     system.seed(ANN, rating=3.5, sigma=1.2)
     system.seed(BOB, rating=2.8, sigma=0.8)
-    beliefs = posterior(system.params, DUELS[name], (GaussianSkill(3.5, 1.44), GaussianSkill(2.8, 0.64)))
+    posteriors = posterior(system.params, DUELS[name], (GaussianSkill(3.5, 1.44), GaussianSkill(2.8, 0.64)))
     system.rate(DUELS[name])
-    for player, belief in zip((ANN, BOB), beliefs, strict=True):
-        assert system.skill(player) == pytest.approx(belief.mean, rel=0, abs=1e-3)
-        assert system.uncertainty(player) == pytest.approx(math.sqrt(belief.variance), rel=0, abs=1e-3)
+    for player, posterior_skill in zip((ANN, BOB), posteriors, strict=True):
+        assert system.skill(player) == pytest.approx(posterior_skill.mean, rel=0, abs=1e-3)
+        assert system.uncertainty(player) == pytest.approx(math.sqrt(posterior_skill.variance), rel=0, abs=1e-3)
     assert system.stuck == 0
 
 
@@ -77,10 +77,10 @@ CROWDED = Match(
 """With sites that say much about one another."""
 
 
-def test_sites_are_renewed_until_no_skill_moves_any_more(monkeypatch):
+def test_sites_are_updated_until_no_skill_moves_any_more(monkeypatch):
     found, settled = (trueskill2(**COUNTED, **QUITTING) for _ in range(2))
     found.rate(CROWDED)
-    monkeypatch.setattr("equipoise.ratings.trueskill2.expectation_propagation.UNMOVED", 0.0)
+    monkeypatch.setattr("equipoise.ratings.trueskill2.expectation_propagation.CONVERGED", 0.0)
     settled.rate(CROWDED)
     for player in people(12):
         assert found.skill(player) == pytest.approx(settled.skill(player), rel=0, abs=1e-10)
@@ -89,21 +89,21 @@ def test_sites_are_renewed_until_no_skill_moves_any_more(monkeypatch):
 
 
 def test_matches_whose_sites_were_still_moving_in_the_end_are_counted(monkeypatch):
-    monkeypatch.setattr("equipoise.ratings.trueskill2.expectation_propagation.MOST_ROUNDS", 3)
+    monkeypatch.setattr("equipoise.ratings.trueskill2.expectation_propagation.MOST_ITERATIONS", 3)
     live, bulk = (trueskill2(**COUNTED, **QUITTING) for _ in range(2))
     history = [CROWDED, TEN, CROWDED]
     for match in history:
         live.rate(match)
-    replay_with(bulk, History.of(history), build(compiled=False))
+    replay_with(bulk, History.of(history), rate_matches)
     assert live.stuck == bulk.stuck == 2
 
 
 def test_two_quits_in_a_duel_are_nearly_what_the_sum_says():
     system, match = trueskill2(**STEADY, **QUITTING), replace(TEN, quits=frozenset({ANN, BOB}))
-    beliefs = posterior(system.params, match, (GaussianSkill(3.0, 1.6), GaussianSkill(3.0, 1.6)))
+    posteriors = posterior(system.params, match, (GaussianSkill(3.0, 1.6), GaussianSkill(3.0, 1.6)))
     system.rate(match)
-    assert [system.skill(player) for player in (ANN, BOB)] == pytest.approx([b.mean for b in beliefs], abs=0.1)
-    assert system.uncertainty(ANN) == pytest.approx(math.sqrt(beliefs[0].variance), abs=0.1)
+    assert [system.skill(player) for player in (ANN, BOB)] == pytest.approx([b.mean for b in posteriors], abs=0.1)
+    assert system.uncertainty(ANN) == pytest.approx(math.sqrt(posteriors[0].variance), abs=0.1)
 
 
 @pytest.mark.parametrize("draws", [0.0, 0.3])
@@ -224,7 +224,7 @@ def test_a_mode_can_have_its_own_parameters():
     assert system.skill(ANN, SkillContext("payload")) == 3.0
 
 
-def test_bots_at_the_doors_are_constants_that_play():
+def test_bots_in_a_lineup_are_constants_that_play():
     system = trueskill2(bot=1.0)
     bots = tuple(PlayerId(f"bot:{number}") for number in range(3))
     match = replace(TEN, lineup=((ANN,), (BOB, *bots)))
@@ -375,15 +375,44 @@ def test_a_parameter_out_of_range_is_refused_by_name(params):
         trueskill2(**params)
 
 
-@pytest.mark.parametrize("state", [{}, {"modes": 3}])
-def test_a_foreign_state_is_refused(state):
+STATE = {
+    "base_mean": 0.0,
+    "base_variance": 0.5,
+    "base_last": None,
+    "rounds": 3,
+    "start_mean": None,
+    "start_variance": None,
+    "modes": {"payload": {"mean": 3.0, "variance": 1.0, "rounds": 3, "last": None}},
+}
+PAYLOAD = STATE["modes"]["payload"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"modes": 3},
+        {"sigma": 1.0},
+        {"rounds": 0.5},
+        {"base_mean": None},
+        {"base_variance": -1.0},
+        {"start_variance": -1.0},
+        {"modes": {"payload": 3.0}},
+        {"modes": {"payload": {**PAYLOAD, "sigma": 1.0}}},
+        {"modes": {"payload": {**PAYLOAD, "mean": math.nan}}},
+        {"modes": {"payload": {**PAYLOAD, "variance": -1.0}}},
+        {"modes": {"payload": {**PAYLOAD, "rounds": -1}}},
+    ],
+)
+def test_a_state_that_cannot_be_is_refused_by_player_and_nothing_is_held(wrong):
     system = trueskill2()
-    with pytest.raises(RatingError, match="ann"):
-        system.restore(ANN, state)
+    with pytest.raises(RatingError, match=f"^{ANN}: "):
+        system.restore(ANN, {**STATE, **wrong})
     assert ANN not in system
+    system.restore(ANN, STATE)
+    assert system.state(ANN) == STATE
 
 
 def test_spans_and_maps_are_ignored():
     system, other = trueskill2(), trueskill2()
-    told = replace(TEN, map="dustbowl", spans={ANN: (Span(0, 0.0, 9.0),)}, weight=3.0, sides=("red", "blu"))
-    assert system.rate(TEN) == other.rate(told)
+    described = replace(TEN, map="dustbowl", spans={ANN: (Span(0, 0.0, 9.0),)}, weight=3.0, sides=("red", "blu"))
+    assert system.rate(TEN) == other.rate(described)

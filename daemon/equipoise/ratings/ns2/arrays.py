@@ -1,6 +1,7 @@
-"""What NS2's kernel reads and writes: players, rounds, what they played, and what they leave behind.
+"""What NS2's kernels read and write: players, matches, time weights, and what belongs to no player.
 
-Numba's cache does not notice when fields change their order here: then change `ns2_kernel` too, be it by a touch.
+The fields are lists when a live match is rated, and numpy arrays in a replay; `Player` objects stand for the records of
+a structured array.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Floats: TypeAlias = "list[float] | NDArray[np.float64]"
-    Ints: TypeAlias = "list[int] | NDArray[np.int64] | NDArray[np.int32]"
+    from equipoise.ratings.parts.match_arrays import Floats, Ints
+
     Flags: TypeAlias = "list[bool] | NDArray[np.bool_]"
     Records: TypeAlias = "list[Player] | NDArray[np.void]"
 
@@ -27,25 +28,22 @@ class Player:
     """What NS2 knows of a player; skills in log-odds."""
 
     skill: float
-    """s, the average of his sides."""
+    """s, the average of both sides."""
     commander: float
     """χ."""
     offset: float = 0.0
     """o: s + o on the plus side, s - o on the other."""
     squares: float = bounded(0.0, math.inf, 0.0)
-    """g: squared gradients of s so far."""
+    """g: sum of the squared gradients of s so far."""
     commander_squares: float = bounded(0.0, math.inf, 0.0)
     """g of χ."""
     rounds: int = 0
     last_played: float = NEVER
+    """Seconds since the epoch."""
 
 
-RECORD = ("skill", "commander", "offset", "squares", "commander_squares", "rounds", "last_played")
-"""The fields of a player in a replay's record."""
-
-
-class Constants(NamedTuple):
-    """The parameters as the formulas read them."""
+class NS2Constants(NamedTuple):
+    """The parameters that the kernels read."""
 
     constant: float
     adagrad: float
@@ -56,56 +54,52 @@ class Constants(NamedTuple):
     usual_seconds: float
 
 
-class Rounds(NamedTuple):
-    """Two-team matches as they are rated; shapes and unknown values as in `History`."""
+class NS2Arrays(NamedTuple):
+    """What NS2 reads of m matches of two teams besides `MatchArrays`; p participants have r stretches of time."""
 
-    teams: Ints
-    members: Ints
-    ranks: Ints
-    started_at: Floats
-    """`NEVER` where unknown."""
     seconds: Floats
-    weight: Floats
-    fraction_played: Floats
-    """Empty where nothing is known of anybody."""
+    """Shape (m,), NaN unknown."""
     sign: Floats
-    """Per match: 1 if its first team is on the plus side, -1 if its second is, 0 where sides are alike."""
+    """Shape (m,): 1 if the first team is on the plus side, -1 if the second is, 0 where sides are alike."""
     maps: Ints
-    """Per match: number of its map in `Shared.wins`, negative where unknown."""
+    """Shape (m,): number of the map in `EnvironmentArrays.wins`, negative where unknown."""
     spans: Ints
+    """Shape (p + 1,): where each participant's stretches begin."""
     span_team: Ints
+    """Shape (r,), as are all that follow: 0 for the match's first team."""
     span_start: Floats
+    """Seconds since the match began, as is `span_end`."""
     span_end: Floats
     span_commander: Flags
 
 
-class Play(NamedTuple):
-    """Room for one match: what its participants did, as coefficients of their skills in its log-odds, and who they are.
+class Workspace(NamedTuple):
+    """Room for one match: the time weights and the skills of its participants, each in an array of its own.
 
-    Side by side in arrays of their own, so that loops over participants run in vector units.
+    So loops over participants run in vector units.
     """
 
     average: Floats
-    """Of s; this and the next four `weigh` fills."""
+    """Coefficient of s in the match's log-odds; this and the next four are filled by `fill_time_weights`."""
     side: Floats
-    """Of o."""
+    """Coefficient of o."""
     commander: Floats
-    """Of χ."""
+    """Coefficient of χ."""
     time: Floats
-    """Not a coefficient: his time weight in any role; 0 if he did not play.
+    """Time weight in any role; 0 of those who did not play.
 
-    Until all is added up it is his time in the second team's chair, and `commander` that in the first's.
+    While weights are added up, `commander` holds the time commanding the first team, and this that of the second.
     """
     spans: Floats
-    """Time weights of the match's spans, negative for the second team; only `weigh` reads them."""
+    """Time weight of each stretch of the match, negative for the second team; read by `fill_time_weights` only."""
     skill: Floats
-    """As in `Player`; this and the next two `look_up` fills."""
+    """As in `Player`; this and the next two are filled by `gather_skills`."""
     offset: Floats
     squares: Floats
 
 
 class Coefficients(NamedTuple):
-    """As in `Play`, of all participants of all matches."""
+    """As in `Workspace`, of all participants of all matches: shape (p,)."""
 
     average: Floats
     side: Floats
@@ -113,15 +107,15 @@ class Coefficients(NamedTuple):
     time: Floats
 
 
-class Shared(NamedTuple):
+class EnvironmentArrays(NamedTuple):
     """What belongs to no player; modified in place."""
 
     wins: Floats
-    """Won by the plus side, a draw being half: of all rounds, then `TALLIES` of each map."""
+    """Won by the plus side, a draw being half: of all rounds, then `SETS_PER_MAP` numbers for each map."""
     rounds: Floats
     """Played, likewise."""
     lengths: Floats
-    """The last rounds' lengths in seconds; as many as the median looks back, infinite where there are none yet."""
+    """Lengths of the last rounds, seconds; as many as the median looks back, infinite where there are none yet."""
     ordered: Floats
     """The same, shortest first."""
     cursor: Ints

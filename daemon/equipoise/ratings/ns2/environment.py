@@ -1,52 +1,70 @@
-"""What NS2 keeps of no single player: win rates of the plus side, and how long rounds last."""
+"""What NS2 keeps of no single player: win rates of the plus side, and how long rounds last.
+
+F, by how much a map at a size favours the plus side, is read from counts of wins (`formulas.intercept`), and only these
+counts are stored.  The whole-history fit finds F as a sum of three steps instead: of all rounds, of a map's rounds
+beyond that, and of a map's rounds at a size beyond both.  `steps_of` and `wins_of` convert one into the other.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from equipoise.errors import RatingError
-from equipoise.ratings.ns2 import formulas as kernel
-from equipoise.ratings.ns2.arrays import Shared
-from equipoise.ratings.ns2.time_weights import remember
+from equipoise.ratings.ns2.arrays import EnvironmentArrays
+from equipoise.ratings.ns2.formulas import SETS_PER_MAP, intercept, win_probability
+from equipoise.ratings.ns2.time_weights import add_length
 from equipoise.ratings.system import Parts
 
 UNKNOWN = -1
+"""The number of a map without a name, or before its first round."""
 
 ALL, MAP, LENGTHS = "all", "map:", "lengths"
-"""What parts are called; a map's begins so."""
+"""The keys of the stored parts; those of maps begin with `MAP`."""
+
+SWEEPS = 1000
+TOLERANCE = 1e-14
+"""Wins are found when a sweep moves no win rate by more."""
+ROUNDING = 1e-9
+"""The part of all rounds that may be left by adding them up in another order."""
 
 
-def no_rounds(width: int) -> Shared:
+def no_rounds(width: int) -> EnvironmentArrays:
     """Nothing played; the median looks `width` rounds back."""
-    return Shared([0.0], [0.0], [math.inf] * width, [math.inf] * width, [0, 0])
+    return EnvironmentArrays([0.0], [0.0], [math.inf] * width, [math.inf] * width, [0, 0])
 
 
 @dataclass(slots=True)
 class Environment:
-    """Counts as the kernel reads them, and which map each belongs to."""
+    """Counts as the kernels read them, and which map each belongs to.
 
-    shared: Shared
+    >>> environment = Environment(no_rounds(width=3))
+    >>> environment.restore("map:veil", [[3, 4], [2, 2], [1, 2]])
+    >>> environment.number("veil"), environment.number("tram"), environment.parts()
+    (0, -1, {'map:veil': [[3.0, 4.0], [2.0, 2.0], [1.0, 2.0]]})
+    """
+
+    arrays: EnvironmentArrays
     maps: dict[str, int] = field(default_factory=dict)
 
     def number(self, name: str) -> int:
-        """Of a map; `UNKNOWN` without a name or before its first round."""
+        """Of a map, or `UNKNOWN`."""
         return self.maps.get(name, UNKNOWN)
 
     def enter(self, name: str) -> int:
-        """The number of a map, from now on if it is new; `UNKNOWN` without a name."""
+        """The number of a map, which it gets now if it is new; `UNKNOWN` without a name."""
         if name and name not in self.maps:
             self.maps[name] = len(self.maps)
-            room = [0.0] * kernel.TALLIES
-            wins, rounds = [*self.shared.wins, *room], [*self.shared.rounds, *room]
-            self.shared = self.shared._replace(wins=wins, rounds=rounds)
+            room = [0.0] * SETS_PER_MAP
+            wins, rounds = [*self.arrays.wins, *room], [*self.arrays.rounds, *room]
+            self.arrays = self.arrays._replace(wins=wins, rounds=rounds)
         return self.number(name)
 
     def lengths(self) -> list[float]:
-        """The last rounds', oldest first."""
-        known, oldest = self.shared.cursor
-        lengths = list(self.shared.lengths[:known])
+        """Of the last rounds, seconds, oldest first."""
+        known, oldest = self.arrays.cursor
+        lengths = list(self.arrays.lengths[:known])
         return lengths[oldest:] + lengths[:oldest]
 
     def parts(self) -> Parts:
@@ -55,53 +73,129 @@ class Environment:
         return {key: part for key, part in known.items() if part is not None}
 
     def parts_of(self, name: str) -> Parts:
-        """What a round on a map changes; None before the first."""
+        """What a round on a map changes; None for a part before the first round."""
         return self._parts([name] if name else [])
 
     def _parts(self, names: Iterable[str]) -> dict[str, object]:
-        maps = {MAP + name: self._played(self._place(name), kernel.TALLIES) for name in names}
-        (everywhere,) = self._played(0, 1) or (None,)
+        maps = {MAP + name: self._counts(self._place(name), SETS_PER_MAP) for name in names}
+        (everywhere,) = self._counts(0, 1) or (None,)
         return {ALL: everywhere, LENGTHS: self.lengths() or None, **maps}
 
     def restore(self, key: str, part: object) -> None:
-        """A part again, with None as before the first round; `RatingError` names what cannot be."""
+        """Set a part as `parts` gave it; None: as before the first round.  `RatingError` names what cannot be."""
         if key == ALL:
-            self._take(0, [_pair(ALL, [0.0, 0.0] if part is None else part)])
+            self._set_counts(0, [_pair(ALL, [0.0, 0.0] if part is None else part)])
         elif key == LENGTHS:
-            self._take_lengths([] if part is None else part)
+            self._set_lengths([] if part is None else part)
         elif key.startswith(MAP) and key != MAP:
-            self._take_map(key.removeprefix(MAP), [[0.0, 0.0]] * kernel.TALLIES if part is None else part)
+            self._set_map(key.removeprefix(MAP), [[0.0, 0.0]] * SETS_PER_MAP if part is None else part)
         else:
             raise RatingError(f"not a part of what ns2 shares: {key}")
 
     def _place(self, name: str) -> int:
-        return 1 + kernel.TALLIES * self.maps[name] if name in self.maps else len(self.shared.wins)
+        return 1 + SETS_PER_MAP * self.maps[name] if name in self.maps else len(self.arrays.wins)
 
-    def _played(self, place: int, count: int) -> list[list[float]] | None:
-        """[won by the plus side, played] of so many kinds of rounds; None before the first."""
-        pairs = zip(self.shared.wins[place : place + count], self.shared.rounds[place : place + count], strict=True)
+    def _counts(self, place: int, count: int) -> list[list[float]] | None:
+        """[won by the plus side, played] of so many sets of rounds; None before the first."""
+        pairs = zip(self.arrays.wins[place : place + count], self.arrays.rounds[place : place + count], strict=True)
         listed = [list(pair) for pair in pairs]
         return listed if any(played for _, played in listed) else None
 
-    def _take(self, place: int, pairs: Iterable[tuple[float, float]]) -> None:
+    def _set_counts(self, place: int, pairs: Iterable[tuple[float, float]]) -> None:
         for each, (won, played) in enumerate(pairs, place):
-            self.shared.wins[each], self.shared.rounds[each] = won, played
+            self.arrays.wins[each], self.arrays.rounds[each] = won, played
 
-    def _take_map(self, name: str, pairs: object) -> None:
-        if not isinstance(pairs, list | tuple) or len(pairs) != kernel.TALLIES:
-            raise RatingError(f"ns2 shares: map {name!r} is not {kernel.TALLIES} pairs")
+    def _set_map(self, name: str, pairs: object) -> None:
+        if not isinstance(pairs, list | tuple) or len(pairs) != SETS_PER_MAP:
+            raise RatingError(f"ns2 shares: map {name!r} is not {SETS_PER_MAP} pairs")
         checked = [_pair(name, pair) for pair in pairs]
         self.enter(name)
-        self._take(self._place(name), checked)
+        self._set_counts(self._place(name), checked)
 
-    def _take_lengths(self, lengths: object) -> None:
+    def _set_lengths(self, lengths: object) -> None:
         if not isinstance(lengths, list | tuple):
             raise RatingError("ns2 shares: lengths of the wrong kind")
-        width = len(self.shared.lengths)
+        width = len(self.arrays.lengths)
         fresh = no_rounds(width)
         for length in lengths[-width:]:
-            remember(_positive(LENGTHS, length), fresh)
-        self.shared = self.shared._replace(lengths=fresh.lengths, ordered=fresh.ordered, cursor=fresh.cursor)
+            add_length(_positive(LENGTHS, length), fresh)
+        self.arrays = self.arrays._replace(lengths=fresh.lengths, ordered=fresh.ordered, cursor=fresh.cursor)
+
+
+def steps_of(arrays: EnvironmentArrays, prior_rounds: float) -> list[float]:
+    """The most probable steps whose sums are F as it is read from the counts, at each map and size that was played.
+
+    With s for all rounds, d = F - s at each of a map's n sizes gives Σd/(1 + n) to the map and the rest to the sizes.
+    What that costs is least where s = Σ over maps of Σd/(1 + n); rounds without a map give s themselves.
+    """
+    steps = [0.0] * len(arrays.wins)
+    maps = range((len(steps) - 1) // SETS_PER_MAP)
+    known = {number: _intercepts(number, arrays, prior_rounds) for number in maps}
+    if _rounds_without_map(arrays) > ROUNDING * arrays.rounds[0]:
+        steps[0] = intercept(UNKNOWN, False, arrays, prior_rounds)
+    else:
+        total = sum(sum(sizes.values()) / (1 + len(sizes)) for sizes in known.values())
+        steps[0] = total / (1.0 + sum(len(sizes) / (1 + len(sizes)) for sizes in known.values()))
+    for number, sizes in known.items():
+        first = 1 + SETS_PER_MAP * number
+        steps[first] = sum(f - steps[0] for f in sizes.values()) / (1 + len(sizes))
+        for place, f in sizes.items():
+            steps[place] = f - steps[0] - steps[first]
+    return steps
+
+
+def _intercepts(number: int, arrays: EnvironmentArrays, prior_rounds: float) -> dict[int, float]:
+    """F of a map at the sizes it was played at, by place."""
+    first = 1 + SETS_PER_MAP * number
+    return {
+        first + 1 + large: intercept(number, bool(large), arrays, prior_rounds)
+        for large in (0, 1)
+        if arrays.rounds[first + 1 + large] > 0.0
+    }
+
+
+def _rounds_without_map(arrays: EnvironmentArrays) -> float:
+    return float(arrays.rounds[0] - sum(arrays.rounds[1::SETS_PER_MAP]))
+
+
+def wins_of(arrays: EnvironmentArrays, steps: Sequence[float], prior_rounds: float) -> list[float]:
+    """Wins of the plus side, out of the rounds in `arrays`, from which F is read as the sums of these steps.
+
+    Where no wins between none and all give that, the nearest.  By Gauss-Seidel: each size's wins, given all others, are
+    those that make its own rate right.  The equations' matrix is symmetric and positive definite but for the scale of
+    its rows, so sweeps converge from any start, within bounds too.
+    """
+    rounds = [float(played) for played in arrays.rounds]
+    wins = [0.5 * played for played in rounds]
+    without_map = max(0.0, _rounds_without_map(arrays))
+    won_without_map = 0.5 * without_map
+    for _ in range(SWEEPS):
+        moved = 0.0
+        for first in range(1, len(wins), SETS_PER_MAP):
+            for place, other in ((first + 1, first + 2), (first + 2, first + 1)):
+                target = win_probability(steps[0] + steps[first] + steps[place])
+                won = _wins_at_size(target, place, first, other, wins, rounds, prior_rounds)
+                moved = max(moved, abs(won - wins[place]) / (rounds[place] + prior_rounds))
+                wins[0] += won - wins[place]
+                wins[place] = won
+                wins[first] = won + wins[other]
+        everywhere = win_probability(steps[0]) * (rounds[0] + prior_rounds) - 0.5 * prior_rounds
+        on_maps = sum(wins[1::SETS_PER_MAP])
+        before, won_without_map = won_without_map, min(without_map, max(0.0, everywhere - on_maps))
+        wins[0] = on_maps + won_without_map
+        if max(moved, abs(won_without_map - before) / (rounds[0] + prior_rounds)) <= TOLERANCE:
+            break
+    return [min(played, max(0.0, won)) for won, played in zip(wins, rounds, strict=True)]
+
+
+def _wins_at_size(
+    target: float, place: int, first: int, other: int, wins: list[float], rounds: list[float], prior_rounds: float
+) -> float:
+    """Wins of a map's rounds at one size that make its smoothed rate the target; `formulas.intercept` inverted."""
+    elsewhere = (wins[0] - wins[first] + 0.5 * prior_rounds) / (rounds[0] - rounds[first] + prior_rounds)
+    towards = (wins[other] + prior_rounds * elsewhere) / (rounds[other] + prior_rounds)
+    won = target * (rounds[place] + prior_rounds) - prior_rounds * towards
+    return min(rounds[place], max(0.0, won))
 
 
 def _pair(name: str, pair: object) -> tuple[float, float]:

@@ -1,7 +1,11 @@
 """NS2's whole-history fit: every skill and F at once, the most probable ones under their priors; needs numpy.
 
-The log posterior is concave in s, χ > 0, o and F's steps, and (k - 1)·log s keeps s above 0.  So Newton's method with
-steps that stay inside and never lose ground converges from anywhere; conjugate gradients solve its linear systems.
+Each match is a logistic observation of a linear form of the unknowns: s, o and χ of every player, and the steps of F.
+The priors are Gamma(k, θ) for s and χ, and normal for o and the steps.  The log posterior is concave in all of them at
+once, and its (k - 1)·log s keeps s above 0.  So Newton's method converges from anywhere, as long as its steps stay
+inside and never lose ground (`_damping`).  The Hessian is never formed: conjugate gradients solve each Newton step with
+sweeps over the history (`fit_formulas`), to a precision that grows as the gradient falls, so that the last steps
+converge quadratically.
 """
 
 from __future__ import annotations
@@ -15,20 +19,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from equipoise.ratings.history import Flags, Floats, History, Offsets
-from equipoise.ratings.ns2 import fit_formulas as sweeps
-from equipoise.ratings.ns2 import formulas as kernel
-from equipoise.ratings.ns2.arrays import Coefficients, Rounds, Shared
-from equipoise.ratings.ns2.environment import Environment, no_rounds
+from equipoise.ratings.ns2.arrays import Coefficients, EnvironmentArrays, NS2Arrays
+from equipoise.ratings.ns2.environment import Environment, no_rounds, steps_of, wins_of
+from equipoise.ratings.ns2.fit_formulas import Design, collect, curve, multiply
+from equipoise.ratings.ns2.formulas import SETS_PER_MAP, weigh_matches
 from equipoise.ratings.ns2.replay import (
-    compiled,
-    play_of,
+    Kernel,
+    allocate,
+    environment_arrays,
+    in_machine_code,
+    index,
     records_of,
-    rounds_of,
-    shared_of,
-    take_shared_back,
     write_back,
+    write_environment_back,
 )
-from equipoise.ratings.ns2.win_rates import steps_of, wins_of
+from equipoise.ratings.parts.compiling import UNCOUNTED, compiled
+from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.system import Convergence
 from equipoise.ratings.validation import NEVER
 
@@ -36,12 +42,12 @@ if TYPE_CHECKING:
     from equipoise.ratings.ns2.system import NS2
 
 TOLERANCE = 1e-8
-"""The fit has converged when no component of the gradient is larger: skills are right to about as many log-odds."""
+"""A fit has converged when no component of the gradient is larger: skills are right to about as many log-odds."""
 
 ITERATIONS = 100
 SOLVER_STEPS = 1000
 INSIDE = 0.95
-"""The part of the way to 0 that a skill goes in one step at most."""
+"""A skill goes at most this part of the way to 0 in one step."""
 LEAST = 0.01
 """Log-odds: a warm start has no lower skill."""
 NOISE = 1e-12
@@ -51,65 +57,67 @@ NOISE = 1e-12
 def fit(system: NS2, history: History) -> Convergence:
     """Settle everybody in the history, F and the median, as if it were all that ever was played; warm-started.
 
-    A fit that has not converged settles nothing.
+    Players who are not in the history stay as they are.  A fit that has not converged settles nobody.
+    `Convergence.gradient` is the largest component of the log posterior's gradient.
     """
-    rounds = rounds_of(system, history)
-    shared = _no_rounds(system)
-    posterior = Posterior.of(system, rounds, shared, len(history.players))
+    matches, facts = index(system, history)
+    environment = _without_rounds(system)
+    posterior = Posterior.of(system, matches, facts, environment, len(history.players))
     unknowns, convergence = maximum(posterior, _start(system, history, len(posterior.precision)))
     if convergence.converged:
-        _settle_players(system, history, rounds, posterior, unknowns)
-        shared.wins[:] = wins_of(shared, unknowns[3 * len(history.players) :], system.constants.prior_rounds)
-        take_shared_back(system.environment, shared)
+        _settle_players(system, history, posterior, unknowns)
+        steps = unknowns[3 * len(history.players) :].tolist()
+        environment.wins[:] = wins_of(environment, steps, system.constants.prior_rounds)
+        write_environment_back(system.environment, environment)
     return convergence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
-    """The log posterior of the unknowns: `ns2_fit_kernel`'s order, log-odds."""
+    """The log posterior of the unknowns, which are in the order of `fit_formulas.Design`, in log-odds."""
 
-    x: sweeps.Design
+    x: Design
     score: Floats
     """Shape (m,): G."""
     weight: Floats
-    """Shape (m,): 0 of a match that nobody played in."""
+    """Shape (m,): 0 for a match that nobody played in."""
     took_part: Flags
     """Shape (p,): whether a participant had any time."""
     shape: float
     scale: float
     precision: Floats
-    """Of each unknown's normal prior about 0; 0 where the prior is Gamma."""
+    """Shape (unknowns,): of the normal prior about 0; 0 where the prior is Gamma."""
 
     @classmethod
-    def of(cls, system: NS2, rounds: Rounds, shared: Shared, players: int) -> Posterior:
-        """Of these rounds, which are entered into `shared`."""
-        matches = len(rounds.started_at)
-        everybody, sizes = (
-            Coefficients(*(np.empty(len(rounds.members)) for _ in Coefficients._fields)),
-            np.empty(matches),
-        )
-        compiled().weigh_all(rounds, play_of(rounds), shared, everybody, sizes, system.constants)
+    def of(
+        cls, system: NS2, matches: MatchArrays, facts: NS2Arrays, environment: EnvironmentArrays, players: int
+    ) -> Posterior:
+        """Of these matches, which are entered into `environment`."""
+        everybody = Coefficients(*(np.empty(len(matches.members)) for _ in Coefficients._fields))
+        sizes = np.empty(len(matches.started_at))
+        work = allocate(matches, facts)
+        in_machine_code(weigh_matches)(matches, facts, work, environment, everybody, sizes, system.constants)
         large = sizes >= system.constants.large_above + 0.5
         average, side, commander, time = (np.asarray(each) for each in everybody)
-        x = sweeps.Design(
+        x = Design(
             players=players,
-            teams=np.asarray(rounds.teams),
-            members=np.asarray(rounds.members, np.int32),
+            teams=np.asarray(matches.teams),
+            members=np.asarray(matches.members, np.int32),
             average=average,
             side=side,
             commander=commander,
-            sign=np.asarray(rounds.sign),
-            steps=_steps(rounds, large.astype(np.int64)),
+            sign=np.asarray(facts.sign),
+            steps=_steps(facts, large.astype(np.int64)),
         )
-        behind = np.asarray(rounds.ranks)[::2] - np.asarray(rounds.ranks)[1::2]
+        behind = np.asarray(matches.ranks)[::2] - np.asarray(matches.ranks)[1::2]
         params = system.params
         offsets = np.full(players, params.offset_deviation**-2)
-        # As many rounds at even odds as smooth the win rates: each tells a quarter of a log-odds squared.
-        steps = np.full(len(shared.wins), params.prior_rounds / 4.0)
+        # As many rounds at even odds as smooth the win rates: each says a quarter of a log-odds squared.
+        steps = np.full(len(environment.wins), params.prior_rounds / 4.0)
         return cls(
             x=x,
             score=0.5 - 0.5 * np.sign(behind),
-            weight=np.where(sizes > 0.0, rounds.weight, 0.0),
+            weight=np.where(sizes > 0.0, matches.weight if len(matches.weight) else 1.0, 0.0),
             took_part=time > 0.0,
             shape=params.shape,
             scale=params.scale,
@@ -125,7 +133,7 @@ class Posterior:
     def log_odds(self, unknowns: Floats) -> Floats:
         """Shape (m,)."""
         rows = np.empty(len(self.score))
-        _sweeps().multiply(self.x, unknowns, rows)
+        _compiled(multiply)(self.x, unknowns, rows)
         return rows
 
     def value(self, unknowns: Floats, log_odds: Floats) -> float:
@@ -143,7 +151,7 @@ class Posterior:
         """Of `value`."""
         out = -self.precision * unknowns
         out[self.gamma] = (self.shape - 1.0) / unknowns[self.gamma] - 1.0 / self.scale
-        _sweeps().collect(self.x, self.error(log_odds), 1, out)
+        _compiled(collect)(self.x, self.error(log_odds), 1, out)
         return out
 
     def newton_step(self, unknowns: Floats, log_odds: Floats, gradient: Floats) -> Floats:
@@ -153,18 +161,18 @@ class Posterior:
         prior = self.precision.copy()
         prior[self.gamma] = (self.shape - 1.0) / unknowns[self.gamma] ** 2
         diagonal = prior.copy()
-        _sweeps().collect(self.x, weights, 2, diagonal)
+        _compiled(collect)(self.x, weights, 2, diagonal)
 
         def curvature(direction: Floats) -> Floats:
             out = prior * direction
-            _sweeps().curve(self.x, weights, direction, out)
+            _compiled(curve)(self.x, weights, direction, out)
             return out
 
         return conjugate_gradients(curvature, gradient, diagonal)
 
 
 def maximum(posterior: Posterior, start: Floats) -> tuple[Floats, Convergence]:
-    """The unknowns that maximise it, by damped Newton steps; `Convergence.gradient` is its largest component."""
+    """The unknowns that maximise it, by damped Newton steps; `Convergence.gradient` is the largest component."""
     unknowns = start
     for iteration in range(ITERATIONS + 1):
         log_odds = posterior.log_odds(unknowns)
@@ -178,7 +186,11 @@ def maximum(posterior: Posterior, start: Floats) -> tuple[Floats, Convergence]:
 
 
 def conjugate_gradients(curvature: Callable[[Floats], Floats], gradient: Floats, diagonal: Floats) -> Floats:
-    """Solve curvature(d) = gradient for d, preconditioned by the diagonal, to a part that falls with the gradient."""
+    """Solve curvature(d) = gradient for d, preconditioned by the diagonal.
+
+    The residual that is left is a part of the gradient that falls with the gradient itself: then Newton's method
+    converges quadratically, and early steps are cheap.
+    """
     solution, residual = np.zeros_like(gradient), gradient.copy()
     scaled = residual / diagonal
     direction, size = scaled.copy(), float(residual @ scaled)
@@ -208,47 +220,48 @@ def _damping(posterior: Posterior, unknowns: Floats, log_odds: Floats, gradient:
     return length
 
 
-def _steps(rounds: Rounds, large: Offsets) -> Offsets:
-    """Where F's steps stand: all rounds, the map's, the map's at the size."""
-    maps = np.asarray(rounds.maps, np.int64)
-    first = 1 + kernel.TALLIES * maps
+def _steps(facts: NS2Arrays, large: Offsets) -> Offsets:
+    """Shape (m, 3): which steps make F, of all rounds, the map's, the map's at the size; negative for none."""
+    maps = np.asarray(facts.maps, np.int64)
+    first = 1 + SETS_PER_MAP * maps
     steps = np.stack((np.zeros_like(maps), first, first + 1 + large), axis=1)
     steps[maps < 0, 1:] = -1
-    steps[np.asarray(rounds.sign) == 0.0] = -1
+    steps[np.asarray(facts.sign) == 0.0] = -1
     return steps
 
 
 def _start(system: NS2, history: History, unknowns: int) -> Floats:
-    """Everybody and F as the system has them."""
+    """All players and F as the system has them."""
     records, players = records_of(system, history), len(history.players)
     start = np.zeros(unknowns)
     start[:players] = np.maximum(records["skill"], LEAST)
     start[players : 2 * players] = records["offset"]
     start[2 * players : 3 * players] = np.maximum(records["commander"], LEAST)
-    start[3 * players :] = steps_of(system.environment.shared, system.constants.prior_rounds)
+    start[3 * players :] = steps_of(system.environment.arrays, system.constants.prior_rounds)
     return start
 
 
-def _settle_players(system: NS2, history: History, rounds: Rounds, posterior: Posterior, unknowns: Floats) -> None:
-    """Skills as found; the squared gradients and the rounds as if all had been rated with them."""
+def _settle_players(system: NS2, history: History, posterior: Posterior, unknowns: Floats) -> None:
+    """Skills as found; squared gradients, rounds and times as if all matches had been rated with these skills."""
     records, players = records_of(system, history), len(history.players)
     squares = np.zeros_like(unknowns)
-    _sweeps().collect(posterior.x, posterior.error(posterior.log_odds(unknowns)) ** 2, 2, squares)
+    _compiled(collect)(posterior.x, posterior.error(posterior.log_odds(unknowns)) ** 2, 2, squares)
     records["skill"], records["squares"] = unknowns[:players], squares[:players]
     records["offset"] = unknowns[players : 2 * players]
-    chairs = slice(2 * players, 3 * players)
-    records["commander"], records["commander_squares"] = unknowns[chairs], squares[chairs]
+    commanders = slice(2 * players, 3 * players)
+    records["commander"], records["commander_squares"] = unknowns[commanders], squares[commanders]
     played = history.members[posterior.took_part]
     records["rounds"] = np.bincount(played, minlength=players)
     records["last_played"] = NEVER
-    started = np.repeat(np.asarray(rounds.started_at), np.diff(history.teams[::2]))
-    np.maximum.at(records["last_played"], played, started[posterior.took_part])
+    started = np.repeat(history.started_at, np.diff(history.teams[::2]))
+    np.fmax.at(records["last_played"], played, started[posterior.took_part])
     write_back(system, history, records, records["rounds"] > 0)
 
 
-def _no_rounds(system: NS2) -> Shared:
-    """Room for the maps of the system's ledger."""
-    fresh, places = shared_of(Environment(no_rounds(system.params.median_rounds))), len(system.environment.shared.wins)
+def _without_rounds(system: NS2) -> EnvironmentArrays:
+    """No rounds yet, with room for the maps of the system's environment."""
+    fresh = environment_arrays(Environment(no_rounds(system.params.median_rounds)))
+    places = len(system.environment.arrays.wins)
     return fresh._replace(wins=np.zeros(places), rounds=np.zeros(places))
 
 
@@ -257,5 +270,5 @@ def _logistic(log_odds: Floats) -> Floats:
 
 
 @cache
-def _sweeps() -> sweeps.Sweeps:
-    return sweeps.build(compiled=True)
+def _compiled(sweep: Kernel) -> Kernel:
+    return compiled(sweep, inline="all", **UNCOUNTED)

@@ -1,80 +1,101 @@
-"""NS2's arithmetic: formulas and replay loop, as plain functions that numba can compile; times: `ns2_time_kernel`.
+"""NS2's kernel: logistic regression on who played when, for which side and in which role, learnt match by match.
 
-The live path (`ns2`) calls the same functions with lists of one match in place of arrays.
-Formulas: docs/ratings/ns2.md.
+    log(p / (1 - p)) = Σ T·t·(s + R·o) / Σ t  +  Σ T·c·x / Σ c  +  R·F(map, size)
 
-Loops over participants count from 0 over slices or `Play`'s arrays: see `ns2_time_kernel`.
+T is 1 for the first team and -1 for the second, R is 1 on the plus side and -1 on the other; t and c are time weights
+on the field and in the commander's chair (`time_weights`), s is a player's average skill, o what they are better by on
+the plus side, χ their skill as a commander, x a mix of χ and field skill, and F what the map favours the plus side by.
+A match moves each s along its gradient, by a constant rate and by Adagrad's, which falls with the squared gradients
+so far: newcomers move far, and their average before their offset.  F is no unknown here but the log-odds of smoothed
+win rates.  Source, and where this differs from the print: docs/ratings/ns2.md.
+
+`rate_match` rates a live match, in lists with `Player` objects for records, and every match of a replay, in arrays that
+numba compiles it for.  Loops over participants count from 0: see `time_weights`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING
 
-from equipoise.ratings.ns2.arrays import Coefficients, Constants, Play, Player, Rounds, Shared
-from equipoise.ratings.ns2.time_weights import IN_VECTORS, length_of, median_length, remember, weigh
-from equipoise.ratings.parts.compiling import compiled as machine_code
+from equipoise.ratings.ns2.arrays import (
+    Coefficients,
+    EnvironmentArrays,
+    NS2Arrays,
+    NS2Constants,
+    Player,
+    Workspace,
+)
+from equipoise.ratings.ns2.time_weights import add_length, fill_time_weights, length_of, median_length
+from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.two_teams import result
 
 if TYPE_CHECKING:
-    from equipoise.ratings.ns2.arrays import Floats, Ints, Records
+    from equipoise.ratings.ns2.arrays import Records
+    from equipoise.ratings.parts.match_arrays import Floats, Ints
 
 POINTS = 400.0
 """Skills are kept in log-odds and shown times this."""
 
-TALLIES = 3
-"""Places in `Shared.wins` that a map has: all its rounds, the small ones, the large ones."""
+SETS_PER_MAP = 3
+"""Sets of rounds that are counted of a map: all, the small ones, the large ones."""
 
 
 def win_probability(log_odds: float) -> float:
-    """The logistic; p(x) + p(-x) is exactly 1, and no gap overflows."""
+    """The logistic; p(x) + p(-x) is exactly 1, and no gap overflows.
+
+    >>> win_probability(0.0), win_probability(2000.0), round(win_probability(math.log(3.0)), 12)
+    (0.5, 1.0, 0.75)
+    """
     favourite = 1.0 / (1.0 + math.exp(-abs(log_odds)))
     return favourite if log_odds >= 0 else 1.0 - favourite
 
 
-def members_of(match: int, rounds: Rounds) -> Ints:
-    """Of both teams."""
-    return rounds.members[rounds.teams[2 * match] : rounds.teams[2 * match + 2]]
+def members_of(match: int, matches: MatchArrays) -> Ints:
+    """The participants of both teams."""
+    return matches.members[matches.teams[2 * match] : matches.teams[2 * match + 2]]
 
 
-def look_up(members: Ints, records: Records, play: Play) -> None:
-    """Fill `play.skill`, `offset` and `squares`."""
+def gather_skills(members: Ints, records: Records, work: Workspace) -> None:
+    """Fill `work.skill`, `offset` and `squares`."""
     for place in range(len(members)):
         p = records[members[place]]
-        play.skill[place], play.offset[place], play.squares[place] = p.skill, p.offset, p.squares
+        work.skill[place], work.offset[place], work.squares[place] = p.skill, p.offset, p.squares
 
 
-def difference(members: Ints, sign: float, records: Records, play: Play) -> float:
+def skill_log_odds(members: Ints, sign: float, records: Records, work: Workspace) -> float:
     """Log-odds of the first team by skill alone."""
     average, side, commander = 0.0, 0.0, 0.0
     for place in range(len(members)):
-        average += play.average[place] * play.skill[place]
-        side += play.side[place] * play.offset[place]
-        if play.commander[place] != 0.0:
-            commander += play.commander[place] * records[members[place]].commander
+        average += work.average[place] * work.skill[place]
+        side += work.side[place] * work.offset[place]
+        if work.commander[place] != 0.0:
+            commander += work.commander[place] * records[members[place]].commander
     return average + commander + sign * side
 
 
 def smoothed(won: float, lost: float, win_rate: float, loss_rate: float, prior_rounds: float) -> tuple[float, float]:
-    """Both rates of a set of rounds, smoothed towards those of a wider one.
+    """Win and loss rate of a set of rounds, smoothed towards those of a wider set.
 
-    Side by side: of one rate next to 1 nothing would be left to make the other of.
+    Both, because of a win rate next to 1 nothing would be left to compute the loss rate from.
+
+    >>> smoothed(20.0, 0.0, 0.5, 0.5, prior_rounds=20.0)
+    (0.75, 0.25)
     """
     each = 1.0 / (won + lost + prior_rounds)
     return each * (won + prior_rounds * win_rate), each * (lost + prior_rounds * loss_rate)
 
 
-def intercept(number: int, large: bool, shared: Shared, prior_rounds: float) -> float:
-    """F of the plus side on a map (negative: unknown) at a size; log-odds.
+def intercept(number: int, large: bool, environment: EnvironmentArrays, prior_rounds: float) -> float:
+    """F of the plus side, log-odds, on a map (negative: unknown) at a size.
 
-    Each set of rounds is smoothed towards the wider one without itself.
+    Each set of rounds is smoothed towards the wider one without itself: so no round counts twice.
     """
-    wins, rounds = shared.wins, shared.rounds
+    wins, rounds = environment.wins, environment.rounds
     won, lost = wins[0], rounds[0] - wins[0]
     if number < 0:
         return math.log((won + 0.5 * prior_rounds) / (lost + 0.5 * prior_rounds))
-    place = 1 + TALLIES * number
+    place = 1 + SETS_PER_MAP * number
     size, other = (place + 2, place + 1) if large else (place + 1, place + 2)
     # What rounding leaves of equal sums is not below 0.
     won = max(0.0, won - wins[place])
@@ -85,142 +106,158 @@ def intercept(number: int, large: bool, shared: Shared, prior_rounds: float) -> 
     return math.log(win_rate / loss_rate)
 
 
-def is_large(present: float, c: Constants) -> bool:
+def is_large(present: float, c: NS2Constants) -> bool:
     """Whether more than `large_above` players make the match, rounded to whole players."""
     return present >= c.large_above + 0.5
 
 
-def chance(
-    match: int, rounds: Rounds, records: Records, play: Play, shared: Shared, present: float, c: Constants
+def predict_match(
+    match: int,
+    matches: MatchArrays,
+    facts: NS2Arrays,
+    records: Records,
+    work: Workspace,
+    environment: EnvironmentArrays,
+    present: float,
+    c: NS2Constants,
 ) -> float:
-    """Win probability of the first team, from `play` as `weigh` has filled it; fills the rest of it."""
-    members, sign = members_of(match, rounds), rounds.sign[match]
-    look_up(members, records, play)
-    log_odds = difference(members, sign, records, play)
+    """Win probability of the first team, from `work` as `fill_time_weights` has filled it; fills the rest of it."""
+    members, sign = members_of(match, matches), facts.sign[match]
+    gather_skills(members, records, work)
+    log_odds = skill_log_odds(members, sign, records, work)
     if sign != 0.0:
-        log_odds += sign * intercept(rounds.maps[match], is_large(present, c), shared, c.prior_rounds)
+        log_odds += sign * intercept(facts.maps[match], is_large(present, c), environment, c.prior_rounds)
     return win_probability(log_odds)
 
 
-def learn(size: int, sign: float, error: float, play: Play, c: Constants) -> None:
-    """A gradient step in `play`: Adagrad and a constant rate for s, the constant rate alone for o."""
+def gradient_step(size: int, sign: float, error: float, work: Workspace, c: NS2Constants) -> None:
+    """Move the skills in `work`: s by Adagrad and the constant rate, o by the constant rate alone."""
     sided = c.constant * error * sign
     for place in range(size):
-        gradient = error * play.average[place]
-        play.squares[place] += gradient * gradient
-        play.skill[place] += (c.constant + c.adagrad / math.sqrt(play.squares[place] + c.epsilon)) * gradient
-        play.offset[place] += sided * play.side[place]
+        gradient = error * work.average[place]
+        work.squares[place] += gradient * gradient
+        work.skill[place] += (c.constant + c.adagrad / math.sqrt(work.squares[place] + c.epsilon)) * gradient
+        work.offset[place] += sided * work.side[place]
 
 
-def learn_command(p: Player, gradient: float, c: Constants) -> None:
-    """The step of χ, as that of s."""
+def commander_step(p: Player, gradient: float, c: NS2Constants) -> None:
+    """Move χ, as s is moved."""
     p.commander_squares += gradient * gradient
     p.commander += (c.constant + c.adagrad / math.sqrt(p.commander_squares + c.epsilon)) * gradient
 
 
-def write_back(members: Ints, records: Records, play: Play, error: float, started_at: float, c: Constants) -> None:
-    """What `learn` has made of them, and the few commanders' own step."""
+def scatter_skills(
+    members: Ints, records: Records, work: Workspace, error: float, started_at: float, c: NS2Constants
+) -> None:
+    """Write the moved skills back to their records, and move those of the few commanders."""
     for place in range(len(members)):
         p = records[members[place]]
-        p.skill, p.offset, p.squares = play.skill[place], play.offset[place], play.squares[place]
-        if play.commander[place] != 0.0:
-            learn_command(p, error * play.commander[place], c)
-        if play.time[place] > 0.0:
+        p.skill, p.offset, p.squares = work.skill[place], work.offset[place], work.squares[place]
+        if work.commander[place] != 0.0:
+            commander_step(p, error * work.commander[place], c)
+        if work.time[place] > 0.0:
             p.rounds += 1
-            p.last_played = max(p.last_played, started_at)
+            # Not by `max`, which could be the NaN of an unknown time.
+            if started_at > p.last_played:
+                p.last_played = started_at
 
 
-def score_of(match: int, rounds: Rounds) -> float:
+def weight_of(match: int, matches: MatchArrays) -> float:
+    """w: what the match counts, 1 being an ordinary one."""
+    return matches.weight[match] if len(matches.weight) > 0 else 1.0
+
+
+def score_of(match: int, matches: MatchArrays) -> float:
     """G of the first team: 1, 0 or, drawn, 0.5."""
-    return result(rounds.ranks[2 * match], rounds.ranks[2 * match + 1])
+    return result(matches.ranks[2 * match], matches.ranks[2 * match + 1])
 
 
-def tally(match: int, rounds: Rounds, shared: Shared, large: bool) -> None:
+def count_result(
+    match: int, matches: MatchArrays, facts: NS2Arrays, environment: EnvironmentArrays, large: bool
+) -> None:
     """Count a match for F."""
-    sign, weight = rounds.sign[match], rounds.weight[match]
+    sign, weight = facts.sign[match], weight_of(match, matches)
     if sign == 0.0:
         return
-    won = weight * (0.5 + sign * (score_of(match, rounds) - 0.5))
-    shared.wins[0] += won
-    shared.rounds[0] += weight
-    if rounds.maps[match] >= 0:
-        place = 1 + TALLIES * rounds.maps[match]
+    won = weight * (0.5 + sign * (score_of(match, matches) - 0.5))
+    environment.wins[0] += won
+    environment.rounds[0] += weight
+    if facts.maps[match] >= 0:
+        place = 1 + SETS_PER_MAP * facts.maps[match]
         for each in (place, place + (2 if large else 1)):
-            shared.wins[each] += won
-            shared.rounds[each] += weight
+            environment.wins[each] += won
+            environment.rounds[each] += weight
 
 
-def note(match: int, rounds: Rounds, shared: Shared, large: bool) -> None:
-    """What a match somebody played in leaves behind besides skills."""
-    tally(match, rounds, shared, large)
-    length = length_of(match, rounds)
+def update_environment(
+    match: int, matches: MatchArrays, facts: NS2Arrays, environment: EnvironmentArrays, large: bool
+) -> None:
+    """What a match that somebody played in leaves behind besides skills."""
+    count_result(match, matches, facts, environment, large)
+    length = length_of(match, matches, facts)
     if 0.0 < length < math.inf:
-        remember(length, shared)
+        add_length(length, environment)
 
 
-def rate(match: int, rounds: Rounds, records: Records, play: Play, shared: Shared, c: Constants) -> float:
-    """One match; returns what was expected of its first team, and leaves everybody's new s in `play.skill`."""
-    present = weigh(match, rounds, play, median_length(shared, c.usual_seconds), c.field_share)
-    first = chance(match, rounds, records, play, shared, present, c)
-    error = rounds.weight[match] * (score_of(match, rounds) - first)
-    members = members_of(match, rounds)
-    learn(len(members), rounds.sign[match], error, play, c)
-    write_back(members, records, play, error, rounds.started_at[match], c)
+def rate_match(
+    match: int,
+    matches: MatchArrays,
+    facts: NS2Arrays,
+    records: Records,
+    work: Workspace,
+    environment: EnvironmentArrays,
+    c: NS2Constants,
+) -> float:
+    """Rate one match: returns the win probability of its first team, and leaves everybody's new s in `work.skill`."""
+    present = fill_time_weights(match, matches, facts, work, median_length(environment, c.usual_seconds), c.field_share)
+    first = predict_match(match, matches, facts, records, work, environment, present, c)
+    error = weight_of(match, matches) * (score_of(match, matches) - first)
+    members = members_of(match, matches)
+    gradient_step(len(members), facts.sign[match], error, work, c)
+    scatter_skills(members, records, work, error, matches.started_at[match], c)
     if present > 0.0:
-        note(match, rounds, shared, is_large(present, c))
+        update_environment(match, matches, facts, environment, is_large(present, c))
     return first
 
 
-def replay(
-    rounds: Rounds, records: Records, play: Play, shared: Shared, wins: Floats, after: Floats, c: Constants
+def rate_matches(
+    matches: MatchArrays,
+    facts: NS2Arrays,
+    records: Records,
+    work: Workspace,
+    environment: EnvironmentArrays,
+    wins: Floats,
+    after: Floats,
+    c: NS2Constants,
 ) -> None:
     """Rate match after match; fills `wins` (per team) and `after` (per participant, points)."""
-    for match in range(len(rounds.started_at)):
-        wins[2 * match] = rate(match, rounds, records, play, shared, c)
+    for match in range(len(matches.started_at)):
+        wins[2 * match] = rate_match(match, matches, facts, records, work, environment, c)
         wins[2 * match + 1] = 1.0 - wins[2 * match]
-        skills = after[rounds.teams[2 * match] : rounds.teams[2 * match + 2]]
+        skills = after[matches.teams[2 * match] : matches.teams[2 * match + 2]]
         for place in range(len(skills)):
-            skills[place] = POINTS * play.skill[place]
+            skills[place] = POINTS * work.skill[place]
 
 
-def weigh_all(rounds: Rounds, play: Play, shared: Shared, everybody: Coefficients, sizes: Floats, c: Constants) -> None:
-    """`weigh` match after match, with the medians as they ran; fills `everybody` and `sizes`."""
-    for match in range(len(rounds.started_at)):
-        sizes[match] = weigh(match, rounds, play, median_length(shared, c.usual_seconds), c.field_share)
-        first = rounds.teams[2 * match]
-        for place in range(rounds.teams[2 * match + 2] - first):
-            everybody.average[first + place] = play.average[place]
-            everybody.side[first + place] = play.side[place]
-            everybody.commander[first + place] = play.commander[place]
-            everybody.time[first + place] = play.time[place]
+def weigh_matches(
+    matches: MatchArrays,
+    facts: NS2Arrays,
+    work: Workspace,
+    environment: EnvironmentArrays,
+    everybody: Coefficients,
+    sizes: Floats,
+    c: NS2Constants,
+) -> None:
+    """Time weights of match after match, by the median at each; fills `everybody` and `sizes` (players present)."""
+    for match in range(len(matches.started_at)):
+        sizes[match] = fill_time_weights(
+            match, matches, facts, work, median_length(environment, c.usual_seconds), c.field_share
+        )
+        first = matches.teams[2 * match]
+        for place in range(matches.teams[2 * match + 2] - first):
+            everybody.average[first + place] = work.average[place]
+            everybody.side[first + place] = work.side[place]
+            everybody.commander[first + place] = work.commander[place]
+            everybody.time[first + place] = work.time[place]
         if sizes[match] > 0.0:
-            note(match, rounds, shared, is_large(sizes[match], c))
-
-
-Replay: TypeAlias = Callable[[Rounds, "Records", Play, Shared, "Floats", "Floats", Constants], None]
-WeighAll: TypeAlias = Callable[[Rounds, Play, Shared, Coefficients, "Floats", Constants], None]
-
-
-class Kernels(NamedTuple):
-    """The loops over a history."""
-
-    replay: Replay
-    weigh_all: WeighAll
-
-
-UNCOUNTED: dict[str, Any] = {"_nrt": False}
-"""For numba: nothing here allocates, and counting references to arrays would make the replay four times as slow.
-
-The option is private to numba; without it all works as well.
-"""
-
-
-def build(*, compiled: bool) -> Kernels:
-    """The loops as they stand here, or compiled with their callees (the machine code is cached on disk)."""
-    if not compiled:
-        return Kernels(replay, weigh_all)
-    options = {"fastmath": {"contract"}, **UNCOUNTED}
-    return Kernels(
-        machine_code(replay, inline="all", instead=IN_VECTORS, **options),
-        machine_code(weigh_all, inline="all", instead=IN_VECTORS, **options),
-    )
+            update_environment(match, matches, facts, environment, is_large(sizes[match], c))

@@ -1,61 +1,61 @@
-"""NS2's players and rounds on their way to the arrays of its kernel and back; needs numpy."""
+"""Replays of NS2: histories as the arrays of its kernels, and players back from them; needs numpy."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import fields
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.errors import RatingError
 from equipoise.ratings.history import UNKNOWN, Flags, Floats, History, Numbers, Replayed, Spans
-from equipoise.ratings.ns2 import formulas as kernel
-from equipoise.ratings.ns2.arrays import RECORD as FIELDS
-from equipoise.ratings.ns2.arrays import Play, Player, Rounds, Shared
+from equipoise.ratings.ns2.arrays import EnvironmentArrays, NS2Arrays, Player, Workspace
 from equipoise.ratings.ns2.environment import Environment
-from equipoise.ratings.validation import NEVER
+from equipoise.ratings.ns2.formulas import rate_matches
+from equipoise.ratings.ns2.time_weights import IN_VECTORS
+from equipoise.ratings.parts.compiling import UNCOUNTED, compiled
+from equipoise.ratings.parts.match_arrays import MatchArrays
 
 if TYPE_CHECKING:
     from equipoise.ratings.ns2.system import NS2
 
+Kernel: TypeAlias = Callable[..., Any]
+
+FIELDS = tuple(each.name for each in fields(Player))
 RECORD = np.dtype([(name, np.int64 if name == "rounds" else np.float64) for name in FIELDS])
+"""A player as the kernels see them; shape (n,) in the order of `History.players`."""
 
 
-def replay(system: NS2, history: History, kernels: kernel.Kernels | None = None) -> Replayed:
-    """Rate a history of two-team matches; by default with the compiled kernels."""
-    rounds = rounds_of(system, history)
-    records, shared = records_of(system, history), shared_of(system.environment)
-    before = records["rounds"].copy()
+def replay(system: NS2, history: History) -> Replayed:
+    """Rate a history of two-team matches by the compiled kernel."""
+    matches, facts = index(system, history)
+    records, environment = records_of(system, history), environment_arrays(system.environment)
+    before, work = records["rounds"].copy(), allocate(matches, facts)
     wins, after = np.empty(len(history.ranks)), np.empty(len(history.members))
-    (kernels or compiled()).replay(rounds, records, play_of(rounds), shared, wins, after, system.constants)
+    in_machine_code(rate_matches)(matches, facts, records, work, environment, wins, after, system.constants)
     write_back(system, history, records, records["rounds"] > before)
-    take_shared_back(system.environment, shared)
+    write_environment_back(system.environment, environment)
     return Replayed(wins, np.zeros(len(history)), after)
 
 
 @cache
-def compiled() -> kernel.Kernels:
-    """The compiled kernels."""
-    return kernel.build(compiled=True)
+def in_machine_code(kernel: Kernel) -> Kernel:
+    """A kernel, compiled; multiplications and additions may be fused."""
+    return compiled(kernel, inline="all", instead=IN_VECTORS, fastmath={"contract"}, **UNCOUNTED)
 
 
-def rounds_of(system: NS2, history: History) -> Rounds:
-    """The history as the kernel reads it; its maps are in the system's ledger from now on."""
-    matches, members = len(history), len(history.members)
+def index(system: NS2, history: History) -> tuple[MatchArrays, NS2Arrays]:
+    """The history as the kernels read it; its maps are in the system's environment from now on."""
     if not history.pairs:
         raise RatingError("ns2 rates two teams, no other number")
-    spans = history.spans or Spans(np.zeros(members + 1, np.int64), *_NO_SPANS)
+    spans = history.spans or Spans(np.zeros(len(history.members) + 1, np.int64), *_NO_SPANS)
     _check_span_teams(spans)
-    return Rounds(
-        teams=history.teams,
-        members=history.members,
-        ranks=history.ranks,
-        started_at=np.where(np.isnan(history.started_at), NEVER, history.started_at),
-        seconds=_or(history.seconds, matches, np.nan),
-        weight=_or(history.weight, matches, 1.0),
-        fraction_played=np.empty(0) if history.fraction_played is None else history.fraction_played,
+    facts = NS2Arrays(
+        seconds=np.full(len(history), np.nan) if history.seconds is None else history.seconds,
         sign=_signs(history, system.params.plus_side),
         maps=_map_numbers(history, system.environment),
         spans=spans.starts,
@@ -64,44 +64,41 @@ def rounds_of(system: NS2, history: History) -> Rounds:
         span_end=spans.end,
         span_commander=spans.commander,
     )
+    return history.arrays(), facts
 
 
 def records_of(system: NS2, history: History) -> NDArray[np.void]:
-    """Everybody in the history as the system holds him."""
+    """The players in the history as the system holds them."""
     held = map(system.held, history.players)
     return np.array(list(map(attrgetter(*FIELDS), held)), RECORD).view(np.recarray)
 
 
 def write_back(system: NS2, history: History, records: NDArray[np.void], took_part: Flags) -> None:
-    """Who took part is held from now on, others only if they were."""
+    """Players who took part are held from now on, others only if they were before."""
     for number, record in zip(np.flatnonzero(took_part).tolist(), records[took_part].tolist(), strict=True):
         system.players[history.players[number]] = Player(*record)
 
 
-def shared_of(environment: Environment) -> Shared:
-    """A copy in arrays."""
-    wins, rounds, lengths, ordered = (np.array(each, np.float64) for each in environment.shared[:4])
-    return Shared(wins, rounds, lengths, ordered, np.array(environment.shared.cursor, np.int64))
+def environment_arrays(environment: Environment) -> EnvironmentArrays:
+    """A copy in numpy arrays."""
+    wins, rounds, lengths, ordered = (np.array(each, np.float64) for each in environment.arrays[:4])
+    return EnvironmentArrays(wins, rounds, lengths, ordered, np.array(environment.arrays.cursor, np.int64))
 
 
-def take_shared_back(environment: Environment, shared: Shared) -> None:
-    """The arrays as the ledger's lists."""
-    environment.shared = Shared(*(np.asarray(each).tolist() for each in shared))
+def write_environment_back(environment: Environment, arrays: EnvironmentArrays) -> None:
+    """The numpy arrays as lists again."""
+    environment.arrays = EnvironmentArrays(*(np.asarray(each).tolist() for each in arrays))
 
 
-def play_of(rounds: Rounds) -> Play:
-    """Room for any of the matches: for the most participants or spans that one has."""
-    begins = np.asarray(rounds.teams)[::2]
-    most = np.diff(begins), np.diff(np.asarray(rounds.spans)[begins])
+def allocate(matches: MatchArrays, facts: NS2Arrays) -> Workspace:
+    """Room for the match with most participants, and for that with most stretches."""
+    begins = np.asarray(matches.teams)[::2]
+    most = np.diff(begins), np.diff(np.asarray(facts.spans)[begins])
     size = max(int(each.max(initial=0)) for each in most)
-    return Play(*(np.empty(size) for _ in Play._fields))
+    return Workspace(*(np.empty(size) for _ in Workspace._fields))
 
 
 _NO_SPANS = (np.empty(0, np.int32), np.empty(0), np.empty(0), np.empty(0, np.bool_))
-
-
-def _or(values: Floats | None, rows: int, unknown: float) -> Floats:
-    return np.full(rows, unknown) if values is None else values
 
 
 def _check_span_teams(spans: Spans) -> None:

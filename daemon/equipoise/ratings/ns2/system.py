@@ -12,11 +12,11 @@ from itertools import accumulate
 
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
-from equipoise.ratings.ns2 import formulas as kernel
-from equipoise.ratings.ns2.arrays import Constants, Play, Player, Rounds
-from equipoise.ratings.ns2.environment import Environment, no_rounds
-from equipoise.ratings.ns2.formulas import POINTS
-from equipoise.ratings.ns2.time_weights import median_length, weigh
+from equipoise.ratings.ns2.arrays import NS2Arrays, NS2Constants, Player, Workspace
+from equipoise.ratings.ns2.environment import UNKNOWN, Environment, no_rounds
+from equipoise.ratings.ns2.formulas import POINTS, predict_match, rate_match
+from equipoise.ratings.ns2.time_weights import fill_time_weights, median_length
+from equipoise.ratings.parts.match_arrays import MatchArrays, one_match
 from equipoise.ratings.parts.players import PlayerTable, refuse_bots
 from equipoise.ratings.system import (
     ANYWHERE,
@@ -30,13 +30,13 @@ from equipoise.ratings.system import (
     WinProbabilities,
     ranged,
 )
-from equipoise.ratings.validation import NEVER, count_of, number_of
+from equipoise.ratings.validation import count_of, number_of
 
 LIMIT = 50_000.0
 """Points: no skill is seeded beyond this, either way."""
 
 SEEDS = {"rating": "skill", "offset": "offset", "commander": "commander"}
-"""The facts to seed, in points, by the field that keeps each in log-odds."""
+"""By what `seed` calls it: the field that holds it, in log-odds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class NS2Params(Params):
     offset_deviation: float = ranged(0.375, 0.001, 1000)
     """Log-odds: standard deviation of o in the whole-history fit."""
     commander_field_share: float = ranged(0.0, 0, 1)
-    """How much of a commander's part is his field skill; 0.5 is what the community's balancers use."""
+    """How much of a commander's part is their field skill; 0.5 is what the community's balancers use."""
     plus_side: str = "marines"
     """The side on which skill is s + o; on any other it is s - o."""
     prior_rounds: float = ranged(20.0, 0.001, 100_000)
-    """Rounds as wide sets of rounds had them, by which F's win rates are smoothed."""
+    """Rounds of a wider set, by which F's win rates are smoothed towards it."""
     large_above: int = ranged(16, 0, 1000)
     """Players of both sides above which a match is a large one for F."""
     usual_seconds: float = ranged(1200.0, 1, 100_000)
@@ -80,12 +80,12 @@ class NS2Params(Params):
 
     @property
     def newcomer(self) -> float:
-        """(k - 1)·θ, log-odds: what the whole-history fit says of somebody without rounds."""
+        """(k - 1)·θ, log-odds: what the whole-history fit says of a player without rounds."""
         return (self.shape - 1.0) * self.scale
 
-    def constants(self) -> Constants:
-        """The parameters as the formulas read them."""
-        return Constants(
+    def constants(self) -> NS2Constants:
+        """The parameters that the kernels read."""
+        return NS2Constants(
             constant=float(self.constant_rate),
             adagrad=float(self.adagrad_rate),
             epsilon=float(self.adagrad_floor),
@@ -97,7 +97,7 @@ class NS2Params(Params):
 
 
 class NS2(PlayerTable[NS2Params, Player]):
-    """Everything that goes in or out is in points; states are in log-odds."""
+    """Skills go in and out in points; states are in log-odds."""
 
     name = "ns2"
     parameters = NS2Params
@@ -108,25 +108,32 @@ class NS2(PlayerTable[NS2Params, Player]):
         self.environment = Environment(no_rounds(params.median_rounds))
 
     def predict(self, match: Match) -> WinProbabilities:
-        """By who plays, and when where that is known; it counts a draw as half a win, so draw is 0."""
-        seats, rounds, play = _arranged(match, self.params.plus_side, self.environment.number(match.map))
-        records = [self.held(player) for player, _ in seats]
-        present = weigh(0, rounds, play, self.median_seconds, self.constants.field_share)
-        return _wins(kernel.chance(0, rounds, records, play, self.environment.shared, present, self.constants))
+        """By who plays, and when where that is known; a draw counts as half a win, so `draw` is 0."""
+        matches, players, facts = self._arrays(match, self.environment.number(match.map))
+        records, work = [self.held(player) for player in players], allocate(matches, facts)
+        present = fill_time_weights(0, matches, facts, work, self.median_seconds, self.constants.field_share)
+        return _wins(predict_match(0, matches, facts, records, work, self.environment.arrays, present, self.constants))
 
     def rate(self, match: Match) -> Rated:
-        """Learn.  Read: teams, ranks, started_at, seconds, share, spans, map, sides, weight."""
+        """Learn.  Read: teams, ranks, started_at, seconds, fraction_played, spans, map, sides, weight.
+
+        >>> system = NS2.create()
+        >>> rated = system.rate(Match(teams=(("ann",), ("bob",)), ranks=(0, 1)))
+        >>> rated.prediction.wins, [round(change.after) for change in rated.changes]
+        ((0.5, 0.5), [1169, 831])
+        """
         scores = [match.score(team) for team in range(2)]
-        seats, rounds, play = _arranged(match, self.params.plus_side, self.environment.number(match.map))
+        matches, players, facts = self._arrays(match, UNKNOWN)
         refuse_bots(match)
-        rounds = rounds._replace(maps=[self.environment.enter(match.map)])
-        records = [self.held(player) for player, _ in seats]
+        facts.maps[0] = self.environment.enter(match.map)
+        records, work = [self.held(player) for player in players], allocate(matches, facts)
         before = [POINTS * p.skill for p in records]
-        prediction = _wins(kernel.rate(0, rounds, records, play, self.environment.shared, self.constants))
-        self.players |= {player: records[place] for place, (player, _) in enumerate(seats) if play.time[place] > 0.0}
+        prediction = _wins(rate_match(0, matches, facts, records, work, self.environment.arrays, self.constants))
+        self.players |= {player: records[n] for n, player in enumerate(players) if work.time[n] > 0.0}
+        teams = [0] * len(match.teams[0]) + [1] * len(match.teams[1])
         changes = (
             Change(player, team, old, POINTS * p.skill, p.rounds, prediction.wins[team], scores[team])
-            for (player, team), old, p in zip(seats, before, records, strict=True)
+            for player, team, old, p in zip(players, teams, before, records, strict=True)
         )
         return Rated(prediction, tuple(changes))
 
@@ -137,21 +144,21 @@ class NS2(PlayerTable[NS2Params, Player]):
         field = p.skill + toward * p.offset
         if context.role is Role.FIELD:
             return POINTS * field
-        fraction_played = self.constants.field_share
-        return POINTS * ((1.0 - fraction_played) * p.commander + fraction_played * field)
+        mix = self.constants.field_share
+        return POINTS * ((1.0 - mix) * p.commander + mix * field)
 
     def gap(self, probability: float, size: int) -> float:
         """Log-odds are the sums' difference by 2·size, and move 4 times as fast as an even match's probability."""
         return probability * 4.0 * 2.0 * size * POINTS
 
     def uncertainty(self, player: PlayerId) -> float:
-        """Points: a/√(g + ε), the Adagrad part of his next step."""
+        """Points: a/√(g + ε), the Adagrad part of the next step."""
         return POINTS * self.constants.adagrad / math.sqrt(self.held(player).squares + self.constants.epsilon)
 
     @property
     def median_seconds(self) -> float:
-        """r as it stands."""
-        return median_length(self.environment.shared, self.constants.usual_seconds)
+        """r, the median length of the last rounds, s."""
+        return median_length(self.environment.arrays, self.constants.usual_seconds)
 
     def summary(self, player: PlayerId) -> PlayerSummary:
         """The average skill; visible after the shadow period."""
@@ -171,47 +178,46 @@ class NS2(PlayerTable[NS2Params, Player]):
         self.players[player] = Player(**values)
 
     def shared(self, match: Match | None = None) -> Parts:
-        """Win rates of the plus side and the last rounds' lengths: `ns2_ledger.Environment.parts`."""
+        """Win rates of the plus side and the last rounds' lengths: `Environment.parts`."""
         return self.environment.parts() if match is None else self.environment.parts_of(match.map)
 
     def restore_shared(self, key: str, part: object) -> None:
-        """As `shared` gave it; of more lengths than the median looks back, the last."""
+        """A part as `shared` gave it; of more lengths than the median looks back, the last are kept."""
         self.environment.restore(key, part)
 
     def newcomer(self) -> Player:
-        """What a player is on first sight."""
+        """At the mode of the Gamma prior, in both roles."""
         return Player(self.params.newcomer, self.params.newcomer)
 
+    def _arrays(self, match: Match, number: int) -> tuple[MatchArrays, list[PlayerId], NS2Arrays]:
+        """A history of this match alone, whose map has this number; and its participants."""
+        if len(match.teams) != 2:
+            raise RatingError(f"ns2 rates two teams, not {len(match.teams)}")
+        matches, players = one_match(match)
+        del players[len(matches.members) :]  # The prediction is about those who played, not about the lineup.
+        spans = [match.spans.get(player, ()) for player in players]
+        flat = [span for played in spans for span in played]
+        facts = NS2Arrays(
+            seconds=[math.nan if match.seconds is None else match.seconds],
+            sign=[_sign(match.sides, self.params.plus_side) if match.sides else 0.0],
+            maps=[number],
+            spans=list(accumulate(map(len, spans), initial=0)),
+            span_team=[span.team for span in flat],
+            span_start=[span.start for span in flat],
+            span_end=[span.end for span in flat],
+            span_commander=[span.role is Role.COMMANDER for span in flat],
+        )
+        return matches, players, facts
 
-def signs(sides: Sequence[str], plus_side: str) -> float:
-    """Of a match's two sides: 1 if the first is the plus side, -1 if the second is, 0 if neither or both."""
+
+def allocate(matches: MatchArrays, facts: NS2Arrays) -> Workspace:
+    """Room for one match, as lists."""
+    return Workspace(*([0.0] * max(len(matches.members), len(facts.span_team)) for _ in Workspace._fields))
+
+
+def _sign(sides: Sequence[str], plus_side: str) -> float:
+    """R: 1 if the first side is the plus side, -1 if the second is, 0 if neither or both."""
     return float((sides[0] == plus_side) - (sides[1] == plus_side))
-
-
-def _arranged(match: Match, plus_side: str, number: int) -> tuple[list[tuple[PlayerId, int]], Rounds, Play]:
-    """Participants with their team, and the match as the kernel reads it, alone in its arrays."""
-    if len(match.teams) != 2:
-        raise RatingError(f"ns2 rates two teams, not {len(match.teams)}")
-    seats = [(player, team) for team, side in enumerate(match.teams) for player in side]
-    spans = [match.spans.get(player, ()) for player, _ in seats]
-    flat = [span for played in spans for span in played]
-    rounds = Rounds(
-        teams=[0, len(match.teams[0]), len(seats)],
-        members=list(range(len(seats))),
-        ranks=list(match.ranks),
-        started_at=[NEVER if match.started_at is None else match.started_at],
-        seconds=[math.nan if match.seconds is None else match.seconds],
-        weight=[match.weight],
-        fraction_played=[match.fraction_played.get(player, 1.0) for player, _ in seats],
-        sign=[signs(match.sides, plus_side) if match.sides else 0.0],
-        maps=[number],
-        spans=list(accumulate(map(len, spans), initial=0)),
-        span_team=[span.team for span in flat],
-        span_start=[span.start for span in flat],
-        span_end=[span.end for span in flat],
-        span_commander=[span.role is Role.COMMANDER for span in flat],
-    )
-    return seats, rounds, Play(*([0.0] * max(len(seats), len(flat)) for _ in Play._fields))
 
 
 def _wins(first: float) -> WinProbabilities:

@@ -1,7 +1,13 @@
-"""NS2's time weights: who played when, as coefficients, and how long rounds last; functions that numba can compile.
+"""NS2's time weights: how much each participant's time counts, and how long rounds last.
 
-Loops over participants or spans count from 0 over slices or `Play`'s arrays: where an index might be negative, or
-records stand in place of arrays, machine code takes them one by one and not eight at a time.
+What happens early in a round decides more: a moment t seconds into it counts a^-t, with a = 2^(2/r) and r the median
+length of the last rounds, so that the first half of a median round counts twice its second.  A stretch of time counts
+the integral of that.  Of a match, the time weights become coefficients: each participant's part of the total of both
+teams, separately for the field and for the commanders' chairs.
+
+Plain functions, compiled by numba.  Loops over participants or stretches count from 0 over slices or over the arrays of
+a `Workspace`: where an index might be negative, or records stand in place of arrays, machine code takes them one by one
+and not eight at a time.
 """
 
 from __future__ import annotations
@@ -11,8 +17,11 @@ from bisect import bisect_left
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from equipoise.ratings.parts.two_teams import fraction_played_at
+
 if TYPE_CHECKING:
-    from equipoise.ratings.ns2.arrays import Flags, Floats, Ints, Play, Rounds, Shared
+    from equipoise.ratings.ns2.arrays import EnvironmentArrays, Flags, NS2Arrays, Workspace
+    from equipoise.ratings.parts.match_arrays import Floats, Ints, MatchArrays
 
 LONGEST = 32.0
 """Median rounds after which a match counts no more: 2^-64 of its weight would be left."""
@@ -21,38 +30,38 @@ BRIEFEST, LENGTHIEST = 1e-9, 1e9
 """Seconds: r is no less and no more, so that nothing made of it overflows."""
 
 
-def median_length(shared: Shared, usual: float) -> float:
-    """r, seconds."""
-    known = shared.cursor[0]
+def median_length(environment: EnvironmentArrays, usual: float) -> float:
+    """r, seconds; `usual` before the first round."""
+    known = environment.cursor[0]
     if known == 0:
         return usual
-    middle = 0.5 * (shared.ordered[known // 2] + shared.ordered[(known - 1) // 2])
+    middle = 0.5 * (environment.ordered[known // 2] + environment.ordered[(known - 1) // 2])
     return max(BRIEFEST, min(LENGTHIEST, middle))
 
 
-def length_of(match: int, rounds: Rounds) -> float:
-    """Its seconds; where unknown, until the last span ends; infinite without any."""
-    if not math.isnan(rounds.seconds[match]):
-        return rounds.seconds[match]
-    first, last = rounds.spans[rounds.teams[2 * match]], rounds.spans[rounds.teams[2 * match + 2]]
+def length_of(match: int, matches: MatchArrays, facts: NS2Arrays) -> float:
+    """Seconds; where unknown, until the last stretch ends; infinite without any."""
+    if not math.isnan(facts.seconds[match]):
+        return facts.seconds[match]
+    first, last = facts.spans[matches.teams[2 * match]], facts.spans[matches.teams[2 * match + 2]]
     latest = math.inf if first == last else 0.0
-    for end in rounds.span_end[first:last]:
+    for end in facts.span_end[first:last]:
         latest = max(latest, end)
     return latest
 
 
-def left(halvings: float) -> float:
+def decay(halvings: float) -> float:
     """2^-halvings."""
     return math.exp2(-halvings)
 
 
-def gone(halvings: float) -> float:
-    """1 - 2^-halvings; of no halvings exactly 0, and of few as right as of many."""
+def decayed(halvings: float) -> float:
+    """1 - 2^-halvings; exactly 0 of no halvings, and of few as accurate as of many."""
     return -math.expm1(-math.log(2.0) * halvings)
 
 
-def left_in_vectors(halvings: float) -> float:
-    """`left`, of at most 64 halvings, without a library call: so a loop over spans makes eight at a time.
+def decay_in_vectors(halvings: float) -> float:
+    """`decay`, of at most 64 halvings, without a library call: so a loop over stretches makes eight at a time.
 
     The Taylor series of a 1024th of the exponent, in even and odd powers, squared ten times; right to 1e-12.
     """
@@ -66,8 +75,8 @@ def left_in_vectors(halvings: float) -> float:
     return series
 
 
-def gone_in_vectors(halvings: float) -> float:
-    """`gone`, likewise: the series without its 1, and (1 + u)² - 1 = u + u·(1 + u) in place of the square."""
+def decayed_in_vectors(halvings: float) -> float:
+    """`decayed`, likewise: the series without its 1, and (1 + u)² - 1 = u + u·(1 + u) in place of the square."""
     z = halvings * (-math.log(2.0) / 1024.0)
     square = z * z
     even = square * (1.0 / 2.0 + square * (1.0 / 24.0 + square * (1.0 / 720.0)))
@@ -80,87 +89,104 @@ def gone_in_vectors(halvings: float) -> float:
     return -series
 
 
-def stretch(start: float, end: float, length: float, per_second: float) -> float:
-    """t = a^-in - a^-out = a^-in·(1 - a^-(out - in)), a = 2^(2/r); what lies outside of the match counts nothing.
+def time_weight(start: float, end: float, length: float, per_second: float) -> float:
+    """What a stretch of a match counts; start, end and length in seconds, `per_second` is 2/r.
 
-    As a product it is exactly 0 where no time is left.  Of a difference of powers, machine code that fuses the last
-    multiplication with the subtraction keeps a rounding error instead, and takes it for somebody's time.
+    a^-start - a^-end = a^-start · (1 - a^-(end - start)).  As a product it is exactly 0 where no time is left; as a
+    difference, machine code that fuses the last multiplication with the subtraction would keep a rounding error, and
+    take it for somebody's time.  What lies outside of the match counts nothing.
+
+    The halves of a round of 1200 s, where that is the median:
+
+    >>> time_weight(0.0, 600.0, 1200.0, 2.0 / 1200.0), time_weight(600.0, 1200.0, 1200.0, 2.0 / 1200.0)
+    (0.5, 0.25)
     """
     first, last = min(length, max(0.0, start)), min(length, max(0.0, end))
-    return left(per_second * first) * gone(per_second * (last - first))
+    return decay(per_second * first) * decayed(per_second * (last - first))
 
 
-def weigh_spans(starts: Floats, ends: Floats, teams: Ints, play: Play, length: float, per_second: float) -> None:
-    """Fill `play.spans`."""
+def fill_span_weights(
+    starts: Floats, ends: Floats, teams: Ints, work: Workspace, length: float, per_second: float
+) -> None:
+    """Fill `work.spans`."""
     for span in range(len(starts)):
-        weight = stretch(starts[span], ends[span], length, per_second)
-        play.spans[span] = weight if teams[span] == 0 else -weight
+        weight = time_weight(starts[span], ends[span], length, per_second)
+        work.spans[span] = weight if teams[span] == 0 else -weight
 
 
-def add_spans(begin: int, end: int, commanders: Flags, play: Play, place: int) -> None:
-    """Add up a participant's time: on the field signed by team and unsigned, in either team's chair."""
+def add_spans(begin: int, end: int, commanders: Flags, work: Workspace, place: int) -> None:
+    """Add up a participant's time: on the field signed by team and unsigned, and in the chair of either team."""
     average, side, first, second = 0.0, 0.0, 0.0, 0.0
     for span in range(begin, end):
-        signed = play.spans[span]
+        signed = work.spans[span]
         if commanders[span]:
             first += max(0.0, signed)
             second += max(0.0, -signed)
         else:
             average += signed
             side += abs(signed)
-    play.average[place], play.side[place] = average, side
-    play.commander[place], play.time[place] = first, second
+    work.average[place], work.side[place] = average, side
+    work.commander[place], work.time[place] = first, second
 
 
-def add_share(seat: int, first_team: bool, whole: float, rounds: Rounds, play: Play, place: int) -> None:
-    """A participant without spans: on the field of his team, for his share of the whole match's weight."""
-    fraction_played = rounds.fraction_played[seat] if len(rounds.fraction_played) > 0 else 1.0
-    weight = whole if math.isnan(fraction_played) else whole * fraction_played
-    play.average[place], play.side[place] = weight if first_team else -weight, weight
-    play.commander[place], play.time[place] = 0.0, 0.0
+def add_whole_match(
+    member: int, first_team: bool, whole: float, matches: MatchArrays, work: Workspace, place: int
+) -> None:
+    """A participant without stretches: on their team's field, for the fraction they played of the match's weight."""
+    weight = whole * fraction_played_at(member, matches.fraction_played)
+    work.average[place], work.side[place] = weight if first_team else -weight, weight
+    work.commander[place], work.time[place] = 0.0, 0.0
 
 
-def weigh(match: int, rounds: Rounds, play: Play, median: float, field_share: float) -> float:
-    """Fill `play`, participant by participant; returns how many played, weighted by time."""
-    first, middle, last = rounds.teams[2 * match], rounds.teams[2 * match + 1], rounds.teams[2 * match + 2]
-    offsets = rounds.spans[first : last + 1]
+def fill_time_weights(
+    match: int, matches: MatchArrays, facts: NS2Arrays, work: Workspace, median: float, field_share: float
+) -> float:
+    """Fill the first five arrays of `work`, participant by participant; returns how many played, weighted by time."""
+    first, middle, last = matches.teams[2 * match], matches.teams[2 * match + 1], matches.teams[2 * match + 2]
+    offsets = facts.spans[first : last + 1]
     begin, end = offsets[0], offsets[last - first]
-    starts, ends, teams = rounds.span_start[begin:end], rounds.span_end[begin:end], rounds.span_team[begin:end]
-    commanders = rounds.span_commander[begin:end]
-    length = min(length_of(match, rounds), LONGEST * median)
-    whole = stretch(0.0, length, length, 2.0 / median)
-    weigh_spans(starts, ends, teams, play, length, 2.0 / median)
+    starts, ends, teams = facts.span_start[begin:end], facts.span_end[begin:end], facts.span_team[begin:end]
+    commanders = facts.span_commander[begin:end]
+    length = min(length_of(match, matches, facts), LONGEST * median)
+    whole = time_weight(0.0, length, length, 2.0 / median)
+    fill_span_weights(starts, ends, teams, work, length, 2.0 / median)
     field, first_chair, second_chair = 0.0, 0.0, 0.0
     for place in range(last - first):
         if offsets[place] < offsets[place + 1]:
-            add_spans(offsets[place] - begin, offsets[place + 1] - begin, commanders, play, place)
+            add_spans(offsets[place] - begin, offsets[place + 1] - begin, commanders, work, place)
         else:
-            add_share(first + place, first + place < middle, whole, rounds, play, place)
-        field += play.side[place]
-        first_chair += play.commander[place]
-        second_chair += play.time[place]
+            add_whole_match(first + place, first + place < middle, whole, matches, work, place)
+        field += work.side[place]
+        first_chair += work.commander[place]
+        second_chair += work.time[place]
     chairs = first_chair + second_chair
     # With a commander on one side only there is no difference of commanders.
     both = first_chair > 0.0 and second_chair > 0.0
-    normalise(play, last - first, field, chairs if both else 0.0, field_share)
+    normalise(work, last - first, field, chairs if both else 0.0, field_share)
     return (field + chairs) / whole if whole > 0.0 else 0.0
 
 
-def normalise(play: Play, size: int, field: float, chairs: float, field_share: float) -> None:
-    """Times become coefficients: shares of the total of both teams, none where the total is 0."""
+def normalise(work: Workspace, size: int, field: float, chairs: float, field_share: float) -> None:
+    """Times become coefficients: parts of the total of both teams, none where the total is 0."""
     per_field = 1.0 / field if field > 0.0 else 0.0
     per_chair = 1.0 / chairs if chairs > 0.0 else 0.0
     for place in range(size):
-        first, second = play.commander[place], play.time[place]
-        play.time[place] = play.side[place] + (first + second)
+        first, second = work.commander[place], work.time[place]
+        work.time[place] = work.side[place] + (first + second)
         commander, chair = per_chair * (first - second), per_chair * (first + second)
-        play.average[place] = per_field * play.average[place] + field_share * commander
-        play.side[place] = per_field * play.side[place] + field_share * chair
-        play.commander[place] = (1.0 - field_share) * commander
+        work.average[place] = per_field * work.average[place] + field_share * commander
+        work.side[place] = per_field * work.side[place] + field_share * chair
+        work.commander[place] = (1.0 - field_share) * commander
 
 
-def reorder(old: float, new: float, ordered: Floats) -> None:
-    """A new one among ordered ones, in place of an old one."""
+def replace_ordered(old: float, new: float, ordered: Floats) -> None:
+    """Put `new` in its place among ordered numbers, and take `old` out.
+
+    >>> lengths = [1.0, 2.0, 3.0, 4.0]
+    >>> replace_ordered(4.0, 1.5, lengths)
+    >>> lengths
+    [1.0, 1.5, 2.0, 3.0]
+    """
     gap, place = bisect_left(ordered, old), bisect_left(ordered, new)
     if new > old:
         ordered[gap : place - 1] = ordered[gap + 1 : place]
@@ -170,8 +196,8 @@ def reorder(old: float, new: float, ordered: Floats) -> None:
         ordered[place] = new
 
 
-def reorder_in_vectors(old: float, new: float, ordered: Floats) -> None:
-    """The same, comparing all with their neighbours, eight at a time: a search guesses its way, and often wrongly."""
+def replace_ordered_in_vectors(old: float, new: float, ordered: Floats) -> None:
+    """The same, comparing every number with its neighbour, eight at a time: a binary search branches unpredictably."""
     last = len(ordered) - 1
     if new > old:
         for each in range(last):
@@ -185,18 +211,18 @@ def reorder_in_vectors(old: float, new: float, ordered: Floats) -> None:
         ordered[0] = min(ordered[0], new)
 
 
-def remember(length: float, shared: Shared) -> None:
-    """Take a round's length among the last ones, in place of the oldest of a full window."""
-    width, place = len(shared.lengths), shared.cursor[1]
-    reorder(shared.lengths[place], length, shared.ordered)
-    shared.lengths[place] = length
-    shared.cursor[0] = min(shared.cursor[0] + 1, width)
-    shared.cursor[1] = place + 1 if place + 1 < width else 0
+def add_length(length: float, environment: EnvironmentArrays) -> None:
+    """Enter a round's length among the last ones, in place of the oldest of a full window."""
+    width, place = len(environment.lengths), environment.cursor[1]
+    replace_ordered(environment.lengths[place], length, environment.ordered)
+    environment.lengths[place] = length
+    environment.cursor[0] = min(environment.cursor[0] + 1, width)
+    environment.cursor[1] = place + 1 if place + 1 < width else 0
 
 
 IN_VECTORS: dict[str, Callable[..., Any]] = {
-    "left": left_in_vectors,
-    "gone": gone_in_vectors,
-    "reorder": reorder_in_vectors,
+    "decay": decay_in_vectors,
+    "decayed": decayed_in_vectors,
+    "replace_ordered": replace_ordered_in_vectors,
 }
 """What machine code calls instead, by name."""

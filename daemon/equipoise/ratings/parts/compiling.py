@@ -19,6 +19,13 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 Function: TypeAlias = Callable[..., Any]
 F = TypeVar("F", bound=Function)
 
+UNCOUNTED: dict[str, Any] = {"_nrt": False}
+"""An option for `compiled`: do not count references to arrays; for kernels that allocate nothing.
+
+Counting them at every call makes a replay of TrueSkill 2 twice, and one of NS2 four times as slow.  The option is
+private to numba; without it the results are the same.
+"""
+
 
 def compiled(
     entry: F,

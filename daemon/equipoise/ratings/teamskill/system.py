@@ -231,7 +231,7 @@ class TeamSkillAllK(TeamSkill[TeamSkillAllKParams]):
         for team, side in enumerate(match.predicted_lineup):
             sides.mean[team], sides.variance[team] = self._average(side, match.skill_at_start)
             sides.size[team] = float(len(side))
-        lead = sum(judge.lead(match.sides)) if isinstance(judge, Elo) else 0.0
+        lead = judge.lead(match.sides) if isinstance(judge, Elo) else 0.0
         draw = base.expect(count, lead, sides, judge.constants)  # type: ignore[attr-defined]
         return WinProbabilities(tuple(sides.wins), draw)
 

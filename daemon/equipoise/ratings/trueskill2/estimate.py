@@ -1,4 +1,10 @@
-"""Parameters of TrueSkill 2 under which a history is most likely: Rprop along the sweeps' gradient; needs numpy."""
+"""Parameters of TrueSkill 2 under which a history is most likely; needs numpy.
+
+The log evidence of a history has no closed form, but sweeps of EP give its gradient (see `gradient`), and after a step
+of the parameters the messages are nearly right already.  So one sweep each way and one step take turns, instead of a
+whole fit for each step.  The steps are Rprop's, which reads only the signs of the gradient: its components differ by
+many orders of magnitude, and are not exact before the messages have settled.  Minka, Cleven & Zaykov 2018, section 4.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +19,6 @@ from equipoise.errors import RatingError
 from equipoise.ratings.history import Floats, History
 from equipoise.ratings.trueskill2.fit import prepared
 from equipoise.ratings.trueskill2.params import COMMON, TrueSkill2Params, bounds_of, columns_of
-from equipoise.ratings.trueskill2.rprop import Rprop
 
 if TYPE_CHECKING:
     from equipoise.ratings.trueskill2.fit_formulas import Sweep
@@ -39,7 +44,10 @@ PROBABILITIES: Final = ("quit_unrelated", "quit_related")
 """Estimated by their logit."""
 
 FIRST, LARGEST = 0.05, 0.5
-"""Rprop's steps, in the parameters' own, logarithmic or logit scale."""
+"""Rprop's first steps, and its largest, on the parameters' own, logarithmic or logit scale."""
+
+GROWTH, SHRINKAGE = 1.2, 0.5
+"""What Rprop multiplies the size of a step by while the slope keeps its sign, and when it has turned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +55,19 @@ class Unknown:
     """One number that is estimated."""
 
     name: str
-    entry: int
-    """Of an offset's list."""
+    """Of its parameter."""
     rows: tuple[int, ...]
-    """Where it holds."""
+    """Where it is in the table of parameters."""
     columns: tuple[int, ...]
 
     def scaled(self, value: float) -> float:
-        """On the scale on which it is estimated."""
+        """A value on the scale on which it is estimated."""
         if self.name in POSITIVE:
             return math.log(value)
         return math.log(value / (1.0 - value)) if self.name in PROBABILITIES else value
 
     def plain(self, scaled: float) -> float:
-        """Back from it, and within its range."""
+        """A value from that scale, held within the parameter's range."""
         value = scaled
         if self.name in POSITIVE:
             value = math.exp(min(scaled, 700.0))
@@ -70,12 +77,41 @@ class Unknown:
         return min(max(value, low), high)
 
 
-def estimate(
-    system: TrueSkill2, history: History, names: Sequence[str], sweeps: int, run: Sweep | None = None
-) -> TrueSkill2Params:
-    """One step of Rprop after each sweep forward and backward, the messages going on from the last.
+class Rprop:
+    """Resilient propagation (Riedmiller & Braun 1993): climbs by the signs of a gradient, a step size for each number.
 
-    By default with the compiled kernel.
+    A number whose slope has changed its sign waits a turn, then goes on in smaller steps.
+
+    >>> climb = Rprop(np.array([0.1]), largest=1.0)
+    >>> [round(float(climb.step(np.array([slope]))[0]), 3) for slope in (5.0, 1.0, -2.0, -2.0)]
+    [0.1, 0.12, 0.0, -0.06]
+    """
+
+    def __init__(self, first: Floats, largest: float, smallest: float = 1e-6) -> None:
+        self.size = first.copy()
+        """Of the next step of each number."""
+        self._largest = largest
+        self._smallest = smallest
+        self._sign = np.zeros_like(first)
+
+    def step(self, gradient: Floats) -> Floats:
+        """What to add to the numbers."""
+        sign = np.sign(gradient)
+        turned = sign * self._sign < 0
+        factor = np.where(turned, SHRINKAGE, np.where(sign * self._sign > 0, GROWTH, 1.0))
+        self.size = np.clip(self.size * factor, self._smallest, self._largest)
+        self._sign = np.where(turned, 0.0, sign)
+        steps: Floats = self._sign * self.size
+        return steps
+
+
+def estimate(
+    system: TrueSkill2, history: History, names: Sequence[str], sweeps: int = 100, run: Sweep | None = None
+) -> TrueSkill2Params:
+    """Climb from the parameters of the system; only those named move, in each mode that has its own.
+
+    What is off (a variance or a probability of 0) stays off, and is refused with a `RatingError`: start from a guess.
+    `run` is `sweep_history`, by default compiled.
     """
     unknowns = [unknown for name in names for unknown in _unknowns(system, name)]
     table = np.array(system.table)
@@ -93,15 +129,14 @@ def estimate(
 
 
 def _unknowns(system: TrueSkill2, name: str) -> list[Unknown]:
-    """One for each entry of each row that has its own; what modes cannot differ in is one for all rows."""
+    """One for each entry of the parameter in each row that has its own; what modes cannot differ in is in all rows."""
     everywhere = tuple(range(len(system.table)))
     sets = [everywhere] if name in COMMON else [(row,) for row in everywhere]
     modes = list(system.rows)
-    found = []
+    found = list[Unknown]()
     for rows in sets:
         params = system.params.of_mode(modes[rows[0] - 1]) if rows[0] else system.params
-        for entry, columns in enumerate(columns_of(params, name)):
-            found.append(Unknown(name, entry, rows, tuple(columns)))
+        found += [Unknown(name, rows, tuple(columns)) for columns in columns_of(params, name)]
     for unknown in found:
         _check(unknown, system.table[unknown.rows[0]][unknown.columns[0]])
     return found
@@ -115,7 +150,7 @@ def _check(unknown: Unknown, value: float) -> None:
 
 
 def _estimated(params: TrueSkill2Params, unknowns: Sequence[Unknown], table: Floats) -> TrueSkill2Params:
-    """The parameters with what was found: for all modes first, then for each that differs."""
+    """The parameters with what was found, those of modes that differ too."""
     rows: list[dict[str, object]] = [{} for _ in table]
     for unknown in unknowns:
         row, value = unknown.rows[0], float(table[unknown.rows[0], unknown.columns[0]])

@@ -1,12 +1,16 @@
-"""What a match says of its players' performances: TrueSkill 2's factors on one joint Gaussian.
+"""What a match says of its players' performances: expectation propagation (EP) on one joint Gaussian.
 
-Before the match the performances of all seats are independent Gaussians.  Every fact is a site on one linear form d
-of them: a count, a quit, which of two teams next to each other in the order did better.  A count above zero is
-Gaussian and is absorbed once, exactly.  The others are absorbed as the Gaussian that moves d's mean and variance to
-those the fact gives it (expectation propagation); with one of them that is exact, with more it is repeated until
-none moves.  Minka, Cleven & Zaykov 2018 (MSR-TR-2018-8), equations (5) to (13).
+Before the match the performances are independent Gaussians.  Every site (see `factor_graph`) is about one linear form
+d of them.  A count above zero is Gaussian: conditioning the joint on it once is exact.  Any other site is replaced by
+the Gaussian that gives d the mean and variance it has under the observation itself, computed in the cavity: the joint
+without the site.  One such site is exact at once; several say something of each other, so EP goes round until none
+of them moves.  A site changes the joint by a rank-1 update, which costs n²: cheap enough to keep the exact joint of a
+match instead of a message for each edge of the graph.  Minka, Cleven & Zaykov 2018 (MSR-TR-2018-8), (5) to (13).
 
-Plain functions that numba compiles as they stand (`compiled_kernel`).
+A quit is not log-concave, so its Gaussian may be poor where the order of the teams cuts nearly the same d.  Between
+two teams `correct_quits` therefore ends with the moments under that cut, integrated numerically (`quits`).
+
+Plain functions, compiled by numba as they stand.  The first `variables` performances of the graph are in use.
 """
 
 from __future__ import annotations
@@ -25,82 +29,80 @@ from equipoise.ratings.trueskill2.factor_graph import (
     KILL_OWN,
     KILL_VARIANCE,
     KILLS,
+    LEAST_REMAINDER,
     MARGIN,
     NO_DEATHS,
     NO_KILLS,
     QUIT,
-    RIGID,
     WON,
-    Scene,
-    begin,
-    enter_counts,
-    enter_rest,
-    enter_teams,
+    FactorGraph,
+    add_exact_sites,
+    add_order_sites,
+    add_player_sites,
+    reset_joint,
 )
-from equipoise.ratings.trueskill2.quits import quit_derivatives, quit_within
+from equipoise.ratings.trueskill2.quits import quit_derivatives, quit_moments_in_cut
 
 if TYPE_CHECKING:
-    from equipoise.ratings.trueskill2.factor_graph import Ints, Row
+    from equipoise.ratings.parts.match_arrays import Ints
+    from equipoise.ratings.trueskill2.factor_graph import Row
 
-UNMOVED = 1e-9
-"""Sites have converged when none moves d, in a round, by more than this part of the deviation it would have."""
-MOST_ROUNDS = 500
+CONVERGED = 1e-9
+"""EP has converged when no site, in one iteration, moves d by more than this part of d's deviation without it."""
+MOST_ITERATIONS = 500
 DAMPED_FROM, DAMPING = 10, 0.5
-"""From this round on, sites go only so far towards where they should be."""
+"""From this iteration on, a site goes only so much of the way to its new value."""
 
 
-def infer(scene: Scene, seats: int, ranks: Ints, first: int, teams: int, completed: bool, c: Row) -> tuple[int, bool]:
-    """Fill `posterior` and `covariance` from the ranks at `first` and all else that is known.
+def infer(
+    graph: FactorGraph, variables: int, ranks: Ints, first: int, teams: int, completed: bool, c: Row
+) -> tuple[int, bool]:
+    """Fill `joint_mean` and `covariance` from `ranks[first:]` and all else that is observed.
 
-    `completed`: that somebody stayed is a fact too, as in the normalised model of (13).  Returns the number of sites,
-    and whether they had converged after `MOST_ROUNDS`.
+    `completed`: whether staying to the end is an observation too, as in the normalised model of (13).  Returns the
+    number of sites, and whether EP converged within `MOST_ITERATIONS`.
     """
-    begin(scene, seats, ranks, first, teams)
-    exact = enter_counts(scene, seats, c)
-    sites = enter_teams(scene, seats, enter_rest(scene, seats, exact, completed, c), ranks, first, teams, c)
+    reset_joint(graph, variables, ranks, first, teams)
+    exact = add_exact_sites(graph, variables, c)
+    sites = add_player_sites(graph, variables, exact, completed, c)
+    sites = add_order_sites(graph, variables, sites, ranks, first, teams, c)
     for site in range(exact):
-        mean, variance = aim(scene, seats, site, c)
-        absorb(scene, seats, mean, variance, scene.precision[site], scene.shift[site])
-    converged = settle(scene, seats, exact, sites, c)
+        mean, variance = project_site(graph, variables, site, c)
+        condition(graph, variables, mean, variance, graph.precision[site], graph.shift[site])
+    converged = run_ep(graph, variables, exact, sites, c)
     if teams == 2:
-        correct_quits(scene, seats, exact, sites, c)
+        correct_quits(graph, variables, exact, sites, c)
     return sites, converged
 
 
-def settle(scene: Scene, seats: int, exact: int, sites: int, c: Row) -> bool:
-    """Renew all sites from `exact` on until none moves; one alone is right at once."""
-    for turn in range(MOST_ROUNDS):
-        moved, step = 0.0, 1.0 if turn < DAMPED_FROM else DAMPING
+def run_ep(graph: FactorGraph, variables: int, exact: int, sites: int, c: Row) -> bool:
+    """Update the sites from `exact` on until none moves; whether it came to that."""
+    for iteration in range(MOST_ITERATIONS):
+        moved, step = 0.0, 1.0 if iteration < DAMPED_FROM else DAMPING
         for site in range(exact, sites):
-            moved = max(moved, renew(scene, seats, site, step, c))
-        if moved < UNMOVED or sites - exact == 1:
+            moved = max(moved, update_site(graph, variables, site, step, c))
+        if moved < CONVERGED or sites - exact == 1:
             return True
     return False
 
 
-def aim(scene: Scene, seats: int, site: int, c: Row) -> tuple[float, float]:
-    """Fill `form` and `pull` with the site's d; returns its mean and variance."""
-    kind, who = scene.kind[site], scene.who[site]
+def project_site(graph: FactorGraph, variables: int, site: int, c: Row) -> tuple[float, float]:
+    """Fill `coefficient` and `cross_covariance` with the site's d; returns the mean and the variance of d."""
+    kind, subject = graph.kind[site], graph.subject[site]
     if kind >= WON:
-        better, worse = scene.order[who], scene.order[who + 1]
-        for seat in range(seats):
-            team = scene.team[seat]
-            scene.form[seat] = (
-                scene.fraction_played[seat]
-                if team == better
-                else -scene.fraction_played[seat]
-                if team == worse
-                else 0.0
-            )
+        better, worse = graph.order[subject], graph.order[subject + 1]
+        for variable in range(variables):
+            team, played = graph.team[variable], graph.fraction_played[variable]
+            graph.coefficient[variable] = played if team == better else -played if team == worse else 0.0
     else:
-        own, opponent = weights(kind, c)
-        face(scene, seats, who, opponent)
-        scene.form[who] = own
-    return project(scene, seats)
+        own, opponent = own_and_opponent_weights(kind, c)
+        fill_opponent_weights(graph, variables, subject, opponent)
+        graph.coefficient[subject] = own
+    return project(graph, variables)
 
 
-def weights(kind: int, c: Row) -> tuple[float, float]:
-    """Of a player's own performance and of his opponents' in d."""
+def own_and_opponent_weights(kind: int, c: Row) -> tuple[float, float]:
+    """Weights in d of a player's own performance and of that of their opponents."""
     if kind in (KILLS, NO_KILLS):
         return c[KILL_OWN], c[KILL_OPPONENT]
     if kind in (DEATHS, NO_DEATHS):
@@ -108,137 +110,159 @@ def weights(kind: int, c: Row) -> tuple[float, float]:
     return 1.0, -1.0
 
 
-def face(scene: Scene, seats: int, who: int, weight: float) -> None:
-    """(10) and (11): `form` is a seat's opponents, each with his share over the presence that opposes him."""
-    for seat in range(seats):
-        team = scene.team[seat]
-        opposes = team != scene.team[who]
-        scene.form[seat] = weight * scene.fraction_played[seat] * scene.facing[team] if opposes else 0.0
+def fill_opponent_weights(graph: FactorGraph, variables: int, subject: int, weight: float) -> None:
+    """(10) and (11): `coefficient` of a player's opponents, each by fraction played over the presence opposing them."""
+    for variable in range(variables):
+        team = graph.team[variable]
+        opposes = team != graph.team[subject]
+        graph.coefficient[variable] = (
+            weight * graph.fraction_played[variable] * graph.opponent_scale[team] if opposes else 0.0
+        )
 
 
-def project(scene: Scene, seats: int) -> tuple[float, float]:
-    """Fill `pull` from `form`; mean and variance of d."""
-    for seat in range(seats):
-        scene.pull[seat] = 0.0
-    for seat in range(seats):
-        weight = scene.form[seat]
+def project(graph: FactorGraph, variables: int) -> tuple[float, float]:
+    """Fill `cross_covariance` from `coefficient`; returns the mean and the variance of d."""
+    for variable in range(variables):
+        graph.cross_covariance[variable] = 0.0
+    for variable in range(variables):
+        weight = graph.coefficient[variable]
         if weight != 0.0:
-            row = seat * seats
-            for other in range(seats):
-                scene.pull[other] += weight * scene.covariance[row + other]
+            row = variable * variables
+            for other in range(variables):
+                graph.cross_covariance[other] += weight * graph.covariance[row + other]
     mean = variance = 0.0
-    for seat in range(seats):
-        mean += scene.form[seat] * scene.posterior[seat]
-        variance += scene.form[seat] * scene.pull[seat]
+    for variable in range(variables):
+        mean += graph.coefficient[variable] * graph.joint_mean[variable]
+        variance += graph.coefficient[variable] * graph.cross_covariance[variable]
     return mean, variance
 
 
-def absorb(scene: Scene, seats: int, mean: float, variance: float, precision: float, shift: float) -> None:
-    """Take into the joint what is said of d, that `aim` was just called for, beyond what it knows already."""
+def condition(graph: FactorGraph, variables: int, mean: float, variance: float, precision: float, shift: float) -> None:
+    """Multiply the joint by a Gaussian factor of the d that was projected last.
+
+    Mean and variance are those of d before it.  A negative precision takes a factor out again.
+    """
     left = 1.0 + precision * variance
     gain, loss = (shift - precision * mean) / left, precision / left
-    for seat in range(seats):
-        scene.posterior[seat] += gain * scene.pull[seat]
-        row, part = seat * seats, loss * scene.pull[seat]
-        for other in range(seats):
-            scene.covariance[row + other] -= part * scene.pull[other]
+    for variable in range(variables):
+        graph.joint_mean[variable] += gain * graph.cross_covariance[variable]
+        row, part = variable * variables, loss * graph.cross_covariance[variable]
+        for other in range(variables):
+            graph.covariance[row + other] -= part * graph.cross_covariance[other]
 
 
-def pinned_at(scene: Scene, site: int, c: Row) -> bool:
-    """Whether it is a draw without a margin: that d is 0."""
-    return scene.kind[site] == DRAWN and c[MARGIN] <= 0.0
+def fixes_difference(graph: FactorGraph, site: int, c: Row) -> bool:
+    """Whether the site is a draw without a margin, which says that d is 0."""
+    return graph.kind[site] == DRAWN and c[MARGIN] <= 0.0
 
 
-def renew(scene: Scene, seats: int, site: int, step: float, c: Row) -> float:
-    """Move a site towards what it should say given all others; how far d moved, in deviations it has without it."""
-    mean, variance = aim(scene, seats, site, c)
-    precision, shift = scene.precision[site], scene.shift[site]
+def update_site(graph: FactorGraph, variables: int, site: int, step: float, c: Row) -> float:
+    """Move a site towards what it says in its cavity; how far d moved, in deviations of d in the cavity."""
+    mean, variance = project_site(graph, variables, site, c)
+    precision, shift = graph.precision[site], graph.shift[site]
     rest = 1.0 - precision * variance
-    ordered = scene.kind[site] >= WON
-    if variance <= 0.0 or (ordered and scene.most[site] == 0.0):
+    is_order = graph.kind[site] >= WON
+    if variance <= 0.0 or (is_order and graph.most_precision[site] == 0.0):
         return 0.0
-    if precision > 0.0 and pinned_at(scene, site, c):  # it says the same whatever others do
+    if precision > 0.0 and fixes_difference(graph, site, c):  # It says the same whatever the others say.
         return 0.0
-    if rest <= RIGID:  # the others say less than nothing of d: wait until they do
+    if rest <= LEAST_REMAINDER:  # The cavity is improper: wait until the other sites have moved.
         return 1.0
-    other_mean, other_variance = (mean - shift * variance) / rest, variance / rest
-    slope, curvature = derivatives(scene, site, other_mean, other_variance, c)
-    more, further = message(other_mean, other_variance, slope, curvature)
-    if more < 0.0:  # of a quit, which may leave d less sure: then only its mean moves, or others have nothing to cut
-        more, further = 0.0, slope
-    if ordered and more > scene.most[site]:
-        more, further = scene.most[site], further * scene.most[site] / more
-    more, further = step * (more - precision), step * (further - shift)
-    left = 1.0 + more * variance
-    if left <= RIGID:
-        return 1.0
-    absorb(scene, seats, mean, variance, more, further)
-    scene.precision[site], scene.shift[site] = precision + more, shift + further
-    return max(abs(further - more * mean) * math.sqrt(variance * rest), abs(more) * variance * rest) / left
-
-
-def correct_quits(scene: Scene, seats: int, exact: int, sites: int, c: Row) -> None:
-    """Give d of every quit between two teams the mean and variance it has under the cut itself (`quits`)."""
-    for site in range(exact, sites - 1):
-        if scene.kind[site] == QUIT:
-            scene.wanted[site], scene.width[site] = quit_as_cut(scene, seats, site, sites - 1, c)
-    for site in range(exact, sites - 1):
-        if scene.kind[site] == QUIT and scene.width[site] > 0.0:
-            mean, variance = aim(scene, seats, site, c)
-            width = scene.width[site]
-            absorb(
-                scene, seats, mean, variance, 1.0 / width - 1.0 / variance, scene.wanted[site] / width - mean / variance
-            )
-
-
-def quit_as_cut(scene: Scene, seats: int, site: int, order: int, c: Row) -> tuple[float, float]:
-    """Mean and variance of a quitter's d; variance 0 where there is no telling."""
-    other, spread = aim(scene, seats, order, c)
-    mean, variance = aim(scene, seats, site, c)
-    shared = 0.0
-    for seat in range(seats):
-        shared += scene.pull[seat] * (
-            scene.fraction_played[seat] if scene.team[seat] == scene.order[0] else -scene.fraction_played[seat]
+    cavity_mean, cavity_variance = (mean - shift * variance) / rest, variance / rest
+    slope, curvature = site_derivatives(graph, site, cavity_mean, cavity_variance, c)
+    new_precision, new_shift = message(cavity_mean, cavity_variance, slope, curvature)
+    if new_precision < 0.0:  # A quit may leave d less sure.  Then it moves d's mean only: other cavities stay proper.
+        new_precision, new_shift = 0.0, slope
+    if is_order and new_precision > graph.most_precision[site]:
+        new_precision, new_shift = (
+            graph.most_precision[site],
+            new_shift * graph.most_precision[site] / new_precision,
         )
-    if 1.0 - scene.precision[site] * variance <= RIGID:
+    more_precision, more_shift = step * (new_precision - precision), step * (new_shift - shift)
+    left = 1.0 + more_precision * variance
+    if left <= LEAST_REMAINDER:
+        return 1.0
+    condition(graph, variables, mean, variance, more_precision, more_shift)
+    graph.precision[site], graph.shift[site] = precision + more_precision, shift + more_shift
+    mean_moved = abs(more_shift - more_precision * mean) * math.sqrt(variance * rest)
+    return max(mean_moved, abs(more_precision) * variance * rest) / left
+
+
+def correct_quits(graph: FactorGraph, variables: int, exact: int, sites: int, c: Row) -> None:
+    """Give d of every quit between two teams its exact mean and variance; the last site is the order."""
+    for site in range(exact, sites - 1):
+        if graph.kind[site] == QUIT:
+            graph.target_mean[site], graph.target_variance[site] = quit_moments(graph, variables, site, sites - 1, c)
+    for site in range(exact, sites - 1):
+        target = graph.target_variance[site]
+        if graph.kind[site] == QUIT and target > 0.0:
+            mean, variance = project_site(graph, variables, site, c)
+            precision, shift = 1.0 / target - 1.0 / variance, graph.target_mean[site] / target - mean / variance
+            condition(graph, variables, mean, variance, precision, shift)
+
+
+def quit_moments(graph: FactorGraph, variables: int, site: int, order: int, c: Row) -> tuple[float, float]:
+    """Mean and variance of a quitter's d under the quit and the cut by the order; variance 0 where there are none."""
+    difference, spread = project_site(graph, variables, order, c)
+    mean, variance = project_site(graph, variables, site, c)
+    covariance = 0.0
+    for variable in range(variables):
+        played, better = graph.fraction_played[variable], graph.team[variable] == graph.order[0]
+        covariance += graph.cross_covariance[variable] * (played if better else -played)
+    if 1.0 - graph.precision[site] * variance <= LEAST_REMAINDER:
         return 0.0, 0.0
-    other, spread, mean, variance, shared = without(
-        other, spread, mean, variance, shared, scene.precision[site], scene.shift[site]
+    difference, spread, mean, variance, covariance = without_message(
+        difference, spread, mean, variance, covariance, graph.precision[site], graph.shift[site]
     )
-    if scene.most[order] == 0.0 or pinned_at(scene, order, c) or 1.0 - scene.precision[order] * spread <= RIGID:
+    improper = 1.0 - graph.precision[order] * spread <= LEAST_REMAINDER
+    if graph.most_precision[order] == 0.0 or fixes_difference(graph, order, c) or improper:
         return 0.0, 0.0
-    mean, variance, other, spread, shared = without(
-        mean, variance, other, spread, shared, scene.precision[order], scene.shift[order]
+    mean, variance, difference, spread, covariance = without_message(
+        mean, variance, difference, spread, covariance, graph.precision[order], graph.shift[order]
     )
-    drawn = scene.kind[order] == DRAWN
+    drawn = graph.kind[order] == DRAWN
     low, high = (-c[MARGIN], c[MARGIN]) if drawn else (c[MARGIN], math.inf)
-    return quit_within(mean, variance, other, spread, shared, low, high, c)
+    return quit_moments_in_cut(mean, variance, difference, spread, covariance, low, high, c)
 
 
-def without(
-    mean: float, variance: float, other: float, spread: float, shared: float, precision: float, shift: float
+def without_message(
+    mean: float, variance: float, other: float, spread: float, covariance: float, precision: float, shift: float
 ) -> tuple[float, float, float, float, float]:
-    """Two Gaussian variables before a message about the other one: mean and variance of each, and the covariance."""
+    """Two Gaussian variables before a message about the second: mean, variance, mean, variance, covariance.
+
+    A standard normal and one that is the same variable, before a message of precision 1/2 about 0:
+
+    >>> without_message(0.0, 1.0, 0.0, 1.0, 1.0, precision=0.5, shift=0.0)
+    (0.0, 2.0, 0.0, 2.0, 2.0)
+    """
     rest = 1.0 - precision * spread
     moved = (precision * other - shift) / rest
     return (
-        mean + shared * moved,
-        variance + shared * shared * precision / rest,
+        mean + covariance * moved,
+        variance + covariance * covariance * precision / rest,
         other + spread * moved,
         spread / rest,
-        shared / rest,
+        covariance / rest,
     )
 
 
 def message(mean: float, variance: float, slope: float, curvature: float) -> tuple[float, float]:
-    """What is said of a Gaussian by derivatives of a log probability by its mean: precision, precision times mean."""
-    left = max(1.0 + variance * curvature, RIGID)
+    """The Gaussian factor, as precision and shift, with which N(mean, variance) gets the moments of an observation.
+
+    `slope` and `curvature` are the derivatives by the mean of the observation's log probability.  Seeing 2 with a
+    noise of 3 on N(0, 1) has the slope (2 - 0)/(1 + 3) and the curvature -1/(1 + 3):
+
+    >>> precision, shift = message(0.0, 1.0, slope=0.5, curvature=-0.25)
+    >>> 1 / precision, shift / precision
+    (3.0, 2.0)
+    """
+    left = max(1.0 + variance * curvature, LEAST_REMAINDER)
     return -curvature / left, (slope - mean * curvature) / left
 
 
-def derivatives(scene: Scene, site: int, mean: float, variance: float, c: Row) -> tuple[float, float]:
-    """First and second derivative, by the mean of d, of the log probability of a site's fact."""
-    kind, who = scene.kind[site], scene.who[site]
+def site_derivatives(graph: FactorGraph, site: int, mean: float, variance: float, c: Row) -> tuple[float, float]:
+    """First and second derivative, by the mean of d ~ N(mean, variance), of the log probability of what was seen."""
+    kind, subject = graph.kind[site], graph.subject[site]
     if kind >= WON:
         deviation = math.sqrt(variance)
         t, margin = mean / deviation, c[MARGIN] / deviation
@@ -246,17 +270,17 @@ def derivatives(scene: Scene, site: int, mean: float, variance: float, c: Row) -
         return v / deviation, -w / variance
     if kind >= QUIT:
         return quit_derivatives(kind == QUIT, mean, variance, c)
-    noise = c[KILL_VARIANCE if kind in (KILLS, NO_KILLS) else DEATH_VARIANCE] / scene.minutes[who]
+    noise = c[KILL_VARIANCE if kind in (KILLS, NO_KILLS) else DEATH_VARIANCE] / graph.minutes[subject]
     if kind <= DEATHS:
-        count = scene.kills[who] if kind == KILLS else scene.deaths[who]
-        return (count / scene.minutes[who] - mean) / (variance + noise), -1.0 / (variance + noise)
+        count = graph.kills[subject] if kind == KILLS else graph.deaths[subject]
+        return (count / graph.minutes[subject] - mean) / (variance + noise), -1.0 / (variance + noise)
     deviation = math.sqrt(variance + noise)
     v, w = above(-mean / deviation, 0.0)
     return -v / deviation, -w / (variance + noise)
 
 
-def told(scene: Scene, seats: int, seat: int) -> tuple[float, float]:
-    """First and second derivative of the log probability of all that is known by the mean of a performance."""
-    variance = scene.variance[seat]
-    moved = scene.posterior[seat] - scene.mean[seat]
-    return moved / variance, (scene.covariance[seat * seats + seat] - variance) / (variance * variance)
+def performance_derivatives(graph: FactorGraph, variables: int, variable: int) -> tuple[float, float]:
+    """First and second derivative, by a performance's mean before the match, of the log evidence of the match."""
+    variance = graph.variance[variable]
+    moved = graph.joint_mean[variable] - graph.mean[variable]
+    return moved / variance, (graph.covariance[variable * variables + variable] - variance) / (variance * variance)

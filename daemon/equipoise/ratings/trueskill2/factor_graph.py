@@ -1,12 +1,22 @@
-"""A match as TrueSkill 2 looks at it: who played how much in which team, and the sites of all that is known.
+"""The factor graph of one match in TrueSkill 2: the performances of its variables, and a site for every observation.
 
-A row `c` of parameters is as `trueskill2_params` makes it.  Plain functions that numba compiles as they stand
-(`compiled_kernel`); `Scene` is of lists or of arrays.
+    performance_i ~ N(skill_i + squad offset, β²)       one variable for each player; independent before the match
+    d = Σ coefficient_i · performance_i                 every observation is about one linear form d of them:
+        kills, deaths   w_p · own + w_o · opponents     equations (9) to (11) of Minka, Cleven & Zaykov 2018
+        a quit          own - opponents                 (12), (13)
+        an order        one team - the next best        (5); d > ε is a win, |d| <= ε a draw
+
+where teams are sums of performances weighted by the fraction of the match that each player played.  A site is what an
+observation says of its d, as a Gaussian: a precision and a shift (precision times mean).  This file lists the sites;
+`expectation_propagation` finds what they say.
+
+Plain functions, compiled by numba as they stand.  `FactorGraph` is of lists (one live match) or of arrays (a replay).
+A row `c` of parameters is as `params` makes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from equipoise.ratings.trueskill2.quits import QUIT_RELATED
@@ -15,173 +25,191 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Floats: TypeAlias = "MutableSequence[float] | NDArray[np.float64]"
-    Ints: TypeAlias = "MutableSequence[int] | NDArray[np.int64]"
+    from equipoise.ratings.parts.match_arrays import Floats, Ints
+
     Row: TypeAlias = "Sequence[float] | NDArray[np.float64]"
 
 INITIAL, VARIANCE, GAMMA2, TAU2, BETA2, MARGIN = range(6)
-"""Where a parameter stands in a row; those of counts follow, then those of `quits`."""
+"""Columns of a row of parameters; those of counts follow, then those of `quits`, then those of `params`."""
 KILL_OWN, KILL_OPPONENT, KILL_VARIANCE, DEATH_OWN, DEATH_OPPONENT, DEATH_VARIANCE = range(6, 12)
 
 KILLS, DEATHS, NO_KILLS, NO_DEATHS, QUIT, STAYED, WON, DRAWN = range(8)
-"""Kinds of sites; up to `DEATHS` they are Gaussian, from `WON` on about teams."""
+"""Kinds of sites, in this order: up to `DEATHS` Gaussian, up to `STAYED` about a player, then about two teams."""
 
-COMPLETED, LEFT, UNTOLD = range(3)
-"""`Scene.left`."""
+COMPLETED, LEFT, UNKNOWN = range(3)
+"""`FactorGraph.ending`: bots and other players of whom nothing is known end `UNKNOWN`."""
 
 ABSENT = 1e-9
-"""A team with no more presence performs 0, for certain: nobody played in it."""
+"""A team with no more presence than this performs 0, for certain: nobody played in it."""
 
-RIGID = 1e-12
-"""What a site leaves of a variance at least: a draw without a margin would leave nothing."""
+LEAST_REMAINDER = 1e-12
+"""The part of a variance that a site leaves at least: a draw without a margin would leave nothing."""
 
 
-class Scene(NamedTuple):
-    """The seats and teams of one match and room for what is computed of them; all modified in place."""
+class FactorGraph(NamedTuple):
+    """The n performances and t teams of one match, and room for its sites; everything is modified in place."""
 
     mean: Floats
-    """By seat: the performance before the match, as is `variance`."""
+    """Shape (n,), as are all up to `ending`: a performance before the match, β."""
     variance: Floats
+    """β²."""
     fraction_played: Floats
     minutes: Floats
     """Played; NaN where unknown."""
     kills: Floats
-    """NaN where unknown, as is `deaths`."""
+    """NaN where unknown, as are `deaths`."""
     deaths: Floats
     team: Ints
-    left: Ints
+    ending: Ints
     presence: Floats
-    """By team: the sum of its shares."""
-    facing: Floats
-    """By team: 1/the presence of all others; 0 if there is none."""
+    """Shape (t,): the sum of the team's fractions played."""
+    opponent_scale: Floats
+    """Shape (t,): 1 / the presence of all other teams; 0 if there is none."""
     order: Ints
-    """Teams, from best to worst."""
-    heard: Ints
-    """By place: 0 where what the order says of it and the place below is not to be heard."""
-    posterior: Floats
-    """By seat: the joint mean."""
+    """Shape (t,): teams from best to worst."""
+    order_observed: Ints
+    """Shape (t,), by place in `order`: 0 where its comparison with the next place says nothing."""
+    joint_mean: Floats
+    """Shape (n,): of the joint posterior."""
     covariance: Floats
-    """Joint, row after row."""
-    form: Floats
-    """By seat: d's weights."""
-    pull: Floats
-    """By seat: its covariance with d."""
+    """Shape (n * n,): of the joint posterior, row after row."""
+    coefficient: Floats
+    """Shape (n,): of the d of the site at hand."""
+    cross_covariance: Floats
+    """Shape (n,): of each performance with that d."""
     kind: Ints
     """By site, as are all that follow."""
-    who: Ints
-    """Seat; for teams the place of the better one in the order."""
+    subject: Ints
+    """The variable of the player it is about; of an order, the place of the better team."""
     precision: Floats
-    """What it says of d, as precision and as precision times mean."""
+    """What the site says of d."""
     shift: Floats
-    most: Floats
-    """Of two teams: the precision that it may say at most; 0 where it says nothing."""
-    wanted: Floats
-    """Of a quit: what d's mean should be, as `width` is what its variance should."""
-    width: Floats
+    """Its precision times its mean."""
+    most_precision: Floats
+    """Of an order: the largest precision that it may take; 0 where it says nothing."""
+    target_mean: Floats
+    """Of a quit between two teams: the exact mean of d; `target_variance` is 0 where there is none."""
+    target_variance: Floats
 
     @classmethod
-    def of(cls, seats: int, teams: int) -> Scene:
-        """Room for so many, as lists."""
-        length = dict.fromkeys(cls._fields, seats)
-        length |= dict.fromkeys(("presence", "facing", "order", "heard"), teams) | {"covariance": seats * seats}
-        length |= dict.fromkeys(("kind", "who", "precision", "shift", "most", "wanted", "width"), 3 * seats + teams)
-        whole = ("team", "left", "order", "heard", "kind", "who")
+    def allocate(cls, variables: int, teams: int) -> FactorGraph:
+        """Room for so many, as lists.
+
+        >>> graph = FactorGraph.allocate(variables=2, teams=2)
+        >>> len(graph.mean), len(graph.covariance), len(graph.kind)
+        (2, 4, 8)
+        """
+        length = dict.fromkeys(cls._fields, variables)
+        length |= dict.fromkeys(("presence", "opponent_scale", "order", "order_observed"), teams)
+        length["covariance"] = variables * variables
+        # A player has at most kills, deaths and an ending; teams are compared in pairs.
+        first_of_sites = cls._fields.index("kind")
+        length |= dict.fromkeys(cls._fields[first_of_sites:], 3 * variables + teams)
+        whole = ("team", "ending", "order", "order_observed", "kind", "subject")
         return cls(**{name: [0 if name in whole else 0.0] * length[name] for name in cls._fields})  # type: ignore[arg-type]
 
 
-def begin(scene: Scene, seats: int, ranks: Ints, first: int, teams: int) -> None:
-    """The joint before anything is known; teams sorted by rank, equal ones as they stand."""
+def reset_joint(graph: FactorGraph, variables: int, ranks: Ints, first: int, teams: int) -> None:
+    """Fill what is known before any site: the joint, presences, and `order` from `ranks[first:]` (a stable sort)."""
     total = 0.0
     for team in range(teams):
-        scene.presence[team] = 0.0
-    for seat in range(seats):
-        scene.presence[scene.team[seat]] += scene.fraction_played[seat]
-        total += scene.fraction_played[seat]
-        scene.posterior[seat] = scene.mean[seat]
-        for other in range(seats):
-            scene.covariance[seat * seats + other] = 0.0
-        scene.covariance[seat * seats + seat] = scene.variance[seat]
+        graph.presence[team] = 0.0
+    for variable in range(variables):
+        graph.presence[graph.team[variable]] += graph.fraction_played[variable]
+        total += graph.fraction_played[variable]
+        graph.joint_mean[variable] = graph.mean[variable]
+        for other in range(variables):
+            graph.covariance[variable * variables + other] = 0.0
+        graph.covariance[variable * variables + variable] = graph.variance[variable]
     for team in range(teams):
-        others = total - scene.presence[team]
-        scene.facing[team] = 1.0 / others if others > ABSENT else 0.0
+        others = total - graph.presence[team]
+        graph.opponent_scale[team] = 1.0 / others if others > ABSENT else 0.0
         free = team
-        while free > 0 and ranks[first + scene.order[free - 1]] > ranks[first + team]:
-            scene.order[free] = scene.order[free - 1]
+        while free > 0 and ranks[first + graph.order[free - 1]] > ranks[first + team]:
+            graph.order[free] = graph.order[free - 1]
             free -= 1
-        scene.order[free] = team
+        graph.order[free] = team
 
 
-def enter_counts(scene: Scene, seats: int, c: Row) -> int:
-    """(9) above zero: count/minutes is N(d, v/minutes), a precision minutes/v and a shift count/v."""
+def add_exact_sites(graph: FactorGraph, variables: int, c: Row) -> int:
+    """Counts above zero; returns how many sites there are.
+
+    By (9) count/minutes is N(d, v/minutes): a precision of minutes/v and a shift of count/v.
+    """
     sites = 0
-    for seat in range(seats):
-        if scene.minutes[seat] > 0.0:
-            if scene.kills[seat] > 0.0 and counted(c, KILL_OWN):
-                sites = enter(scene, sites, KILLS, seat)
-                scene.precision[sites - 1] = scene.minutes[seat] / c[KILL_VARIANCE]
-                scene.shift[sites - 1] = scene.kills[seat] / c[KILL_VARIANCE]
-            if scene.deaths[seat] > 0.0 and counted(c, DEATH_OWN):
-                sites = enter(scene, sites, DEATHS, seat)
-                scene.precision[sites - 1] = scene.minutes[seat] / c[DEATH_VARIANCE]
-                scene.shift[sites - 1] = scene.deaths[seat] / c[DEATH_VARIANCE]
+    for variable in range(variables):
+        if graph.minutes[variable] > 0.0:
+            if graph.kills[variable] > 0.0 and is_counted(c, KILL_OWN):
+                sites = add_site(graph, sites, KILLS, variable)
+                graph.precision[sites - 1] = graph.minutes[variable] / c[KILL_VARIANCE]
+                graph.shift[sites - 1] = graph.kills[variable] / c[KILL_VARIANCE]
+            if graph.deaths[variable] > 0.0 and is_counted(c, DEATH_OWN):
+                sites = add_site(graph, sites, DEATHS, variable)
+                graph.precision[sites - 1] = graph.minutes[variable] / c[DEATH_VARIANCE]
+                graph.shift[sites - 1] = graph.deaths[variable] / c[DEATH_VARIANCE]
     return sites
 
 
-def enter_rest(scene: Scene, seats: int, sites: int, completed: bool, c: Row) -> int:
-    """Counts of zero, and who left; returns how many sites there are now."""
-    for seat in range(seats):
-        if scene.minutes[seat] > 0.0:
-            if scene.kills[seat] == 0.0 and counted(c, KILL_OWN):
-                sites = enter(scene, sites, NO_KILLS, seat)
-            if scene.deaths[seat] == 0.0 and counted(c, DEATH_OWN):
-                sites = enter(scene, sites, NO_DEATHS, seat)
-        if c[QUIT_RELATED] > 0.0 and scene.left[seat] == LEFT:
-            sites = enter(scene, sites, QUIT, seat)
-        if c[QUIT_RELATED] > 0.0 and scene.left[seat] == COMPLETED and completed:
-            sites = enter(scene, sites, STAYED, seat)
+def add_player_sites(graph: FactorGraph, variables: int, sites: int, completed: bool, c: Row) -> int:
+    """Counts of zero, quits and, if `completed`, those who stayed; returns how many sites there are now."""
+    for variable in range(variables):
+        if graph.minutes[variable] > 0.0:
+            if graph.kills[variable] == 0.0 and is_counted(c, KILL_OWN):
+                sites = add_site(graph, sites, NO_KILLS, variable)
+            if graph.deaths[variable] == 0.0 and is_counted(c, DEATH_OWN):
+                sites = add_site(graph, sites, NO_DEATHS, variable)
+        if c[QUIT_RELATED] > 0.0 and graph.ending[variable] == LEFT:
+            sites = add_site(graph, sites, QUIT, variable)
+        if c[QUIT_RELATED] > 0.0 and graph.ending[variable] == COMPLETED and completed:
+            sites = add_site(graph, sites, STAYED, variable)
     return sites
 
 
-def enter_teams(scene: Scene, seats: int, sites: int, ranks: Ints, first: int, teams: int, c: Row) -> int:
-    """The chain of adjacent pairs; returns how many sites there are now."""
-    silence_order(scene, ranks, first, teams, c)
+def add_order_sites(graph: FactorGraph, variables: int, sites: int, ranks: Ints, first: int, teams: int, c: Row) -> int:
+    """The chain of adjacent pairs in `order`; returns how many sites there are now."""
+    find_observed_order(graph, ranks, first, teams, c)
     for place in range(teams - 1):
-        drawn = ranks[first + scene.order[place]] == ranks[first + scene.order[place + 1]]
-        sites = enter(scene, sites, DRAWN if drawn else WON, place)
+        better, worse = graph.order[place], graph.order[place + 1]
+        drawn = ranks[first + better] == ranks[first + worse]
+        sites = add_site(graph, sites, DRAWN if drawn else WON, place)
         variance = 0.0
-        for seat in range(seats):
-            if scene.team[seat] == scene.order[place] or scene.team[seat] == scene.order[place + 1]:
-                variance += scene.fraction_played[seat] * scene.fraction_played[seat] * scene.variance[seat]
-        scene.most[sites - 1] = 1.0 / (RIGID * variance) if scene.heard[place] == 1 else 0.0
+        for variable in range(variables):
+            if graph.team[variable] == better or graph.team[variable] == worse:
+                variance += graph.fraction_played[variable] * graph.fraction_played[variable] * graph.variance[variable]
+        graph.most_precision[sites - 1] = (
+            1.0 / (LEAST_REMAINDER * variance) if graph.order_observed[place] == 1 else 0.0
+        )
     return sites
 
 
-def silence_order(scene: Scene, ranks: Ints, first: int, teams: int, c: Row) -> None:
-    """Let places say nothing that have nothing to say, or nothing that can be (`teams.silence`).
+def find_observed_order(graph: FactorGraph, ranks: Ints, first: int, teams: int, c: Row) -> None:
+    """Fill `order_observed`: 0 where a comparison has nothing to say, or says what cannot be.
 
-    All known performances are 0: they leave room between them if all others draw, or more draw within ε than win by it.
+    The performance of an absent team is known: 0.  So two absent teams next to each other say nothing.  Two absent
+    teams with others in between leave room for them if all of those draw, or if more of them draw within ε than win by
+    it; else the order is impossible, and neither end of it is taken in.
     """
     known, wins, draws = -1, 0, 0
     for place in range(teams):
-        scene.heard[place] = 1
-        if place > 0 and ranks[first + scene.order[place]] == ranks[first + scene.order[place - 1]]:
+        graph.order_observed[place] = 1
+        if place > 0 and ranks[first + graph.order[place]] == ranks[first + graph.order[place - 1]]:
             draws += 1
         elif place > 0:
             wins += 1
-        if scene.presence[scene.order[place]] <= ABSENT:
+        if graph.presence[graph.order[place]] <= ABSENT:
             room = wins == 0 or (draws > wins and c[MARGIN] > 0.0)
             if known >= 0 and (place == known + 1 or not room):
-                scene.heard[known] = scene.heard[place - 1] = 0
+                graph.order_observed[known] = graph.order_observed[place - 1] = 0
             known, wins, draws = place, 0, 0
 
 
-def enter(scene: Scene, sites: int, kind: int, who: int) -> int:
-    """One more site, that says nothing yet."""
-    scene.kind[sites], scene.who[sites] = kind, who
-    scene.precision[sites] = scene.shift[sites] = 0.0
+def add_site(graph: FactorGraph, sites: int, kind: int, subject: int) -> int:
+    """One more site, which says nothing yet; returns how many there are now."""
+    graph.kind[sites], graph.subject[sites] = kind, subject
+    graph.precision[sites] = graph.shift[sites] = 0.0
     return sites + 1
 
 
-def counted(c: Row, own: int) -> bool:
-    """Whether a count depends on anything: its two weights are next to each other."""
+def is_counted(c: Row, own: int) -> bool:
+    """Whether a count depends on any performance; the column after a weight `own` is that of the opponents."""
     return c[own] != 0.0 or c[own + 1] != 0.0

@@ -1,4 +1,4 @@
-"""TrueSkill 2's fit of a whole history, and the estimation of its parameters; needs numpy."""
+"""TrueSkill 2's fit of a whole history: sweeps until no skill moves; needs numpy."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from equipoise.ratings.history import Floats, History
+from equipoise.ratings.parts.compiling import UNCOUNTED, compiled
 from equipoise.ratings.system import Convergence
-from equipoise.ratings.trueskill2 import fit_formulas as kernel
-from equipoise.ratings.trueskill2.factor_graph import Scene
+from equipoise.ratings.trueskill2.factor_graph import FactorGraph
+from equipoise.ratings.trueskill2.fit_formulas import Sweep, sweep_history
+from equipoise.ratings.trueskill2.messages import Messages
 from equipoise.ratings.trueskill2.players import Player, Skill
-from equipoise.ratings.trueskill2.replay import Cast, cast_of, room_for
+from equipoise.ratings.trueskill2.replay import IndexedHistory, allocate, index
 
 if TYPE_CHECKING:
     from equipoise.ratings.trueskill2.system import TrueSkill2
 
-STILL = 1e-6
+TOLERANCE = 1e-6
 """A fit has converged when no skill moves by more than this in a sweep, β."""
 
 MOST_SWEEPS = 2000
@@ -29,77 +31,95 @@ MOST_SWEEPS = 2000
 class Sweeps:
     """A history with its messages, ready to be swept."""
 
-    cast: Cast
-    own: kernel.Trail
-    base: kernel.Trail
+    indexed: IndexedHistory
+    own: Messages
+    base: Messages
     skill: Floats
-    """Shape (p,): mean skill at each participation, by all messages."""
-    scene: Scene
-    run: kernel.Sweep
+    """Shape (p,): mean skill at each participation, by all messages, β."""
+    graph: FactorGraph
+    run: Sweep
 
     def forward(self, table: Floats) -> float:
         """From the first match to the last; how far the farthest skill moved, β."""
         return self._sweep(table, np.zeros_like(table), back=False)
 
-    def back_and_forth(self, table: Floats, gradient: Floats) -> float:
-        """One sweep each way; adds to `gradient`, and returns how far the farthest skill moved."""
-        return self._sweep(table, gradient, back=True)
+    def back_and_forth(self, table: Floats, gradients: Floats) -> float:
+        """One sweep each way; adds to `gradients`, and returns how far the farthest skill moved, β."""
+        return self._sweep(table, gradients, back=True)
 
-    def _sweep(self, table: Floats, gradient: Floats, *, back: bool) -> float:
-        return self.run(self.cast.rounds, self.own, self.base, self.skill, self.scene, table, gradient, back)
+    def _sweep(self, table: Floats, gradients: Floats, *, back: bool) -> float:
+        return self.run(
+            self.indexed.matches,
+            self.indexed.facts,
+            self.own,
+            self.base,
+            self.skill,
+            self.graph,
+            table,
+            gradients,
+            back,
+        )
 
 
-def fit(system: TrueSkill2, history: History, run: kernel.Sweep | None = None) -> Convergence:
-    """Sweep until no skill moves; by default with the compiled kernel."""
+def fit(system: TrueSkill2, history: History, run: Sweep | None = None) -> Convergence:
+    """Sweep forward and backward over all matches until no skill moves (section 3 of the paper, "batch").
+
+    Everybody in the history starts anew, at what they were seeded with.  Staying to the end is an observation here.
+    `run` is `sweep_history`, by default compiled.  `Convergence.gradient` is how far the last sweep moved a skill, β.
+    """
     sweeps = prepared(system, history, run)
     table = np.array(system.table)
     done, moved = 0, np.inf
-    while moved > STILL and done < MOST_SWEEPS:
+    while moved > TOLERANCE and done < MOST_SWEEPS:
         moved = sweeps.back_and_forth(table, np.zeros_like(table))
         done += 1
-    sweeps.forward(table)  # everybody's last skill stands at its end
+    sweeps.forward(table)  # It leaves the message after everybody's last match.
     _write_back(system, history, sweeps)
-    return Convergence(done, float(moved), bool(moved <= STILL))
+    return Convergence(done, float(moved), bool(moved <= TOLERANCE))
 
 
-def prepared(system: TrueSkill2, history: History, run: kernel.Sweep | None = None) -> Sweeps:
-    """A history in which everybody begins anew, at what he was seeded with."""
-    cast = cast_of(system, history)
-    scene, _ = room_for(history)
+def prepared(system: TrueSkill2, history: History, run: Sweep | None = None) -> Sweeps:
+    """A history without messages yet, in which everybody starts at what they were seeded with."""
+    indexed = index(system, history)
+    graph, _ = allocate(history)
     people = [system.held(player) for player in history.players]
-    own = _trail(len(history.members), [people[person] for person, _ in cast.chains])
-    base = _trail(len(history.members), [system.newcomer()] * len(people))
-    return Sweeps(cast, own, base, np.zeros(len(history.members)), scene, run or _compiled())
+    own = _no_messages(len(history.members), [people[person] for person, _ in indexed.chains])
+    base = _no_messages(len(history.members), [system.newcomer()] * len(people))
+    return Sweeps(indexed, own, base, np.zeros(len(history.members)), graph, run or _compiled())
 
 
 @cache
-def _compiled() -> kernel.Sweep:
-    return kernel.build(compiled=True)
+def _compiled() -> Sweep:
+    return compiled(sweep_history, **UNCOUNTED)
 
 
-def _trail(places: int, begun: Sequence[Player]) -> kernel.Trail:
-    start = [np.nan if one.start_mean is None else one.start_mean for one in begun]
-    spread = [np.nan if one.start_variance is None else one.start_variance for one in begun]
-    seeds = {"start_mean": np.array(start, np.float64), "start_variance": np.array(spread, np.float64)}
+def _no_messages(participations: int, players: Sequence[Player]) -> Messages:
+    """Of chains that start as these players were seeded."""
+    mean = [np.nan if player.start_mean is None else player.start_mean for player in players]
+    variance = [np.nan if player.start_variance is None else player.start_variance for player in players]
+    seeds = {"start_mean": np.array(mean, np.float64), "start_variance": np.array(variance, np.float64)}
     whole = ("before", "seen")
-    lengths = dict.fromkeys(kernel.Trail._fields, places)
-    carried = ("ahead_mean", "ahead_variance", "back_precision", "back_shift", "seen", "last")
-    lengths |= dict.fromkeys(carried, len(begun))
-    rooms = {name: np.zeros(size, np.int64 if name in whole else np.float64) for name, size in lengths.items()}
-    return kernel.Trail(**(rooms | seeds))  # type: ignore[arg-type]
+    by_chain = Messages._fields[Messages._fields.index("start_mean") :]
+    lengths = dict.fromkeys(Messages._fields, participations) | dict.fromkeys(by_chain, len(players))
+    arrays = {name: np.zeros(length, np.int64 if name in whole else np.float64) for name, length in lengths.items()}
+    return Messages(**(arrays | seeds))  # type: ignore[arg-type]
 
 
 def _write_back(system: TrueSkill2, history: History, sweeps: Sweeps) -> None:
-    """Everybody as he goes on after his last match; who only stood at the doors stays as he was."""
-    own, base, chains = sweeps.own, sweeps.base, sweeps.cast.chains
+    """Everybody as they go on after their last match; those who were only in a lineup stay as they were."""
+    own, base, chains = sweeps.own, sweeps.base, sweeps.indexed.chains
     for person in np.flatnonzero(base.seen).tolist():
-        player, mean, variance = history.players[person], base.ahead_mean[person], base.ahead_variance[person]
-        before = system.held(player)
-        begun = Player(float(mean), float(variance), float(base.last[person]), int(base.seen[person]))
-        begun.start_mean, begun.start_variance = before.start_mean, before.start_variance
-        system.players[player] = begun
+        player, before = history.players[person], system.held(history.players[person])
+        system.players[player] = Player(
+            base_mean=float(base.forward_mean[person]),
+            base_variance=float(base.forward_variance[person]),
+            base_last=float(base.last[person]),
+            rounds=int(base.seen[person]),
+            start_mean=before.start_mean,
+            start_variance=before.start_variance,
+        )
     for chain in np.flatnonzero(own.seen).tolist():
         person, mode = chains[chain]
-        mean, variance = float(own.ahead_mean[chain]), float(own.ahead_variance[chain])
+        mean, variance = float(own.forward_mean[chain]), float(own.forward_variance[chain])
         skill = Skill(mean, variance, int(own.seen[chain]), float(own.last[chain]))
         system.players[history.players[person]].modes[mode] = skill

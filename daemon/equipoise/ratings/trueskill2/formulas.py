@@ -1,8 +1,12 @@
-"""TrueSkill 2's online loop: skills drift, a match is predicted, what it says is taken in.
+"""TrueSkill 2's online loop: skills drift, a match is predicted, and what it says is learnt.
 
-One function rates one match for the live path and for replays: `Rounds` and `Players` are of lists or of arrays.  A
-player's skill in a mode is w·base + own part, two Gaussians that are kept apart (equation (20) of Minka, Cleven &
-Zaykov 2018; their dependence is dropped, as the paper does).
+A player's skill in a mode is w·base + own part: two Gaussians that are kept apart, equation (20) of Minka, Cleven &
+Zaykov 2018 (their dependence is dropped, as the paper does).  A match goes through four steps: both parts gain
+variance for the time since they last played (3); the performances of all players enter a factor graph; EP finds what
+the match says of each performance, as derivatives of its log evidence; and each part takes its share of that, then
+gains experience and variance for having played (8).
+
+`rate_match` rates a live match, in lists, and every match of a replay, in arrays that numba compiles it for.
 """
 
 from __future__ import annotations
@@ -11,10 +15,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from equipoise.ratings.parts import compiling as compiled_kernel
+from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.team_order import Teams, expect
-from equipoise.ratings.trueskill2.expectation_propagation import infer, told
-from equipoise.ratings.trueskill2.factor_graph import BETA2, GAMMA2, MARGIN, TAU2, UNTOLD, Scene
+from equipoise.ratings.parts.two_teams import fraction_played_at
+from equipoise.ratings.trueskill2.expectation_propagation import infer, performance_derivatives
+from equipoise.ratings.trueskill2.factor_graph import BETA2, GAMMA2, MARGIN, TAU2, UNKNOWN, FactorGraph
 from equipoise.ratings.trueskill2.params import (
     BASE_GAMMA2,
     BASE_TAU2,
@@ -31,209 +36,220 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from equipoise.ratings.trueskill2.factor_graph import Floats, Ints, Row
+    from equipoise.ratings.parts.match_arrays import Floats, Ints
+    from equipoise.ratings.trueskill2.factor_graph import Row
 
     Table: TypeAlias = "Sequence[Row] | NDArray[np.float64]"
 
-BOT_SEAT = -1
+NO_CHAIN = -1
+"""The chain of a bot."""
 
 PER_MINUTE = 60.0
 
-PAIRED = 0.5
+HALF_PAIR = 0.5
 """`Teams.size`: two of them make 1, so that the draw margin is ε whatever the sizes are."""
 
 
-class Rounds(NamedTuple):
-    """A history as the loop reads it: m matches of t teams with p participants, s seats at the doors."""
+class TrueSkill2Arrays(NamedTuple):
+    """What TrueSkill 2 reads of matches besides `MatchArrays`: m matches, p participants, s players in lineups."""
 
     row: Ints
-    """Shape (m,): the match's parameters in the table."""
-    started_at: Floats
-    """Shape (m,): seconds since the epoch; NaN unknown."""
+    """Shape (m,): which row of the table has the match's parameters."""
     minutes: Floats
-    """Shape (m,): NaN unknown."""
-    matches: Ints
-    """Shape (m + 1,): where each match's teams begin."""
-    teams: Ints
-    """Shape (t + 1,): where each team's participants begin."""
-    ranks: Ints
+    """Shape (m,), NaN unknown."""
     chain: Ints
-    """Shape (p,): a participant's skill in the match's mode."""
-    person: Ints
-    """Shape (p,): himself."""
-    fraction_played: Floats
+    """Shape (p,): a participant's own part in the match's mode, which runs through all their matches in it."""
+    lineup_chain: Ints
+    """Shape (s,): likewise; `NO_CHAIN` for a bot."""
     kills: Floats
+    """Shape (p,), NaN unknown, as are `deaths`."""
     deaths: Floats
-    left: Ints
-    """Shape (p,): as `Scene.left`."""
+    ending: Ints
+    """Shape (p,): as `FactorGraph.ending`."""
     squad: Ints
-    """Shape (p,): size of his squad, 1 alone."""
-    lineup: Ints
-    """Shape (t + 1,): where each team's seats begin."""
-    seat_chain: Ints
-    """Shape (s,): or `BOT_SEAT`."""
-    seat_person: Ints
-    seat_squad: Ints
-    skill_at_start: Floats
-    """Shape (s,): NaN where unknown; skill as it was at the doors."""
+    """Shape (p,): size of the participant's squad in their team, 1 alone."""
+    lineup_squad: Ints
+    """Shape (s,): likewise."""
 
 
-class Players(NamedTuple):
-    """Skills of a history's players: n modes' own parts, and k people's base; modified in place."""
+class Skills(NamedTuple):
+    """The skills of a history's players: n own parts (chains) and k bases (one a player); modified in place."""
 
     mean: Floats
+    """Shape (n,), β, as are `variance` (β²), `rounds` and `last`."""
     variance: Floats
     rounds: Ints
     last: Floats
-    """When it last played; `NEVER`."""
+    """When it last played, seconds since the epoch; `NEVER`."""
     base_mean: Floats
+    """Shape (k,), as are all that follow."""
     base_variance: Floats
     base_last: Floats
 
 
-def elapsed(last: float, now: float) -> float:
-    """Minutes; 0 where a time is unknown."""
+def minutes_between(last: float, now: float) -> float:
+    """Minutes from one time to another, both in seconds; 0 where a time is unknown.
+
+    >>> minutes_between(0.0, 90.0), minutes_between(NEVER, 90.0), minutes_between(0.0, math.nan)
+    (1.5, 0.0, 0.0)
+    """
     return (now - last) / PER_MINUTE if now > last > NEVER else 0.0
 
 
-def skill_of(players: Players, chain: int, person: int, now: float, c: Row) -> tuple[float, float]:
-    """Mean and variance of a skill at a time."""
+def skill_at(skills: Skills, chain: int, player: int, now: float, c: Row) -> tuple[float, float]:
+    """Mean and variance of a skill, β and β², at a time."""
     weight = c[BASE_WEIGHT]
-    own = players.variance[chain] + c[TAU2] * elapsed(players.last[chain], now)
-    base = players.base_variance[person] + c[BASE_TAU2] * elapsed(players.base_last[person], now)
-    return players.mean[chain] + weight * players.base_mean[person], own + weight * weight * base
+    own = skills.variance[chain] + c[TAU2] * minutes_between(skills.last[chain], now)
+    base = skills.base_variance[player] + c[BASE_TAU2] * minutes_between(skills.base_last[player], now)
+    return skills.mean[chain] + weight * skills.base_mean[player], own + weight * weight * base
 
 
-def predict_match(match: int, rounds: Rounds, players: Players, sides: Teams, c: Row) -> float:
-    """Fill `sides.wins` for those at the doors, all of whom play to the end; returns the chance of a draw."""
-    first, end = rounds.matches[match], rounds.matches[match + 1]
-    for team in range(first, end):
-        total = spread = 0.0
-        for seat in range(rounds.lineup[team], rounds.lineup[team + 1]):
-            mean, variance = c[BOT], 0.0
-            if rounds.seat_chain[seat] != BOT_SEAT:
-                chain, person = rounds.seat_chain[seat], rounds.seat_person[seat]
-                mean, variance = skill_of(players, chain, person, rounds.started_at[match], c)
-                if not math.isnan(rounds.skill_at_start[seat]):
-                    mean = rounds.skill_at_start[seat]
-            total += mean + c[SQUAD + min(rounds.seat_squad[seat], SQUADS) - 1]
-            spread += variance + c[BETA2]
-        sides.mean[team - first], sides.variance[team - first], sides.size[team - first] = total, spread, PAIRED
-    return expect(sides, end - first, c[MARGIN])
+def squad_offset_of(size: int, c: Row) -> float:
+    """(7): what coming in a squad of that size adds to a performance, β."""
+    return c[SQUAD + min(size, SQUADS) - 1]
 
 
-def seat_everybody(match: int, rounds: Rounds, players: Players, scene: Scene, c: Row) -> int:
-    """Take every team's participants to the scene, then the bots at its door; returns how many seats are taken.
-
-    A function of its own, or numba would take the seats to be 0 at first, and compile all that they are given to twice.
-    """
-    seats, now = 0, rounds.started_at[match]
-    for team in range(rounds.matches[match], rounds.matches[match + 1]):
-        number = team - rounds.matches[match]
-        for place in range(rounds.teams[team], rounds.teams[team + 1]):
-            mean, variance = skill_of(players, rounds.chain[place], rounds.person[place], now, c)
-            mean += c[SQUAD + min(rounds.squad[place], SQUADS) - 1]
-            take_seat(seats, number, mean, variance + c[BETA2], scene)
-            take_facts(seats, match, place, rounds, scene)
-            seats += 1
-        for _ in range(bots_at(team, rounds)):
-            take_seat(seats, number, c[BOT], c[BETA2], scene)
-            seats += 1
-    return seats
-
-
-def take_seat(seat: int, team: int, mean: float, variance: float, scene: Scene) -> None:
-    """Somebody who plays to the end and of whom nothing is told."""
-    scene.mean[seat], scene.variance[seat], scene.team[seat] = mean, variance, team
-    scene.fraction_played[seat], scene.left[seat] = 1.0, UNTOLD
-    scene.minutes[seat] = scene.kills[seat] = scene.deaths[seat] = math.nan
-
-
-def take_facts(seat: int, match: int, place: int, rounds: Rounds, scene: Scene) -> None:
-    """What is told of a participant."""
-    scene.fraction_played[seat], scene.left[seat] = rounds.fraction_played[place], rounds.left[place]
-    scene.minutes[seat] = rounds.fraction_played[place] * rounds.minutes[match]
-    scene.kills[seat], scene.deaths[seat] = rounds.kills[place], rounds.deaths[place]
-
-
-def experience_of(rounds: int, c: Row) -> float:
-    """(8): what a skill gains by a match that followed so many."""
+def experience_gain(rounds: int, c: Row) -> float:
+    """(8): what a skill gains by the match that follows so many others, β."""
     return c[EXPERIENCE + min(rounds, MATCHES)]
 
 
-def take_in(chain: int, person: int, slope: float, curvature: float, now: float, players: Players, c: Row) -> None:
-    """What a match says of a skill, by derivatives by its mean; then what playing it does to the skill."""
-    weight = c[BASE_WEIGHT]
-    own = players.variance[chain] + c[TAU2] * elapsed(players.last[chain], now)
-    base = players.base_variance[person] + c[BASE_TAU2] * elapsed(players.base_last[person], now)
-    pull = weight * base
-    players.mean[chain] += own * slope + experience_of(players.rounds[chain], c)
-    players.variance[chain] = own + own * own * curvature + c[GAMMA2]
-    players.base_mean[person] += pull * slope
-    players.base_variance[person] = base + pull * pull * curvature + c[BASE_GAMMA2]
-    players.rounds[chain] += 1
-    if now > players.last[chain]:
-        players.last[chain] = now
-    if now > players.base_last[person]:
-        players.base_last[person] = now
-
-
-def rate_match(
-    match: int, rounds: Rounds, players: Players, scene: Scene, sides: Teams, after: Floats, c: Row
-) -> tuple[float, bool]:
-    """Fill `sides.wins` and `after` (per participant); the chance of a draw, and whether the sites converged."""
-    first, end = rounds.matches[match], rounds.matches[match + 1]
-    drawn = predict_match(match, rounds, players, sides, c)
-    seats = seat_everybody(match, rounds, players, scene, c)
-    _, converged = infer(scene, seats, rounds.ranks, first, end - first, False, c)
-    seat = 0
+def predict_match(
+    match: int, matches: MatchArrays, facts: TrueSkill2Arrays, skills: Skills, sides: Teams, c: Row
+) -> float:
+    """Fill `sides.wins` for the lineups, all of whom play to the end; returns the probability of a draw."""
+    first, end = matches.matches[match], matches.matches[match + 1]
     for team in range(first, end):
-        for place in range(rounds.teams[team], rounds.teams[team + 1]):
-            chain, person = rounds.chain[place], rounds.person[place]
-            slope, curvature = told(scene, seats, seat)
-            take_in(chain, person, slope, curvature, rounds.started_at[match], players, c)
-            after[place] = players.mean[chain] + c[BASE_WEIGHT] * players.base_mean[person]
-            seat += 1
-        seat += bots_at(team, rounds)
-    return drawn, converged
+        total = spread = 0.0
+        for place in range(matches.lineup[team], matches.lineup[team + 1]):
+            mean, variance = c[BOT], 0.0
+            if facts.lineup_chain[place] != NO_CHAIN:
+                chain, player = facts.lineup_chain[place], matches.lineup_members[place]
+                mean, variance = skill_at(skills, chain, player, matches.started_at[match], c)
+                if len(matches.skill_at_start) > 0 and not math.isnan(matches.skill_at_start[place]):
+                    mean = matches.skill_at_start[place]
+            total += mean + squad_offset_of(facts.lineup_squad[place], c)
+            spread += variance + c[BETA2]
+        sides.mean[team - first], sides.variance[team - first], sides.size[team - first] = total, spread, HALF_PAIR
+    return expect(sides, end - first, c[MARGIN])
 
 
-def bots_at(team: int, rounds: Rounds) -> int:
-    """How many bots stand at a team's door."""
+def fill_graph(
+    match: int, matches: MatchArrays, facts: TrueSkill2Arrays, skills: Skills, graph: FactorGraph, c: Row
+) -> int:
+    """Enter the performances of each team's participants, then of the bots in its lineup; returns how many.
+
+    A function of its own: inside of `rate_match`, numba would first take the count for the constant 0, and compile
+    all that takes it twice.
+    """
+    variables, now = 0, matches.started_at[match]
+    for team in range(matches.matches[match], matches.matches[match + 1]):
+        number = team - matches.matches[match]
+        for place in range(matches.teams[team], matches.teams[team + 1]):
+            mean, variance = skill_at(skills, facts.chain[place], matches.members[place], now, c)
+            mean += squad_offset_of(facts.squad[place], c)
+            add_performance(variables, number, mean, variance + c[BETA2], graph)
+            add_observations(variables, match, place, matches, facts, graph)
+            variables += 1
+        for _ in range(bots_of(team, matches, facts)):
+            add_performance(variables, number, c[BOT], c[BETA2], graph)
+            variables += 1
+    return variables
+
+
+def add_performance(variable: int, team: int, mean: float, variance: float, graph: FactorGraph) -> None:
+    """The performance of a player who plays to the end, without any observations."""
+    graph.mean[variable], graph.variance[variable], graph.team[variable] = mean, variance, team
+    graph.fraction_played[variable], graph.ending[variable] = 1.0, UNKNOWN
+    graph.minutes[variable] = graph.kills[variable] = graph.deaths[variable] = math.nan
+
+
+def add_observations(
+    variable: int, match: int, place: int, matches: MatchArrays, facts: TrueSkill2Arrays, graph: FactorGraph
+) -> None:
+    """What is known of a participant."""
+    fraction_played = fraction_played_at(place, matches.fraction_played)
+    graph.fraction_played[variable], graph.ending[variable] = fraction_played, facts.ending[place]
+    graph.minutes[variable] = fraction_played * facts.minutes[match]
+    graph.kills[variable], graph.deaths[variable] = facts.kills[place], facts.deaths[place]
+
+
+def bots_of(team: int, matches: MatchArrays, facts: TrueSkill2Arrays) -> int:
+    """How many bots are in a team's lineup."""
     bots = 0
-    for seat in range(rounds.lineup[team], rounds.lineup[team + 1]):
-        if rounds.seat_chain[seat] == BOT_SEAT:
+    for place in range(matches.lineup[team], matches.lineup[team + 1]):
+        if facts.lineup_chain[place] == NO_CHAIN:
             bots += 1
     return bots
 
 
-def rate_rounds(
-    rounds: Rounds,
-    players: Players,
-    scene: Scene,
+def update_skill(chain: int, player: int, slope: float, curvature: float, now: float, skills: Skills, c: Row) -> None:
+    """What a match says of a skill, as derivatives of its log evidence by the mean; then what playing it adds."""
+    weight = c[BASE_WEIGHT]
+    own = skills.variance[chain] + c[TAU2] * minutes_between(skills.last[chain], now)
+    base = skills.base_variance[player] + c[BASE_TAU2] * minutes_between(skills.base_last[player], now)
+    covariance = weight * base
+    skills.mean[chain] += own * slope + experience_gain(skills.rounds[chain], c)
+    skills.variance[chain] = own + own * own * curvature + c[GAMMA2]
+    skills.base_mean[player] += covariance * slope
+    skills.base_variance[player] = base + covariance * covariance * curvature + c[BASE_GAMMA2]
+    skills.rounds[chain] += 1
+    if now > skills.last[chain]:
+        skills.last[chain] = now
+    if now > skills.base_last[player]:
+        skills.base_last[player] = now
+
+
+def rate_match(
+    match: int,
+    matches: MatchArrays,
+    facts: TrueSkill2Arrays,
+    skills: Skills,
+    graph: FactorGraph,
+    sides: Teams,
+    after: Floats,
+    c: Row,
+) -> tuple[float, bool]:
+    """Fill `sides.wins` and `after` (per participant, β); the probability of a draw, and whether EP converged."""
+    first, end = matches.matches[match], matches.matches[match + 1]
+    drawn = predict_match(match, matches, facts, skills, sides, c)
+    variables = fill_graph(match, matches, facts, skills, graph, c)
+    _, converged = infer(graph, variables, matches.ranks, first, end - first, False, c)
+    variable = 0
+    for team in range(first, end):
+        for place in range(matches.teams[team], matches.teams[team + 1]):
+            chain, player = facts.chain[place], matches.members[place]
+            slope, curvature = performance_derivatives(graph, variables, variable)
+            update_skill(chain, player, slope, curvature, matches.started_at[match], skills, c)
+            after[place] = skills.mean[chain] + c[BASE_WEIGHT] * skills.base_mean[player]
+            variable += 1
+        variable += bots_of(team, matches, facts)
+    return drawn, converged
+
+
+def rate_matches(
+    matches: MatchArrays,
+    facts: TrueSkill2Arrays,
+    skills: Skills,
+    graph: FactorGraph,
     sides: Teams,
     table: Table,
     wins: Floats,
     draws: Floats,
     after: Floats,
 ) -> int:
-    """Rate match after match; fills `wins` (per team), `draws` and `after`; how many did not converge."""
+    """Rate match after match; fills `wins` (per team), `draws` and `after`; returns in how many EP did not converge."""
     stuck = 0
-    for match in range(len(rounds.row)):
-        c = table[rounds.row[match]]
-        draws[match], converged = rate_match(match, rounds, players, scene, sides, after, c)
+    for match in range(len(facts.row)):
+        c = table[facts.row[match]]
+        draws[match], converged = rate_match(match, matches, facts, skills, graph, sides, after, c)
         stuck += not converged
-        for team in range(rounds.matches[match], rounds.matches[match + 1]):
-            wins[team] = sides.wins[team - rounds.matches[match]]
+        for team in range(matches.matches[match], matches.matches[match + 1]):
+            wins[team] = sides.wins[team - matches.matches[match]]
     return stuck
 
 
-Replay: TypeAlias = Callable[
-    [Rounds, Players, Scene, Teams, "Table", "Floats", "Floats", "Floats"],
+RateMatches: TypeAlias = Callable[
+    [MatchArrays, TrueSkill2Arrays, Skills, FactorGraph, Teams, "Table", "Floats", "Floats", "Floats"],
     int,
 ]
-
-
-def build(*, compiled: bool) -> Replay:
-    """`rate_rounds` as it stands here, or compiled."""
-    return compiled_kernel.compiled(rate_rounds) if compiled else rate_rounds

@@ -17,7 +17,7 @@ from equipoise.ratings.trueskill2.quits import QUIT_RELATED
 Offsets: TypeAlias = tuple[float, ...]
 
 BASE_WEIGHT, BASE_VARIANCE, BASE_GAMMA2, BASE_TAU2, BOT = range(QUIT_RELATED + 1, QUIT_RELATED + 6)
-"""Where a parameter stands in a row, after those of `scene` and `quits`."""
+"""Columns of a row of parameters, after those of `factor_graph` and `quits`."""
 
 SQUAD: Final = BOT + 1
 SQUADS: Final = 16
@@ -88,7 +88,7 @@ class TrueSkill2Params(Params):
     death_variance: float = ranged(1.0, 1e-6, LIMIT)
     """v of deaths, deaths² per minute."""
     quit_margin: float = ranged(0.0, -LIMIT, 0)
-    """m_q, β: how far behind his opponents a player is when he thinks of leaving (12)."""
+    """m_q, β: how far ahead of their opponents a player is who is about to leave; below 0 (12)."""
     quit_variance: float = ranged(1.0, 1e-6, LIMIT)
     """v_q, β²."""
     quit_unrelated: float = ranged(0.1, 0, 0.999)
@@ -138,7 +138,7 @@ class TrueSkill2Params(Params):
             raise RatingError(f"modes.{mode}: {error}") from None
 
     def row(self) -> list[float]:
-        """As kernels read it; its columns are named in `scene`, `quits` and here."""
+        """As kernels read it, with the columns that are named in `factor_graph`, `quits` and here."""
         row = [float(getattr(self, name)) for name in COLUMNS]
         row.append(float(self.initial if self.bot is None else self.bot))
         row += _filled((0.0, *self.squad_offset), SQUADS)

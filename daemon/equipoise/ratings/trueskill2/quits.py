@@ -1,8 +1,10 @@
-"""What a quit says of a player, given how the match ended: two facts about nearly the same thing in a small match.
+"""What a quit says of a player, beside the order of the teams: nearly the same thing twice in a small match.
 
-Between two teams the order is a cut of one difference D.  Taking it as Gaussian while d, by how much a quitter was
-ahead of his opponents, is judged would be wrong by a tenth of β in a duel.  So d's mean and variance are taken under
-the cut itself, summed over D.
+A player leaves when d, by how much they are ahead of their opponents, falls below m_q, or for other reasons, (12) and
+(13) of Minka, Cleven & Zaykov 2018.  Between two teams the order cuts one difference D.  Taking that cut as a Gaussian
+while d is judged would be wrong by a tenth of β in a duel, where d is D or -D.  So the mean and the variance of d are
+computed under the cut itself: given D, d is Gaussian and a quit has a closed form; over D they are summed by Simpson's
+rule.
 """
 
 from __future__ import annotations
@@ -16,23 +18,23 @@ if TYPE_CHECKING:
     from equipoise.ratings.trueskill2.factor_graph import Row
 
 INTERVALS = 64
-"""Simpson's rule over what the cut leaves of D."""
+"""Of Simpson's rule, over what the cut leaves of D."""
 
 WIDTH_BELOW, WIDTH_ABOVE = 6.0, 12.0
 """Deviations of D that are summed over; beyond a cut in the tail, `WIDTH_ABOVE` over how far out it is."""
 
 QUIT_MARGIN, QUIT_VARIANCE, QUIT_UNRELATED, QUIT_RELATED = range(12, 16)
-"""Where a parameter stands in a row."""
+"""Columns of a row of parameters."""
 
 
-def quit_chance(mean: float, variance: float, c: Row) -> float:
-    """(12) and (13): p_u + (1 - p_u)·p_r·Φ(u), u = (m_q - d)/√v_q, of a Gaussian d."""
+def quit_probability(mean: float, variance: float, c: Row) -> float:
+    """(12) and (13): p_u + (1 - p_u)·p_r·Φ(u), u = (m_q - d)/√v_q, averaged over d ~ N(mean, variance)."""
     u = (c[QUIT_MARGIN] - mean) / math.sqrt(c[QUIT_VARIANCE] + variance)
     return c[QUIT_UNRELATED] + (1.0 - c[QUIT_UNRELATED]) * c[QUIT_RELATED] * cdf(u)
 
 
 def quit_derivatives(left: bool, mean: float, variance: float, c: Row) -> tuple[float, float]:
-    """Of the log of that, or of what is missing to 1 for who stayed, by the mean of d: the first and the second."""
+    """First and second derivative, by the mean of d, of the log probability that a player left, or that they stayed."""
     deviation = math.sqrt(c[QUIT_VARIANCE] + variance)
     u = (c[QUIT_MARGIN] - mean) / deviation
     unrelated, related = c[QUIT_UNRELATED], c[QUIT_RELATED]
@@ -46,24 +48,25 @@ def quit_derivatives(left: bool, mean: float, variance: float, c: Row) -> tuple[
     return slope, u * slope / deviation - slope * slope
 
 
-def quit_within(
-    mean: float, variance: float, other: float, spread: float, shared: float, low: float, high: float, c: Row
+def quit_moments_in_cut(
+    mean: float, variance: float, other: float, spread: float, covariance: float, low: float, high: float, c: Row
 ) -> tuple[float, float]:
-    """Mean and variance of d, of a quitter, with D cut to low and high.
+    """Mean and variance of a quitter's d, with D between low and high.
 
-    Before the cut and the quit d is N(mean, variance), D is N(other, spread), and `shared` is their covariance.
+    Before the cut and the quit d is N(mean, variance) and D is N(other, spread), with this covariance.
     """
-    low, high = reach(other, math.sqrt(spread), low, high)
+    low, high = integration_range(other, math.sqrt(spread), low, high)
     nearest = min(max(other, low), high)
-    lever = shared / spread
-    rest = max(variance - lever * shared, 0.0)
+    lever = covariance / spread
+    rest = max(variance - lever * covariance, 0.0)
     mass = first = second = 0.0
     for point in range(INTERVALS + 1):
         z = low + (high - low) * point / INTERVALS
         m = mean + lever * (z - other)
         slope, curvature = quit_derivatives(True, m, rest, c)
         weight = 1.0 if point in (0, INTERVALS) else 2.0 + 2.0 * (point % 2)
-        weight *= math.exp(-0.5 * (z - nearest) * (z + nearest - 2.0 * other) / spread) * quit_chance(m, rest, c)
+        # The density of D at z over that at the nearest point to its mean: far out, densities themselves are 0.
+        weight *= math.exp(-0.5 * (z - nearest) * (z + nearest - 2.0 * other) / spread) * quit_probability(m, rest, c)
         moved = m + rest * slope - mean
         mass += weight
         first += weight * moved
@@ -72,8 +75,14 @@ def quit_within(
     return mean + first, second / mass - first * first
 
 
-def reach(mean: float, deviation: float, low: float, high: float) -> tuple[float, float]:
-    """What of a cut's interval has any mass."""
+def integration_range(mean: float, deviation: float, low: float, high: float) -> tuple[float, float]:
+    """The part of a cut, from low to high, that holds all but a negligible part of the mass of N(mean, deviation²).
+
+    >>> integration_range(0.0, 1.0, low=-math.inf, high=math.inf)
+    (-6.0, 6.0)
+    >>> integration_range(0.0, 1.0, low=5.0, high=math.inf)
+    (5.0, 7.0)
+    """
     from_below = max(low, mean - WIDTH_BELOW * deviation)
     if low > mean:
         out = (low - mean) / deviation

@@ -1,4 +1,4 @@
-"""TrueSkill 2 (Minka, Cleven & Zaykov 2018, MSR-TR-2018-8): TrueSkill that reads more than who won.
+"""TrueSkill 2 (Minka, Cleven & Zaykov 2018, MSR-TR-2018-8): TrueSkill that also reads counts, quits, squads and modes.
 
 Its formulas, and what the paper leaves open, are in docs/ratings/trueskill2.md.
 """
@@ -7,35 +7,37 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError
-from equipoise.ratings.parts.players import PlayerTable, refuse_bots
+from equipoise.ratings.parts.match_arrays import MatchArrays, one_match
+from equipoise.ratings.parts.players import PlayerTable, checked, plain, refuse_bots
 from equipoise.ratings.parts.team_order import Teams
 from equipoise.ratings.parts.truncated_gaussian import pdf
 from equipoise.ratings.system import (
     ANYWHERE,
     Change,
     Match,
-    Past,
     Rated,
     SkillContext,
     State,
     WinProbabilities,
 )
-from equipoise.ratings.trueskill2 import formulas as kernel
-from equipoise.ratings.trueskill2.factor_graph import BETA2, INITIAL, MARGIN, VARIANCE, Scene
-from equipoise.ratings.trueskill2.params import BASE_VARIANCE, BASE_WEIGHT, BOT, LIMIT, TrueSkill2Params
-from equipoise.ratings.trueskill2.players import (
-    Player,
-    Skill,
-    gathered,
-    laid_out,
-    restored,
-    stored,
+from equipoise.ratings.trueskill2.factor_graph import (
+    BETA2,
+    COMPLETED,
+    INITIAL,
+    LEFT,
+    MARGIN,
+    VARIANCE,
+    FactorGraph,
 )
+from equipoise.ratings.trueskill2.formulas import PER_MINUTE, Skills, TrueSkill2Arrays, predict_match, rate_match
+from equipoise.ratings.trueskill2.params import BASE_VARIANCE, BASE_WEIGHT, BOT, LIMIT, TrueSkill2Params
+from equipoise.ratings.trueskill2.players import BaseSkill, Player, Skill
 from equipoise.ratings.validation import NEVER, count_of, number_of
 
 if TYPE_CHECKING:
@@ -51,47 +53,51 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
     def __init__(self, params: TrueSkill2Params) -> None:
         super().__init__(params)
         self.rows = {mode: number for number, mode in enumerate(params.modes, start=1)}
-        """Where a mode that differs has its row in `table`; all others have the first."""
+        """Which row of `table` has a mode's own parameters; all other modes have the first."""
         self.table = [params.row(), *(params.of_mode(mode).row() for mode in params.modes)]
         self.stuck = 0
-        """Matches rated whose sites did not converge."""
+        """Matches rated in which EP did not converge."""
 
     def row(self, mode: str) -> Row:
         """The parameters that hold in a mode."""
         return self.table[self.rows.get(mode, 0)]
 
     def predict(self, match: Match) -> WinProbabilities:
-        """Of everybody at the doors, each expected to stay to the end; of the rest only squads are read."""
-        numbers = _numbers(match)
-        sides = Teams.of(len(match.teams))
-        rounds, players = laid_out(match, numbers), self._gathered(numbers, match.mode)
-        draw = kernel.predict_match(0, rounds, players, sides, self.row(match.mode))
+        """By the skills and squads of the lineup, each of whom is expected to play to the end."""
+        matches, players = one_match(match)
+        sides, skills = Teams.of(len(match.teams)), self._skills(players, match.mode)
+        draw = predict_match(0, matches, _facts(match, matches), skills, sides, self.row(match.mode))
         return WinProbabilities(tuple(sides.wins), draw)
 
     def rate(self, match: Match) -> Rated:
-        """By the order, the counts and the quits.  Ignored: spans, points, map, sides and weight."""
+        """Learn from the order, the counts and the quits.  Ignored: spans, points, map, sides and weight."""
         scores = [match.score(team) for team in range(len(match.teams))]
         refuse_bots(match)
-        numbers = _numbers(match)
-        rounds, players = laid_out(match, numbers), self._gathered(numbers, match.mode)
-        sides, after = Teams.of(len(match.teams)), [0.0] * len(rounds.person)
-        scene = Scene.of(len(rounds.person) + len(rounds.seat_person), len(match.teams))
-        c = self.row(match.mode)
-        draw, converged = kernel.rate_match(0, rounds, players, scene, sides, after, c)
+        matches, players = one_match(match)
+        facts, skills = _facts(match, matches), self._skills(players, match.mode)
+        sides, after = Teams.of(len(match.teams)), [0.0] * len(matches.members)
+        graph = FactorGraph.allocate(len(matches.members) + len(matches.lineup_members), len(match.teams))
+        draw, converged = rate_match(0, matches, facts, skills, graph, sides, after, self.row(match.mode))
         self.stuck += not converged
         prediction = WinProbabilities(tuple(sides.wins), draw)
-        changes, place = [], 0
+        changes = list[Change]()
         for team, side in enumerate(match.teams):
             expected = prediction.expected(team)
             for player in side:
-                before = self._mean(self.held(player), match.mode)
-                held = self._take(player, match.mode, players, numbers[player])
-                changes.append(Change(player, team, before, after[place], held.rounds, expected, scores[team]))
-                place += 1
+                held, number = self.players.setdefault(player, self.held(player)), len(changes)
+                before = self._mean(held, match.mode)
+                held.learn(match.mode, skills, number, number)
+                changes.append(Change(player, team, before, after[number], held.rounds, expected, scores[team]))
         return Rated(prediction, tuple(changes))
 
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
-        """The mean; without a mode, in the one he has played most.  Strangers have a newcomer's, bots `bot`."""
+        """The mean; without a mode, in the one played most.  Strangers have a newcomer's, bots `bot`.
+
+        >>> system = TrueSkill2.create()
+        >>> change = system.rate(Match(teams=(("ann",), ("bob",)), ranks=(0, 1))).changes[0]
+        >>> round(change.before, 3), round(change.after, 3), round(system.skill("bob"), 3)
+        (3.0, 3.56, 2.44)
+        """
         if is_bot(player):
             return self.row(context.mode)[BOT]
         held = self.held(player)
@@ -100,26 +106,26 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
     def gap(self, probability: float, size: int) -> float:
         """Along the slope at an even match of settled players: there c² = 2·size·β², and that slope is φ(ε/c)/c.
 
-        Beyond all measure where the margin is so wide that there is none.
+        Practically infinite where the margin is so wide that the slope underflows.
         """
         c = math.sqrt(2.0 * size * self.table[0][BETA2])
         slope = pdf(self.table[0][MARGIN] / c) / c
         return probability / max(slope, sys.float_info.min)
 
     def uncertainty(self, player: PlayerId) -> float:
-        """σ in the mode he has played most."""
+        """σ in the mode played most, β."""
         held = self.held(player)
         weight = self.row(held.usual_mode)[BASE_WEIGHT]
         return math.sqrt(self.own(held, held.usual_mode).variance + weight * weight * held.base_variance)
 
     def summary(self, player: PlayerId) -> PlayerSummary:
-        """The mean, in the mode he has played most; visible after the shadow rounds."""
+        """The mean, in the mode played most; visible after the shadow rounds."""
         held = self.held(player)
         last = max((own.last for own in held.modes.values()), default=NEVER)
         return self.shown(player, self.skill(player), held.rounds, last)
 
     def seed(self, player: PlayerId, **skill: float) -> None:
-        """Facts: `rating`, the mean in every mode, β; `sigma`, of his own part in every mode, β; `rounds` rated."""
+        """Facts: `rating`, the mean in every mode, β; `sigma`, of the own part in every mode, β; `rounds` rated."""
         for fact in skill:
             if fact not in ("rating", "sigma", "rounds"):
                 raise RatingError(f"{player}: trueskill2 has no {fact} to seed, only rating, sigma and rounds")
@@ -139,18 +145,27 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
 
     def state(self, player: PlayerId) -> State:
         """Base and modes, each with mean, variance and when it last played (epoch seconds or null)."""
-        return stored(self.held(player))
+        held = self.held(player)
+        return {**plain(held), "modes": {mode: plain(own) for mode, own in held.modes.items()}}
 
-    def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
-        """From `state` alone: no row of the past is needed."""
-        self.players[player] = restored(player, state)
+    def stored(self, player: PlayerId, newcomer: Player, state: State) -> dict[str, Any]:
+        """The base as any record; of each mode a `Skill`."""
+        modes, names = state["modes"], {each.name for each in fields(Skill)}
+        if not isinstance(modes, Mapping):
+            raise RatingError(f"{player}: not a trueskill2 state: modes {modes!r}")
+        own = dict[str, Skill]()
+        for mode, numbers in modes.items():
+            if not isinstance(numbers, Mapping) or set(numbers) != names:
+                raise RatingError(f"{player}: not a trueskill2 state of mode {mode}: {numbers!r}")
+            own[mode] = Skill(**checked(player, Skill(0.0, 0.0), numbers))
+        return checked(player, BaseSkill(0.0, 0.0), state) | {"modes": own}
 
     def newcomer(self) -> Player:
         """What a player is on first sight."""
         return Player(0.0, self.table[0][BASE_VARIANCE])
 
     def own(self, held: Player, mode: str) -> Skill:
-        """His part in a mode, as it begins if he never played it."""
+        """A player's own part in a mode, as it starts if they never played it."""
         if mode in held.modes:
             return held.modes[mode]
         row = self.row(mode)
@@ -160,23 +175,44 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
     def _mean(self, held: Player, mode: str) -> float:
         return self.own(held, mode).mean + self.row(mode)[BASE_WEIGHT] * held.base_mean
 
-    def _gathered(self, numbers: Iterable[PlayerId], mode: str) -> kernel.Players:
-        everybody = [self.held(player) for player in numbers]
-        return gathered((held, self.own(held, mode)) for held in everybody)
-
-    def _take(self, player: PlayerId, mode: str, players: kernel.Players, number: int) -> Player:
-        held = self.players.setdefault(player, self.held(player))
-        held.base_mean, held.base_variance = players.base_mean[number], players.base_variance[number]
-        held.base_last = players.base_last[number]
-        held.modes[mode] = Skill(
-            players.mean[number], players.variance[number], players.rounds[number], players.last[number]
+    def _skills(self, players: Iterable[PlayerId], mode: str) -> Skills:
+        """Copies, as lists: a player's number is the place of both their own part and their base."""
+        people = [self.held(player) for player in players]
+        own = [self.own(player, mode) for player in people]
+        return Skills(
+            mean=[skill.mean for skill in own],
+            variance=[skill.variance for skill in own],
+            rounds=[skill.rounds for skill in own],
+            last=[skill.last for skill in own],
+            base_mean=[player.base_mean for player in people],
+            base_variance=[player.base_variance for player in people],
+            base_last=[player.base_last for player in people],
         )
-        held.rounds += 1
-        return held
 
 
-def _numbers(match: Match) -> dict[PlayerId, int]:
-    """Everybody in the match but bots."""
-    everybody = (player for side in (*match.teams, *match.predicted_lineup) for player in side)
-    humans = dict.fromkeys(player for player in everybody if not is_bot(player))
-    return {player: number for number, player in enumerate(humans)}
+def _facts(match: Match, matches: MatchArrays) -> TrueSkill2Arrays:
+    """What a history of this match alone has besides; a player's number is their chain too."""
+    playing = [player for side in match.teams for player in side]
+    counts = [match.counts.get(player) for player in playing]
+    squad = _squad_sizes(match)
+    return TrueSkill2Arrays(
+        row=[0],
+        minutes=[math.nan if match.seconds is None else match.seconds / PER_MINUTE],
+        chain=matches.members,
+        lineup_chain=matches.lineup_members,
+        kills=[math.nan if one is None else float(one.kills) for one in counts],
+        deaths=[math.nan if one is None else float(one.deaths) for one in counts],
+        ending=[LEFT if player in match.quits else COMPLETED for player in playing],
+        squad=[squad.get(player, 1) for player in playing],
+        lineup_squad=[squad.get(player, 1) for side in match.predicted_lineup for player in side],
+    )
+
+
+def _squad_sizes(match: Match) -> dict[PlayerId, int]:
+    """Of participants who came with others of their team."""
+    sizes: dict[PlayerId, int] = {}
+    for squad in match.squads:
+        for side in match.teams:
+            together = set(squad) & set(side)
+            sizes |= dict.fromkeys(together, len(together))
+    return sizes

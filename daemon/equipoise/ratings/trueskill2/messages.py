@@ -1,0 +1,145 @@
+"""Messages along a player's own part in a mode, or along their base skill, through all matches they took part in.
+
+Each participation is a node of a chain: the part drifts from one to the next, and each match says something of it.  So
+three Gaussian messages meet at a participation: forward, from what came before (mean and variance); backward, from what
+comes after (precision and shift, because after the last match it says nothing); and the likelihood of the match (also
+precision and shift).  The cavity of a match is forward times backward; the posterior is all three.  This is Kalman
+filtering and smoothing, with likelihoods that EP makes Gaussian.
+
+Plain functions, compiled by numba as they stand.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from equipoise.ratings.parts.team_order import combined
+from equipoise.ratings.trueskill2.expectation_propagation import message
+from equipoise.ratings.trueskill2.formulas import minutes_between
+from equipoise.ratings.validation import NEVER
+
+if TYPE_CHECKING:
+    from equipoise.ratings.parts.match_arrays import Floats, Ints
+
+
+class Messages(NamedTuple):
+    """The messages along n chains (own parts, or bases) with p participations in all; modified in place."""
+
+    before: Ints
+    """Shape (p,): participations of the chain before this one, filled by `receive_forward`."""
+    gap: Floats
+    """Shape (p,): minutes since the one before, likewise."""
+    mean: Floats
+    """Shape (p,): the forward message, as is `variance`."""
+    variance: Floats
+    later_precision: Floats
+    """Shape (p,): the backward message, as is `later_shift`."""
+    later_shift: Floats
+    precision: Floats
+    """Shape (p,): the likelihood of the match, as is `shift`."""
+    shift: Floats
+    start_mean: Floats
+    """Shape (n,), as are all that follow: what the chain was seeded with, else NaN; so is `start_variance`."""
+    start_variance: Floats
+    forward_mean: Floats
+    """The forward message that leaves the last participation so far, as is `forward_variance`."""
+    forward_variance: Floats
+    backward_precision: Floats
+    """The backward message that leaves it, as is `backward_shift`."""
+    backward_shift: Floats
+    seen: Ints
+    """Participations so far, in a sweep forward."""
+    last: Floats
+    """When the last one was, seconds since the epoch; `NEVER`."""
+
+
+def reset_messages(messages: Messages) -> None:
+    """Begin a sweep forward."""
+    for chain in range(len(messages.seen)):
+        messages.seen[chain], messages.last[chain] = 0, NEVER
+
+
+def receive_forward(
+    place: int, chain: int, now: float, mean: float, variance: float, drift: float, messages: Messages
+) -> None:
+    """The forward message reaches a participation; N(mean, variance) is the prior of a first one without a seed.
+
+    `drift` is the variance gained each minute.
+    """
+    messages.before[place], messages.gap[place] = messages.seen[chain], minutes_between(messages.last[chain], now)
+    messages.seen[chain] += 1
+    if now > messages.last[chain]:
+        messages.last[chain] = now
+    if messages.before[place] > 0:
+        messages.mean[place] = messages.forward_mean[chain]
+        messages.variance[place] = messages.forward_variance[chain] + drift * messages.gap[place]
+    else:
+        seed, spread = messages.start_mean[chain], messages.start_variance[chain]
+        messages.mean[place] = mean if math.isnan(seed) else seed
+        messages.variance[place] = variance if math.isnan(spread) else spread
+
+
+def send_forward(place: int, chain: int, gain: float, noise: float, messages: Messages) -> None:
+    """The forward message leaves a participation, with the gain and the variance of having played."""
+    mean, variance = combined(
+        messages.mean[place], messages.variance[place], messages.precision[place], messages.shift[place]
+    )
+    messages.forward_mean[chain], messages.forward_variance[chain] = mean + gain, variance + noise
+
+
+def receive_backward(place: int, chain: int, gain: float, noise: float, messages: Messages) -> None:
+    """The backward message reaches a participation; the last one of a chain gets none."""
+    if messages.before[place] == messages.seen[chain] - 1:
+        messages.backward_precision[chain] = messages.backward_shift[chain] = 0.0
+    precision, shift = through_noise(messages.backward_precision[chain], messages.backward_shift[chain], gain, noise)
+    messages.later_precision[place], messages.later_shift[place] = precision, shift
+
+
+def send_backward(place: int, chain: int, drift: float, messages: Messages) -> None:
+    """The backward message leaves a participation, with the variance of the time before it."""
+    precision = messages.later_precision[place] + messages.precision[place]
+    shift = messages.later_shift[place] + messages.shift[place]
+    back = through_noise(precision, shift, 0.0, drift * messages.gap[place])
+    messages.backward_precision[chain], messages.backward_shift[chain] = back
+
+
+def through_noise(precision: float, shift: float, gain: float, noise: float) -> tuple[float, float]:
+    """A message about x + gain + N(0, noise) as a message about x.
+
+    That it is 3, with a variance of 1, and that noise adds a variance of 1 and a gain of 2:
+
+    >>> precision, shift = through_noise(1.0, 3.0, gain=2.0, noise=1.0)
+    >>> shift / precision, 1 / precision
+    (1.0, 2.0)
+    """
+    left = 1.0 + precision * noise
+    return precision / left, (shift - precision * gain) / left
+
+
+def cavity(place: int, messages: Messages) -> tuple[float, float]:
+    """Mean and variance of a part by everything but the match itself."""
+    return combined(
+        messages.mean[place], messages.variance[place], messages.later_precision[place], messages.later_shift[place]
+    )
+
+
+def update_likelihood(place: int, slope: float, curvature: float, messages: Messages) -> None:
+    """What the match says of a part, from derivatives of its log evidence by the part's mean in the cavity.
+
+    Where the match makes the part less sure, it moves the mean only: a negative precision could leave no cavity.
+    """
+    mean, variance = cavity(place, messages)
+    precision, shift = message(mean, variance, slope, curvature)
+    if precision < 0.0:
+        precision, shift = 0.0, slope
+    messages.precision[place], messages.shift[place] = precision, shift
+
+
+def evidence_derivatives(place: int, messages: Messages) -> tuple[float, float]:
+    """Of the log evidence of this match and all later ones, by the mean and by the variance of the forward message."""
+    precision = messages.later_precision[place] + messages.precision[place]
+    shift = messages.later_shift[place] + messages.shift[place]
+    left = 1.0 + precision * messages.variance[place]
+    slope = (shift - precision * messages.mean[place]) / left
+    return slope, 0.5 * (slope * slope - precision / left)
