@@ -53,6 +53,7 @@ def matches(count: int) -> list[Match]:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_every_order_of_teams_with_and_without_players_leaves_numbers(name):
     for count in SYSTEMS[name]:
