@@ -15,7 +15,7 @@ from equipoise.core.model import PlayerId
 from equipoise.ratings import replay
 from equipoise.ratings.history import History
 from equipoise.ratings.system import Match
-from equipoise.ratings.trueskill.smoothing import Timeline
+from equipoise.ratings.trueskill.smoothing import Smoother
 from equipoise.ratings.trueskill.system import TrueSkill
 from equipoise.ratings.trueskill.through_time import TrueSkillThroughTime
 from equipoise.ratings.validation import DAY
@@ -50,16 +50,16 @@ def team_matches() -> None:
 def through_time() -> None:
     system, duels = TrueSkillThroughTime.create(mu=0, sigma=6, beta=1, gamma=0.03, draw_probability=0.0), duels_of()
     print(f"TrueSkill Through Time, {DUELS:,} games 1v1 of {DUELLISTS} players at {STEPS} times")
-    settled = Timeline(system.constants, TOLERANCE)
+    settled = Smoother(system.constants, TOLERANCE)
     settled.append(duels)
-    convergence = settled.settle(1000)
+    convergence = settled.run(1000)
     seconds = timed(lambda: settle(system, duels), RUNS)
     print(f"  settled to {TOLERANCE:g} from arrays   {seconds:8.3f} s, {convergence.iterations} sweeps   (target 1)")
     print(f"  farthest from the fixed point  {farthest(system, settled, duels):8.1e}")
     one = History.of([Match(((duels.players[0],), (duels.players[1],)), (0, 1), started_at=STEPS * DAY)])
     settled.append(one)
     before = process_time()
-    more = settled.settle(1000)
+    more = settled.run(1000)
     print(f"  one match appended             {process_time() - before:8.4f} s, {more.iterations} sweeps")
     library = peer("trueskillthroughtime")
     if library is not None:
@@ -102,16 +102,16 @@ def duels_of() -> History:
 
 
 def settle(system: TrueSkillThroughTime, duels: History) -> None:
-    timeline = Timeline(system.constants, TOLERANCE)
-    timeline.append(duels)
-    assert timeline.settle(1000).converged
+    smoother = Smoother(system.constants, TOLERANCE)
+    smoother.append(duels)
+    assert smoother.run(1000).converged
 
 
-def farthest(system: TrueSkillThroughTime, settled: Timeline, duels: History) -> float:
+def farthest(system: TrueSkillThroughTime, settled: Smoother, duels: History) -> float:
     """How far any skill at any match is from where far more sweeps end."""
-    exact = Timeline(system.constants, 1e-12)
+    exact = Smoother(system.constants, 1e-12)
     exact.append(duels)
-    assert exact.settle(100_000).converged
+    assert exact.run(100_000).converged
     curves = ((settled.curve(player).means, exact.curve(player).means) for player in duels.players)
     return max(float(abs(found - true).max()) for found, true in curves)
 

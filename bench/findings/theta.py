@@ -9,9 +9,8 @@ from bench.findings.table import against, estimate, show
 from equipoise.lab.models import Model
 from equipoise.ratings import replay
 from equipoise.ratings.history import Floats, History
-from equipoise.ratings.quality import surprise
+from equipoise.ratings.quality import fit_scale, surprise
 from equipoise.ratings.synelo.system import SynEloParams
-from equipoise.web.theta import fitted
 
 SEEDS, ROUNDS, LATE, PROPOSED = range(1, 11), 4000, 1000, 500
 BALANCED_SEEDS, BALANCED_ROUNDS = range(1, 7), 1000
@@ -37,8 +36,8 @@ def _in_balanced_teams(spread: float) -> tuple[str, str]:
         skills = crowd(rng, spread=spread)
         rounds = list(balanced_rounds(Model("synelo").make(), skills, BALANCED_ROUNDS, 12, rng))
         even.append(sum(abs(one.predicted - 0.5) < 0.001 for one in rounds) / len(rounds))
-        fit = fitted([(one.predicted, one.score) for one in rounds], 2400.0)
-        proposed.append(np.inf if fit is None else fit.theta)
+        fit = fit_scale([(one.predicted, one.score) for one in rounds], 2400.0)
+        proposed.append(np.inf if fit is None else fit.scale)
     return estimate(even, ".0%"), _scale(proposed)
 
 
@@ -100,8 +99,8 @@ def learnt(history: History, skills: Floats, theta: float) -> tuple[Floats, floa
 def proposal(history: History, predicted: Floats, theta: float, part: slice) -> float:
     """The Θ that `pool fit-theta` proposes from these rounds; infinity if favourites won no more often than others."""
     pairs = list(zip(predicted[part].tolist(), (1.0 - history.ranks[0::2][part]).tolist(), strict=True))
-    fit = fitted(pairs, theta)
-    return np.inf if fit is None else fit.theta
+    fit = fit_scale(pairs, theta)
+    return np.inf if fit is None else fit.scale
 
 
 def log_loss(history: History, predicted: Floats) -> float:

@@ -1,7 +1,12 @@
-"""How good a pool's predictions are: measures over (predicted score, actual score) pairs, side A's or team 1's.
+"""Statistics of predictions: measures over (predicted score, actual score) pairs of side A or team 1.
 
 A Brier score of 0.25 alone says little: coin flips reach it, and draws change what is reachable.  So log loss, the
-calibration table and the share of even rounds stand beside it.
+calibration table and the fraction of even rounds are given with it.
+
+`fit_scale` says by which scale past rounds would have been predicted best.  A system with a scale Θ predicts by the
+logistic of a difference over Θ, so another scale multiplies all log-odds by one factor.  The factor of least log loss
+has the maximum likelihood, and the loss is convex in it: halving an interval by its slope finds it.  The standard error
+is the sandwich estimate (White 1982), which holds with draws too, where the likelihood is not that of the data.
 """
 
 from __future__ import annotations
@@ -20,6 +25,13 @@ BINS = 10
 EVEN = (0.45, 0.55)
 CERTAIN = 1e-12
 """Log loss takes no prediction as surer than this, so that one upset of a certainty stays finite."""
+
+SURE = 2.0
+"""Standard errors that a scale must be off by before `rounds_missing` is 0."""
+FACTORS = (0.01, 100.0)
+"""The least and the largest factor of log-odds that `best_factor` looks for."""
+STEPS = 40
+"""Halvings of their interval, on a logarithmic scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +66,7 @@ class Quality:
     log_loss: Estimate
     """In nats; ln 2 is a coin flip's."""
     even: Estimate
-    """Share of rounds predicted within 45 to 55 %, both included."""
+    """Fraction of rounds predicted within 45 to 55 %, both included."""
     calibration: tuple[Bin, ...]
     """Ten bins of equal width, without the empty ones."""
     calibration_error: float
@@ -70,7 +82,12 @@ class Difference:
 
 
 def assess(pairs: Iterable[Pair]) -> Quality | None:
-    """The measures over these rounds; None where there are none."""
+    """The measures over these rounds; None where there are none.
+
+    >>> measured = assess([(0.5, 1.0), (0.8, 1.0), (0.8, 0.0)])
+    >>> measured.rounds, round(measured.brier.value, 3), round(measured.even.value, 3)
+    (3, 0.31, 0.333)
+    """
     rounds = [_checked(pair) for pair in pairs]
     if not rounds:
         return None
@@ -92,12 +109,16 @@ def squared_error(predicted: float, score: float) -> float:
 
 def surprise(predicted: float, score: float) -> float:
     """One round's part of the log loss, in nats; a draw is half a win and half a loss."""
-    predicted = min(max(predicted, CERTAIN), 1.0 - CERTAIN)
+    predicted = _inside(predicted)
     return -score * math.log(predicted) - (1.0 - score) * math.log1p(-predicted)
 
 
 def accuracy(rounds: Iterable[Pair]) -> Estimate | None:
-    """Share of the decisive rounds that the favourite won, an even prediction being half right; None: all drawn."""
+    """Fraction of the decisive rounds that the favourite won; an even prediction is half right.  None: all were drawn.
+
+    >>> accuracy([(0.9, 1.0), (0.5, 0.0), (0.3, 1.0), (0.7, 0.5)]).value
+    0.5
+    """
     right = [_right(predicted, score) for predicted, score in rounds if score != 0.5]
     return mean(right) if right else None
 
@@ -128,8 +149,77 @@ def calibration(rounds: Iterable[Pair]) -> tuple[Bin, ...]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ScaleFit:
+    """The scale under which past rounds would have been predicted best."""
+
+    scale: float
+    """In the unit of the scale that the predictions were made with, as is `error`."""
+    error: float
+    """Its standard error."""
+    log_loss_before: float
+    """Nats a round, with the scale of the predictions."""
+    log_loss: float
+    """Nats a round, with the fitted one."""
+
+
+def fit_scale(pairs: Sequence[Pair], scale: float) -> ScaleFit | None:
+    """The best scale, for predictions that were made with `scale`.
+
+    None where no scale fits: favourites won no more often than others, or always.
+
+    >>> favourite = 1 / (1 + math.exp(-0.5))  # 500 points ahead at a scale of 1000; they won three rounds of four
+    >>> round(fit_scale([(favourite, 1.0)] * 300 + [(favourite, 0.0)] * 100, 1000.0).scale)
+    455
+    """
+    odds = [(math.log(p) - math.log1p(-p), score) for p, score in ((_inside(p), score) for p, score in pairs)]
+    factor = best_factor(odds)
+    if factor is None:
+        return None
+    bread = math.fsum(x * x * _logistic(factor * x) * _logistic(-factor * x) for x, _ in odds)
+    meat = math.fsum((x * (_logistic(factor * x) - score)) ** 2 for x, score in odds)
+    return ScaleFit(
+        scale=scale / factor,
+        error=scale / factor**2 * math.sqrt(meat) / bread,  # by the delta method
+        log_loss_before=_log_loss(odds, 1.0),
+        log_loss=_log_loss(odds, factor),
+    )
+
+
+def rounds_missing(fit: ScaleFit, scale: float, rounds: int) -> int:
+    """About how many more rounds would tell the two scales apart, if they differ as they seem to; 0: these do.
+
+    They are told apart by `SURE` standard errors of the factor scale / fit.scale, whose error falls with the root of
+    the number of rounds.
+    """
+    apart = abs(fit.scale - scale) / scale / (fit.error / fit.scale)
+    return max(0, math.ceil(rounds * min((SURE / max(apart, 1e-9)) ** 2, 1e9)) - rounds)
+
+
+def best_factor(odds: Sequence[tuple[float, float]]) -> float | None:
+    """By which factor log-odds would have to grow for the least log loss; None unless it is within `FACTORS`."""
+
+    def slope(factor: float) -> float:
+        return math.fsum(x * (_logistic(factor * x) - score) for x, score in odds)
+
+    if not slope(FACTORS[0]) < 0.0 < slope(FACTORS[1]):
+        return None
+    low, high = map(math.log, FACTORS)
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        if slope(math.exp(middle)) < 0.0:
+            low = middle
+        else:
+            high = middle
+    return math.exp((low + high) / 2)
+
+
 def mean(values: Sequence[float]) -> Estimate:
-    """The mean of one value or more, and its standard error from their sample deviation."""
+    """The mean of one value or more, and its standard error from their sample deviation.
+
+    >>> mean([1.0, 0.0, 0.0, 1.0])
+    Estimate(value=0.5, error=0.28867513459481287)
+    """
     centre = math.fsum(values) / len(values)
     if len(values) < 2:
         return Estimate(centre, None)
@@ -139,6 +229,18 @@ def mean(values: Sequence[float]) -> Estimate:
 
 def _mean_of(measure: Callable[[float, float], float], rounds: Sequence[Pair]) -> Estimate:
     return mean([measure(predicted, score) for predicted, score in rounds])
+
+
+def _log_loss(odds: Sequence[tuple[float, float]], factor: float) -> float:
+    return math.fsum(surprise(_logistic(factor * x), score) for x, score in odds) / len(odds)
+
+
+def _logistic(odds: float) -> float:
+    return 0.5 + 0.5 * math.tanh(odds / 2)
+
+
+def _inside(probability: float) -> float:
+    return min(max(probability, CERTAIN), 1.0 - CERTAIN)
 
 
 def _right(predicted: float, score: float) -> float:

@@ -7,11 +7,11 @@ import statistics
 from collections.abc import Sequence
 
 from equipoise.core.model import PlayerSummary
-from equipoise.ratings.quality import Pair, assess
+from equipoise.ratings.quality import Pair, assess, fit_scale, rounds_missing
 from equipoise.service.pool import Pool
 from equipoise.web.messages import Crowd, QualityFound
 from equipoise.web.routes import Asked
-from equipoise.web.theta import LEAST, fitted, still_needed, theta_of
+from equipoise.web.theta import LEAST, theta_of
 
 ROUNDS = LEAST
 """As many are looked at, and as many are needed before a scale is proposed."""
@@ -51,5 +51,5 @@ def _suggested_theta(pool: Pool, pairs: Sequence[Pair]) -> float | None:
     theta = theta_of(pool)
     if theta is None or len(pairs) < LEAST:
         return None
-    fit = fitted(pairs, theta)
-    return fit.theta if fit and not still_needed(fit, theta, len(pairs)) else None
+    fit = fit_scale(pairs, theta)
+    return fit.scale if fit and not rounds_missing(fit, theta, len(pairs)) else None

@@ -200,10 +200,10 @@ def test_only_the_first_ten_friendlies_of_a_pair_count_double():
     for number in range(12):
         teams = ((NOR,), (SWE,)) if number % 2 else ((SWE,), (NOR,))
         match = played(1, 0, teams=teams)
-        weights.append(system.terms(match).weight)
+        weights.append(system.importance_in(match))
         system.rate(match)
     assert weights == [30.0] * 10 + [15.0] * 2
-    assert system.terms(played(1, 0, teams=((NOR,), (DEN,)))).weight == 30
+    assert system.importance_in(played(1, 0, teams=((NOR,), (DEN,)))) == 30
 
 
 def test_the_first_teams_are_ranked_after_five_matches_and_then_ranked_opponents_are_needed():

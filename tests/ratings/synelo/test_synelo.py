@@ -10,6 +10,7 @@ from decimal import Decimal, localcontext
 import pytest
 
 from equipoise.core.model import PlayerId
+from equipoise.ratings.synelo.formulas import SynEloPlayer, k_factor
 from equipoise.ratings.synelo.system import SynElo
 from equipoise.ratings.system import Change, Match
 from tests.ratings.samples import ANN, BOB, CID, DAN, Naive, duel, people, random_matches, seeded, steady, synelo
@@ -169,6 +170,15 @@ def test_the_fiftieth_round_alone_caps_a_rating_at_2200():
     after.append(system.rate(duel("ann", "bob")).changes[0].after)
     assert after[1] == 2200
     assert after[0] > 2300 < after[2]
+
+
+def test_at_the_defaults_the_shadow_cap_is_out_of_reach():
+    """50 rounds at the largest K, each a complete surprise, from the highest rating before: 1997 is the most."""
+    system, highest = synelo(), 1000
+    for _ in range(50):
+        reachable = range(100, highest + 1)
+        highest = max(round(rating + k_factor(SynEloPlayer(rating), system.constants)) for rating in reachable)
+    assert highest == 1997 < system.params.shadow_cap
 
 
 def test_a_low_rating_passes_the_fiftieth_round_uncapped():

@@ -1,4 +1,4 @@
-"""The bulk replay gives the numbers of `rate`, compiled or plain, and leaves the system in the same state."""
+"""A compiled replay gives the numbers and the end state of rating one by one, by the same kernel uncompiled."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from equipoise.errors import RatingError
 from equipoise.ratings import replay
 from equipoise.ratings.history import History, Replayed
 from equipoise.ratings.parts.match_arrays import BOT
-from equipoise.ratings.synelo.formulas import build
-from equipoise.ratings.synelo.replay import replay as replay_with
 from equipoise.ratings.synelo.system import SynElo
 from equipoise.ratings.system import Match
 from tests.ratings.samples import duel, odd_matches, people, random_matches
@@ -45,9 +43,8 @@ def agree(one: SynElo, other: SynElo, first: Replayed, second: Replayed) -> None
 
 
 @pytest.mark.parametrize("rounding", ["bankers", "none"])
-@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
 @pytest.mark.parametrize("window", [500, 7, 8])
-def test_a_replay_gives_the_numbers_and_the_state_of_rating_one_by_one(window, compiled, rounding):
+def test_a_replay_gives_the_numbers_and_the_state_of_rating_one_by_one(window, rounding):
     params = {"window": window, "rounding": rounding, "k_max": 3, "shadow_rounds": 20, "shadow_cap": 1010.0}
     live, bulk = SynElo.create(**params), SynElo.create(**params)
     matches = list(odd_matches(seed=window, count=120, players=12))
@@ -56,7 +53,7 @@ def test_a_replay_gives_the_numbers_and_the_state_of_rating_one_by_one(window, c
             system.rate(match)
     rest = matches[30:]
     rated = one_by_one(live, rest)
-    replayed = replay_with(bulk, History.of(rest), build(compiled=compiled))
+    replayed = replay(bulk, History.of(rest))
     agree(live, bulk, rated, replayed)
     assert {player for match in matches for team in match.teams for player in team} == live.players.keys()
 

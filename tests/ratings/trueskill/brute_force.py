@@ -21,7 +21,7 @@ phi = np.vectorize(lambda x: 0.5 * math.erfc(-x / math.sqrt(2.0)))
 
 @dataclass(frozen=True)
 class Skill:
-    """A player before the match, and his share of it."""
+    """A player before the match, and the fraction that they play."""
 
     mean: float
     deviation: float
@@ -31,20 +31,18 @@ class Skill:
 Side = Sequence[Skill]
 
 
-def duel_posterior(sides: tuple[Side, Side], outcome: float, beta: float, margin: float) -> list[tuple[float, float]]:
-    """Mean and deviation of every skill after the match, by summing over a grid of all of them."""
+def duel_posteriors(sides: tuple[Side, Side], beta: float, margin: float) -> dict[float, list[tuple[float, float]]]:
+    """By outcome, mean and deviation of every skill after the match, by summing over a grid of all of them."""
     everybody = [*sides[0], *sides[1]]
     signs = [1.0] * len(sides[0]) + [-1.0] * len(sides[1])
-    points = {2: 401, 3: 81, 4: 33}[len(everybody)]
-    z = np.linspace(-REACH, REACH, points)
-    axes = [skill.mean + skill.deviation * z for skill in everybody]
-    skills = np.meshgrid(*axes, indexing="ij")
-    density = np.exp(-0.5 * sum(grid**2 for grid in np.meshgrid(*[z] * len(everybody), indexing="ij")))
+    z = np.linspace(-REACH, REACH, {2: 401, 3: 81, 4: 33}[len(everybody)])
+    skills = np.meshgrid(*[skill.mean + skill.deviation * z for skill in everybody], indexing="ij")
+    prior = np.exp(-0.5 * sum(grid**2 for grid in np.meshgrid(*[z] * len(everybody), indexing="ij", sparse=True)))
     difference = sum(s * p.fraction_played * x for s, p, x in zip(signs, everybody, skills, strict=True))
     noise = beta * math.sqrt(sum(p.fraction_played**2 for p in everybody))
     above, below = phi((difference - margin) / noise), phi((-difference - margin) / noise)
-    density = density * {1.0: above, 0.0: below, 0.5: 1 - above - below}[outcome]
-    return [moments(x, density) for x in skills]
+    likelihoods = {1.0: above, 0.0: below, 0.5: 1 - above - below}
+    return {outcome: [moments(x, prior * each) for x in skills] for outcome, each in likelihoods.items()}
 
 
 def moments(values: NDArray[np.float64], density: NDArray[np.float64]) -> tuple[float, float]:
@@ -56,15 +54,15 @@ def moments(values: NDArray[np.float64], density: NDArray[np.float64]) -> tuple[
 def performances(
     teams: Sequence[tuple[float, float]], points: int = 161
 ) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
-    """A grid of the performances of teams N(mean, variance), and its density."""
-    z = np.linspace(-REACH, REACH, points)
-    density = np.exp(-0.5 * sum(grid**2 for grid in np.meshgrid(*[z] * len(teams), indexing="ij")))
-    axes = [mean + math.sqrt(variance) * z for mean, variance in teams]
-    return np.meshgrid(*axes, indexing="ij"), density / density.sum()
+    """A grid of the performances of teams N(mean, variance), and its density; a known one has one point."""
+    axes = [np.linspace(-REACH, REACH, points) if variance > 0 else np.zeros(1) for _, variance in teams]
+    density = np.exp(-0.5 * sum(grid**2 for grid in np.meshgrid(*axes, indexing="ij", sparse=True)))
+    values = [mean + math.sqrt(variance) * z for (mean, variance), z in zip(teams, axes, strict=True)]
+    return np.meshgrid(*values, indexing="ij", sparse=True), density / density.sum()
 
 
 def many_teams(seed: int, count: int, players: int) -> Iterator[Match]:
-    """Two to five uneven teams, draws, leavers, bots at the doors, unknown times, known standings."""
+    """Two to five uneven teams, draws, leavers, bots in lineups, unknown times, known skills at the start."""
     rng = random.Random(seed)
     everybody = people(players)
     for number in range(count):

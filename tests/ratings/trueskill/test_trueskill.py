@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import create
-from equipoise.ratings.parts.team_order import margin_of
+from equipoise.ratings.parts.team_order import draw_unit, margin_of
 from equipoise.ratings.system import Match, ranks_of
-from equipoise.ratings.trueskill.system import TrueSkill, draw_unit
+from equipoise.ratings.trueskill.system import TrueSkill
 from tests.ratings.samples import ANN, BOB, CID, DAN, duel, people
-from tests.ratings.trueskill.brute_force import Skill, duel_posterior, many_teams
+from tests.ratings.trueskill.brute_force import Skill, duel_posteriors, many_teams
 
 BETA = 25 / 6
 
@@ -26,7 +26,6 @@ def seeded(*skills: Skill, **params: object) -> tuple[TrueSkill, list[PlayerId]]
     return system, names
 
 
-@pytest.mark.parametrize("outcome", [1.0, 0.5, 0.0])
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -36,16 +35,16 @@ def seeded(*skills: Skill, **params: object) -> tuple[TrueSkill, list[PlayerId]]
     ],
     ids=["1v1", "1v2 with a late joiner", "2v2 with a leaver on each side"],
 )
-def test_skills_after_a_match_are_those_of_the_generative_model(first, second, outcome):
-    system, names = seeded(*first, *second, tau=0, draw_probability=0.2)
-    shares = {name: skill.fraction_played for name, skill in zip(names, [*first, *second], strict=True)}
-    teams = tuple(names[: len(first)]), tuple(names[len(first) :])
-    system.rate(Match(teams, ranks_of(outcome), fraction_played=shares))
-    margin = margin_of(len(names), draw_unit(0.2, BETA))
-    expected = duel_posterior((first, second), outcome, BETA, margin)
-    for name, (mean, deviation) in zip(names, expected, strict=True):
-        assert system.skill(name) == pytest.approx(mean, abs=1e-3)
-        assert system.uncertainty(name) == pytest.approx(deviation, abs=1e-3)
+def test_skills_after_a_match_are_those_of_the_generative_model(first, second):
+    margin = margin_of(len(first) + len(second), draw_unit(0.2, BETA))
+    for outcome, expected in duel_posteriors((first, second), BETA, margin).items():
+        system, names = seeded(*first, *second, tau=0, draw_probability=0.2)
+        fractions = {name: skill.fraction_played for name, skill in zip(names, [*first, *second], strict=True)}
+        teams = tuple(names[: len(first)]), tuple(names[len(first) :])
+        system.rate(Match(teams, ranks_of(outcome), fraction_played=fractions))
+        for name, (mean, deviation) in zip(names, expected, strict=True):
+            assert system.skill(name) == pytest.approx(mean, abs=1e-3), outcome
+            assert system.uncertainty(name) == pytest.approx(deviation, abs=1e-3), outcome
 
 
 def test_between_equals_the_chance_of_a_draw_is_the_parameter():
@@ -128,7 +127,7 @@ def test_without_dynamics_nobody_becomes_less_certain_by_playing():
             assert system.uncertainty(player) <= uncertainty + 1e-12
 
 
-def test_who_played_nothing_of_a_match_learns_nothing_but_the_dynamics():
+def test_a_player_who_played_nothing_of_a_match_learns_nothing_but_the_dynamics():
     system = TrueSkill.create(tau=0.5)
     system.rate(Match(((ANN,), (BOB, CID)), (0, 1), fraction_played={CID: 0.0}))
     assert system.skill(CID) == 25
@@ -136,7 +135,7 @@ def test_who_played_nothing_of_a_match_learns_nothing_but_the_dynamics():
     assert system.skill(BOB) < 25
 
 
-def test_a_card_shows_the_mean_less_three_deviations():
+def test_a_summary_shows_the_mean_less_three_deviations():
     system = TrueSkill.create(shadow_rounds=2)
     assert system.summary(ANN).rating == pytest.approx(0)
     system.rate(replace(duel("ann", "bob"), started_at=100.0))
@@ -153,13 +152,13 @@ def test_the_gap_is_worth_its_probability_between_settled_sides():
     assert even.expected(0) == pytest.approx(0.51, abs=1e-5)
 
 
-def test_late_news_is_predicted_as_it_stood_at_the_doors():
+def test_a_match_is_predicted_by_its_lineups_and_the_skills_at_its_start():
     system = TrueSkill.create()
     match = Match(((ANN,), (BOB,)), (0, 1), lineup=((ANN, PlayerId("bot:1")), (BOB,)), skill_at_start={ANN: 30.0})
     known = TrueSkill.create()
     known.seed(ANN, mu=30)
-    told = known.predict(Match(((ANN, CID), (BOB,))))
-    assert system.predict(match) == told
+    expected = known.predict(Match(((ANN, CID), (BOB,))))
+    assert system.predict(match) == expected
 
 
 def test_quality_is_that_of_known_skills_only_as_far_as_they_are_known():
@@ -171,7 +170,7 @@ def test_quality_is_that_of_known_skills_only_as_far_as_they_are_known():
         system.quality(replace(match, fraction_played={ANN: 0.0}))
 
 
-def test_a_player_comes_back_from_his_state():
+def test_a_player_comes_back_from_their_state():
     system, again = TrueSkill.create(), TrueSkill.create()
     matches = list(many_teams(seed=3, count=40, players=15))
     for match in matches[:30]:
@@ -249,3 +248,17 @@ def test_a_seed_that_makes_no_sense_is_refused_and_seeds_nothing(facts, name):
 def test_a_state_that_is_not_ours_is_refused_by_player(state):
     with pytest.raises(RatingError, match="ann"):
         TrueSkill.create().restore(ANN, state)
+
+
+def test_parameters_are_in_the_order_in_which_they_are_tuned():
+    both = {
+        name: [field.name for field in fields(create(name).params)] for name in ("trueskill", "trueskill_through_time")
+    }
+    shown = ["draw_probability", "confidence", "shadow_rounds", "stale_days"]
+    assert both["trueskill"] == ["mu", "sigma", "beta", "tau", *shown]
+    assert both["trueskill_through_time"] == [
+        *("mu", "sigma", "beta", "gamma", "period_days"),
+        *shown,
+        "tolerance",
+        "sweeps",
+    ]

@@ -10,12 +10,13 @@ from typing import Any, TypeAlias
 
 from equipoise.core.model import PlayerId
 from equipoise.ratings.history import History
-from equipoise.ratings.parts import gaussian_formulas as belief_kernel
+from equipoise.ratings.parts.gaussian_formulas import GaussianSkill, drift, sum_participants
 from equipoise.ratings.parts.gaussian_system import GaussianSystem
-from equipoise.ratings.parts.team_order import Teams, log_evidence, margin_of
+from equipoise.ratings.parts.match_arrays import one_match
+from equipoise.ratings.parts.team_order import Teams, draw_unit, log_evidence, margin_of
 from equipoise.ratings.system import Match
-from equipoise.ratings.trueskill.smoothing import Timeline
-from equipoise.ratings.trueskill.system import TrueSkill, draw_unit
+from equipoise.ratings.trueskill.smoothing import Smoother
+from equipoise.ratings.trueskill.system import TrueSkill
 from equipoise.ratings.trueskill.through_time import TrueSkillThroughTime
 from equipoise.ratings.validation import DAY
 from tests.ratings.samples import duel
@@ -102,8 +103,8 @@ def ttt_margin(params: Facts, given: Facts) -> dict[str, Any]:
 def ttt_drift(params: Facts, given: Facts) -> dict[str, Any]:
     """What is known of a skill after some time."""
     system = TrueSkillThroughTime.create(gamma=named(params, given, "gamma"))
-    held = belief_kernel.GaussianSkill(given.get("mu", 0.0), given["sigma"] ** 2, rounds=1, last_played=0.0)
-    gained = belief_kernel.drift(held, given["t"] * DAY, system.constants)
+    held = GaussianSkill(given.get("mu", 0.0), given["sigma"] ** 2, rounds=1, last_played=0.0)
+    gained = drift(held, given["t"] * DAY, system.constants)
     return {"mu": held.mu, "sigma": math.sqrt(held.variance + gained)}
 
 
@@ -115,11 +116,11 @@ def ttt_history(params: Facts, given: Facts) -> dict[str, Any]:
     system = TrueSkillThroughTime.create(**chosen, draw_probability=draws)
     matches = list(history_of(given))
     first = forward(system, matches)
-    timeline = Timeline(system.constants, 1e-9)
-    timeline.append(History.of(matches))
-    timeline.settle(100_000)
-    log_probability = timeline.log_evidence()
-    return {"first_pass": first, "after_convergence": points(timeline, matches), "log_evidence": log_probability}
+    smoother = Smoother(system.constants, 1e-9)
+    smoother.append(History.of(matches))
+    smoother.run(100_000)
+    log_probability = smoother.log_evidence()
+    return {"first_pass": first, "after_convergence": points(smoother, matches), "log_evidence": log_probability}
 
 
 def known(params: Facts, *names: str) -> dict[str, Any]:
@@ -184,7 +185,8 @@ def ratings(system: GaussianSystem[Any], match: Match) -> list[list[list[float]]
 
 def evidence(system: GaussianSystem[Any], match: Match) -> float:
     """Probability of the ranks."""
-    teams: Teams = system.performances(match)
+    teams, (arrays, players) = Teams.of(len(match.teams)), one_match(match)
+    sum_participants(0, arrays, [system.held(player) for player in players], teams, system.constants)
     return math.exp(log_evidence(teams, match.ranks, 0, len(match.teams), system.constants.unit))
 
 
@@ -229,11 +231,11 @@ def forward(system: TrueSkillThroughTime, matches: Sequence[Match]) -> dict[str,
     return found
 
 
-def points(timeline: Timeline, matches: Sequence[Match]) -> dict[str, list[float]]:
+def points(smoother: Smoother, matches: Sequence[Match]) -> dict[str, list[float]]:
     """The same by all that is known at the end."""
     found = {}
-    for player in timeline.numbers:
-        curve = timeline.curve(player)
+    for player in smoother.numbers:
+        curve = smoother.curve(player)
         played = zip(places(matches), matches, strict=True)
         own = [point for point, match in played if player in itertools.chain(*match.teams)]
         for point, mean, deviation in zip(own, curve.means, curve.deviations, strict=True):

@@ -36,17 +36,19 @@ class EloFamily(PointsSystem[P, R]):
 
     def chance(self, match: Match, arrays: MatchArrays, records: list[R]) -> float:
         """By the mean ratings of the lineups."""
-        return kernel.expected_score(0, arrays, self.lead(match.sides), records, self.constants)
+        return kernel.expected_score(0, arrays, self.leads(match.sides), records, self.constants)
 
     def learn(self, match: Match, arrays: MatchArrays, records: list[R], wins: list[float], after: list[float]) -> None:
         """Each participant by the team's surprise."""
         kernel.rate_match(0, arrays, self.terms(match), records, wins, after, self.constants)
 
-    def lead(self, sides: tuple[str, ...]) -> list[float]:
-        """Points that the sides give the first team over the second, of one match; empty where they are alike."""
-        if not sides:
-            return []
-        return [self.advantage * ((sides[0] == self.favoured) - (sides[1] == self.favoured))]
+    def lead(self, sides: tuple[str, ...]) -> float:
+        """Points that the sides give the first team over the second."""
+        return self.advantage * ((sides[0] == self.favoured) - (sides[1] == self.favoured)) if sides else 0.0
+
+    def leads(self, sides: tuple[str, ...]) -> list[float]:
+        """`MatchTerms.lead` of one match: empty where sides have no names."""
+        return [self.lead(sides)] if sides else []
 
     def gap(self, probability: float, size: int) -> float:
         """By the curve's slope at an even match; ratings are averaged, so `size` times a single player's."""

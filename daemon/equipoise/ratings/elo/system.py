@@ -84,4 +84,4 @@ class Elo(EloFamily[EloParams, Record]):
         """Margins count where both teams' points are known and a parameter says what for."""
         reads_margin = match.points and (self.params.margin_power or self.params.margin_scale)
         margin = [match.points[0] - match.points[1]] if reads_margin else []
-        return kernel.MatchTerms(self.lead(match.sides), margin, scores=[], protected=[])
+        return kernel.MatchTerms(self.leads(match.sides), margin, scores=[], protected=[])

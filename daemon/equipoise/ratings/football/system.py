@@ -135,7 +135,7 @@ class Football(EloFamily[P, R]):
     def terms(self, match: Match) -> kernel.MatchTerms:
         """By the score line, the kind of match and who was at home."""
         _, *scores = self._outcome(match)
-        return kernel.MatchTerms(self.lead(match.sides), [], scores, [kind_of(match.mode) in self.protected])
+        return kernel.MatchTerms(self.leads(match.sides), [], scores, [kind_of(match.mode) in self.protected])
 
     def learn(self, match: Match, arrays: MatchArrays, records: list[R], wins: list[float], after: list[float]) -> None:
         """By the kernel of Elo; the weight of the match is the system's own."""

@@ -1,42 +1,90 @@
-"""Systems that hold a Gaussian belief about each player and update it by the order of teams (`teams`).
+"""Systems that know each player's skill as a Gaussian and learn from the order of teams: TrueSkill and its offspring.
 
-TrueSkill and its offspring differ in how a belief widens between matches, and in what they make of a history.
+They differ in how a variance grows between matches, and in what they make of a whole history.  The formulas are in
+`gaussian_formulas`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import Protocol, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
 from equipoise.ratings.parts import gaussian_formulas as kernel
-from equipoise.ratings.parts.players import PlayerTable, ShownParams, refuse_bots
-from equipoise.ratings.parts.team_order import Teams, expect, learn, margin_of, quality
+from equipoise.ratings.parts.gaussian_formulas import GaussianAnswers, GaussianConstants, GaussianSkill, shown
+from equipoise.ratings.parts.match_arrays import MatchArrays, one_match
+from equipoise.ratings.parts.players import PlayerTable, refuse_bots
+from equipoise.ratings.parts.team_order import Teams, draw_unit, margin_of, quality
 from equipoise.ratings.parts.truncated_gaussian import pdf
-from equipoise.ratings.system import ANYWHERE, Change, Match, Rated, SkillContext, WinProbabilities
-from equipoise.ratings.validation import NEVER, count_of, number_of
+from equipoise.ratings.system import (
+    ANYWHERE,
+    Change,
+    Match,
+    Params,
+    Rated,
+    SkillContext,
+    WinProbabilities,
+    ranged,
+)
+from equipoise.ratings.validation import count_of, number_of
 
 LIMIT = 1e6
 """No mean or deviation is set beyond this."""
 
 
-class GaussianParams(ShownParams, Protocol):
-    """Parameters that the kernel has constants of."""
+@dataclass(frozen=True)
+class PriorParams(Params):
+    """What a new player is like.
 
-    def constants(self) -> kernel.Constants:
-        """As the formulas read them."""
+    Tuning tries parameters in the order of their fields.  A dataclass has those of its last base first: the parameters
+    of a system's dynamics, in a class between this one and `GaussianParams`, come after β.
+    """
+
+    mu: float = ranged(25.0, -LIMIT, LIMIT)
+    """μ₀, mean of a new player's skill."""
+    sigma: float = ranged(25.0 / 3.0, 0.001, LIMIT)
+    """σ₀, its deviation."""
+    beta: float = ranged(25.0 / 6.0, 0.001, LIMIT)
+    """β, deviation of one performance about the skill."""
+
+
+@dataclass(frozen=True)
+class GaussianParams(PriorParams):
+    """What every Gaussian system has, in units of skill; defaults are those of TrueSkill's first implementation."""
+
+    draw_probability: float = ranged(0.1, 0, 0.99)
+    """Share of matches between equals that are drawn; sets the margin ε."""
+    confidence: float = ranged(3.0, 0, 100)
+    """k, deviations: the shown rating is μ - k·σ."""
+    shadow_rounds: int = ranged(0, 0, 100_000)
+    """Rounds before a rating is shown; none, since μ - k·σ starts low by itself."""
+    stale_days: float = ranged(30.0, 0, 100_000)
+    """Days without a rated round before a player is flagged."""
+
+    def constants(self) -> GaussianConstants:
+        """The parameters as the formulas read them, for a skill that never changes."""
+        return GaussianConstants(
+            mean=float(self.mu),
+            variance=self.sigma**2,
+            noise=self.beta**2,
+            unit=draw_unit(self.draw_probability, self.beta),
+            confidence=float(self.confidence),
+            tau2=0.0,
+            gamma2=0.0,
+            unknown=0.0,
+        )
 
 
 P = TypeVar("P", bound=GaussianParams)
 
 
-class GaussianSystem(PlayerTable[P, kernel.GaussianSkill]):
-    """Skill is the mean, uncertainty the deviation σ; a card shows the mean less k deviations.
+class GaussianSystem(PlayerTable[P, GaussianSkill]):
+    """Skill is the mean, uncertainty the deviation σ; the shown rating is the mean less k deviations.
 
-    Read: teams, ranks, doors, standing, share, started_at; all else is ignored.
+    Read: teams, ranks, lineup, skill_at_start, fraction_played, started_at; everything else is ignored.
     """
 
     def __init__(self, params: P) -> None:
@@ -44,59 +92,57 @@ class GaussianSystem(PlayerTable[P, kernel.GaussianSkill]):
         self.constants = params.constants()
 
     def predict(self, match: Match) -> WinProbabilities:
-        """Of everybody at the doors, each expected to stay to the end; bots are as newcomers."""
-        at = _time(match)
-        teams = Teams.of(len(match.teams))
-        for team, side in enumerate(match.predicted_lineup):
-            for player in side:
-                held = self.held(player)
-                teams.mean[team] += match.skill_at_start.get(player, held.mu)
-                spread = held.variance + kernel.drift(held, at, self.constants)
-                teams.variance[team] += spread + self.constants.noise
-            teams.size[team] = float(len(side))
-        draw = expect(teams, len(match.teams), self.constants.unit)
-        return WinProbabilities(tuple(teams.wins), draw)
+        """Of the lineups, each expected to play to the end; bots are as newcomers."""
+        arrays, players = one_match(match)
+        sides = Teams.of(len(match.teams))
+        draw = self.predict_arrays(arrays, self._records(players), sides)
+        return WinProbabilities(tuple(sides.wins), draw)
 
     def rate(self, match: Match) -> Rated:
-        """Every participant's belief by what the order says of his team, in closed form for two teams."""
+        """Every participant, by what the order of the teams says of theirs."""
         scores = [match.score(team) for team in range(len(match.teams))]
         refuse_bots(match)
-        prediction, at = self.predict(match), _time(match)
-        teams = self.performances(match)
-        learn(teams, match.ranks, 0, len(match.teams), self.constants.unit)
-        changes = []
+        (arrays, players), c = one_match(match), self.constants
+        records, whole = self._records(players), not (match.lineup or match.skill_at_start or match.fraction_played)
+        before = [shown(p, c) for p in records[: len(arrays.members)]]
+        answers = GaussianAnswers([0.0] * len(scores), [0.0], before.copy())
+        self.rate_arrays(arrays, whole, records, Teams.of(len(scores)), answers)
+        prediction = WinProbabilities(tuple(answers.wins), answers.draws[0])
+        changes, rows = [], zip(records, before, answers.after, strict=False)
         for team, side in enumerate(match.teams):
-            expected = prediction.expected(team)
-            for player in side:
-                held = self.players.setdefault(player, self.held(player))
-                before, fraction_played = kernel.shown(held, self.constants), match.fraction_played.get(player, 1.0)
-                kernel.update(held, teams.slope[team], teams.curvature[team], fraction_played, at, self.constants)
-                after = kernel.shown(held, self.constants)
-                changes.append(Change(player, team, before, after, held.rounds, expected, scores[team]))
+            expected, score = prediction.expected(team), scores[team]
+            for player, (held, old, new) in zip(side, rows, strict=False):
+                self.players[player] = held
+                changes.append(Change(player, team, old, new, held.rounds, expected, score))
         return Rated(prediction, tuple(changes))
 
-    def performances(self, match: Match) -> Teams:
-        """The teams as they played, before anything is learnt: each player's performance times his share."""
-        teams = Teams.of(len(match.teams))
-        for team, player, fraction_played in _shares(match):
-            held = self.held(player)
-            spread = held.variance + kernel.drift(held, _time(match), self.constants)
-            teams.mean[team] += fraction_played * held.mu
-            teams.variance[team] += fraction_played * fraction_played * (spread + self.constants.noise)
-            teams.size[team] += 1.0
-        return teams
+    def predict_arrays(self, arrays: MatchArrays, records: list[GaussianSkill], sides: Teams) -> float:
+        """Fill `sides.wins` for the only match; returns the chance of a draw."""
+        return kernel.predict_match(0, arrays, records, sides, self.constants)
+
+    def rate_arrays(
+        self, arrays: MatchArrays, whole: bool, records: list[GaussianSkill], sides: Teams, answers: GaussianAnswers
+    ) -> None:
+        """Predict and rate the only match, as a replay does."""
+        kernel.replay(arrays, whole, records, sides, answers, self.constants)
+
+    def _records(self, players: Sequence[PlayerId]) -> list[GaussianSkill]:
+        """The held players themselves; newcomers are not held until they are rated."""
+        held = self.players.get
+        return [held(player) or self.newcomer() for player in players]
 
     def quality(self, match: Match) -> float:
-        """How even a match of these teams and shares would be, 0 to 1 (`teams.quality`).
+        """How even a match of these teams and fractions would be, 0 to 1 (`team_order.quality`).
 
-        As the source has it, of the beliefs as they stand, without what they widen by until the match.
+        As in the source, of the skills after the last match, without the variance that they gain until this one.
         """
         teams, noise = Teams.of(len(match.teams)), [0.0] * len(match.teams)
-        for team, player, fraction_played in _shares(match):
-            held = self.held(player)
-            teams.mean[team] += fraction_played * held.mu
-            teams.variance[team] += fraction_played * fraction_played * (held.variance + self.constants.noise)
-            noise[team] += fraction_played * fraction_played * self.constants.noise
+        for team, side in enumerate(match.teams):
+            for player in side:
+                held, fraction_played = self.held(player), match.fraction_played.get(player, 1.0)
+                teams.mean[team] += fraction_played * held.mu
+                teams.variance[team] += fraction_played * fraction_played * (held.variance + self.constants.noise)
+                noise[team] += fraction_played * fraction_played * self.constants.noise
         if 0.0 in noise:
             raise RatingError("quality: nobody plays in one of the teams")
         return quality(teams, noise)
@@ -111,18 +157,18 @@ class GaussianSystem(PlayerTable[P, kernel.GaussianSkill]):
         return probability * c / pdf(margin_of(2.0 * size, self.constants.unit) / c)
 
     def uncertainty(self, player: PlayerId) -> float:
-        """σ, as after his last match."""
+        """σ after the player's last match."""
         return math.sqrt(self.held(player).variance)
 
     def summary(self, player: PlayerId) -> PlayerSummary:
         """Visible after the shadow rounds."""
         held = self.held(player)
-        return self.shown(player, kernel.shown(held, self.constants), held.rounds, held.last_played)
+        return self.shown(player, shown(held, self.constants), held.rounds, held.last_played)
 
     def seed(self, player: PlayerId, **skill: float) -> None:
         """Facts: `mu`, `sigma` and the `rating` as it is shown, in units of skill; `rounds` rated so far.
 
-        A `rating` moves mu and leaves sigma as it is.
+        A `rating` moves mu and leaves sigma alone.
         """
         for fact in skill:
             if fact not in ("mu", "sigma", "rating", "rounds"):
@@ -134,20 +180,10 @@ class GaussianSystem(PlayerTable[P, kernel.GaussianSkill]):
             held.variance = number_of(player, "sigma", skill["sigma"], 0.0, LIMIT) ** 2
         if "rating" in skill:
             wanted = number_of(player, "rating", skill["rating"], -LIMIT, LIMIT)
-            held.mu += wanted - kernel.shown(held, self.constants)
+            held.mu += wanted - shown(held, self.constants)
         held.rounds = count_of(player, "rounds", skill.get("rounds", held.rounds))
         self.players[player] = held
 
-    def newcomer(self) -> kernel.GaussianSkill:
+    def newcomer(self) -> GaussianSkill:
         """What a player is on first sight."""
-        return kernel.GaussianSkill(self.constants.mean, self.constants.variance)
-
-
-def _shares(match: Match) -> Iterator[tuple[int, PlayerId, float]]:
-    for team, side in enumerate(match.teams):
-        for player in side:
-            yield team, player, match.fraction_played.get(player, 1.0)
-
-
-def _time(match: Match) -> float:
-    return NEVER if match.started_at is None else match.started_at
+        return GaussianSkill(self.constants.mean, self.constants.variance)

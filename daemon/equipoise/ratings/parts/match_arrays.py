@@ -10,6 +10,7 @@ an unknown number, and -1 for a player, squad or name that there is not.
 from __future__ import annotations
 
 import math
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from equipoise.core.model import PlayerId, is_bot
@@ -37,7 +38,7 @@ class MatchArrays(NamedTuple):
     teams: Ints
     """Shape (t + 1,): where each team's participants begin."""
     members: Ints
-    """Shape (p,): the participants' numbers.  (-1 for a bot, in `one_match` only: systems refuse to rate it.)"""
+    """Shape (p,): the participants' numbers."""
     ranks: Ints
     """Shape (t,): place of each team, lower is better, equal is a draw."""
     started_at: Floats
@@ -64,19 +65,18 @@ def one_match(match: Match) -> tuple[MatchArrays, list[PlayerId]]:
     >>> players, arrays.teams, arrays.members, arrays.lineup, arrays.lineup_members
     (['ann', 'bob', 'cid'], [0, 2, 3], [0, 1, 2], [0, 1, 2], [1, -1])
     """
-    players = [player for team in match.teams for player in team]
-    members = [BOT if is_bot(player) else number for number, player in enumerate(players)]
-    teams = lineup = _offsets(match.teams)
-    seats, lineup_members = players, members
-    if match.lineup:
-        seats, lineup = [player for team in match.lineup for player in team], _offsets(match.lineup)
+    players = list(chain.from_iterable(match.teams))
+    members, teams = list(range(len(players))), list(accumulate(map(len, match.teams), initial=0))
+    if not match.lineup:
+        seats, lineup = players, teams
+        lineup_members = [BOT if is_bot(player) else number for number, player in enumerate(players)]
+    else:
+        seats, lineup = list(chain.from_iterable(match.lineup)), list(accumulate(map(len, match.lineup), initial=0))
         numbers = dict(zip(players, members, strict=True))
-        players = players.copy()
         for player in seats:
-            if player not in numbers:
-                numbers[player] = BOT if is_bot(player) else len(players)
-                players += () if is_bot(player) else (player,)
-        lineup_members = [numbers[player] for player in seats]
+            if player not in numbers and not is_bot(player):
+                numbers[player] = len(numbers)
+        players, lineup_members = list(numbers), [BOT if is_bot(player) else numbers[player] for player in seats]
     skills, fractions = match.skill_at_start, match.fraction_played
     arrays = MatchArrays(
         [0, len(match.teams)],
@@ -91,10 +91,3 @@ def one_match(match: Match) -> tuple[MatchArrays, list[PlayerId]]:
         [match.weight],
     )
     return arrays, players
-
-
-def _offsets(sides: tuple[tuple[PlayerId, ...], ...]) -> list[int]:
-    offsets = [0]
-    for side in sides:
-        offsets.append(offsets[-1] + len(side))
-    return offsets

@@ -79,7 +79,7 @@ class PointsSystem(PlayerTable[P, R]):
         self._refuse_other_than_two(match)
         scores = match.score(0), match.score(1)
         arrays, players = one_match(match)
-        if BOT in arrays.members:
+        if match.lineup or BOT in arrays.lineup_members:  # Without a lineup it is of the participants.
             refuse_bots(match)
         records = self._records(players)
         before = [record.rating for record in records]

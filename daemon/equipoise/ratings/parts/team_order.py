@@ -15,7 +15,7 @@ import math
 from collections.abc import MutableSequence, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from equipoise.ratings.parts.truncated_gaussian import above, cdf, log_cdf, log_within, pdf, within
+from equipoise.ratings.parts.truncated_gaussian import above, cdf, log_cdf, log_within, pdf, quantile, within
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = "MutableSequence[float] | NDArray[np.float64]"
     Ints: TypeAlias = "MutableSequence[int] | NDArray[np.int64]"
-    Ranks: TypeAlias = "Sequence[int] | NDArray[np.int32]"
+    Ranks: TypeAlias = "Sequence[int] | NDArray[np.int32] | NDArray[np.int64] | NDArray[np.uint32]"
 
 SETTLED = 1e-10
 """Expectation propagation has converged when no v or w (`gaussian`) moves by more than this part in a sweep."""
@@ -80,11 +80,24 @@ class Teams(NamedTuple):
     @classmethod
     def of(cls, count: int) -> Teams:
         """So many, as lists."""
-        return cls([0] * count, [0] * count, *([0.0] * count for _ in cls._fields[2:]))
+        return cls([0] * count, [0] * count, *[[0.0] * count for _ in range(12)])
+
+
+def draw_unit(draw_probability: float, beta: float) -> float:
+    """The draw margin of one player, in units of skill: β·Φ⁻¹((1 + p)/2) (Herbrich et al. 2006, section 4).
+
+    >>> round(draw_unit(0.1, 25 / 6), 6)
+    0.523589
+    """
+    return beta * quantile((draw_probability + 1.0) / 2.0) if draw_probability else 0.0
 
 
 def margin_of(size: float, unit: float) -> float:
-    """The draw margin among so many players: `unit`, β·Φ⁻¹((1 + draw probability)/2), is that of one."""
+    """The draw margin ε = √n·`unit` among n players, of all teams that are compared.
+
+    >>> round(margin_of(2.0, draw_unit(0.1, 25 / 6)), 6)
+    0.740466
+    """
     return unit * math.sqrt(size)
 
 

@@ -41,7 +41,10 @@ class SynEloParams(Params):
     shadow_rounds: int = ranged(50, 0, 100_000)
     """T_shadow, rounds before a rating is shown."""
     shadow_cap: float = ranged(2200.0, 0, LIMIT)
-    """R_Tshadow, points: the most a rating can be after the last shadow round."""
+    """R_Tshadow, points: the most a rating can be after the last shadow round.
+
+    At the defaults it never binds: 50 rounds with C = 1 and a surprise of 1 lead from 1000 to 1997.
+    """
     stale_days: float = ranged(30.0, 0, 100_000)
     """T_stale, days without a rated round before a player is flagged."""
     k_max: int = ranged(12, 1, 1000)

@@ -1,64 +1,79 @@
-"""TeamSkill's replay: match by match, every size's groups by the kernel of the base, and what they predict of teams.
+"""TeamSkill: teams rated by the groups of players in them (DeLong et al., PAKDD 2011), as a loop over a history.
 
-The functions of a base stand here under one name each: as they are for TrueSkill, and `elo_…`, `glicko_…` to be put in
-their place.  Formulas: docs/ratings/teamskill.md.
+Every group of k players of a team is a unit that a base system rates as if it were a player.  Its record is per member,
+on the scale of one player; so a team of K people with groups of k is worth K times the mean of its groups.  Three
+systems differ in which groups make the prediction: TeamSkill-k takes those of one size (K); TeamSkill-AllK averages all
+sizes, either all players and every reliable group (EV) or the largest reliable groups and what is in none (LS).
+
+A match of groups of one size is a match of the base system, and its kernel rates it.  For TrueSkill the groups of a
+team overlap, so that a sum would be far too sure of them: mean and variance are scaled (`scale`) to those of K people.
+
+The live system and the replay share what is computed: the update of each base, the scaling (`rate_groups`), and the
+prediction from a team's mean and variance (`expect_teams`).  They differ in how groups are known.  Live, a group is its
+id, and dictionaries find it: a round in a pool of 200 takes a millisecond.  The replay numbers the groups and keeps
+them in arrays (`group_index`), 170 times as fast; its tables of choices need numpy, which the serving process does not
+load.  So which groups there are, and which of them count, is written twice: here (`make_groups`, `average`) and in
+`system`, and a test compares both.
+
+The functions of a base are under one name each: plain for TrueSkill; `elo_…`, `glicko_…` are compiled in their place.
+Formulas and decisions: docs/ratings/teamskill.md.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from equipoise.ratings.elo.formulas import MatchTerms, win_probability
 from equipoise.ratings.elo.formulas import rate_match as elo_rate
-from equipoise.ratings.glicko import formulas as glicko_kernel
 from equipoise.ratings.glicko.formulas import attenuation, expectation
 from equipoise.ratings.glicko.formulas import rate_match as glicko_rate
-from equipoise.ratings.parts import gaussian_formulas as belief_kernel
-from equipoise.ratings.parts.compiling import Function, compiled, reachable
-from equipoise.ratings.parts.gaussian_formulas import expected_of, played_of, shown, update
+from equipoise.ratings.parts.compiling import Function, compiled
+from equipoise.ratings.parts.gaussian_formulas import (
+    GaussianAnswers,
+    GaussianConstants,
+    sum_lineup,
+    sum_participants,
+    update_participants,
+)
 from equipoise.ratings.parts.match_arrays import MatchArrays
-from equipoise.ratings.parts.team_order import Teams, expect, learn
-from equipoise.ratings.teamskill import group_index as groups_kernel
-from equipoise.ratings.teamskill.group_index import Choices, Numbering, Units, group, line_up, seat
-from equipoise.ratings.teamskill.groups import MOST_GROUPS
+from equipoise.ratings.parts.team_order import Teams, expect
+from equipoise.ratings.teamskill.group_index import (
+    MOST_GROUPS,
+    NO_GROUP,
+    Choices,
+    Numbering,
+    Units,
+    enter_keys,
+    list_groups,
+    sort_members,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from equipoise.ratings.parts.gaussian_formulas import Answers, Rounds
+    from equipoise.ratings.parts.match_arrays import Ints
 
     Records: TypeAlias = NDArray[np.void]
     Floats: TypeAlias = NDArray[np.float64]
-    Numbers: TypeAlias = NDArray[np.int32]
     Offsets: TypeAlias = NDArray[np.int64]
     Flags: TypeAlias = NDArray[np.bool_]
 
 K, EV, LS = 0, 1, 2
-"""Which TeamSkill; `Plan.kind`."""
-
-
-class Facts(NamedTuple):
-    """What a base reads of m matches besides who plays; an empty array: of no match anything."""
-
-    lead: Any
-    """These as in `MatchTerms`."""
-    margin: Any
-    scores: Any
-    protected: Any
-    weight: Any
-    """Shape (m,): `Match.weight`."""
+"""Which TeamSkill."""
 
 
 class Plan(NamedTuple):
     """What each of m matches asks of which groups."""
 
     kind: int
+    """`K`, `EV` or `LS`."""
     reliable: int
     """Matches together from which a group counts."""
+    whole: bool
+    """All lineups are the participants, and no skill at the start is known."""
     largest: Offsets
     """Shape (m,): size of the largest groups that are looked at; those that predict TeamSkill-k."""
     rated: Flags
@@ -67,28 +82,15 @@ class Plan(NamedTuple):
     """Shape (m,): groups that the match may be the first to see, at most."""
 
 
-class Board(NamedTuple):
-    """One match of groups of one size, as a `History` has it."""
-
-    ranks: Numbers
-    started_at: Floats
-    """Shape (1,)."""
-    teams: Offsets
-    members: Numbers
-    fraction_played: Floats
-    lineup: Offsets
-    lineup_members: Numbers
-    skill_at_start: Floats
-    people: Offsets
-    """As `teams`, of players."""
-    predicted_lineup: Offsets
-    """As `lineup`, of players."""
-
-
 class Spare(NamedTuple):
-    """Room for what nobody asks about one match, and for what counts in one team."""
+    """Working arrays of one match; modified in place."""
 
+    matches: Offsets
+    """Shape (2,): 0 and how many teams."""
     wins: Floats
+    """Shape (teams,), as is `after` by group: of sizes of which nobody asks."""
+    draws: Floats
+    """Shape (1,)."""
     after: Floats
     covered: Flags
     """Shape (2, room), all False between teams: choices of even and odd sizes that are part of a group that counts."""
@@ -97,161 +99,167 @@ class Spare(NamedTuple):
 class Work(NamedTuple):
     """All that a replay reads and writes, but for the base's constants."""
 
-    rounds: Rounds
-    facts: Facts
+    arrays: MatchArrays
+    """Players are numbered in the order of their names."""
+    terms: MatchTerms
     plan: Plan
     numbering: Numbering
     choices: Choices
     played: Units
-    """Of the match at hand, as is `at_live`."""
-    at_live: Units
-    """Filled where others stood there than played."""
+    """Of the match at hand, as is `lineup`."""
+    lineup: Units
+    """Filled where the lineups are not the participants."""
     records: Records
-    """Of every unit, by its number."""
-    room: Teams
+    """Shape (g,): of every unit, by its number."""
+    sides: Teams
     spare: Spare
-    answers: Answers
+    answers: GaussianAnswers
 
 
-def scale(room: Teams, team: int, mean: float, variance: float, groups: int, people: int) -> None:
-    """A team of groups is so many times their mean as it has people, in variance too."""
-    side_skills = people / groups if groups > 0 else 1.0
-    room.mean[team], room.variance[team] = side_skills * mean, side_skills * variance
-    room.size[team] = 1.0 * people if groups > 0 else 0.0
+def scale(sides: Teams, groups: Ints, people: Ints) -> None:
+    """A team of groups is K times their mean, in variance too; both arguments are offsets of shape (teams + 1,)."""
+    for team in range(len(people) - 1):
+        many, count = people[team + 1] - people[team], groups[team + 1] - groups[team]
+        worth = many / count if count > 0 else 1.0
+        sides.mean[team], sides.variance[team] = worth * sides.mean[team], worth * sides.variance[team]
+        sides.size[team] = 1.0 * many if count > 0 else 0.0
+
+
+def predict_groups(arrays: MatchArrays, people: Ints, records: Any, sides: Teams, c: GaussianConstants) -> float:
+    """Fill `sides.wins` for the lineups of the first match, of groups; returns the chance of a draw.
+
+    `people`: offsets of the lineups' players, as `arrays.lineup` are of their groups.
+    """
+    count = sum_lineup(0, arrays, records, sides, c)
+    scale(sides, arrays.lineup, people)
+    return expect(sides, count, c.unit)
+
+
+def rate_groups(
+    arrays: MatchArrays,
+    people: Ints,
+    lineup_people: Ints,
+    records: Any,
+    sides: Teams,
+    answers: GaussianAnswers,
+    c: GaussianConstants,
+) -> None:
+    """Predict and rate the first match, of groups; modifies their records and fills the answers."""
+    answers.draws[0] = predict_groups(arrays, lineup_people, records, sides, c)
+    sum_participants(0, arrays, records, sides, c)
+    scale(sides, arrays.teams, people)
+    update_participants(0, arrays, records, sides, answers, c)
 
 
 def rate_units(
-    match: int, board: Board, facts: Facts, records: Records, room: Teams, wins: Floats, after: Floats, c: Any
-) -> float:
-    """Predict and rate one match of groups; fills `wins` and `after`, returns the chance of a draw."""
-    (
-        ranks,
-        started_at,
-        teams,
-        members,
-        fraction_played,
-        lineup,
-        lineup_members,
-        skill_at_start,
-        people,
-        predicted_lineup,
-    ) = board
-    count, at = len(ranks), started_at[0]
-    for team in range(count):
-        begin, end = lineup[team], lineup[team + 1]
-        mean, variance = expected_of(begin, end, lineup_members, skill_at_start, records, at, c)
-        scale(room, team, mean, variance, end - begin, predicted_lineup[team + 1] - predicted_lineup[team])
-    draw = expect(room, count, c.unit)
-    for team in range(count):
-        wins[team] = room.wins[team]
-        begin, end = teams[team], teams[team + 1]
-        mean, variance = played_of(begin, end, members, fraction_played, records, at, c)
-        scale(room, team, mean, variance, end - begin, people[team + 1] - people[team])
-    learn(room, ranks, 0, count, c.unit)
-    for team in range(count):
-        for place in range(teams[team], teams[team + 1]):
-            p = records[members[place]]
-            part = fraction_played[place] if len(fraction_played) > 0 else 1.0
-            update(p, room.slope[team], room.curvature[team], part, at, c)
-            after[place] = shown(p, c)
-    return draw
-
-
-def arrays_of(match: int, board: Board, facts: Facts) -> MatchArrays:
-    """The board as a history of one match."""
-    return MatchArrays(
-        board.teams,  # A base of two teams does not read where matches begin.
-        board.teams,
-        board.members,
-        board.ranks,
-        board.started_at,
-        board.lineup,
-        board.lineup_members,
-        board.skill_at_start,
-        board.fraction_played,
-        facts.weight[match : match + 1],
-    )
+    match: int,
+    arrays: MatchArrays,
+    people: Ints,
+    lineup_people: Ints,
+    terms: MatchTerms,
+    records: Records,
+    sides: Teams,
+    answers: GaussianAnswers,
+    c: Any,
+) -> None:
+    """Predict and rate one match of units over TrueSkill; fills `answers`, whose draws are of shape (1,)."""
+    rate_groups(arrays, people, lineup_people, records, sides, answers, c)
 
 
 def elo_units(
-    match: int, board: Board, facts: Facts, records: Records, room: Teams, wins: Floats, after: Floats, c: Any
-) -> float:
+    match: int,
+    arrays: Any,
+    people: Ints,
+    lineup_people: Ints,
+    terms: MatchTerms,
+    records: Records,
+    sides: Teams,
+    answers: Any,
+    c: Any,
+) -> None:
     """`rate_units` over Elo."""
-    lead, margin = facts.lead[match : match + 1], facts.margin[match : match + 1]
-    terms = MatchTerms(lead, margin, facts.scores, facts.protected)
-    elo_rate(0, arrays_of(match, board, facts), terms, records, wins, after, c)
-    return 0.0
+    own = MatchTerms(terms.lead[match : match + 1], terms.margin[match : match + 1], terms.scores, terms.protected)
+    elo_rate(0, arrays, own, records, answers.wins, answers.after, c)
+    answers.draws[0] = 0.0
 
 
 def glicko_units(
-    match: int, board: Board, facts: Facts, records: Records, room: Teams, wins: Floats, after: Floats, c: Any
-) -> float:
+    match: int,
+    arrays: Any,
+    people: Ints,
+    lineup_people: Ints,
+    terms: MatchTerms,
+    records: Records,
+    sides: Teams,
+    answers: Any,
+    c: Any,
+) -> None:
     """`rate_units` over Glicko."""
-    glicko_rate(0, arrays_of(match, board, facts), records, wins, after, c)
-    return 0.0
+    glicko_rate(0, arrays, records, answers.wins, answers.after, c)
+    answers.draws[0] = 0.0
 
 
-def believed(number: int, records: Records, c: Any) -> tuple[float, float]:
-    """Mean and variance of a unit after its last match; below 0 it is a newcomer."""
+def known_skill(number: int, records: Records, c: Any) -> tuple[float, float]:
+    """Mean and variance of a unit after its last match; a negative number is a newcomer."""
     if number < 0:
         return c.mean, c.variance
     return records[number].mu, records[number].variance
 
 
-def elo_believed(number: int, records: Records, c: Any) -> tuple[float, float]:
-    """`believed` over Elo, which knows no variance."""
+def elo_known_skill(number: int, records: Records, c: Any) -> tuple[float, float]:
+    """`known_skill` over Elo, which knows no variance."""
     return (records[number].rating, 0.0) if number >= 0 else (c.initial, 0.0)
 
 
-def glicko_believed(number: int, records: Records, c: Any) -> tuple[float, float]:
-    """`believed` over Glicko."""
+def glicko_known_skill(number: int, records: Records, c: Any) -> tuple[float, float]:
+    """`known_skill` over Glicko."""
     return (records[number].rating, records[number].variance) if number >= 0 else (c.initial, c.variance)
 
 
-def expect_teams(match: int, count: int, facts: Facts, room: Teams, wins: Floats, c: Any) -> float:
-    """What is expected of teams of equal newcomers with the mean and variance in the room; as `rate_units`."""
+def expect_teams(count: int, lead: float, sides: Teams, c: Any) -> float:
+    """Fill `sides.wins` for teams of `sides.size` equal newcomers with that mean and variance; the chance of a draw.
+
+    Modifies mean and variance of the sides.  `lead`: Elo points that the sides themselves give the first team.
+    """
     for team in range(count):
-        people = room.size[team]
-        room.mean[team] *= people
-        room.variance[team] = people * (room.variance[team] + c.tau2 + c.noise)
-    draw = expect(room, count, c.unit)
-    for team in range(count):
-        wins[team] = room.wins[team]
-    return draw
+        people = sides.size[team]
+        sides.mean[team] *= people
+        sides.variance[team] = people * (sides.variance[team] + c.tau2 + c.noise)
+    return expect(sides, count, c.unit)
 
 
-def elo_expect(match: int, count: int, facts: Facts, room: Teams, wins: Floats, c: Any) -> float:
+def elo_expect_teams(count: int, lead: float, sides: Teams, c: Any) -> float:
     """`expect_teams` over Elo."""
-    lead = facts.lead[match] if len(facts.lead) > 0 else 0.0
-    wins[0] = win_probability(room.mean[0] - room.mean[1] + lead, c)
-    wins[1] = 1.0 - wins[0]
+    sides.wins[0] = win_probability(sides.mean[0] - sides.mean[1] + lead, c)
+    sides.wins[1] = 1.0 - sides.wins[0]
     return 0.0
 
 
-def glicko_expect(match: int, count: int, facts: Facts, room: Teams, wins: Floats, c: Any) -> float:
+def glicko_expect_teams(count: int, lead: float, sides: Teams, c: Any) -> float:
     """`expect_teams` over Glicko."""
-    wins[0] = expectation(room.mean[0] - room.mean[1], attenuation(room.variance[0] + room.variance[1]))
-    wins[1] = 1.0 - wins[0]
+    doubt = attenuation(sides.variance[0] + sides.variance[1])
+    sides.wins[0] = expectation(sides.mean[0] - sides.mean[1], doubt)
+    sides.wins[1] = 1.0 - sides.wins[0]
     return 0.0
 
 
-def average(seats: Units, team: int, largest: int, work: Work, c: Any) -> tuple[float, float]:
+def average(lineup: Units, team: int, largest: int, work: Work, c: Any) -> tuple[float, float]:
     """Per member of a team, over the groups that count: mean, and mean variance; each size m weighs m times."""
     plan, choices, covered = work.plan, work.choices, work.spare.covered
-    stood = len(work.rounds.skill_at_start) > 0
+    some = len(work.arrays.skill_at_start) > 0
     mean = variance = weight = 0.0
-    count = seats.starts[1, team + 1] - seats.starts[1, team]
+    count = lineup.starts[1, team + 1] - lineup.starts[1, team]
     for size in range(min(largest, count), 0, -1):
-        rows, here, parts = choices.rows[count, size], seats.starts[size, team], choices.parts_at[count, size]
+        rows, here, parts = choices.rows[count, size], lineup.starts[size, team], choices.parts_at[count, size]
         kept, means, variances = 0, 0.0, 0.0
         for row in range(rows):
-            number, taken = seats.numbers[size, here + row], covered[size % 2, row]
+            number, taken = lineup.numbers[size, here + row], covered[size % 2, row]
             covered[size % 2, row] = False
             counts = size == 1 or (rows <= MOST_GROUPS and reliable(number, work.records, plan))
             if counts and not taken:
-                own, spread = believed(number, work.records, c)
-                if size == 1 and stood and not math.isnan(seats.facts[1, here + row]):
-                    own = seats.facts[1, here + row]
+                own, spread = known_skill(number, work.records, c)
+                if size == 1 and some and not math.isnan(lineup.facts[1, here + row]):
+                    own = lineup.facts[1, here + row]
                 kept, means, variances = kept + 1, means + own, variances + spread
             if plan.kind == LS and size > 1 and (counts or taken):
                 for part in range(parts + row * size, parts + (row + 1) * size):
@@ -260,7 +268,7 @@ def average(seats: Units, team: int, largest: int, work: Work, c: Any) -> tuple[
             mean, variance = mean + size * means / kept, variance + size * variances / kept
             weight += size
     if weight == 0.0:
-        return believed(-1, work.records, c)
+        return known_skill(NO_GROUP, work.records, c)
     return mean / weight, variance / weight
 
 
@@ -269,103 +277,107 @@ def reliable(number: int, records: Records, plan: Plan) -> bool:
     return number >= 0 and records[number].rounds >= plan.reliable
 
 
-def apart(match: int, rounds: Rounds) -> bool:
-    """Whether anything else stood at the doors than the teams as they are."""
-    if not rounds.apart or len(rounds.skill_at_start) > 0:
-        return bool(rounds.apart)
-    for team in range(rounds.matches[match], rounds.matches[match + 1]):
-        begin, door = rounds.teams[team], rounds.lineup[team]
-        if rounds.teams[team + 1] - begin != rounds.lineup[team + 1] - door:
+def others_lined_up(match: int, whole: bool, arrays: MatchArrays) -> bool:
+    """Whether the lineups are anything else than the participants in order, or skills at the start are known."""
+    if whole or len(arrays.skill_at_start) > 0:
+        return not whole
+    for team in range(arrays.matches[match], arrays.matches[match + 1]):
+        begin, seat = arrays.teams[team], arrays.lineup[team]
+        if arrays.teams[team + 1] - begin != arrays.lineup[team + 1] - seat:
             return True
-        for place in range(rounds.teams[team + 1] - begin):
-            if rounds.members[begin + place] != rounds.lineup_members[door + place]:
+        for place in range(arrays.teams[team + 1] - begin):
+            if arrays.members[begin + place] != arrays.lineup_members[seat + place]:
                 return True
     return False
 
 
-def board_of(match: int, size: int, rounds: Rounds, played: Units, seats: Units) -> Board:
-    """The match as one of groups; players are as the history has them, groups have no standing."""
-    first, end = rounds.matches[match], rounds.matches[match + 1]
-    ranks, started_at = rounds.ranks[first:end], rounds.started_at[match : match + 1]
-    people, predicted_lineup = rounds.teams[first : end + 1], rounds.lineup[first : end + 1]
+def groups_of_size(
+    match: int, size: int, arrays: MatchArrays, played: Units, lineup: Units, spare: Spare
+) -> MatchArrays:
+    """The match as one of groups, alone in its arrays; of size 1 as the history has it.
+
+    Groups have no skill at the start.
+    """
+    first, end = arrays.matches[match], arrays.matches[match + 1]
+    ranks, started_at = arrays.ranks[first:end], arrays.started_at[match : match + 1]
+    weight = arrays.weight[match : match + 1]
+    spare.matches[1] = end - first
     if size == 1:
-        members, fraction_played, lineup_members, skill_at_start = (
-            rounds.members,
-            rounds.fraction_played,
-            rounds.lineup_members,
-            rounds.skill_at_start,
-        )
-        return Board(
+        return MatchArrays(
+            spare.matches,
+            arrays.teams[first : end + 1],
+            arrays.members,
             ranks,
             started_at,
-            people,
-            members,
-            fraction_played,
-            predicted_lineup,
-            lineup_members,
-            skill_at_start,
-            people,
-            predicted_lineup,
+            arrays.lineup[first : end + 1],
+            arrays.lineup_members,
+            arrays.skill_at_start,
+            arrays.fraction_played,
+            weight,
         )
-    teams, lineup = played.starts[size][: end - first + 1], seats.starts[size][: end - first + 1]
-    members, lineup_members, skill_at_start = played.numbers[size], seats.numbers[size], rounds.skill_at_start[:0]
-    fraction_played = played.facts[size] if len(rounds.fraction_played) > 0 else rounds.fraction_played
-    return Board(
+    return MatchArrays(
+        spare.matches,
+        played.starts[size][: end - first + 1],
+        played.numbers[size],
         ranks,
         started_at,
-        teams,
-        members,
-        fraction_played,
-        lineup,
-        lineup_members,
-        skill_at_start,
-        people,
-        predicted_lineup,
+        lineup.starts[size][: end - first + 1],
+        lineup.numbers[size],
+        arrays.skill_at_start[:0],
+        played.facts[size] if len(arrays.fraction_played) > 0 else arrays.fraction_played,
+        weight,
     )
 
 
 def make_groups(match: int, work: Work) -> bool:
-    """Fill `played` and, where it differs (the answer), `at_live`."""
-    rounds, largest = work.rounds, work.plan.largest[match]
-    first, differs = rounds.matches[match], apart(match, rounds)
-    for team in range(rounds.matches[match + 1] - first):
-        begin, end = rounds.teams[first + team], rounds.teams[first + team + 1]
-        line_up(work.played, team, begin, end, rounds.members, rounds.fraction_played)
-        group(work.played, team, largest, len(rounds.fraction_played) > 0, True, work.numbering, work.choices)
+    """Fill `played` and, where it differs (the answer), `lineup`."""
+    arrays, largest = work.arrays, work.plan.largest[match]
+    first, differs = arrays.matches[match], others_lined_up(match, work.plan.whole, arrays)
+    for team in range(arrays.matches[match + 1] - first):
+        begin, end = arrays.teams[first + team], arrays.teams[first + team + 1]
+        sort_members(work.played, team, begin, end, arrays.members, arrays.fraction_played)
+        list_groups(work.played, team, largest, len(arrays.fraction_played) > 0, True, work.numbering, work.choices)
         if differs:
-            begin, end = rounds.lineup[first + team], rounds.lineup[first + team + 1]
-            line_up(work.at_live, team, begin, end, rounds.lineup_members, rounds.skill_at_start)
-            group(work.at_live, team, largest, False, False, work.numbering, work.choices)
+            begin, end = arrays.lineup[first + team], arrays.lineup[first + team + 1]
+            sort_members(work.lineup, team, begin, end, arrays.lineup_members, arrays.skill_at_start)
+            list_groups(work.lineup, team, largest, False, False, work.numbering, work.choices)
     return differs
 
 
 def replay_match(match: int, work: Work, c: Any) -> None:
     """Predict one match and rate it by every size."""
-    rounds, plan, room, answers = work.rounds, work.plan, work.room, work.answers
-    first, count = rounds.matches[match], rounds.matches[match + 1] - rounds.matches[match]
+    arrays, plan, sides, answers, spare = work.arrays, work.plan, work.sides, work.answers, work.spare
+    first, end = arrays.matches[match], arrays.matches[match + 1]
     differs = make_groups(match, work)
-    seats = work.at_live if differs else work.played
-    wins = answers.wins[first : first + count]
+    lineup = work.lineup if differs else work.played
+    people, lineup_people = arrays.teams[first : end + 1], arrays.lineup[first : end + 1]
+    wins = answers.wins[first:end]
     if plan.kind != K:
-        for team in range(count):
-            room.mean[team], room.variance[team] = average(seats, team, plan.largest[match], work, c)
-            room.size[team] = 1.0 * (rounds.lineup[first + team + 1] - rounds.lineup[first + team])
-        answers.draws[match] = expect_teams(match, count, work.facts, room, wins, c)
+        for team in range(end - first):
+            sides.mean[team], sides.variance[team] = average(lineup, team, plan.largest[match], work, c)
+            sides.size[team] = 1.0 * (lineup_people[team + 1] - lineup_people[team])
+        lead = work.terms.lead[match] if len(work.terms.lead) > 0 else 0.0
+        answers.draws[match] = expect_teams(end - first, lead, sides, c)
+        for team in range(end - first):
+            wins[team] = sides.wins[team]
     for size in range(1, plan.largest[match] + 1):
         if plan.rated[match, size]:
-            told = wins if plan.kind == K else work.spare.wins[:count]
-            after = answers.after if size == 1 else work.spare.after
-            board = board_of(match, size, rounds, work.played, seats)
-            draw = rate_units(match, board, work.facts, work.records, room, told, after, c)
+            own = GaussianAnswers(
+                wins if plan.kind == K else spare.wins[: end - first],
+                spare.draws,
+                answers.after if size == 1 else spare.after,
+            )
+            units = groups_of_size(match, size, arrays, work.played, lineup, spare)
+            rate_units(match, units, people, lineup_people, work.terms, work.records, sides, own, c)
             if plan.kind == K:
-                answers.draws[match] = draw
+                answers.draws[match] = spare.draws[0]
 
 
 def replay(match: int, work: Work, c: Any) -> int:
     """From a match on, as far as there is room for new groups; returns the first that is not rated."""
-    seat(work.numbering)
+    enter_keys(work.numbering)
     room = len(work.numbering.last)
-    while match < len(work.rounds.started_at) and work.numbering.counts[0] + work.plan.new[match] <= room:
+    while match < len(work.arrays.started_at) and work.numbering.counts[0] + work.plan.new[match] <= room:
         replay_match(match, work, c)
         match += 1
     return match
@@ -374,20 +386,14 @@ def replay(match: int, work: Work, c: Any) -> int:
 Replay: TypeAlias = Callable[[int, Work, Any], int]
 
 
-_OVER: dict[str, dict[str, Function]] = {
-    "trueskill": {"drift": belief_kernel.steady},
-    "elo": {"rate_units": elo_units, "believed": elo_believed, "expect_teams": elo_expect},
-    "glicko": {"rate_units": glicko_units, "believed": glicko_believed, "expect_teams": glicko_expect},
+BASES: Final[Mapping[str, Mapping[str, Function]]] = {
+    "trueskill": {},
+    "elo": {"rate_units": elo_units, "known_skill": elo_known_skill, "expect_teams": elo_expect_teams},
+    "glicko": {"rate_units": glicko_units, "known_skill": glicko_known_skill, "expect_teams": glicko_expect_teams},
 }
-"""What stands under which name."""
-
-_ARITHMETIC: dict[str, Function] = {"elo": elo_rate, "glicko": glicko_rate}
-"""What takes arrays and runs for every group: all that it calls is inlined."""
+"""What is compiled in place of which function, by base."""
 
 
 def build(base: str) -> Replay:
     """`replay` over a base, compiled."""
-    inline: list[Function] = [arrays_of, *groups_kernel.INLINE, scale, believed, reliable, *belief_kernel.INLINE]
-    if base in _ARITHMETIC:
-        inline += reachable(cast(FunctionType, _ARITHMETIC[base]))[0].values()
-    return compiled(replay, inline=inline, called=glicko_kernel.CALLED, instead=_OVER[base])
+    return compiled(replay, instead=BASES[base], _nrt=False)

@@ -1,27 +1,35 @@
 """Groups as numbers: which group of which team is which, for a replay over arrays.
 
-Players are numbered in the order of their names.  Larger groups get the next free numbers as they are met: a group is
-known by the number of the group without its last member, and that member.  All are plain functions that numba can
-compile.
+Players are numbered in the order of their names.  Larger groups get the next free numbers as they first play: the key
+of a group is the number of the group without its last member, and that member, so that groups of any size need one
+table of pairs.  The table hashes with open addressing, at most half full.
+
+These are plain functions that numba can compile.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from equipoise.ratings.parts.match_arrays import Floats as Known
+    from equipoise.ratings.parts.match_arrays import Ints
+
     Floats: TypeAlias = NDArray[np.float64]
     Numbers: TypeAlias = NDArray[np.int32]
     Offsets: TypeAlias = NDArray[np.int64]
 
+MOST_GROUPS: Final = 5000
+"""Of one size in one team."""
+
 FREE = -1
 """In `Numbering.keys`: no group."""
 
-NOBODY = -1
-"""A bot's number, and that of a group that was never met."""
+NO_GROUP = -1
+"""In place of the number of a group that never played, or of a bot."""
 
 
 class Numbering(NamedTuple):
@@ -78,8 +86,8 @@ def slot_of(key: int, keys: Offsets) -> int:
     return slot
 
 
-def seat(numbering: Numbering) -> None:
-    """Enter into `keys` what is not there yet."""
+def enter_keys(numbering: Numbering) -> None:
+    """Put the groups that are not in `keys` yet there."""
     counts = numbering.counts
     for number in range(counts[1], counts[0]):
         key = numbering.without[number] * numbering.players + numbering.last[number]
@@ -89,15 +97,15 @@ def seat(numbering: Numbering) -> None:
 
 
 def number_of(without: int, last: int, new: bool, numbering: Numbering) -> int:
-    """The number of a group; one that was never met gets the next one if it is to be `new`."""
+    """The number of a group; one that never played gets the next one if it is to be `new`."""
     if without < 0 or last < 0:
-        return NOBODY
+        return NO_GROUP
     key = without * numbering.players + last
     slot = slot_of(key, numbering.keys)
     if numbering.keys[slot] == key:
         return int(numbering.numbers[slot])
     if not new:
-        return NOBODY
+        return NO_GROUP
     number = numbering.counts[0]
     numbering.without[number], numbering.last[number] = without, last
     numbering.keys[slot], numbering.numbers[slot] = key, number
@@ -105,8 +113,8 @@ def number_of(without: int, last: int, new: bool, numbering: Numbering) -> int:
     return int(number)
 
 
-def line_up(units: Units, team: int, begin: int, end: int, people: Numbers, facts: Floats) -> None:
-    """The team's members from the arrays, by number; whoever has none comes first."""
+def sort_members(units: Units, team: int, begin: int, end: int, people: Ints, facts: Known) -> None:
+    """Fill the groups of one: the team's members from the arrays, in order of their numbers; bots come first."""
     here = units.starts[1, team]
     for place in range(begin, end):
         free = here + place - begin
@@ -119,10 +127,13 @@ def line_up(units: Units, team: int, begin: int, end: int, people: Numbers, fact
     units.starts[1, team + 1] = here + end - begin
 
 
-def group(
+def list_groups(
     units: Units, team: int, largest: int, known: bool, new: bool, numbering: Numbering, choices: Choices
 ) -> None:
-    """All groups of a team that is lined up, of two and more; `known`: with the least of their members' facts."""
+    """Fill the groups of two and more of a team whose members are sorted.
+
+    `known`: with the least of their members' facts.  `new`: a group that never played gets a number.
+    """
     starts, numbers, facts = units
     people, count = starts[1, team], starts[1, team + 1] - starts[1, team]
     for size in range(2, largest + 1):
@@ -134,6 +145,3 @@ def group(
             if known:
                 facts[size, here + row] = min(facts[size - 1, first], facts[1, last])
         starts[size, team + 1] = here + rows
-
-
-INLINE = (slot_of, number_of)

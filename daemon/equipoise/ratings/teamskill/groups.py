@@ -1,4 +1,4 @@
-"""Sub-teams as units that a rating system rates as if they were players: what TeamSkill is made of.
+"""Groups of players by their ids, and what rates them in a live system.
 
 A group's rating is held per member, so that it is on the scale of a single player's: the skill of a group of k is
 k times it.  Its prior is a player's: k·μ₀ and, of its skill, k·σ₀².
@@ -8,24 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
+from functools import cache
+from itertools import accumulate, combinations, count, pairwise
 from math import comb
 from typing import Any, Final
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.elo.system import Elo
-from equipoise.ratings.glicko.arrays import GlickoPlayer
 from equipoise.ratings.glicko.system import Glicko
-from equipoise.ratings.parts.gaussian_formulas import GaussianSkill
+from equipoise.ratings.parts.gaussian_formulas import GaussianAnswers, GaussianSkill
+from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.players import PlayerTable
-from equipoise.ratings.parts.points import Record
-from equipoise.ratings.parts.team_order import Teams, expect
-from equipoise.ratings.system import Match, WinProbabilities
-from equipoise.ratings.trueskill.system import TrueSkill
-
-MOST_GROUPS: Final = 5000
-"""Of one size in one team."""
+from equipoise.ratings.parts.team_order import Teams
+from equipoise.ratings.system import Match
+from equipoise.ratings.teamskill import formulas as kernel
+from equipoise.ratings.teamskill.group_index import MOST_GROUPS
+from equipoise.ratings.trueskill.system import TrueSkill, TrueSkillParams
 
 AND: Final = "+"
 """Between the members in the id of a group of two and more; a group of one is its player."""
@@ -33,54 +32,82 @@ AND: Final = "+"
 _ESCAPED: Final = (("%", "%25"), (AND, "%2B"))
 """What stands there for these in a member's id."""
 
-UNTOLD: Final[Mapping[str, Any]] = {"counts": {}, "spans": {}, "squads": (), "quits": frozenset(), "skill_at_start": {}}
-"""What is told of players and of nobody else."""
+PLAYERS_ONLY: Final[Mapping[str, Any]] = {
+    "counts": {},
+    "spans": {},
+    "squads": (),
+    "quits": frozenset(),
+    "skill_at_start": {},
+}
+"""Facts of players that groups do not have."""
 
 
 class GroupTrueSkill(TrueSkill):
-    """TrueSkill of overlapping groups: a team of K is K times the mean of them, in variance too.
+    """TrueSkill of overlapping groups of one size: a team of K is K times the mean of them, in variance too.
 
     So it is as sure of a team as if its groups were K/k that have nobody in common.
     """
 
-    def predict(self, match: Match) -> WinProbabilities:
-        """As TrueSkill, of the scaled means."""
-        teams = super().performances(
-            replace(match, teams=match.predicted_lineup, ranks=(), lineup=(), fraction_played={})
-        )
-        for team, side in enumerate(match.predicted_lineup):
-            teams.mean[team] += sum(match.skill_at_start[p] - self.skill(p) for p in side if p in match.skill_at_start)
-            _scale(teams, team, side)
-        draw = expect(teams, len(match.teams), self.constants.unit)
-        return WinProbabilities(tuple(teams.wins), draw)
+    def __init__(self, params: TrueSkillParams, size: int) -> None:
+        super().__init__(params)
+        self.size = size
 
-    def performances(self, match: Match) -> Teams:
+    def predict_arrays(self, arrays: MatchArrays, records: list[GaussianSkill], sides: Teams) -> float:
         """As TrueSkill, of the scaled means."""
-        teams = super().performances(match)
-        for team, side in enumerate(match.teams):
-            _scale(teams, team, side)
-        return teams
+        return kernel.predict_groups(arrays, self._people(arrays.lineup), records, sides, self.constants)
+
+    def rate_arrays(
+        self, arrays: MatchArrays, whole: bool, records: list[GaussianSkill], sides: Teams, answers: GaussianAnswers
+    ) -> None:
+        """As TrueSkill, of the scaled means."""
+        people = self._people(arrays.teams), self._people(arrays.lineup)
+        kernel.rate_groups(arrays, *people, records, sides, answers, self.constants)
+
+    def _people(self, groups: Any) -> list[int]:
+        """Offsets of the players of teams, from those of their groups."""
+        return list(accumulate((people_of(end - begin, self.size) for begin, end in pairwise(groups)), initial=0))
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What rates players, what rates groups, and what is held of a player who is so good and so well known."""
+    """What rates players, what rates groups of a size, and what predicts teams of equal players."""
 
-    create: Callable[..., PlayerTable[Any, Any]]
-    create_for_groups: Callable[..., PlayerTable[Any, Any]]
-    record: Callable[[float, float], object]
-    """Of a mean and a variance."""
+    kind: type[PlayerTable[Any, Any]]
+    for_groups: Callable[[PlayerTable[Any, Any], int], PlayerTable[Any, Any]]
+    """Makes a system for groups of a size like the one for players."""
+    expect: Callable[[int, float, Teams, Any], float]
+    """`formulas.expect_teams`."""
+    two_teams: bool
+    """Whether it rates two teams only."""
+
+
+def _alike(system: PlayerTable[Any, Any], size: int) -> PlayerTable[Any, Any]:
+    return type(system)(system.params)
 
 
 BASES: Final[Mapping[str, Base]] = {
-    "elo": Base(Elo.create, Elo.create, lambda mean, variance: Record(mean)),
-    "glicko": Base(Glicko.create, Glicko.create, lambda mean, variance: GlickoPlayer(mean, variance=variance)),
-    "trueskill": Base(TrueSkill.create, GroupTrueSkill.create, GaussianSkill),
+    "elo": Base(Elo, _alike, kernel.elo_expect_teams, True),
+    "glicko": Base(Glicko, _alike, kernel.glicko_expect_teams, True),
+    "trueskill": Base(TrueSkill, lambda system, size: GroupTrueSkill(system.params, size), kernel.expect_teams, False),
 }
 
 
+@cache
+def people_of(groups: int, size: int) -> int:
+    """How many players a team has that makes so many groups of a size; 0 if it makes none.
+
+    >>> people_of(66, 2)
+    12
+    """
+    return next(people for people in count(size) if comb(people, size) >= groups) if groups else 0
+
+
 def groups_of(side: Collection[PlayerId], size: int) -> tuple[PlayerId, ...]:
-    """All groups of a size; the same people make the same group in any order."""
+    """All groups of a size; the same people make the same group in any order.
+
+    >>> groups_of([PlayerId("cid"), PlayerId("ann"), PlayerId("bob")], 2)
+    ('ann+bob', 'ann+cid', 'bob+cid')
+    """
     everybody = sorted(side)
     if size == 1:
         return tuple(everybody)
@@ -88,7 +115,7 @@ def groups_of(side: Collection[PlayerId], size: int) -> tuple[PlayerId, ...]:
 
 
 def escaped(player: PlayerId) -> str:
-    """As the id of his groups has him."""
+    """A member as the ids of their groups have it."""
     text: str = player
     for plain, instead in _ESCAPED:
         text = text.replace(plain, instead)
@@ -96,7 +123,7 @@ def escaped(player: PlayerId) -> str:
 
 
 def members_of(group: str) -> list[PlayerId]:
-    """Of two and more, by its id; the order is that of the id."""
+    """The members of a group of two and more, in the order of its id."""
     members = group.split(AND)
     if "%" in group:
         for plain, instead in reversed(_ESCAPED):
@@ -111,7 +138,7 @@ def parts_of(group: PlayerId) -> tuple[PlayerId, ...]:
 
 
 def in_groups(match: Match, size: int) -> Match:
-    """The match as one of groups; each has the share of who played least, and nothing is told of it besides."""
+    """The match as one of groups; each has the fraction of its member who played least, and no other facts."""
     if size == 1:
         return match
     for side in (*match.teams, *match.predicted_lineup):
@@ -120,21 +147,16 @@ def in_groups(match: Match, size: int) -> Match:
     teams = tuple(groups_of(side, size) for side in match.teams)
     lineup = tuple(groups_of(side, size) for side in match.predicted_lineup)
     fraction_played = {group: _least(match, group) for side in teams for group in side} if match.fraction_played else {}
-    return replace(match, teams=teams, lineup=lineup, fraction_played=fraction_played, **UNTOLD)
+    return replace(match, teams=teams, lineup=lineup, fraction_played=fraction_played, **PLAYERS_ONLY)
 
 
 def coefficient(people: int, size: int) -> float:
-    """What the sum of the skills of all groups of a size counts: (k-1)!(K-k)!/(K-1)!."""
+    """The weight of the sum of the skills of all groups of a size: (k-1)!(K-k)!/(K-1)!.
+
+    >>> coefficient(5, 2)
+    0.25
+    """
     return people / (size * comb(people, size))
-
-
-def _scale(teams: Teams, team: int, side: tuple[PlayerId, ...]) -> None:
-    """Each group, of two and more, is worth K/(number of groups) players."""
-    size = len({member for group in side for member in group.split(AND)})
-    side_skills = size / len(side) if side else 1.0
-    teams.mean[team] *= side_skills
-    teams.variance[team] *= side_skills
-    teams.size[team] = float(size)
 
 
 def _least(match: Match, group: PlayerId) -> float:

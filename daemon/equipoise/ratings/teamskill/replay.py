@@ -14,18 +14,19 @@ from numpy.typing import NDArray
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
+from equipoise.ratings.elo import formulas as elo_kernel
 from equipoise.ratings.elo import replay as elo_replay
 from equipoise.ratings.elo.system import Elo
 from equipoise.ratings.glicko import replay as glicko_replay
 from equipoise.ratings.glicko.system import Glicko
 from equipoise.ratings.history import Floats, History, Numbers, Offsets, Replayed
-from equipoise.ratings.parts import gaussian_replay as belief_replay
-from equipoise.ratings.parts import record_arrays
-from equipoise.ratings.parts.gaussian_formulas import Answers, Rounds
-from equipoise.ratings.parts.match_arrays import BOT
+from equipoise.ratings.parts import gaussian_replay, record_arrays
+from equipoise.ratings.parts.gaussian_formulas import GaussianAnswers
+from equipoise.ratings.parts.gaussian_replay import allocate_sides
+from equipoise.ratings.parts.match_arrays import BOT, MatchArrays
 from equipoise.ratings.teamskill import formulas as kernel
-from equipoise.ratings.teamskill import group_index as groups
-from equipoise.ratings.teamskill.groups import AND, MOST_GROUPS, escaped, members_of
+from equipoise.ratings.teamskill.group_index import FREE, MOST_GROUPS, NO_GROUP, Choices, Numbering, Units
+from equipoise.ratings.teamskill.groups import AND, escaped, members_of
 from equipoise.ratings.teamskill.system import TeamSkill, TeamSkillAllKEV, TeamSkillK
 
 NOTHING: Final[Floats] = np.empty(0)
@@ -39,9 +40,8 @@ class _Base:
     """Of a learner and units."""
     write_back: Callable[..., None]
     """Of a learner, units, and their records."""
-    facts: Callable[..., kernel.Facts]
+    terms: Callable[..., elo_kernel.MatchTerms]
     """What it reads of matches; what it cannot read is refused."""
-    times: Callable[[History], Floats]
 
 
 def replay(system: TeamSkill[Any], history: History) -> Replayed:
@@ -49,21 +49,22 @@ def replay(system: TeamSkill[Any], history: History) -> Replayed:
     if not len(history):
         return Replayed(np.empty(0), np.empty(0), np.empty(0))
     base = _BASES[system.params.base]
-    facts = base.facts(system.learners[1], history)
+    terms = base.terms(system.learners[1], history)
     plan, choices = plan_of(system, history)
-    book = _Book(system, base, history.players)
-    rounds = _rounds_of(history, book.places, base.times(history))
-    answers = Answers(np.empty(len(history.ranks)), np.zeros(len(history)), np.empty(len(history.members)))
-    played, seats = (_units(history.matches, each, choices) for each in (history.teams, rounds.lineup))
-    room, spare = belief_replay.room_for(history.matches), _spare(history.matches, played, choices)
+    known = _Records(system, base, history.players)
+    arrays = _arrays_of(history, known.places)
+    wins, draws, after = np.empty(len(history.ranks)), np.zeros(len(history)), np.empty(len(history.members))
+    played, lineup = (_units(history.matches, each, choices) for each in (history.teams, history.predicted_lineup[0]))
+    sides, spare = allocate_sides(history.matches), _spare(history.matches, played, choices)
     done, run = 0, _compiled(system.params.base)
     while done < len(history):
-        book.make_room(int(plan.new[done]))
-        numbers = book.numbering, choices, played, seats
-        work = kernel.Work(rounds, facts, plan, *numbers, book.records, room, spare, answers)
-        done = run(done, work, book.constants)
-    book.write_back()
-    return Replayed(*answers)
+        known.make_room(int(plan.new[done]))
+        groups = known.numbering, choices, played, lineup
+        answers = GaussianAnswers(wins, draws, after)
+        work = kernel.Work(arrays, terms, plan, *groups, known.records, sides, spare, answers)
+        done = run(done, work, known.constants)
+    known.write_back()
+    return Replayed(wins, draws, after)
 
 
 @cache
@@ -71,8 +72,8 @@ def _compiled(base: str) -> kernel.Replay:
     return kernel.build(base)
 
 
-class _Book:
-    """Everybody's and every group's number and record."""
+class _Records:
+    """The number and the record of every player and every group."""
 
     def __init__(self, system: TeamSkill[Any], base: _Base, players: Sequence[PlayerId]) -> None:
         self.system, self.base = system, base
@@ -83,11 +84,11 @@ class _Book:
         self.newcomer = base.records_of(system.learners[1], [PlayerId("")])
         without, last, held = _held_groups(system, order)
         known = len(self.names) + len(without)
-        self.numbering = groups.Numbering(
+        self.numbering = Numbering(
             players=len(self.names),
             counts=np.array([known, len(self.names)]),
-            without=np.array([groups.NOBODY] * len(self.names) + without, np.int32),
-            last=np.array([groups.NOBODY] * len(self.names) + last, np.int32),
+            without=np.array([NO_GROUP] * len(self.names) + without, np.int32),
+            last=np.array([NO_GROUP] * len(self.names) + last, np.int32),
             keys=np.empty(0, np.int64),
             numbers=np.empty(0, np.int32),
         )
@@ -101,13 +102,13 @@ class _Book:
         known = int(self.numbering.counts[0])
         room = max(2 * known, known + more, 1024)
         extra = room - known
-        blank = np.full(extra, groups.NOBODY, np.int32)
+        blank = np.full(extra, NO_GROUP, np.int32)
         slots = 1 << (2 * room - 1).bit_length()
         self.numbering.counts[1] = self.numbering.players
         self.numbering = self.numbering._replace(
             without=np.concatenate([self.numbering.without[:known], blank]),
             last=np.concatenate([self.numbering.last[:known], blank]),
-            keys=np.full(slots, groups.FREE, np.int64),
+            keys=np.full(slots, FREE, np.int64),
             numbers=np.empty(slots, np.int32),
         )
         self.records = np.concatenate([self.records[:known], np.repeat(self.newcomer, extra)]).view(np.recarray)
@@ -148,7 +149,7 @@ def _held_groups(
     return [without for without, _ in numbers], [last for _, last in numbers], held
 
 
-def plan_of(system: TeamSkill[Any], history: History) -> tuple[kernel.Plan, groups.Choices]:
+def plan_of(system: TeamSkill[Any], history: History) -> tuple[kernel.Plan, Choices]:
     """Which sizes of groups every match asks for, and how teams are made of groups."""
     teams, lineup, matches = np.diff(history.teams), np.diff(history.predicted_lineup[0]), history.matches[:-1]
     least, most = np.minimum.reduceat(teams, matches), np.maximum.reduceat(np.maximum(teams, lineup), matches)
@@ -170,9 +171,10 @@ def plan_of(system: TeamSkill[Any], history: History) -> tuple[kernel.Plan, grou
             [[comb(people, size) <= MOST_GROUPS for size in sizes] for people in range(most.max(initial=0) + 1)]
         )
         rated = (sizes == 1) | (sizes > 1) & (sizes <= least[:, None]) & fit[most]
+    whole = history.lineup is None and history.lineup_members is None and history.skill_at_start is None
     more = np.cumsum(choices.rows * (sizes > 1), axis=1)
     new = np.add.reduceat(more[teams, np.repeat(largest, np.diff(history.matches))], matches)
-    return kernel.Plan(kind, reliable, largest, rated, new), choices
+    return kernel.Plan(kind, reliable, whole, largest, rated, new), choices
 
 
 def _refuse_too_many(people: Offsets, sizes: Offsets) -> None:
@@ -181,7 +183,7 @@ def _refuse_too_many(people: Offsets, sizes: Offsets) -> None:
             raise RatingError(f"{most} players make more than {MOST_GROUPS} groups of {size}")
 
 
-def _choices(present: Offsets, largest: int, *, with_parts: bool) -> groups.Choices:
+def _choices(present: Offsets, largest: int, *, with_parts: bool) -> Choices:
     """For teams of these sizes; up to the largest size of which there are not too many."""
     shape = int(present.max(initial=0)) + 1, largest + 1
     rows, at, parts_at = (np.zeros(shape, np.int64) for _ in range(3))
@@ -199,73 +201,52 @@ def _choices(present: Offsets, largest: int, *, with_parts: bool) -> groups.Choi
             firsts.append(parts[-1].astype(np.int32))
             lasts.append(positions[:, -1].astype(np.int32))
             every.append(np.stack(parts, axis=1).astype(np.int32).ravel() if with_parts else every[0])
-    return groups.Choices(rows, at, np.concatenate(firsts), np.concatenate(lasts), parts_at, np.concatenate(every))
+    return Choices(rows, at, np.concatenate(firsts), np.concatenate(lasts), parts_at, np.concatenate(every))
 
 
-def _rounds_of(history: History, places: Numbers, started_at: Floats) -> Rounds:
-    """The arrays that the kernel reads; players by the order of their names."""
-    lineup, lineup_members, skill_at_start = history.predicted_lineup
-    known = skill_at_start if len(skill_at_start) and not np.isnan(skill_at_start).all() else NOTHING
-    as_played = lineup_members is history.members and lineup is history.teams
-    members = places[history.members]
-    return Rounds(
-        matches=history.matches,
-        teams=history.teams,
+def _arrays_of(history: History, places: Numbers) -> MatchArrays:
+    """The history with players by the order of their names; every fraction and, of any, every skill at start known."""
+    arrays, members = history.arrays(), places[history.members]
+    alike = arrays.lineup_members is history.members and arrays.lineup is history.teams
+    skills: Floats = np.asarray(arrays.skill_at_start)
+    return arrays._replace(
         members=members,
-        ranks=history.ranks,
-        started_at=started_at,
-        fraction_played=NOTHING if history.fraction_played is None else belief_replay.fractions_played(history),
-        lineup=lineup,
-        lineup_members=members if as_played else np.append(places, np.int32(BOT))[lineup_members],
-        skill_at_start=known,
-        apart=not as_played or len(known) > 0,
+        lineup_members=members if alike else np.append(places, np.int32(BOT))[history.predicted_lineup[1]],
+        skill_at_start=NOTHING if np.isnan(skills).all() else skills,
+        fraction_played=np.nan_to_num(np.asarray(arrays.fraction_played), nan=1.0),
     )
 
 
-def _units(matches: Offsets, sides: Offsets, choices: groups.Choices) -> groups.Units:
+def _units(matches: Offsets, sides: Offsets, choices: Choices) -> Units:
     """Room for the groups of the match that has most."""
     widest = choices.rows.max(axis=1)[np.diff(sides)]
     room, teams = int(np.add.reduceat(widest, matches[:-1]).max()), int(np.diff(matches).max())
     sizes = choices.rows.shape[1]
-    return groups.Units(
-        np.zeros((sizes, teams + 1), np.int64), np.empty((sizes, room), np.int32), np.empty((sizes, room))
-    )
+    return Units(np.zeros((sizes, teams + 1), np.int64), np.empty((sizes, room), np.int32), np.empty((sizes, room)))
 
 
-def _spare(matches: Offsets, played: groups.Units, choices: groups.Choices) -> kernel.Spare:
+def _spare(matches: Offsets, played: Units, choices: Choices) -> kernel.Spare:
     covered = np.zeros((2, int(choices.rows.max())), np.bool_)
-    return kernel.Spare(np.empty(int(np.diff(matches).max())), np.empty(played.numbers.shape[1]), covered)
+    most = int(np.diff(matches).max())
+    return kernel.Spare(np.zeros(2, np.int64), np.empty(most), np.empty(1), np.empty(played.numbers.shape[1]), covered)
 
 
-def _elo_facts(system: Elo, history: History) -> kernel.Facts:
+def _elo_terms(system: Elo, history: History) -> elo_kernel.MatchTerms:
     record_arrays.refuse_other_than_pairs(system.name, history)
-    terms = elo_replay.terms_of(system, history)
-    weight = NOTHING if history.weight is None else history.weight
-    return kernel.Facts(terms.lead, terms.margin, terms.scores, terms.protected, weight)
+    return elo_replay.terms_of(system, history)
 
 
-def _glicko_facts(system: Glicko, history: History) -> kernel.Facts:
+def _glicko_terms(system: Glicko, history: History) -> elo_kernel.MatchTerms:
     record_arrays.refuse_other_than_pairs(system.name, history)
-    return NO_FACTS if history.weight is None else NO_FACTS._replace(weight=history.weight)
+    return NO_TERMS
 
 
-def _started_at(history: History) -> Floats:
-    return history.started_at
-
-
-NO_FACTS: Final = kernel.Facts(NOTHING, NOTHING, NOTHING, np.empty(0, np.bool_), NOTHING)
+NO_TERMS: Final = elo_kernel.MatchTerms(NOTHING, NOTHING, NOTHING, np.empty(0, np.bool_))
 
 _BASES: Final = {
-    "elo": _Base(
-        partial(record_arrays.to_records, row=elo_replay.RECORD), record_arrays.write_back, _elo_facts, _started_at
-    ),
+    "elo": _Base(partial(record_arrays.to_records, row=elo_replay.RECORD), record_arrays.write_back, _elo_terms),
     "glicko": _Base(
-        partial(record_arrays.to_records, row=glicko_replay.RECORD),
-        record_arrays.write_back,
-        _glicko_facts,
-        _started_at,
+        partial(record_arrays.to_records, row=glicko_replay.RECORD), record_arrays.write_back, _glicko_terms
     ),
-    "trueskill": _Base(
-        belief_replay.records_of, belief_replay.write_back, lambda system, history: NO_FACTS, belief_replay.times_of
-    ),
+    "trueskill": _Base(gaussian_replay.records_of, gaussian_replay.write_back, lambda system, history: NO_TERMS),
 }

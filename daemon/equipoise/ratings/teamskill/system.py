@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import comb
 from typing import Any, Generic, TypeVar
 
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
+from equipoise.ratings.elo.system import Elo
 from equipoise.ratings.parts.players import PlayerTable
+from equipoise.ratings.parts.team_order import Teams
 from equipoise.ratings.system import (
     ANYWHERE,
     Match,
@@ -27,11 +29,10 @@ from equipoise.ratings.system import (
     WinProbabilities,
     ranged,
 )
+from equipoise.ratings.teamskill.group_index import MOST_GROUPS
 from equipoise.ratings.teamskill.groups import (
     AND,
     BASES,
-    MOST_GROUPS,
-    UNTOLD,
     coefficient,
     groups_of,
     in_groups,
@@ -57,7 +58,7 @@ class BaseParams(Params):
         if self.base not in BASES:
             raise RatingError(f"base: {self.base!r} is none of {', '.join(sorted(BASES))}")
         try:
-            BASES[self.base].create(**self.settings)
+            BASES[self.base].kind.create(**self.settings)
         except RatingError as error:
             raise RatingError(f"settings.{error}") from None
 
@@ -115,7 +116,7 @@ class TeamSkill(System[P], Generic[P]):
     def learner(self, size: int) -> PlayerTable[Any, Any]:
         """What rates groups of a size."""
         if size not in self.learners:
-            self.learners[size] = BASES[self.params.base].create_for_groups(**self.params.settings)
+            self.learners[size] = BASES[self.params.base].for_groups(self.learners[1], size)
         return self.learners[size]
 
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
@@ -179,7 +180,7 @@ class TeamSkill(System[P], Generic[P]):
             raise RatingError(f"{self.name}: not a state of {key!r}: {part!r}")
 
     def _learner(self) -> PlayerTable[Any, Any]:
-        return BASES[self.params.base].create(**self.params.settings)
+        return BASES[self.params.base].kind.create(**self.params.settings)
 
 
 class TeamSkillK(TeamSkill[TeamSkillKParams]):
@@ -223,12 +224,16 @@ class TeamSkillAllK(TeamSkill[TeamSkillAllKParams]):
 
     def predict(self, match: Match) -> WinProbabilities:
         """As the base predicts teams of equal players, that are as good and as well known as the groups that count."""
-        judge, record, sides = self._learner(), BASES[self.params.base].record, []
+        base, judge, count = BASES[self.params.base], self.learners[1], len(match.teams)
+        if base.two_teams and count != 2:
+            raise RatingError(f"{judge.name} rates two teams, not {count}")
+        sides = Teams.of(count)
         for team, side in enumerate(match.predicted_lineup):
-            sides.append(tuple(PlayerId(f"{team}.{number}") for number in range(len(side))))
-            equal = record(*self._average(side, match.skill_at_start))
-            judge.players.update(dict.fromkeys(sides[-1], equal))
-        return judge.predict(replace(match, teams=tuple(sides), lineup=(), fraction_played={}, **UNTOLD))
+            sides.mean[team], sides.variance[team] = self._average(side, match.skill_at_start)
+            sides.size[team] = float(len(side))
+        lead = judge.lead(match.sides) if isinstance(judge, Elo) else 0.0
+        draw = base.expect(count, lead, sides, judge.constants)  # type: ignore[attr-defined]
+        return WinProbabilities(tuple(sides.wins), draw)
 
     def strength(self, side: tuple[PlayerId, ...]) -> float:
         """K/Σm times the sum over m of the mean skill of its groups of m."""

@@ -1,10 +1,16 @@
-"""TrueSkill Through Time's sweeps over a whole history, as plain functions that numba can compile.
+"""TrueSkill Through Time over a whole history: every skill at every match, given all matches before and after it.
 
-A player's skill at each of his matches is a node; two in a row are tied by the drift between them.  A node holds
-three messages about that skill: `forward`, what all before says; `backward`, what all after says; `likelihood`, what
-the match itself says, by expectation propagation.  All are Gaussians as precision and precision times mean
-(Dangauthier, Herbrich, Minka & Graepel 2007, section 3).  A match is inferred again only when it is stale, because a
-message to one of its nodes has moved: an appended match costs what it changes, not what was before.
+A player's skill at each of their matches is a node.  Two nodes in a row are tied by the drift between the matches.  A
+node holds three messages about its skill: `forward`, what all earlier matches say; `backward`, what all later ones say;
+`likelihood`, what the match itself says, by expectation propagation.  All are Gaussians as precision and as precision
+times mean, so that messages multiply by addition (Dangauthier, Herbrich, Minka & Graepel 2007, section 3).
+
+Sweeps go forward and back over the matches until no message moves; the first one forward is the online system.  A match
+is inferred again only while it is stale, that is after a message to one of its nodes has moved: an appended match costs
+what it changes, not what was there before.
+
+These are plain functions that numba can compile.  `nodes` and `records` are record arrays with the fields of `Node` and
+`GaussianSkill`, modified in place.
 """
 
 from __future__ import annotations
@@ -13,34 +19,33 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from equipoise.ratings.parts import gaussian_formulas as belief_kernel
 from equipoise.ratings.parts.compiling import compiled as compiled_with
-from equipoise.ratings.parts.gaussian_formulas import drift
+from equipoise.ratings.parts.gaussian_formulas import GaussianConstants, drift
 from equipoise.ratings.parts.team_order import LEAST, Teams, learn, log_evidence
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-NOBODY = -1
-"""No such node."""
+NO_NODE = -1
 
 
 @dataclass(slots=True)
 class Node:
-    """A player's skill at one match; in a sweep a record of an array."""
+    """A player's skill at one match."""
 
     owner: int
     """The match."""
     earlier: int
-    """His node before, or `NOBODY`."""
+    """The player's node before, or `NO_NODE`."""
     later: int
+    """The player's next node, or `NO_NODE`."""
     widening: float
-    """Variance that his skill gained since the earlier one."""
+    """Variance that the skill gained since the earlier node."""
     fraction_played: float
     """Of the match."""
     forward: float
-    """Precision; each shift is a precision times a mean."""
+    """A precision, as are `backward` and `likelihood`; each shift is a precision times a mean."""
     forward_shift: float
     backward: float
     backward_shift: float
@@ -49,178 +54,187 @@ class Node:
 
 
 class Graph(NamedTuple):
-    """The matches of a history, and a node for each participant."""
+    """m matches of t teams, and a node for each of p participants."""
 
     matches: NDArray[np.int64]
+    """Shape (m + 1,): where each match's teams begin."""
     teams: NDArray[np.int64]
+    """Shape (t + 1,): where each team's nodes begin."""
     ranks: NDArray[np.int32]
+    """Shape (t,)."""
     nodes: NDArray[np.void]
-    """Messages are modified in place."""
+    """Shape (p,).  Messages are modified in place."""
     stale: NDArray[np.bool_]
-    """By match: to be inferred.  Modified in place."""
+    """Shape (m,): whether the match is to be inferred.  Modified in place."""
 
 
-class Cast(NamedTuple):
-    """Who plays, and when."""
+class Appearances(NamedTuple):
+    """Who plays when: p nodes, m matches, n players."""
 
     members: NDArray[np.int32]
-    """By node: a player's number."""
+    """Shape (p,): the player's number."""
     started_at: NDArray[np.float64]
-    """By match; `NEVER` where unknown."""
+    """Shape (m,): seconds since the epoch, NaN where unknown."""
     records: NDArray[np.void]
-    """By player: `GaussianSkill`."""
+    """Shape (n,): rounds and last time played; modified in place."""
     last: NDArray[np.int64]
-    """By player: his last node, or `NOBODY`."""
+    """Shape (n,): the player's last node, or `NO_NODE`; modified in place."""
 
 
-class Constants(NamedTuple):
-    """The parameters as the formulas read them."""
+class SmoothingConstants(NamedTuple):
+    """The parameters as the sweeps read them."""
 
     noise: float
     """β²."""
     unit: float
-    """Draw margin of one player (`teams.margin_of`)."""
+    """Draw margin of one player (`team_order.margin_of`)."""
     spread: float
-    """Half of σ₀: a deviation below σ₀ moves by less than this times the part that its precision moves by."""
+    """Half of σ₀: a deviation below σ₀ moves by less than this times the fraction that its precision moves by."""
     tolerance: float
-    """Messages are passed on that move a mean or a deviation by more than this, in units of skill."""
+    """Messages that move a mean or a deviation by no more than this, in units of skill, are not passed on."""
 
 
-def link(begin: int, graph: Graph, cast: Cast, c: belief_kernel.Constants) -> None:
-    """Tie the nodes of the matches from `begin` on to their players' last ones; modifies the cast."""
-    members, started_at, records, last = cast
-    matches, bounds, _, nodes, _ = graph
+def link_nodes(begin: int, graph: Graph, appearances: Appearances, c: GaussianConstants) -> None:
+    """Tie the nodes of the matches from `begin` on to their players' nodes before."""
+    members, started_at, records, last = appearances
+    matches, teams, _, nodes, _ = graph
     for match in range(begin, len(matches) - 1):
-        for place in range(bounds[matches[match]], bounds[matches[match + 1]]):
+        for place in range(teams[matches[match]], teams[matches[match + 1]]):
             number = members[place]
-            tie(place, last[number], nodes, drift(records[number], started_at[match], c), c)
+            p = records[number]
+            start_node(place, last[number], nodes, drift(p, started_at[match], c), c)
             nodes[place].owner = match
-            records[number].rounds += 1
-            records[number].last_played = max(records[number].last_played, started_at[match])
+            p.rounds += 1
+            if started_at[match] > p.last_played:
+                p.last_played = started_at[match]
             last[number] = place
 
 
-def tie(place: int, earlier: int, nodes: NDArray[np.void], widening: float, c: belief_kernel.Constants) -> None:
-    """Make a node the one after an earlier one, or a newcomer's first."""
-    p = nodes[place]
-    p.earlier, p.later, p.widening = earlier, NOBODY, widening
-    p.backward = p.backward_shift = p.likelihood = p.likelihood_shift = 0.0
+def start_node(place: int, earlier: int, nodes: NDArray[np.void], widening: float, c: GaussianConstants) -> None:
+    """Make a node the one after an earlier one, or a newcomer's first; nothing is known of its own match yet."""
+    node = nodes[place]
+    node.earlier, node.later, node.widening = earlier, NO_NODE, widening
+    node.backward = node.backward_shift = node.likelihood = node.likelihood_shift = 0.0
     precision, shift = 1.0 / c.variance, c.mean / c.variance
-    if earlier != NOBODY:
-        parent = nodes[earlier]
-        parent.later = place
-        precision, shift = parent.forward + parent.likelihood, parent.forward_shift + parent.likelihood_shift
+    if earlier != NO_NODE:
+        before = nodes[earlier]
+        before.later = place
+        precision, shift = before.forward + before.likelihood, before.forward_shift + before.likelihood_shift
     through = 1.0 + widening * precision
-    p.forward, p.forward_shift = precision / through, shift / through
+    node.forward, node.forward_shift = precision / through, shift / through
 
 
-def gather(match: int, graph: Graph, room: Teams, c: Constants) -> int:
+def sum_teams(match: int, graph: Graph, sides: Teams, c: SmoothingConstants) -> int:
     """Fill the teams by what is known of their players without the match itself; returns how many teams."""
-    _, bounds, _, nodes, _ = graph
+    _, teams, _, nodes, _ = graph
     first = graph.matches[match]
     count = int(graph.matches[match + 1] - first)
     for team in range(count):
         mean = variance = 0.0
-        begin, end = bounds[first + team], bounds[first + team + 1]
+        begin, end = teams[first + team], teams[first + team + 1]
         for place in range(begin, end):
-            p = nodes[place]
-            own = 1.0 / (p.forward + p.backward)
-            mean += p.fraction_played * own * (p.forward_shift + p.backward_shift)
-            variance += p.fraction_played * p.fraction_played * (own + c.noise)
-        room.mean[team], room.variance[team], room.size[team] = mean, variance, end - begin
+            node = nodes[place]
+            own = 1.0 / (node.forward + node.backward)
+            mean += node.fraction_played * own * (node.forward_shift + node.backward_shift)
+            variance += node.fraction_played * node.fraction_played * (own + c.noise)
+        sides.mean[team], sides.variance[team], sides.size[team] = mean, variance, end - begin
     return count
 
 
-def infer(match: int, graph: Graph, room: Teams, c: Constants) -> float:
-    """Renew what a match says of its players, and tell their nodes before and after; returns how far those moved."""
-    _, bounds, ranks, nodes, stale = graph
+def infer_match(match: int, graph: Graph, sides: Teams, c: SmoothingConstants) -> float:
+    """Update what a match says of its players, and the messages to their nodes before and after.
+
+    Returns how far the farthest of those messages moved.
+    """
+    _, teams, ranks, nodes, stale = graph
     first = graph.matches[match]
-    count = gather(match, graph, room, c)
-    learn(room, ranks, first, count, c.unit)
+    count = sum_teams(match, graph, sides, c)
+    learn(sides, ranks, first, count, c.unit)
     moved = 0.0
     for team in range(count):
-        for place in range(bounds[first + team], bounds[first + team + 1]):
-            p = nodes[place]
-            conclude(p, room.slope[team], room.curvature[team])
-            if p.later != NOBODY:
-                moved = max(moved, tell_later(p, nodes[p.later], stale, c))
-            if p.earlier != NOBODY:
-                moved = max(moved, tell_earlier(p, nodes[p.earlier], stale, c))
+        for place in range(teams[first + team], teams[first + team + 1]):
+            node = nodes[place]
+            update_likelihood(node, sides.slope[team], sides.curvature[team])
+            if node.later != NO_NODE:
+                moved = max(moved, send_forward(node, nodes[node.later], stale, c))
+            if node.earlier != NO_NODE:
+                moved = max(moved, send_backward(node, nodes[node.earlier], stale, c))
     return moved
 
 
-def conclude(p: Node, slope: float, curvature: float) -> None:
-    """Renew the likelihood of a node; slope and curvature are the team's (`teams`)."""
-    precision = p.forward + p.backward
-    mean, cut = (p.forward_shift + p.backward_shift) / precision, -p.fraction_played * p.fraction_played * curvature
+def update_likelihood(node: Node, slope: float, curvature: float) -> None:
+    """What the match says of a node's skill; slope and curvature are the team's (`team_order`)."""
+    precision, fraction = node.forward + node.backward, node.fraction_played
+    mean, cut = (node.forward_shift + node.backward_shift) / precision, -fraction * fraction * curvature
     left = max(1.0 - cut / precision, LEAST)
-    p.likelihood, p.likelihood_shift = cut / left, (p.fraction_played * slope + cut * mean) / left
+    node.likelihood, node.likelihood_shift = cut / left, (fraction * slope + cut * mean) / left
 
 
-def tell_later(p: Node, heir: Node, stale: NDArray[np.bool_], c: Constants) -> float:
-    """Pass a node on to the same player's next one; returns how far that moved, 0 if not by the tolerance."""
-    precision, shift = p.forward + p.likelihood, p.forward_shift + p.likelihood_shift
-    through = 1.0 + heir.widening * precision
+def send_forward(node: Node, later: Node, stale: NDArray[np.bool_], c: SmoothingConstants) -> float:
+    """Tell a player's next node what is known up to this one; returns how far it moved, 0 if not by the tolerance."""
+    precision, shift = node.forward + node.likelihood, node.forward_shift + node.likelihood_shift
+    through = 1.0 + later.widening * precision
     precision, shift = precision / through, shift / through
-    moved = distance(heir, precision - heir.forward, shift - heir.forward_shift, c)
+    moved = movement(later, precision - later.forward, shift - later.forward_shift, c)
     if moved <= c.tolerance:
         return 0.0
-    heir.forward, heir.forward_shift = precision, shift
-    stale[heir.owner] = True
+    later.forward, later.forward_shift = precision, shift
+    stale[later.owner] = True
     return moved
 
 
-def tell_earlier(p: Node, parent: Node, stale: NDArray[np.bool_], c: Constants) -> float:
-    """Pass a node back to the same player's last one; otherwise as `tell_later`."""
-    precision, shift = p.backward + p.likelihood, p.backward_shift + p.likelihood_shift
-    through = 1.0 + p.widening * precision
+def send_backward(node: Node, earlier: Node, stale: NDArray[np.bool_], c: SmoothingConstants) -> float:
+    """Tell a player's node before what is known from this one on; otherwise as `send_forward`."""
+    precision, shift = node.backward + node.likelihood, node.backward_shift + node.likelihood_shift
+    through = 1.0 + node.widening * precision
     precision, shift = precision / through, shift / through
-    moved = distance(parent, precision - parent.backward, shift - parent.backward_shift, c)
+    moved = movement(earlier, precision - earlier.backward, shift - earlier.backward_shift, c)
     if moved <= c.tolerance:
         return 0.0
-    parent.backward, parent.backward_shift = precision, shift
-    stale[parent.owner] = True
+    earlier.backward, earlier.backward_shift = precision, shift
+    stale[earlier.owner] = True
     return moved
 
 
-def distance(p: Node, precision: float, shift: float, c: Constants) -> float:
+def movement(node: Node, precision: float, shift: float, c: SmoothingConstants) -> float:
     """How far so much more precision and shift moves a node's mean, or its deviation if that is farther."""
-    total = p.forward + p.backward
-    mean = (p.forward_shift + p.backward_shift) / total
+    total = node.forward + node.backward
+    mean = (node.forward_shift + node.backward_shift) / total
     return max(abs(shift - precision * mean), c.spread * abs(precision)) / total
 
 
-def level(graph: Graph, c: Constants) -> None:
-    """Move everybody by as much as all newcomers together are off their prior.
+def shift_level(graph: Graph, c: SmoothingConstants) -> None:
+    """Move all skills by as much as the first ones of all players together are off their prior.
 
-    Where sides are even, matches do not say how good all players are, only their prior does: at the end their first
-    skills have its mean, all in all.  Sweeps come by that more slowly than by anything else, by a hundred times.
+    Where sides are even, matches do not say how good all players are, only the prior does: at the fixed point the first
+    skills have the prior's mean, all in all.  Sweeps alone approach that a hundred times more slowly than the rest.
     """
     nodes, stale = graph.nodes, graph.stale
     total, newcomers = 0.0, 0
     for place in range(len(nodes)):
-        p = nodes[place]
-        if p.earlier == NOBODY:
-            shift = p.forward_shift + p.backward_shift + p.likelihood_shift
-            total += p.forward_shift / p.forward - shift / (p.forward + p.backward + p.likelihood)
+        node = nodes[place]
+        if node.earlier == NO_NODE:
+            shift = node.forward_shift + node.backward_shift + node.likelihood_shift
+            total += node.forward_shift / node.forward - shift / (node.forward + node.backward + node.likelihood)
             newcomers += 1
     away = total / max(newcomers, 1)
     if abs(away) <= c.tolerance:
         return
     for place in range(len(nodes)):
-        p = nodes[place]
-        p.backward_shift += p.backward * away
-        p.likelihood_shift += p.likelihood * away
-        if p.earlier == NOBODY:
-            stale[p.owner] = True
+        node = nodes[place]
+        node.backward_shift += node.backward * away
+        node.likelihood_shift += node.likelihood * away
+        if node.earlier == NO_NODE:
+            stale[node.owner] = True
         else:
-            p.forward_shift += p.forward * away
+            node.forward_shift += node.forward * away
 
 
-def settle(graph: Graph, room: Teams, most: int, even: bool, c: Constants) -> tuple[int, float]:
+def run_sweeps(graph: Graph, sides: Teams, most: int, even: bool, c: SmoothingConstants) -> tuple[int, float]:
     """Sweep to and fro over the stale matches until there are none; returns sweeps and the last one's movement.
 
-    No more than `most` sweeps; the movement is 0 if it has converged.  `even`: no side of any match is larger.
+    No more than `most` sweeps; the movement is 0 if it has converged.  `even`: no side of any match is larger, so that
+    `shift_level` applies.
     """
     count, moved = len(graph.stale), 0.0
     for sweeps in range(most):
@@ -229,45 +243,42 @@ def settle(graph: Graph, room: Teams, most: int, even: bool, c: Constants) -> tu
             match = step if sweeps % 2 == 0 else count - 1 - step
             if graph.stale[match]:
                 graph.stale[match], inferred = False, True
-                moved = max(moved, infer(match, graph, room, c))
+                moved = max(moved, infer_match(match, graph, sides, c))
         if not inferred:
             return sweeps, 0.0
         if even and sweeps % 2 == 1:
-            level(graph, c)
+            shift_level(graph, c)
     return most, moved
 
 
-def evidence(graph: Graph, room: Teams, c: Constants) -> float:
-    """Sum over matches of the log probability of their ranks, each given all the others."""
+def sum_evidence(graph: Graph, sides: Teams, c: SmoothingConstants) -> float:
+    """Sum over matches of the log probability of their ranks, each given all the others, in nats."""
     total = 0.0
     for match in range(len(graph.stale)):
-        count = gather(match, graph, room, c)
-        total += log_evidence(room, graph.ranks, graph.matches[match], count, c.unit)
+        count = sum_teams(match, graph, sides, c)
+        total += log_evidence(sides, graph.ranks, graph.matches[match], count, c.unit)
     return total
 
 
-Link: TypeAlias = Callable[[int, Graph, Cast, belief_kernel.Constants], None]
-Settle: TypeAlias = Callable[[Graph, Teams, int, bool, Constants], tuple[int, float]]
-Evidence: TypeAlias = Callable[[Graph, Teams, Constants], float]
+Link: TypeAlias = Callable[[int, Graph, Appearances, GaussianConstants], None]
+Sweeps: TypeAlias = Callable[[Graph, Teams, int, bool, SmoothingConstants], tuple[int, float]]
+Evidence: TypeAlias = Callable[[Graph, Teams, SmoothingConstants], float]
 
 
 class Kernels(NamedTuple):
-    """What works on a graph."""
+    """The functions that work on a graph."""
 
     link: Link
-    settle: Settle
+    sweeps: Sweeps
     evidence: Evidence
 
 
-INLINE = (conclude, tell_later, tell_earlier, distance)
-
-
 def build(*, compiled: bool) -> Kernels:
-    """The functions as they stand here, or compiled with their callees."""
+    """The functions as they are here, or compiled with their callees."""
     if not compiled:
-        return Kernels(link, settle, evidence)
+        return Kernels(link_nodes, run_sweeps, sum_evidence)
     return Kernels(
-        link=compiled_with(link, inline=(drift, tie)),
-        settle=compiled_with(settle, inline=INLINE),
-        evidence=compiled_with(evidence, inline=INLINE),
+        link=compiled_with(link_nodes, _nrt=False),
+        sweeps=compiled_with(run_sweeps, _nrt=False),
+        evidence=compiled_with(sum_evidence, _nrt=False),
     )

@@ -7,10 +7,9 @@ import random
 
 import pytest
 
-from equipoise.ratings.quality import surprise
-from equipoise.web.theta import fitted, still_needed
+from equipoise.ratings.quality import fit_scale, rounds_missing, surprise
 
-THETA = 2400.0
+SCALE = 2400.0
 
 
 def logistic(x: float) -> float:
@@ -26,40 +25,40 @@ def rounds(sharpness: float, count: int = 4000, seed: int = 7) -> list[tuple[flo
 
 @pytest.mark.parametrize("sharpness", [0.5, 1.0, 2.0])
 def test_a_scale_that_was_too_wide_or_too_narrow_is_found_within_its_error(sharpness: float) -> None:
-    found = fitted(rounds(sharpness), THETA)
+    found = fit_scale(rounds(sharpness), SCALE)
 
     assert found is not None
-    assert abs(found.theta - THETA / sharpness) < 2.5 * found.error
-    assert found.error < 0.08 * found.theta
+    assert abs(found.scale - SCALE / sharpness) < 2.5 * found.error
+    assert found.error < 0.08 * found.scale
 
 
 def test_no_other_scale_has_a_lower_log_loss() -> None:
     pairs = rounds(1.3)
-    found = fitted(pairs, THETA)
+    found = fit_scale(pairs, SCALE)
     assert found is not None
 
-    def loss(theta: float) -> float:
-        factor = THETA / theta
+    def loss(scale: float) -> float:
+        factor = SCALE / scale
         return sum(surprise(logistic(factor * math.log(p / (1 - p))), score) for p, score in pairs) / len(pairs)
 
-    assert (found.log_loss_before, found.log_loss) == pytest.approx((loss(THETA), loss(found.theta)))
-    assert all(found.log_loss < loss(found.theta * other) for other in (0.9, 0.97, 1.03, 1.1))
+    assert (found.log_loss_before, found.log_loss) == pytest.approx((loss(SCALE), loss(found.scale)))
+    assert all(found.log_loss < loss(found.scale * other) for other in (0.9, 0.97, 1.03, 1.1))
 
 
 def test_one_difference_met_again_and_again_is_fitted_by_the_share_that_its_favourite_won() -> None:
     """Then the fit is a proportion's: log-odds ln 3 of 300 in 400, with variance 1 / (400 · 3/4 · 1/4)."""
-    found = fitted([(logistic(0.5), 1.0)] * 300 + [(logistic(0.5), 0.0)] * 100, 1000.0)
+    found = fit_scale([(logistic(0.5), 1.0)] * 300 + [(logistic(0.5), 0.0)] * 100, 1000.0)
 
     assert found is not None
     factor = math.log(3) / 0.5
-    assert found.theta == pytest.approx(1000.0 / factor)
+    assert found.scale == pytest.approx(1000.0 / factor)
     assert found.error == pytest.approx(1000.0 / factor**2 * math.sqrt(1 / 75) / 0.5)
 
 
 def needed(pairs: list[tuple[float, float]]) -> int:
-    found = fitted(pairs, THETA)
+    found = fit_scale(pairs, SCALE)
     assert found is not None
-    return still_needed(found, THETA, len(pairs))
+    return rounds_missing(found, SCALE, len(pairs))
 
 
 def test_a_scale_that_is_right_is_seldom_to_be_changed() -> None:
@@ -92,4 +91,4 @@ def test_the_rounds_that_are_needed_are_as_many_as_tell_if_they_are_like_the_oth
     ],
 )
 def test_where_the_rounds_say_nothing_of_a_scale_none_is_proposed(pairs: list[tuple[float, float]]) -> None:
-    assert fitted(pairs, THETA) is None
+    assert fit_scale(pairs, SCALE) is None
