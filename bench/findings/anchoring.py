@@ -37,7 +37,7 @@ def main() -> None:
         "free, points",
         "anchored, points",
         "worst, win probability",
-        "free benches them",
+        "free benches the best",
     )
     show(
         f"Normal ratings, deviation {DEVIATION:.0f}, one in three pools with a star of 2,600; Θ {THETA:.0f}", head, rows
@@ -61,7 +61,7 @@ def ratings(rng: np.random.Generator, count: int) -> list[int]:
 
 
 def imbalances(values: list[int], size: int) -> tuple[float, float, bool]:
-    """Least difference free and with the first one playing, and whether the free optimum benches them."""
+    """Least difference free and with the first one playing, and whether the free optimum benches the first one."""
     free = best_split(values, sizes=(size, size))
     anchored = best_split(values, sizes=(size, size), pins={0: Pin.PLAY})
     return abs(free.difference), abs(anchored.difference), 0 in free.bench

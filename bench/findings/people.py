@@ -21,7 +21,7 @@ PEOPLE = 60
 SPREAD = 0.25
 """Standard deviation of skill, the default of `equipoise simulate`."""
 THROW = 2.0
-"""Log-odds that a player who throws a round costs their side, as there."""
+"""Log-odds that a thrower costs their side, as there."""
 TOLERANCE = 0.01
 """Win probability by which a split may miss the optimum, the default of the rules."""
 
@@ -95,11 +95,11 @@ class Round:
     thrown: Collection[int]
 
     def won(self, number: int) -> float | None:
-        """The person's score; None if they did not play."""
+        """Their score; None if they did not play."""
         return self._of(number, self.score)
 
     def chance(self, number: int) -> float | None:
-        """True probability that their side wins; None if they did not play."""
+        """The true win probability of their side; None if they did not play."""
         return self._of(number, self.true)
 
     def _of(self, number: int, first: float) -> float | None:

@@ -10,11 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from equipoise.ratings.football.fifa_women_replay import replay as replay_women
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import create, replay
+from equipoise.ratings.elo import formulas as elo_kernel
+from equipoise.ratings.elo import replay as elo_replay
+from equipoise.ratings.football import replay as football_replay
 from equipoise.ratings.football.system import Kind
+from equipoise.ratings.glicko import formulas as glicko_kernel
+from equipoise.ratings.glicko import replay as glicko_replay
 from equipoise.ratings.history import History, Replayed
 from equipoise.ratings.system import Match
 from tests.ratings.samples import duel, odd_matches, people, random_matches
@@ -76,6 +82,16 @@ def internationals(seed: int, count: int) -> Iterator[Match]:
         )
 
 
+def run(system: Any, history: History, *, compiled: bool) -> Replayed:
+    """The replay by the system's kernel, compiled or as it stands."""
+    if system.name.startswith("glicko"):
+        return glicko_replay.replay(system, history, glicko_kernel.build(compiled=compiled))
+    kernel = elo_kernel.build(compiled=compiled)
+    if system.name == "elo":
+        return elo_replay.replay(system, history, kernel)
+    return (replay_women if system.name == "fifa_women" else football_replay.replay)(system, history, kernel)
+
+
 def agree(live: Any, bulk: Any, matches: list[Match], replayed: Replayed) -> None:
     """Libraries may differ in the last bit of exp; what Glicko-2 solves for, by a little more."""
     rated = [live.rate(match) for match in matches]
@@ -91,15 +107,16 @@ def agree(live: Any, bulk: Any, matches: list[Match], replayed: Replayed) -> Non
         assert fields == pytest.approx(others, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
 @pytest.mark.parametrize(("name", "params"), SERVERS, ids=[f"{name}{params}" for name, params in SERVERS])
 @pytest.mark.parametrize("teams", [True, False], ids=["teams", "duels"])
-def test_a_replay_gives_the_numbers_and_the_state_of_rating_one_by_one(name, params, teams):
+def test_a_replay_gives_the_numbers_and_the_state_of_rating_one_by_one(name, params, compiled, teams):
     matches = list(rich_matches(5, 150)) if teams else duels(5, 150)
     live, bulk = create(name, **params), create(name, **params)
     for system in (live, bulk):
         for match in matches[:30]:
             system.rate(match)
-    agree(live, bulk, matches[30:], replay(bulk, History.of(matches[30:])))
+    agree(live, bulk, matches[30:], run(bulk, History.of(matches[30:]), compiled=compiled))
 
 
 @pytest.mark.parametrize("params", [{}, {"periods": "match"}, {"period_days": 30.0}], ids=["days", "matches", "months"])
@@ -114,14 +131,15 @@ def test_thousands_of_duels_are_replayed_as_rated_whatever_their_times(name, par
     agree(live, bulk, matches, replay(bulk, History.of(matches)))
 
 
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
 @pytest.mark.parametrize("name", FOOTBALL)
-def test_football_is_replayed_as_rated(name):
+def test_football_is_replayed_as_rated(name, compiled):
     matches = list(internationals(6, 300))
     live, bulk = create(name), create(name)
     for system in (live, bulk):
         for match in matches[:40]:
             system.rate(match)
-    agree(live, bulk, matches[40:], replay(bulk, History.of(matches[40:])))
+    agree(live, bulk, matches[40:], run(bulk, History.of(matches[40:]), compiled=compiled))
 
 
 def wild_matches(seed: int, count: int, size: int) -> list[Match]:

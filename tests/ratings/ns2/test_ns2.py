@@ -116,6 +116,7 @@ def test_a_draw_is_half_a_win(outcome):
 # Sides.
 
 
+@pytest.mark.slow
 def test_a_newcomers_average_moves_first_and_both_alike_later():
     system = ns2()
     system.rate(DUEL)

@@ -116,6 +116,7 @@ def test_a_system_goes_on_rating_after_a_replay():
     agree(live, bulk)
 
 
+@pytest.mark.slow
 def test_thousands_of_random_matches_leave_everything_finite():
     rng = np.random.default_rng(4)
     count, players, size = 30_000, 200, 6

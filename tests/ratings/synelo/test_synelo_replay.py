@@ -93,6 +93,7 @@ def test_a_system_goes_on_rating_after_a_replay():
     assert [live.rate(match) for match in matches[200:]] == [bulk.rate(match) for match in matches[200:]]
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_random_matches_leave_every_rating_finite_and_above_the_floor():
     rng = np.random.default_rng(4)
     count, players, size = 100_000, 200, 6

@@ -10,28 +10,24 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from equipoise import ratings
 from equipoise.core.model import PlayerId
-from equipoise.ratings import create, replay
+from equipoise.ratings import create, fit, replay
 from equipoise.ratings.history import History
 from equipoise.ratings.parts.team_order import MOST_SWEEPS, Teams, learn, log_evidence
-from equipoise.ratings.system import Match
+from equipoise.ratings.system import Match, Rated
 from equipoise.ratings.trueskill2.system import TrueSkill2
 from tests.ratings.trueskill.brute_force import performances
 
-SYSTEMS = {
-    "trueskill": (3, 4),
-    "trueskill without draws": (3, 4),
-    "trueskill_through_time": (3,),
-    "trueskill2": (3, 4),
-    "trueskill2 without a margin": (3, 4),
-    "teamskill_k": (3,),
-    "teamskill_allk_ev": (3,),
-    "teamskill_allk_ls": (3,),
+GAUSSIAN = {
+    "trueskill": ("trueskill", {}),
+    "trueskill without draws": ("trueskill", {"draw_probability": 0.0}),
+    "trueskill_through_time": ("trueskill_through_time", {}),
+    "trueskill2": ("trueskill2", {}),
+    "trueskill2 without a margin": ("trueskill2", {"margin": 0.0}),
+    "teamskill_k": ("teamskill_k", {}),
+    "teamskill_allk_ev": ("teamskill_allk_ev", {}),
+    "teamskill_allk_ls": ("teamskill_allk_ls", {}),
 }
-"""Numbers of teams by system; with four some links of the chain have neighbours on both sides."""
-
-PARAMS = {"trueskill without draws": {"draw_probability": 0.0}, "trueskill2 without a margin": {"margin": 0.0}}
 
 
 def orders(count: int) -> Iterator[tuple[int, ...]]:
@@ -53,29 +49,26 @@ def matches(count: int) -> list[Match]:
     return made
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
-def test_every_order_of_teams_with_and_without_players_leaves_numbers(name):
-    for count in SYSTEMS[name]:
-        system, history = create(name.split()[0], **PARAMS.get(name, {})), matches(count)
-        for match in history:
-            rated = system.rate(match)
-            found = [*rated.prediction.wins, *(change.after for change in rated.changes)]
-            assert np.isfinite(found).all(), match
-            for player in match.fraction_played:
-                assert system.skill(player) == system.skill(PlayerId("stranger")), match
-        if isinstance(system, TrueSkill2):
-            assert system.stuck == 0
+def changed(rated: list[Rated]) -> list[float]:
+    return [change.after for each in rated for change in each.changes]
 
 
-def test_every_order_of_teams_is_replayed_as_it_is_rated():
-    for name, counts in (("trueskill", (3, 4)), ("trueskill_through_time", (3,))):
-        live, bulk = create(name), create(name)
-        history = [match for count in counts for match in matches(count)]
-        rated = [live.rate(match) for match in history]
-        replayed = replay(bulk, History.of(history))
-        after = [change.after for each in rated for change in each.changes]
-        np.testing.assert_allclose(replayed.after, after, rtol=1e-6, atol=1e-6)
-        np.testing.assert_allclose(replayed.wins, [win for each in rated for win in each.prediction.wins], atol=1e-9)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", GAUSSIAN)
+@pytest.mark.parametrize("count", [3, 4])
+def test_every_order_of_teams_with_and_without_players_leaves_numbers_live_and_replayed(name, count):
+    system, params = GAUSSIAN[name]
+    live, bulk, history = create(system, **params), create(system, **params), matches(count)
+    rated = [live.rate(match) for match in history]
+    replayed = replay(bulk, History.of(history))
+    assert np.isfinite(changed(rated)).all()
+    np.testing.assert_allclose(replayed.after, changed(rated), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(replayed.wins, [win for each in rated for win in each.prediction.wins], atol=1e-9)
+    for match in history:
+        for player in match.fraction_played:
+            assert live.skill(player) == live.skill(PlayerId("stranger"))
+    if isinstance(live, TrueSkill2):
+        assert live.stuck == bulk.stuck == 0
 
 
 def test_a_fit_of_all_those_orders_is_rating_them():
@@ -83,7 +76,7 @@ def test_a_fit_of_all_those_orders_is_rating_them():
     online, fitted = (create("trueskill_through_time") for _ in range(2))
     history = matches(3)
     rated = [online.rate(match) for match in history]
-    assert ratings.fit(fitted, history).converged
+    assert fit(fitted, history).converged
     for change in (change for each in rated for change in each.changes):
         assert fitted.skill(change.player) == pytest.approx(online.skill(change.player), abs=1e-6)
         assert fitted.uncertainty(change.player) == pytest.approx(online.uncertainty(change.player), abs=1e-6)
@@ -92,7 +85,7 @@ def test_a_fit_of_all_those_orders_is_rating_them():
 @pytest.mark.parametrize("params", [{}, {"quit_related": 0.5, "quit_margin": -0.5, "kill_own": 0.3}])
 def test_a_fit_of_trueskill_2_by_all_those_orders_leaves_numbers(params):
     system, history = create("trueskill2", **params), matches(3)
-    assert ratings.fit(system, history).converged
+    assert fit(system, history).converged
     for player in (player for match in history for side in match.teams for player in side):
         assert math.isfinite(system.skill(player))
         assert system.uncertainty(player) > 0
@@ -101,29 +94,27 @@ def test_a_fit_of_trueskill_2_by_all_those_orders_leaves_numbers(params):
 PLAYED, AWAY = (0.4, 1.5), (0.0, 0.0)
 
 
-def test_beside_known_teams_the_others_learn_what_a_sum_over_performances_says():
+@pytest.mark.slow
+@pytest.mark.parametrize("away", list(itertools.product((False, True), repeat=3)))
+@pytest.mark.parametrize("ranks", list(orders(3)))
+def test_beside_known_teams_the_others_learn_what_a_sum_over_performances_says(ranks, away):
     """Where no performances have that order, they are told nothing by teams that are known."""
-    unit = 0.8
-    for away in itertools.product((False, True), repeat=3):
-        if not any(away):
-            continue
-        known = [AWAY if none else PLAYED for none in away]
-        grid, uniform = performances(known)
-        for ranks in orders(3):
-            teams = Teams.of(3)
-            teams.mean[:], teams.variance[:] = ([each[part] for each in known] for part in range(2))
-            teams.size[:] = [0.0 if none else 1.0 for none in away]
-            learn(teams, ranks, 0, 3, unit)
-            density = told = uniform
-            for upper, lower in itertools.pairwise(sorted(range(3), key=lambda team, ranks=ranks: ranks[team])):
-                difference, margin = grid[upper] - grid[lower], unit * math.sqrt(teams.size[upper] + teams.size[lower])
-                ordered = np.abs(difference) <= margin if ranks[upper] == ranks[lower] else difference > margin
-                density = density * ordered
-                told = told * (ordered | (away[upper] and away[lower]))
-            assert (log_evidence(teams, ranks, 0, 3, unit) > -math.inf) is bool(density.sum() > 0), (ranks, away)
-            for team, (mean, variance) in enumerate(known):
-                exact = (grid[team] * told).sum() / told.sum() if told.sum() > 0 else mean
-                assert mean + variance * teams.slope[team] == pytest.approx(exact, abs=0.04), (ranks, away)
+    known, unit = [AWAY if none else PLAYED for none in away], 0.8
+    teams = Teams.of(3)
+    teams.mean[:], teams.variance[:] = ([each[part] for each in known] for part in range(2))
+    teams.size[:] = [0.0 if none else 1.0 for none in away]
+    learn(teams, ranks, 0, 3, unit)
+    grid, density = performances(known)
+    told = density
+    for upper, lower in itertools.pairwise(sorted(range(3), key=lambda team: ranks[team])):
+        difference, margin = grid[upper] - grid[lower], unit * math.sqrt(teams.size[upper] + teams.size[lower])
+        ordered = np.abs(difference) <= margin if ranks[upper] == ranks[lower] else difference > margin
+        density = density * ordered
+        told = told * (ordered | (away[upper] and away[lower]))
+    assert (log_evidence(teams, ranks, 0, 3, unit) > -math.inf) is bool(density.sum() > 0)
+    for team, (mean, variance) in enumerate(known):
+        exact = (grid[team] * told).sum() / told.sum() if told.sum() > 0 else mean
+        assert mean + variance * teams.slope[team] == pytest.approx(exact, abs=0.04)
 
 
 def test_what_others_say_of_each_other_is_heard_where_known_teams_say_what_cannot_be():

@@ -10,6 +10,8 @@ import pytest
 
 from equipoise.ratings import create, replay
 from equipoise.ratings.history import History, Replayed
+from equipoise.ratings.parts.gaussian_formulas import build
+from equipoise.ratings.parts.gaussian_replay import replay as replay_with
 from equipoise.ratings.parts.gaussian_system import GaussianSystem
 from equipoise.ratings.system import Match
 from tests.ratings.samples import people, random_matches
@@ -35,31 +37,30 @@ def agree(one: GaussianSystem[Any], other: GaussianSystem[Any], first: Replayed,
 
 
 @pytest.mark.parametrize("name", ["trueskill", "trueskill_through_time"])
-def test_a_replay_gives_the_numbers_and_the_state_of_rating_one_by_one(name):
-    """The live system rates by the same function, plain; so this compares what numba and the arrays make of it."""
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
+@pytest.mark.parametrize("draw_probability", [0.15, 0.0])
+def test_a_replay_gives_the_numbers_and_the_state_of_rating_one_by_one(name, compiled, draw_probability):
+    live, bulk = (create(name, draw_probability=draw_probability) for _ in range(2))
     matches = [*many_teams(seed=4, count=60, players=15), *random_matches(seed=5, count=40, players=15, size=3)]
-    for draw_probability in (0.15, 0.0):
-        live, bulk = (create(name, draw_probability=draw_probability) for _ in range(2))
-        for system in (live, bulk):
-            for match in matches[:20]:
-                system.rate(match)
-        rated = one_by_one(live, matches[20:])
-        agree(live, bulk, rated, replay(bulk, History.of(matches[20:])))
+    for system in (live, bulk):
+        for match in matches[:20]:
+            system.rate(match)
+    rated = one_by_one(live, matches[20:])
+    replayed = replay_with(bulk, History.of(matches[20:]), build(compiled=compiled))
+    agree(live, bulk, rated, replayed)
 
 
 @pytest.mark.parametrize("name", ["trueskill", "trueskill_through_time"])
-def test_two_whole_teams_take_a_shorter_way_to_the_same_numbers(name):
-    """Arrays of lineups that are the participants take the way of any match; without them there is one sum."""
-    usual, shorter, live = (create(name) for _ in range(3))
+def test_whole_teams_of_two_take_a_shorter_way_to_the_same_numbers(name):
+    live, bulk = create(name), create(name)
     matches = list(random_matches(seed=6, count=300, players=20, size=4))
     history = History.of(matches)
     plain = replace(history, lineup=None, lineup_members=None, skill_at_start=None)
-    replayed = replay(shorter, plain)
-    agree(usual, shorter, replay(usual, history), replayed)
-    agree(live, shorter, one_by_one(live, matches), replayed)
+    agree(live, bulk, one_by_one(live, matches), replay(bulk, plain))
 
 
-def test_a_hundred_thousand_random_matches_leave_every_skill_finite():
+@pytest.mark.slow
+def test_a_hundred_thousand_random_matches_leave_every_belief_finite():
     rng = np.random.default_rng(7)
     count, players, size = 100_000, 200, 6
     members = np.concatenate([rng.permutation(players)[: 2 * size] for _ in range(count)]).astype(np.int32)
