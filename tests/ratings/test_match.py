@@ -49,8 +49,8 @@ NUMBERS: dict[str, tuple[float, float]] = {
 """From where to where."""
 
 
-def told(name: str, value: Any) -> Match:
-    """A duel of which one number is told."""
+def with_number(name: str, value: Any) -> Match:
+    """A duel of which one number is known."""
     facts: dict[str, Any] = {name: value}
     if name == "points":
         facts = {name: (0.0, value)}
@@ -65,26 +65,26 @@ def told(name: str, value: Any) -> Match:
 def test_numbers_of_a_match_go_from_somewhere_to_somewhere(name: str) -> None:
     low, high = NUMBERS[name]
     for value in (low, high, int(high)):
-        told(name, value)
+        with_number(name, value)
     beyond = [math.nextafter(low, -math.inf), math.nextafter(high, math.inf), 10**400]
     for value in [*beyond, math.nan, math.inf, -math.inf, True, "1", [1]]:
         with pytest.raises(RatingError, match=name):
-            told(name, value)
+            with_number(name, value)
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-@pytest.mark.parametrize("fact", NUMBERS)
-def test_the_largest_and_the_least_numbers_leave_everything_finite(name: str, fact: str) -> None:
-    """Whatever a system reads, at once: ratings, probabilities and a state that can be stored and restored."""
+def test_the_largest_and_the_least_numbers_leave_everything_finite(name: str) -> None:
+    """Ratings, probabilities, and a state that can be stored and restored."""
     football = {"points": (2.0, 1.0), "mode": "friendly"} if not create(name).live else {"seconds": 600.0}
-    for value in NUMBERS[fact]:
+    for fact, value in [(fact, value) for fact, values in NUMBERS.items() for value in values]:
         if fact == "points" and not create(name).live:
             continue
-        match, system = replace(told(fact, value), **{f: v for f, v in football.items() if f != fact}), create(name)
+        match = replace(with_number(fact, value), **{f: v for f, v in football.items() if f != fact})
+        system = create(name)
         for _ in range(3):
             rated = system.rate(match)
-            assert all(math.isfinite(each.after) for each in rated.changes)
-            assert sum(rated.prediction.wins) + rated.prediction.draw == pytest.approx(1)
+            assert all(math.isfinite(each.after) for each in rated.changes), (fact, value)
+            assert sum(rated.prediction.wins) + rated.prediction.draw == pytest.approx(1), (fact, value)
         past = [(each.after, each.expected, each.score) for each in rated.changes if each.player == ANN] * 3
         create(name).restore(ANN, json.loads(json.dumps(system.state(ANN), allow_nan=False)), past)
 

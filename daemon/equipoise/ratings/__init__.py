@@ -53,8 +53,8 @@ SYSTEMS: Final[Mapping[str, Place]] = {
 def create(name: str, /, **params: object) -> System[Any]:
     """A system without players; `RatingError` names an unknown system or a parameter that is refused.
 
-    >>> create("elo", k=20.0).gap(0.1, size=1)
-    69.48711710452029
+    >>> round(create("elo", scale=400.0).gap(0.1, size=1), 1)  # points that are worth 10 % at an even match
+    69.5
     """
     if name not in SYSTEMS:
         raise RatingError(f"{name}: no such rating system; {among(name, SYSTEMS)}")

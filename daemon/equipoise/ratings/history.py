@@ -56,21 +56,21 @@ class Spans:
     team: Numbers
     """Shape (r,): 0 for the match's first team."""
     start: Floats
-    """Shape (r,): seconds since the doors, as is `end`."""
+    """Shape (r,): seconds since the match went live, as is `end`."""
     end: Floats
     commander: Flags
-    """Shape (r,): whether he commanded."""
+    """Shape (r,): whether the player commanded."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """Matches in the order they are rated: m matches of t teams with p participants, s seats at the doors.
+    """Matches in the order they are rated: m matches of t teams with p participants, s players in lineups.
 
-    A `RatingError` refuses arrays that do not fit together.  That nobody is twice in a match is not checked.
+    A `RatingError` refuses arrays that do not fit together.  That no player is twice in a match is not checked.
     """
 
     players: tuple[PlayerId, ...]
-    """Whom the numbers in `members` and `lineup_members` mean; no bots."""
+    """The players that the numbers in `members` and `lineup_members` mean; no bots."""
     matches: Offsets
     """Shape (m + 1,): where each match's teams begin."""
     teams: Offsets
@@ -82,11 +82,11 @@ class History:
     started_at: Floats
     """Shape (m,): seconds since the epoch, NaN where unknown."""
     lineup: Offsets | None = None
-    """Shape (t + 1,): where each team's seats begin; None: the participants sat at the doors."""
+    """Shape (t + 1,): where each team's lineup begins; None: the participants are the lineup."""
     lineup_members: Numbers | None = None
-    """Shape (s,): who sat there, `BOT` for a bot."""
+    """Shape (s,): the players in the lineups, `BOT` for a bot."""
     skill_at_start: Floats | None = None
-    """Shape (s,): `Match.skill_at_start` of each seat, NaN where unknown; None: nowhere known."""
+    """Shape (s,): `Match.skill_at_start`, NaN where unknown; None: nowhere known."""
 
     # What fewer systems read; None: of no match known.
     fraction_played: Floats | None = None
@@ -96,9 +96,9 @@ class History:
     deaths: Floats | None = None
     """Shape (p,): `Counts.deaths`, NaN where unknown."""
     quit: Flags | None = None
-    """Shape (p,): whether he left before the end."""
+    """Shape (p,): whether the player left before the end."""
     squad: Numbers | None = None
-    """Shape (p,): a number of his squad, unique within the match; `ALONE` for none."""
+    """Shape (p,): a number of the player's squad, unique within the match; `ALONE` for none."""
     spans: Spans | None = None
     """Of each participant."""
     points: Floats | None = None
@@ -122,7 +122,7 @@ class History:
     """Whether every team is one participant."""
 
     def __post_init__(self) -> None:
-        """A kernel checks no index; what kernels ask of every match is asked once."""
+        # Kernels check no index, so every number is checked here; what they ask of every match is answered once.
         lineup, lineup_members, skill_at_start = self.predicted_lineup
         _check_offsets("matches", self.matches, len(self.started_at), len(self.ranks))
         _check_offsets("teams", self.teams, len(self.ranks), len(self.members))
@@ -154,7 +154,7 @@ class History:
             _check_offsets("spans", self.spans.starts, rows["members"], len(self.spans.team))
             _check_stretches(self.spans)
             if (twice := _overlapping(self.spans)) is not None:
-                raise RatingError(f"{self.players[self.members[twice]]}: plays twice at a time: his spans overlap")
+                raise RatingError(f"{self.players[self.members[twice]]}: plays twice at a time: their spans overlap")
 
     def _check_ranges(self) -> None:
         for name, (low, high) in _RANGES.items():
@@ -323,13 +323,13 @@ def _check_stretches(spans: Spans) -> None:
 
 
 def _overlapping(spans: Spans) -> int | None:
-    """A participant who is in two stretches at a time, if there is one."""
+    """A participant who is in two stretches at the same time, if there is one."""
     if np.count_nonzero(spans.starts[1:] > spans.starts[:-1]) == len(spans.team):
         return None  # One each, and in a long history much sooner found than by their counts.
     owner = np.repeat(np.arange(len(spans.starts) - 1), np.diff(spans.starts))
     start, end = spans.start, spans.end
     again = _starts_early(owner, start, end)
-    if again.any():  # They may just be told out of order.
+    if again.any():  # They may just be out of order.
         order = np.lexsort((end, start, owner))
         again = _starts_early(owner, start[order], end[order])
     return int(owner[1:][again][0]) if again.any() else None

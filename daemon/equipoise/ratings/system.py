@@ -1,7 +1,8 @@
-"""What every rating system takes and gives; no system is named here.
+"""The interface of a rating system: the matches that it rates, its answers, its parameters.
 
-The daemon holds only some players in memory: it restores those a match `needs`, rates it, and stores the
-`state` of those it changed.  Nothing here reads a clock: time comes in with the match or as `now`.
+The daemon holds only some players in memory: it restores those that a match `needs`, rates it, and stores the `state`
+of those that it changed.  Nothing here reads a clock: time comes in with the match or as `now`.  Replays and fits of
+whole histories are functions of the package (`equipoise.ratings.replay`, `fit`), because they need numpy.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from equipoise.errors import RatingError
 from equipoise.ratings.validation import FARTHEST, MOST, is_number, number_of
 
 State: TypeAlias = Mapping[str, object]
-"""All that a system keeps of one player but history rows, as plain data: what JSON can say."""
+"""All that a system keeps of one player but history rows, as plain data that JSON can hold."""
 
 Parts: TypeAlias = Mapping[str, object]
-"""What a system keeps of no single player, by key: plain data each, None where it keeps nothing by that key."""
+"""What a system keeps besides players, by key: plain data each, None where it keeps nothing by that key."""
 
 Past: TypeAlias = tuple[float, float, float]
 """One row of a player's history: `after`, `expected` and `score` of a `Change`."""
@@ -33,7 +34,7 @@ P = TypeVar("P")
 
 
 class Role(Enum):
-    """What a player does for his side; only NS2 knows two."""
+    """What a player does for their side; only NS2 has two."""
 
     FIELD = "field"
     COMMANDER = "commander"
@@ -41,7 +42,7 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """An unbroken stretch of one player's match, in seconds since the doors."""
+    """An unbroken stretch of one player's match, in seconds since it went live."""
 
     team: int
     start: float
@@ -51,7 +52,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a player counted in the whole match."""
+    """Kills and deaths of a player in the whole match."""
 
     kills: int
     deaths: int
@@ -61,45 +62,49 @@ class Counts:
 class Match:
     """What is rated: in the daemon a round.  Facts about players are keyed by id; absent means the default.
 
-    A `RatingError` refuses fewer than two teams, a player named twice, ranks, doors, points or sides of another length,
-    numbers that are none or beyond `FARTHEST` (times) and `MOST`, and spans that are no stretches of one match.
+    A `RatingError` refuses fewer than two teams; a player named twice; ranks, a lineup, points or sides of another
+    length; numbers that are not finite or are beyond `FARTHEST` (times) or `MOST`; and spans that overlap or end before
+    they begin.
+
+    >>> won = Match(teams=((PlayerId("ann"),), (PlayerId("bob"),)), ranks=(0, 1))
+    >>> won.score(0), won.score(1)
+    (1.0, 0.0)
     """
 
     teams: tuple[tuple[PlayerId, ...], ...]
-    """The participants, each on the one side he is rated for."""
+    """The participants, each on the one side that they are rated for."""
     ranks: tuple[int, ...] = ()
-    """Place of each team, lower is better, equal is a draw; empty: not over, it can only be predicted."""
+    """Place of each team, lower is better, equal is a draw.  Empty: the match is not over and can only be predicted."""
     lineup: tuple[tuple[PlayerId, ...], ...] = ()
-    """Who stood on each side when it began, bots too: what the prediction is about.  Empty: the teams."""
+    """The players on each side when the match went live, bots too: what the prediction is about.  Empty: the teams."""
     skill_at_start: Mapping[PlayerId, float] = field(default_factory=dict)
-    """`System.skill` as it stood at the doors; who is absent is taken as he stands now."""
+    """`System.skill` when the match went live; absent: as it is now."""
     started_at: float | None = None
-    """Seconds since the epoch, at the doors."""
+    """Seconds since the epoch: when the match went live."""
     seconds: float | None = None
     """Length of the match."""
     fraction_played: Mapping[PlayerId, float] = field(default_factory=dict)
     """Fraction of the match played, 0 to 1; absent: 1."""
     spans: Mapping[PlayerId, tuple[Span, ...]] = field(default_factory=dict)
-    """When, where and in which role he played, where that is known; also for the other side.
+    """When, where and in which role a player played, where that is known; also for the other side.
 
-    Empty is as absent: he played his `fraction_played`.
+    Empty is as absent: the player played their `fraction_played` of the match.
     """
     squads: tuple[tuple[PlayerId, ...], ...] = ()
-    """Groups that came together; who is in none came alone, and nobody is in two."""
+    """Groups that came together; a player in none came alone, and no player is in two."""
     counts: Mapping[PlayerId, Counts] = field(default_factory=dict)
     quits: frozenset[PlayerId] = frozenset()
-    """Who left before the end."""
+    """Players who left before the end."""
     points: tuple[float, ...] = ()
     """Goals or points of each team, where the game has them."""
     map: str = ""
     mode: str = ""
     sides: tuple[str, ...] = ()
-    """What each team's side is called where they differ: marines and aliens, home and away.  Empty: alike."""
+    """The names of the teams' sides where sides differ: marines and aliens, home and away.  Empty: they are alike."""
     weight: float = 1.0
-    """What the match counts, 1 being an ordinary one."""
+    """How much the match counts; 1 is an ordinary one."""
 
     def __post_init__(self) -> None:
-        """Refuse what no system could read."""
         if len(self.teams) < 2:
             raise RatingError("a match needs at least two teams")
         each = ("ranks", self.ranks), ("lineup", self.lineup), ("points", self.points), ("sides", self.sides)
@@ -131,11 +136,11 @@ class Match:
 
     @property
     def predicted_lineup(self) -> tuple[tuple[PlayerId, ...], ...]:
-        """Who the prediction is about."""
+        """The lineup, or the teams where no lineup is known."""
         return self.lineup or self.teams
 
     def score(self, team: int) -> float:
-        """1 for first place, in equal parts where it is shared, else 0: 1, 0.5 or 0 for two teams."""
+        """1 for first place, divided where it is shared, else 0: for two teams 1, 0.5 or 0."""
         if not self.ranks:
             raise RatingError("the match has no ranks: it is not over")
         best = min(self.ranks)
@@ -143,7 +148,11 @@ class Match:
 
 
 def ranks_of(outcome: float) -> tuple[int, int]:
-    """The ranks of two teams from the first one's outcome: 1, 0.5 or 0."""
+    """The ranks of two teams by the outcome of the first: 1, 0.5 or 0.
+
+    >>> ranks_of(1.0), ranks_of(0.5)
+    ((0, 1), (0, 0))
+    """
     try:
         return {1.0: (0, 1), 0.5: (0, 0), 0.0: (1, 0)}[outcome]
     except KeyError:
@@ -152,7 +161,7 @@ def ranks_of(outcome: float) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class SkillContext:
-    """What a skill is asked for; empty facts mean whatever is usual."""
+    """Where a skill is asked for; an empty fact means the usual one."""
 
     mode: str = ""
     map: str = ""
@@ -165,10 +174,14 @@ ANYWHERE = SkillContext()
 
 @dataclass(frozen=True, slots=True)
 class WinProbabilities:
-    """What is expected of a match; wins and draw sum to 1."""
+    """What is expected of a match; `wins` and `draw` sum to 1.
+
+    >>> WinProbabilities((0.5, 0.3), draw=0.2).expected(1)
+    0.4
+    """
 
     wins: tuple[float, ...]
-    """That each team is first, alone."""
+    """Of each team: that it is first, alone."""
     draw: float = 0.0
     """That first place is shared."""
 
@@ -208,14 +221,14 @@ class Convergence:
 
     iterations: int
     gradient: float
-    """What is left of what must vanish, in the system's own terms."""
+    """What must vanish at the solution, as far as it is left, in the system's own terms."""
     converged: bool
 
 
 class System(ABC, Generic[P]):
-    """A rating system and the players it holds; players are made on first sight.
+    """A rating system and the players that it holds; `rate` makes the players that it has not seen.
 
-    Units of `skill`, `uncertainty`, `state` and `seed` are the system's own and stand in `docs/ratings.md`.
+    The units of `skill`, `uncertainty`, `state` and `seed` are the system's own: see `docs/ratings.md`.
     """
 
     name: ClassVar[str]
@@ -236,16 +249,16 @@ class System(ABC, Generic[P]):
 
     @property
     def window(self) -> int:
-        """How many of a player's last history rows `restore` wants."""
+        """How many of a player's last history rows `restore` needs."""
         return 0
 
     @property
     def stale_after(self) -> float:
-        """Seconds without a rated match after which a player is flagged; his rating stays."""
+        """Seconds without a rated match after which a player is flagged; the rating stays."""
         return math.inf
 
     def stale(self, last_played: float | None, now: float) -> bool:
-        """Both in seconds since the epoch; who never played is not stale."""
+        """Both in seconds since the epoch; a player who never played is not stale."""
         return last_played is not None and now - last_played > self.stale_after
 
     @abstractmethod
@@ -266,15 +279,15 @@ class System(ABC, Generic[P]):
 
     @abstractmethod
     def uncertainty(self, player: PlayerId) -> float:
-        """How far the system is from sure of the player."""
+        """How little the system knows of the player; 0 would be for certain."""
 
     @abstractmethod
     def summary(self, player: PlayerId) -> PlayerSummary:
-        """What the pool shows of a player; a stranger's is a newcomer's."""
+        """What the pool shows of a player; of a stranger what it shows of a newcomer."""
 
     @abstractmethod
     def seed(self, player: PlayerId, **skill: float) -> None:
-        """Make the player if he is new, and set the facts that are named; the others stay as they are."""
+        """Make the player if they are new, and set the facts that are named; the others stay."""
 
     @abstractmethod
     def state(self, player: PlayerId) -> State:
@@ -282,23 +295,23 @@ class System(ABC, Generic[P]):
 
     @abstractmethod
     def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
-        """Hold a player again: his stored `state` and his last `window` rows, oldest first."""
+        """Hold a player again, by their stored `state` and their last `window` rows, oldest first."""
 
     @abstractmethod
     def forget(self, player: PlayerId) -> None:
-        """Hold the player no longer.  Not stored: he is a newcomer again; stored: he can be restored."""
+        """Hold the player no longer: they are a newcomer again unless they are restored."""
 
     @abstractmethod
     def __contains__(self, player: PlayerId) -> bool:
         """True while the player is held."""
 
     def needs(self, match: Match) -> frozenset[PlayerId]:
-        """Who must be held, if the store knows him, before the match is predicted or rated."""
+        """The players that must be held, if the store knows them, before the match is predicted or rated."""
         named = (player for side in (*match.teams, *match.lineup) for player in side)
         return frozenset(player for player in named if not is_bot(player))
 
     def shared(self, match: Match | None = None) -> Parts:
-        """What is kept of no single player, as it stands: the parts that a match may change, without one all."""
+        """What is kept besides players: the parts that a match may change, or all parts where no match is given."""
         return {}
 
     def restore_shared(self, key: str, part: object) -> None:
@@ -397,4 +410,4 @@ def _check_spans(player: PlayerId, spans: tuple[Span, ...], teams: int) -> None:
         in_order = sorted(spans, key=lambda span: (span.start, span.end))
         for span, following in pairwise(in_order):
             if following.start < span.end:
-                raise RatingError(f"{player}: plays twice at {following.start!r} s: his spans overlap")
+                raise RatingError(f"{player}: plays twice at {following.start!r} s: their spans overlap")

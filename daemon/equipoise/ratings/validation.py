@@ -1,4 +1,4 @@
-"""Numbers that are told of a match or a player, checked before a system believes them."""
+"""Checks of the numbers of a match or a player."""
 
 from __future__ import annotations
 
@@ -13,23 +13,26 @@ DAY: Final = 86_400.0
 """Seconds."""
 
 NEVER: Final = -math.inf
-"""In place of a time, seconds since 1970, that is not known or has yet to come."""
+"""In a record, in place of the time of a match (seconds since 1970) that is unknown or has yet to come.
+
+Every known time is later, so a record needs no special case.  In arrays of matches an unknown time is NaN.
+"""
 
 FARTHEST: Final = 1e12
 """Seconds: no time is farther from 1970, and no match is longer; some 30,000 years."""
 
 MOST: Final = 1e9
-"""No other number of a match is larger: of such ones no sum, square or product leaves what a float can be."""
+"""No other number of a match is larger: no sum, square or product of such numbers overflows."""
 
 
 def is_number(value: object, low: float = -sys.float_info.max, high: float = sys.float_info.max) -> TypeGuard[float]:
-    """Whether it is a finite number from low to high; true and false are none."""
+    """Whether it is a finite number from low to high; True and False are not numbers."""
     plain = type(value) is float or (isinstance(value, int | float) and not isinstance(value, bool))
     return plain and low <= value <= high  # type: ignore[operator]  # plain: it is one
 
 
 def number_of(player: PlayerId, name: str, value: object, low: float = -math.inf, high: float = math.inf) -> float:
-    """A finite number from low to high, or a `RatingError` that names whose what it is not."""
+    """The value if it is a finite number from low to high; else a `RatingError` names the player and the number."""
     if not is_number(value):
         raise RatingError(f"{player}: {name} {value!r} is not a number")
     if not low <= value <= high:
@@ -38,7 +41,7 @@ def number_of(player: PlayerId, name: str, value: object, low: float = -math.inf
 
 
 def count_of(player: PlayerId, name: str, value: object) -> int:
-    """A whole number from 0 on, likewise."""
+    """The value if it is a whole number from 0 on, else a `RatingError`."""
     number = number_of(player, name, value)
     if number < 0 or number % 1:
         raise RatingError(f"{player}: {name} {value!r} is not a count")
@@ -46,5 +49,5 @@ def count_of(player: PlayerId, name: str, value: object) -> int:
 
 
 def known_time(time: float) -> float | None:
-    """Seconds since 1970, None in place of `NEVER`."""
+    """The time in seconds since 1970; None for `NEVER`."""
     return None if time == NEVER else time

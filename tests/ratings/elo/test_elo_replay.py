@@ -225,7 +225,10 @@ def test_an_empty_history_is_replayed_in_no_time(name):
 @pytest.mark.parametrize(
     ("name", "match", "reason"),
     [
-        ("elo", Match(teams=tuple((player,) for player in people(3)), ranks=(0, 1, 2)), "two teams"),
+        *(
+            (name, Match(teams=tuple((player,) for player in people(3)), ranks=(0, 1, 2)), "two teams")
+            for name in ("elo", "glicko2", "synelo", "fifa_men")
+        ),
         ("fifa_men", duel("ann", "bob"), "needs the goals"),
         ("fifa_women", replace(duel("ann", "bob"), points=(1.5, 0.0)), "goals: 1.5 of match 1"),
         ("world_football_elo", next(random_matches(1, 1, 4, 2)), "one player a side"),

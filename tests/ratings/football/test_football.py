@@ -36,54 +36,47 @@ def changes(name: str, match: Match, **params: object) -> list[float]:
 # Kinds of match.
 
 
-@pytest.mark.parametrize(
-    ("mode", "kind"),
-    [
-        ("FIFA World Cup", Kind.WORLD_CUP),
-        ("FIFA World Cup qualification", Kind.QUALIFIER),
-        ("Copa América", Kind.CONTINENTAL),
-        ("AFC Asian Cup qualification", Kind.CONTINENTAL_QUALIFIER),
-        ("world cup knock-out", Kind.WORLD_CUP_KNOCK_OUT),
-        ("Merdeka Tournament", Kind.OTHER),
-        ("", Kind.OTHER),
-    ],
-)
-def test_a_mode_is_a_kind_or_the_name_of_a_tournament(mode, kind):
-    assert kind_of(mode) is kind
+def test_a_mode_is_a_kind_or_the_name_of_a_tournament():
+    modes = {
+        "FIFA World Cup": Kind.WORLD_CUP,
+        "FIFA World Cup qualification": Kind.QUALIFIER,
+        "Copa América": Kind.CONTINENTAL,
+        "AFC Asian Cup qualification": Kind.CONTINENTAL_QUALIFIER,
+        "world cup knock-out": Kind.WORLD_CUP_KNOCK_OUT,
+        "Merdeka Tournament": Kind.OTHER,
+        "": Kind.OTHER,
+    }
+    assert {mode: kind_of(mode) for mode in modes} == modes
 
 
-@pytest.mark.parametrize(
-    ("tournament", "counts"),
-    [
-        ("FIFA World Cup", (60, 50, 60)),
-        ("UEFA Euro", (50, 35, 45)),
-        ("Copa América", (50, 35, 45)),
-        ("African Cup of Nations", (50, 35, 45)),
-        ("AFC Asian Cup", (50, 35, 45)),
-        ("Gold Cup", (50, 35, 45)),
-        ("CONCACAF Championship", (50, 35, 45)),
-        ("Oceania Nations Cup", (50, 35, 45)),
-        ("Confederations Cup", (50, 35, 45)),
-        ("FIFA World Cup qualification", (40, 25, 45)),
-        ("UEFA Euro qualification", (40, 25, 30)),
-        ("Copa América qualification", (40, 25, 30)),
-        ("African Cup of Nations qualification", (40, 25, 30)),
-        ("AFC Asian Cup qualification", (40, 25, 30)),
-        ("Gold Cup qualification", (40, 25, 30)),
-        ("CONCACAF Championship qualification", (40, 25, 30)),
-        ("Oceania Nations Cup qualification", (40, 25, 30)),
-        ("UEFA Nations League", (30, 15, 15)),
-        ("CONCACAF Nations League", (30, 15, 15)),
-        ("Olympic Games", (30, 10, 60)),
-        ("Olympic Games qualification", (30, 10, 45)),
-        ("Friendly", (20, 10, 15)),
-        ("CECAFA Cup", (30, 10, 15)),
-    ],
+CONTINENTS = (
+    "UEFA Euro",
+    "Copa América",
+    "African Cup of Nations",
+    "AFC Asian Cup",
+    "Gold Cup",
+    "CONCACAF Championship",
+    "Oceania Nations Cup",
 )
-def test_a_tournament_counts_as_the_published_tables_say_by_the_name_that_the_results_give_it(tournament, counts):
+TOURNAMENTS: dict[str, tuple[int, int, int]] = {
+    "FIFA World Cup": (60, 50, 60),
+    **dict.fromkeys(CONTINENTS, (50, 35, 45)),
+    "Confederations Cup": (50, 35, 45),
+    "FIFA World Cup qualification": (40, 25, 45),
+    **dict.fromkeys([f"{each} qualification" for each in CONTINENTS], (40, 25, 30)),
+    "UEFA Nations League": (30, 15, 15),
+    "CONCACAF Nations League": (30, 15, 15),
+    "Olympic Games": (30, 10, 60),
+    "Olympic Games qualification": (30, 10, 45),
+    "Friendly": (20, 10, 15),
+    "CECAFA Cup": (30, 10, 15),
+}
+
+
+def test_a_tournament_counts_as_the_published_tables_say_by_the_name_that_the_results_give_it():
     """World Football Elo's K, the men's I, the women's K; names as in the results of martj42."""
     tables = (world_football_elo.IMPORTANCE, fifa_men.IMPORTANCE, fifa_women.IMPORTANCE)
-    assert tuple(table[kind_of(tournament)] for table in tables) == counts
+    assert {name: tuple(table[kind_of(name)] for table in tables) for name in TOURNAMENTS} == TOURNAMENTS
 
 
 def test_every_kind_counts_as_the_published_tables_say():
@@ -147,22 +140,19 @@ def test_a_shoot_out_after_two_legs_leaves_the_match_an_ordinary_win_and_loss():
     assert changes("fifa_men", played(1, 0, "qualifier", won=1)) == [12.5, -12.5]
 
 
-@pytest.mark.parametrize(
-    ("mode", "loss"),
-    [
-        ("world cup", -25),
-        ("world cup knock-out", 0),
-        ("world cup quarter-final on", 0),
-        ("continental", -17.5),
-        ("continental knock-out", 0),
-        ("continental quarter-final on", 0),
-        ("nations league finals", 0),
-        ("nations league play-off", -12.5),
-        ("qualifier", -12.5),
-    ],
-)
-def test_the_knock_out_stages_of_final_competitions_take_no_points(mode, loss):
-    assert changes("fifa_men", played(0, 1, mode))[0] == loss
+def test_the_knock_out_stages_of_final_competitions_take_no_points():
+    losses = {
+        "world cup": -25,
+        "world cup knock-out": 0,
+        "world cup quarter-final on": 0,
+        "continental": -17.5,
+        "continental knock-out": 0,
+        "continental quarter-final on": 0,
+        "nations league finals": 0,
+        "nations league play-off": -12.5,
+        "qualifier": -12.5,
+    }
+    assert {mode: changes("fifa_men", played(0, 1, mode))[0] for mode in losses} == losses
 
 
 def test_nobody_loses_a_knock_out_match_by_winning_it_on_penalties_as_a_favourite():
@@ -264,42 +254,38 @@ def test_the_stronger_team_is_favoured_and_no_gap_is_too_large(name):
     assert all(math.isfinite(change.after) for change in system.rate(played(0, 9)).changes)
 
 
+UNREAD: dict[str, dict[str, object]] = {
+    "fraction_played": {"fraction_played": {NOR: 0.5}},
+    "lineup": {"lineup": ((DEN, PlayerId("bot:1")), (SWE,)), "skill_at_start": {DEN: 1900.0}},
+    "skill_at_start": {"skill_at_start": {NOR: 1900.0}},
+    "weight": {"weight": 3.0},
+    "others": {"map": "Ullevaal", "seconds": 7200.0, "quits": frozenset({SWE})},
+}
+
+
 @pytest.mark.parametrize("name", ["world_football_elo", "fifa_men", "fifa_women"])
-@pytest.mark.parametrize(
-    "facts",
-    [
-        {"fraction_played": {NOR: 0.5}},
-        {"lineup": ((DEN, PlayerId("bot:1")), (SWE,)), "skill_at_start": {DEN: 1900.0}},
-        {"skill_at_start": {NOR: 1900.0}},
-        {"weight": 3.0},
-        {"map": "Ullevaal", "seconds": 7200.0, "quits": frozenset({SWE})},
-    ],
-    ids=lambda facts: "+".join(facts),
-)
-def test_facts_that_football_does_not_read_change_nothing(name, facts):
-    plain, told = (create(name) for _ in range(2))
-    for system in (plain, told):
-        system.seed(NOR, rating=1400)
+def test_facts_that_football_does_not_read_change_nothing(name):
     match = played(3, 1, "qualifier", sides=("home", "away"))
-    assert told.predict(replace(match, **facts)) == plain.predict(match)
-    assert told.rate(replace(match, **facts)) == plain.rate(match)
-    assert told.players == plain.players
+    for case, facts in UNREAD.items():
+        plain, other = (create(name) for _ in range(2))
+        for system in (plain, other):
+            system.seed(NOR, rating=1400)
+        assert other.predict(replace(match, **facts)) == plain.predict(match), case
+        assert other.rate(replace(match, **facts)) == plain.rate(match), case
+        assert other.players == plain.players, case
 
 
 @pytest.mark.parametrize("name", ["world_football_elo", "fifa_men", "fifa_women"])
-@pytest.mark.parametrize(
-    ("match", "reason"),
-    [
+def test_what_is_no_football_match_is_refused_and_changes_nothing(name):
+    system = create(name)
+    for match, reason in (
         (replace(played(1, 0), points=()), "needs the goals of NOR and SWE"),
         (replace(played(1, 0), points=(1.5, 0.0)), "goals: 1.5"),
         (replace(played(1, 0), points=(1000.0, 0.0)), "goals: 1000.0"),
         (replace(played(1, 0), points=(1.0, -1.0)), "goals: -1.0"),
         (replace(played(1, 0), teams=((NOR, DEN), (SWE,))), "one player a side"),
         (replace(played(1, 0), teams=((NOR,), ())), "one player a side"),
-    ],
-)
-def test_what_is_no_football_match_is_refused_and_changes_nothing(name, match, reason):
-    system = create(name)
-    with pytest.raises(RatingError, match=reason):
-        system.rate(match)
-    assert not system.players
+    ):
+        with pytest.raises(RatingError, match=reason):
+            system.rate(match)
+        assert not system.players, reason

@@ -211,7 +211,7 @@ def test_a_seed_that_cannot_be_is_refused_and_changes_nothing(skill):
         ({"spans": {BOB: (Span(1, math.nan, 60),)}}, f"{BOB}: no stretch"),
         ({"spans": {BOB: (Span(1, 0, None),)}}, f"{BOB}: no stretch of a match: team 1, 0 to None s"),
         ({"spans": {BOB: (Span(1, 0, 60, "commander"),)}}, f"{BOB}: no stretch of a match: .*'commander'"),
-        ({"spans": {BOB: (Span(1, 30, 90), Span(1, 0, 60))}}, f"{BOB}: plays twice at 30 s: his spans overlap"),
+        ({"spans": {BOB: (Span(1, 30, 90), Span(1, 0, 60))}}, f"{BOB}: plays twice at 30 s: their spans overlap"),
         ({"fraction_played": {ANN: -0.5}}, f"{ANN}: fraction_played"),
         ({"fraction_played": {ANN: 1.5}}, f"{ANN}: fraction_played"),
         ({"seconds": -1.0}, "seconds"),

@@ -35,7 +35,7 @@ def test_groups_of_one_are_the_base_system(kind, one, base):
 
 
 @pytest.mark.parametrize("base", BASES)
-def test_what_stood_at_the_doors_predicts_and_is_not_learnt_from(base):
+def test_lineups_predict_and_are_not_learnt_from(base):
     system, alone = create("teamskill_k", base=base, k=1), create(base)
     for match in odd_matches(seed=4, count=60, players=12):
         rated, expected = system.rate(match), alone.rate(match)
@@ -74,7 +74,7 @@ def test_the_slides_example_of_largest_subsets():
     assert system.strength((a, b, c, d)) == pytest.approx(expected)
 
 
-def test_who_is_in_no_reliable_group_counts_alone():
+def test_a_player_in_no_reliable_group_counts_alone():
     system = TeamSkillAllKLS.create(base="elo", reliable=1)
     system.learner(2).seed(PlayerId("ann+bob"), rating=1200.0, rounds=1)
     system.seed(CID, rating=900.0)
@@ -135,7 +135,7 @@ def test_a_team_smaller_than_k_makes_all_groups_smaller():
     assert set(system.shared()) == {"ann+bob", "cid+dan"}
 
 
-def test_forgetting_a_player_leaves_his_groups():
+def test_forgetting_a_player_leaves_their_groups():
     system = TeamSkillK.create()
     system.rate(PAIRS)
     system.forget(ANN)
@@ -214,8 +214,7 @@ def test_a_refused_match_changes_nothing(kind):
     assert ANN not in system
 
 
-@pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "base"), list(zip(KINDS, BASES, strict=True)))
 def test_what_players_are_called_makes_no_difference(kind, base):
     """Names that look like a group's, like each other's with a comma elsewhere, and like what stands for a plus."""
     names = ["a", "a%2Bb", "a+b", "a+b+c", "b", "b+c", "c", "%", "%25", "+", "++"]
@@ -254,7 +253,7 @@ def test_a_match_is_predicted_however_well_its_players_are_known(kind):
     assert system.predict(PAIRS).expected(0) == pytest.approx(0.5, abs=0.01)
 
 
-def test_players_far_beyond_what_can_be_seeded_are_predicted_by_what_stood_at_the_doors():
+def test_players_far_beyond_what_can_be_seeded_are_predicted_by_their_skills_at_the_start():
     for kind in KINDS[1:]:
         for base in BASES:
             far = replace(PAIRS, skill_at_start={ANN: 1e9, CID: -1e9})

@@ -59,7 +59,7 @@ class FifaWomenParams(PointsParams):
     shadow_rounds: int = ranged(RANKED_AFTER, 0, 100_000)
     """Matches against ranked teams until a team is ranked itself."""
     stale_days: float = ranged(548.0, 0, 100_000)
-    """Days without a match after which it is so no longer: 18 months."""
+    """Days without a match after which a team is no longer ranked: 18 months."""
     initial: float = ranged(1300.0, -LIMIT, LIMIT)
     """Points: a new team's rating; about the mean of all teams."""
     home: float = ranged(100.0, -LIMIT, LIMIT)
@@ -79,7 +79,7 @@ class Team(Record):
 
 
 class FifaWomen(Football[FifaWomenParams, Team]):
-    """A shoot-out is a draw; scores of a draw need not add up to 1, so points come into being and vanish."""
+    """A shoot-out is a draw.  The scores of a draw need not add up to 1, so points are made and lost."""
 
     name = "fifa_women"
     parameters = FifaWomenParams

@@ -1,4 +1,6 @@
-"""International football: the kinds of match, what a score line says, and what the three ranking systems share.
+"""International football: the kinds of match, what a score line means, and what the three ranking systems share.
+
+All three are Elo (`elo.formulas`): the importance of the match is its weight, and the score line makes the scores.
 
 A team is one player.  A match needs its goals (`Match.points`, extra time included), and they decide it: a winner in
 `Match.ranks` of level goals won a shoot-out, and another winner than that by goals won a tie of two legs in one.
@@ -86,7 +88,7 @@ def kind_of(mode: str) -> Kind:
 
 
 class Outcome(NamedTuple):
-    """What a score line says."""
+    """What a score line means."""
 
     factor: float
     """Multiplies the importance of the match."""
@@ -111,14 +113,14 @@ class Football(EloFamily[P, R]):
     importance: ClassVar[Mapping[Kind, float]]
     """Of every kind of match."""
     protected: ClassVar[frozenset[Kind]] = frozenset()
-    """In what kinds nobody loses points."""
+    """The kinds of match in which no team loses points."""
 
     @abstractmethod
     def outcome(self, goals: int, other: int, winner: int) -> Outcome:
-        """What goals say, and ranks where they are level: `winner` is 1 for the first team, -1, or 0 for neither."""
+        """What a score line means.  `winner` is by ranks: 1 for the first team, -1 for the other, 0 for neither."""
 
     def importance_in(self, match: Match) -> float:
-        """What the match counts."""
+        """How much the match counts, points."""
         return self.importance[kind_of(match.mode)]
 
     def predict(self, match: Match) -> WinProbabilities:

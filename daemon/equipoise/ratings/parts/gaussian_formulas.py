@@ -22,11 +22,9 @@ whose records are the players that it holds; a bulk replay calls the same functi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from equipoise.ratings.parts.compiling import compiled as compiled_with
 from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.players import bounded
 from equipoise.ratings.parts.team_order import LEAST, Teams, expect, expect_of_two, learn, learn_of_two, margin_of
@@ -221,11 +219,3 @@ def replay(
             p = records[members[place]]
             update(p, slope if place < middle else -slope, curvature, 1.0, at, c)
             after[place] = shown(p, c)
-
-
-Replay: TypeAlias = Callable[[MatchArrays, bool, "Records", Teams, GaussianAnswers, GaussianConstants], None]
-
-
-def build(*, compiled: bool) -> Replay:
-    """`replay` as it is here, or compiled with its callees."""
-    return compiled_with(replay, _nrt=False) if compiled else replay

@@ -102,6 +102,7 @@ class Work(NamedTuple):
     arrays: MatchArrays
     """Players are numbered in the order of their names."""
     terms: MatchTerms
+    """What Elo reads besides; empty over the other bases."""
     plan: Plan
     numbering: Numbering
     choices: Choices
@@ -168,30 +169,31 @@ def rate_units(
 
 def elo_units(
     match: int,
-    arrays: Any,
+    arrays: MatchArrays,
     people: Ints,
     lineup_people: Ints,
     terms: MatchTerms,
     records: Records,
     sides: Teams,
-    answers: Any,
+    answers: GaussianAnswers,
     c: Any,
 ) -> None:
     """`rate_units` over Elo."""
-    own = MatchTerms(terms.lead[match : match + 1], terms.margin[match : match + 1], terms.scores, terms.protected)
+    lead, margin = terms.lead[match : match + 1], terms.margin[match : match + 1]
+    own = MatchTerms(lead, margin, terms.scores, terms.protected)
     elo_rate(0, arrays, own, records, answers.wins, answers.after, c)
     answers.draws[0] = 0.0
 
 
 def glicko_units(
     match: int,
-    arrays: Any,
+    arrays: MatchArrays,
     people: Ints,
     lineup_people: Ints,
     terms: MatchTerms,
     records: Records,
     sides: Teams,
-    answers: Any,
+    answers: GaussianAnswers,
     c: Any,
 ) -> None:
     """`rate_units` over Glicko."""

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from itertools import combinations, count, pairwise
 from math import comb
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
-from equipoise.ratings.elo import formulas as elo_kernel
 from equipoise.ratings.elo import replay as elo_replay
+from equipoise.ratings.elo.formulas import MatchTerms
 from equipoise.ratings.elo.system import Elo
-from equipoise.ratings.glicko import replay as glicko_replay
+from equipoise.ratings.glicko.arrays import GlickoPlayer
 from equipoise.ratings.glicko.system import Glicko
 from equipoise.ratings.history import Floats, History, Numbers, Offsets, Replayed
-from equipoise.ratings.parts import gaussian_replay, record_arrays
-from equipoise.ratings.parts.gaussian_formulas import GaussianAnswers
+from equipoise.ratings.parts.gaussian_formulas import GaussianAnswers, GaussianSkill
 from equipoise.ratings.parts.gaussian_replay import allocate_sides
 from equipoise.ratings.parts.match_arrays import BOT, MatchArrays
+from equipoise.ratings.parts.points import Record
+from equipoise.ratings.parts.record_arrays import dtype_of, refuse_other_than_pairs, to_records, write_back
 from equipoise.ratings.teamskill import formulas as kernel
 from equipoise.ratings.teamskill.group_index import FREE, MOST_GROUPS, NO_GROUP, Choices, Numbering, Units
 from equipoise.ratings.teamskill.groups import AND, escaped, members_of
@@ -34,14 +34,11 @@ NOTHING: Final[Floats] = np.empty(0)
 
 @dataclass(frozen=True, slots=True)
 class _Base:
-    """How a base's players get to arrays and back."""
+    """How a base's players get to arrays, and what it reads of matches besides `MatchArrays`."""
 
-    records_of: Callable[..., NDArray[np.void]]
-    """Of a learner and units."""
-    write_back: Callable[..., None]
-    """Of a learner, units, and their records."""
-    terms: Callable[..., elo_kernel.MatchTerms]
-    """What it reads of matches; what it cannot read is refused."""
+    row: np.dtype[np.void]
+    terms: Callable[..., MatchTerms]
+    """Of the system for players and a history; refuses one that the base cannot read."""
 
 
 def replay(system: TeamSkill[Any], history: History) -> Replayed:
@@ -76,12 +73,12 @@ class _Records:
     """The number and the record of every player and every group."""
 
     def __init__(self, system: TeamSkill[Any], base: _Base, players: Sequence[PlayerId]) -> None:
-        self.system, self.base = system, base
+        self.system = system
         self.names = sorted(players)
         order = {player: number for number, player in enumerate(self.names)}
         self.places = np.array([order[player] for player in players], np.int32)
         self.constants = system.learners[1].constants  # type: ignore[attr-defined]
-        self.newcomer = base.records_of(system.learners[1], [PlayerId("")])
+        self.newcomer = to_records(system.learners[1], [PlayerId("")], base.row)
         without, last, held = _held_groups(system, order)
         known = len(self.names) + len(without)
         self.numbering = Numbering(
@@ -93,9 +90,9 @@ class _Records:
             numbers=np.empty(0, np.int32),
         )
         self.records = np.repeat(self.newcomer, known).view(np.recarray)
-        self.records[: len(self.names)] = base.records_of(system.learners[1], self.names)
+        self.records[: len(self.names)] = to_records(system.learners[1], self.names, base.row)
         for size, units in held.items():
-            self.records[list(units.values())] = base.records_of(system.learner(size), list(units))
+            self.records[list(units.values())] = to_records(system.learner(size), list(units), base.row)
 
     def make_room(self, more: int) -> None:
         """For so many more groups, and for as many as there are."""
@@ -125,7 +122,7 @@ class _Records:
             sizes[deeper] = size + 1
             numbers = np.flatnonzero(played & (sizes == size))
             units = [names[number] for number in numbers.tolist()]
-            self.base.write_back(self.system.learner(size), units, self.records[numbers])
+            write_back(self.system.learner(size), units, self.records[numbers])
             if not len(deeper):
                 break
             deeper = deeper[sizes[without[deeper]] > size]
@@ -231,22 +228,20 @@ def _spare(matches: Offsets, played: Units, choices: Choices) -> kernel.Spare:
     return kernel.Spare(np.zeros(2, np.int64), np.empty(most), np.empty(1), np.empty(played.numbers.shape[1]), covered)
 
 
-def _elo_terms(system: Elo, history: History) -> elo_kernel.MatchTerms:
-    record_arrays.refuse_other_than_pairs(system.name, history)
+def _elo_terms(system: Elo, history: History) -> MatchTerms:
+    refuse_other_than_pairs(system.name, history)
     return elo_replay.terms_of(system, history)
 
 
-def _glicko_terms(system: Glicko, history: History) -> elo_kernel.MatchTerms:
-    record_arrays.refuse_other_than_pairs(system.name, history)
+def _glicko_terms(system: Glicko, history: History) -> MatchTerms:
+    refuse_other_than_pairs(system.name, history)
     return NO_TERMS
 
 
-NO_TERMS: Final = elo_kernel.MatchTerms(NOTHING, NOTHING, NOTHING, np.empty(0, np.bool_))
+NO_TERMS: Final = MatchTerms(NOTHING, NOTHING, NOTHING, np.empty(0, np.bool_))
 
 _BASES: Final = {
-    "elo": _Base(partial(record_arrays.to_records, row=elo_replay.RECORD), record_arrays.write_back, _elo_terms),
-    "glicko": _Base(
-        partial(record_arrays.to_records, row=glicko_replay.RECORD), record_arrays.write_back, _glicko_terms
-    ),
-    "trueskill": _Base(gaussian_replay.records_of, gaussian_replay.write_back, lambda system, history: NO_TERMS),
+    "elo": _Base(dtype_of(Record), _elo_terms),
+    "glicko": _Base(dtype_of(GlickoPlayer), _glicko_terms),
+    "trueskill": _Base(dtype_of(GaussianSkill), lambda system, history: NO_TERMS),
 }

@@ -14,7 +14,7 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.history import Floats, History, Offsets
 from equipoise.ratings.parts.gaussian_formulas import GaussianConstants, GaussianSkill
-from equipoise.ratings.parts.gaussian_replay import DTYPE, allocate_sides
+from equipoise.ratings.parts.gaussian_replay import RECORD, allocate_sides
 from equipoise.ratings.system import Convergence
 from equipoise.ratings.trueskill import smoothing_formulas as kernel
 from equipoise.ratings.validation import NEVER
@@ -60,7 +60,7 @@ class Smoother:
         self.appearances = kernel.Appearances(
             members=np.empty(0, np.int32),
             started_at=np.empty(0),
-            records=_records(np.empty(0, DTYPE)),
+            records=_records(np.empty(0, RECORD)),
             last=np.empty(0, np.int64),
         )
 
@@ -72,7 +72,7 @@ class Smoother:
         nodes["fraction_played"] = 1.0 if known_parts is None else np.nan_to_num(known_parts, nan=1.0)
         numbers = np.array([self.numbers.setdefault(p, len(self.numbers)) for p in history.players], np.int32)
         new = len(self.numbers) - len(known.last)
-        strangers = np.array([(self.constants.mean, self.constants.variance, 0, NEVER)] * new, DTYPE)
+        strangers = np.array([(self.constants.mean, self.constants.variance, 0, NEVER)] * new, RECORD)
         self.graph = kernel.Graph(
             matches=_continued(graph.matches, history.matches),
             teams=_continued(graph.teams, history.teams),

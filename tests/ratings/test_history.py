@@ -1,4 +1,4 @@
-"""Facts of matches as arrays: every one in its place, and none where nobody said anything."""
+"""A history holds matches as arrays: every fact in its place; arrays that do not fit are refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import pytest
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.history import ALONE, UNKNOWN, History, Spans
+from equipoise.ratings.parts.match_arrays import BOT
 from equipoise.ratings.system import Counts, Match, Role, Span
+from tests.ratings.samples import duel
 
 A, B, C, D = (PlayerId(str(76561198000000000 + number)) for number in range(4))
 BARE = Match(teams=((A,), (B,)), ranks=(0, 1))
@@ -152,3 +154,28 @@ def spans_of_one(**given: Any) -> Spans:
     """A stretch of the first of two participants."""
     facts = {"start": np.zeros(1), "end": np.array([60.0]), "commander": np.zeros(1, np.bool_)} | given
     return Spans(starts=np.array([0, 1, 1]), team=np.zeros(1, np.int32), **facts)
+
+
+def test_a_match_that_is_not_over_makes_no_history():
+    with pytest.raises(RatingError, match="not over"):
+        History.of([Match(teams=((PlayerId("ann"),), (PlayerId("bob"),)))])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name"),
+    [
+        ({"matches": np.array([0, 3])}, "matches"),
+        ({"teams": np.array([0, 2, 1])}, "teams"),
+        ({"teams": np.array([0, 3, 2])}, "teams"),
+        ({"members": np.array([0, 2], np.int32)}, "members"),
+        ({"members": np.array([BOT, 1], np.int32)}, "members"),
+        ({"lineup": np.array([0, 1, 3])}, "lineup"),
+        ({"lineup_members": np.array([-2, 1], np.int32)}, "lineup_members"),
+        ({"skill_at_start": np.zeros(3)}, "skill_at_start"),
+        ({"started_at": np.zeros(2)}, "matches"),
+        ({"players": (PlayerId("ann"), PlayerId("bot:1"))}, "bot:1"),
+    ],
+)
+def test_arrays_that_do_not_fit_together_are_refused_by_name(wrong, name):
+    with pytest.raises(RatingError, match=name):
+        replace(History.of([duel("ann", "bob")]), **wrong)
