@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def runs(system: str, rules: Rules | None = None) -> list[Summary]:
-    """One per seed; without stalemates a coin's score is exactly 0.25."""
+    """One simulation per seed; without stalemates, predicting 50 % scores exactly 0.25."""
     return [simulate(Scenario(rounds=ROUNDS, seed=seed, stalemates=0), Model.of(system), rules) for seed in SEEDS]
 
 

@@ -339,7 +339,7 @@ def recovered():
         "skill": Recovered(found[0], world.skill, deviations[:60]),
         "offset": Recovered(found[1], world.offset, deviations[60:120]),
         "commander": Recovered(found[2], world.commander, deviations[120:180]),
-        # A map's F and the mean of all offsets are told apart by the priors alone: their sum is what can be known.
+        # A map's F and the mean of all offsets are separated by the priors alone: only their sum can be known.
         "maps": Recovered(np.array(maps) + found[1].mean(), world.maps, _deviations_of_maps(covariance)),
     }
 

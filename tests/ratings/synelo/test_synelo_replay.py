@@ -76,7 +76,6 @@ def test_ratings_far_from_the_initial_one_replay_to_the_last_bit():
     agree(live, bulk, one_by_one(live, matches), replay(bulk, History.of(matches)))
 
 
-@pytest.mark.slow
 def test_a_hundred_thousand_random_matches_leave_every_rating_finite_and_above_the_floor():
     rng = np.random.default_rng(4)
     count, players, size = 100_000, 200, 6
