@@ -182,6 +182,12 @@ def test_nobody_played_more_than_the_whole_round() -> None:
     assert match.fraction_played["a"] == 1.0
 
 
+def test_the_fraction_is_of_the_rounds_own_length_however_short() -> None:
+    match = match_of(record((presence("a", Side.A, 0.25),), seconds=0.5))
+    assert match is not None
+    assert match.fraction_played["a"] == 0.5
+
+
 def test_in_a_round_of_no_length_everybody_played_all_of_it() -> None:
     match = match_of(record((presence("a", Side.A, 0.0),), seconds=0.0))
     assert match is not None
