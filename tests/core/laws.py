@@ -98,7 +98,7 @@ class LawfulServer:
                 assert not set(effect.players) & self.session.memory.locks.keys()
 
     def obey(self, place: Place) -> None:
-        """He joins at once; the script tells of it with the next roster."""
+        """They join at once; the script reports it with the next roster."""
         if (entry := self.roster.get(place.player)) is not None:
             self.roster = self.roster.with_entry(replace(entry, side=place.side, waiting=place.side is None))
 

@@ -78,7 +78,7 @@ def test_files_and_matches_say_the_same_of_who_played_when(tmp_path: Path) -> No
     assert made.spans is not None
 
     def told(history: History) -> list[list[tuple[object, ...]]]:
-        """Of each match, everybody with his stretches."""
+        """Of each match, all players with their spans."""
         assert history.spans is not None
         each = [getattr(history.spans, name).tolist() for name in ("team", "start", "end", "commander")]
         stretches = list(zip(*each, strict=True))

@@ -110,7 +110,7 @@ def _handler(daemon: Daemon) -> type[BaseHTTPRequestHandler]:
 
 @pytest.fixture
 def daemon() -> Iterator[Daemon]:
-    """A daemon that listens and, until a test has other plans, lets everybody join where he wants to."""
+    """A daemon that listens and, until a test has other plans, lets all players join where they want to."""
     daemon = Daemon(answers={"side_wanted": obliging})
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(daemon))
     daemon.port = server.server_address[1]
@@ -157,7 +157,7 @@ def seconds_of_play(game: Game, seconds: float) -> None:
 
 
 def obliging(event: Json) -> list[Json]:
-    """Places everybody where he wants to be; RED for those who do not care."""
+    """Places all players where they want to be; RED for those who do not care."""
     side = "red" if event["side"] == "any" else event["side"]
     reason = {"phrase": "Equipoise_ReasonAllowed", "args": []}
     return [{"kind": "place", "id": event["id"], "side": side, "reason": reason}]

@@ -42,7 +42,7 @@ class Evening:
         self.wait(1.0)
 
     def live(self) -> None:
-        """Go on until the doors are open."""
+        """Go on until the round is live."""
         play.go_live(self.game)
         self.game.settle()
 

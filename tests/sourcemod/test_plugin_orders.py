@@ -30,7 +30,7 @@ def move(daemon: Daemon, player: Player, side: str, deadline: float = 5.0, order
 
 
 def unharmed(*players: Player) -> bool:
-    """Nobody died, and everybody alive wears the colours of his side."""
+    """No player died, and the living wear the colours of their side."""
     return all(p.deaths == 0 and p.suicides == 0 and not p.misplaced for p in players)
 
 

@@ -94,7 +94,7 @@ def test_a_plugin_loaded_in_the_middle_goes_on_with_the_evening(new_evening: New
     evening.wait(1.0)
     evening.win(RED)
 
-    # Counted, but not rated: the plugin did not see the round from its doors.
+    # Counted, but not rated: the plugin did not see the round go live.
     assert evening.status()["streak"] == 2
     assert set(rated(evening).values()) <= {1, 2}
     evening.round(RED)

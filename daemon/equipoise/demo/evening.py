@@ -185,7 +185,7 @@ class Evening:
         self.record.fidelity.append(self._fidelity())
 
     def _record(self, winner: Side) -> None:
-        """Count the round; predictions are those for its lineup, whoever joined or left later."""
+        """Count the round; predictions are those for its lineup, whichever players joined or left later."""
         self._winner, lineup = winner, self._lineup
         predicted = 0.5 if lineup.chance is None else lineup.chance
         red, blu = self._skills(lineup.red), self._skills(lineup.blu)

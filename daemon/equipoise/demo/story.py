@@ -55,7 +55,7 @@ def koth_rounds(rounds: int) -> int:
 
 
 def plan(rounds: int) -> dict[int, list[Incident]]:
-    """Incidents by arena round, in their order, from round 2 on; whoever leaves in a round returns in a later one.
+    """Incidents by arena round, in their order, from round 2 on; a player who leaves in a round returns in a later one.
 
     >>> sorted(plan(100))
     [6, 10, 20, 33, 40]

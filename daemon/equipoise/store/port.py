@@ -252,7 +252,7 @@ class Store(Protocol):
     async def recompute(self, pool: str, replay: Replay, entry: Audit) -> None:
         """One transaction: every rated round, its participants and everybody's rating as `replay` makes them.
 
-        With them what is shared, the recipe, and a line of the audit. After any error nothing was written.
+        With them what is shared, the fingerprint, and a line of the audit. After any error nothing was written.
         """
 
     async def edit(self, pool: str, player: PlayerId, window: int, edit: EditRow) -> PlayerRow:

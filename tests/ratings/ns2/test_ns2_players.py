@@ -1,4 +1,4 @@
-"""NS2's players and rounds in memory, in the store and on cards; what is refused, and that it changes nothing."""
+"""NS2's players and rounds in memory, in the store and in summaries; what is refused, and that it changes nothing."""
 
 from __future__ import annotations
 

@@ -50,13 +50,13 @@ def test_one_forward_pass_is_the_online_system(draw_probability):
         online.rate(match)
     past = smoother(matches, draw_probability=draw_probability)
     assert not past.run(1).converged
-    beliefs = past.skills()
-    assert beliefs.keys() == online.players.keys()
-    for player, belief in beliefs.items():
+    fitted = past.skills()
+    assert fitted.keys() == online.players.keys()
+    for player, skill in fitted.items():
         held = online.players[player]
-        assert belief.mu == pytest.approx(held.mu, abs=1e-6)
-        assert belief.variance == pytest.approx(held.variance, rel=1e-6)
-        assert (belief.rounds, belief.last_played) == (held.rounds, held.last_played)
+        assert skill.mu == pytest.approx(held.mu, abs=1e-6)
+        assert skill.variance == pytest.approx(held.variance, rel=1e-6)
+        assert (skill.rounds, skill.last_played) == (held.rounds, held.last_played)
 
 
 @pytest.mark.slow

@@ -58,7 +58,7 @@ class Attendance:
             stay.stop(now)
 
     def seconds(self, side: Side, now: float) -> dict[PlayerId, float]:
-        """Seconds on a side so far; whoever was never on it is left out."""
+        """Seconds on a side so far; players who were never on it are left out."""
         found = {}
         for player, stay in self._stays.items():
             running = now - stay.since if stay.since is not None and stay.side is side else 0.0
