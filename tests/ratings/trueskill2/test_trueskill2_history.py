@@ -134,6 +134,18 @@ def test_one_sweep_forward_is_rating_online():
         assert sweeps.own.forward_variance[chain] == pytest.approx(own.variance, abs=1e-7)
 
 
+@pytest.mark.slow
+def test_sweeps_of_a_fit_are_the_same_in_machine_code():
+    system, history = TrueSkill2.create(**EVERYTHING), History.of(rich(seed=3, count=30))
+    table, found = np.array(system.table), []
+    for run in (sweep_history, None):
+        sweeps, gradients = prepared(system, history, run), np.zeros_like(table)
+        moved = [sweeps.back_and_forth(table, gradients) for _ in range(3)]
+        found.append((moved, sweeps.skill, gradients))
+    for plain, compiled in zip(*found, strict=True):
+        np.testing.assert_allclose(compiled, plain, rtol=1e-7, atol=1e-9)
+
+
 def test_a_fit_orders_a_chain_that_online_rating_cannot():
     system = TrueSkill2.create()
     matches = [duel(*pair) for pair in ("AB", "CD", "EF", "BC", "DE")]
