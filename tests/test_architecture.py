@@ -126,6 +126,14 @@ def test_a_module_imports_only_what_its_layer_may() -> None:
     assert forbidden == []
 
 
+def test_no_files_import_each_other_around_a_circle() -> None:
+    """Of what only type checkers import too: files that need each other are read together."""
+    inner = {name: {other for other in others if other in IMPORTS} for name, others in IMPORTS.items()}
+    while leaves := {name for name, others in inner.items() if not others}:
+        inner = {name: others - leaves for name, others in inner.items() if name not in leaves}
+    assert inner == {}, "each of these is part of a circle or imports one"
+
+
 def test_the_table_allows_nothing_that_nobody_imports() -> None:
     unused = []
     for layer, may in MAY.items():

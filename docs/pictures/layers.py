@@ -14,7 +14,7 @@ WIDTH, HEIGHT = 128, 54
 
 PLACES: dict[str, tuple[float, float, str, tuple[str, ...]]] = {
     "cli": (380, 20, ROOT, ("commands",)),
-    "lab": (210, 110, OFFLINE, ("offline work",)),
+    "lab": (210, 225, OFFLINE, ("offline work",)),
     "demo": (380, 110, OFFLINE, ("an evening",)),
     "app": (620, 110, ROOT, ("builds and closes",)),
     "config": (40, 200, PURE, ("strictly decoded",)),

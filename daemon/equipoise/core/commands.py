@@ -74,7 +74,7 @@ def _scramble_dry(state: State, event: Commanded) -> Effects:
 def _cancel(state: State, event: Commanded) -> Effects:
     if state.memory.pending is None:
         return _tell(event, Text(Phrase.NOTHING_PENDING))
-    state.memory = replace(state.memory, pending=None)
+    state.memory = replace(state.memory, pending=None, tally=state.memory.tally.without_streak())
     if state.asked is not None and state.asked.purpose is Purpose.SCRAMBLE:
         state.asked = None
     text = Text(Phrase.SCRAMBLE_CANCELLED)

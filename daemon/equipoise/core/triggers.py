@@ -45,6 +45,10 @@ class Tally:
         """New teams: no rounds and no wins yet."""
         return replace(self, since_scramble=0, streak_side=None, streak=0)
 
+    def without_streak(self) -> Tally:
+        """The tally after an admin cancelled a scramble: the next win must not make it due again."""
+        return replace(self, streak_side=None, streak=0)
+
     def switched(self) -> Tally:
         """The game swapped the sides; the group of players keeps its streak."""
         return replace(self, streak_side=self.streak_side and self.streak_side.other)
