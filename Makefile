@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint types bench plugin clean
+.PHONY: help demo quick test lint types bench mutants pictures plugin clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -18,6 +18,14 @@ $(STAMP): pyproject.toml
 
 demo: $(STAMP)  ## a simulated game server against a real daemon, in this terminal (about a minute)
 	$(BIN)/equipoise demo $(ARGS)
+
+# The types are checked beside the tests. Where bytecode is forbidden, as in many containers, every run would compile
+# the tests anew.
+quick: export PYTHONDONTWRITEBYTECODE :=
+quick: $(STAMP) lint  ## lint, types and the fast tests, up to the first failure: after every edit (under a minute)
+	@$(BIN)/mypy & types=$$!; \
+	EQUIPOISE_TESTS=quick $(BIN)/python -m pytest -q -n 2 -m "not slow" -x --ff $(ARGS); tests=$$?; \
+	wait $$types && exit $$tests
 
 test: $(STAMP) lint types  ## the whole suite, lint and types
 	$(BIN)/python -m pytest -n 2 $(ARGS)
@@ -36,8 +44,15 @@ $(STAMP)-bench: $(STAMP)
 bench: $(STAMP)-bench  ## measure everything beside its target and its peers; ARGS="name …" for some
 	$(BIN)/python -m bench $(ARGS)
 
+mutants: $(STAMP)  ## mutation tests of core, balancing and the store's writer; SAMPLE=300, 0: all; resumable
+	$(BIN)/python -m pip install --quiet --group mutants
+	nice -n 19 $(BIN)/python -m mutation --sample $(or $(SAMPLE),300) $(ARGS)
+
+pictures: $(STAMP)  ## draw the pictures of README and docs again
+	$(BIN)/python -m docs.pictures
+
 plugin: $(STAMP)  ## compile the SourceMod plugin and zip it as an operator unpacks it (dist/)
 	$(BIN)/python sourcemod/build.py
 
 clean:  ## remove what the targets above made
-	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants

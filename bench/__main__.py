@@ -21,6 +21,8 @@ BENCHES = (
     "reading",
     "memory",
     "store",
+    "calls",
+    "servers",
     "round_end",
     "polls",
     "startup",

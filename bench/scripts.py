@@ -1,4 +1,4 @@
-"""A game script's side of the wire, as fast as it goes: batches as JSON over one kept connection."""
+"""A game script's side of the protocol, as fast as it goes: JSON batches over one kept connection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SESSION = f"{BOOT}-1"
 
 @contextmanager
 def running(settings: str = "", folder: Path | None = None) -> Iterator[RealDaemon]:
-    """A daemon in a folder of its own; killed at the end."""
+    """A daemon process with a folder of its own; it is killed at the end."""
     with TemporaryDirectory() as made:
         daemon = RealDaemon(folder or Path(made) / "daemon", settings=settings)
         daemon.start()
@@ -40,7 +40,7 @@ class Script:
         self._seq = 0
 
     def post(self, *events: object) -> tuple[dict[str, object], float]:
-        """The answer, and how long it took in milliseconds."""
+        """The reply, and the milliseconds until it was read."""
         self._seq += 1
         batch = {
             "v": 1,
@@ -80,7 +80,7 @@ def roster() -> list[dict[str, object]]:
 
 
 def side_of(number: int) -> str:
-    """Whose side a player is on."""
+    """The side of a player, by number."""
     return "red" if number % 2 else "blu"
 
 

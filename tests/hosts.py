@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def roster(a: Sequence[int], b: Sequence[int], waiting: Sequence[int] = ()) -> R
 def round_of(
     name: str, here: Roster, winner: Side | None, mode: Mode = Mode.ARENA, session: str = SESSION, captures: int = 1
 ) -> Round:
-    """A round that everybody of a roster fought from its doors to its end."""
+    """A round that every player of a roster fought, from its start to its end."""
     lineup = [entry for entry in here.entries if entry.side is not None]
     return Round(
         RoundId(name),
@@ -86,13 +87,20 @@ class Rig:
     clock: GivenClock = field(default_factory=GivenClock)
     seq: int = 0
     system: str = "synelo"
+    params: Mapping[str, object] = field(default_factory=dict)
+    answer_seconds: float = 60.0
+    """Long, so that a busy machine does not change replies."""
+    store_type: type[SqliteStore] = SqliteStore
+    ring_type: type[Ring] = Ring
 
     async def __aenter__(self) -> Rig:
-        self.store = SqliteStore(self.folder / "equipoise.db")
+        self.folder.mkdir(exist_ok=True)
+        self.store = self.store_type(self.folder / "equipoise.db")
         await self.store.open()
-        self.pool = Pool("main", create(self.system), self.store, Ring(self.folder / "main.ring"), self.clock)
+        self.ring = self.ring_type(self.folder / "main.ring")
+        self.pool = Pool("main", create(self.system, **self.params), self.store, self.ring, self.clock)
         await self.pool.open()
-        self.host = Host(SERVER, self.pool, self.store, self.rules, self.clock)
+        self.host = Host(SERVER, self.pool, self.store, self.rules, self.clock, self.answer_seconds)
         await self.host.start()
         return self
 
@@ -115,6 +123,20 @@ class Rig:
         return await self.post(e.Hello(0.0, SESSION, "arena_lumberyard", mode, phase), e.RosterSeen(0.0, here))
 
     async def play(self, name: str, here: Roster, winner: Side | None, mode: Mode = Mode.ARENA) -> Reply:
-        """A round from its doors to its end."""
+        """A round from the moment it goes live to its end."""
         await self.post(e.RoundLive(0.0, RoundId(name), here))
         return await self.post(e.RoundEnded(0.0, round_of(name, here, winner, mode)))
+
+
+def played(test: Callable[[Rig], Awaitable[None]]) -> Callable[[Path], None]:
+    """Run a test on a fresh rig."""
+
+    def run(tmp_path: Path) -> None:
+        async def main() -> None:
+            async with Rig(tmp_path) as rig:
+                await test(rig)
+
+        asyncio.run(main())
+
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    return run

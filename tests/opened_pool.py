@@ -22,7 +22,7 @@ NOW = 1_763_700_000.0
 
 
 class Stopped:
-    """A clock that stands still."""
+    """A clock that does not move."""
 
     def monotonic(self) -> float:
         return 0.0
@@ -36,8 +36,10 @@ def a_pool(directory: Path, store: SqliteStore, system: str = "synelo", **params
 
 
 @asynccontextmanager
-async def opened(directory: Path, system: str = "synelo", **params: object) -> AsyncIterator[Pool]:
-    store = SqliteStore(directory / "s.db")
+async def opened(
+    directory: Path, system: str = "synelo", *, kind: type[SqliteStore] = SqliteStore, **params: object
+) -> AsyncIterator[Pool]:
+    store = kind(directory / "s.db")
     await store.open()
     try:
         pool = a_pool(directory, store, system, **params)
@@ -50,8 +52,8 @@ async def opened(directory: Path, system: str = "synelo", **params: object) -> A
         await store.close()
 
 
-def told(system: System[Any], one: PlayerId) -> PlayerSummary:
-    """A system's card as a pool tells it: with what splits balance on."""
+def summary_of(system: System[Any], one: PlayerId) -> PlayerSummary:
+    """A system's summary as a pool gives it: with what splits balance on."""
     return replace(system.summary(one), skill=system.skill(one))
 
 

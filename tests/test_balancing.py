@@ -8,14 +8,18 @@ from random import Random
 
 import pytest
 
-from equipoise.balancing import answer
-from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Purpose
+from equipoise.balancing import answer, match_of
+from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose
+from equipoise.core.effects import RecordRound
 from equipoise.core.events import MovesSolved, SolveFailed, SplitsCached, SplitSolved
-from equipoise.core.model import Context, Entry, Mode, PlayerId, Side, Split
+from equipoise.core.model import Context, Entry, Mode, PlayerId, Presence, Side, Split
+from equipoise.core.participation import participants, recorded
 from equipoise.core.phrases import Phrase, Text
+from equipoise.core.rules import Rules
 from equipoise.ratings import create
 from equipoise.ratings.system import System
 from tests.core import answerer
+from tests.core.scripts import finished, ids, presence
 
 REASON = Text(Phrase.REASON_ADMIN)
 KOTH = Context(Mode.KOTH, "koth_viaduct")
@@ -68,7 +72,7 @@ def side_skills(
 ) -> tuple[int, int, float]:
     """What the rules compare splits by: bench, moves, difference."""
     bench = sum(ask.bench_cost.get(one, 0) for one in split.bench)
-    moves = sum(entry.side is not None and split.side_of(entry.id) is entry.side.other for entry in ask.pool)
+    moves = sum(entry.side is not None and split.side_of(entry.id) is entry.side.other for entry in ask.entries)
     return bench, moves, abs(answerer.difference(split, ratings, on_b))
 
 
@@ -149,3 +153,86 @@ def test_a_cache_holds_every_size_and_without_a_bench_the_uneven_one(bench: bool
     assert isinstance(solved, SplitsCached)
     sizes = [sorted((len(split.a), len(split.b))) for split in solved.splits]
     assert sizes == ([[2, 2], [3, 3]] if bench else [[2, 2], [3, 3], [3, 4]])
+
+
+# A finished round as rating systems read it.
+
+
+def record(presences: tuple[Presence, ...], winner: Side | None = Side.A, **fields: object) -> RecordRound:
+    text = "".join(one.id for one in presences if one.side is Side.A)
+    round = finished("r1", winner, f"{text}|z", presences=(*presences, presence("z", Side.B, 100.0)))
+    return recorded(replace(round, **fields), Rules())  # type: ignore[arg-type]
+
+
+def test_a_match_says_what_fraction_of_the_round_each_played_on_the_side_they_are_rated_for() -> None:
+    late = presence("b", Side.A, 25.0)
+    switched = presence("c", Side.B, on_a=75.0, on_b=20.0)
+    stayed = presence("a", Side.A, 100.0)
+
+    match = match_of(record((stayed, late, switched)))
+
+    assert match is not None
+    assert match.fraction_played == {"a": 1.0, "b": 0.25, "c": 0.75, "z": 1.0}
+    assert match.teams == (("a", "b", "c"), ("z",))
+
+
+def test_nobody_played_more_than_the_whole_round() -> None:
+    match = match_of(record((presence("a", Side.A, 100.4),)))
+    assert match is not None
+    assert match.fraction_played["a"] == 1.0
+
+
+def test_the_fraction_is_of_the_rounds_own_length_however_short() -> None:
+    match = match_of(record((presence("a", Side.A, 0.25),), seconds=0.5))
+    assert match is not None
+    assert match.fraction_played["a"] == 0.5
+
+
+def test_in_a_round_of_no_length_everybody_played_all_of_it() -> None:
+    match = match_of(record((presence("a", Side.A, 0.0),), seconds=0.0))
+    assert match is not None
+    assert match.fraction_played == {"a": 1.0, "z": 1.0}
+
+
+@pytest.mark.parametrize("name", ["trueskill", "trueskill2", "ns2"])
+def test_a_winner_who_played_a_quarter_of_the_round_gains_less_than_one_who_played_all_of_it(name: str) -> None:
+    all_of_it, a_quarter = ids("ab")
+    system = create(name)
+    before = system.skill(all_of_it)
+    match = match_of(record((presence("a", Side.A, 100.0), presence("b", Side.A, 25.0))))
+    assert match is not None
+
+    system.rate(match)
+
+    assert before < system.skill(a_quarter) < system.skill(all_of_it)
+
+
+def test_a_match_carries_all_that_the_round_tells() -> None:
+    quitter = presence("b", Side.A, 25.0, left=True)
+
+    match = match_of(replace(record((presence("a", Side.A, 100.0), quitter)), skill_at_start={ids("a")[0]: 2100.0}))
+
+    assert match is not None
+    assert (match.started_at, match.seconds) == (1e9, 100.0)
+    assert (match.map, match.mode, match.sides) == ("this map", "koth", ("red", "blu"))
+    assert match.lineup == (("a", "b"), ("z",))
+    assert match.quits == {"b"}
+    assert match.skill_at_start == {"a": 2100.0}
+
+
+@pytest.mark.parametrize(("winner", "ranks"), [(Side.A, (0, 1)), (Side.B, (1, 0)), (None, (0, 0))])
+def test_the_winner_of_a_match_is_the_winner_of_the_round(winner: Side | None, ranks: tuple[int, int]) -> None:
+    match = match_of(record((presence("a", Side.A, 100.0),), winner))
+    assert match is not None
+    assert tuple(match.ranks) == ranks
+
+
+def test_a_lineup_with_nobody_on_a_side_is_left_out() -> None:
+    round = finished("r1", Side.A, "a|", presences=(presence("a", Side.A, 100.0), presence("b", Side.B, 50.0)))
+    match = match_of(RecordRound(round, participants(round)))
+    assert match is not None
+    assert match.lineup == ()
+
+
+def test_a_round_that_is_not_rated_makes_no_match() -> None:
+    assert match_of(record((presence("a", Side.A, 100.0),), partial=True)) is None

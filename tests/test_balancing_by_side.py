@@ -16,7 +16,7 @@ import pytest
 from equipoise.balancing import answer, match_of
 from equipoise.core import effects as f
 from equipoise.core import events as e
-from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Purpose
+from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose
 from equipoise.core.model import Context, Entry, Mode, PlayerId, RoundId, Side, Split
 from equipoise.core.participation import recorded
 from equipoise.core.rules import Rules, ScrambleRules
@@ -68,7 +68,7 @@ def logistic(log_odds: float) -> float:
 @pytest.mark.parametrize("seed", range(150))
 def test_a_split_by_side_is_as_good_as_the_best_of_all(seed: int) -> None:
     ask, _ = random_ask(Random(seed))
-    context, system, on_a, on_b = somewhere(Random(seed), ask.pool)
+    context, system, on_a, on_b = somewhere(Random(seed), ask.entries)
     ask = replace(ask, context=context)
 
     solved = answer(ask, system)
@@ -83,7 +83,7 @@ def test_a_split_by_side_is_as_good_as_the_best_of_all(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_a_duel_by_side_is_between_the_two_who_are_closest_as_they_face_each_other(seed: int) -> None:
+def test_a_duel_by_side_is_between_the_closest_two_in_the_way_they_face_each_other(seed: int) -> None:
     random = Random(seed)
     pool = tuple(Entry(player(number), random.choice((Side.A, Side.B, None)), waiting=True) for number in range(5))
     context, system, on_a, on_b = somewhere(random, pool)
@@ -100,7 +100,7 @@ def test_a_duel_by_side_is_between_the_two_who_are_closest_as_they_face_each_oth
 
 @pytest.mark.parametrize("larger_side", Side)
 @pytest.mark.parametrize("seed", range(40))
-def test_who_crosses_counts_here_as_here_and_there_as_there(seed: int, larger_side: Side) -> None:
+def test_a_player_who_crosses_counts_with_the_skill_of_either_side(seed: int, larger_side: Side) -> None:
     random = Random(seed)
     larger = tuple(player(number) for number in range(7))
     smaller = tuple(player(number) for number in range(10, 13))
@@ -273,9 +273,9 @@ def test_a_live_ns2_pool_places_and_moves_by_side(tmp_path: Path) -> None:
 
     side, mover = asyncio.run(evening())
 
-    # 3100 against 2000: as a marine he adds 600 to the lead, as an alien he turns it into 300 of theirs.
+    # 3100 against 2000: as a marine they add 600 to the lead, as an alien they turn it into 300 of theirs.
     assert side is Side.B
-    # 5200 against 2000: whoever crosses takes twice his average off that lead of 3200; of averages it would be 2100.
+    # 5200 against 2000: crossing takes twice the average off that lead of 3200; of averages it would be 2100.
     assert mover == player(5)
 
 

@@ -13,7 +13,7 @@ SEEDS, POOLS = range(1, 6), 60
 THETA = 2400.0
 DEVIATION = 400.0
 POOLS_OF = ((5, 2), (7, 3), (9, 4), (13, 6), (25, 12), (24, 12), (12, 5), (12, 4), (24, 8))
-"""N and k; with N = 2k no player is benched."""
+"""N and k; with N = 2k nobody is benched."""
 
 
 def main() -> None:
@@ -37,7 +37,7 @@ def main() -> None:
         "free, points",
         "anchored, points",
         "worst, win probability",
-        "free benches them",
+        "free benches the best",
     )
     show(
         f"Normal ratings, deviation {DEVIATION:.0f}, one in three pools with a star of 2,600; Θ {THETA:.0f}", head, rows
@@ -61,7 +61,7 @@ def ratings(rng: np.random.Generator, count: int) -> list[int]:
 
 
 def imbalances(values: list[int], size: int) -> tuple[float, float, bool]:
-    """Least difference free and with the first one playing, and whether the free optimum benches them."""
+    """Least difference free and with the first one playing, and whether the free optimum benches the first one."""
     free = best_split(values, sizes=(size, size))
     anchored = best_split(values, sizes=(size, size), pins={0: Pin.PLAY})
     return abs(free.difference), abs(anchored.difference), 0 in free.bench

@@ -18,7 +18,7 @@ import numpy as np
 from bench.findings.people import SPREAD, balanced_rounds, chance, chances, crowd, miss, player, random_rounds
 from bench.findings.table import against, estimate, show
 from equipoise.lab.models import Model
-from equipoise.lab.simulation.measures import places, spearman
+from equipoise.lab.simulation.measures import ranks, spearman
 from equipoise.lab.svg import Axis, Chart, picture
 from equipoise.ratings import SYSTEMS, replay
 from equipoise.ratings.history import Floats, Numbers
@@ -144,8 +144,8 @@ def look(skills: Floats, rated: Sequence[float], members: Numbers, predicted: Fl
     with_a, with_b = (np.isin(side, best).sum(axis=1) for side in (members[:, :SIZE], members[:, SIZE:]))
     won = float((with_a * true + with_b * (1 - true)).sum() / (with_a + with_b).sum())
     favourite = float(np.maximum(true, 1 - true).mean())
-    places_of_best = places([-skill for skill in rated])[best]
-    return Look(spearman(rated, list(skills)), places_of_best, miss(predicted, true), favourite, won)
+    places = ranks([-skill for skill in rated])[best]
+    return Look(spearman(rated, list(skills)), places, miss(predicted, true), favourite, won)
 
 
 def yardstick(skills: Floats, rng: np.random.Generator, *, spread: float) -> Iterator[Look]:
@@ -215,7 +215,7 @@ def curves(title: str, runs: dict[str, list[Run]]) -> Chart:
         if name in runs:
             orders = [fmean(run[step].order for run in runs[name]) for step in steps]
             chart.line([float(CHUNK * (step + 1)) for step in steps], orders, series)
-            chart.name(name, series)
+            chart.legend(name, series)
     return chart
 
 

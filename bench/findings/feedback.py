@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from bench.findings.table import estimate, show
+from equipoise.core.rules import ArenaRules, Rules
 from equipoise.lab.models import Model
 from equipoise.lab.simulation.measures import Summary
 from equipoise.lab.simulation.population import Scenario
@@ -21,7 +22,7 @@ SYSTEMS = {
 }
 MEASURES: dict[str, tuple[str, Callable[[Summary], float]]] = {
     "Brier score": (".3f", lambda summary: _quality(summary).brier.value),
-    "who knows": (".3f", lambda summary: _known(summary.reachable)),
+    "by true skill": (".3f", lambda summary: _known(summary.reachable)),
     "log loss": (".3f", lambda summary: _quality(summary).log_loss.value),
     "within 45–55 %": (".3f", lambda summary: _quality(summary).even.value),
     "calibration error": (".3f", lambda summary: _quality(summary).calibration_error),
@@ -31,14 +32,22 @@ MEASURES: dict[str, tuple[str, Callable[[Summary], float]]] = {
 }
 
 
+EVERY_ROUND = Rules(arena=ArenaRules(streak=1))
+"""A scramble after every round: no round is played in teams that are carried over from the one before."""
+SCRAMBLED = ("Brier score", "within 45–55 %", "ρ at the end", "favourite, truly")
+
+
 def main() -> None:
-    rows = [(name, *_measured(runs(text))) for name, text in SYSTEMS.items()]
-    show(f"Second half of {ROUNDS} arena rounds, no stalemates, {len(SEEDS)} seeds", ("system", *MEASURES), rows)
+    where = f"second half of {ROUNDS} arena rounds, no stalemates, {len(SEEDS)} seeds"
+    rows = [(name, *_measured(runs(text), MEASURES)) for name, text in SYSTEMS.items()]
+    show(f"Scrambles after three wins in a row; {where}", ("system", *MEASURES), rows)
+    rows = [(name, *_measured(runs(text, EVERY_ROUND), SCRAMBLED)) for name, text in SYSTEMS.items()]
+    show(f"A scramble before every round; {where}", ("system", *SCRAMBLED), rows)
 
 
-def runs(system: str) -> list[Summary]:
+def runs(system: str, rules: Rules | None = None) -> list[Summary]:
     """One simulation per seed; without stalemates, predicting 50 % scores exactly 0.25."""
-    return [simulate(Scenario(rounds=ROUNDS, seed=seed, stalemates=0), Model.of(system)) for seed in SEEDS]
+    return [simulate(Scenario(rounds=ROUNDS, seed=seed, stalemates=0), Model.of(system), rules) for seed in SEEDS]
 
 
 def _quality(summary: Summary) -> Quality:
@@ -51,8 +60,9 @@ def _known(value: float | None) -> float:
     return value
 
 
-def _measured(summaries: list[Summary]) -> list[str]:
-    return [estimate([measure(summary) for summary in summaries], form) for form, measure in MEASURES.values()]
+def _measured(summaries: list[Summary], names: Iterable[str]) -> list[str]:
+    measures = [MEASURES[name] for name in names]
+    return [estimate([measure(summary) for summary in summaries], form) for form, measure in measures]
 
 
 if __name__ == "__main__":

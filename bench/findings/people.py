@@ -21,61 +21,61 @@ PEOPLE = 60
 SPREAD = 0.25
 """Standard deviation of skill, the default of `equipoise simulate`."""
 THROW = 2.0
-"""Log-odds that a player who throws a round costs their side, as there."""
+"""Log-odds that a thrower costs their side, as there."""
 TOLERANCE = 0.01
 """Win probability by which a split may miss the optimum, the default of the rules."""
 
 Throwing = Callable[[int, Collection[int]], Collection[int]]
-"""Which of the numbers that play throw a round, by its number."""
+"""Who, of the numbers that play, throws a round."""
 
 
 def crowd(rng: np.random.Generator, people: int = PEOPLE, spread: float = SPREAD) -> Floats:
-    """Skills of all people, log-odds; they sum to 0."""
+    """Everybody's skill; they sum to 0."""
     skills: Floats = rng.normal(0, spread, people)
     return skills - float(skills.mean())
 
 
 def player(number: int) -> PlayerId:
-    """The id of the person with this number."""
+    """The id of a number."""
     return PlayerId(str(STEAM_ID_BASE + 1 + number))
 
 
 def chance(odds: Floats) -> Floats:
-    """The probability of these log-odds."""
+    """The logistic."""
     chances: Floats = 0.5 + 0.5 * np.tanh(odds / 2)
     return chances
 
 
 def true_order(system: System[Any], skills: Floats) -> float:
-    """Spearman's correlation of the system's skills with the hidden ones."""
+    """Spearman's correlation of skill as the system has it and hidden skill."""
     return spearman([system.skill(player(number)) for number in range(len(skills))], list(skills))
 
 
 def random_rounds(skills: Floats, rounds: int, size: int, rng: np.random.Generator) -> History:
     """Random people in random teams, without draws."""
-    members = np.argsort(rng.random((rounds, len(skills))), axis=1)[:, : 2 * size].astype(np.int32)
-    lost = (rng.random(rounds) >= chances(skills, members)).astype(np.int32)
-    return _history(len(skills), members, lost)
+    seats = np.argsort(rng.random((rounds, len(skills))), axis=1)[:, : 2 * size].astype(np.int32)
+    lost = (rng.random(rounds) >= chances(skills, seats)).astype(np.int32)
+    return _history(len(skills), seats, lost)
 
 
-def chances(skills: Floats, members: Numbers) -> Floats:
-    """True probability to win of the first side of each round; `members` has the shape (rounds, both sides)."""
-    size = members.shape[1] // 2
-    return chance(skills[members[:, :size]].sum(axis=1) - skills[members[:, size:]].sum(axis=1))
+def chances(skills: Floats, seats: Numbers) -> Floats:
+    """True chance of the first side of each round; `seats` of shape (rounds, both sides)."""
+    size = seats.shape[1] // 2
+    return chance(skills[seats[:, :size]].sum(axis=1) - skills[seats[:, size:]].sum(axis=1))
 
 
 def miss(predicted: Floats, true: Floats) -> float:
-    """Mean squared error: what the Brier score exceeds that of the true probabilities by, without their luck."""
+    """Mean squared error: the Brier score above that of one who knows the skills, without its luck."""
     return float(np.mean((predicted - true) ** 2))
 
 
-def _history(people: int, members: Numbers, lost: Numbers) -> History:
-    rounds, both = members.shape
+def _history(people: int, seats: Numbers, lost: Numbers) -> History:
+    rounds, both = seats.shape
     return History(
         players=tuple(player(number) for number in range(people)),
         matches=2 * np.arange(rounds + 1),
         teams=both // 2 * np.arange(2 * rounds + 1),
-        members=members.ravel(),
+        members=seats.ravel(),
         ranks=np.stack([lost, 1 - lost], axis=1).ravel(),
         started_at=np.arange(0.0, 180.0 * rounds, 180.0),
     )
@@ -90,16 +90,16 @@ class Round:
     predicted: float
     """The system's probability that A wins."""
     true: float
-    """The same by hidden skill, if no player throws it."""
+    """The same by hidden skill, if nobody throws it."""
     score: float
     thrown: Collection[int]
 
     def won(self, number: int) -> float | None:
-        """The person's score; None if they did not play."""
+        """Their score; None if they did not play."""
         return self._of(number, self.score)
 
     def chance(self, number: int) -> float | None:
-        """True probability that their side wins; None if they did not play."""
+        """The true win probability of their side; None if they did not play."""
         return self._of(number, self.true)
 
     def _of(self, number: int, first: float) -> float | None:
@@ -119,7 +119,7 @@ def balanced_rounds(
     """Random people in the teams that the real solver makes of the system's skills; every round is rated."""
     for number in range(rounds):
         here = rng.permutation(len(skills))[: 2 * size].tolist()
-        luck = rng.random()  # Drawn here: then one seed brings the same people and luck to every system.
+        luck = rng.random()  # drawn here, so that the same seed brings the same people and luck to every system
         played = _play(system, skills, here, luck, throwing(number, set(here)))
         teams = tuple(map(player, played.a)), tuple(map(player, played.b))
         system.rate(Match(teams, ranks_of(played.score), started_at=180.0 * number))

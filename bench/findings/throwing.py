@@ -1,4 +1,4 @@
-"""Does throwing games pay? The same six people, once honest and once not; all other luck is the same."""
+"""Does throwing games pay? The same six people, once honest and once not; everybody else's luck is the same."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from equipoise.lab.models import Model
 
 SEEDS, ROUNDS, SIZE = range(1, 9), 1500, 12
 LATE = 500
-"""The rounds before are warm-up: none is thrown, and nothing is counted."""
+"""The rounds before are warm-up: nobody throws, and nothing is counted."""
 STOP = 1000
 """When those who throw for a time become honest."""
 THROWERS = frozenset(range(6))
 SHARE = 1 / 3
 Policy = Callable[[int, Collection[int], int], Collection[int]]
-"""Who throws a round, by its number, the people who play, and the seed."""
+"""Who throws, by the round's number, who plays, and the seed."""
 SYSTEMS = ("synelo", "elo:k=32", "trueskill:beta=12.5")
 
 
@@ -30,12 +30,12 @@ def main() -> None:
 
 
 def never(number: int, here: Collection[int], seed: int) -> Collection[int]:
-    """No round is thrown."""
+    """Honest."""
     return ()
 
 
 def some(number: int, here: Collection[int], seed: int) -> Collection[int]:
-    """Each thrower throws a third of their rounds, to the end."""
+    """A third of their rounds, to the end."""
     if number < LATE:
         return ()
     draws = np.random.default_rng((seed, number)).random(len(THROWERS))
@@ -43,7 +43,7 @@ def some(number: int, here: Collection[int], seed: int) -> Collection[int]:
 
 
 def first(number: int, here: Collection[int], seed: int) -> Collection[int]:
-    """Throwers throw every round until `STOP`, none after it."""
+    """Every round until `STOP`, none after it."""
     return THROWERS & set(here) if LATE <= number < STOP else ()
 
 
@@ -62,7 +62,7 @@ def _rows(model: Model) -> list[tuple[str, ...]]:
 
 
 def _fate(model: Model, seed: int, policy: Policy) -> tuple[float, float, float, float]:
-    """Fraction won of all rounds, of those not thrown, and of those after `STOP`; mean skill in log-odds at the end."""
+    """Share won of all rounds, of those not thrown, and of those after `STOP`; mean skill in log-odds at the end."""
     rng, system = np.random.default_rng(seed), model.make()
     skills = crowd(rng)
     played = list(balanced_rounds(system, skills, ROUNDS, SIZE, rng, lambda number, here: policy(number, here, seed)))
@@ -76,7 +76,7 @@ def _fate(model: Model, seed: int, policy: Policy) -> tuple[float, float, float,
 
 
 def share_won(rounds: Sequence[Round], *, thrown: bool = True) -> float:
-    """Fraction won of the throwers' rounds, or only of those that they did not throw themselves."""
+    """Of the throwers' rounds, or only of those that each did not throw himself."""
     scores = [
         score
         for one in rounds

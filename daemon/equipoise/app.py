@@ -75,7 +75,7 @@ async def serve(config: Config) -> None:
 
 
 async def start(config: Config, stack: AsyncExitStack) -> str:
-    """Everything up and listening, to be taken down by the stack; the address it listens on."""
+    """Start everything; the stack takes it down again. Returns the address that it listens on."""
     listener = stack.enter_context(_listener(config))
     _make_directory(config)
     clock, metrics = SystemClock(), Metrics()
@@ -103,7 +103,7 @@ async def start(config: Config, stack: AsyncExitStack) -> str:
 
 
 def _listener(config: Config) -> socket.socket:
-    """Taken first: a second daemon must not touch the store."""
+    """The listening socket. It is opened first, because a second daemon must not touch the store."""
     host, port = config.web.host, config.web.port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -147,14 +147,14 @@ async def _host(
 
 
 def callers(config: Config) -> Callers:
-    """Every script and every token."""
+    """Every script and every token, by the digest of its secret."""
     scripts = {server.digest: Caller("script", server.name) for server in config.servers.values()}
     tokens = {token.digest: Caller(token.role, token.name) for token in config.tokens.values()}
     return Callers(scripts | tokens)
 
 
 def names(config: Config, port: int) -> frozenset[str]:
-    """What a Host header may say: loopback and the configured address with the port, and configured names."""
+    """Values of the Host header that are served: own addresses with the port, and configured names."""
     host = f"[{config.web.host}]" if ":" in config.web.host else config.web.host
     own = (f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]", host))
     more = (name for each in config.web.hosts for name in (each, f"{each}:{port}"))
@@ -181,7 +181,7 @@ def _schedule(pools: Mapping[str, Pool], metrics: Metrics, stack: AsyncExitStack
 
 
 def _sign_of_life(store: Store, stack: AsyncExitStack) -> None:
-    """Feed systemd's watchdog from the loop, after the store's thread answered: either standing still stops it."""
+    """Feed systemd's watchdog from the event loop after the store's thread answered: if either hangs, it starves."""
     seconds = systemd.watchdog_seconds()
     if seconds is None:
         return
@@ -198,7 +198,7 @@ def _sign_of_life(store: Store, stack: AsyncExitStack) -> None:
 
 
 def _readings(hosts: Mapping[ServerId, Host], pools: Mapping[str, Pool]) -> Iterator[Reading]:
-    """What Prometheus is told of servers and pools."""
+    """Metrics of servers and pools, taken when Prometheus asks."""
     for name, host in hosts.items():
         status, server = host.status(), {"server": name}
         yield Reading("equipoise_server_lost", "1: its script is silent.", status.lost, server)
@@ -209,7 +209,7 @@ def _readings(hosts: Mapping[ServerId, Host], pools: Mapping[str, Pool]) -> Iter
             yield Reading("equipoise_server_players", "Players by side; none: waiting.", count, labels)
         if status.win_probability is not None:
             chance = status.win_probability
-            yield Reading("equipoise_server_win_probability", "Of side A as the sides stand.", chance, server)
+            yield Reading("equipoise_server_win_probability", "Of side A with the present sides.", chance, server)
         dropped = status.dropped_rounds
         yield Reading("equipoise_server_dropped_rounds_total", "Rounds the script lost.", dropped, server)
         yield Reading("equipoise_server_repeated_total", "Batches that came again.", host.repeated, server)

@@ -1,5 +1,9 @@
-"""Turns an ask of the rules into the event that answers it, and a round into a match. Pure; the host, the pool and
-the simulator share it."""
+"""Between the rules, the rating systems and the solver: answers the session's asks, and turns rounds into matches.
+
+Pure; the service and the laboratory share it. The core knows players and rules but no numbers, a rating system knows
+skills, the solver knows numbers and indices only. Here they meet: skills of the present context go into the solver,
+its indices come back as players, and a win probability is added to what is announced.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose
 from equipoise.core.bench import duel
-from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Purpose, RecordRound
+from equipoise.core.effects import RecordRound
 from equipoise.core.events import MovesSolved, SolveFailed, SplitsCached, SplitSolved
 from equipoise.core.model import Context, Entry, Participant, PlayerId, PlayerSummary, Side, Split
 from equipoise.errors import SplitError
@@ -19,11 +24,11 @@ from equipoise.solver import Assignment, Pin, best_split, splits, transfer
 Solved = SplitSolved | MovesSolved | SplitsCached | SolveFailed
 
 Values = tuple[list[float], list[float]]
-"""What each player of a pool is worth on A, and on B."""
+"""Each player's skill on A, and on B, in rating points: two lists in the players' order."""
 
 
 def answer(ask: AskSplit | AskMoves | CacheSplits, system: System[Any]) -> Solved:
-    """Solve an ask with the skills as the system holds them now."""
+    """Solve an ask with the system's present skills; `SolveFailed` when the constraints allow no answer."""
     try:
         match ask:
             case AskSplit():
@@ -37,26 +42,41 @@ def answer(ask: AskSplit | AskMoves | CacheSplits, system: System[Any]) -> Solve
 
 
 def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
-    players = [entry.id for entry in ask.pool]
+    players = [entry.id for entry in ask.entries]
     values = _values(system, ask.context, players)
     if ask.purpose is Purpose.DUEL:
-        split = duel(ask.pool, *(dict(zip(players, side, strict=True)) for side in values))
+        split = duel(ask.entries, *(dict(zip(players, side, strict=True)) for side in values))
     else:
-        split = _named(_best(ask, values, system), ask.pool)
-    a, b = (tuple(entry.id for entry in ask.pool if entry.side is side) for side in Side)
+        split = _named(_best(ask, values, system), ask.entries)
+    a, b = (tuple(entry.id for entry in ask.entries if entry.side is side) for side in Side)
     before = chance(system, ask.context, a, b) if a and b else None
     difference = sum(skills(system, ask.context, Side.A, split.a)) - sum(skills(system, ask.context, Side.B, split.b))
     return SplitSolved(ask, split, difference, before, chance(system, ask.context, split.a, split.b))
 
 
 def chance(system: System[Any], context: Context, a: Iterable[PlayerId], b: Iterable[PlayerId]) -> float:
-    """Score expected of side A against side B."""
+    """The win probability of side A against side B (with draws: the expected score), from 0 to 1.
+
+    >>> from equipoise.core.model import Mode
+    >>> from equipoise.ratings import create
+    >>> system, ann, bob = create("synelo"), PlayerId("ann"), PlayerId("bob")
+    >>> system.seed(ann, rating=1400.0)
+    >>> system.seed(bob, rating=1000.0)
+    >>> round(chance(system, Context(Mode.KOTH, "koth_viaduct"), [ann], [bob]), 3)
+    0.542
+    """
     match = Match(teams=(tuple(a), tuple(b)), map=context.map, mode=context.mode.value, sides=context.mode.sides)
     return system.predict(match).expected(0)
 
 
 def skills(system: System[Any], context: Context, side: Side, players: Iterable[PlayerId]) -> list[float]:
-    """What each player is worth on a side: its sum is what is balanced."""
+    """The skill of each player on a side, in their order, in rating points: splits balance the sums.
+
+    >>> from equipoise.core.model import Mode
+    >>> from equipoise.ratings import create
+    >>> skills(create("synelo"), Context(Mode.KOTH, "koth_viaduct"), Side.A, [PlayerId("ann")])
+    [1000.0]
+    """
     asked = SkillContext(context.mode.value, context.map, context.mode.sides[side is Side.B])
     return [system.skill(player, asked) for player in players]
 
@@ -64,7 +84,7 @@ def skills(system: System[Any], context: Context, side: Side, players: Iterable[
 def summaries_on(
     system: System[Any], context: Context, summaries: Sequence[PlayerSummary]
 ) -> tuple[PlayerSummary, ...]:
-    """The cards with what their players are worth on the two sides."""
+    """The summaries with their players' skills on both sides in a context."""
     skills = zip(*_values(system, context, [summary.id for summary in summaries]), strict=True)
     return tuple(
         replace(summary, side_skills=side_skills) for summary, side_skills in zip(summaries, skills, strict=True)
@@ -76,19 +96,23 @@ def _values(system: System[Any], context: Context, players: Sequence[PlayerId]) 
 
 
 def _best(ask: AskSplit, values: Values, system: System[Any]) -> Assignment:
-    """The best split within the tolerance; of uneven sizes either side may be the larger one."""
+    """The best split within the tolerance; of uneven sizes either side may be the larger one.
+
+    The tolerance comes as a win probability. The solver wants rating points, and the system converts: how much a
+    probability is in points depends on its scale and on the team size.
+    """
     tolerance = ask.tolerance if math.isinf(ask.tolerance) else system.gap(ask.tolerance, max(ask.sizes))
     if ask.sizes[0] == ask.sizes[1]:
         return _best_of(ask, ask.sizes, values, tolerance)
     optima = _optima(ask, values)
     limit = min(optima.values()) + tolerance
-    # One limit for both: a split that is within the tolerance of its own optimum only would not do.
+    # One limit for both ways round: the tolerance is counted from the better of the two optima.
     close = [_best_of(ask, sizes, values, limit - least) for sizes, least in optima.items() if least <= limit]
     return min(close, key=lambda found: (found.bench_cost, found.moves, abs(found.difference)))
 
 
 def _optima(ask: AskSplit, values: Values) -> dict[tuple[int, int], float]:
-    """The least difference with A and with B as the larger side; SplitError when bots stand in the way of both."""
+    """The least difference with A and with B as the larger side; SplitError when bots rule out both."""
     optima = {}
     for sizes in (ask.sizes, ask.sizes[::-1]):
         try:
@@ -107,17 +131,17 @@ def _best_of(ask: AskSplit, sizes: tuple[int, int], values: Values, tolerance: f
         values_b=on_b,
         sizes=sizes,
         pins=_pins(ask),
-        bench_cost=[ask.bench_cost.get(entry.id, 0) for entry in ask.pool],
-        current=[entry.side for entry in ask.pool],
+        bench_cost=[ask.bench_cost.get(entry.id, 0) for entry in ask.entries],
+        current=[entry.side for entry in ask.entries],
         tolerance=tolerance,
     )
 
 
 def _pins(ask: AskSplit) -> dict[int, Pin]:
-    """Bots stay where they stand; some must play."""
-    pins = {index: Pin.PLAY for index, entry in enumerate(ask.pool) if entry.id in ask.must_play}
+    """Constraints for the solver: bots stay on their side, and some players may not be benched."""
+    pins = {index: Pin.PLAY for index, entry in enumerate(ask.entries) if entry.id in ask.must_play}
     stand = {Side.A: Pin.A, Side.B: Pin.B}
-    return pins | {index: stand[entry.side] for index, entry in enumerate(ask.pool) if entry.bot and entry.side}
+    return pins | {index: stand[entry.side] for index, entry in enumerate(ask.entries) if entry.bot and entry.side}
 
 
 def _named(assignment: Assignment, pool: Sequence[Entry]) -> Split:
@@ -126,12 +150,12 @@ def _named(assignment: Assignment, pool: Sequence[Entry]) -> Split:
 
 
 def _moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
-    places = {player: index for index, player in enumerate(ask.larger)}
+    index_of = {player: index for index, player in enumerate(ask.larger)}
     here, there = ask.larger_side, ask.larger_side.other
     found = transfer(
         skills(system, ask.context, here, ask.larger),
         skills(system, ask.context, there, ask.smaller),
-        [places[player] for player in ask.movable],
+        [index_of[player] for player in ask.movable],
         ask.count,
         [ask.cost.get(player, 0) for player in ask.larger],
         larger_there=skills(system, ask.context, there, ask.larger),
@@ -140,16 +164,19 @@ def _moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
 
 
 def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
-    on_a, on_b = _values(system, ask.context, [entry.id for entry in ask.pool])
+    on_a, on_b = _values(system, ask.context, [entry.id for entry in ask.entries])
     found = splits(on_a, values_b=on_b, odd_without_bench=not ask.bench)
     every = [found[size] for size in sorted(found)]
     if found.uneven is not None:
         every.append(found.uneven)
-    return SplitsCached(ask, tuple(_named(assignment, ask.pool) for assignment in every))
+    return SplitsCached(ask, tuple(_named(assignment, ask.entries) for assignment in every))
 
 
 def match_of(record: RecordRound) -> Match | None:
-    """A finished round as rating systems read it; None when it is not to be rated."""
+    """A finished round as rating systems read it; None when it is not to be rated.
+
+    A lineup with an empty side is left out: systems that predict from it then use the teams.
+    """
     round = record.round
     if not record.participants:
         return None
@@ -174,5 +201,6 @@ def _team(participants: Sequence[Participant], side: Side) -> tuple[PlayerId, ..
 
 
 def _fraction_played(participant: Participant, seconds: float) -> float:
+    """Time on the rated side as a part of the round, at most 1: scripts' clocks may run past the round's end."""
     played = participant.seconds_a if participant.side is Side.A else participant.seconds_b
     return min(1.0, played / seconds) if seconds > 0 else 1.0

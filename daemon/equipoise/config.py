@@ -1,6 +1,11 @@
-"""The configuration: one TOML file, read strictly, with secrets only as files that hold a SHA-256.
+"""The configuration: one TOML file, read strictly.
 
-Every refusal is a ConfigError with the path of the key. `config.example.toml` is the reference of all keys.
+`config.example.toml` is the reference of all keys. An unknown key, a wrong type and a number out of range are refused
+with a `ConfigError` that names the key's path. Secrets stand in files of their own, and only as their SHA-256.
+
+The file's rules are the dataclasses of `core.rules`, which know nothing of files: `_section` derives a strict
+msgspec struct from each of them, with the ranges of `RANGES`. Rules at the top level hold for all servers; a
+server's own table overrides them key by key.
 """
 
 from __future__ import annotations
@@ -29,35 +34,36 @@ Role = Literal["viewer", "admin"]
 
 
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of the file: an unknown key is refused."""
+    """A table of the file; unknown keys are refused."""
 
 
 class Web(Section, frozen=True):
-    """Where the daemon listens."""
+    """The daemon's HTTP listener."""
 
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535)] = 27500
-    """0: any free port; the log says which."""
+    """0: any free port; the log names it."""
     allow_remote: bool = False
+    """Listen on an address that is not a loopback address."""
     hosts: tuple[str, ...] = ()
-    """Names it may be called by besides its own addresses."""
+    """Host names that requests may use besides the daemon's own addresses."""
 
 
 class Store(Section, frozen=True):
-    """Where ratings, rounds and waiting rounds are kept."""
+    """Where the database and the rings' files are."""
 
     directory: str = ""
     """Empty: `$STATE_DIRECTORY`, else the user's state directory."""
 
 
 class Log(Section, frozen=True):
-    """What is written to standard error."""
+    """The log, which goes to standard error."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
 
 
 class ServerKeys(Section, frozen=True):
-    """One game server; its rules stand beside these keys."""
+    """A game server; keys that override rules stand in the same table."""
 
     secret_file: str
     pool: str = "main"
@@ -65,14 +71,14 @@ class ServerKeys(Section, frozen=True):
 
 
 class TokenKeys(Section, frozen=True):
-    """Who may use the admin interface."""
+    """A token of the admin interface."""
 
     secret_file: str
     role: Role
 
 
 class File(Section, frozen=True):
-    """The tables of the file, but for the rules."""
+    """The tables of the file except the rules."""
 
     web: Web = Web()
     store: Store = Store()
@@ -84,7 +90,7 @@ class File(Section, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A rating population: which system rates it, with which parameters."""
+    """A rating population: the system that rates it, and the parameters that the file gives."""
 
     name: str
     system: str
@@ -105,23 +111,24 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A key to the admin interface; its name stands in the audit."""
+    """A token of the admin interface; the audit log shows its name."""
 
     name: str
     role: Role
     digest: bytes
+    """SHA-256 of the token."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All of it, resolved."""
+    """The whole configuration, with defaults filled in and secrets read."""
 
     path: Path
     web: Web
     store: Store
     log: Log
     directory: Path
-    """Where the state is kept."""
+    """The state directory: database, rings' files."""
     pools: Mapping[str, Pool]
     servers: Mapping[ServerId, Server]
     tokens: Mapping[str, Token]
@@ -142,11 +149,11 @@ RANGES: Mapping[tuple[type, str], tuple[float, float]] = {
     (Rules, "silence_seconds"): (10, 86400),
     (Rules, "poll_seconds"): (0.5, 60),
 }
-"""Every number of the rules lies in a range, ends included."""
+"""The range of every number of the rules, both ends included."""
 
 
 def load(path: Path, environ: Mapping[str, str]) -> Config:
-    """The configuration in a file, its secrets read; ConfigError when anything in it is wrong."""
+    """Read a file and the secrets that it names; `ConfigError` if anything in it is wrong."""
     raw = _parse(path)
     tables, rules = _apart(raw, msgspec.structs.asdict(File()))
     file = _convert(tables, File, "$")
@@ -170,7 +177,11 @@ def load(path: Path, environ: Mapping[str, str]) -> Config:
 
 
 def state_directory(store: Store, environ: Mapping[str, str]) -> Path:
-    """The configured directory, else systemd's, else the user's."""
+    """The configured directory, else systemd's `$STATE_DIRECTORY`, else the user's state directory.
+
+    >>> state_directory(Store(), {"STATE_DIRECTORY": "/var/lib/equipoise"}).as_posix()
+    '/var/lib/equipoise'
+    """
     if chosen := store.directory or environ.get("STATE_DIRECTORY"):
         return Path(chosen).expanduser()
     state = environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
@@ -179,13 +190,13 @@ def state_directory(store: Store, environ: Mapping[str, str]) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """Where files with secrets are looked for: systemd's credentials first, then beside the configuration."""
+    """Finds files with secrets: first among systemd's credentials, then beside the configuration."""
 
     beside: Path
     credentials: str | None
 
     def digest(self, name: str, path: str) -> bytes:
-        """The SHA-256 that a file holds in hexadecimal."""
+        """The SHA-256 that a file holds in hexadecimal; `path` is the key's path for the error."""
         place = self._place(name)
         try:
             text = place.read_text("ascii").strip()
@@ -202,7 +213,7 @@ class Secrets:
 
 
 def printed(config: Config) -> Iterator[str]:
-    """The effective configuration as TOML lines; secrets are not in it."""
+    """The effective configuration as lines of TOML, defaults included, secrets left out."""
     yield from _lines("web", msgspec.structs.asdict(config.web))
     yield from _lines("store", {**msgspec.structs.asdict(config.store), "directory": str(config.directory)})
     yield from _lines("log", msgspec.structs.asdict(config.log))
@@ -218,7 +229,7 @@ def printed(config: Config) -> Iterator[str]:
 
 
 def pool_table(pool: Pool) -> Iterator[str]:
-    """A pool's table as it stands in a file: its system, and the parameters that are given."""
+    """The lines of a pool's table in a file: its system, and the parameters that are given."""
     yield f"[pool.{pool.name}]"
     yield from (line.removeprefix(".") for line in _lines("", {"system": pool.system, **pool.params}))
 
@@ -241,7 +252,7 @@ def _parse(path: Path) -> Raw:
 
 
 def _apart(keys: Raw, known: Mapping[str, object]) -> tuple[Raw, Raw]:
-    """What `known` names, and the rest: rules."""
+    """The keys that `known` has, and the rest, which are rules."""
     return {k: v for k, v in keys.items() if k in known}, {k: v for k, v in keys.items() if k not in known}
 
 
@@ -253,7 +264,7 @@ def _convert(raw: object, kind: type[T], path: str) -> T:
 
 
 def _refusal(text: str, path: str) -> ConfigError:
-    """msgspec's text and path, below the path of the table that was read."""
+    """msgspec's text as a `ConfigError`, with its path below that of the table that was read."""
     if found := re.fullmatch(r"(.*) - at `\$(.*)`", text, re.DOTALL):
         text, path = found[1], path + found[2]
     if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", text):
@@ -272,14 +283,14 @@ def _rules(raw: Raw) -> Rules:
 
 
 def _filled(kind: type[T], section: Any) -> T:
-    """The dataclass of a section that was made from it."""
+    """The dataclass of rules that a section was derived from, with the section's values."""
     values = {name: getattr(section, name) for name in section.__struct_fields__}
     hints = get_type_hints(kind)
     return kind(**{k: _filled(hints[k], v) if isinstance(v, Section) else v for k, v in values.items()})
 
 
 def _section(kind: type) -> type[Section]:
-    """The strict section of a dataclass of rules: same fields, same defaults, numbers in their ranges."""
+    """A strict section derived from a dataclass of rules: same fields, same defaults, numbers in their ranges."""
     hints, defaults = get_type_hints(kind), kind()
     fields: list[tuple[str, Any, Any]] = []
     for name in hints:
@@ -355,7 +366,7 @@ def _token(name: str, keys: Raw, files: Secrets) -> Token:
 
 
 def _check_distinct(servers: Mapping[ServerId, Server], tokens: Mapping[str, Token]) -> None:
-    """A secret tells who calls: nobody may share one."""
+    """Refuse equal secrets: a request is attributed by its secret alone."""
     owners: dict[bytes, str] = {}
     named = [(f"$.server.{name}", server.digest) for name, server in servers.items()]
     for path, digest in [*named, *((f"$.token.{name}", token.digest) for name, token in tokens.items())]:
@@ -365,6 +376,6 @@ def _check_distinct(servers: Mapping[ServerId, Server], tokens: Mapping[str, Tok
 
 
 def _merged(rules: Raw, overrides: Raw) -> Raw:
-    """A server's rules: its own keys over those of all servers, table by table."""
+    """The raw rules of a server: its own keys override those of all servers, also within tables."""
     tables = {key: {**rules[key], **own} for key, own in overrides.items() if isinstance(own, dict) and key in rules}
     return {**rules, **overrides, **tables}

@@ -1,28 +1,28 @@
-"""Every error of ours, forked first on whose fault it is.
+"""All exceptions of the package. The first fork says whose fault it is, because that decides what happens next.
 
 EquipoiseError
 ├── ScriptError      a message is wrong: refused with a 4xx, our state untouched
-├── PeerError        a game server does not answer as it should: retried
-├── StoreError       the store does not take or give data now: rounds go to the ring
+├── PeerError        a game server does not answer, or not as it should: retried
+├── StoreError       the store cannot read or write now: rounds go to the ring
 │   └── StoreRefused     it never will (newer than this program, not ours, read-only): start-up ends
-├── SpillError       the ring's own file takes no more: the script keeps the round
+├── SpillError       the ring's own file cannot be written: the script keeps the round
 ├── ConfigError      the operator's configuration is wrong: exit 2, naming the key's path
-├── SplitError       a split problem that cannot be solved as asked: says which constraint, or which resolution fits
-└── RatingError      a match or a parameter that a rating system refuses: names the player or the parameter
+├── SplitError       a split problem cannot be solved as asked: names the constraint, or a resolution that fits
+└── RatingError      a rating system refuses a match or a parameter: names the player or the parameter
 """
 
 from __future__ import annotations
 
 
 class EquipoiseError(Exception):
-    """Anything of ours; catch a branch, not this."""
+    """The root of all exceptions of the package; catch a branch, not this."""
 
 
 class ScriptError(EquipoiseError):
-    """A message that is refused.
+    """A message from a script is refused.
 
     `code` is a short stable word for programs, `path` the JSON path of what is wrong (`$.events[0].winner`),
-    `status` the HTTP status that says so.
+    `status` the HTTP status of the answer.
     """
 
     def __init__(self, code: str, message: str, *, path: str | None = None, status: int = 422) -> None:
@@ -34,7 +34,7 @@ class ScriptError(EquipoiseError):
 
 
 class PeerError(EquipoiseError):
-    """A game server that is unreachable or answers nonsense."""
+    """A game server is unreachable, or its answer makes no sense."""
 
 
 class StoreError(EquipoiseError):
@@ -42,7 +42,7 @@ class StoreError(EquipoiseError):
 
 
 class StoreRefused(StoreError):
-    """The store can never serve this program; the text says what to do."""
+    """The store can never serve this program; the text says what the operator can do."""
 
 
 class SpillError(EquipoiseError):
@@ -50,7 +50,11 @@ class SpillError(EquipoiseError):
 
 
 class ConfigError(EquipoiseError):
-    """A wrong configuration; `path` is the key's path (`$.web.port`) or the file."""
+    """The configuration is wrong; `path` is the key's path (`$.web.port`), or the file.
+
+    >>> str(ConfigError("expected `int`", path="$.web.port"))
+    '$.web.port: expected `int`'
+    """
 
     def __init__(self, message: str, *, path: str | None = None) -> None:
         super().__init__(f"{path}: {message}" if path else message)
@@ -58,11 +62,11 @@ class ConfigError(EquipoiseError):
 
 
 class SplitError(EquipoiseError):
-    """A split problem that has no answer as it was put."""
+    """A split problem has no solution as it was asked."""
 
 
 class RatingError(EquipoiseError):
-    """A match, a state or a parameter that a rating system refuses; `match`: its number in a history, from 0."""
+    """A rating system refuses a match, a state or a parameter; `match`: the match's number in a history, from 0."""
 
     def __init__(self, message: str, *, match: int | None = None) -> None:
         super().__init__(message)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// Equipoise: tells the daemon what happens on this server and does what it decides.
+// Equipoise: reports what happens on this server to the daemon and carries out what the daemon decides.
 // The rules, the ratings and the splits are the daemon's; see docs/protocol.md for what is said between the two.
 
 #include <sourcemod>

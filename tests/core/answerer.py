@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 
-from equipoise.core.effects import Ask, AskMoves, AskSplit, CacheSplits, LoadSummaries, Purpose
+from equipoise.core.asks import Ask, AskMoves, AskSplit, CacheSplits, LoadSummaries, Purpose
 from equipoise.core.events import Answer, MovesSolved, SolveFailed, SplitsCached, SplitSolved, SummariesLoaded
 from equipoise.core.model import Entry, PlayerId, PlayerSummary, Side, Split
 
@@ -41,7 +41,7 @@ def difference(split: Split, ratings: Ratings, on_b: Ratings | None = None) -> f
 
 def _solved(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) -> SplitSolved | SolveFailed:
     duels = ask.purpose is Purpose.DUEL
-    best = _duel(ask.pool, side_skills) if duels else _preferred(ask, side_skills, points_per_chance)
+    best = _duel(ask.entries, side_skills) if duels else _preferred(ask, side_skills, points_per_chance)
     if best is None:
         return SolveFailed(ask, "no split keeps to the constraints")
     return SplitSolved(ask, best, difference(best, *side_skills), 0.5, 0.5)
@@ -56,7 +56,7 @@ def _duel(pool: Sequence[Entry], side_skills: SideSkills) -> Split:
 
 def _preferred(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) -> Split | None:
     """Within the tolerance of the optimum: the cheapest bench, then the fewest moves, then the least difference."""
-    allowed = [split for split in _splits(ask.pool, {ask.sizes, ask.sizes[::-1]}) if _meets(ask, split)]
+    allowed = [split for split in _splits(ask.entries, {ask.sizes, ask.sizes[::-1]}) if _meets(ask, split)]
     if not allowed:
         return None
     least = min(abs(difference(split, *side_skills)) for split in allowed)
@@ -77,7 +77,7 @@ def _splits(pool: Sequence[Entry], sizes: set[tuple[int, int]]) -> Iterator[Spli
 
 
 def _meets(ask: AskSplit, split: Split) -> bool:
-    bots_stand = all(split.side_of(entry.id) is entry.side for entry in ask.pool if entry.bot)
+    bots_stand = all(split.side_of(entry.id) is entry.side for entry in ask.entries if entry.bot)
     return bots_stand and not ask.must_play.intersection(split.bench)
 
 
@@ -86,7 +86,7 @@ def _bench_cost(ask: AskSplit, split: Split) -> int:
 
 
 def _moved(ask: AskSplit, split: Split) -> int:
-    return sum(entry.side is not None and split.side_of(entry.id) is entry.side.other for entry in ask.pool)
+    return sum(entry.side is not None and split.side_of(entry.id) is entry.side.other for entry in ask.entries)
 
 
 def _transfer(ask: AskMoves, side_skills: SideSkills) -> tuple[PlayerId, ...]:
@@ -101,9 +101,9 @@ def _transfer(ask: AskMoves, side_skills: SideSkills) -> tuple[PlayerId, ...]:
 
 
 def _every_size(ask: CacheSplits, side_skills: SideSkills) -> Iterator[Split]:
-    count = len(ask.pool)
+    count = len(ask.entries)
     sizes = [{(k, k)} for k in range(2, count // 2 + 1)]
     if count % 2 and not ask.bench:
         sizes.append({(count // 2 + 1, count // 2), (count // 2, count // 2 + 1)})
     for pair in sizes:
-        yield min(_splits(ask.pool, pair), key=lambda split: abs(difference(split, *side_skills)))
+        yield min(_splits(ask.entries, pair), key=lambda split: abs(difference(split, *side_skills)))

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from equipoise.core import events as e
-from equipoise.core.effects import Ask, Assign, Effect, Place
+from equipoise.core.asks import Ask
+from equipoise.core.effects import Assign, Effect, Place
 from equipoise.core.model import Entry, Mode, PlayerId, RoundId, Side
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session

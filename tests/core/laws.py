@@ -1,4 +1,4 @@
-"""A server that does whatever it is told, and the laws that every answer of its session must keep."""
+"""A server that obeys every order, and the laws that every answer of its session must keep."""
 
 from __future__ import annotations
 
@@ -6,22 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from equipoise.core import events as e
-from equipoise.core.effects import (
-    Ask,
-    AskMoves,
-    Assign,
-    Cancel,
-    Effect,
-    Ignored,
-    Lock,
-    LogDecision,
-    Move,
-    Order,
-    Place,
-    Purpose,
-    Unlock,
-)
-from equipoise.core.joins import can_move, sizes
+from equipoise.core.asks import Ask, AskMoves, Purpose
+from equipoise.core.autobalance import can_move
+from equipoise.core.effects import Assign, Cancel, Effect, Ignored, Lock, LogDecision, Move, Order, Place, Unlock
 from equipoise.core.model import Mode, OrderId, Roster, Side, Split
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
@@ -35,7 +22,7 @@ RATINGS = {player: 1500.0 + 170.0 * n**1.5 for n, player in enumerate(PLAYERS)}
 
 def frozen(state: State) -> State:
     """The state as it is now."""
-    copies = {name: dict(getattr(state, name)) for name in ("summaries", "assigned", "moves", "wanting")}
+    copies = {name: dict(getattr(state, name)) for name in ("summaries", "assigned", "moves", "pending_joins")}
     return replace(state, **copies)  # type: ignore[arg-type]
 
 
@@ -146,7 +133,7 @@ class LawfulServer:
     def judge_move(self, move: Move) -> None:
         self.new(move)
         state = self.session.state
-        entry, count = state.roster.get(move.player), sizes(state.roster)
+        entry, count = state.roster.get(move.player), state.roster.sizes()
         assert entry is not None
         assert entry.side is move.side.other
         assert can_move(entry)

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from equipoise.core import events as e
-from equipoise.core.effects import Assign, Effect, LoadSummaries, Move
+from equipoise.core.asks import LoadSummaries
+from equipoise.core.effects import Assign, Effect, Move
 from equipoise.core.model import (
     Context,
     Entry,
@@ -51,7 +52,7 @@ def roster(
     charge: Mapping[str, float] | None = None,
     connected: Mapping[str, float] | None = None,
 ) -> Roster:
-    """Who stands where, and what forbids moving him."""
+    """Who stands where, and what forbids moving them."""
     charge, connected = charge or {}, connected or {}
     places = ((A, False), (B, False), (None, True), (None, False))
     entries = [
@@ -137,7 +138,7 @@ def finished(
     waiting: bool = False,
     presences: tuple[Presence, ...] | None = None,
 ) -> Round:
-    """A round in which everybody who stood at the doors fought to the end."""
+    """A round in which everybody of the lineup fought to the end."""
     seats = tuple(LineupPlayer(entry.id, entry.side) for entry in roster(text).entries if entry.side is not None)
     if presences is None:
         presences = tuple(presence(seat.id, seat.side, seconds) for seat in seats if not seat.id.startswith("bot:"))
@@ -161,7 +162,7 @@ def finished(
 def presence(
     player: str, side: Side, on_a: float = 0.0, on_b: float = 0.0, *, fought: bool = True, left: bool = False
 ) -> Presence:
-    """What was seen of one player; a single figure is time on the side he ended on."""
+    """What was seen of one player; a single figure is time on the side they ended on."""
     if not on_b and side is B:
         on_a, on_b = 0.0, on_a
     return Presence(PlayerId(player), side, on_a, on_b, fought, left)

@@ -9,12 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from equipoise.core import events as e
-from equipoise.core.effects import (
-    Ask,
-    Assign,
-    Ignored,
-    Move,
-)
+from equipoise.core.asks import Ask
+from equipoise.core.effects import Assign, Ignored, Move
 from equipoise.core.model import Entry, Mode, OrderId, PlayerId, Presence, Roster, RoundId, Side, Split
 from equipoise.core.rules import ArenaRules, Rules, ScrambleRules
 from equipoise.core.session import Session
@@ -107,12 +103,14 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
         waiting=st.booleans(),
         marks=st.sampled_from(["", "", "", "immune", "carrier", "building"]),
         alive=st.booleans(),
-        told=st.booleans(),
+        reported=st.booleans(),
     )
-    def stands(self, player: PlayerId, side: Side | None, waiting: bool, marks: str, alive: bool, told: bool) -> None:
+    def stands(
+        self, player: PlayerId, side: Side | None, waiting: bool, marks: str, alive: bool, reported: bool
+    ) -> None:
         entry = Entry(player, side, waiting and side is None, alive, self.now)
         self.roster = self.roster.with_entry(replace(entry, **{marks: True}) if marks else entry)  # type: ignore[arg-type]
-        if told:
+        if reported:
             self.happens(e.SideChanged(self.now, player, entry.side, entry.waiting))
 
     @rule(side=st.sampled_from(Side), stay=st.integers(0, 2), ends_in=st.sampled_from([None, None, 5.0, 33.0]))
@@ -121,10 +119,10 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
             self.roster = self.roster.with_entry(replace(entry, side=None))
         self.roster_seen(ends_in)
 
-    @rule(player=players, told=st.booleans())
-    def leaves(self, player: PlayerId, told: bool) -> None:
+    @rule(player=players, reported=st.booleans())
+    def leaves(self, player: PlayerId, reported: bool) -> None:
         self.roster = self.roster.without(player)
-        if told:
+        if reported:
             self.happens(e.PlayerLeft(self.now, player))
 
     @rule(player=players)
@@ -261,5 +259,7 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
             assert opening or len(self.roster.on(Side.A)) == len(self.roster.on(Side.B)) == 3
 
 
-AnyServer.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None, derandomize=True)
+AnyServer.TestCase.settings = settings(
+    max_examples=2 * settings.default.max_examples, stateful_step_count=40, deadline=None, derandomize=True
+)
 TestAnyServer = AnyServer.TestCase

@@ -7,8 +7,9 @@ from itertools import pairwise
 import pytest
 
 from equipoise.core import events as e
+from equipoise.core.asks import AskSplit, Moment, Purpose
 from equipoise.core.bench import duel
-from equipoise.core.effects import AskSplit, Assign, Lock, LogDecision, Moment, Purpose, Tell
+from equipoise.core.effects import Assign, Lock, LogDecision, Tell
 from equipoise.core.model import Context, Mode, PlayerId
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
@@ -85,7 +86,7 @@ def test_the_duel_is_ordered_once() -> None:
     assert len(of(Assign, game.effects)) == 1
 
 
-def test_a_duellist_who_leaves_before_the_doors_is_replaced() -> None:
+def test_a_duellist_who_leaves_before_the_round_is_live_is_replaced() -> None:
     game = arena("||abcde")
     game.start()
     gone = game.roster.on(A)[0].id
@@ -108,6 +109,10 @@ def test_with_everyone_as_round_one_all_play_and_round_two_is_scrambled_all_the_
     game.open()
     game.end(A)
     assert assigned(game.start()).reason == Text(Phrase.REASON_ROUND_TWO)
+
+
+def test_two_who_face_each_other_and_are_alone_need_no_duel() -> None:
+    assert not of(AskSplit, arena("a|b").start())
 
 
 def test_one_player_alone_is_left_in_peace() -> None:
@@ -137,7 +142,7 @@ def test_duellists_who_are_closer_the_other_way_round_change_sides() -> None:
 # Round 2 and after.
 
 
-def test_round_two_is_scrambled_at_the_largest_size_and_whoever_the_duel_left_out_is_in_the_pool() -> None:
+def test_round_two_is_scrambled_at_the_largest_size_and_includes_the_players_the_duel_left_out() -> None:
     game = arena("||abcdef")
     game.round(A)
     order = assigned(game.start())
@@ -146,7 +151,7 @@ def test_round_two_is_scrambled_at_the_largest_size_and_whoever_the_duel_left_ou
     assert order.split.bench == ()
 
 
-def test_an_odd_player_is_benched_and_whoever_sat_out_the_duel_is_spared() -> None:
+def test_an_odd_player_is_benched_and_players_who_sat_out_the_duel_are_spared() -> None:
     game = arena("||abcde")
     game.round(A)
     order = assigned(game.start())
@@ -191,7 +196,7 @@ def test_the_streak_runs_on_when_sides_are_made_equal() -> None:
 # Equal sides between scrambles.
 
 
-def test_whoever_sat_out_plays_and_only_one_gives_way() -> None:
+def test_a_player_who_sat_out_comes_in_and_only_one_gives_way() -> None:
     game = after_scramble("ab|cd|e")
     order = assigned(game.start())
     assert order.reason == Text(Phrase.REASON_EQUAL_SIDES)
@@ -201,15 +206,23 @@ def test_whoever_sat_out_plays_and_only_one_gives_way() -> None:
         assert order.split.side_of(player) is (A if player in ids("ab") else B)
 
 
-def test_who_gives_way_is_whose_leaving_makes_the_difference_least() -> None:
+@pytest.mark.parametrize(("text", "must"), [("ab|cd|e", "e"), ("ab|c|de", "de"), ("a||bc", "bc"), ("||abc", "")])
+def test_players_who_waited_must_play_unless_more_waited_than_can(text: str, must: str) -> None:
+    question = of(AskSplit, after_scramble(text).start())[0]
+    assert isinstance(question, AskSplit)
+    assert question.purpose is Purpose.EQUAL_SIDES
+    assert question.must_play == set(ids(must))
+
+
+def test_the_player_whose_leaving_makes_the_difference_least_gives_way() -> None:
     # Sums 5000 and 4490; e (1900) comes in for a on A: 4300, for b: 4500, for c on B: 4000, for d: 4290.
     game = after_scramble("ab|cd|e")
     assert assigned(game.start()).split.bench == ids("b")
 
 
-def test_who_was_benched_fewest_times_gives_way_first() -> None:
+def test_players_benched_fewest_times_give_way_first() -> None:
     game = after_scramble("ab|cd|e")
-    game.round(A)  # e sat out before its doors; b sits out this one
+    game.round(A)  # e sat out before it went live; b sits out this one
     assert game.stands().split("|")[2] == "b"
     benched = [game.stands().split("|")[2]]
     for winner in (B, A, B):
@@ -220,7 +233,7 @@ def test_who_was_benched_fewest_times_gives_way_first() -> None:
     assert all(one != other for one, other in pairwise(benched))
 
 
-def test_of_those_benched_equally_often_who_sat_out_longest_ago_gives_way() -> None:
+def test_of_players_benched_equally_often_the_one_who_sat_out_longest_ago_gives_way() -> None:
     game = after_scramble("ab|c|")
     memory = game.session.memory
     memory = memory.bench(ids("c")).bench(ids("a"))
@@ -250,7 +263,7 @@ def test_equal_sides_with_nobody_waiting_are_left_alone() -> None:
     assert without_loads(after_scramble("ab|cd").start()) == []
 
 
-def test_whoever_was_benched_in_this_freeze_stays_benched_until_the_round_was_played() -> None:
+def test_a_player_benched_in_this_freeze_stays_benched_until_the_round_was_played() -> None:
     game = after_scramble("ab|cd|e")
     game.start()
     made = game.stands()
@@ -261,7 +274,7 @@ def test_whoever_was_benched_in_this_freeze_stays_benched_until_the_round_was_pl
     assert len(of(Assign, game.effects)) == 1
 
 
-def test_a_joiner_in_the_freeze_makes_bigger_sides_when_he_evens_them() -> None:
+def test_a_joiner_in_the_freeze_makes_bigger_sides_when_they_even_them() -> None:
     game = after_scramble("ab|cd|e")
     game.start()
     game.seat(ids("f")[0], None, waiting=True)
@@ -301,7 +314,7 @@ def test_placed_players_are_kept_until_the_next_scramble() -> None:
     ]
 
 
-def test_an_evening_is_told_whole() -> None:
+def test_a_duel_from_freeze_to_live_as_a_list_of_effects() -> None:
     """The duel, as a list of what happens and a list of what is answered."""
     session = begun(Mode.ARENA, "||abc", ratings=RATINGS, phase=e.Phase.OVER)
     pool = roster("||abc").entries

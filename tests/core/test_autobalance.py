@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.core import events as e
-from equipoise.core.effects import AskMoves, Cancel, Effect, Lock, LogDecision, Move
-from equipoise.core.joins import Gap, movable, move_costs
+from equipoise.core.asks import AskMoves
+from equipoise.core.autobalance import Gap, movable, move_costs, proposal
+from equipoise.core.effects import Cancel, Effect, Lock, LogDecision, Move
 from equipoise.core.model import Entry, Mode, OrderId, PlayerId, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
@@ -95,7 +96,7 @@ def test_a_gap_below_two_is_none(text: str) -> None:
     assert Gap.of(roster(text)) is None
 
 
-def test_a_gap_is_answered_with_a_move_told_whole() -> None:
+def test_a_gap_is_answered_with_a_move_and_nothing_else() -> None:
     session = begun(Mode.KOTH, "abcd|ef")
     asked = question(session)
     assert asked == AskMoves(
@@ -130,7 +131,7 @@ def test_autobalance_can_be_switched_off() -> None:
     assert uneven(given=rules(autobalance={"enabled": False})).state.asked_moves is None
 
 
-def test_a_gap_at_the_doors_is_seen_at_the_doors() -> None:
+def test_a_gap_is_seen_when_the_round_goes_live() -> None:
     session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.FREEZE)
     assert of(AskMoves, play(session, [(1.0, started("abcd|ef", 1.0)), (2.0, lineup("r1", "abcd|ef", 2.0))]))
 
@@ -138,7 +139,7 @@ def test_a_gap_at_the_doors_is_seen_at_the_doors() -> None:
 # Who.
 
 
-def test_those_whom_nothing_holds_are_taken_first() -> None:
+def test_players_without_obstacles_are_moved_first() -> None:
     charge = {"d": 0.5, "e": 0.49}
     assert chosen("abcdefg|", 1, recently="f", building="c", charge=charge) == set("abeg")
 
@@ -169,7 +170,7 @@ def test_if_nobody_may_be_moved_nothing_happens_until_somebody_may() -> None:
     assert question(session).movable == ids("d")
 
 
-def test_who_was_moved_is_spared_for_ten_minutes() -> None:
+def test_a_moved_player_is_spared_for_ten_minutes() -> None:
     session = uneven("abc|d")
     solve(session, 0.1)
     play(session, [(1.0, e.OrderDone(1.0, FIRST))])
@@ -209,7 +210,7 @@ def test_the_sum_that_moves_comes_closest_to_half_the_signed_gap() -> None:
     dead=st.sets(st.integers(0, 5)),
     count=st.integers(1, 3),
 )
-def test_the_cheapest_players_are_the_dead_and_then_those_who_joined_last(
+def test_the_cheapest_players_are_the_dead_and_then_the_latest_arrivals(
     arrivals: list[int], dead: set[int], count: int
 ) -> None:
     players = roster("abcdef"[: len(arrivals)]).entries
@@ -320,7 +321,7 @@ def test_a_gap_that_is_answered_is_left_alone() -> None:
     assert not of((Cancel, AskMoves), play(session, [(1.0, e.Heartbeat(1.0)), (2.0, seen("abcd|ef"))]))
 
 
-def test_a_move_of_somebody_who_took_the_flag_is_cancelled_for_another() -> None:
+def test_a_move_of_a_player_who_took_the_flag_is_cancelled_for_another() -> None:
     session = uneven()
     (move,) = moves(solve(session))
     effects = play(session, [(1.0, seen("abcd|ef", carrier=move.player))])
@@ -328,7 +329,7 @@ def test_a_move_of_somebody_who_took_the_flag_is_cancelled_for_another() -> None
     assert move.player not in question(session).movable
 
 
-def test_a_move_of_somebody_who_left_is_void_and_the_gap_is_looked_at_again() -> None:
+def test_a_move_of_a_player_who_left_is_void_and_the_gap_is_looked_at_again() -> None:
     session = uneven("abcde|f")
     _, second = moves(solve(session))
     effects = play(session, [(1.0, e.PlayerLeft(1.0, second.player))])
@@ -336,7 +337,7 @@ def test_a_move_of_somebody_who_left_is_void_and_the_gap_is_looked_at_again() ->
     assert session.state.moves.keys() == {FIRST}
 
 
-def test_a_script_that_shows_the_move_before_it_reports_it_is_not_told_to_forget_it() -> None:
+def test_a_script_that_shows_the_move_before_it_reports_it_gets_no_cancel() -> None:
     session = uneven()
     (move,) = moves(solve(session))
     assert play(session, [(1.0, e.SideChanged(1.0, move.player, B))]) == []
@@ -344,7 +345,7 @@ def test_a_script_that_shows_the_move_before_it_reports_it_is_not_told_to_forget
     assert session.memory.moved == {move.player: 1.1}
 
 
-def test_whoever_could_not_be_moved_is_not_tried_again_in_this_round() -> None:
+def test_a_player_who_could_not_be_moved_is_not_tried_again_in_this_round() -> None:
     session = uneven()
     (move,) = moves(solve(session))
     failed, asked = play(session, [(1.0, e.OrderFailed(1.0, FIRST, "dead_end"))])
@@ -392,6 +393,78 @@ def test_without_a_solver_the_next_word_from_the_script_asks_again() -> None:
     session = uneven()
     assert play(session, [(1.0, e.SolveFailed(question(session), "too slow"))]) == []
     assert of(AskMoves, play(session, [(5.0, e.Heartbeat(5.0))]))
+
+
+def test_a_living_player_costs_more_than_all_ranks_by_arrival_together() -> None:
+    players = roster("ab|", dead="b", connected={"a": 1.0, "b": 900.0}).entries
+    assert move_costs(players) == {"a": 2, "b": 1}
+
+
+def test_a_question_for_moves_has_no_deadline() -> None:
+    session = uneven()
+    assert session.state.gap_since == 0.0
+    assert session.deadline() is None
+
+
+def test_both_of_two_players_who_could_not_be_moved_are_not_tried_again_in_this_round() -> None:
+    session = uneven("abcdef|gh")
+    tried = set()
+    for _ in range(2):
+        move, _ = moves(solve(session))
+        play(session, [(0.2, e.OrderFailed(0.2, move.order, "alive"))])
+        tried.add(move.player)
+    assert len(tried) == 2
+    assert session.state.unmovable == tried
+    assert not tried & set(question(session).movable)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        e.PlayerLeft(1.0, PlayerId("f")),
+        e.SidesSwitched(1.0),
+        e.SideChanged(1.0, PlayerId("f"), None),
+        e.Heartbeat(1.0),
+        e.OrderFailed(1.0, FIRST, "alive"),
+        e.OrderDone(1.0, FIRST),
+    ],
+)
+def test_no_event_of_the_last_thirty_seconds_leads_to_moves(event: e.Event) -> None:
+    session = uneven("abcdefg|hi", ends_in=31.0)
+    assert len(moves(solve(session))) == 2
+
+    effects = play(session, [(1.5, event)])
+
+    assert not of((AskMoves, Move), effects)
+    assert session.state.asked_moves is None
+
+
+@pytest.mark.parametrize(
+    "event", [e.PlayerLeft(1.0, PlayerId("f")), e.SidesSwitched(1.0), e.OrderFailed(1.0, FIRST, "alive")]
+)
+def test_before_the_last_thirty_seconds_the_same_events_lead_to_a_question(event: e.Event) -> None:
+    session = uneven("abcde|fg", ends_in=60.0)
+    solve(session)
+    assert of(AskMoves, play(session, [(1.5, event)]))
+
+
+def test_a_dry_run_of_moves_asks_what_the_gap_would_be_asked() -> None:
+    session = uneven()
+    assert proposal(session.state, 0.0) == question(session)
+
+
+def test_a_dry_run_of_moves_spares_recently_moved_players() -> None:
+    session = uneven()
+    session.state.memory = replace(session.memory, moved={PlayerId("a"): 0.0})
+    spared, later = proposal(session.state, 599.0), proposal(session.state, 600.0)
+    assert spared is not None
+    assert later is not None
+    assert (spared.movable, later.movable) == (ids("bcd"), ids("abcd"))
+
+
+@pytest.mark.parametrize("text", ["abc|de", "1234|a"])
+def test_a_dry_run_of_moves_with_nobody_to_move_has_no_question(text: str) -> None:
+    assert proposal(uneven(text).state, 0.0) is None
 
 
 @pytest.mark.parametrize("text", ["abc|d", "abcd|e", "abcdef|gh", "abcdefg|hi"])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.effects import AskMoves, AskSplit, Assign, Cancel, LogDecision, LookUp, Moment, Purpose, Say, Tell
+from equipoise.core.asks import AskMoves, AskSplit, Moment, Purpose
+from equipoise.core.effects import Assign, Cancel, LogDecision, LookUp, Say, Tell
 from equipoise.core.model import Mode, OrderId
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
@@ -46,7 +49,7 @@ def solved(question: AskSplit | AskMoves) -> e.Answer:
     return answer(question, dict.fromkeys(players, 2000.0))
 
 
-def told(*lines: Text) -> Tell:
+def tell(*lines: Text) -> Tell:
     return Tell(ids("a")[0], lines)
 
 
@@ -64,7 +67,7 @@ def test_everybody_may_ask_for_ratings_and_teams(verb: str, admin: bool) -> None
 def test_players_may_not_order_anything(verb: str) -> None:
     session = begun(Mode.KOTH, "abc|d")
     before = session.memory
-    assert play(session, [(1.0, command(verb, admin=False))]) == [told(Text(Phrase.REFUSED_ADMIN))]
+    assert play(session, [(1.0, command(verb, admin=False))]) == [tell(Text(Phrase.REFUSED_ADMIN))]
     assert session.memory == before
 
 
@@ -77,7 +80,7 @@ def test_admins_look_ups_go_to_the_host(verb: str) -> None:
 @pytest.mark.parametrize("words", [("nonsense",), ("scramble", "soon"), ()])
 def test_an_unknown_command_is_named_in_the_answer(words: tuple[str, ...]) -> None:
     answered = play(begun(Mode.KOTH, "ab|cd"), [(1.0, command(*words))])
-    assert answered == [told(Text(Phrase.UNKNOWN_COMMAND, (" ".join(words),)))]
+    assert answered == [tell(Text(Phrase.UNKNOWN_COMMAND, (" ".join(words),)))]
 
 
 def test_the_console_is_answered_at_the_console() -> None:
@@ -97,26 +100,27 @@ def test_scramble_now_acts_in_the_running_round(words: tuple[str, ...]) -> None:
     assert (question.purpose, question.moment, question.reason) == (Purpose.SCRAMBLE, Moment.NOW, ADMIN)
     order = assigned(play(session, [(1.1, solved(question))]))
     assert order.moment is Moment.NOW
-    play(session, [(1.2, e.OrderDone(1.2, order.order))])
+    effects = play(session, [(1.2, e.OrderDone(1.2, order.order))])
+    assert of(Say, effects) == [Say(ADMIN), Say(Text(Phrase.SCRAMBLED, ("50",)))]
     assert session.memory.pending is None
     assert session.memory.locks.keys() == set(ids("abcd"))
 
 
 def test_scramble_now_waits_for_the_next_round_start_in_arena() -> None:
     session = begun(Mode.ARENA, "ab|cd")
-    assert play(session, [(1.0, command("scramble", "now"))]) == [told(ANNOUNCED), *DUE]
+    assert play(session, [(1.0, command("scramble", "now"))]) == [tell(ANNOUNCED), *DUE]
 
 
 @pytest.mark.parametrize("phase", [e.Phase.IDLE, e.Phase.OVER])
 def test_scramble_now_waits_for_the_next_round_start_where_no_round_is(phase: e.Phase) -> None:
     session = begun(Mode.KOTH, "ab|cd", phase=phase)
-    assert play(session, [(1.0, command("scramble", "now"))]) == [told(ANNOUNCED), *DUE]
+    assert play(session, [(1.0, command("scramble", "now"))]) == [tell(ANNOUNCED), *DUE]
 
 
 def test_scramble_now_ignores_triggers_but_not_the_least_number_of_players() -> None:
     session = begun(Mode.KOTH, "ab|c")
     refusal = Text(Phrase.NOT_ENOUGH_PLAYERS, ("4", "3"))
-    assert play(session, [(1.0, command("scramble", "now"))]) == [told(refusal)]
+    assert play(session, [(1.0, command("scramble", "now"))]) == [tell(refusal)]
     assert session.memory.pending is None
 
 
@@ -133,7 +137,37 @@ def test_scramble_now_is_asked_again_when_the_pool_changes_meanwhile() -> None:
     question = asked(session, (1.0, command("scramble", "now")))
     play(session, [(1.1, e.SideChanged(1.1, ids("e")[0], A))])
     again = asked(session, (1.2, solved(question)))
-    assert (again.moment, len(again.pool)) == (Moment.NOW, 5)
+    assert (again.moment, len(again.entries)) == (Moment.NOW, 5)
+
+
+def test_scramble_now_that_is_asked_again_is_the_same_question_of_other_players() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    question = asked(session, (1.0, command("scramble", "now")))
+    play(session, [(1.1, e.SideChanged(1.1, ids("e")[0], A))])
+    again = asked(session, (1.2, solved(question)))
+    assert (again.purpose, again.reason) == (Purpose.SCRAMBLE, ADMIN)
+
+
+def test_scramble_now_is_not_asked_again_when_too_few_are_left() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    question = asked(session, (1.0, command("scramble", "now")))
+    play(session, [(1.1, e.PlayerLeft(1.1, ids("d")[0]))])
+    assert not of(AskSplit, play(session, [(1.2, solved(question))]))
+    assert session.memory.pending == ADMIN
+
+
+def test_scramble_now_is_not_asked_again_after_it_was_switched_off() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    question = asked(session, (1.0, command("scramble", "now")))
+    play(session, [(1.1, e.SideChanged(1.1, ids("e")[0], A)), (1.2, command("off"))])
+    assert not of(AskSplit, play(session, [(1.3, solved(question))]))
+
+
+def test_a_scramble_of_the_freeze_is_not_asked_again_once_the_round_is_live() -> None:
+    session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.FREEZE)
+    question = asked(session, (1.0, command("scramble", "next")))
+    play(session, [(1.1, lineup("r1", "ab|cd", 1.1))])
+    assert not of(AskSplit, play(session, [(1.2, solved(question))]))
 
 
 def test_an_order_for_now_may_still_be_carried_out_after_the_round_went_live() -> None:
@@ -171,7 +205,7 @@ def _open_question(session: Session) -> AskMoves:
 
 def test_scramble_next_is_carried_out_at_the_next_round_start() -> None:
     session = begun(Mode.KOTH, "ab|cd")
-    assert play(session, [(1.0, command("scramble", "next"))]) == [told(ANNOUNCED), *DUE]
+    assert play(session, [(1.0, command("scramble", "next"))]) == [tell(ANNOUNCED), *DUE]
     assert asked(session, (2.0, started("ab|cd", 2.0))).reason == ADMIN
 
 
@@ -185,20 +219,44 @@ def test_a_dry_run_shows_the_proposal_and_orders_nothing() -> None:
     question = asked(session, (1.0, command("scramble", "dry")))
     teams = e.SplitSolved(question, split("ac|bd"), 0.0, 0.61, 0.5)
     moved = [Text(Phrase.DRY_RUN_LINE, ("@b", "BLU")), Text(Phrase.DRY_RUN_LINE, ("@c", "RED"))]
-    assert play(session, [(1.1, teams)]) == [told(Text(Phrase.DRY_RUN, ("2", "61", "50")), *moved)]
+    assert play(session, [(1.1, teams)]) == [tell(Text(Phrase.DRY_RUN, ("2", "61", "50")), *moved)]
     assert session.memory.pending is None
     assert session.state.asked is None
 
 
+def test_a_dry_run_asks_what_the_next_scramble_would_ask() -> None:
+    session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.OVER)
+    question = asked(session, (1.0, command("scramble", "dry", by=None)))
+    assert (question.purpose, question.reason, question.by, question.dry) == (Purpose.SCRAMBLE, ADMIN, None, True)
+    play(session, [(2.0, ended(finished("r1", A, captures=(1, 0)), 2.0))])
+    assert asked(session, (3.0, command("scramble", "dry"))).reason == Text(Phrase.REASON_NO_CAPTURE)
+
+
+def test_a_dry_run_while_a_side_is_empty_knows_no_chance_before_it() -> None:
+    session = begun(Mode.KOTH, "abcd|", phase=e.Phase.OVER)
+    question = asked(session, (1.0, command("scramble", "dry")))
+    (shown,) = of(Tell, play(session, [(1.1, e.SplitSolved(question, split("ab|cd"), 0.0, None, 0.504))]))
+    assert isinstance(shown, Tell)
+    assert shown.lines[0] == Text(Phrase.DRY_RUN, ("2", "?", "50"))
+
+
+def test_a_dry_run_shows_the_players_it_would_bench() -> None:
+    session = begun(Mode.ARENA, "ab|cd|e", phase=e.Phase.OVER)
+    question = asked(session, (1.0, command("scramble", "dry")))
+    (shown,) = of(Tell, play(session, [(1.1, e.SplitSolved(question, split("eb|cd|a"), 0.0, 0.61, 0.5))]))
+    assert isinstance(shown, Tell)
+    assert Text(Phrase.DRY_RUN_LINE, ("@a", "-")) in shown.lines
+
+
 def test_a_dry_run_needs_as_many_players_as_a_scramble() -> None:
     refusal = Text(Phrase.NOT_ENOUGH_PLAYERS, ("4", "2"))
-    assert play(begun(Mode.KOTH, "a|b"), [(1.0, command("scramble", "dry"))]) == [told(refusal)]
+    assert play(begun(Mode.KOTH, "a|b"), [(1.0, command("scramble", "dry"))]) == [tell(refusal)]
 
 
 def test_a_dry_run_without_an_answer_says_so() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     question = asked(session, (1.0, command("scramble", "dry")))
-    assert play(session, [(1.1, e.SolveFailed(question, "too slow"))]) == [told(Text(Phrase.NO_ANSWER))]
+    assert play(session, [(1.1, e.SolveFailed(question, "too slow"))]) == [tell(Text(Phrase.NO_ANSWER))]
 
 
 def test_cancel_drops_a_pending_scramble_and_tells_everybody() -> None:
@@ -206,7 +264,7 @@ def test_cancel_drops_a_pending_scramble_and_tells_everybody() -> None:
     play(session, [(1.0, command("scramble", "next"))])
     text = Text(Phrase.SCRAMBLE_CANCELLED)
     assert play(session, [(2.0, command("scramble", "cancel"))]) == [
-        told(text),
+        tell(text),
         LogDecision("cancel", ADMIN),
         Say(text),
     ]
@@ -240,7 +298,7 @@ def test_cancel_does_not_ask_again_for_equal_sides_that_are_being_solved() -> No
 
 def test_cancel_with_nothing_pending_says_so() -> None:
     session = begun(Mode.KOTH, "ab|cd")
-    assert play(session, [(1.0, command("scramble", "cancel"))]) == [told(Text(Phrase.NOTHING_PENDING))]
+    assert play(session, [(1.0, command("scramble", "cancel"))]) == [tell(Text(Phrase.NOTHING_PENDING))]
 
 
 # Balance.
@@ -265,18 +323,28 @@ def test_an_admins_balance_is_for_one_gap_only() -> None:
 def test_balance_works_where_autobalance_is_switched_off() -> None:
     session = begun(Mode.KOTH, "abcd|ef", rules=rules(autobalance={"enabled": False}))
     assert not of(AskMoves, play(session, [(1.0, e.Heartbeat(1.0))]))
-    assert of(AskMoves, play(session, [(1.1, command("balance"))]))
+    effects = play(session, [(1.1, command("balance"))])
+    assert [type(effect) for effect in effects] == [AskMoves]
+    assert session.state.gap_since == 1.1
+
+
+def test_balance_spares_recently_moved_players_too() -> None:
+    session = begun(Mode.KOTH, "abcd|ef", rules=rules(autobalance={"enabled": False}))
+    session.state.memory = replace(session.memory, moved={ids("a")[0]: 0.0})
+    (question,) = of(AskMoves, play(session, [(1.0, command("balance"))]))
+    assert isinstance(question, AskMoves)
+    assert question.movable == ids("bcd")
 
 
 @pytest.mark.parametrize(("text", "phase"), [("ab|c", e.Phase.RUNNING), ("abcd|ef", e.Phase.OVER)])
 def test_balance_with_nothing_to_balance_says_so(text: str, phase: e.Phase) -> None:
     session = begun(Mode.KOTH, text, phase=phase)
-    assert play(session, [(1.0, command("balance"))]) == [told(Text(Phrase.NOTHING_TO_BALANCE))]
+    assert play(session, [(1.0, command("balance"))]) == [tell(Text(Phrase.NOTHING_TO_BALANCE))]
 
 
 def test_in_arena_balance_is_left_to_the_next_round_start() -> None:
     session = begun(Mode.ARENA, "abcd|ef")
-    assert play(session, [(1.0, command("balance"))]) == [told(Text(Phrase.CANNOT_BALANCE_ARENA))]
+    assert play(session, [(1.0, command("balance"))]) == [tell(Text(Phrase.CANNOT_BALANCE_ARENA))]
 
 
 # On and off.
@@ -286,7 +354,7 @@ def test_switched_off_nothing_is_ordered_and_what_is_pending_stays_so() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(1.0, command("scramble", "next"))])
     off = Text(Phrase.SWITCHED_OFF)
-    assert play(session, [(2.0, command("off"))]) == [told(off), LogDecision("switch", off)]
+    assert play(session, [(2.0, command("off"))]) == [tell(off), LogDecision("switch", off)]
     script = [(3.0, ended(finished("r1", A), 3.0)), (4.0, started("abcd|ef", 4.0)), (5.0, lineup("r2", "abcd|ef", 5.0))]
     assert not of((AskSplit, Assign, AskMoves), play(session, script))
     assert session.memory.pending == ADMIN
@@ -300,15 +368,23 @@ def test_switching_off_cancels_moves_that_are_under_way() -> None:
     assert session.deadline() is None
 
 
+def test_switching_on_what_is_on_leaves_moves_alone() -> None:
+    session = begun(Mode.KOTH, "abcd|ef")
+    moved = moves(play(session, [(1.0, solved(_open_question(session)))]))
+    assert len(moved) == 1
+    assert not of(Cancel, play(session, [(2.0, command("on"))]))
+    assert list(session.state.moves.values()) == moved
+
+
 def test_switched_on_again_what_is_pending_is_carried_out() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(1.0, command("scramble", "next")), (2.0, command("off")), (3.0, started("ab|cd", 3.0))])
     on = Text(Phrase.SWITCHED_ON)
-    assert play(session, [(4.0, command("on"))]) == [told(on), LogDecision("switch", on)]
+    assert play(session, [(4.0, command("on"))]) == [tell(on), LogDecision("switch", on)]
     assert of(AskSplit, play(session, [(4.1, e.Heartbeat(4.1))]))
 
 
-def test_whoever_wants_a_side_while_it_is_off_gets_it() -> None:
+def test_a_player_who_wants_a_side_while_it_is_off_gets_it() -> None:
     session = begun(Mode.KOTH, "ab|c")
     play(session, [(1.0, command("off"))])
     (place,) = without_loads(play(session, [(2.0, e.SideWanted(2.0, ids("d")[0], A))]))

@@ -1,4 +1,4 @@
-"""Cached splits applied to whoever is there: the law that the daemon and the scripts share."""
+"""Cached splits adapted to the players who are present: the law that the daemon and the scripts share."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_size_is_at_most_the_largest_cached() -> None:
     assert found == split("ad|bc|xyzw")
 
 
-def test_an_absentee_gives_his_place_to_the_unplaced_player_nearest_in_strength() -> None:
+def test_an_absent_player_is_replaced_by_the_unplaced_player_nearest_in_strength() -> None:
     # b (second) is away; of g and h, who are not in the split of three, g is nearer.
     assert teams(EIGHT, "acdefgh", bench=True) == split("adf|ceg|h")
 
@@ -45,7 +45,7 @@ def test_absentees_are_replaced_strongest_first() -> None:
 def test_strangers_stand_in_the_middle() -> None:
     # h (eighth) is away and x, who stands between d and e, is the only one unplaced.
     assert teams(EIGHT, "abcdefgx", bench=True) == split("adfg|bcex")
-    # f (place 5) gives his to g (place 6) rather than to x (3.5), c (place 2) gives his to x.
+    # f (place 5) is replaced by g (place 6) rather than by x (3.5), c (place 2) by x.
     assert teams(EIGHT, "abcdegx", bench=True) == split("adg|bce|x")
     assert teams(EIGHT, "abdefgx", bench=True) == split("adf|bex|g")
 
@@ -64,7 +64,7 @@ def test_outside_arena_an_odd_number_plays_uneven_and_nobody_sits_out() -> None:
     assert teams(FIVE, "abcde", bench=False) == split("ade|bc")
 
 
-def test_outside_arena_whoever_is_left_fills_the_smaller_side_strongest_first() -> None:
+def test_outside_arena_the_players_left_fill_the_smaller_side_strongest_first() -> None:
     assert teams(FIVE, "abcd", bench=False) == split("ad|bc")
     assert teams(SplitCache(ids("abcd"), (split("ad|bc"),)), "abcdxyz", bench=False) == split("adxz|bcy")
 
@@ -93,3 +93,16 @@ def test_nobody_is_lost_and_the_sides_are_even(present: set[str], bench: bool) -
     else:
         assert found.bench == ()
         assert abs(len(found.a) - len(found.b)) == len(present) % 2
+
+
+def test_the_middle_of_an_odd_cache_is_its_middle_player() -> None:
+    # d (place 3) is away; e (place 4) and the unknown x (place 2) are equally near: x is the stronger.
+    assert teams(FIVE, "abcex", bench=True) == split("ax|bc|e")
+
+
+def test_the_middle_of_an_even_cache_is_between_two_players() -> None:
+    cache = SplitCache(ids("abcdef"), (split("ae|bc"),))
+    # e (place 4) is away: f (place 5) is nearer than the unknown x (place 2.5) and than d (place 3) by no more than d.
+    assert teams(cache, "abcxf", bench=True) == split("af|bc|x")
+    # b (place 1) is away: x (place 2.5) is nearer than d (place 3).
+    assert teams(cache, "acedx", bench=True) == split("ae|cx|d")

@@ -38,23 +38,23 @@ def unrated(round: Round, rules: Rules | None = None) -> str | None:
 
 
 @pytest.mark.parametrize("mode", OTHERS)
-def test_whoever_fought_is_rated_whenever_he_joined(mode: Mode) -> None:
+def test_a_player_who_fought_is_rated_however_late_they_joined(mode: Mode) -> None:
     late, idle = presence("c", A, 5.0), presence("d", B, 100.0, fought=False)
     assert rated(played(mode, late, idle, text="ad|b")) == {"a", "b", "c"}
 
 
 @pytest.mark.parametrize("mode", OTHERS)
-def test_whoever_fought_and_left_is_still_rated(mode: Mode) -> None:
+def test_a_player_who_fought_and_left_is_still_rated(mode: Mode) -> None:
     assert "c" in rated(played(mode, presence("c", A, 5.0, left=True)))
     assert "d" not in rated(played(mode, presence("d", A, 5.0, fought=False, left=True)))
 
 
-def test_in_arena_everybody_who_stood_on_a_side_at_the_doors_is_rated() -> None:
+def test_in_arena_the_lineup_is_rated() -> None:
     idle, joined = presence("c", A, 100.0, fought=False), presence("d", A, 50.0)
     assert rated(played(Mode.ARENA, idle, joined, text="ac|b")) == {"a", "b", "c"}
 
 
-def test_in_arena_who_disconnected_before_he_fought_is_not_rated_and_who_fought_first_is() -> None:
+def test_in_arena_a_player_who_left_is_rated_only_if_they_fought_before() -> None:
     fled, fought = presence("c", A, 9.0, fought=False, left=True), presence("d", B, 9.0, left=True)
     assert rated(played(Mode.ARENA, fled, fought, text="ac|bd")) == {"a", "b", "d"}
 
@@ -80,7 +80,7 @@ def test_participants_keep_their_time_on_both_sides() -> None:
 
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize(("on_a", "on_b", "side"), [(60.0, 40.0, A), (40.0, 60.0, B)])
-def test_who_changed_side_is_rated_for_the_one_he_was_on_longest(
+def test_a_player_who_changed_side_is_rated_for_the_one_they_were_on_longest(
     mode: Mode, on_a: float, on_b: float, side: Side
 ) -> None:
     assert side_of(played(mode, presence("c", side.other, on_a, on_b), text="ac|b"), "c") is side
@@ -99,7 +99,7 @@ def test_a_full_round_with_a_human_on_each_side_is_rated() -> None:
 
 
 @pytest.mark.parametrize(("text", "side"), [("|b", "a"), ("a|", "b"), ("1|b", "a"), ("a|12", "b")])
-def test_a_round_needs_a_human_on_each_side_at_the_doors(text: str, side: str) -> None:
+def test_a_round_needs_a_human_on_each_side_of_the_lineup(text: str, side: str) -> None:
     assert unrated(played(Mode.KOTH, text=text)) == f"no human in the lineup of side {side}"
 
 

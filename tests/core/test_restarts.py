@@ -1,4 +1,4 @@
-"""Silence, restarts, late loads, new maps, and rounds that are told late or twice."""
+"""Silence, restarts, late loads, new maps, and rounds that arrive late or twice."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.effects import AskSplit, Assign, Ignored, LoadSummaries, Lock, LogDecision, RecordRound, Say
-from equipoise.core.memory import Benched, Kept, Memory
+from equipoise.core.asks import AskSplit, LoadSummaries
+from equipoise.core.effects import Assign, Ignored, Lock, LogDecision, RecordRound, Say
+from equipoise.core.memory import Benched, HeldSide, Memory
 from equipoise.core.model import Mode, OrderId, PlayerId, PlayerSummary
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
@@ -42,7 +43,7 @@ REMEMBERED = Memory(
     tally=Tally(7, 3, A, 2),
     counted=("r6", "r7"),  # type: ignore[arg-type]
     pending=DUE,
-    locks={PlayerId("a"): Kept(A, 500.0), PlayerId("b"): Kept(B, None), PlayerId("c"): Kept(B, 40.0)},
+    locks={PlayerId("a"): HeldSide(A, 500.0), PlayerId("b"): HeldSide(B, None), PlayerId("c"): HeldSide(B, 40.0)},
     benched={PlayerId("a"): Benched(2, 6)},
     moved={PlayerId("d"): 30.0, PlayerId("e"): -900.0},
     orders=12,
@@ -229,7 +230,7 @@ def test_a_new_map_forgets_the_players_the_round_and_everything_that_was_asked()
     play(session, [(2.0, hello(session="s2", map="next map"))])
     state = session.state
     assert (state.roster, state.round, state.asked_moves, state.cache) == (roster(""), None, None, None)
-    assert {len(kept) for kept in (state.summaries, state.wanting, state.moves, state.assigned)} == {0}
+    assert {len(kept) for kept in (state.summaries, state.pending_joins, state.moves, state.assigned)} == {0}
     assert session.deadline() is None
 
 
@@ -239,7 +240,7 @@ def test_the_same_map_again_is_a_new_session_too() -> None:
     assert session.memory.tally == Tally()
 
 
-# Rounds that are told late or twice.
+# Rounds that arrive late or twice.
 
 
 def test_a_round_that_is_sent_twice_is_counted_once() -> None:
@@ -279,7 +280,7 @@ def test_a_scramble_that_an_older_round_makes_due_in_the_freeze_time_is_carried_
     assert of(AskSplit, effects)
 
 
-def test_a_round_is_rated_with_the_ratings_at_its_doors_whatever_came_since() -> None:
+def test_a_round_is_rated_with_the_skills_at_its_start_whatever_came_since() -> None:
     session = begun(Mode.KOTH, "ab|cd", ratings={"a": 2100.0})
     play(session, [(1.0, summaries({"a": 2500.0})), (2.0, e.SideChanged(2.0, PlayerId("e"), A))])
     (record,) = of(RecordRound, play(session, [(3.0, ended(finished("r1", A), 3.0))]))
@@ -287,7 +288,7 @@ def test_a_round_is_rated_with_the_ratings_at_its_doors_whatever_came_since() ->
     assert record.skill_at_start == {**dict.fromkeys("abcd", 2000.0), "a": 2100.0}
 
 
-def test_what_stood_at_the_doors_is_what_everybody_was_worth_on_his_side() -> None:
+def test_the_skill_at_start_is_that_on_the_players_side() -> None:
     session = begun(Mode.NS2, "ab|cd", phase=e.Phase.FREEZE)
     side_skills = zip("abcd", ((2100.0, 0.0), (2200.0, 0.0), (0.0, 2300.0), (0.0, 2400.0)), strict=True)
     known = tuple(PlayerSummary(PlayerId(letter), 2000.0, side_skills=each) for letter, each in side_skills)
@@ -297,7 +298,7 @@ def test_what_stood_at_the_doors_is_what_everybody_was_worth_on_his_side() -> No
     assert record.skill_at_start == dict(zip("abcd", (2100.0, 2200.0, 2300.0, 2400.0), strict=True))
 
 
-def test_ratings_that_arrive_after_the_doors_stand_for_whoever_was_seated_then() -> None:
+def test_ratings_that_arrive_after_the_round_went_live_count_for_its_lineup() -> None:
     session = Session(Rules())
     play(session, [(0.0, hello()), (0.0, summaries({"a": 2000.0})), (1.0, lineup("r1", "a|b", 1.0))])
     play(session, [(2.0, e.SideChanged(2.0, PlayerId("c"), A)), (3.0, summaries({"b": 2100.0, "c": 1.0}))])
@@ -306,7 +307,7 @@ def test_ratings_that_arrive_after_the_doors_stand_for_whoever_was_seated_then()
     assert record.skill_at_start == {"a": 2000.0, "b": 2100.0}
 
 
-def test_without_the_doors_the_ratings_at_the_doors_are_unknown() -> None:
+def test_skills_at_start_are_unknown_when_the_round_was_not_seen_going_live() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     (record,) = of(RecordRound, play(session, [(1.0, ended(finished("another", A), 1.0))]))
     assert isinstance(record, RecordRound)

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.effects import AskSplit, Assign, CacheSplits, Lock, LogDecision, Moment, Purpose, Say, Unlock
+from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose
+from equipoise.core.effects import Assign, Lock, LogDecision, Say, Unlock
 from equipoise.core.model import Mode, OrderId, PlayerId, Split, SplitCache
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
+from equipoise.core.triggers import Tally
 from tests.core.answerer import answer, difference
 from tests.core.game import Game
 from tests.core.scripts import (
@@ -59,7 +61,7 @@ def ratings_of(text: str) -> dict[PlayerId, float]:
 
 
 def solved(question: AskSplit) -> e.Answer:
-    return answer(question, {entry.id: RATINGS.get(entry.id, 2000.0) for entry in question.pool})
+    return answer(question, {entry.id: RATINGS.get(entry.id, 2000.0) for entry in question.entries})
 
 
 # From the question to the order.
@@ -99,9 +101,9 @@ def test_between_the_end_and_the_next_start_nothing_moves() -> None:
     assert not of(AskSplit, play(pending(), [(101.0, seen("ab|cd")), (102.0, e.Heartbeat(102.0))]))
 
 
-def test_the_pool_is_everybody_as_he_is_at_that_moment() -> None:
+def test_a_split_is_asked_for_the_players_of_that_moment() -> None:
     question = asked(pending(), (110.0, started("abe|c|f|d", 110.0)))
-    assert [entry.id for entry in question.pool] == list(ids("abecf"))
+    assert [entry.id for entry in question.entries] == list(ids("abecf"))
 
 
 def test_a_split_that_is_out_of_date_is_asked_for_again() -> None:
@@ -110,7 +112,7 @@ def test_a_split_that_is_out_of_date_is_asked_for_again() -> None:
     play(session, [(110.1, e.SideChanged(110.1, ids("e")[0], B))])
     (again,) = play(session, [(110.2, solved(question))])
     assert isinstance(again, AskSplit)
-    assert len(again.pool) == 5
+    assert len(again.entries) == 5
     assert again.version == session.state.version
 
 
@@ -137,7 +139,7 @@ def test_a_split_solved_after_the_round_went_live_is_not_ordered_and_stays_due()
     assert session.memory.pending == SHUTOUT
 
 
-def test_the_doors_close_an_order_without_an_answer_and_the_scramble_stays_due() -> None:
+def test_a_round_that_goes_live_ends_an_order_without_an_answer_and_the_scramble_stays_due() -> None:
     session = pending()
     question = asked(session, (110.0, started("ab|cd", 110.0)))
     play(session, [(110.1, solved(question))])
@@ -259,6 +261,17 @@ def test_splits_of_every_size_are_kept_strongest_player_first() -> None:
     assert [sorted((len(one.a), len(one.b))) for one in cache.splits] == [[2, 2], [2, 3]]
 
 
+def test_a_cache_orders_players_by_skill_and_unknown_ones_last() -> None:
+    session = begun(Mode.KOTH, "ad|cb", ratings={"a": 0.5, "b": 1700.0, "c": 2300.0, "d": 2000.0})
+    (question,) = of(CacheSplits, play(session, [(100.0, ended(finished("r1", A), 100.0))]))
+    assert isinstance(question, CacheSplits)
+    del session.state.summaries[ids("d")[0]]
+    play(session, [(100.1, answer(question, ratings_of("abcd")))])
+    assert session.cache is not None
+    assert session.cache.ids == ids("cbad")
+    assert session.state.asked_cache is None
+
+
 def test_a_script_without_splits_gets_its_first_as_soon_as_there_are_enough_players() -> None:
     session = begun(Mode.KOTH, "ab|c")
     (question,) = of(CacheSplits, play(session, [(1.0, seen("ab|cd"))]))
@@ -284,6 +297,7 @@ def test_when_the_solver_fails_the_cached_split_is_ordered() -> None:
     question = asked(session, (110.0, started("ab|cd", 110.0)))
     order = assigned(play(session, [(110.1, e.SolveFailed(question, "too slow"))]))
     assert (order.split, order.reason) == (split("ad|bc"), SHUTOUT)
+    assert not of(Say, play(session, [(110.2, e.OrderDone(110.2, order.order))])), "its chances are not known"
 
 
 def test_without_a_cache_a_failed_solver_leaves_the_scramble_due_and_is_asked_again() -> None:
@@ -294,6 +308,42 @@ def test_without_a_cache_a_failed_solver_leaves_the_scramble_due_and_is_asked_ag
     assert failed == [LogDecision("failed", Text(Phrase.NO_ANSWER))]
     assert session.memory.pending == SHUTOUT
     assert of(AskSplit, play(session, [(110.2, e.Heartbeat(110.2))]))
+
+
+@pytest.mark.parametrize("text", ["ab|c|de", "||abcde"])
+def test_only_a_scramble_takes_the_cached_split_when_the_solver_fails(text: str) -> None:
+    session = begun(Mode.ARENA, text, ratings=RATINGS, phase=e.Phase.OVER)
+    session.state.cache = SplitCache(ids("abcde"), (split("ad|bc|e"),))
+    if text == "ab|c|de":
+        session.state.memory = session.memory.count(finished("r1", A).id, Tally(completed=3))
+    question = asked(session, (110.0, started(text, 110.0)))
+    assert question.purpose is not Purpose.SCRAMBLE
+    assert not of(Assign, play(session, [(110.1, e.SolveFailed(question, "too slow"))]))
+
+
+def test_a_cached_split_is_ordered_only_for_the_players_of_the_question() -> None:
+    session = pending()
+    session.state.cache = SplitCache(ids("abcd"), (split("ad|bc"),))
+    question = asked(session, (110.0, started("ab|cd", 110.0)))
+    play(session, [(110.1, e.SideChanged(110.1, ids("e")[0], A))])
+    assert not of(Assign, play(session, [(110.2, e.SolveFailed(question, "too slow"))]))
+
+
+def test_in_arena_a_cached_split_benches_the_players_it_cannot_place() -> None:
+    session = pending(Mode.ARENA, "ab|cd|e")
+    session.state.memory = session.memory.count(finished("r2", A).id, Tally(completed=3))
+    session.state.cache = SplitCache(ids("abcde"), (split("ad|bc|e"),))
+    question = asked(session, (110.0, started("ab|cd|e", 110.0)))
+    order = assigned(play(session, [(110.1, e.SolveFailed(question, "too slow"))]))
+    assert order.split == split("ad|bc|e")
+
+
+def test_a_first_cache_that_failed_is_asked_for_again_with_the_next_roster() -> None:
+    session = begun(Mode.KOTH, "ab|c")
+    (question,) = of(CacheSplits, play(session, [(1.0, seen("ab|cd"))]))
+    assert isinstance(question, CacheSplits)
+    play(session, [(2.0, e.SolveFailed(question, "too slow"))])
+    assert of(CacheSplits, play(session, [(3.0, seen("ab|cd"))])) == [question]
 
 
 # The script alone.
@@ -333,7 +383,7 @@ def test_a_scramble_made_alone_settles_the_question_that_is_open() -> None:
 # What a scramble does to older locks.
 
 
-def test_a_scramble_frees_whoever_it_does_not_place() -> None:
+def test_a_scramble_unlocks_the_players_it_does_not_place() -> None:
     session = begun(Mode.KOTH, "ab|cd|e", ratings=RATINGS)
     play(session, [(1.0, e.SideWanted(1.0, ids("e")[0], A))])
     assert session.memory.locks.keys() == {"e"}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.core.effects import Assign, CacheSplits, LogDecision, RecordRound, Say
+from equipoise.core.asks import CacheSplits
+from equipoise.core.effects import Assign, LogDecision, RecordRound, Say
 from equipoise.core.events import Phase, WaitingEnded
 from equipoise.core.model import DueIf, Mode, Participant, Side
 from equipoise.core.phrases import Phrase, Text
@@ -145,6 +148,37 @@ def test_the_length_of_a_streak_comes_from_the_configuration() -> None:
     assert due(Mode.ARENA, Tally(5, 3, A, 3), round, rules(arena={"streak": 4})) is None
 
 
+def test_a_streak_longer_than_the_limit_makes_a_scramble_due_too() -> None:
+    assert reason_after(Mode.ARENA, A, tally=Tally(6, 5, A, 4)) == Text(Phrase.REASON_STREAK, ("5",))
+
+
+def test_more_rounds_than_the_limit_make_a_scramble_due_too() -> None:
+    assert reason_after(Mode.PAYLOAD, B, tally=Tally(6, 4)) == Text(Phrase.REASON_ROUNDS, ("5",))
+
+
+def test_after_a_cancel_the_streak_goes_on_and_the_next_win_makes_a_scramble_due_again() -> None:
+    session = begun(Mode.ARENA, "ab|cd")
+    session.state.memory = replace(session.memory, tally=Tally(4, 2, A, 2))
+    play(session, [(1.0, ended(finished("r1", A), 1.0))])
+    assert session.memory.pending == Text(Phrase.REASON_STREAK, ("3",))
+
+    play(session, [(2.0, command("scramble", "cancel"))])
+    assert session.memory.pending is None
+    assert session.memory.tally == Tally(5, 3, A, 3)
+
+    play(session, [(3.0, ended(finished("r2", A), 3.0))])
+    assert session.memory.pending == Text(Phrase.REASON_STREAK, ("4",))
+
+
+def test_after_a_cancel_a_win_of_the_other_side_ends_the_streak() -> None:
+    session = begun(Mode.ARENA, "ab|cd")
+    session.state.memory = replace(session.memory, tally=Tally(4, 2, A, 2))
+    play(session, [(1.0, ended(finished("r1", A), 1.0)), (2.0, command("scramble", "cancel"))])
+    play(session, [(3.0, ended(finished("r2", B), 3.0))])
+    assert session.memory.pending is None
+    assert session.memory.tally == Tally(6, 4, B, 1)
+
+
 def test_a_stalemate_ends_the_streak() -> None:
     tally = Tally(4, 2, A, 2).after(None)
     assert (tally.streak, tally.streak_side) == (0, None)
@@ -235,7 +269,7 @@ def test_nothing_becomes_due_while_equipoise_is_off_or_stands_aside(how: str) ->
     assert session.memory.tally.completed == 1
 
 
-# What a script is told beforehand is what the daemon will decide.
+# A script knows beforehand what the daemon will decide.
 
 
 @given(
@@ -249,7 +283,7 @@ def test_nothing_becomes_due_while_equipoise_is_off_or_stands_aside(how: str) ->
     length=st.integers(1, 4),
     rounds=st.integers(1, 4),
 )
-def test_due_if_tells_exactly_what_due_decides_afterwards(
+def test_due_if_foresees_exactly_what_due_decides_afterwards(
     mode: Mode,
     completed: int,
     since: int,
@@ -263,8 +297,15 @@ def test_due_if_tells_exactly_what_due_decides_afterwards(
     given_rules = rules(arena={"streak": length}, scramble={"rounds": rounds})
     tally = Tally(completed, since, holder if streak else None, streak)
     shutout = winner is not None and captured == 0
-    told = any(case.winner is winner and (shutout or not case.shutout) for case in due_if(mode, tally, given_rules))
-    assert told == (due(mode, tally.after(winner), Outcome(winner, captured), given_rules) is not None)
+    foreseen = any(case.winner is winner and (shutout or not case.shutout) for case in due_if(mode, tally, given_rules))
+    assert foreseen == (due(mode, tally.after(winner), Outcome(winner, captured), given_rules) is not None)
+
+
+def test_due_if_counts_the_streak_of_the_side_that_would_win() -> None:
+    assert due_if(Mode.ARENA, Tally(4, 2, A, 2), Rules()) == (DueIf(A),)
+    assert due_if(Mode.ARENA, Tally(4, 2, B, 2), Rules()) == (DueIf(B),)
+    assert due_if(Mode.ARENA, Tally(4, 2, A, 1), Rules()) == ()
+    assert due_if(Mode.PAYLOAD, Tally(4, 1), Rules()) == (DueIf(A), DueIf(B), DueIf(None))
 
 
 def test_due_if_of_a_session_speaks_of_the_running_round() -> None:

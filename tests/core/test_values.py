@@ -7,7 +7,8 @@ from typing import get_args
 
 import pytest
 
-from equipoise.core.effects import Assign, Effect, Moment, Order
+from equipoise.core.asks import Moment
+from equipoise.core.effects import Assign, Effect, Order
 from equipoise.core.events import Answer, Event, ScriptEvent
 from equipoise.core.memory import Memory
 from equipoise.core.model import Mode, OrderId, PlayerId, PlayerSummary, Side, is_bot
@@ -41,7 +42,7 @@ def test_a_mirrored_split_has_the_same_teams_on_the_other_sides() -> None:
     assert teams.size == 1
 
 
-def test_a_card_weighs_what_is_known_of_the_side_else_the_skill_else_the_rating() -> None:
+def test_a_summary_weighs_what_is_known_of_the_side_else_the_skill_else_the_rating() -> None:
     summary = PlayerSummary(PlayerId("a"), 2000.0)
     assert (summary.balance, summary.on(Side.A), summary.on(Side.B)) == (2000.0, 2000.0, 2000.0)
     summary = replace(summary, skill=25.0)

@@ -1,4 +1,4 @@
-"""The script's half of the protocol: nothing finished is lost, nothing stale is told, and alone it decides as asked."""
+"""The script loses no finished round, sends no stale event, and decides alone as the daemon asked it to."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import json
 import pytest
 from msgspec import UNSET
 
-from equipoise.core.model import Side
+from equipoise.core.model import RoundId, Side
+from equipoise.demo.protocol import Json
 from equipoise.demo.script import SLOTS, Script
-from equipoise.demo.server import KOTH, GameServer, Json
+from equipoise.lab.simulation.game_server import GameServer
 from equipoise.wire import decode_batch
 from equipoise.wire import orders as wire
-from tests.demo.rig import BOOT, A, B, C, D, E, assign, kinds, server, sides
+from tests.lab.games import BOOT, KOTH, A, B, C, D, E, assign, server, sides
+
+NAMES = {A: "Ann", B: "Bob", C: "Cid", D: "Dee", E: "Eve"}
 
 
 def reply(
@@ -39,7 +42,7 @@ def reply(
 
 def introduced(game: GameServer) -> Script:
     """A script whose hello and roster were answered."""
-    script = Script(game, "arena-1")
+    script = Script(game, NAMES)
     script.batch()
     script.answered(reply())
     return script
@@ -51,25 +54,30 @@ def events(batch: Json) -> list[Json]:
     return found
 
 
-def play(game: GameServer, script: Script, winner: Side | None = Side.A, *, captures: int = 0) -> str:
+def kinds(events: list[Json]) -> list[object]:
+    """What a batch reports, in order."""
+    return [event["kind"] for event in events]
+
+
+def play(game: GameServer, script: Script, winner: Side | None = Side.A, *, captures: int = 0) -> RoundId:
     game.start_round()
     round = game.go_live()
     game.fight()
-    script.keep(game.end_round(winner, {Side.B: captures}), winner, captures)
+    script.keep(game.end_round(winner, {Side.A: captures, Side.B: captures}))
     return round
 
 
 def test_the_first_batch_introduces_the_script_and_a_quiet_one_is_silent() -> None:
-    script = Script(server(A, blu=(B,)), "arena-1")
+    script = Script(server(A, blu=(B,)), NAMES)
 
     assert kinds(events(script.batch())) == ["hello", "roster"]
     script.answered(reply())
     assert script.silent
 
 
-def test_every_batch_is_one_that_the_daemon_can_read() -> None:
+def test_a_batch_holds_finished_rounds_then_events_in_order_then_the_roster() -> None:
     game = server(A, B, blu=(C, D))
-    script = Script(game, "arena-1")
+    script = Script(game, NAMES)
     play(game, script)
     game.apply(assign(A, blu=(B,)))
     game.change_map(KOTH)
@@ -180,7 +188,7 @@ def test_alone_the_script_knows_what_makes_a_scramble_due(
 
 def test_alone_the_script_applies_the_largest_cached_split_and_reports_it_later() -> None:
     game = server(A, B, blu=(C, D))
-    game.connect(E, "E")
+    game.connect(E)
     script = introduced(game)
     script.batch()
     script.answered(reply(due_if=("red",), cache=wire.Cache((E, D, C, B, A), ("AB---", "ABBA-"))))
@@ -197,7 +205,7 @@ def test_alone_the_script_applies_the_largest_cached_split_and_reports_it_later(
     sent = events(script.batch())
     assert kinds(sent) == ["hello", "round_ended", "scrambled_alone", "roster"]
     assert sent[1]["round"] == round
-    assert {name: sent[2][name] for name in ("red", "blu", "bench")} == {"red": [E, B], "blu": [D, C], "bench": [A]}
+    assert {name: sent[2][name] for name in ("red", "blu", "bench")} == {"red": (E, B), "blu": (D, C), "bench": (A,)}
 
 
 def test_alone_the_script_moves_nobody_without_a_reason_or_with_a_cache_of_other_people() -> None:

@@ -13,7 +13,7 @@ from equipoise.demo.record import Played, Record
 from equipoise.demo.view import screen, sparkline
 
 TICKER = (
-    Line("round", "Round 50: BLU wins (48 % expected)"),
+    Line("round", "Round 50: BLU wins (had a 48 % chance)"),
     Line("scramble", "3 wins in a row → scrambled: RED 71 % → 52 %, 4 moved, Vex sits out (has sat out least)"),
 )
 
@@ -35,7 +35,7 @@ def board(size: int) -> Board:
         due="scramble due if RED wins",
         up=True,
         ring=0,
-        chat="Teams are balanced: RED wins with 52 %.",
+        chat="Teams are balanced: RED has a 52 % chance.",
         record=Record(rounds=[Played(0.5, 0.7, 0.8, red_won=True)] * 30, fidelity=[0.01 * n for n in range(30)]),
     )
 
@@ -66,7 +66,7 @@ def test_teams_odds_bench_and_the_newest_line_fit(size: int, width: int, height:
         "Cid0",
         "scramble due if RED wins",
         "out least)",
-        "50 % is fair",
+        "50 % is even",
     ):
         assert part in text
 

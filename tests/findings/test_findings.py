@@ -113,6 +113,7 @@ def test_a_look_tells_of_the_true_chances_not_of_the_results() -> None:
     assert seen.places[:2].tolist() == [23, 22]
 
 
+@pytest.mark.slow
 def test_a_prediction_counts_half_of_the_draws() -> None:
     still = Model.of("trueskill:sigma=0.001,tau=0,draw_probability=0.5")
     rounds = converging.in_random_teams(np.zeros(60), np.random.default_rng(1), model=still)

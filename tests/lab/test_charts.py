@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from equipoise.lab import charts
-from equipoise.lab import tables as sheets
+from equipoise.lab import charts, tables
 from equipoise.lab.backtest import backtest
 from equipoise.lab.models import Model
 from equipoise.lab.page import page
@@ -18,7 +17,7 @@ from equipoise.lab.simulation.measures import Summary
 from equipoise.lab.simulation.population import Scenario
 from equipoise.lab.simulation.run import simulate
 from equipoise.lab.svg import COLOURS, LETTER, Axis, Chart, picture
-from equipoise.lab.tables import Sheet, estimate
+from equipoise.lab.tables import Table, estimate
 from equipoise.ratings.quality import Estimate
 from tests.lab import sets
 
@@ -115,7 +114,7 @@ def test_a_pool_is_drawn_over_time_from_its_points() -> None:
         told = [(point.round, point.overconfidence) for point in summary.points]
         ends = [f"{excess.across(x):.1f},{excess.down(y.value):.1f}" for x, y in told if y is not None]
         assert line.get("points") == " ".join(ends)
-    assert "Calibration" in excess.title
+    assert "Overconfidence" in excess.title
     assert "Calibration" in calibration.title
 
 
@@ -125,10 +124,10 @@ def test_a_pool_of_one_even_round_has_no_calibration_to_draw() -> None:
 
 
 def test_the_table_of_a_pool_names_the_period_of_every_figure() -> None:
-    sheet = sheets.simulated(pool(40, Model("synelo")))
-    assert sheet.head == ("what", "over", "synelo")
-    assert {row[1] for row in sheet.rows} == {"whole run", "second half", "last quarter"}
-    named = {row[0]: row[1:] for row in sheet.rows}
+    table = tables.simulated(pool(40, Model("synelo")))
+    assert table.head == ("what", "over", "synelo")
+    assert {row[1] for row in table.rows} == {"whole run", "second half", "last quarter"}
+    named = {row[0]: row[1:] for row in table.rows}
     assert named["overconfidence"][0] == "second half"
     assert re.fullmatch(r"[+-]\d+\.\d% ± \d+\.\d%", named["overconfidence"][1])
     assert re.fullmatch(r"\d+|-", named["rounds until 90 % of that"][1])
@@ -148,26 +147,26 @@ def test_points_stand_where_their_values_are() -> None:
 def test_names_cannot_break_out_of_a_chart_or_a_page() -> None:
     evil = '<script>alert("&")</script>'
     chart = Chart(evil, Axis(evil, 0, 1), Axis(evil, 0, 1))
-    chart.name(evil, 0)
-    chart.words(0.5, 0.5, evil)
+    chart.legend(evil, 0)
+    chart.label(0.5, 0.5, evil)
     assert drawn(chart).find(f".//{SVG}script") is None
-    text = page(evil, evil, [Sheet(evil, (evil,), ((evil,),), evil)], [chart])
+    text = page(evil, evil, [Table(evil, (evil,), ((evil,),), evil)], [chart])
     assert "<script" not in text
 
 
 def test_control_characters_in_names_leave_the_xml_whole() -> None:
     evil = "\x00\x1b[31mred\ud7ff\uffff\n"
     chart = Chart(evil, Axis(evil, 0, 1), Axis(evil, 0, 1))
-    chart.name(evil, 0)
-    chart.words(0.5, 0.5, evil)
+    chart.legend(evil, 0)
+    chart.label(0.5, 0.5, evil)
     chart.dot(0.5, 0.5, 0, None, evil)
     assert "red" in "".join(drawn(chart).itertext())
 
 
 def test_a_long_name_is_shown_in_part_so_that_the_legend_stays_inside() -> None:
     chart = Chart("t", Axis("x", 0, 1), Axis("y", 0, 1))
-    chart.name("a" * 300, 0)
-    chart.name("b", 1)
+    chart.legend("a" * 300, 0)
+    chart.legend("b", 1)
     (name,) = [text for text in drawn(chart).iter(f"{SVG}text") if (text.text or "").startswith("aaa")]
     assert float(name.get("x", "")) + LETTER * len(name.text or "") < chart.width
 
@@ -211,7 +210,7 @@ def test_more_series_than_colours_are_told_apart() -> None:
 def test_every_legend_entry_fits_the_picture() -> None:
     chart = Chart("t", Axis("x", 0, 1), Axis("y", 0, 1))
     for series in range(12):
-        chart.name(f"system number {series}", series)
+        chart.legend(f"system number {series}", series)
     root = drawn(chart)
     height = float(root.get("height", ""))
     assert all(float(text.get("y", "")) <= height for text in root.iter(f"{SVG}text"))
@@ -231,8 +230,12 @@ def test_a_report_is_one_file_without_scripts_for_light_and_dark(tmp_path: Path)
     ElementTree.fromstring(picture(every))
     correction = done[0].correction
     assert correction is not None
-    tables = [sheets.comparison(done), sheets.bins(done[0].quality, "synelo"), sheets.corrected(correction, "synelo")]
-    text = page("Compared", "Two settings.", tables, every)
+    shown = [
+        tables.comparison(done),
+        tables.bins(done[0].quality, "synelo"),
+        tables.corrected(correction, "synelo"),
+    ]
+    text = page("Compared", "Two settings.", shown, every)
     assert text.count("<svg") == len(every)
     assert "<script" not in text
     assert "prefers-color-scheme: dark" in text

@@ -8,14 +8,14 @@ import pytest
 
 from equipoise.core.model import PlayerId
 from equipoise.lab.simulation.measures import (
-    Played,
+    BenchTurns,
     Point,
-    Turns,
-    bench,
+    RatedRound,
+    bench_sharing,
     groups,
     order,
     overconfidence,
-    places,
+    ranks,
     spearman,
 )
 from equipoise.lab.simulation.population import Kind, Person
@@ -26,7 +26,7 @@ def people(*skills: float) -> list[Person]:
 
 
 def test_ranks_share_ties() -> None:
-    assert places([3.0, 1.0, 3.0, 2.0]).tolist() == [2.5, 0.0, 2.5, 1.0]
+    assert ranks([3.0, 1.0, 3.0, 2.0]).tolist() == [2.5, 0.0, 2.5, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,7 @@ def test_ranks_share_ties() -> None:
         ([1, 2, 3], [10, 20, 90], 1.0),
         ([1, 2, 3], [3, 2, 1], -1.0),
         ([1, 2, 3, 4], [1, 3, 2, 4], 0.8),
+        ([1, 2, 3, 40], [0.1, 0.2, 0.3, 0.31], 1.0),
         ([1, 1], [1, 2], 0.0),
     ],
 )
@@ -43,8 +44,8 @@ def test_spearman_is_that_of_the_textbook(one: list[float], other: list[float], 
     assert spearman(one, other) == pytest.approx(expected)
 
 
-def played(predicted: float, score: float) -> Played:
-    return Played(predicted, score, chance=0.5, random=0.5)
+def played(predicted: float, score: float) -> RatedRound:
+    return RatedRound(predicted, score, true=0.5, random=0.5)
 
 
 def test_overconfidence_is_what_favourites_were_to_score_less_what_they_scored() -> None:
@@ -97,14 +98,14 @@ def test_the_order_is_found_when_it_is_nearly_that_of_the_last_quarter_and_stays
 
 
 def test_the_bench_is_counted_over_those_who_stayed() -> None:
-    turns = Turns()
+    turns = BenchTurns()
     ann, bob, cid = (PlayerId(name) for name in ("ann", "bob", "cid"))
     turns.count([ann, bob, cid], [ann])
     turns.count([ann, bob], [ann])
-    found = bench([turns])
+    found = bench_sharing([turns])
     assert found is not None
     assert (found.share, found.apart) == (pytest.approx(2 / 5), 2)
-    assert bench([Turns()]) is None
+    assert bench_sharing([BenchTurns()]) is None
 
 
 def test_rounds_of_throwers_are_counted_apart() -> None:

@@ -182,7 +182,7 @@ BAD_MATCHES = {
     "one side": ("m1,0,,A,B,1,,,,side1=red", "2: sides 'red' and '' are not two different names"),
     "facts without a value": ("m1,0,,A,B,1,,,,fast", "2: extra 'fast' is not key=value;key=value"),
     "too few fields": ("m1,0,,A,B,1", "2: 6 fields, the header has 10"),
-    "a match that is there twice": ("m3,0,,A,B,1,,,,", "4: match_id 'm3' is there twice"),
+    "a match that is there twice": ("m3,0,,A,B,1,,,,", "4: match_id 'm3' appears twice"),
     "a time behind a later one": (
         "m1,2030-01-01,,A,B,1,,,,",
         "3: time 2024-05-02T20:30 is before that of a row above: sort the file by time",
@@ -190,13 +190,19 @@ BAD_MATCHES = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_MATCHES)
-def test_a_bad_match_is_refused_with_file_and_line(name: str, tmp_path: Path) -> None:
-    row, reason = BAD_MATCHES[name]
-    files = sets.write(tmp_path, replaced(sets.MATCHES, 0, row))
-    with pytest.raises(RatingError) as refused:
+def refused(files: tuple[Path, Path]) -> str:
+    """Why a history is not read; "accepted" where it is."""
+    try:
         read_history(*files)
-    assert str(refused.value) == f"{files[0]}:{reason}"
+    except RatingError as error:
+        return str(error)
+    return "accepted"
+
+
+def test_a_bad_match_is_refused_with_file_and_line(tmp_path: Path) -> None:
+    for name, (row, reason) in BAD_MATCHES.items():
+        files = sets.write(tmp_path, replaced(sets.MATCHES, 0, row))
+        assert refused(files) == f"{files[0]}:{reason}", name
 
 
 BAD_PEOPLE = {
@@ -204,8 +210,8 @@ BAD_PEOPLE = {
     "the same player twice": ("m1,1,ann,,,,", "4: ann is twice on one side of match m1"),
     "a third team": ("m1,3,cid,,,,", "4: team '3' is not 1 or 2"),
     "an unknown match": ("m9,2,cid,,,,", "4: match_id 'm9' is not in the file of matches"),
-    "nobody's name": ("m1,2,,,,,", "4: player_id '' is nobody who can be rated"),
-    "a bot": ("m1,2,bot:7,,,,", "4: player_id 'bot:7' is nobody who can be rated"),
+    "nobody's name": ("m1,2,,,,,", "4: player_id '' is not a player who can be rated"),
+    "a bot": ("m1,2,bot:7,,,,", "4: player_id 'bot:7' is not a player who can be rated"),
     "more than a whole match": ("m1,2,cid,1.2,,,", "4: weight '1.2' is not a number from 0 to 1"),
     "fewer than no kills": ("m1,2,cid,1,-1,0,", "4: kills '-1' is not a number from 0 to 1,000,000"),
     "infinitely many deaths": ("m1,2,cid,1,1,inf,", "4: deaths 'inf' is not a number from 0 to 1,000,000"),
@@ -217,18 +223,15 @@ BAD_PEOPLE = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_PEOPLE)
-def test_a_bad_participant_is_refused_with_file_and_line(name: str, tmp_path: Path) -> None:
-    row, reason = BAD_PEOPLE[name]
-    files = sets.write(tmp_path, people=replaced(sets.PARTICIPANTS, 2, row))
-    with pytest.raises(RatingError) as refused:
-        read_history(*files)
-    assert str(refused.value) == f"{files[1]}:{reason}"
+def test_a_bad_participant_is_refused_with_file_and_line(tmp_path: Path) -> None:
+    for name, (row, reason) in BAD_PEOPLE.items():
+        files = sets.write(tmp_path, people=replaced(sets.PARTICIPANTS, 2, row))
+        assert refused(files) == f"{files[1]}:{reason}", name
 
 
 def test_a_team_of_nobody_is_refused_at_its_match(tmp_path: Path) -> None:
     files = sets.write(tmp_path, people=sets.PARTICIPANTS[:3] + sets.PARTICIPANTS[4:])
-    with pytest.raises(RatingError, match=r"matches\.csv:3: nobody played for team 1 of match m2$"):
+    with pytest.raises(RatingError, match=r"matches\.csv:3: no player for team 1 of match m2$"):
         read_history(*files)
 
 
@@ -249,7 +252,7 @@ def test_missing_columns_are_named(tmp_path: Path) -> None:
 def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     matches, people = sets.write(tmp_path)
     matches.write_text("match_id,time,outcome,time\nm1,0,1,5\n")
-    with pytest.raises(RatingError, match=r"csv:1: column time is there twice$"):
+    with pytest.raises(RatingError, match=r"csv:1: column time appears twice$"):
         read_history(matches, people)
 
 

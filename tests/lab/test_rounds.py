@@ -75,7 +75,7 @@ def test_a_pool_or_a_store_that_is_not_there_is_one_line(config: Path) -> None:
     (config.parent / "equipoise.db").unlink()
     done = run("replay", "--pool", "main", "--config", config, "--model", "synelo")
     assert done.exit_code == 2
-    assert done.output.endswith("equipoise.db: no such file: nothing was ever stored\n")
+    assert done.output.endswith("equipoise.db: no such file: no round was ever stored\n")
 
 
 def test_a_store_that_a_daemon_has_open_is_left_alone(config: Path) -> None:

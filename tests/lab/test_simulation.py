@@ -12,10 +12,11 @@ from equipoise.core.model import STEAM_ID_BASE, Mode, PlayerId, Side
 from equipoise.core.rules import Rules
 from equipoise.errors import RatingError
 from equipoise.lab.models import Model
-from equipoise.lab.simulation.outcome_model import MAPS, Truth
-from equipoise.lab.simulation.population import Crowd, Kind, Person, Scenario
+from equipoise.lab.simulation.closed_loop import ClosedLoop
+from equipoise.lab.simulation.game_server import Map
+from equipoise.lab.simulation.outcome_model import MAP_NAMES, OutcomeModel
+from equipoise.lab.simulation.population import Kind, Person, Population, Scenario
 from equipoise.lab.simulation.run import simulate
-from equipoise.lab.simulation.server import Server
 from equipoise.ratings.synelo.system import SynElo, SynEloParams
 from equipoise.ratings.system import Match, Rated, System
 
@@ -27,36 +28,38 @@ def people(*skills: float) -> list[Person]:
     return [Person(PlayerId(f"p{number}"), skill) for number, skill in enumerate(skills)]
 
 
-def full(mode: Mode, count: int, model: Model = SYNELO) -> Server:
-    """A server on its first map, with so many players."""
-    server = Server(mode, model.make(), Rules())
-    server.change_map(MAPS[0])
+def full(mode: Mode, count: int, model: Model = SYNELO) -> ClosedLoop:
+    """A server on a new map, with so many players."""
+    map = Map(MAP_NAMES[0], mode)
+    loop = ClosedLoop(map, model.make(), Rules())
+    loop.change_map(map)
     for number in range(count):
-        server.join(PlayerId(f"p{number}"))
-    return server
+        loop.join(PlayerId(f"p{number}"))
+    return loop
 
 
-def play(server: Server, winner: Side | None = Side.A) -> None:
-    assert server.start_round()
-    server.pass_time(100)
-    server.end_round(winner, {Side.A: 1, Side.B: 1})
+def play(loop: ClosedLoop, winner: Side | None = Side.A) -> None:
+    assert loop.start_round()
+    loop.pass_time(100)
+    loop.end_round(winner, {Side.A: 1, Side.B: 1})
 
 
 def test_joins_are_placed_by_what_splits_balance_on_not_by_what_is_shown() -> None:
-    server = full(Mode.KOTH, 8, Model("trueskill", {}))
-    play(server)
+    loop = full(Mode.KOTH, 8, Model("trueskill", {}))
+    play(loop)
 
-    summaries = server.session.state.summaries
+    summaries = loop.session.state.summaries
     assert len(summaries) == 8
     assert {summary.id: summary.on(Side.A) for summary in summaries.values()} == {
-        one: server.system.skill(one) for one in summaries
+        one: loop.system.skill(one) for one in summaries
     }
-    assert any(summary.rating != server.system.skill(one) for one, summary in summaries.items())
+    assert any(summary.rating != loop.system.skill(one) for one, summary in summaries.items())
 
 
-# The people.
+# The population.
 
 
+@pytest.mark.slow
 def test_the_same_seed_is_the_same_pool() -> None:
     scenario = Scenario(rounds=60, smurfs=1, throwers=2, parties=2)
     assert simulate(scenario, SYNELO) == simulate(scenario, SYNELO)
@@ -73,46 +76,46 @@ def test_the_same_people_come_and_go_whatever_the_teams() -> None:
 
 
 def test_smurfs_come_at_half_time_and_are_better_than_all() -> None:
-    crowd = Crowd(Scenario(rounds=10, smurfs=2), Random(1))
+    population = Population(Scenario(rounds=10, smurfs=2), Random(1))
     for number in range(1, 5):
-        crowd.pass_round(number, set())
-    assert all(person.kind is Kind.REGULAR for person in crowd.people)
-    crowd.pass_round(5, set())
-    smurfs = [person for person in crowd.people if person.kind is Kind.SMURF]
+        population.pass_round(number, set())
+    assert all(person.kind is Kind.REGULAR for person in population.people)
+    population.pass_round(5, set())
+    smurfs = [person for person in population.people if person.kind is Kind.SMURF]
     assert len(smurfs) == 2
-    assert min(smurf.skill for smurf in smurfs) > max(p.skill for p in crowd.people if p.kind is not Kind.SMURF)
+    assert min(smurf.skill for smurf in smurfs) > max(p.skill for p in population.people if p.kind is not Kind.SMURF)
 
 
 def test_turnover_keeps_the_number_and_nobody_who_plays_is_replaced() -> None:
-    crowd = Crowd(Scenario(turnover=1.0, people=10), Random(1))
-    here = {crowd.people[0].id}
+    population = Population(Scenario(turnover=1.0, people=10), Random(1))
+    here = {population.people[0].id}
     for number in range(1, 40):
-        crowd.pass_round(number, here)
-    assert len(crowd.people) == 10
-    assert crowd.people[0].id in here
-    assert len({person.id for person in crowd.people}) == 10
+        population.pass_round(number, here)
+    assert len(population.people) == 10
+    assert population.people[0].id in here
+    assert len({person.id for person in population.people}) == 10
 
 
 def test_skill_drifts_by_what_was_asked_in_a_hundred_rounds() -> None:
-    crowd = Crowd(Scenario(people=2000, drift=0.1, turnover=0.0), Random(1))
-    before = [person.skill for person in crowd.people]
+    population = Population(Scenario(people=2000, drift=0.1, turnover=0.0), Random(1))
+    before = [person.skill for person in population.people]
     for number in range(1, 101):
-        crowd.pass_round(number, set())
-    changes = [person.skill - old for person, old in zip(crowd.people, before, strict=True)]
+        population.pass_round(number, set())
+    changes = [person.skill - old for person, old in zip(population.people, before, strict=True)]
     assert math.sqrt(sum(change**2 for change in changes) / 2000) == pytest.approx(0.1, rel=0.1)
 
 
 @pytest.mark.parametrize(("slots", "people", "parties"), [(24, 60, 4), (8, 20, 3), (5, 30, 8), (24, 25, 7)])
 def test_friends_come_and_go_together(slots: int, people: int, parties: int) -> None:
-    crowd = Crowd(Scenario(slots=slots, people=people, parties=parties), Random(1))
-    friends = [{person.id for person in crowd.people if person.party == number} for number in range(parties)]
+    population = Population(Scenario(slots=slots, people=people, parties=parties), Random(1))
+    friends = [{person.id for person in population.people if person.party == number} for number in range(parties)]
     assert [len(party) for party in friends] == [3] * parties
-    moves, here = [crowd.opening()], set[PlayerId]()
+    moves, here = [population.opening()], set[PlayerId]()
     for _ in range(300):
         here |= {person.id for person in moves[-1]}
         assert len(here) <= slots
-        before, within = crowd.leaving(here)
-        moves += [before, within, crowd.coming(here)]
+        before, within = population.leaving(here)
+        moves += [before, within, population.coming(here)]
         here -= {person.id for person in (*before, *within)}
     moved = [{person.id for person in move} for move in moves]
     assert all(not move & party or party <= move for move in moved for party in friends)
@@ -122,28 +125,28 @@ def test_friends_come_and_go_together(slots: int, people: int, parties: int) -> 
 def test_those_without_friends_come_and_go_as_the_dice_say() -> None:
     """Drawn by hand: one sample, one shuffle, one throw for each free slot, one for each who is there."""
     scenario, dice = Scenario(people=30, slots=12), Random(7)
-    crowd = Crowd(scenario, Random(7))
-    everybody = [person.id for person in crowd.people]
-    assert [dice.gauss(0, scenario.spread) for _ in everybody] == [person.skill for person in crowd.people]
+    population = Population(scenario, Random(7))
+    everybody = [person.id for person in population.people]
+    assert [dice.gauss(0, scenario.spread) for _ in everybody] == [person.skill for person in population.people]
     here = dice.sample(everybody, 9)
-    assert [person.id for person in crowd.opening()] == here
+    assert [person.id for person in population.opening()] == here
     for _ in range(50):
         tired = [one for one in everybody if one in here and dice.random() < 1 / 30]
-        before, within = crowd.leaving(set(here))
+        before, within = population.leaving(set(here))
         assert [person.id for person in (*before, *within)] == tired
         assert len(before) == len(tired) // 2
         away = [one for one in everybody if one not in here]
         dice.shuffle(away)
         came = away[: sum(dice.random() < 0.2 for _ in range(12 - len(here)))]
-        assert [person.id for person in crowd.coming(set(here))] == came
+        assert [person.id for person in population.coming(set(here))] == came
         here = [one for one in here if one not in tired] + came
 
 
 @pytest.mark.parametrize("parties", [0, 90])
 def test_somebody_stays_for_thirty_rounds_in_the_mean(parties: int) -> None:
-    crowd = Crowd(Scenario(slots=64, people=300, parties=parties), Random(1))
-    everybody = {person.id for person in crowd.people}
-    left = [sum(map(len, crowd.leaving(everybody))) for _ in range(300)]
+    population = Population(Scenario(slots=64, people=300, parties=parties), Random(1))
+    everybody = {person.id for person in population.people}
+    left = [sum(map(len, population.leaving(everybody))) for _ in range(300)]
     assert 300 * 300 / sum(left) == pytest.approx(30, rel=0.1)
 
 
@@ -162,7 +165,7 @@ class Watching(SynElo):
         return super().rate(match)
 
 
-def test_a_party_is_at_the_doors_as_a_whole_or_not_at_all() -> None:
+def test_a_party_is_in_the_lineup_as_a_whole_or_not_at_all() -> None:
     Watched.matches.clear()
     simulate(Scenario(rounds=150, mode=Mode.KOTH, slots=16, people=30, parties=3), Watched("synelo"))
     parties = [{PlayerId(str(STEAM_ID_BASE + 3 * party + one)) for one in (1, 2, 3)} for party in range(3)]
@@ -185,78 +188,80 @@ def test_a_scenario_that_cannot_be_played_is_refused(wrong: dict[str, float], re
         Scenario(**wrong)  # type: ignore[arg-type]
 
 
-# The truth.
+# Who wins.
 
 
 def test_chances_follow_hidden_skill_sides_and_friends() -> None:
-    truth = Truth(Scenario(side_advantage=0.3, bond=0.2), Random(1))
+    outcomes = OutcomeModel(Scenario(side_advantage=0.3, bond=0.2), Random(1))
     a, b = people(0.5, 0.1), people(0.2)
-    assert truth.chance(a, b, MAPS[0]) == pytest.approx(1 / (1 + math.exp(-(0.6 - 0.2 + 0.3))))
+    assert outcomes.win_probability(a, b, MAP_NAMES[0]) == pytest.approx(1 / (1 + math.exp(-(0.6 - 0.2 + 0.3))))
     a[0].party = a[1].party = 7
-    assert truth.chance(a, b, MAPS[0]) == pytest.approx(1 / (1 + math.exp(-(0.6 - 0.2 + 0.3 + 2 * 0.2))))
+    assert outcomes.win_probability(a, b, MAP_NAMES[0]) == pytest.approx(
+        1 / (1 + math.exp(-(0.6 - 0.2 + 0.3 + 2 * 0.2)))
+    )
 
 
 def test_results_are_drawn_with_those_chances() -> None:
-    truth = Truth(Scenario(stalemates=0.1), Random(1))
+    outcomes = OutcomeModel(Scenario(stalemates=0.1), Random(1))
     everybody = {person.id: person for person in people(0.8, -0.2)}
     shares = [{PlayerId("p0"): 1.0}, {PlayerId("p1"): 0.5}]
-    won = [truth.winner(*shares, everybody, MAPS[0], ()) for _ in range(4000)]
+    won = [outcomes.winner(*shares, everybody, MAP_NAMES[0], ()) for _ in range(4000)]
     expected = 1 / (1 + math.exp(-(0.8 + 0.1)))
     assert won.count(None) / 4000 == pytest.approx(0.1, abs=0.015)
     assert won.count(Side.A) / (4000 - won.count(None)) == pytest.approx(expected, abs=0.025)
 
 
 def test_a_thrown_round_is_mostly_lost() -> None:
-    truth = Truth(Scenario(stalemates=0.0), Random(1))
+    outcomes = OutcomeModel(Scenario(stalemates=0.0), Random(1))
     everybody = {person.id: person for person in people(0.0, 0.0)}
     shares = [{PlayerId("p0"): 1.0}, {PlayerId("p1"): 1.0}]
-    won = [truth.winner(*shares, everybody, MAPS[0], ("p0",)) for _ in range(1000)]  # type: ignore[arg-type]
+    won = [outcomes.winner(*shares, everybody, MAP_NAMES[0], ("p0",)) for _ in range(1000)]  # type: ignore[arg-type]
     assert won.count(Side.A) / 1000 == pytest.approx(1 / (1 + math.exp(2.0)), abs=0.04)
 
 
-# The server around the real session.
+# The game and the real session.
 
 
 def test_arena_opens_with_a_duel_and_then_everybody_plays() -> None:
-    server = full(Mode.ARENA, 7)
-    play(server)
-    assert (len(server.on(Side.A)), len(server.on(Side.B)), len(server.bench())) == (1, 1, 5)
-    play(server)
-    assert (len(server.on(Side.A)), len(server.on(Side.B)), len(server.bench())) == (3, 3, 1)
+    loop = full(Mode.ARENA, 7)
+    play(loop)
+    assert (len(loop.game.on(Side.A)), len(loop.game.on(Side.B)), len(loop.game.bench())) == (1, 1, 5)
+    play(loop)
+    assert (len(loop.game.on(Side.A)), len(loop.game.on(Side.B)), len(loop.game.bench())) == (3, 3, 1)
 
 
 def test_a_finished_round_is_rated() -> None:
-    server = full(Mode.KOTH, 6)
-    play(server, Side.A)
-    assert server.rated is not None
-    assert len(server.rated.changes) == 6
-    assert all(server.system.summary(player).rounds == 1 for player in server.spots)
-    best = max(server.spots, key=server.system.skill)
-    assert server.spots[best].side is Side.A
+    loop = full(Mode.KOTH, 6)
+    play(loop, Side.A)
+    assert loop.rated is not None
+    assert len(loop.rated.changes) == 6
+    assert all(loop.system.summary(player).rounds == 1 for player in loop.game.clients)
+    best = max(loop.game.clients, key=loop.system.skill)
+    assert loop.game.clients[best].side is Side.A
 
 
 def test_a_gap_of_two_is_closed_by_moving_somebody_who_has_died() -> None:
-    server = full(Mode.KOTH, 8)
-    assert server.start_round()
-    server.pass_time(20)
-    for player in server.on(Side.A)[:2]:
-        server.leave(player)
-    assert server.moved == 0
-    server.pass_time(6)
-    assert server.moved == 1
-    assert len(server.on(Side.A)) == len(server.on(Side.B)) == 3
-    assert sum(server.shares(Side.A).values()) + sum(server.shares(Side.B).values()) < 8
+    loop = full(Mode.KOTH, 8)
+    assert loop.start_round()
+    loop.pass_time(20)
+    for player in loop.game.on(Side.A)[:2]:
+        loop.leave(player)
+    assert loop.moved == 0
+    loop.pass_time(6)
+    assert loop.moved == 1
+    assert len(loop.game.on(Side.A)) == len(loop.game.on(Side.B)) == 3
+    assert sum(loop.game.fractions_played(Side.A).values()) + sum(loop.game.fractions_played(Side.B).values()) < 8
 
 
 def test_shares_of_a_round_add_up_to_presence() -> None:
-    server = full(Mode.KOTH, 4)
-    assert server.start_round()
-    leaver = server.on(Side.A)[0]
-    server.pass_time(30)
-    server.leave(leaver)
-    server.pass_time(90)
-    assert server.shares(Side.A)[leaver] == pytest.approx(0.25)
-    assert all(share == pytest.approx(1.0) for share in server.shares(Side.B).values())
+    loop = full(Mode.KOTH, 4)
+    assert loop.start_round()
+    leaver = loop.game.on(Side.A)[0]
+    loop.pass_time(30)
+    loop.leave(leaver)
+    loop.pass_time(90)
+    assert loop.game.fractions_played(Side.A)[leaver] == pytest.approx(0.25)
+    assert all(share == pytest.approx(1.0) for share in loop.game.fractions_played(Side.B).values())
 
 
 def test_a_round_without_opponents_is_not_played() -> None:
@@ -307,7 +312,7 @@ def test_nobody_sits_out_much_more_often_than_others() -> None:
 
 @pytest.mark.slow
 def test_ratings_find_true_skill_and_the_real_rules_make_rounds_more_even() -> None:
-    scenario = Scenario(rounds=1500, people=30, spread=0.4, drift=0.0, turnover=0.0, mode=Mode.PAYLOAD)
+    scenario = Scenario(rounds=500, people=30, spread=0.4, drift=0.0, turnover=0.0, mode=Mode.PAYLOAD)
     summary = simulate(scenario, Model("synelo", {"k_max": 3}))
     assert summary.points[-1].found > 0.75 > summary.points[0].found
     assert summary.favourite is not None
@@ -318,6 +323,7 @@ def test_ratings_find_true_skill_and_the_real_rules_make_rounds_more_even() -> N
     assert summary.reachable <= summary.quality.brier.value + 0.01
 
 
+@pytest.mark.slow
 def test_throwers_throw_a_third_of_their_rounds_and_mostly_lose_those() -> None:
     scenario = Scenario(rounds=400, throwers=8, people=30, spread=0.0, turnover=0.0, stalemates=0.0)
     regular, thrower = simulate(scenario, SYNELO).groups

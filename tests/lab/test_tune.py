@@ -14,7 +14,7 @@ from equipoise.lab.correction import fit
 from equipoise.lab.histories import head, scores
 from equipoise.lab.models import Model, forecast
 from equipoise.lab.reading import read_history
-from equipoise.lab.tune import Axis, axes, log_loss, tune
+from equipoise.lab.tune import SearchAxis, axes, log_loss, tune
 from equipoise.ratings.history import History
 from tests.lab import sets
 from tests.lab.test_backtest import turned
@@ -155,10 +155,10 @@ def test_a_history_that_the_system_refuses_says_why(history: History) -> None:
 
 def test_an_axis_goes_through_its_start_and_stays_in_its_range() -> None:
     for start in (-3.0, 0.0, 0.5, 400.0):
-        axis = Axis("x", start, -10.0, 1000.0, whole=False)
+        axis = SearchAxis("x", start, -10.0, 1000.0, whole=False)
         assert axis.value(axis.origin) == pytest.approx(start)
         assert axis.value(1e9) == 1000.0
         assert axis.value(-1e9) == -10.0
-    whole = Axis("n", 12.0, 1, 1000, whole=True)
+    whole = SearchAxis("n", 12.0, 1, 1000, whole=True)
     assert whole.value(whole.origin) == 12
     assert isinstance(whole.value(whole.origin + 0.1), int)

@@ -61,6 +61,7 @@ def needed(pairs: list[tuple[float, float]]) -> int:
     return rounds_missing(found, SCALE, len(pairs))
 
 
+@pytest.mark.slow
 def test_a_scale_that_is_right_is_seldom_to_be_changed() -> None:
     """By chance one time in twenty: of 200 between 2 and 20, three standard deviations of the binomial around 10."""
     proposed = sum(needed(rounds(1.0, 500, seed)) == 0 for seed in range(200))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import resource
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterator
+import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,23 +17,10 @@ from equipoise.core import events as e
 from equipoise.core.model import DueIf, Mode, RoundId, Side
 from equipoise.core.phrases import Phrase
 from equipoise.errors import ScriptError
-from tests.hosts import BOOT, Rig, player, roster, round_of
+from tests.hosts import BOOT, Rig, played, player, roster, round_of
+from tests.store.traced import Traced
 
 FOUR = roster([1, 2], [3, 4])
-
-
-def played(test: Callable[[Rig], Awaitable[None]]) -> Callable[[Path], None]:
-    """Run a test on a fresh rig."""
-
-    def run(tmp_path: Path) -> None:
-        async def main() -> None:
-            async with Rig(tmp_path) as rig:
-                await test(rig)
-
-        asyncio.run(main())
-
-    run.__name__, run.__doc__ = test.__name__, test.__doc__
-    return run
 
 
 @contextmanager
@@ -44,6 +32,17 @@ def full_disk() -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@contextmanager
+def called() -> Iterator[set[str]]:
+    """The files whose functions are called in this thread."""
+    files: set[str] = set()
+    sys.setprofile(lambda frame, event, argument: files.add(frame.f_code.co_filename))
+    try:
+        yield files
+    finally:
+        sys.setprofile(None)
 
 
 def orders(reply: object, kind: type) -> list[object]:
@@ -58,7 +57,17 @@ async def test_a_script_that_was_never_heard_is_asked_to_introduce_itself(rig: R
 
 
 @played
-async def test_a_joining_player_is_answered_with_his_card(rig: Rig) -> None:
+async def test_a_batch_without_events_is_a_heartbeat(rig: Rig) -> None:
+    await rig.hello(FOUR)
+    rig.clock.now += 100
+
+    await rig.post()
+
+    assert not rig.host.status().lost
+
+
+@played
+async def test_a_joining_player_is_answered_with_their_summary(rig: Rig) -> None:
     await rig.hello(FOUR)
 
     reply = await rig.post(e.PlayerJoined(0.0, player(9)))
@@ -175,7 +184,7 @@ async def test_every_reply_says_which_outcomes_would_make_a_scramble_due(rig: Ri
     assert reply.due_if == (DueIf(Side.A), DueIf(Side.B), DueIf(None))
 
 
-def test_what_stood_at_the_doors_is_what_splits_balance_on_not_what_is_shown(tmp_path: Path) -> None:
+def test_skill_at_start_is_what_splits_balance_not_the_rating_that_is_shown(tmp_path: Path) -> None:
     async def main() -> None:
         async with Rig(tmp_path, system="trueskill") as rig:
             await rig.hello(FOUR)
@@ -293,17 +302,17 @@ async def test_a_command_with_no_dry_run_says_which_have_one(rig: Rig) -> None:
 
 
 @played
-async def test_a_command_from_outside_is_answered_outside_and_in_game_in_game(rig: Rig) -> None:
+async def test_a_command_is_answered_where_it_was_given(rig: Rig) -> None:
     await rig.hello(FOUR)
 
     outside = await rig.host.command(("scramble", "next"), "token:ann")
     inside = await rig.post(e.Commanded(0.0, ("scramble", "cancel"), player(1), admin=True))
 
     assert [line.phrase for line in outside.lines] == [Phrase.SCRAMBLE_PENDING]
-    (told,) = orders(inside, f.Tell)
-    assert isinstance(told, f.Tell)
-    assert told.player == player(1)
-    assert told.lines[0].phrase is Phrase.SCRAMBLE_CANCELLED
+    (tell,) = orders(inside, f.Tell)
+    assert isinstance(tell, f.Tell)
+    assert tell.player == player(1)
+    assert tell.lines[0].phrase is Phrase.SCRAMBLE_CANCELLED
 
 
 @played
@@ -330,42 +339,34 @@ async def test_a_poll_that_changes_nothing_writes_nothing(rig: Rig) -> None:
     assert rig.store.path.with_name("equipoise.db-wal").stat().st_size == before
 
 
-@played
-async def test_a_shadow_rating_is_told_to_admins_only(rig: Rig) -> None:
-    await rig.hello(FOUR)
+def test_a_poll_of_a_full_server_reads_no_rating_and_makes_no_query(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Rig(tmp_path, store_type=Traced) as rig:
+            assert isinstance(rig.store, Traced)
+            with rig.store.watched() as asked:
+                await rig.hello(roster(range(1, 13), range(13, 25)), Mode.KOTH, e.Phase.RUNNING)
+            assert sum("FROM json_each" in statement for statement in asked) == 1
+            await rig.post(e.Heartbeat(0.0))
+            await rig.host.write_down()
 
-    mine = await rig.post(e.Commanded(0.0, ("rating",), player(1), admin=False))
-    admins = await rig.host.command(("rating", player(1)), "test")
+            with rig.store.watched() as statements, called() as files:
+                await rig.post(e.Heartbeat(0.0))
 
-    (told,) = orders(mine, f.Tell)
-    assert isinstance(told, f.Tell)
-    assert told.lines[0].phrase is Phrase.RATING_SHADOW
-    assert told.lines[0].args == (f"@{player(1)}", "50")
-    assert admins.lines[0].phrase is Phrase.RATING_ADMIN
-    assert "1000" in admins.lines[0].args
+            assert statements == []
+            assert any("/core/" in file for file in files)
+            assert not any("/ratings/" in file for file in files)
 
-
-@played
-async def test_a_rating_that_is_set_counts_at_once_and_is_in_the_audit(rig: Rig) -> None:
-    await rig.hello(FOUR)
-
-    answer = await rig.host.command(("set", player(1), "1500"), "token:ann")
-    (entry,) = await rig.store.audits(10)
-
-    assert answer.lines[0].args == (f"@{player(1)}", "1000", "1500")
-    assert rig.pool.skill(player(1)) == 1500
-    assert (entry.who, entry.target) == ("token:ann", player(1))
+    asyncio.run(main())
 
 
 @played
-async def test_why_tells_the_last_decisions_with_their_reasons(rig: Rig) -> None:
+async def test_a_rating_that_an_admin_set_elsewhere_counts_with_the_next_poll(rig: Rig) -> None:
     await rig.hello(FOUR)
-    await rig.play("r1", FOUR, Side.A)
-    await rig.host.close()
 
-    answer = await rig.host.command(("why",), "test")
+    await rig.pool.edit(player(1), 1500, "test")
+    await rig.post(e.Heartbeat(0.0))
 
-    assert answer.lines[0].args == ("pending", "round 2 is always balanced")
+    assert rig.host.session.state.summaries[player(1)].rating == 1500
 
 
 @played

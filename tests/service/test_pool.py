@@ -1,8 +1,9 @@
-"""A pool on a real store: cards, rounds, edits, the leaderboard."""
+"""A pool on a real store: summaries, rounds, edits, the leaderboard."""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Awaitable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,10 +11,13 @@ import pytest
 
 from equipoise.core.model import LineupPlayer, PlayerId, Side
 from equipoise.errors import RatingError, StoreError
+from equipoise.service.held import MOST_ABSENT
 from equipoise.service.pool import Recorded
-from tests.opened_pool import NOW, opened, rated_alone, told
-from tests.store.failing import locked
+from equipoise.store.port import Name, RatedRound
+from tests.opened_pool import NOW, opened, rated_alone, summary_of
+from tests.store.failing import Failing, Fault, locked
 from tests.store.samples import a_round, in_loop, player
+from tests.store.traced import Traced
 
 SIXTY_DAYS = 60 * 86_400.0
 
@@ -21,7 +25,7 @@ SIXTY_DAYS = 60 * 86_400.0
 
 
 @in_loop
-async def test_a_stranger_has_a_newcomers_card_and_a_bot_too(tmp_path: Path) -> None:
+async def test_a_stranger_has_a_newcomers_summary_and_a_bot_too(tmp_path: Path) -> None:
     async with opened(tmp_path, initial=1200) as pool:
         summaries = await pool.summaries([player(1), PlayerId("bot:3")])
 
@@ -32,7 +36,7 @@ async def test_a_stranger_has_a_newcomers_card_and_a_bot_too(tmp_path: Path) -> 
 
 
 @in_loop
-async def test_a_known_player_is_loaded_once_he_is_asked_for(tmp_path: Path) -> None:
+async def test_a_known_player_is_loaded_when_they_are_asked_for(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(), None)
         before = pool.summary(player(1))
@@ -53,13 +57,103 @@ async def test_without_the_store_players_are_as_memory_has_them(tmp_path: Path) 
     assert (known.rounds, stranger.rounds) == (1, 0)
 
 
+@in_loop
+async def test_players_that_the_store_does_not_know_are_asked_for_once(tmp_path: Path) -> None:
+    async with opened(tmp_path, kind=Traced) as pool:
+        strangers = [player(number) for number in range(1, 25)]
+        with pool.store.watched() as first:
+            await pool.summaries(strangers)
+        with pool.store.watched() as later:
+            await pool.summaries(strangers)
+            await pool.summaries([*strangers[:3], PlayerId("bot:1")])
+
+    assert first
+    assert later == []
+
+
+@in_loop
+async def test_a_stranger_is_known_as_soon_as_a_round_or_an_admin_rated_them(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        await pool.summaries([player(number) for number in (1, 2, 3, 4, 9)])
+        await pool.record(a_round(), None)
+        await pool.edit(player(9), 1500.0, "console")
+        summaries = await pool.summaries([player(1), player(9)])
+
+    assert [(summary.rounds, summary.rating) for summary in summaries] == [(1, pytest.approx(1036)), (0, 1500)]
+
+
+@in_loop
+async def test_a_stranger_whose_first_round_was_stored_without_an_answer_is_asked_for_again(tmp_path: Path) -> None:
+    async with opened(tmp_path, kind=Failing) as pool:
+        await pool.summaries([player(1)])
+        pool.store.faults = [Fault.AFTER]
+        await pool.record(a_round(), None)
+
+        assert [summary.rounds for summary in await pool.summaries([player(1)])] == [1]
+
+
+@in_loop
+async def test_no_more_strangers_are_remembered_than_memory_has_room_for(tmp_path: Path) -> None:
+    async with opened(tmp_path, kind=Traced) as pool:
+        await pool.summaries([player(1)])
+        await pool.summaries([player(number) for number in range(2, MOST_ABSENT + 2)])
+        with pool.store.watched() as forgotten:
+            await pool.summaries([player(1)])
+        with pool.store.watched() as remembered:
+            await pool.summaries([player(number) for number in range(3, MOST_ABSENT + 2)])
+
+    assert forgotten
+    assert remembered == []
+
+
+@in_loop
+async def test_the_version_grows_with_whatever_may_change_a_summary_and_with_nothing_else(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        await pool.record(a_round(), None)
+    async with opened(tmp_path, kind=Failing) as pool:
+        versions = [pool.version]
+
+        async def grows(work: Awaitable[object]) -> bool:
+            await work
+            versions.append(pool.version)
+            return versions[-1] > versions[-2]
+
+        assert await grows(pool.summaries([player(1)]))
+        assert not await grows(pool.summaries([player(1), player(9)]))
+        assert not await grows(pool.summaries([player(9)]))
+        assert await grows(pool.record(a_round(2), None))
+        assert not await grows(pool.record(a_round(2), None))
+        assert not await grows(pool.record(a_round(3, unrated="partial"), None))
+        assert await grows(pool.edit(player(9), 1500.0, "console"))
+        pool.store.faults = [Fault.WITHIN]
+        assert await grows(pool.record(a_round(4), None)), "what was rated in vain was seen, and is taken back"
+        assert await grows(pool.drain())
+        assert not await grows(pool.drain())
+
+
+@in_loop
+async def test_the_version_grows_when_players_could_not_be_loaded_so_that_they_are_asked_for_again(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as pool:
+        await pool.record(a_round(), None)
+    async with opened(tmp_path) as pool:
+        await pool.store.close()
+        before = pool.version
+        await pool.summaries([player(1)])
+
+        assert pool.version > before
+
+
 # Rounds.
 
 
 @in_loop
-async def test_a_round_is_rated_as_its_system_rates_it_and_told_with_its_cards(tmp_path: Path) -> None:
+async def test_a_round_is_rated_as_its_system_rates_it(tmp_path: Path) -> None:
+    everybody = [player(n) for n in (1, 2, 3, 4)]
     async with opened(tmp_path) as pool:
         done = await pool.record(a_round(), b"memory")
+        summaries = await pool.summaries(everybody)
     alone = rated_alone(a_round())
 
     assert done.status == "stored"
@@ -71,7 +165,21 @@ async def test_a_round_is_rated_as_its_system_rates_it_and_told_with_its_cards(t
         (player(3), Side.B),
         (player(4), Side.B),
     ]
-    assert done.summaries == tuple(told(alone, player(n)) for n in (1, 2, 3, 4))
+    assert summaries == tuple(summary_of(alone, one) for one in everybody)
+
+
+@pytest.mark.parametrize("system", ["synelo", "ns2"])
+@in_loop
+async def test_a_round_of_players_in_memory_loads_no_player(tmp_path: Path, system: str) -> None:
+    async with opened(tmp_path, system, kind=Traced) as pool:
+        await pool.record(a_round(1), None)
+        await pool.edit(player(1), 1500.0, "console")
+        await pool.record(a_round(2), None)
+        with pool.store.watched() as statements:
+            await pool.record(a_round(3), None)
+
+    assert any("INSERT INTO rounds" in each for each in statements)
+    assert not any("AS wanted" in each or "FROM shared" in each for each in statements)
 
 
 @in_loop
@@ -86,12 +194,11 @@ async def test_a_round_sent_again_returns_its_first_answer(tmp_path: Path) -> No
 
 
 @in_loop
-async def test_an_unrated_round_is_stored_and_changes_nobody(tmp_path: Path) -> None:
+async def test_an_unrated_round_is_stored_and_changes_no_rating(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         done = await pool.record(a_round(unrated="partial"), None)
 
-        assert done.status == "stored"
-        assert done.summaries == ()
+        assert (done.status, done.rated) == ("stored", RatedRound(a_round().round.id, None, (), unrated="partial"))
         assert pool.summary(player(1)).rounds == 0
 
 
@@ -114,7 +221,7 @@ async def test_a_round_that_the_system_refuses_is_stored_unrated_with_the_reason
 
 
 @in_loop
-async def test_whoever_stood_at_the_doors_counts_in_the_prediction_also_after_a_restart(
+async def test_everybody_in_the_lineup_counts_in_the_prediction_also_after_a_restart(
     tmp_path: Path,
 ) -> None:
     left_early = LineupPlayer(player(5), Side.B)
@@ -131,7 +238,7 @@ async def test_whoever_stood_at_the_doors_counts_in_the_prediction_also_after_a_
 
 
 @in_loop
-async def test_ratings_that_stood_at_the_doors_decide_the_prediction(tmp_path: Path) -> None:
+async def test_skills_at_the_start_of_the_round_decide_the_prediction(tmp_path: Path) -> None:
     skill_at_start = {player(1): 1600.0, player(2): 1600.0, player(3): 1000.0, player(4): 1000.0}
     async with opened(tmp_path, theta=400) as pool:
         done = await pool.record(replace(a_round(), skill_at_start=skill_at_start), None)
@@ -167,7 +274,7 @@ async def test_a_reset_player_is_a_newcomer_also_after_a_restart(tmp_path: Path)
     async with opened(tmp_path) as pool:
         await pool.record(a_round(2), None)
 
-        assert pool.summary(player(1)) == told(alone, player(1))
+        assert pool.summary(player(1)) == summary_of(alone, player(1))
         assert pool.system.uncertainty(player(1)) == alone.uncertainty(player(1))
 
 
@@ -192,13 +299,13 @@ async def test_a_rating_that_the_system_or_the_store_refuses_changes_nothing(tmp
 
 
 @in_loop
-async def test_the_leaderboard_has_no_shadows_and_nobody_stale(tmp_path: Path) -> None:
+async def test_the_leaderboard_has_no_shadow_ratings_and_no_stale_players(tmp_path: Path) -> None:
     async with opened(tmp_path, shadow_rounds=2) as pool:
         long_ago = NOW - SIXTY_DAYS
         for number, seats, at in [(1, (1, 2), NOW), (2, (1, 2), NOW), (3, (3, 4), long_ago), (4, (3, 4), long_ago)]:
             await pool.record(a_round(number, a=seats[:1], b=seats[1:], started_at=at), None)
         await pool.record(a_round(5, a=[5], b=[6], started_at=NOW), None)
-        await pool.store.name("main", player(1), "Ann")
+        pool.store.note([Name("main", player(1), "Ann")])
         board = await pool.top(None)
 
         assert [(summary.id, summary.name) for summary in board] == [(player(1), "Ann"), (player(2), None)]

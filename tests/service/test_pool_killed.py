@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,9 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from equipoise.core.model import PlayerSummary
-from tests.opened_pool import opened, rated_alone, stored_rounds, told
+from tests.opened_pool import opened, rated_alone, stored_rounds, summary_of
 from tests.store.failing import locked
 from tests.store.samples import a_round, player
+
+ROOT = Path(__file__).parents[2]
+AT_ONCE = 5
 
 RECORDER = """
 import asyncio, sys
@@ -21,24 +25,49 @@ from pathlib import Path
 from tests.store.samples import a_round
 from tests.opened_pool import opened
 
-async def play():
+async def play(at_once):
     async with opened(Path(sys.argv[1])) as pool:
-        print("open", flush=True)
-        sys.stdin.readline()
-        for number in count():
+        async def end(number):
             done = await pool.record(a_round(number), None)
             print(done.status, flush=True)
+
+        print("open", flush=True)
+        sys.stdin.readline()
+        for first in count(step=at_once):
+            await asyncio.gather(*map(end, range(first, first + at_once)))
+
+asyncio.run(play(int(sys.argv[2])))
+"""
+
+DYING = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from equipoise.store.sqlite import SqliteStore
+from tests.opened_pool import opened
+from tests.store.failing import Then
+from tests.store.samples import a_round
+
+class Dying(SqliteStore):
+    async def record(self, pool, group, window):
+        if len(group) > 1:
+            group = [*group[:-1], Then(group[-1], lambda: os.kill(os.getpid(), signal.SIGKILL))]
+        return await super().record(pool, group, window)
+
+async def play():
+    async with opened(Path(sys.argv[1]), kind=Dying) as pool:
+        await pool.record(a_round(0), None)
+        await asyncio.gather(*(pool.record(a_round(number), None) for number in range(1, 6)))
 
 asyncio.run(play())
 """
 
 
 @contextmanager
-def recorder(directory: Path) -> Iterator[subprocess.Popen[str]]:
+def recorder(directory: Path, at_once: int = 1) -> Iterator[subprocess.Popen[str]]:
     """A process that has a pool open and waits for a line before it records rounds without end."""
-    command = [sys.executable, "-c", RECORDER, str(directory)]
+    command = [sys.executable, "-c", RECORDER, str(directory), str(at_once)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=Path(__file__).parent.parent, text=True, **pipes) as process:
+    with subprocess.Popen(command, cwd=ROOT, text=True, **pipes) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "open\n"
         yield process
@@ -60,13 +89,13 @@ async def _restart(directory: Path) -> PlayerSummary:
         return (await pool.summaries([player(1)]))[0]
 
 
-def _check_all_were_applied(directory: Path, answers: list[str]) -> None:
+def _check_all_were_applied(directory: Path, answers: list[str], at_once: int = 1) -> None:
     summary = asyncio.run(_restart(directory))
     applied = stored_rounds(directory)
 
-    assert len(answers) <= len(applied) <= len(answers) + 1
+    assert len(answers) <= len(applied) <= len(answers) + at_once
     assert applied == [a_round(number).round.id for number in range(len(applied))]
-    assert summary == told(rated_alone(*map(a_round, range(len(applied)))), player(1))
+    assert summary == summary_of(rated_alone(*map(a_round, range(len(applied)))), player(1))
 
 
 def test_rounds_answered_stored_survive_kill_9(tmp_path: Path) -> None:
@@ -83,3 +112,29 @@ def test_rounds_answered_kept_survive_kill_9_and_are_applied_once_in_order(tmp_p
 
     assert set(answers) == {"kept"}
     _check_all_were_applied(tmp_path, answers)
+
+
+def test_rounds_that_shared_a_commit_survive_kill_9_as_a_whole(tmp_path: Path) -> None:
+    with recorder(tmp_path, AT_ONCE) as process:
+        answers = play_and_kill(process, 4 * AT_ONCE + 1)
+
+    assert set(answers) == {"stored"}
+    _check_all_were_applied(tmp_path, answers, AT_ONCE)
+    assert len(stored_rounds(tmp_path)) % AT_ONCE == 0
+
+
+def test_kill_9_in_the_middle_of_a_group_leaves_nothing_of_it(tmp_path: Path) -> None:
+    died = subprocess.run([sys.executable, "-c", DYING, str(tmp_path)], cwd=ROOT, check=False)
+    everything = [a_round(number) for number in range(6)]
+
+    assert died.returncode == -signal.SIGKILL
+    assert stored_rounds(tmp_path) == [everything[0].round.id]
+
+    async def send_again() -> PlayerSummary:
+        async with opened(tmp_path) as pool:
+            for record in everything:
+                await pool.record(record, None)
+            return pool.summary(player(1))
+
+    assert asyncio.run(send_again()) == summary_of(rated_alone(*everything), player(1))
+    assert stored_rounds(tmp_path) == [record.round.id for record in everything]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import tempfile
 from collections.abc import Callable, Coroutine
-from pathlib import Path
+from contextlib import ExitStack
 from typing import TypeVar
 
 from hypothesis import HealthCheck, settings
@@ -15,9 +13,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import Side
-from equipoise.errors import SpillError
-from tests.opened_pool import a_pool, rated_alone, stored_rounds, told
-from tests.store.disk import no_file_above
+from equipoise.errors import ScriptError, SpillError
+from equipoise.service.pool import Recorded
+from tests.opened_pool import a_pool, rated_alone, stored_rounds, summary_of
+from tests.store.disk import fast_directory, no_file_above
 from tests.store.failing import Failing, Fault
 from tests.store.samples import a_round, player
 
@@ -25,20 +24,27 @@ T = TypeVar("T")
 
 PLAYERS = range(1, 7)
 
-
 FAULTS = st.lists(st.sampled_from(Fault), max_size=3)
+SIDES = st.permutations(PLAYERS)
+WINNERS = st.sampled_from([Side.A, Side.B, None])
 
 
 class Evening(RuleBasedStateMachine):
-    """One pool, a few players, and everything that can go wrong between a round's end and its row."""
+    """One pool, a few players, and everything that can go wrong between a round's end and its row.
+
+    Rounds of one pool come alone or several at once, then some of them bad or twice.
+    """
 
     system = "synelo"
 
     @initialize()
     def start(self) -> None:
-        self.directory = Path(tempfile.mkdtemp())
-        self.runner = asyncio.Runner()
+        self.stack = ExitStack()
+        self.directory = self.stack.enter_context(fast_directory())
+        self.runner = self.stack.enter_context(asyncio.Runner())
+        self.sent = 0
         self.answered: list[RecordRound] = []
+        """Stored or kept, in order; not those that were kept although no store can ever take them."""
         self.refused: list[RecordRound] = []
         self._open()
 
@@ -48,37 +54,41 @@ class Evening(RuleBasedStateMachine):
         assert stored_rounds(self.directory) == [each.round.id for each in self.answered]
         self.players_are_looked_up(set(PLAYERS))
         self._close()
-        self.runner.close()
-        shutil.rmtree(self.directory)
+        self.stack.close()
+
+    @rule(sides=SIDES, winner=WINNERS, faults=FAULTS)
+    def a_round_ends(self, sides: list[int], winner: Side | None, faults: list[Fault]) -> None:
+        self._send(self._next(sides, winner), faults)
 
     @rule(
-        sides=st.permutations(PLAYERS),
-        winner=st.sampled_from([Side.A, Side.B, None]),
+        rounds=st.lists(
+            st.tuples(SIDES, WINNERS, st.sampled_from(["good", "good", "unstorable", "again"])), max_size=6
+        ),
         faults=FAULTS,
     )
-    def a_round_ends(self, sides: list[int], winner: Side | None, faults: list[Fault]) -> None:
-        number = len(self.answered) + len(self.refused)
-        record = a_round(number, a=sides[:2], b=sides[2:4], winner=winner)
-        self._send(record, faults)
-        self.answered.append(record)
+    def rounds_end_at_once(self, rounds: list[tuple[list[int], Side | None, str]], faults: list[Fault]) -> None:
+        records: list[RecordRound] = []
+        for sides, winner, kind in rounds:
+            before = [*self.answered, *(each for each in records if not each.round.captures_a)]
+            again = kind == "again" and before
+            records.append(before[-1] if again else self._next(sides, winner, bad=kind == "unstorable"))
+        self._send_all(records, faults)
 
-    @rule(sides=st.permutations(PLAYERS))
+    @rule(sides=SIDES)
     def a_round_ends_that_nothing_takes(self, sides: list[int]) -> None:
-        record = a_round(len(self.answered) + len(self.refused), a=sides[:2], b=sides[2:4])
+        record = self._next(sides)
         with no_file_above(0):
             try:
                 self._send(record, [Fault.BEFORE] * 2)
             except SpillError:
                 self.refused.append(record)
             else:
-                raise AssertionError("answered for, and nobody has it")
+                raise AssertionError("answered, and kept nowhere")
 
     @precondition(lambda self: self.refused)
     @rule(faults=FAULTS)
     def a_refused_round_is_sent_again(self, faults: list[Fault]) -> None:
-        record = self.refused.pop()
-        self._send(record, faults)
-        self.answered.append(record)
+        self._send(self.refused.pop(), faults)
 
     @precondition(lambda self: self.answered)
     @rule(data=st.data(), faults=FAULTS)
@@ -93,7 +103,7 @@ class Evening(RuleBasedStateMachine):
     def players_are_looked_up(self, who: set[int]) -> None:
         alone = rated_alone(*self.answered[: len(stored_rounds(self.directory))], system=self.system)
         players = [player(number) for number in who]
-        assert self.runner.run(self.pool.summaries(players)) == tuple(told(alone, one) for one in players)
+        assert self.runner.run(self.pool.summaries(players)) == tuple(summary_of(alone, one) for one in players)
         for each in players:
             assert self.pool.system.uncertainty(each) == alone.uncertainty(each)
         assert self.pool.system.shared() == alone.shared()
@@ -112,11 +122,33 @@ class Evening(RuleBasedStateMachine):
     def what_is_not_applied_waits(self) -> None:
         assert len(stored_rounds(self.directory)) + self.pool.ring_depth >= len(self.answered)
 
+    def _next(self, sides: list[int], winner: Side | None = Side.A, *, bad: bool = False) -> RecordRound:
+        self.sent += 1
+        return a_round(self.sent, a=sides[:2], b=sides[2:4], winner=winner, captures_a=2**64 if bad else 0)
+
     def _send(self, record: RecordRound, faults: list[Fault]) -> None:
-        answer = self._with(faults, lambda: self.pool.record(record, None))
-        assert (answer.status == "kept") == (answer.rated is None)
-        if answer.status == "kept":
-            assert (record.round.server, record.round.id) in self.pool.ring
+        (answer,) = self._send_all([record], faults)
+        if isinstance(answer, BaseException):
+            raise answer
+
+    def _send_all(self, records: list[RecordRound], faults: list[Fault]) -> list[Recorded | BaseException]:
+        async def at_once() -> list[Recorded | BaseException]:
+            return await asyncio.gather(*(self.pool.record(each, None) for each in records), return_exceptions=True)
+
+        answers = self._with(faults, at_once)
+        for record, answer in zip(records, answers, strict=True):
+            bad = record.round.captures_a
+            if isinstance(answer, BaseException):
+                assert isinstance(answer, SpillError) or (bad and isinstance(answer, ScriptError))
+                continue
+            assert (answer.status == "kept") == (answer.rated is None)
+            if answer.status == "kept":
+                assert (record.round.server, record.round.id) in self.pool.ring
+            else:
+                assert not bad
+            if not bad and record not in self.answered:
+                self.answered.append(record)
+        return answers
 
     def _with(self, faults: list[Fault], work: Callable[[], Coroutine[None, None, T]]) -> T:
         self.store.faults = faults
@@ -142,8 +174,8 @@ class EveningOfNS2(Evening):
     system = "ns2"
 
 
-ANY_ORDER = settings(stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-Evening.TestCase.settings = settings(ANY_ORDER, max_examples=40)
-EveningOfNS2.TestCase.settings = settings(ANY_ORDER, max_examples=15)
+ANY_ORDER = settings(stateful_step_count=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+Evening.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples * 2 // 5)
+EveningOfNS2.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples // 10)
 TestEvening = Evening.TestCase
 TestEveningOfNS2 = EveningOfNS2.TestCase

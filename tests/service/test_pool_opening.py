@@ -11,7 +11,7 @@ import pytest
 from equipoise import ratings
 from equipoise.errors import ConfigError, StoreRefused
 from equipoise.service.fingerprint import check, fingerprint_of
-from equipoise.store.port import Fingerprint, Shared
+from equipoise.store.port import Fingerprint, SharedParts
 from tests.opened_pool import NOW, a_pool, opened, rated_alone
 from tests.store.failing import Failing, Fault
 from tests.store.samples import a_round, in_loop, player
@@ -70,7 +70,7 @@ async def test_a_system_that_shares_nothing_writes_nothing_of_it(tmp_path: Path)
         await pool.record(a_round(1), None)
         await pool.record(a_round(2), None)
 
-        assert await pool.store.shared("main") == Shared(1, {})
+        assert await pool.store.shared("main") == SharedParts(1, {})
 
 
 @in_loop

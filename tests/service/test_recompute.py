@@ -39,7 +39,6 @@ async def opened(directory: Path) -> AsyncIterator[SqliteStore]:
 
 
 def without_skill_at_start(records: list[RecordRound]) -> list[RecordRound]:
-    """As rounds are rated that nobody knows the standing at the doors of."""
     return [replace(record, skill_at_start=None) for record in records]
 
 
@@ -121,7 +120,6 @@ class Picky(Replayed):
     """Refuses the fifth round."""
 
     def rate(self, record: RecordRound) -> RatedRound:
-        """As told."""
         if record.round.id.endswith("-5"):
             bot = replace(record.participants[0], id=PlayerId("bot:1"))
             record = replace(record, participants=(bot, *record.participants))

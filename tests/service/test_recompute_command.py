@@ -1,51 +1,64 @@
-"""`equipoise pool recompute` and `pool fit-theta` as an operator uses them: real processes on a real store."""
+"""`equipoise pool recompute` and `pool fit-theta` as an operator uses them, on a real store."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from equipoise.core.effects import RecordRound
-from equipoise.service.ring import Ring, Waiting
+from equipoise.cli import main
+from equipoise.service.ring import Ring, UnstoredRound
 from tests.pools import fill, some_rounds, stored
 from tests.store.samples import player
-from tests.test_cli import EQUIPOISE, House, ask, one_line, run, serving
+from tests.test_cli import EQUIPOISE, House, ask, one_line, refused, run, serving
 
 ROUNDS = 60
 
 
+@pytest.fixture(scope="module")
+def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state directory whose pool has a past."""
+    return _played(tmp_path_factory, ROUNDS)
+
+
+@pytest.fixture(scope="module")
+def long_past(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One with rounds enough to fit a scale."""
+    return _played(tmp_path_factory, 560)
+
+
+def _played(tmp_path_factory: pytest.TempPathFactory, rounds: int) -> Path:
+    state = tmp_path_factory.mktemp("past") / "state"
+    asyncio.run(fill(state, list(some_rounds(rounds))))
+    return state
+
+
 @pytest.fixture
-def house(tmp_path: Path) -> House:
+def house(tmp_path: Path, past: Path) -> House:
     """A configured machine whose pool has a past."""
     folder = tmp_path / "equipoise"
     assert run("init", folder).returncode == 0
     found = House(folder, "")
     found.edit("port = 27500", f'port = 0\n\n[store]\ndirectory = "{folder}/state"')
-    play(found, list(some_rounds(ROUNDS)))
+    shutil.copytree(past, found.state)
     return found
 
 
-def play(house: House, records: Sequence[RecordRound], system: str = "synelo", **params: object) -> None:
-    asyncio.run(fill(house.state, records, system, **params))
-
-
 def recompute(house: House, *arguments: str, answer: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [EQUIPOISE, "pool", "recompute", "--config", house.config, *arguments],
-        input=answer,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    """The command in this process: another one would import numpy and numba every time."""
+    words = ("pool", "recompute", "--config", str(house.config), *arguments)
+    done = CliRunner().invoke(main, words, input=answer)
+    return subprocess.CompletedProcess(words, done.exit_code, done.stdout, done.stderr)
 
 
 def test_the_difference_is_shown_and_only_a_yes_replaces_the_ratings(house: House) -> None:
@@ -64,7 +77,7 @@ def test_the_difference_is_shown_and_only_a_yes_replaces_the_ratings(house: Hous
 
 def test_the_daemon_starts_again_only_with_the_lines_that_were_printed(house: House) -> None:
     assert recompute(house, "--system", "elo", "--yes").returncode == 0
-    line = one_line(run("serve", "--config", house.config))
+    line = refused(house.config)
     assert "$.pool.main: the stored ratings were made with elo, not with synelo" in line
     assert "equipoise pool recompute --pool main" in line
 
@@ -82,7 +95,7 @@ def test_the_daemon_starts_again_only_with_the_lines_that_were_printed(house: Ho
 
 def test_without_a_system_it_is_the_configured_one_with_its_parameters(house: House) -> None:
     house.edit("k_max = 12", "k_max = 3")
-    assert "k_max = 12, not with k_max = 3" in one_line(run("serve", "--config", house.config))
+    assert "k_max = 12, not with k_max = 3" in refused(house.config)
     done = recompute(house, "--yes")
     assert done.returncode == 0, done.stderr
     assert "must say" not in done.stdout
@@ -124,7 +137,7 @@ def test_rounds_that_wait_are_stored_first_by_the_old_system(house: House) -> No
     *_, late = some_rounds(ROUNDS + 1)
     with closing(Ring(house.state / "main.ring")) as ring:
         ring.open()
-        ring.push(Waiting(late, None, 1.0))
+        ring.push(UnstoredRound(late, None, 1.0))
     before = len(stored(house.state)["rounds"])
     refused = recompute(house, "--system", "elo", answer="n\n")
     assert refused.returncode == 1, refused.stderr
@@ -164,6 +177,7 @@ def writing(house: House) -> Iterator[subprocess.Popen[str]]:
         yield process
 
 
+@pytest.mark.slow
 def test_kill_9_while_it_writes_leaves_the_old_ratings(house: House) -> None:
     before = stored(house.state)
     spin(house, "INSERT ON audit", steps="")
@@ -175,12 +189,13 @@ def test_kill_9_while_it_writes_leaves_the_old_ratings(house: House) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_it_writes_leaves_the_old_ratings_and_says_so(house: House) -> None:
     before = stored(house.state)
     spin(house, "UPDATE ON rounds", steps="LIMIT 1000000")
     with writing(house) as process:
         process.send_signal(signal.SIGINT)
-        told = process.communicate(timeout=60)
+        told = process.communicate(timeout=300)
 
     assert (process.returncode, told) == (2, ("", "equipoise: interrupted; nothing was changed\n"))
     assert stored(house.state) == before
@@ -189,14 +204,15 @@ def test_ctrl_c_while_it_writes_leaves_the_old_ratings_and_says_so(house: House)
 # The scale.
 
 
-def test_a_scale_is_proposed_from_500_rounds_on_with_its_error(house: House) -> None:
+@pytest.mark.slow
+def test_a_scale_is_proposed_from_500_rounds_on_with_its_error(house: House, long_past: Path) -> None:
     with serving(house) as (_, address):
         few = ask(house, address, "pool", "fit-theta")
     rated = sum(row[2] is not None for row in stored(house.state)["rounds"])
     assert (few.returncode, few.stdout) == (1, "")
     assert few.stderr == f"equipoise: {rated} rounds are stored; {500 - rated} more are needed\n"
 
-    play(house, list(some_rounds(560))[ROUNDS:])
+    shutil.copytree(long_past, house.state, dirs_exist_ok=True)
     with serving(house) as (_, address):
         found = json.loads(ask(house, address, "pool", "fit-theta", "--json").stdout)
         told = ask(house, address, "pool", "fit-theta").stdout
@@ -208,9 +224,10 @@ def test_a_scale_is_proposed_from_500_rounds_on_with_its_error(house: House) -> 
     assert f"[pool.main]\ntheta = {fit['theta']:.1f}\n" in told
 
 
-def test_a_scale_that_is_hardly_another_one_is_shown_and_not_proposed(house: House) -> None:
+@pytest.mark.slow
+def test_a_scale_that_is_hardly_another_one_is_shown_and_not_proposed(house: House, long_past: Path) -> None:
     """These rounds, learnt with a theta of 400, are fitted by one of about that."""
-    play(house, list(some_rounds(560))[ROUNDS:])
+    shutil.copytree(long_past, house.state, dirs_exist_ok=True)
     assert recompute(house, "--set", "theta=400", "--yes").returncode == 0
     house.edit("k_max = 12", "k_max = 12\ntheta = 400")
     with serving(house) as (_, address):
@@ -221,7 +238,7 @@ def test_a_scale_that_is_hardly_another_one_is_shown_and_not_proposed(house: Hou
     assert abs(fit["theta"] - 400) < 2 * fit["error"]
     assert f"theta     {fit['theta']:.0f} ± {fit['error']:.0f} fits {found['rounds']:,} rounds best\n" in told.stdout
     assert "[pool.main]" not in told.stdout
-    reason = f"about {found['missing']:,} more rounds would tell, if they differ"
+    reason = f"about {found['missing']:,} more rounds would tell them apart"
     assert told.stderr == f"equipoise: not proposed: less than two standard errors apart; {reason}\n"
     assert told.returncode == 1
     assert quality["suggested_theta"] is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import struct
 import subprocess
 import sys
@@ -22,13 +23,13 @@ from hypothesis import strategies as st
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import LineupPlayer, Participant, PlayerId, Presence, Round, Side
 from equipoise.errors import SpillError
-from equipoise.service.ring import MAGIC, RESERVE, SLOTS, Ring, Waiting, framed, frames
-from tests.store.disk import as_nobody, filled, no_file_above, small_disk
+from equipoise.service.ring import MAGIC, RESERVE, SLOTS, Ring, UnstoredRound, framed, frames
+from tests.store.disk import fast_directory, filled, no_file_above, small_disk, without_root
 from tests.store.samples import a_round
 
 
-def waiting(number: int) -> Waiting:
-    return Waiting(a_round(number), f"memory {number}".encode(), float(number))
+def waiting(number: int) -> UnstoredRound:
+    return UnstoredRound(a_round(number), f"memory {number}".encode(), float(number))
 
 
 @contextmanager
@@ -41,11 +42,14 @@ def opened(path: Path) -> Iterator[Ring]:
         ring.close()
 
 
-def drained(ring: Ring) -> list[Waiting]:
+def drained(ring: Ring) -> list[UnstoredRound]:
     found = []
-    while entry := ring.oldest():
-        found.append(entry)
-        ring.pop()
+    while ring.depth:
+        slots = ring.slots()
+        assert 0 < len(slots) <= SLOTS
+        for entry in slots:
+            found.append(entry)
+            ring.pop()
     return found
 
 
@@ -81,7 +85,7 @@ def test_order_holds_when_rounds_come_and_go(path: Path) -> None:
     with opened(path) as ring:
         for number in range(SLOTS + 2):
             ring.push(waiting(number))
-        first = ring.oldest()
+        first = ring.slots()[0]
         ring.pop()
         ring.push(waiting(90))
         rest = drained(ring)
@@ -108,10 +112,13 @@ def test_the_file_is_empty_when_nothing_waits(path: Path) -> None:
         assert path.stat().st_size == 0
 
 
-def test_a_round_that_stands_in_the_file_twice_does_no_harm(path: Path) -> None:
-    path.write_bytes(framed(waiting(1)) * 2 + framed(waiting(2)))
+@pytest.mark.parametrize("numbers", [[1, 1], [1, 1, 2], [1, 2, 1], [*range(SLOTS), 0, 1, SLOTS, 2]])
+def test_a_round_that_stands_in_the_file_twice_comes_out_once(path: Path, numbers: list[int]) -> None:
+    path.write_bytes(b"".join(framed(waiting(number)) for number in numbers))
     with opened(path) as ring:
-        assert [entry.at for entry in drained(ring)] == [1, 1, 2]
+        once = sorted(set(numbers), key=numbers.index)
+        assert ring.depth == len(once)
+        assert drained(ring) == [waiting(number) for number in once]
         assert (ring.depth, path.stat().st_size) == (0, 0)
 
 
@@ -123,7 +130,7 @@ def test_a_file_that_somebody_cut_is_an_error_of_ours(path: Path) -> None:
         for _ in range(SLOTS):
             ring.pop()
         with pytest.raises(SpillError, match="cannot be read"):
-            ring.oldest()
+            ring.slots()
 
 
 def test_one_process_at_a_time(path: Path) -> None:
@@ -169,7 +176,7 @@ def test_damage_in_the_middle_costs_one_round_and_the_file_is_set_aside(
 def test_a_round_of_another_version_is_set_aside_unread(path: Path) -> None:
     payload = json.loads(framed(waiting(1))[12:])
     del payload["record"]["round"]["winner"]
-    stranger = framed(msgspec.convert({"record": a_round(1), "memory": None, "at": 0.0}, Waiting))
+    stranger = framed(msgspec.convert({"record": a_round(1), "memory": None, "at": 0.0}, UnstoredRound))
     path.write_bytes(_reframed(msgspec.json.encode(payload)) + stranger)
     with opened(path) as ring:
         assert [entry.memory for entry in drained(ring)] == [None]
@@ -198,13 +205,16 @@ def test_any_damage_leaves_a_part_of_what_was_written_in_order(place: int, junk:
 
 @settings(deadline=None)  # each example has a file of its own
 @given(data=st.binary(max_size=300))
-def test_a_file_of_anything_opens(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
-    path = tmp_path_factory.mktemp("ring") / "main.ring"
-    path.write_bytes(data)
-    with opened(path) as ring:
+def test_a_file_of_anything_opens(data: bytes) -> None:
+    with fast_directory() as directory, opened(written_to(directory / "main.ring", data)) as ring:
         assert drained(ring) == []
         ring.push(waiting(1))
         assert drained(ring) == [waiting(1)]
+
+
+def written_to(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
 
 
 # Disks.
@@ -232,7 +242,7 @@ def test_a_full_disk_is_why_there_is_a_reserve(tmp_path: Path) -> None:
         assert (disk / "main.ring.reserve").stat().st_size == RESERVE
 
 
-def _push_until_refused(ring: Ring) -> Iterator[Waiting]:
+def _push_until_refused(ring: Ring) -> Iterator[UnstoredRound]:
     number = 0
     try:
         while True:
@@ -245,7 +255,7 @@ def _push_until_refused(ring: Ring) -> Iterator[Waiting]:
 
 def test_a_place_that_cannot_be_written_is_refused_at_the_start(tmp_path: Path) -> None:
     tmp_path.chmod(0o555)
-    with as_nobody(), pytest.raises(SpillError, match="Permission denied"):
+    with without_root(), pytest.raises(SpillError, match="Permission denied"):
         Ring(tmp_path / "main.ring").open()
 
 
@@ -264,8 +274,26 @@ for number in count():
 """
 
 
+def test_a_round_is_on_disk_when_it_is_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[tuple[str, int]] = []
+    sync = os.fsync
+
+    def watched(file: int) -> None:
+        synced.append((os.readlink(f"/proc/self/fd/{file}"), os.fstat(file).st_size))
+        sync(file)
+
+    with opened(path) as ring:
+        monkeypatch.setattr(os, "fsync", watched)
+        sizes = []
+        for number in range(SLOTS + 2):
+            ring.push(waiting(number))
+            sizes.append(path.stat().st_size)
+
+    assert synced == [(str(path), size) for size in sizes]
+
+
 def test_what_was_answered_for_survives_kill_9(path: Path) -> None:
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parents[2]
     command = [sys.executable, "-c", PUSHER, str(path)]
     with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE) as pusher:
         assert pusher.stdout is not None
@@ -284,25 +312,25 @@ def test_what_was_answered_for_survives_kill_9(path: Path) -> None:
 
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
-PLAYERS = st.text().map(PlayerId)
+PLAYERS = st.text(max_size=5).map(PlayerId)
 SIDES = st.sampled_from(Side)
 ROUNDS = st.builds(
     Round,
     started_at=FINITE,
     seconds=FINITE,
-    lineup=st.lists(st.builds(LineupPlayer, PLAYERS, SIDES)).map(tuple),
-    presences=st.lists(st.builds(Presence, PLAYERS, SIDES, FINITE, FINITE, st.booleans())).map(tuple),
+    lineup=st.lists(st.builds(LineupPlayer, PLAYERS, SIDES), max_size=3).map(tuple),
+    presences=st.lists(st.builds(Presence, PLAYERS, SIDES, FINITE, FINITE, st.booleans()), max_size=3).map(tuple),
 )
 RECORDS = st.builds(
     RecordRound,
     round=ROUNDS,
-    participants=st.lists(st.builds(Participant, PLAYERS, SIDES, FINITE, FINITE)).map(tuple),
-    skill_at_start=st.none() | st.dictionaries(PLAYERS, FINITE),
+    participants=st.lists(st.builds(Participant, PLAYERS, SIDES, FINITE, FINITE), max_size=3).map(tuple),
+    skill_at_start=st.none() | st.dictionaries(PLAYERS, FINITE, max_size=3),
 )
 
 
-@given(st.builds(Waiting, record=RECORDS, memory=st.none() | st.binary(), at=FINITE))
-def test_every_round_comes_back_as_it_went_in(entry: Waiting) -> None:
+@given(st.builds(UnstoredRound, record=RECORDS, memory=st.none() | st.binary(), at=FINITE))
+def test_every_round_comes_back_as_it_went_in(entry: UnstoredRound) -> None:
     (frame,) = frames(framed(entry))
 
     assert frame.entry == entry
@@ -313,7 +341,7 @@ def test_a_round_that_could_not_be_read_back_is_refused(path: Path) -> None:
     endless = replace(endless, round=replace(endless.round, seconds=float("inf")))
     with opened(path) as ring:
         with pytest.raises(SpillError, match="read back"):
-            ring.push(Waiting(endless, None, 1.0))
+            ring.push(UnstoredRound(endless, None, 1.0))
         assert ring.depth == 0
 
 

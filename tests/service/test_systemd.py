@@ -15,8 +15,11 @@ from equipoise.service.systemd import notify, watchdog_seconds
 UNIT = Path(__file__).parents[2] / "systemd" / "equipoise.service"
 
 
-def test_outside_systemd_nobody_is_told() -> None:
+def test_outside_systemd_no_socket_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[object] = []
+    monkeypatch.setattr(socket, "socket", lambda *arguments: opened.append(arguments))
     notify("READY=1", {})
+    assert opened == []
 
 
 def test_a_socket_in_the_file_system_is_told(tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ def test_large_and_uneven_costs_are_counted_exactly() -> None:
             {"roles": [(0, 1)], "groups": [(0, 1)], "pins": {0: Pin.A}},
             "the players 0, 1 as evenly as their role",
         ),
-        ({"groups": [(0, 9)]}, "a group names player 9, but the pool's are 0 to 5"),
+        ({"groups": [(0, 9)]}, "a group names player 9, but the players are 0 to 5"),
         ({"pins": {-1: Pin.A}}, "a pin names player -1"),
         ({"roles": [(7,)]}, "a role names player 7"),
         ({"role_cap": -1}, "a role cap is not negative, but -1 is"),
@@ -191,6 +191,7 @@ def test_sizes_that_the_pool_cannot_fill_are_refused(sizes: tuple[int, int]) -> 
         best_split([1, 2, 3, 4, 5, 6], sizes=sizes)
 
 
+@pytest.mark.slow
 def test_more_combinations_than_fit_are_refused_rather_than_guessed() -> None:
     rng = random.Random(3)
     roles = [rng.sample(range(100), 60) for _ in range(4)]

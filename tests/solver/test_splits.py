@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.pools import KnownPool, hard_pools, known_pools
+from bench.pools import hard_pools, known_pools
 from equipoise.errors import SplitError
 from equipoise.solver import Assignment, Pin, splits
 
@@ -26,11 +26,11 @@ def check(assignment: Assignment, ratings: list[int], k: int) -> int:
     return abs(int(assignment.difference))
 
 
-@pytest.mark.parametrize("pool", known_pools(), ids=lambda pool: pool.name)
-def test_every_published_optimum_is_reached(pool: KnownPool) -> None:
-    found = splits(pool.ratings)
+def test_every_published_optimum_is_reached() -> None:
+    for pool in known_pools():
+        found = splits(pool.ratings)
 
-    assert {k: check(found[k], pool.ratings, k) for k in found} == pool.optimal
+        assert {k: check(found[k], pool.ratings, k) for k in found} == pool.optimal, pool.name
 
 
 @pytest.mark.parametrize("n", [4, 5, 7, 8, 9])
@@ -84,7 +84,6 @@ def test_one_size_alone_is_as_good_as_among_all() -> None:
             assert abs(splits(ratings, k=k)[k].difference) == abs(together[k].difference)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(-3000, 3000), min_size=4, max_size=14), st.integers(-500, 500), st.integers(1, 7))
 def test_a_shift_changes_no_imbalance_and_a_factor_multiplies_it(ratings: list[int], shift: int, factor: int) -> None:
     found = splits(ratings)
@@ -94,7 +93,6 @@ def test_a_shift_changes_no_imbalance_and_a_factor_multiplies_it(ratings: list[i
         assert abs(moved[k].difference) == factor * abs(found[k].difference)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 4000), min_size=4, max_size=16), st.randoms(use_true_random=False))
 def test_the_order_of_players_changes_no_imbalance(ratings: list[int], rng: random.Random) -> None:
     shuffled = rng.sample(ratings, len(ratings))

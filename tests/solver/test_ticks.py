@@ -70,6 +70,7 @@ def test_equal_fractions_split_evenly() -> None:
     assert splits([0.1] * 6)[3].difference == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [12, 24, 40])
 @pytest.mark.parametrize("constraints", [{}, {"groups": [(0, 1)]}, {"pins": {0: Pin.PLAY}}])
 def test_a_range_too_wide_names_a_resolution_that_fits(n: int, constraints: dict[str, object]) -> None:

@@ -101,7 +101,7 @@ def test_everybody_reads_his_own_language(game: Game, daemon: Daemon, ann: Playe
     settle(game)
     assert [line.split("\x01 ")[1] for line in ann.chat[-2:]] == [
         "3 Siege in Folge",
-        "Die Teams sind ausgeglichen: RED gewinnt mit 52 %.",
+        "Die Teams sind ausgeglichen: RED hat eine Gewinnchance von 52 %.",
     ]
     assert "已连胜 3 局" in bob.chat[-2]
     assert ann.chat[-1].startswith("\x04[Equipoise]\x01 ")
@@ -132,7 +132,7 @@ def test_an_argument_is_never_a_format(game: Game, daemon: Daemon, ann: Player) 
     daemon.order("say", text={"phrase": "Equipoise_UnknownPlayer", "args": ["%s%n%T {1} 100%"]})
     game.rcon("equipoise_poll")
     settle(game)
-    assert ann.chat[-1].endswith("Nobody known as %s%n%T {1} 100%.")
+    assert ann.chat[-1].endswith("No player is known as %s%n%T {1} 100%.")
 
 
 NATIVES = """

@@ -56,7 +56,7 @@ def test_a_joiner_goes_where_the_daemon_says_and_reads_why(game: Game, daemon: D
     assert daemon.events("side_wanted")[0] | {"at": 0} == {
         "kind": "side_wanted", "at": 0, "id": str(joiner.steamid), "side": "red",
     }  # fmt: skip
-    assert "that side is one short" in joiner.chat[-1]
+    assert "that side has fewer players" in joiner.chat[-1]
     game.command(joiner, "joinclass medic")
     assert joiner.alive
 

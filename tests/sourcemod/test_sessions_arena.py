@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
+import pytest
+
 from tests.sourcemod.rig import play
 from tests.sourcemod.rig.game.facts import BLU, RED, State
 from tests.sourcemod.sessions import Evening
@@ -60,6 +62,7 @@ def test_an_arena_evening(new_evening: NewEvening) -> None:
         assert set(before[1]) - set(bench) <= set(after[1])
 
 
+@pytest.mark.slow
 def test_the_first_two_play_round_one_and_later_players_enter_in_round_two(new_evening: NewEvening) -> None:
     evening = new_evening("arena_well")
     players = [evening.seat(name) for name in ("Ann", "Bob", "Cid", "Dee")]
@@ -78,6 +81,7 @@ def test_the_first_two_play_round_one_and_later_players_enter_in_round_two(new_e
     assert scramble["reason"] == "round 2 is always balanced"
 
 
+@pytest.mark.slow
 def test_nobody_dies_or_loses_a_point_by_being_placed(new_evening: NewEvening) -> None:
     evening = five(new_evening)
     for _ in range(3):
@@ -89,6 +93,7 @@ def test_nobody_dies_or_loses_a_point_by_being_placed(new_evening: NewEvening) -
         assert not player.misplaced
 
 
+@pytest.mark.slow
 def test_a_stalemate_resets_the_streak(new_evening: NewEvening) -> None:
     evening = five(new_evening)
     for _ in range(3):
@@ -109,6 +114,7 @@ def test_a_stalemate_resets_the_streak(new_evening: NewEvening) -> None:
     assert evening.status()["pending"] == "3 wins in a row"
 
 
+@pytest.mark.slow
 def test_when_one_side_walks_out_the_others_are_dealt_anew_and_play_on(new_evening: NewEvening) -> None:
     evening = five(new_evening)
     evening.round(RED)
@@ -128,6 +134,7 @@ def test_when_one_side_walks_out_the_others_are_dealt_anew_and_play_on(new_eveni
     assert evening.status()["round"] == 3
 
 
+@pytest.mark.slow
 def test_a_joiner_in_a_running_round_waits_and_plays_in_the_next(new_evening: NewEvening) -> None:
     evening = five(new_evening)
     evening.round(RED)
@@ -144,6 +151,7 @@ def test_a_joiner_in_a_running_round_waits_and_plays_in_the_next(new_evening: Ne
     assert evening.sitting_out() == []
 
 
+@pytest.mark.slow
 def test_every_round_is_rated_once_for_its_participants(new_evening: NewEvening) -> None:
     evening = five(new_evening)
     evening.round(RED)
@@ -153,6 +161,7 @@ def test_every_round_is_rated_once_for_its_participants(new_evening: NewEvening)
     assert played == {"Ann": 0, "Bob": 1, "Cid": 1, "Dee": 0, "Eve": 0}
 
 
+@pytest.mark.slow
 def test_with_fewer_than_four_the_scramble_waits_and_sides_stay_one_against_one(new_evening: NewEvening) -> None:
     evening = new_evening("arena_well")
     for name in ("Ann", "Bob", "Cid"):

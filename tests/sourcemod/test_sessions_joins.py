@@ -13,6 +13,8 @@ from tests.sourcemod.sessions import Evening
 
 NewEvening = Callable[..., Evening]
 
+pytestmark = pytest.mark.slow
+
 UNLOCKED = "[lock]\nminutes = 0\n"
 
 

@@ -38,6 +38,7 @@ def test_the_end_of_waiting_scrambles_once(new_evening: NewEvening, map: str) ->
     assert evening.sizes() == [3, 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("map", ["cp_gorge", "pl_upward"])
 def test_attackers_who_capture_nothing_are_given_new_teams(new_evening: NewEvening, map: str) -> None:
     evening = evening_on(new_evening, map)
@@ -48,6 +49,7 @@ def test_attackers_who_capture_nothing_are_given_new_teams(new_evening: NewEveni
     assert reasons(evening)[1:] == ["the losing side captured nothing"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("map", ["cp_gorge", "pl_upward"])
 def test_attackers_who_captured_play_a_second_round_and_then_get_new_teams(new_evening: NewEvening, map: str) -> None:
     evening = evening_on(new_evening, map)
@@ -64,6 +66,7 @@ def test_attackers_who_captured_play_a_second_round_and_then_get_new_teams(new_e
     assert reasons(evening)[1:] == ["2 full rounds since the last scramble"]
 
 
+@pytest.mark.slow
 def test_the_stages_of_a_round_are_one_round_and_their_captures_add_up(new_evening: NewEvening) -> None:
     evening = evening_on(new_evening, "cp_dustbowl")
     play.capture(evening.game, BLU, 0, evening.game.teams.members(BLU)[0])
@@ -80,6 +83,7 @@ def test_the_stages_of_a_round_are_one_round_and_their_captures_add_up(new_eveni
     assert {evening.rounds(player) for player in evening.game.humans()} == {1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("map", ["koth_harvest_final", "cp_badlands"])
 def test_a_side_that_never_captured_gets_new_teams(new_evening: NewEvening, map: str) -> None:
     evening = evening_on(new_evening, map)
@@ -91,6 +95,7 @@ def test_a_side_that_never_captured_gets_new_teams(new_evening: NewEvening, map:
     assert reasons(evening)[1:] == ["the losing side captured nothing"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("map", ["koth_harvest_final", "cp_badlands"])
 def test_a_side_that_captured_once_keeps_its_teams(new_evening: NewEvening, map: str) -> None:
     evening = evening_on(new_evening, map)
@@ -105,6 +110,7 @@ def test_a_side_that_captured_once_keeps_its_teams(new_evening: NewEvening, map:
     assert reasons(evening) == ["Waiting For Players is over"]
 
 
+@pytest.mark.slow
 def test_a_side_that_never_captured_the_flag_gets_new_teams(new_evening: NewEvening) -> None:
     evening = evening_on(new_evening, "ctf_2fort")
     play.fight(evening.game)
@@ -116,6 +122,7 @@ def test_a_side_that_never_captured_the_flag_gets_new_teams(new_evening: NewEven
     assert reasons(evening)[1:] == ["the losing side captured nothing"]
 
 
+@pytest.mark.slow
 def test_a_side_that_captured_the_flag_keeps_its_teams(new_evening: NewEvening) -> None:
     evening = evening_on(new_evening, "ctf_2fort")
     play.fight(evening.game)
@@ -128,6 +135,7 @@ def test_a_side_that_captured_the_flag_keeps_its_teams(new_evening: NewEvening) 
     assert reasons(evening) == ["Waiting For Players is over"]
 
 
+@pytest.mark.slow
 def test_a_payload_race_is_scrambled_after_waiting_only(new_evening: NewEvening) -> None:
     evening = evening_on(new_evening, "plr_hightower")
     for _ in range(3):
@@ -138,6 +146,7 @@ def test_a_payload_race_is_scrambled_after_waiting_only(new_evening: NewEvening)
     assert reasons(evening) == ["Waiting For Players is over"]
 
 
+@pytest.mark.slow
 def test_an_odd_number_outside_arena_is_split_unevenly_and_nobody_is_benched(new_evening: NewEvening) -> None:
     evening = evening_on(new_evening, "koth_harvest_final", players=7)
 
@@ -145,6 +154,7 @@ def test_an_odd_number_outside_arena_is_split_unevenly_and_nobody_is_benched(new
     assert evening.sitting_out() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("map", "convars"), [("mvm_coaltown", {}), ("cp_badlands", {"mp_tournament": "1"})])
 def test_where_it_has_no_business_it_stands_aside(new_evening: NewEvening, map: str, convars: dict[str, str]) -> None:
     evening = new_evening("koth_harvest_final")

@@ -8,10 +8,19 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 NOBODY = 65534
+
+
+@contextmanager
+def fast_directory() -> Iterator[Path]:
+    """A directory in memory where the machine has one: for tests that drive a store hundreds of times."""
+    memory = Path("/dev/shm")
+    with TemporaryDirectory(dir=memory if memory.is_dir() else None) as name:
+        yield Path(name)
 
 
 @contextmanager
@@ -52,7 +61,7 @@ def no_file_above(size: int) -> Iterator[None]:
 
 
 @contextmanager
-def as_nobody() -> Iterator[None]:
+def without_root() -> Iterator[None]:
     """Without root's power to write everywhere; nothing changes for other users."""
     user = os.geteuid()
     if user == 0:

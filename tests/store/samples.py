@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ParamSpec
 
@@ -22,7 +23,7 @@ from equipoise.core.model import (
     ServerId,
     Side,
 )
-from equipoise.store.port import Change, Known, PlayerRow, RatedRound, RateRows, Shared
+from equipoise.store.port import Change, HeldVersions, PlayerRow, RatedRound, SharedParts
 from equipoise.store.sqlite import SqliteStore
 
 P = ParamSpec("P")
@@ -46,7 +47,7 @@ def a_round(
     captures_a: int = 0,
     unrated: str | None = None,
 ) -> RecordRound:
-    """A round of these players; later numbers start later unless told otherwise."""
+    """A round of these players; later numbers start later unless `started_at` says otherwise."""
     seats = [LineupPlayer(player(n), Side.A) for n in a] + [LineupPlayer(player(n), Side.B) for n in b]
     seconds = {Side.A: (90.0, 0.0), Side.B: (0.0, 90.0)}
     round = Round(
@@ -66,20 +67,46 @@ def a_round(
     return RecordRound(round, () if unrated else rated, unrated)
 
 
-def rating(record: RecordRound, points: float = 10.0, asked: list[PlayerRow] | None = None) -> RateRows:
-    """Winners gain the points, losers lose them, from 1000 for whoever comes without a row."""
+@dataclass
+class Submitted:
+    """A round as a pool submits it: winners gain 10 points, losers lose them, from 1000 for a player without a row."""
 
-    def rate(rows: Sequence[PlayerRow], shared: Shared | None) -> RatedRound:
-        if asked is not None:
-            asked.extend(rows)
+    record: RecordRound
+    memory: bytes | None = None
+    at: float = 1.0
+    versions: Mapping[PlayerId, int] | None = None
+    """None: memory holds no player."""
+    asked: list[PlayerRow] = field(default_factory=list)
+    """What the store handed over, filled in when it rates."""
+    shared: SharedParts | None = None
+    undone: int = 0
+
+    def held(self) -> HeldVersions:
+        if self.versions is None:
+            return HeldVersions({each.id: 0 for each in self.record.participants})
+        return HeldVersions(self.versions)
+
+    def rate(self, rows: Sequence[PlayerRow], shared: SharedParts | None) -> RatedRound:
+        self.asked += rows
+        self.shared = shared
         known = {row.id: row for row in rows}
-        changes = tuple(_change(record, each, known.get(each.id), points) for each in record.participants)
-        return RatedRound(record.round.id, 0.625 if changes else None, changes)
+        changes = tuple(_change(self.record, each, known.get(each.id)) for each in self.record.participants)
+        prediction = 0.625 if changes else None
+        return RatedRound(self.record.round.id, prediction, changes, unrated=self.record.unrated)
 
-    return rate
+    def undo(self) -> None:
+        self.undone += 1
 
 
-def _change(record: RecordRound, each: Participant, row: PlayerRow | None, points: float) -> Change:
+class Faulty(Submitted):
+    """A round that our own code fails to rate."""
+
+    def rate(self, rows: Sequence[PlayerRow], shared: SharedParts | None) -> RatedRound:
+        super().rate(rows, shared)
+        raise ZeroDivisionError("a fault of ours")
+
+
+def _change(record: RecordRound, each: Participant, row: PlayerRow | None, points: float = 10.0) -> Change:
     score = record.round.score(each.side)
     before, rounds = (row.rating, row.rounds) if row else (1000.0, 0)
     after = before + points * (2 * score - 1)
@@ -88,22 +115,38 @@ def _change(record: RecordRound, each: Participant, row: PlayerRow | None, point
     return Change(each.id, each.side, before, after, prediction, score, rounds + 1, rounds >= 1, state)
 
 
+async def submit(store: SqliteStore, *group: Submitted) -> Sequence[RatedRound | Exception]:
+    """Store a group of rounds."""
+    return await store.record(POOL, group, 500)
+
+
 async def record(
     store: SqliteStore, record: RecordRound, *, memory: bytes | None = None, at: float = 1.0
 ) -> RatedRound:
-    """Record with no player in memory."""
-    known = Known({each.id: 0 for each in record.participants})
-    return await store.record(POOL, record, known, 500, rating(record), memory, at)
+    """Record one round with no player in memory."""
+    (outcome,) = await submit(store, Submitted(record, memory, at))
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
 
 
 @asynccontextmanager
-async def opened(path: Path) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(path)
+async def opened(path: Path, **waits: float) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(path, **waits)
     await store.open()
     try:
         yield store
     finally:
         await store.close()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let others work until this holds; at most 10 s."""
+    for _ in range(1000):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not happen")
 
 
 def in_loop(test: Callable[P, Coroutine[None, None, None]]) -> Callable[P, None]:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sqlite_utils import Database
 
+from equipoise import ratings
+from equipoise.core.effects import RecordRound
+from equipoise.service.recompute import Replayed
 from equipoise.store.migrations import MIGRATIONS, Migration
+from equipoise.store.port import Audit
 from equipoise.store.sqlite.connection import APPLICATION_ID, migrate, open_database
+from tests.pools import fill, some_rounds, stored
+from tests.store.samples import in_loop, opened
 
 LATER = Migration("9999-later", sqlite=("CREATE TABLE later (id)", "INSERT INTO later VALUES (1)"))
 BROKEN = Migration("9999-broken", sqlite=("CREATE TABLE half (id)", "CREATE TABEL typo (id)"))
@@ -53,7 +60,7 @@ def test_a_step_that_fails_leaves_nothing_and_is_taken_later(tmp_path: Path) -> 
     database.close()
 
 
-def test_a_store_of_the_first_step_keeps_its_rounds_and_knows_of_nobody_who_quit(tmp_path: Path) -> None:
+def test_a_store_of_the_first_step_keeps_its_rounds_in_which_no_player_is_known_to_have_quit(tmp_path: Path) -> None:
     older = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
     migrate(Database(older), MIGRATIONS[:1])
     older.execute("INSERT INTO players VALUES ('main', 'p', 1, 1010, 1, 0, 7, '{}')")
@@ -95,6 +102,40 @@ def test_a_store_of_the_second_step_keeps_what_its_systems_share_in_parts(tmp_pa
         ("a teamskill_k", "a+b+c", '{"mu":24.9}'),
     ]
     assert versions == [(4, 7.0)] * 3
+
+
+@in_loop
+async def test_a_store_of_the_third_step_is_read_back_and_recomputed_as_before(tmp_path: Path) -> None:
+    async def seen() -> list[tuple[RecordRound, float]]:
+        found: list[tuple[RecordRound, float]] = []
+        async with opened(path) as store:
+            await store.rated_rounds("main", lambda record, predicted: found.append((record, predicted)))
+        return found
+
+    path = tmp_path / "equipoise.db"
+    await fill(tmp_path, list(some_rounds(20)))
+    before, numbers = await seen(), stored(tmp_path)
+    older = sqlite3.connect(path, isolation_level=None)
+    older.execute("ALTER TABLE rounds RENAME COLUMN lineup TO doors")
+    older.execute("ALTER TABLE rounds RENAME COLUMN skill_at_start TO standing")
+    older.execute("DELETE FROM migrations WHERE number > 3")
+    older.execute("PRAGMA user_version = 3")
+    fresh = sqlite3.connect(tmp_path / "fresh.db", isolation_level=None)
+    migrate(Database(fresh), MIGRATIONS[:3])
+    tables = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
+    assert older.execute(tables).fetchall() == fresh.execute(tables).fetchall(), "this is what the third step made"
+    older.close()
+    fresh.close()
+
+    assert await seen() == before
+    assert any(record.skill_at_start for record, _ in before)
+    async with opened(path) as store:
+        entry = Audit(9.0, "console", "recompute", "pool main", "synelo", "synelo")
+        await store.recompute("main", Replayed(ratings.create("synelo")), entry)
+    await fill(tmp_path / "alone", [replace(record, skill_at_start=None) for record in some_rounds(20)])
+    alone = stored(tmp_path / "alone")
+    assert alone["participants"] == stored(tmp_path)["participants"]
+    assert numbers["players"] != alone["players"]
 
 
 def test_every_step_has_a_name_of_its_own_in_order() -> None:

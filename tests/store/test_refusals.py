@@ -15,7 +15,7 @@ import pytest
 from equipoise.errors import StoreRefused
 from equipoise.store.sqlite import SqliteStore
 from equipoise.store.sqlite.connection import open_database
-from tests.store.disk import as_nobody
+from tests.store.disk import without_root
 from tests.store.samples import in_loop, opened
 
 
@@ -29,8 +29,8 @@ async def _refusal(path: Path) -> str:
     return text
 
 
-def _refusal_for_nobody(path: Path) -> str:
-    with as_nobody():
+def _refusal_without_root(path: Path) -> str:
+    with without_root():
         return asyncio.run(_refusal(path))
 
 
@@ -93,7 +93,7 @@ async def test_a_missing_directory_is_refused(tmp_path: Path) -> None:
 
 def test_a_read_only_directory_is_refused(everybodys: Path) -> None:
     everybodys.chmod(0o555)
-    refusal = _refusal_for_nobody(everybodys / "s.db")
+    refusal = _refusal_without_root(everybodys / "s.db")
 
     assert refusal.startswith(f"{everybodys}: Permission denied")
     assert "this user can write" in refusal
@@ -103,7 +103,7 @@ def test_a_read_only_file_is_refused(everybodys: Path) -> None:
     path = everybodys / "s.db"
     open_database(path).close()
     path.chmod(0o444)
-    refusal = _refusal_for_nobody(path)
+    refusal = _refusal_without_root(path)
 
     assert refusal.startswith(f"{path}: it cannot be written: give this user write access")
 

@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.core.model import ServerId, Side
+from equipoise.core.model import PlayerId, ServerId, Side
 from equipoise.errors import RatingError, StoreError
-from equipoise.store.port import Audit, Decision, Known, PlayerRow, Prediction, RatedRound
+from equipoise.store.port import Audit, Decision, Name, PlayerRow, Prediction, RatedRound
 from equipoise.store.sqlite import SqliteStore, players
 from equipoise.store.sqlite.connection import open_database, transaction
-from tests.store.samples import POOL, SERVER, a_round, in_loop, opened, player, rating, record
+from tests.store.disk import fast_directory
+from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, record, submit
+from tests.store.traced import Traced
+
+_pools = count()
+
+
+@pytest.fixture(scope="module")
+def fast() -> Iterator[Path]:
+    """One directory for all examples of a test: each has a pool of its own, which costs less than a store."""
+    with fast_directory() as directory:
+        yield directory
+
+
+def fresh_pool() -> str:
+    return f"pool {next(_pools)}"
+
 
 NOTE = Audit(0.0, "console", "set", "a player", "", "")
 
@@ -40,11 +61,13 @@ async def test_a_round_sent_again_changes_nothing_and_returns_its_first_answer(t
         await record(store, a_round(2))
     async with opened(tmp_path / "s.db") as store:
         before = await store.players(POOL, [player(1), player(3)], 500)
-        again = await store.record(POOL, a_round(), Known({}), 500, _must_not_rate, b"old", 9.0)
+        late = Submitted(a_round(), b"old", at=9.0)
+        (again,) = await submit(store, late)
         after = await store.players(POOL, [player(1), player(3)], 500)
         memory = await store.memory(SERVER)
 
     assert again == replace(first, again=True)
+    assert late.asked == []
     assert (after, memory) == (before, b"new")
 
 
@@ -54,7 +77,7 @@ async def test_an_unrated_round_sent_again_is_still_unrated(tmp_path: Path) -> N
         await record(store, a_round(unrated="partial"))
         again = await record(store, a_round(unrated="partial"))
 
-    assert again == RatedRound(a_round().round.id, None, (), again=True)
+    assert again == RatedRound(a_round().round.id, None, (), again=True, unrated="partial")
 
 
 @in_loop
@@ -74,11 +97,11 @@ async def test_only_rows_that_memory_lacks_or_has_in_another_version_are_handed_
     async with opened(tmp_path / "s.db") as store:
         await record(store, a_round())
         await record(store, a_round(2, a=[1], b=[5]))
-        asked: list[PlayerRow] = []
-        known = {player(1): 1, player(2): 1, player(3): 0, player(4): 1, player(6): 0}
-        await store.record(POOL, a_round(3), Known(known), 500, rating(a_round(3), asked=asked), None, 1.0)
+        held = {player(1): 1, player(2): 1, player(3): 0, player(4): 7, player(6): 0}
+        third = Submitted(a_round(3), versions=held)
+        await submit(store, third)
 
-    assert [(row.id, row.version) for row in asked] == [(player(1), 2), (player(3), 1)]
+    assert [(row.id, row.version) for row in third.asked] == [(player(1), 2), (player(3), 1), (player(4), 1)]
 
 
 @in_loop
@@ -92,6 +115,20 @@ async def test_history_is_in_the_order_of_being_applied_and_ends_with_the_last(t
 
 
 @in_loop
+async def test_a_round_is_stored_with_when_it_first_came_in_and_who_quit(tmp_path: Path) -> None:
+    one = a_round()
+    quitter = replace(one.round.presences[1], left=True)
+    played = replace(one.round, presences=(one.round.presences[0], quitter, *one.round.presences[2:]))
+    async with opened(tmp_path / "s.db") as store:
+        await record(store, replace(one, round=played), at=77.0)
+    with closing(sqlite3.connect(tmp_path / "s.db")) as database:
+        rounds = database.execute("SELECT recorded_at FROM rounds").fetchall()
+        quits = database.execute("SELECT player FROM participants WHERE quit").fetchall()
+
+    assert (rounds, quits) == ([(77.0,)], [(player(2),)])
+
+
+@in_loop
 async def test_a_late_round_does_not_make_a_player_look_absent(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await record(store, a_round(1, started_at=5000.0))
@@ -101,17 +138,69 @@ async def test_a_late_round_does_not_make_a_player_look_absent(tmp_path: Path) -
     assert rows[player(1)].last_played == 5000
 
 
-def test_a_players_last_rounds_are_one_range_of_one_index(tmp_path: Path) -> None:
+def test_a_rosters_last_rounds_are_one_range_of_one_index_for_each_player(tmp_path: Path) -> None:
     database = open_database(tmp_path / "s.db")
-    players.edit(database.conn, POOL, player(1), 0, lambda _: (_row(1), NOTE))
+    for number in (1, 2):
+        players.edit(database.conn, POOL, player(number), 0, lambda _, number=number: (_row(number), NOTE))
     statements: list[str] = []
     database.conn.set_trace_callback(statements.append)
-    players.load(database.conn, POOL, player(1), 500)
+    players.load(database.conn, POOL, {player(1): 0, player(2): 0}, 500)
     database.conn.set_trace_callback(None)
     plan = database.execute(f"EXPLAIN QUERY PLAN {statements[-1]}").fetchall()
     database.close()
 
-    assert [step[-1] for step in plan] == ["SEARCH participants USING PRIMARY KEY (pool=? AND player=?)"]
+    assert [step[-1] for step in plan] == [
+        "SCAN wanted VIRTUAL TABLE INDEX 1:",
+        "SEARCH participants USING PRIMARY KEY (pool=? AND player=? AND round>?)",
+        "CORRELATED SCALAR SUBQUERY 1",
+        "SEARCH participants USING PRIMARY KEY (pool=? AND player=?)",
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 24])
+@in_loop
+async def test_a_roster_is_read_by_two_statements_however_long_it_is(tmp_path: Path, count: int) -> None:
+    store = Traced(tmp_path / "s.db")
+    await store.open()
+    for number in range(count):
+        await record(store, a_round(number, a=[2 * number], b=[2 * number + 1]))
+    with store.watched() as loaded:
+        rows = await store.players(POOL, [player(2 * number) for number in range(count)], 500)
+    await store.close()
+
+    assert [len(row.history) for row in rows.values()] == [1] * count
+    assert len(loaded) == 2
+
+
+@settings(deadline=None)
+@given(
+    played=st.lists(st.tuples(st.integers(0, 3), st.integers(4, 7)), max_size=12),
+    asked=st.lists(st.integers(0, 8), unique=True),
+    window=st.integers(0, 4),
+)
+def test_each_players_window_is_their_own_last_rounds_oldest_first(
+    fast: Path, played: list[tuple[int, int]], asked: list[int], window: int
+) -> None:
+    pool = fresh_pool()
+
+    async def stored() -> Mapping[PlayerId, PlayerRow]:
+        async with opened(fast / "s.db") as store:
+            for number, (one, other) in enumerate(played):
+                rounds = [a_round(number, a=[one], b=[other], server=ServerId(f"{pool} {n}")) for n in (1, 2)]
+                await store.record(pool, [Submitted(each) for each in rounds], 0)
+            return await store.players(pool, [player(number) for number in asked], window)
+
+    rows = asyncio.run(stored())
+    expected: dict[PlayerId, list[float]] = {}
+    for one, other in played:
+        for number, points in ((one, 10), (other, -10)):
+            after = expected.setdefault(player(number), [])
+            after += [(after[-1] if after else 1000.0) + points, (after[-1] if after else 1000.0) + 2 * points]
+    assert {id: [after for after, _, _ in row.history] for id, row in rows.items()} == {
+        player(number): expected[player(number)][-window:] if window else []
+        for number in asked
+        if player(number) in expected
+    }
 
 
 @in_loop
@@ -126,32 +215,15 @@ async def test_strangers_are_missing_and_pools_are_apart(tmp_path: Path) -> None
 
 
 @in_loop
-async def test_a_round_that_the_rating_refuses_leaves_nothing_behind(tmp_path: Path) -> None:
-    def refuse(rows: object, shared: object) -> RatedRound:
-        raise RatingError("no")
-
-    async with opened(tmp_path / "s.db") as store:
-        with pytest.raises(RatingError, match="no"):
-            await store.record(POOL, a_round(), Known({}), 500, refuse, b"memory", 1.0)
-        stored = await record(store, a_round())
-
-    assert not stored.again
-
-
-@in_loop
 async def test_the_memory_of_a_round_that_waited_does_not_replace_a_newer_one(tmp_path: Path) -> None:
+    memories = []
     async with opened(tmp_path / "s.db") as store:
-        await store.remember(SERVER, b"after round 2", 20.0)
-        await record(store, a_round(1), memory=b"after round 1", at=10.0)
-        kept = await store.memory(SERVER)
-        await store.remember(SERVER, b"after round 3", 30.0)
+        for number, at in enumerate([20.0, 10.0, 20.0, 19.9, 30.0]):
+            await record(store, a_round(number), memory=f"{number} at {at:g}".encode(), at=at)
+            memories.append(await store.memory(SERVER))
 
-        assert (kept, await store.memory(SERVER)) == (b"after round 2", b"after round 3")
+        assert memories == [b"0 at 20", b"0 at 20", b"2 at 20", b"2 at 20", b"4 at 30"]
         assert await store.memory(ServerId("new")) is None
-
-
-def _must_not_rate(rows: object, shared: object) -> RatedRound:
-    raise AssertionError("rated twice")
 
 
 @in_loop
@@ -191,21 +263,18 @@ async def test_an_edit_that_is_refused_changes_neither_player_nor_audit(tmp_path
 async def test_a_name_is_remembered_as_it_was_written_also_before_the_first_round(tmp_path: Path) -> None:
     name = "наĭ \u202e 🦊 '; DROP TABLE players; --"
     async with opened(tmp_path / "s.db") as store:
-        await store.name(POOL, player(1), "old")
-        await store.name(POOL, player(1), name)
-        assert await store.players(POOL, [player(1)], 500) == {}
-        await record(store, a_round())
-        rows = await store.players(POOL, [player(1), player(2)], 500)
-
-    assert (rows[player(1)].name, rows[player(2)].name) == (name, None)
+        store.note([Name(POOL, player(1), "old")])
+        store.note([Name(POOL, player(1), name), Name("other", player(2), "elsewhere")])
+        assert await store.names(POOL, [player(1), player(2)]) == {player(1): name}
+    async with opened(tmp_path / "s.db") as store:
+        assert await store.names(POOL, [player(1), player(2)]) == {player(1): name}
 
 
 @in_loop
 async def test_search_takes_the_text_literally_and_in_any_case(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         await record(store, a_round())
-        await store.name(POOL, player(1), "100%_Fox!")
-        await store.name(POOL, player(2), "fox")
+        store.note([Name(POOL, player(1), "100%_Fox!"), Name(POOL, player(2), "fox")])
 
         async def found(text: str) -> list[str]:
             return [row.id for row in await store.search(POOL, text, 10)]
@@ -224,24 +293,24 @@ async def test_decisions_come_newest_first_for_one_server_or_for_all(tmp_path: P
     three = Decision(SERVER, 3.0, "cancel", "gap closed")
     async with opened(tmp_path / "s.db") as store:
         for decision in (one, two, three):
-            await store.decide(decision)
+            store.note([decision])
 
         assert await store.decisions(SERVER, 10) == [three, one]
         assert await store.decisions(None, 2) == [three, two]
 
 
 @in_loop
-async def test_predictions_are_the_last_rated_rounds_oldest_first(tmp_path: Path) -> None:
+async def test_predictions_are_the_rated_rounds_that_were_applied_last_oldest_first(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         for number, winner in enumerate((Side.A, None, Side.B)):
-            await record(store, a_round(number, winner=winner, started_at=float(number)))
+            await record(store, a_round(number, winner=winner, started_at=9.0 - number))
         await record(store, a_round(3, unrated="partial"))
 
-        assert await store.predictions(POOL, 2) == [Prediction(1.0, 0.625, 0.5), Prediction(2.0, 0.625, 0.0)]
+        assert await store.predictions(POOL, 2) == [Prediction(8.0, 0.625, 0.5), Prediction(7.0, 0.625, 0.0)]
         assert await store.predictions("other", 2) == []
 
 
-@settings(deadline=None)  # each example has a file of its own
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from([900.0, 1000.0, 1100.0]), st.booleans(), st.sampled_from([None, 1.0, 2.0])),
@@ -250,27 +319,27 @@ async def test_predictions_are_the_last_rated_rounds_oldest_first(tmp_path: Path
     st.sampled_from([None, 1.5]),
 )
 def test_the_leaderboard_is_everybody_visible_and_active_by_rating(
-    tmp_path_factory: pytest.TempPathFactory,
+    fast: Path,
     drawn: list[tuple[float, bool, float | None]],
     since: float | None,
 ) -> None:
-    db = open_database(tmp_path_factory.mktemp("board") / "s.db").conn
-    with transaction(db):
-        for number, (points, visible, played) in enumerate(drawn):
-            row = replace(_row(number), rating=points, visible=visible, last_played=played)
-            players.edit(db, POOL, row.id, 0, lambda _, row=row: (row, NOTE))
-    expected = sorted(
-        (-points, player(number))
-        for number, (points, visible, played) in enumerate(drawn)
-        if visible and (since is None or (played or 0) >= since)
-    )
+    pool = fresh_pool()
+    with closing(open_database(fast / "s.db").conn) as db:
+        with transaction(db):
+            for number, (points, visible, played) in enumerate(drawn):
+                row = replace(_row(number), rating=points, visible=visible, last_played=played)
+                players.edit(db, pool, row.id, 0, lambda _, row=row: (row, NOTE))
+        expected = sorted(
+            (-points, player(number))
+            for number, (points, visible, played) in enumerate(drawn)
+            if visible and (since is None or (played or 0) >= since)
+        )
 
-    assert [(-row.rating, row.id) for row in players.top(db, POOL, None, since)] == expected
-    assert [players.rank(db, POOL, id, since) for _, id in expected] == [
-        (place, len(expected)) for place in range(1, len(expected) + 1)
-    ]
-    assert {summary.id for summary in players.summaries(db, POOL)} == {player(n) for n in range(len(drawn))}
-    db.close()
+        assert [(-row.rating, row.id) for row in players.top(db, pool, None, since)] == expected
+        assert [players.rank(db, pool, id, since) for _, id in expected] == [
+            (place, len(expected)) for place in range(1, len(expected) + 1)
+        ]
+        assert {summary.id for summary in players.summaries(db, pool)} == {player(n) for n in range(len(drawn))}
 
 
 @in_loop

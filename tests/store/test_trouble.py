@@ -11,12 +11,12 @@ import pytest
 
 from equipoise.core.model import Side
 from equipoise.errors import ScriptError, StoreError
-from equipoise.store.port import Known, PlayerRow, RatedRound, Shared
+from equipoise.store.port import PlayerRow, RatedRound, SharedParts
 from equipoise.store.sqlite import SqliteStore
 from equipoise.store.sqlite.connection import BUSY_SECONDS
 from tests.store.disk import filled, no_file_above, small_disk
 from tests.store.failing import locked
-from tests.store.samples import SERVER, a_round, in_loop, opened, player, rating, record
+from tests.store.samples import SERVER, Submitted, a_round, in_loop, opened, player, record, submit
 
 
 async def _nothing_was_written(store: SqliteStore) -> None:
@@ -37,18 +37,28 @@ async def test_a_locked_store_takes_no_round_but_can_be_read(tmp_path: Path) -> 
     assert not stored.again
 
 
-@in_loop
-async def test_nobody_else_can_write_between_what_a_round_reads_and_what_it_writes(tmp_path: Path) -> None:
-    def rate(rows: Sequence[PlayerRow], shared: Shared | None) -> RatedRound:
-        other = sqlite3.connect(tmp_path / "s.db", timeout=0)
+class Nosy(Submitted):
+    """While it is rated, another program tries to write."""
+
+    path = Path()
+    refused = False
+
+    def rate(self, rows: Sequence[PlayerRow], shared: SharedParts | None) -> RatedRound:
+        other = sqlite3.connect(self.path, timeout=0)
         with closing(other), pytest.raises(sqlite3.OperationalError, match="locked"):
             other.execute("BEGIN IMMEDIATE")
-        return rating(a_round())(rows, shared)
+        self.refused = True
+        return super().rate(rows, shared)
 
-    async with opened(tmp_path / "s.db") as store:
-        done = await store.record("main", a_round(), Known({}), 500, rate, None, 1.0)
 
-    assert len(done.changes) == 4
+@in_loop
+async def test_no_other_program_can_write_between_what_a_round_reads_and_what_it_writes(tmp_path: Path) -> None:
+    nosy = Nosy(a_round())
+    nosy.path = tmp_path / "s.db"
+    async with opened(nosy.path) as store:
+        await submit(store, nosy)
+
+    assert nosy.refused
 
 
 def test_a_locked_store_is_given_up_in_half_the_time_a_script_waits() -> None:
@@ -101,6 +111,20 @@ async def test_a_full_disk_takes_no_round_and_the_store_stays_whole(tmp_path: Pa
             stored = await record(store, a_round())
 
         assert not stored.again
+        assert _is_whole(disk / "s.db")
+
+
+@in_loop
+async def test_a_full_disk_takes_nothing_of_a_group_and_all_of_it_later(tmp_path: Path) -> None:
+    group = [Submitted(a_round(number), b"memory") for number in range(20)]
+    with small_disk(tmp_path / "disk") as disk:
+        async with opened(disk / "s.db") as store:
+            with filled(disk):
+                with pytest.raises(StoreError):
+                    await submit(store, *group)
+                await _nothing_was_written(store)
+            assert len(await submit(store, *group)) == 20
+
         assert _is_whole(disk / "s.db")
 
 

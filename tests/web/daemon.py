@@ -82,7 +82,7 @@ class Daemon:
         return answer
 
     def call(self, method: str, path: str, body: Any = None, who: str = "owner") -> Answer:
-        """A well-formed request of somebody known."""
+        """A well-formed request of a known caller."""
         raw = None if body is None else json.dumps(body).encode()
         return self.request(method, path, raw, authorization=f"Bearer {SECRETS[who]}")
 

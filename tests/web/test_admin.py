@@ -213,6 +213,16 @@ def test_a_round_is_refused_for_another_server_and_for_none(daemon: Daemon) -> N
     assert answer.body["error"]["path"] == "$.round.lineup[3].id"
 
 
+def test_an_unknown_field_in_a_round_is_refused_with_its_path(daemon: Daemon) -> None:
+    seats = [{**seat, "team": "red"} for seat in ROUND["lineup"]]
+
+    answer = daemon.call("POST", "/v1/rounds", {"server": "arena-1", "round": {**ROUND, "lineup": seats}})
+
+    assert (answer.status, answer.code) == (422, "schema")
+    assert answer.body["error"]["path"] == "$.round.lineup[0]"
+    assert "`team`" in answer.body["error"]["message"]
+
+
 def test_metrics_say_what_servers_and_pools_are_doing(daemon: Daemon) -> None:
     daemon.post(batch(1, HELLO, ROSTER, ended(1)))
     text = daemon.call("GET", "/metrics", who="guest").raw.decode().splitlines()

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.core.effects import Assign, Cancel, Lock, Moment, Move, Order, Place, Say, Tell, Unlock
+from equipoise.core.asks import Moment
+from equipoise.core.effects import Assign, Cancel, Lock, Move, Order, Place, Say, Tell, Unlock
 from equipoise.core.model import DueIf, OrderId, PlayerId, PlayerSummary, RoundId, Side, Split, SplitCache
 from equipoise.core.phrases import Phrase, Text
 from equipoise.wire import NS2, TF2, Reply, encode_refusal, encode_reply
@@ -167,11 +168,11 @@ POOL = tuple(PlayerId(str(76561202255233023 - n)) for n in range(100))
 SCRAMBLE = Assign(OrderId("o-1"), Text(Phrase.REASON_STREAK, ("3",)), Split(POOL[:50], POOL[50:]), Moment.FREEZE)
 LOCKS = tuple(Lock(id, Side.A, None) for id in POOL)
 CACHE = SplitCache(POOL, tuple(Split(POOL[:k], POOL[k : 2 * k], POOL[2 * k :]) for k in range(2, 51)))
-CARDS = tuple(PlayerSummary(id, 1234.0, 10, True) for id in POOL)
+SUMMARIES = tuple(PlayerSummary(id, 1234.0, 10, True) for id in POOL)
 
 
 def test_a_scramble_of_24_with_everything_around_it_fits_whole() -> None:
-    pool, summaries = POOL[:24], CARDS[:24]
+    pool, summaries = POOL[:24], SUMMARIES[:24]
     cache = SplitCache(pool, tuple(Split(pool[:k], pool[k : 2 * k], pool[2 * k :]) for k in range(2, 13)))
     assign = Assign(OrderId("o"), Text(Phrase.REASON_ADMIN), Split(pool[:12], pool[12:]), Moment.NOW)
     reply = Reply(orders=(assign, *LOCKS[:24]), summaries=summaries, cache=cache)
@@ -179,7 +180,7 @@ def test_a_scramble_of_24_with_everything_around_it_fits_whole() -> None:
 
 
 def test_of_a_reply_too_large_the_smallest_cached_splits_go_first() -> None:
-    sent = encode_reply(Reply(orders=(SCRAMBLE, *LOCKS), summaries=CARDS[:50], cache=CACHE))
+    sent = encode_reply(Reply(orders=(SCRAMBLE, *LOCKS), summaries=SUMMARIES[:50], cache=CACHE))
     kept = json.loads(sent)
     assert len(sent) < 16 * 1024
     assert (len(kept["orders"]), len(kept["players"])) == (101, 50)
@@ -190,6 +191,6 @@ def test_of_a_reply_too_large_the_smallest_cached_splits_go_first() -> None:
 @pytest.mark.parametrize("game", [TF2, NS2])
 def test_orders_are_never_dropped_while_anything_else_can_be(game: Any) -> None:
     told = Tell(None, tuple(Text(Phrase.WHY_LINE, ("x" * 100, "y" * 100)) for _ in range(200)))
-    sent = encode_reply(Reply(orders=(SCRAMBLE, *LOCKS, told), summaries=CARDS * 3, cache=CACHE), game)
+    sent = encode_reply(Reply(orders=(SCRAMBLE, *LOCKS, told), summaries=SUMMARIES * 3, cache=CACHE), game)
     assert len(sent) < 16 * 1024
     assert [order["kind"] for order in json.loads(sent)["orders"]] == ["assign", *["lock"] * 100, "tell"]

@@ -17,31 +17,31 @@ _COMMANDS = {
     "serve": ("daemon", "Run the daemon."),
     "init": ("daemon", "Write a configuration and secrets."),
     "check-config": ("daemon", "Read the configuration as the daemon does."),
-    "status": ("remote", "What every game server is doing."),
+    "status": ("remote", "Show what every game server is doing."),
     "server": ("remote", "Game servers: list, scramble, balance, cancel, on, off."),
     "player": ("remote", "Players: show, find, set, reset, top."),
     "pool": ("pools", "Rating populations: quality, fit-theta, recompute."),
-    "why": ("remote", "The last decisions and their reasons."),
+    "why": ("remote", "Show the last decisions and their reasons."),
     "solve": ("solve", "Split a pool of players from a file."),
-    "backtest": ("lab", "How well a rating system would have predicted a history."),
-    "compare": ("lab", "Several rating systems on one history."),
+    "backtest": ("lab", "Measure how well a rating system would have predicted a history."),
+    "compare": ("lab", "Compare rating systems on one history."),
     "tune": ("lab", "Fit a rating system's parameters to the beginning of a history."),
-    "replay": ("lab", "Rate a whole history; the leaderboard."),
-    "simulate": ("simulate", "A simulated pool through the real rules, solver and rating systems."),
-    "demo": ("demo", "A simulated game server against a real daemon, in this terminal."),
+    "replay": ("lab", "Rate a whole history and show the leaderboard."),
+    "simulate": ("simulate", "Simulate a pool under the real rules, solver and rating systems."),
+    "demo": ("demo", "Watch a simulated game server play against a real daemon."),
 }
 """Module and summary of each, so that `--help` imports nothing."""
 
 
 class _Lazy(click.Group):
-    """Knows its commands by name alone."""
+    """Imports the module of a command only when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order of the table."""
+        """The commands in the order of the table."""
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import what is called."""
+        """Import the module of the command."""
         if cmd_name not in _COMMANDS:
             return None
         module = import_module(f"equipoise.cli.{_COMMANDS[cmd_name][0]}")
@@ -50,7 +50,7 @@ class _Lazy(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The table."""
+        """The help of all commands, from the table alone."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
 

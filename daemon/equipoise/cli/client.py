@@ -1,4 +1,4 @@
-"""Talks to the running daemon over its HTTP API, with nothing but the standard library: commands start fast."""
+"""The HTTP client for the daemon's admin interface. Standard library only, so that commands start fast."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class Client:
 
     @classmethod
     def of(cls, config: Path, url: str | None, token: str | None) -> Client:
-        """From what was given, else from the configuration and the `owner.token` that `init` wrote beside it."""
+        """From the options, else from the configuration and the `owner.token` that `init` wrote beside it."""
         return cls(url or _configured(config), token or _token(config.with_name("owner.token")))
 
     def get(self, *path: str, **query: str | int | None) -> Any:
-        """The daemon's answer; a query parameter that is None is left out."""
+        """Send GET; returns the daemon's answer. A query parameter that is None is left out."""
         return self._call("GET", path, query, None)
 
     def send(self, method: str, *path: str, body: Any = None, **query: str | None) -> Any:
-        """Have the daemon change something; its answer."""
+        """Send a request that changes something; returns the daemon's answer."""
         return self._call(method, path, query, body)
 
     def _call(self, method: str, path: tuple[str, ...], query: Mapping[str, object], body: Any) -> Any:
@@ -62,7 +62,7 @@ class Client:
 
 
 def _configured(config: Path) -> str:
-    """The address in the configuration; its other keys are the daemon's business."""
+    """The address in the configuration, whose other keys are not read."""
     try:
         web = tomllib.loads(config.read_text("utf-8")).get("web", {})
         host, port = web.get("host", "127.0.0.1"), web.get("port", 27500)

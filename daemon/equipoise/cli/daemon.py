@@ -14,7 +14,7 @@ from equipoise.errors import ConfigError, SpillError, StoreError
 @click.command()
 @config_option
 def serve(path: Path) -> None:
-    """Run the daemon until SIGTERM or Ctrl-C. Exit code 2: it cannot start, and one line says what to do."""
+    """Run the daemon until SIGTERM or Ctrl-C. Exit code 2: it cannot start; one line says why."""
     import asyncio
 
     from equipoise import app
@@ -33,7 +33,7 @@ def serve(path: Path) -> None:
 @config_option
 @click.option("--print", "show", is_flag=True, help="Print the effective configuration, secrets left out.")
 def check_config(path: Path, show: bool) -> None:
-    """Read the configuration as the daemon does. Exit code 2: a key is wrong, and its path is named."""
+    """Check the configuration as the daemon reads it. Exit code 2: a key is wrong; its path is named."""
     from equipoise.config import load, printed
 
     try:
@@ -44,7 +44,7 @@ def check_config(path: Path, show: bool) -> None:
         for line in printed(config):
             click.echo(line)
     else:
-        click.echo(f"{path}: good. {len(config.servers)} servers, {len(config.pools)} pools.")
+        click.echo(f"{path}: valid. {len(config.servers)} servers, {len(config.pools)} pools.")
 
 
 @click.command()
@@ -56,8 +56,8 @@ def init(directory: Path, server: str, game: str) -> None:
 
     The default is ~/.config/equipoise, for root /etc/equipoise.
 
-    The secret of the game server is shown once: its plugin needs it. Files hold SHA-256, but for owner.token, the
-    key of this command line.
+    The secret of the game server is shown only once; its plugin needs it. The files hold SHA-256 hashes, except
+    owner.token, which this command line uses.
     """
     from equipoise.cli.setup import write
 
@@ -67,5 +67,5 @@ def init(directory: Path, server: str, game: str) -> None:
         stop(error)
     config = directory / "config.toml"
     click.echo(f"Wrote {config}. Start the daemon with:\n\n  equipoise serve --config {config}\n")
-    click.echo(f"The secret of {server}, shown this once, for its plugin's configuration:\n\n  {secret}\n")
-    click.echo(f"{directory / 'owner.token'} is your key to the admin interface: keep it to yourself.")
+    click.echo(f"The secret of {server}, shown only now, for its plugin's configuration:\n\n  {secret}\n")
+    click.echo(f"{directory / 'owner.token'} is your token for the admin interface: keep it secret.")

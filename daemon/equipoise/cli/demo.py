@@ -1,4 +1,4 @@
-"""The demonstration: a simulated game server against a real daemon."""
+"""`equipoise demo`: a simulated game server against a real daemon."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rich.console import Console
 from equipoise.cli.options import FAILED, INTERRUPTED, stop
 from equipoise.cli.output import json_text
 from equipoise.demo.board import Stage
-from equipoise.demo.model import MOST
+from equipoise.demo.cast import MOST
 from equipoise.demo.run import Options, run
 from equipoise.demo.stages import Plain, Quiet, Screen
 from equipoise.demo.story import LEAST_PLAYERS, LEAST_ROUNDS
@@ -32,19 +32,23 @@ T = TypeVar("T")
 @click.option(
     "--rounds", type=click.IntRange(LEAST_ROUNDS, 10_000), default=100, show_default=True, help="Length of the evening."
 )
-@click.option("--seed", type=int, default=15, show_default=True, help="Another evening with the same rules.")
+@click.option("--seed", type=int, default=15, show_default=True, help="Seed of all random draws.")
 @click.option(
     "--speed",
     type=click.FloatRange(0, 1000),
     help="1: about a minute; 2: twice as fast; 0: no pauses.  [default: 1 on a terminal, else 0]",
 )
 @click.option(
-    "--players", type=click.IntRange(LEAST_PLAYERS, MOST), default=11, show_default=True, help="How many come in all."
+    "--players",
+    type=click.IntRange(LEAST_PLAYERS, MOST),
+    default=11,
+    show_default=True,
+    help="How many players take part.",
 )
 @click.option(
     "--keep",
     type=click.Path(path_type=Path, file_okay=False),
-    help="A new directory, to keep the daemon's configuration, store and log in.",
+    help="Keep the daemon's configuration, store and log in this new directory.",
 )
 @click.option("--json", "json_only", is_flag=True, help="Print only the summary, as JSON.")
 def demo(rounds: int, seed: int, speed: float | None, players: int, keep: Path | None, json_only: bool) -> None:
@@ -71,7 +75,7 @@ def demo(rounds: int, seed: int, speed: float | None, players: int, keep: Path |
 
 @contextmanager
 def _home(keep: Path | None) -> Iterator[Path]:
-    """Where the daemon lives: a directory that is deleted afterwards, or a new one that is kept."""
+    """The daemon's directory: one that is deleted at the end, or a new one that is kept."""
     if keep is None:
         with tempfile.TemporaryDirectory(prefix="equipoise-demo-") as home:
             yield Path(home)
@@ -90,7 +94,7 @@ def _stage(console: Console, speed: float, *, live: bool, quiet: bool) -> Abstra
 
 
 async def _until_signalled(work: Coroutine[object, object, T]) -> T:
-    """The work, ended like Ctrl-C by what else ends a program in a terminal."""
+    """Do the work; SIGTERM and SIGHUP end it as Ctrl-C does."""
     task = asyncio.current_task()
     assert task is not None
     for number in (signal.SIGTERM, signal.SIGHUP):

@@ -1,4 +1,4 @@
-"""Where the laboratory's histories come from, and how what is wrong with one ends a command."""
+"""Where the laboratory's histories come from, and how errors in them end a command."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ P = ParamSpec("P")
 FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-def refusing(command: Callable[P, None]) -> Callable[P, None]:
-    """What the laboratory refuses ends the command with one line."""
+def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
+    """End the command with one line where the laboratory refuses something."""
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             command(*args, **kwargs)
         except (RatingError, ConfigError, StoreError) as error:
-            stop(placed(error))
+            stop(located(error))
         except KeyboardInterrupt:
             stop("interrupted", INTERRUPTED)
         except OSError as error:
-            if error.errno == errno.EPIPE:  # nobody reads on, as in `… | head`: no reason to complain
+            if error.errno == errno.EPIPE:  # the reader has gone, as in `… | head`: not an error
                 raise
             stop(f"{error.filename or 'standard output'}: {error.strerror}")
 
     return run
 
 
-def placed(error: Exception) -> str:
-    """A refusal, with file and line where it is about one match of a file."""
+def located(error: Exception) -> str:
+    """The message of an error, with file and line if it is about one match of a file."""
     asked = click.get_current_context().params
     if not isinstance(error, RatingError) or error.match is None or asked.get("matches") is None:
         return str(error)
@@ -52,10 +52,10 @@ def placed(error: Exception) -> str:
 
 
 def history_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Where the history is, as one argument `history`: files, or the daemon's own store."""
+    """Add the options that name a history, files or the daemon's store, and pass it as `history`."""
 
     @click.option("--matches", type=FILE, help="CSV of matches, plain or gzip.")
-    @click.option("--participants", type=FILE, help="CSV of who played in them.")
+    @click.option("--participants", type=FILE, help="CSV of the players in them.")
     @click.option("--teams", is_flag=True, help="Instead of --participants: each team is one player, by its name.")
     @click.option("--pool", help="Instead of files: this pool's rounds, from the store of a daemon that is stopped.")
     @config_option
@@ -78,7 +78,7 @@ def history_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _stored(path: Path, pool: str) -> History:
-    """A pool's rounds; the store's lock keeps a running daemon and this apart."""
+    """A pool's rounds. StoreError while a daemon runs: it holds the store's lock."""
     import asyncio
 
     from equipoise.config import load
@@ -90,7 +90,7 @@ def _stored(path: Path, pool: str) -> History:
         raise ConfigError(f"{path}: there is no [pool.{pool}]; there are {', '.join(config.pools)}")
     file = config.directory / "equipoise.db"
     if not file.is_file():
-        raise StoreError(f"{file}: no such file: nothing was ever stored")
+        raise StoreError(f"{file}: no such file: no round was ever stored")
     rounds: list[RecordRound] = []
 
     async def read() -> None:

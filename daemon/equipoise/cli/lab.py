@@ -1,4 +1,4 @@
-"""Work on histories, without a daemon: backtest, compare, tune, replay."""
+"""Commands on histories, without a daemon: backtest, compare, tune, replay."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from equipoise.cli.histories import FILE, history_options, placed, refusing
+from equipoise.cli.histories import FILE, history_options, located, reports_errors
 from equipoise.cli.options import FAILED, INTERRUPTED, stop
 from equipoise.cli.output import draw, json_text, progress, report, show
 from equipoise.errors import RatingError
@@ -30,18 +30,18 @@ burn_in_option = click.option(
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.2,
     show_default=True,
-    help="Share of the matches, the first ones, that are rated but not measured.",
+    help="Fraction of the matches, the first ones, that are rated but not measured.",
 )
 correct_option = click.option(
     "--correct",
     type=click.Choice(["burn-in", "running"]),
-    help="Fit temperature, sides and maps: once, on the burn-in, or again and again on the last matches before.",
+    help="Fit temperature, sides and maps: once, to the burn-in, or repeatedly, to the last matches before.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def _writable(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
-    """Refuse at once what could not be written after minutes of work, and a name that says it is something else."""
+    """Refuse at once a file that could not be written after minutes of work, or whose name has the wrong ending."""
     if path is None:
         return None
     kind = ".svg" if option.name == "plot" else ".html"
@@ -54,12 +54,12 @@ def _writable(context: click.Context, option: click.Parameter, path: Path | None
     return path
 
 
-plot_option = click.option("--plot", type=FILE, callback=_writable, help="Draw charts: an SVG file.")
-html_option = click.option("--html", type=FILE, callback=_writable, help="Everything on one page: an HTML file.")
+plot_option = click.option("--plot", type=FILE, callback=_writable, help="Draw charts into an SVG file.")
+html_option = click.option("--html", type=FILE, callback=_writable, help="Write everything as one HTML page.")
 
 
 @click.command()
-@refusing
+@reports_errors
 @history_options
 @model_option
 @set_option
@@ -78,10 +78,8 @@ def backtest(
     as_json: bool,
     plot: Path | None,
 ) -> None:
-    """Predict, then rate, match after match; measure the predictions after the burn-in."""
-    from equipoise.lab import charts
-    from equipoise.lab import json_output as plain
-    from equipoise.lab import tables as sheets
+    """Predict each match, then rate it; measure the predictions after the burn-in."""
+    from equipoise.lab import charts, json_output, tables
     from equipoise.lab.models import labels
 
     models = [model_of(name, pairs), *([parsed(against)] if against else [])]
@@ -90,15 +88,15 @@ def backtest(
         first = charts.predictions(done[0].quality, label), charts.ratings(done[0], history, label)
         draw(plot, [*_quality_charts(done), *first])
     if as_json:
-        click.echo(json_text(plain.compared(done) if against else plain.backtest(done[0])))
+        click.echo(json_text(json_output.compared(done) if against else json_output.backtest(done[0])))
         return
     correction = done[0].correction
-    found = [sheets.comparison(done), sheets.bins(done[0].quality, label)]
-    show([*found, *([sheets.corrected(correction, label)] if correction else [])])
+    found = [tables.comparison(done), tables.bins(done[0].quality, label)]
+    show([*found, *([tables.corrected(correction, label)] if correction else [])])
 
 
 @click.command()
-@refusing
+@reports_errors
 @click.argument("systems", nargs=-1, required=True)
 @history_options
 @burn_in_option
@@ -115,10 +113,8 @@ def compare(
     plot: Path | None,
     html: Path | None,
 ) -> None:
-    """Several SYSTEMS on one history, the best first. Each is NAME or NAME:key=value,key=value."""
-    from equipoise.lab import charts
-    from equipoise.lab import json_output as plain
-    from equipoise.lab import tables as sheets
+    """Compare SYSTEMS on one history, the best first. Each is NAME or NAME:key=value,key=value."""
+    from equipoise.lab import charts, json_output, tables
     from equipoise.lab.models import labels
 
     refused: list[str] = []
@@ -128,27 +124,27 @@ def compare(
     done.sort(key=lambda one: one.quality.log_loss.value)
     models = [one.model for one in done]
     drawn = [charts.losses(done), *_quality_charts(done)]
-    tables = [sheets.comparison(done), sheets.settings(models)]
+    shown = [tables.comparison(done), tables.settings(models)]
     if plot is not None:
         draw(plot, drawn)
     if html is not None:
         best, label, correction = done[0], labels(models)[0], done[0].correction
-        tables += [sheets.bins(best.quality, label), *([sheets.corrected(correction, label)] if correction else [])]
+        shown += [tables.bins(best.quality, label), *([tables.corrected(correction, label)] if correction else [])]
         drawn.append(charts.ratings(best, history, label))
-        report(html, "Rating systems compared", _introduction(history, correct), tables, drawn)
+        report(html, "Rating systems compared", _introduction(history, correct), shown, drawn)
     if as_json:
-        click.echo(json_text(plain.compared(done)))
+        click.echo(json_text(json_output.compared(done)))
     else:
-        show(tables[:2])
+        show(shown[:2])
     if refused:
         stop("; ".join(refused))
 
 
-HOW = "Each system predicted every match before it was rated; the matches of the burn-in are rated but not measured."
+HOW = "Each system predicted every match before it was rated; matches of the burn-in are rated but not measured."
 
 
 def _introduction(history: History, correct: Correct | None) -> str:
-    """What was compared on what."""
+    """The history and the correction, for the top of the page."""
     asked = click.get_current_context().params
     source = f"Pool {asked['pool']}" if asked["pool"] else asked["matches"].name
     corrected = f" Predictions are corrected (--correct {correct})." if correct else ""
@@ -156,13 +152,13 @@ def _introduction(history: History, correct: Correct | None) -> str:
 
 
 @click.command()
-@refusing
+@reports_errors
 @history_options
 @model_option
 @set_option
 @burn_in_option
-@click.option("--trials", type=click.IntRange(1), default=2000, show_default=True, help="Replays at most.")
-@click.option("--only", multiple=True, metavar="KEY", help="Tune this parameter alone; may be repeated.")
+@click.option("--trials", type=click.IntRange(1), default=2000, show_default=True, help="Most replays of the history.")
+@click.option("--only", multiple=True, metavar="KEY", help="Tune only this parameter; may be repeated.")
 @json_option
 def tune(
     history: History,
@@ -173,12 +169,11 @@ def tune(
     only: Sequence[str],
     as_json: bool,
 ) -> None:
-    """Find the parameters that predict the burn-in best, from those that are set or the defaults.
+    """Find the parameters that predict the burn-in best, starting from those that are set or the defaults.
 
-    Nothing after the burn-in is looked at.
+    Matches after the burn-in are not read.
     """
-    from equipoise.lab import json_output as plain
-    from equipoise.lab import tables as sheets
+    from equipoise.lab import json_output, tables
     from equipoise.lab.tune import tune as search
 
     model = model_of(name, pairs)
@@ -190,10 +185,10 @@ def tune(
 
         found = search(model, history, burn_in=burn_in, trials=trials, only=only, progress=tried)
     if as_json:
-        click.echo(json_text(plain.tuned(found) | {"command": _command(found.model, burn_in)}))
+        click.echo(json_text(json_output.tuned(found) | {"command": _command(found.model, burn_in)}))
         _end(found)
         return
-    show([sheets.corrected(found.correction, found.model.name)])
+    show([tables.corrected(found.correction, found.model.name)])
     ended = ", interrupted" if found.interrupted else "" if found.finished else ", stopped before the steps were small"
     click.echo(f"log loss on the burn-in {found.before:.5f} → {found.after:.5f}, {found.trials} trials{ended}\n")
     click.echo(_command(found.model, burn_in))
@@ -206,42 +201,41 @@ def _end(found: Tuned) -> None:
 
 
 @click.command()
-@refusing
+@reports_errors
 @history_options
 @model_option
 @set_option
-@click.option("--fit", "whole", is_flag=True, help="By the whole history at once, where the system can.")
-@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="So many places.")
-@click.option("--all", "hidden", is_flag=True, help="Shadow ratings too.")
+@click.option("--fit", "whole", is_flag=True, help="Fit to the whole history at once, where the system can.")
+@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="Number of places.")
+@click.option("--all", "hidden", is_flag=True, help="With players in their shadow period.")
 @json_option
 def replay(
     history: History, name: str, pairs: Sequence[str], whole: bool, top: int, hidden: bool, as_json: bool
 ) -> None:
-    """Rate a whole history, and show who ends where.
+    """Rate a whole history, and show the leaderboard.
 
-    Match after match, or with --fit by the most probable skills for all matches together. Exit code 1: the fit did not
+    Ratings are updated match by match, or with --fit all matches are fitted together. Exit code 1: the fit did not
     converge.
     """
-    from equipoise.lab import json_output as plain
-    from equipoise.lab import tables as sheets
+    from equipoise.lab import json_output, tables
+    from equipoise.lab.leaderboard import leaderboard
     from equipoise.lab.models import fit, forecast
-    from equipoise.lab.standings import standings
 
     model = model_of(name, pairs)
     with progress() as bar:
         bar.add_task(name, total=None)
         system, ended = fit(model, history) if whole else (forecast(model, history).system, None)
-    board = standings(system, history, hidden=hidden).top(top)
+    board = leaderboard(system, history, hidden=hidden).top(top)
     if as_json:
-        click.echo(json_text(plain.fitted(ended, board) if ended else plain.standings(board)))
+        click.echo(json_text(json_output.fitted(ended, board) if ended else json_output.standings(board)))
     else:
-        show([*([sheets.fitted(ended, name)] if ended else []), sheets.leaderboard(board)])
+        show([*([tables.fitted(ended, name)] if ended else []), tables.leaderboard(board)])
     if ended and not ended.converged:
         stop(f"the fit did not converge in {ended.iterations:,} iterations: these ratings are not settled", FAILED)
 
 
 def model_of(name: str, pairs: Sequence[str]) -> Model:
-    """From --model and --set; refused if no such system can be made."""
+    """The model of --model and --set; RatingError if no such system can be created."""
     from equipoise.lab.models import Model, settings
 
     model = Model(name, settings(pairs))
@@ -250,7 +244,7 @@ def model_of(name: str, pairs: Sequence[str]) -> Model:
 
 
 def parsed(text: str) -> Model:
-    """From NAME:key=value,key=value."""
+    """The model of NAME:key=value,key=value."""
     from equipoise.lab.models import Model
 
     return Model.of(text)
@@ -259,7 +253,7 @@ def parsed(text: str) -> Model:
 def _backtests(
     models: Sequence[Model], history: History, burn_in: float, correct: Correct | None, refused: list[str] | None = None
 ) -> list[Backtest]:
-    """With `refused`, a system that refuses the history is told there and the others go on."""
+    """Backtest each model. With `refused`, errors are collected there and the other systems go on."""
     from equipoise.lab.backtest import backtest as run
 
     done = []
@@ -272,7 +266,7 @@ def _backtests(
             except RatingError as error:
                 if refused is None:
                     raise
-                refused.append(f"{model.name}: {placed(error)}")
+                refused.append(f"{model.name}: {located(error)}")
             bar.advance(task)
     return done
 
@@ -287,7 +281,7 @@ def _quality_charts(done: Sequence[Backtest]) -> list[Chart]:
 
 
 def _command(model: Model, burn_in: float) -> str:
-    """What measures a tuned system, given the same history."""
+    """The command line that measures a tuned system on the same history."""
     asked = click.get_current_context().params
     given = [f"--{key} {shlex.quote(str(asked[key]))}" for key in ("matches", "participants", "pool") if asked[key]]
     given += ["--teams"] * asked["teams"] + [f"--config {shlex.quote(str(asked['path']))}"] * bool(asked["pool"])

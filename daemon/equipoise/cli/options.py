@@ -1,4 +1,4 @@
-"""Where the configuration is, and how a wrong one ends a command."""
+"""Options and exit codes that commands share."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MACHINE = Path("/etc/equipoise")
 
 
 def default_config() -> Path:
-    """The user's own if there is one, else the machine's."""
+    """The user's configuration if there is one, else the machine's."""
     own = _own_directory() / "config.toml"
     return own if own.is_file() else MACHINE / "config.toml"
 
 
 def new_directory() -> Path:
-    """Where a new configuration goes: the machine's for root, else the user's own."""
+    """The directory of a new configuration: the machine's for root, else the user's."""
     return MACHINE if os.geteuid() == 0 else _own_directory()
 
 
@@ -41,6 +41,6 @@ config_option = click.option(
 
 
 def stop(reason: Exception | str, code: int = WRONG) -> NoReturn:
-    """One line on standard error, and the exit code."""
+    """End the command with one line on standard error and an exit code."""
     click.echo(f"equipoise: {reason}", err=True)
     raise SystemExit(code)

@@ -1,9 +1,9 @@
-"""What commands put out: tables, JSON, charts and pages, and a bar while they work."""
+"""Output of commands: tables, JSON, charts and pages, and a progress bar while they work."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from equipoise.lab.svg import Chart
-    from equipoise.lab.tables import Sheet
+    from equipoise.lab.tables import Table
 
 
 def json_text(value: object, *, indent: int | None = 2, ascii_only: bool = True) -> str:
-    """Plain data as JSON; what JSON has no word for ends the command."""
+    """JSON text; a number that JSON cannot write ends the command."""
     try:
         return json.dumps(value, indent=indent, ensure_ascii=ascii_only, allow_nan=False)
     except ValueError:
-        stop("a number is infinite or none at all, which JSON cannot say", FAILED)
+        stop("a number is infinite or not a number, which JSON cannot write", FAILED)
 
 
 def progress() -> Progress:
-    """A bar on standard error that is gone afterwards, and only on a terminal."""
+    """A progress bar on standard error, on terminals only, which disappears at the end."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -36,30 +36,36 @@ def progress() -> Progress:
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
-def show(sheets: Sequence[Sheet]) -> None:
-    """Tables on the terminal."""
-    for sheet in sheets:
-        lines = [sheet.head, *sheet.rows]
-        widths = [max(len(line[column]) for line in lines) for column in range(len(sheet.head))]
-        click.echo(click.style(sheet.title, bold=True))
-        for line in lines:
-            cells = [
-                cell.ljust(width) if place < sheet.texts else cell.rjust(width)
-                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-            ]
-            click.echo("  ".join(cells).rstrip())
-        click.echo(f"{sheet.note}\n" if sheet.note else "")
+def show(tables: Sequence[Table]) -> None:
+    """Print tables with their titles and notes."""
+    for table in tables:
+        click.echo(click.style(table.title, bold=True))
+        print_table(table.head, table.rows, texts=table.texts)
+        click.echo(f"{table.note}\n" if table.note else "")
+
+
+def print_table(head: Sequence[str], rows: Iterable[Sequence[object]], *, texts: int | None = None) -> None:
+    """Print columns as wide as their widest cell; those after the first `texts` are aligned right, None: none is."""
+    lines = [head, *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    left = len(head) if texts is None else texts
+    for line in lines:
+        cells = [
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        click.echo("  ".join(cells).rstrip())
 
 
 def draw(path: Path, charts: Sequence[Chart]) -> None:
-    """One SVG file."""
+    """Write charts as one SVG file."""
     from equipoise.lab.svg import picture
 
     path.write_text(picture(charts), encoding="utf-8")
 
 
-def report(path: Path, title: str, introduction: str, sheets: Sequence[Sheet], charts: Sequence[Chart]) -> None:
-    """One HTML file."""
+def report(path: Path, title: str, introduction: str, tables: Sequence[Table], charts: Sequence[Chart]) -> None:
+    """Write tables and charts as one HTML page."""
     from equipoise.lab.page import page
 
-    path.write_text(page(title, introduction, sheets, charts), encoding="utf-8")
+    path.write_text(page(title, introduction, tables, charts), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Commands on whole pools: two ask the running daemon, `recompute` has the store for itself."""
+"""Commands on whole pools: two ask the running daemon; `recompute` needs it stopped, and opens the store itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from equipoise.cli.client import REFUSED, Client
 from equipoise.cli.options import config_option, stop
-from equipoise.cli.remote import json_option, remote, shown
+from equipoise.cli.remote import json_option, print_json, remote
 from equipoise.errors import ConfigError, RatingError, ScriptError, SpillError, StoreError
 
 
@@ -23,14 +23,14 @@ def pool() -> None:
 @json_option
 @click.argument("name", default="main")
 def quality(client: Client, name: str, as_json: bool) -> None:
-    """How well a pool predicts, over its last 500 rounds."""
+    """How well a pool's predictions hold, over its last 500 rounds."""
     answer = client.get("pools", name, "quality")
-    if shown(answer, as_json):
+    if print_json(answer, as_json):
         return
     crowd, measured = answer["players"], answer["quality"]
     click.echo(f"{crowd['count']} players: {crowd['visible']} shown, {crowd['shadow']} shadow, {crowd['stale']} stale.")
     if measured is None:
-        click.echo("No round was rated yet.")
+        click.echo("No rounds have been rated yet.")
         return
     for measure in ("brier", "log_loss", "even"):
         click.echo(f"{measure.replace('_', ' '):<12}{measured[measure]['value']:.4f}")
@@ -46,12 +46,12 @@ def quality(client: Client, name: str, as_json: bool) -> None:
 @json_option
 @click.option("--pool", "name", default="main", show_default=True, help="The pool.")
 def fit_theta(client: Client, name: str, as_json: bool) -> None:
-    """The scale of the logistic that a pool's stored rounds fit best.
+    """Fit the scale of the logistic to a pool's stored rounds.
 
-    It is proposed once the present one is two standard errors off. Exit code 1: none is proposed.
+    The result is proposed if it is at least two standard errors from the present scale. Exit code 1: none is proposed.
     """
     answer = client.get("pools", name, "theta")
-    if shown(answer, as_json):
+    if print_json(answer, as_json):
         return
     fit = answer["fit"]
     if fit is None and answer["missing"]:
@@ -59,21 +59,19 @@ def fit_theta(client: Client, name: str, as_json: bool) -> None:
     if fit is None:
         stop("no scale fits: favourites won no more often than others, or always", REFUSED)
     click.echo(f"theta     {fit['theta']:.0f} ± {fit['error']:.0f} fits {answer['rounds']:,} rounds best")
-    click.echo(f"          {answer['theta']:.0f} is what it is now")
+    click.echo(f"          {answer['theta']:.0f} is the present value")
     click.echo(f"log loss  {fit['log_loss_before']:.4f} → {fit['log_loss']:.4f}")
     if answer["missing"]:
-        stop(f"not proposed: less than two standard errors apart; {_to_tell(answer['missing'])}", REFUSED)
+        stop(f"not proposed: less than two standard errors apart; {_missing(answer['missing'])}", REFUSED)
     click.echo(f"\n[pool.{name}]\ntheta = {fit['theta']:.1f}\n")
-    click.echo(f"Ratings depend on it: `equipoise pool recompute --pool {name}` makes them anew.")
+    click.echo(f"Ratings depend on it: `equipoise pool recompute --pool {name}` computes them again.")
 
 
-def _to_tell(missing: int) -> str:
+def _missing(missing: int) -> str:
     from equipoise.web.theta import MOST
 
-    # Nobody waits for more rounds than any fit looks at.
-    return (
-        f"about {missing:,} more rounds would tell, if they differ" if missing < MOST else "they are as good as equal"
-    )
+    # A fit looks at MOST rounds: more than that would not help.
+    return f"about {missing:,} more rounds would tell them apart" if missing < MOST else "they are practically equal"
 
 
 @pool.command()
@@ -81,12 +79,12 @@ def _to_tell(missing: int) -> str:
 @click.option("--pool", "name", default="main", show_default=True, help="The pool.")
 @click.option("--system", help="The new rating system, at its defaults. [default: as configured]")
 @click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A parameter; may be repeated.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--json", "as_json", is_flag=True, help="Print the difference as JSON; written only with --yes.")
 def recompute(path: Path, name: str, system: str | None, pairs: Sequence[str], yes: bool, as_json: bool) -> None:
-    """Rate a pool's stored rounds anew, by another system or other parameters.
+    """Rate a pool's stored rounds again, with another system or other parameters.
 
-    The daemon must be stopped. The difference in prediction is shown first; the old ratings stay until you agree.
+    The daemon must be stopped. The change in prediction quality is shown first; the old ratings stay until you agree.
     """
     import asyncio
 

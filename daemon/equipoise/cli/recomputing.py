@@ -1,4 +1,7 @@
-"""`equipoise pool recompute`: what waits is stored, everything is tried, shown, asked for, and written."""
+"""`equipoise pool recompute`: rates all stored rounds on trial, shows the difference, asks, then writes.
+
+Rounds that wait in the ring's file are stored first, so that none is missed.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,7 @@ from equipoise import config, ratings
 from equipoise.app import SystemClock
 from equipoise.cli.client import REFUSED
 from equipoise.cli.options import stop
-from equipoise.cli.output import json_text, progress
-from equipoise.cli.remote import table
+from equipoise.cli.output import json_text, print_table, progress
 from equipoise.errors import ConfigError, StoreError
 from equipoise.lab.models import settings
 from equipoise.lab.tables import estimate
@@ -33,7 +35,7 @@ from equipoise.store.sqlite import SqliteStore
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the new system would change."""
+    """What the new ratings would change."""
 
     old: Fingerprint
     new: Fingerprint
@@ -64,7 +66,7 @@ class Recomputing:
         return cls(loaded, configured, wanted)
 
     async def run(self, *, yes: bool, as_json: bool) -> None:
-        """StoreError: nothing was written, most often because the daemon runs."""
+        """Try, show, ask and write. StoreError: nothing was written, usually because the daemon is running."""
         store = SqliteStore(self.whole.directory / "equipoise.db")
         await store.open()
         try:
@@ -79,7 +81,7 @@ class Recomputing:
         if as_json:
             click.echo(json_text(asdict(found) | {"written": written}, ascii_only=False))
         elif written:
-            self._tell()
+            self._report()
         else:
             stop("nothing was changed", REFUSED)
 
@@ -94,7 +96,7 @@ class Recomputing:
         return Found(old, replayed.fingerprint, trial.comparison(), trial.movers(board))
 
     async def _settled(self, store: SqliteStore) -> Fingerprint:
-        """What the stored ratings are made by, once rounds that wait are stored by it too."""
+        """The fingerprint of the stored ratings, after waiting rounds have been rated and stored by the same system."""
         name = self.configured.name
         recorded = await store.fingerprint(name)
         fingerprint = recorded or fingerprint_of(_made(self.configured))
@@ -106,11 +108,11 @@ class Recomputing:
             await pool.open()
             await pool.close()
             if pool.ring_depth:
-                raise StoreError(f"{path}: {pool.ring_depth} rounds wait that cannot be stored now")
+                raise StoreError(f"{path}: {pool.ring_depth} waiting rounds cannot be stored now")
         return fingerprint
 
     async def _write(self, store: SqliteStore, found: Found) -> None:
-        """Rated a second time: what every round did to everybody would not fit into memory."""
+        """Rate everything a second time: the results of the trial, per round and player, would not fit into memory."""
         name, rounds = self.wanted.name, found.comparison.before.quality.rounds if found.comparison else 0
         before, after = described(found.old), described(found.new)
         entry = Audit(SystemClock().epoch(), "console", "recompute", f"pool {name}", before, after)
@@ -119,7 +121,7 @@ class Recomputing:
 
     @contextmanager
     def _replayed(self, title: str, rounds: int) -> Iterator[Replayed]:
-        """The new system, before the first round, with a progress bar."""
+        """The new system before its first round, with a progress bar."""
         with progress() as bar:
             task = bar.add_task(title, total=rounds)
 
@@ -131,7 +133,7 @@ class Recomputing:
             yield Replayed(_made(self.wanted), advance)
 
     async def _to_the_end(self, work: Coroutine[Any, Any, None]) -> None:
-        """Ctrl-C stops the store's thread at the next round, or comes too late: it is known which."""
+        """Run to the end. Ctrl-C stops the store at the next round, with StoreError unless everything was committed."""
         running = asyncio.create_task(work)
         try:
             await asyncio.shield(running)
@@ -139,11 +141,11 @@ class Recomputing:
             self.interrupted.set()
             await running
 
-    def _tell(self) -> None:
-        click.echo("The ratings are made anew.")
+    def _report(self) -> None:
+        click.echo("The ratings have been replaced.")
         if fingerprint_of(_made(self.configured)) == fingerprint_of(_made(self.wanted)):
             return
-        click.echo(f"Before the daemon starts again, {self.whole.path} must say:\n")
+        click.echo(f"Before the daemon starts again, {self.whole.path} must contain:\n")
         for line in config.pool_table(self.wanted):
             click.echo(line)
 
@@ -154,15 +156,15 @@ def _made(pool: config.Pool) -> System[Any]:
 
 def _show(found: Found) -> None:
     if found.comparison is None:
-        click.echo("No round was rated yet.")
+        click.echo("No rounds have been rated yet.")
     else:
-        click.echo(f"Stored: {described(found.old)}.  Anew: {described(found.new)}.")
+        click.echo(f"Stored: {described(found.old)}.  New: {described(found.new)}.")
         _compare(found.comparison)
     if found.movers:
-        click.echo("\nWho moves by most places, among those shown before and after:")
+        click.echo("\nThe largest changes of place, among players shown before and after:")
         head = ("PLAYER", "NAME", "PLACE", "", "RATING", "")
-        table(head, (_mover(each) for each in found.movers))
-    click.echo("\nRounds are rated again. What admins set or reset is not in them, and is lost.")
+        print_table(head, (_mover(each) for each in found.movers))
+    click.echo("\nOnly rounds are rated again: ratings that admins set or reset are lost.")
 
 
 def _compare(comparison: Comparison) -> None:
@@ -170,11 +172,11 @@ def _compare(comparison: Comparison) -> None:
     losses, brier = comparison.difference.log_loss, comparison.difference.brier
     rows = [
         ("stored", *_measures(comparison.before)),
-        ("anew", *_measures(comparison.after)),
+        ("new", *_measures(comparison.after)),
         ("difference", estimate(losses, signed=True), estimate(brier, signed=True), ""),
     ]
-    table(("", "LOG LOSS", "BRIER", "ACCURACY"), rows)
-    click.echo("± is one standard error; a difference below 0 is for the new ones.")
+    print_table(("", "LOG LOSS", "BRIER", "ACCURACY"), rows)
+    click.echo("± is one standard error; a difference below 0 speaks for the new ratings.")
 
 
 def _measures(predicted: Predicted) -> tuple[str, str, str]:

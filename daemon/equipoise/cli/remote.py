@@ -1,9 +1,9 @@
-"""Commands that ask the running daemon."""
+"""Commands that ask the running daemon through its admin interface."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,13 @@ import click
 
 from equipoise.cli.client import Client
 from equipoise.cli.options import config_option
-from equipoise.cli.output import json_text
+from equipoise.cli.output import json_text, print_table
 
 Command = Callable[..., None]
 
 
 def remote(command: Command) -> Command:
-    """The command gets the daemon's client, from options that every such command has."""
+    """Give a command the daemon's client, from options that all such commands have."""
 
     @config_option
     @click.option("--url", envvar="EQUIPOISE_URL", help="The daemon's address. [env: EQUIPOISE_URL; default: config]")
@@ -33,19 +33,11 @@ def remote(command: Command) -> Command:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the daemon's answer as JSON.")
-pool_option = click.option("--pool", help="The pool; where there is only one it need not be said.")
+pool_option = click.option("--pool", help="The pool; needed only where there are several.")
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Columns as wide as their widest cell."""
-    lines = [head, *([str(cell) for cell in row] for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
-    for line in lines:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
-
-
-def shown(answer: Any, as_json: bool) -> bool:
-    """Whether the answer was printed as JSON."""
+def print_json(answer: Any, as_json: bool) -> bool:
+    """Print the answer if JSON was asked for; True if it was."""
     if as_json:
         click.echo(json_text(answer, ascii_only=False))
     return as_json
@@ -57,10 +49,10 @@ def shown(answer: Any, as_json: bool) -> bool:
 def status(client: Client, as_json: bool) -> None:
     """What every game server is doing."""
     answer = client.get("servers")
-    if shown(answer, as_json):
+    if print_json(answer, as_json):
         return
     head = ("SERVER", "MAP", "MODE", "PHASE", "ROUND", "PLAYERS", "A WINS", "STREAK", "PENDING", "RING", "STATE")
-    table(head, (_server_row(each) for each in answer["servers"]))
+    print_table(head, (_server_row(each) for each in answer["servers"]))
 
 
 def _server_row(each: dict[str, Any]) -> Sequence[object]:
@@ -83,7 +75,7 @@ def _server_row(each: dict[str, Any]) -> Sequence[object]:
 
 def _state(each: dict[str, Any]) -> str:
     if each["silent_seconds"] is None:
-        return "never heard of"
+        return "never connected"
     if each["lost"]:
         return f"lost for {each['silent_seconds']:.0f} s"
     if each["inactive_reason"]:
@@ -100,15 +92,15 @@ server.add_command(status, "list")
 
 
 def _order(action: str, summary: str, *, dry: bool = False) -> None:
-    """Add a command that has a server do something."""
+    """Add a command that makes a server do something."""
 
     @remote
     @json_option
     @click.argument("name", metavar="SERVER")
     def order(client: Client, name: str, as_json: bool, dry_run: bool = False, when: str = "now") -> None:
         answer = client.send("POST", "servers", name, action, body={"dry_run": dry_run, "when": when})
-        if not shown(answer, as_json):
-            _tell(answer)
+        if not print_json(answer, as_json):
+            _print_order(answer)
 
     command = click.command(action, help=summary)(order)
     if dry:
@@ -119,22 +111,22 @@ def _order(action: str, summary: str, *, dry: bool = False) -> None:
     server.add_command(command)
 
 
-def _tell(answer: dict[str, Any]) -> None:
+def _print_order(answer: dict[str, Any]) -> None:
     for line in answer["lines"]:
         click.echo(line["english"])
     proposal = answer["proposal"]
     if proposal is None:
         return
     before = "-" if proposal["before"] is None else f"{100 * proposal['before']:.1f} %"
-    click.echo(f"Side A wins with {before} now, {100 * proposal['after']:.1f} % after it.")
-    table(("PLAYER", "NAME", "TO"), ((one["id"], one["name"] or "-", one["side"]) for one in proposal["moves"]))
+    click.echo(f"Side A has a chance of {before} now, {100 * proposal['after']:.1f} % after it.")
+    print_table(("PLAYER", "NAME", "TO"), ((one["id"], one["name"] or "-", one["side"]) for one in proposal["moves"]))
 
 
-_order("scramble", "Make the teams anew, at once where the mode allows it.", dry=True)
+_order("scramble", "Balance the teams, at once where the mode allows it.", dry=True)
 _order("balance", "Close a gap of two or more players now.", dry=True)
 _order("cancel", "Forget a pending scramble.")
-_order("on", "Have Equipoise act on this server.")
-_order("off", "Have Equipoise watch and rate only.")
+_order("on", "Let Equipoise act on this server.")
+_order("off", "Let Equipoise only watch and rate.")
 
 
 @click.group()
@@ -148,7 +140,7 @@ def player() -> None:
 @pool_option
 @click.argument("id")
 def show_player(client: Client, id: str, pool: str | None, as_json: bool) -> None:
-    """A player, by SteamID64."""
+    """Show a player, by SteamID64."""
     _player(client.get("players", id, pool=pool), as_json)
 
 
@@ -169,12 +161,12 @@ def set_player(client: Client, id: str, rating: float, pool: str | None, as_json
 @pool_option
 @click.argument("id")
 def reset_player(client: Client, id: str, pool: str | None, as_json: bool) -> None:
-    """Make a player a newcomer."""
+    """Forget a player's rating and rounds."""
     _player(client.send("DELETE", "players", id, pool=pool), as_json)
 
 
 def _player(answer: dict[str, Any], as_json: bool) -> None:
-    if not shown(answer, as_json):
+    if not print_json(answer, as_json):
         _players([answer["player"]])
 
 
@@ -186,7 +178,7 @@ def _player(answer: dict[str, Any], as_json: bool) -> None:
 def top_players(client: Client, pool: str, limit: int, as_json: bool) -> None:
     """The leaderboard."""
     answer = client.get("pools", pool, "top", limit=limit)
-    if not shown(answer, as_json):
+    if not print_json(answer, as_json):
         _players(answer["players"])
 
 
@@ -197,15 +189,15 @@ def top_players(client: Client, pool: str, limit: int, as_json: bool) -> None:
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many.")
 @click.argument("text")
 def find_players(client: Client, text: str, pool: str, limit: int, as_json: bool) -> None:
-    """Players by a part of their SteamID64 or last name."""
+    """Find players by a part of their SteamID64 or of their last name."""
     answer = client.get("pools", pool, "players", text=text, limit=limit)
-    if not shown(answer, as_json):
+    if not print_json(answer, as_json):
         _players(answer["players"])
 
 
 def _players(players: Sequence[dict[str, Any]]) -> None:
     head = ("PLAYER", "NAME", "RATING", "ROUNDS", "SHOWN", "LAST PLAYED")
-    table(head, (_player_row(each) for each in players))
+    print_table(head, (_player_row(each) for each in players))
 
 
 def _player_row(each: dict[str, Any]) -> Sequence[object]:
@@ -226,6 +218,6 @@ def _time(epoch: float | None) -> str:
 def why(client: Client, name: str | None, limit: int, as_json: bool) -> None:
     """The last decisions and their reasons, newest first."""
     answer = client.get("decisions", server=name, limit=limit)
-    if not shown(answer, as_json):
+    if not print_json(answer, as_json):
         head = ("TIME", "SERVER", "DECISION", "REASON")
-        table(head, ((_time(d["at"]), d["server"], d["kind"], d["reason"]) for d in answer["decisions"]))
+        print_table(head, ((_time(d["at"]), d["server"], d["kind"], d["reason"]) for d in answer["decisions"]))

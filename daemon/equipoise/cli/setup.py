@@ -1,4 +1,4 @@
-"""Writes a new installation: a configuration, a secret for its first game server, a token for its owner."""
+"""Writes a new installation: a configuration, a secret for the first game server, a token for the owner."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ secret_file = "secrets/owner.sha256"
 
 
 def write(directory: Path, server: str, game: str) -> str:
-    """Write everything, or nothing where anything of it exists already; the game server's secret in plain text."""
+    """Write all files and return the game server's secret in plain text.
+
+    ConfigError, and nothing is written, where one of the files exists already.
+    """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", server) or server == "owner":
         raise ConfigError("a server's name is up to 64 of A-Z a-z 0-9 _ - and not `owner`", path="--server")
     secret, token = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
@@ -46,7 +49,7 @@ def write(directory: Path, server: str, game: str) -> str:
     }
     for path in files:
         if path.exists():
-            raise ConfigError("exists already, and nothing is overwritten; name another directory", path=str(path))
+            raise ConfigError("exists already, and nothing is overwritten; choose another directory", path=str(path))
     try:
         (directory / "secrets").mkdir(parents=True, exist_ok=True, mode=0o700)
         for path, (text, mode) in files.items():

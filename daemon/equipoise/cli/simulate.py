@@ -1,4 +1,4 @@
-"""A simulated pool in closed loop."""
+"""`equipoise simulate`: a simulated pool in closed loop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from equipoise.cli.histories import refusing
+from equipoise.cli.histories import reports_errors
 from equipoise.cli.lab import html_option, json_option, parsed, plot_option
 from equipoise.cli.output import draw, json_text, progress, report, show
 from equipoise.core.model import Mode
@@ -19,43 +19,65 @@ if TYPE_CHECKING:
 MODES = [mode.value for mode in Mode if mode is not Mode.NS2]
 
 INTRODUCTION = (
-    "The same people of hidden skill, once under each rating system, through the real rules and the real solver. "
-    "The first table names the period that each figure is over."
+    "The same people of hidden skill under each rating system, with the real rules and the real solver. "
+    "The first table names the rounds that each figure covers."
 )
 
 
 @click.command()
-@refusing
+@reports_errors
 @click.argument("systems", nargs=-1, required=True)
-@click.option("--rounds", type=int, default=1000, show_default=True)
-@click.option("--seed", type=int, default=1, show_default=True, help="Other people, other luck.")
+@click.option("--rounds", type=int, default=1000, show_default=True, help="Length of the simulation.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of all random draws.")
 @click.option("--mode", type=click.Choice(MODES), default="arena", show_default=True)
-@click.option("--slots", type=int, default=24, show_default=True)
-@click.option("--people", type=int, default=60, show_default=True, help="Who come by now and then.")
-@click.option("--spread", type=float, default=0.25, show_default=True, help="Of skill: log-odds per player.")
-@click.option("--drift", type=float, default=0.02, show_default=True, help="Of skill in 100 rounds, log-odds.")
+@click.option("--slots", type=int, default=24, show_default=True, help="Most players on the server.")
+@click.option("--people", type=int, default=60, show_default=True, help="Size of the population.")
+@click.option(
+    "--spread", type=float, default=0.25, show_default=True, help="Standard deviation of skill, log-odds per player."
+)
+@click.option(
+    "--drift",
+    type=float,
+    default=0.02,
+    show_default=True,
+    help="Standard deviation of its change in 100 rounds, log-odds.",
+)
 @click.option("--turnover", type=float, default=0.02, show_default=True, help="People replaced per round.")
-@click.option("--smurfs", type=int, default=0, show_default=True, help="New accounts, better than all, at half-time.")
-@click.option("--throwers", type=int, default=0, show_default=True, help="Who try to lose a third of their rounds.")
+@click.option(
+    "--smurfs",
+    type=int,
+    default=0,
+    show_default=True,
+    help="New accounts that come at half-time and are better than all.",
+)
+@click.option(
+    "--throwers", type=int, default=0, show_default=True, help="Players who lose a third of their rounds on purpose."
+)
 @click.option("--parties", type=int, default=0, show_default=True, help="Groups of three that come and go together.")
-@click.option("--bond", type=float, default=0.1, show_default=True, help="What a friend on one's side adds, log-odds.")
-@click.option("--side-advantage", type=float, default=0.0, show_default=True, help="Of RED, log-odds.")
-@click.option("--map-spread", type=float, default=0.0, show_default=True, help="Of what maps add to it, log-odds.")
-@click.option("--stalemates", type=float, default=0.02, show_default=True, help="Share of the rounds.")
+@click.option(
+    "--bond", type=float, default=0.1, show_default=True, help="What a friend on the same side adds, log-odds."
+)
+@click.option("--side-advantage", type=float, default=0.0, show_default=True, help="What playing RED adds, log-odds.")
+@click.option(
+    "--map-spread",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Standard deviation of what a map adds to that, log-odds.",
+)
+@click.option("--stalemates", type=float, default=0.02, show_default=True, help="Fraction of rounds without a winner.")
 @json_option
 @plot_option
 @html_option
 def simulate(
     systems: Sequence[str], mode: str, as_json: bool, plot: Path | None, html: Path | None, **numbers: float
 ) -> None:
-    """A whole pool in closed loop under SYSTEMS, each NAME or NAME:key=value,key=value.
+    """Simulate a whole pool under SYSTEMS, each NAME or NAME:key=value,key=value.
 
-    People of hidden skill come, play and go; the real session, solver and rating system make the teams. Shows how fast
+    People of hidden skill come, play and leave; the real rules, solver and rating system make the teams. Shows how fast
     ratings find true skill, and how even the rounds become.
     """
-    from equipoise.lab import charts
-    from equipoise.lab import json_output as plain
-    from equipoise.lab import tables as sheets
+    from equipoise.lab import charts, json_output, tables
     from equipoise.lab.models import labels
     from equipoise.lab.simulation.population import Scenario
     from equipoise.lab.simulation.run import playable
@@ -66,20 +88,20 @@ def simulate(
     for model in models:
         playable(model)
     with progress() as bar:
-        found = [run(scenario, model, progress=_watched(bar, model.name, scenario.rounds)) for model in models]
+        found = [run(scenario, model, progress=_advance(bar, model.name, scenario.rounds)) for model in models]
     named = list(zip(labels(models), found, strict=True))
-    tables = [sheets.simulated(named), sheets.fates(named)]
+    found_tables = [tables.simulated(named), tables.groups(named)]
     if plot is not None:
         draw(plot, charts.simulation(named))
     if html is not None:
-        shown = [*tables, sheets.settings(models), sheets.scenario(scenario)]
+        shown = [*found_tables, tables.settings(models), tables.scenario(scenario)]
         report(html, "A simulated pool", INTRODUCTION, shown, charts.simulation(named))
     if as_json:
-        click.echo(json_text(plain.simulated(scenario, list(zip(models, found, strict=True)))))
+        click.echo(json_text(json_output.simulated(scenario, list(zip(models, found, strict=True)))))
     else:
-        show(tables)
+        show(found_tables)
 
 
-def _watched(bar: Progress, name: str, rounds: int) -> Callable[[int], None]:
+def _advance(bar: Progress, name: str, rounds: int) -> Callable[[int], None]:
     task = bar.add_task(name, total=rounds)
     return lambda done: bar.update(task, completed=done)

@@ -17,11 +17,11 @@ from equipoise.errors import SplitError
 from equipoise.solver import Assignment, Pin, Splits, splits
 
 THETA = 2400.0
-"""Points of difference that make the odds e to 1."""
+"""Difference in points at which the odds are e to 1."""
 
 
 class Player(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One player of the pool; players with the same `group` stay together, those with a `role` are shared evenly."""
+    """A player. Those with the same `group` stay together, those with the same `role` are split evenly."""
 
     rating: int | float
     id: str | int | None = None
@@ -31,22 +31,22 @@ class Player(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Pool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The input: bare ratings, or players."""
+    """The input: ratings alone, or players."""
 
     ratings: list[int | float] | None = None
     players: list[Player] | None = None
 
 
 class BadInput(click.ClickException):
-    """One line on what is wrong with the input."""
+    """The input is wrong: one line says how."""
 
     exit_code = 2
 
 
 @click.command()
 @click.argument("file", default="-")
-@click.option("--k", type=int, help="This team size alone.")
-@click.option("--theta", type=float, default=THETA, show_default=True, help="Scale of the win probability.")
+@click.option("--k", type=int, help="Only this team size.")
+@click.option("--theta", type=float, default=THETA, show_default=True, help="Scale of the win probability, points.")
 @click.option("--resolution", type=float, help="Ticks per point to round ratings to.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: indices into the input.")
 def solve(file: str, k: int | None, theta: float, resolution: float | None, as_json: bool) -> None:
@@ -92,14 +92,14 @@ def _players(text: bytes) -> list[Player]:
     known = set[str | int]()
     for player in players:
         if player.id in known:
-            raise BadInput(f"player {player.id} is there twice")
+            raise BadInput(f"player {player.id} appears twice")
         if player.id is not None:
             known.add(player.id)
     return players
 
 
 def _alike(labels: Mapping[int, str | int | None]) -> list[list[int]]:
-    """The indices that share a label, None being none."""
+    """The indices that share a label, one list per label; None is no label."""
     alike: dict[str | int, list[int]] = {}
     for index, label in labels.items():
         if label is not None:
@@ -129,7 +129,7 @@ def _as_text(found: Splits, players: Sequence[Player], theta: float) -> str:
 def _paragraph(assignment: Assignment, players: Sequence[Player], theta: float) -> str:
     chance = 0.5 + 0.5 * math.tanh(assignment.difference / theta / 2)
     size_a, size_b = assignment.sizes
-    lines = [f"{size_a} against {size_b}: difference {assignment.difference:+g}, A wins {chance:.1%}"]
+    lines = [f"{size_a} against {size_b}: difference {assignment.difference:+g}, A has a {chance:.1%} chance"]
     for name, indices in (("A", assignment.a), ("B", assignment.b), ("bench", assignment.bench)):
         if indices:
             listed = ", ".join(f"{_name(i, players[i])}\N{NO-BREAK SPACE}{players[i].rating:g}" for i in indices)

@@ -1,22 +1,101 @@
-"""Mid-round autobalance: a gap of two or more is seen, answered with moves, and closed or forgotten."""
+"""Mid-round autobalance: a gap of two or more is seen, answered with moves, and closed or forgotten.
+
+The state machine is one gap at a time: seen (`gap_since`) → asked (`asked_moves`, the solver chooses the players) →
+ordered (`moves`, the script moves each player when they are next dead, at the latest at the deadline) → done, failed
+or cancelled. Every change of the roster comes back to `check`, which compares the gap with what is under way: it
+cancels moves that no longer fit before it asks for others. Nothing is ordered in the last seconds of a round, in
+arena (which is levelled between rounds), or while a split is about to place all players anyway.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from equipoise.core.effects import AskMoves, Cancel, LogDecision, Move
+from equipoise.core.asks import AskMoves
+from equipoise.core.effects import Cancel, LogDecision, Move
 from equipoise.core.events import MovesSolved, Phase
-from equipoise.core.joins import Gap, can_move, movable, move_costs, sizes
-from equipoise.core.model import Entry, OrderId, PlayerId, Side
+from equipoise.core.model import Entry, OrderId, PlayerId, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.state import Effects, State
 
 OVERDUE_SECONDS = 10.0
-"""After a move's deadline, how long the script may take to say what came of it."""
+"""How long the script may take, after a move's deadline, to report its result."""
+
+CHARGED = 0.5
+"""Übercharge from which a medic is spared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Sides that differ by two or more."""
+
+    larger: Side
+    count: int
+    """Players who must cross: half the difference, rounded down."""
+
+    @classmethod
+    def of(cls, roster: Roster) -> Gap | None:
+        """The gap of a roster; None while the sides differ by less than two.
+
+        >>> Gap.of(Roster(tuple(Entry(PlayerId(name), Side.B) for name in "abcde")))
+        Gap(larger=<Side.B: 'b'>, count=2)
+        """
+        count = roster.sizes()
+        surplus = count[Side.A] - count[Side.B]
+        if abs(surplus) < 2:
+            return None
+        return cls(Side.A if surplus > 0 else Side.B, abs(surplus) // 2)
+
+
+def can_move(entry: Entry) -> bool:
+    """Autobalance may move this player at all."""
+    return not (entry.bot or entry.immune or entry.carrier)
+
+
+def movable(
+    larger: tuple[Entry, ...], needed: int, recently: frozenset[PlayerId], never: frozenset[PlayerId]
+) -> tuple[Entry, ...]:
+    """The players who may be moved, from the first tiers that have as many as are needed.
+
+    Tier 0 is free to move, tier 1 would lose a building or a charged medigun, tier 2 was moved recently
+    (`recently`). `never` could not be moved when it was tried.
+
+    >>> ann, bob = Entry(PlayerId("ann"), Side.A, building=True), Entry(PlayerId("bob"), Side.A)
+    >>> [[entry.id for entry in movable((ann, bob), n, frozenset(), frozenset())] for n in (1, 2)]
+    [['bob'], ['bob', 'ann']]
+    """
+    able = [entry for entry in larger if can_move(entry) and entry.id not in never]
+    chosen: list[Entry] = []
+    for tier in range(3):
+        chosen += [entry for entry in able if _tier(entry, recently) == tier]
+        if len(chosen) >= needed:
+            break
+    return tuple(chosen)
+
+
+def _tier(entry: Entry, recently: frozenset[PlayerId]) -> int:
+    if entry.id in recently:
+        return 2
+    return 1 if entry.building or entry.charge >= CHARGED else 0
+
+
+def move_costs(players: tuple[Entry, ...]) -> dict[PlayerId, int]:
+    """Costs that break ties between equally good sets: fewest living players, then the latest arrivals.
+
+    Ranks by arrival add up over a set, so one living player has to cost more than all ranks together.
+
+    >>> ann = Entry(PlayerId("ann"), Side.A, alive=False, connected=900)
+    >>> bob = Entry(PlayerId("bob"), Side.A, alive=True, connected=60)
+    >>> move_costs((ann, bob))
+    {'bob': 2, 'ann': 1}
+    """
+    by_arrival = sorted(players, key=lambda entry: entry.connected)
+    alive = sum(range(len(players))) + 1
+    return {entry.id: rank + (alive if entry.alive else 0) for rank, entry in enumerate(by_arrival)}
 
 
 def check(state: State, now: float, *, forced: bool = False) -> Effects:
-    """See whether the sides differ by two or more, and whether what was ordered still answers it.
+    """Compare the gap with what was asked and ordered for it, and do what is missing.
 
     `forced`: an admin asked; then neither the configuration nor the end of the round matters.
     """
@@ -28,29 +107,36 @@ def check(state: State, now: float, *, forced: bool = False) -> Effects:
         state.gap_since = now
     if _quiet(state, now):
         return _cancel_all(state)
-    if state.asked_moves:
+    if state.asked_moves is not None:
         return ()
     candidates = _candidates(state, gap, now)
     if _answered(state, gap, min(gap.count, len(candidates))):
         return ()
-    return (*_cancel_all(state), *_ask(state, gap, candidates))
+    cancelled = _cancel_all(state)
+    if not candidates:
+        return cancelled
+    state.asked_moves = _question(state, gap, candidates)
+    return (*cancelled, state.asked_moves)
 
 
 def _answered(state: State, gap: Gap, count: int) -> bool:
-    """As many moves as can be are under way, all of players who may still cross from the larger side."""
+    """As many moves as possible are under way, all of players on the larger side who may still be moved."""
     able = {entry.id for entry in state.roster.on(gap.larger) if can_move(entry)}
     moving = [move.player for move in _under_way(state).values()]
     return len(moving) == count and able.issuperset(moving)
 
 
 def _under_way(state: State) -> dict[OrderId, Move]:
-    """Moves that are still to be carried out: a script may say that somebody stands there before it says why."""
+    """Moves that are still to be carried out.
+
+    A script may report a player's new side before it reports that the order is done: such a move is not under way.
+    """
     there = {side: {entry.id for entry in state.roster.on(side)} for side in Side}
     return {order: move for order, move in state.moves.items() if move.player not in there[move.side]}
 
 
 def _runs(state: State) -> bool:
-    """Gaps are closed in running rounds, unless everybody is about to be placed anew."""
+    """Gaps are closed in running rounds, unless a split that places all players is under way."""
     running = state.phase is Phase.RUNNING and not state.waiting and not state.assigned
     return running and state.acts and not state.arena and (state.rules.autobalance.enabled or state.forced)
 
@@ -61,20 +147,21 @@ def _quiet(state: State, now: float) -> bool:
 
 
 def _quiet_at(state: State) -> float | None:
+    """When the last seconds of the round begin, in which no player is moved; None: not known, or an admin asked."""
     if state.ends_at is None or state.forced:
         return None
     return state.ends_at - state.rules.autobalance.quiet_seconds
 
 
 def proposal(state: State, now: float) -> AskMoves | None:
-    """The question that `check` would ask, for a dry run; None when there is nobody to move."""
+    """The question that `check` would ask, for a dry run; None when no player can be moved."""
     gap = Gap.of(state.roster)
     candidates = _candidates(state, gap, now) if gap else ()
     return _question(state, gap, candidates) if gap and candidates else None
 
 
 def forget(state: State) -> Effects:
-    """The gap is gone, or moves make no sense any more."""
+    """The gap is closed, or moves make no sense any more: cancel what is under way."""
     state.gap_since, state.forced = None, False
     return _cancel_all(state)
 
@@ -88,7 +175,7 @@ def _cancel_all(state: State) -> Effects:
 
 
 def drop(state: State) -> Effects:
-    """No order stands any more, not even one whose answer is on its way."""
+    """Forget the gap and all moves, also those whose result is on its way."""
     cancelled = forget(state)
     state.moves.clear()
     return cancelled
@@ -98,13 +185,6 @@ def _candidates(state: State, gap: Gap, now: float) -> tuple[Entry, ...]:
     spare = state.rules.autobalance.spare_minutes * 60
     recently = frozenset(player for player, at in state.memory.moved.items() if now - at < spare)
     return movable(state.roster.on(gap.larger), gap.count, recently, state.unmovable)
-
-
-def _ask(state: State, gap: Gap, candidates: tuple[Entry, ...]) -> Effects:
-    if not candidates:
-        return ()
-    state.asked_moves = _question(state, gap, candidates)
-    return (state.asked_moves,)
 
 
 def _question(state: State, gap: Gap, candidates: tuple[Entry, ...]) -> AskMoves:
@@ -121,15 +201,16 @@ def _question(state: State, gap: Gap, candidates: tuple[Entry, ...]) -> AskMoves
 
 
 def solved(state: State, event: MovesSolved, now: float) -> Effects:
-    """Order the moves, unless somebody came or went meanwhile: then look again."""
+    """Order the moves; if the roster has changed since the question, look again instead."""
     if event.ask != state.asked_moves:
         return ()
     state.asked_moves = None
     if event.ask.version != state.version or not _runs(state) or _quiet(state, now):
         return check(state, now)
     assert state.gap_since is not None, "a question is forgotten with its gap"
+    # The deadline counts from when the gap was seen: a slow answer does not give the players longer.
     left = max(0.0, state.rules.autobalance.deadline_seconds - (now - state.gap_since))
-    count = sizes(state.roster)
+    count = state.roster.sizes()
     larger = event.ask.larger_side
     reason = Text(Phrase.REASON_GAP, (str(count[larger]), str(count[larger.other])))
     effects: Effects = ()
@@ -141,29 +222,29 @@ def solved(state: State, event: MovesSolved, now: float) -> Effects:
 
 
 def not_solved(state: State, question: AskMoves) -> Effects:
-    """No answer: the next change of the roster asks again."""
+    """The solver failed: the next change of the roster, or the next heartbeat, asks again."""
     if question == state.asked_moves:
         state.asked_moves = None
     return ()
 
 
 def done(state: State, order: OrderId, now: float) -> Effects:
-    """Somebody was moved: he is spared next time, and kept there."""
+    """A player was moved: lock them there, and spare them next time."""
     move = state.moves.pop(order)
     state.memory = replace(state.memory, moved={**state.memory.moved, move.player: now})
-    state.seat(move.player, move.side)
+    state.place(move.player, move.side)
     return (*state.lock({move.player: move.side}, now), *check(state, now))
 
 
 def failed(state: State, order: OrderId, now: float) -> Effects:
-    """Somebody could not be moved: not tried again in this round."""
+    """A player could not be moved: they are not tried again in this round."""
     move = state.moves.pop(order)
     state.unmovable |= {move.player}
     return (LogDecision("failed", move.reason, order, players=(move.player,)), *check(state, now))
 
 
 def overdue_at(state: State) -> float | None:
-    """When moves without an answer are given up, or the last seconds of the round begin."""
+    """When moves without a result are given up: some time after their deadline, or when the quiet seconds begin."""
     if not state.moves or state.gap_since is None:
         return None
     unanswered = state.gap_since + state.rules.autobalance.deadline_seconds + OVERDUE_SECONDS
@@ -172,7 +253,7 @@ def overdue_at(state: State) -> float | None:
 
 
 def overdue(state: State, now: float) -> Effects:
-    """Moves came too late: the next word from the script shows what is to be done."""
+    """Give up moves that are overdue; the next event from the script shows what is still needed."""
     at = overdue_at(state)
     if at is None or now < at:
         return ()
@@ -180,6 +261,6 @@ def overdue(state: State, now: float) -> Effects:
 
 
 def leave(state: State, player: PlayerId) -> None:
-    """Somebody left: an order about him is void; the script forgets it by itself."""
+    """A player left: their moves are void. No `Cancel`: a script drops the orders of players who leave."""
     for order in [order for order, move in state.moves.items() if move.player == player]:
         del state.moves[order]

@@ -1,4 +1,4 @@
-"""Pools that are to be split: their sizes, who may sit out, and arena's opening duel."""
+"""The players a split is about: team sizes, turns on the bench, and arena's opening duel."""
 
 from __future__ import annotations
 
@@ -9,69 +9,82 @@ from equipoise.core.memory import Benched
 from equipoise.core.model import Entry, PlayerId, Roster, Side, Split
 
 
-def pool(roster: Roster) -> tuple[Entry, ...]:
-    """Everybody a split is about: the eligible, and the bots where they stand."""
+def split_entries(roster: Roster) -> tuple[Entry, ...]:
+    """The roster lines that a split is about: eligible players, and bots on a side, which stay there."""
     return tuple(entry for entry in roster.entries if entry.eligible or (entry.bot and entry.side is not None))
 
 
 def eligible_count(roster: Roster) -> int:
-    """Humans a split may place."""
+    """Humans whom a split may place."""
     return len(roster.eligible())
 
 
-def team_sizes(players: tuple[Entry, ...], *, bench: bool) -> tuple[int, int]:
-    """The largest sizes, the smaller first: equal with at most one on the bench, or uneven by one with nobody there.
+def team_sizes(entries: tuple[Entry, ...], *, bench: bool) -> tuple[int, int]:
+    """The largest team sizes that these players can fill, the smaller first.
 
-    Bots stand where they are: a side is never smaller than those on it.
+    With a bench the sizes are equal and at most one player is left over; without one they may differ by one. Bots
+    stay on their side, so a side is never smaller than its bots.
+
+    >>> five = tuple(Entry(PlayerId(name), None, waiting=True) for name in "abcde")
+    >>> team_sizes(five, bench=True), team_sizes(five, bench=False)
+    ((2, 2), (2, 3))
     """
-    count = len(players)
-    bots = max(sum(entry.bot and entry.side is side for entry in players) for side in Side)
+    count = len(entries)
+    bots = max(sum(entry.bot and entry.side is side for entry in entries) for side in Side)
     larger = max(bots, count // 2 if bench else (count + 1) // 2)
     return min(count // 2, count - larger), larger
 
 
-def is_level(roster: Roster) -> bool:
-    """Arena: the sides have the largest sizes, so nobody need move."""
-    on_sides = sorted(len(roster.on(side)) for side in Side)
-    return on_sides == list(team_sizes(pool(roster), bench=True))
+def has_largest_sizes(roster: Roster) -> bool:
+    """Arena: the sides are as large as `team_sizes` allows, so no player has to move."""
+    return sorted(roster.sizes().values()) == list(team_sizes(split_entries(roster), bench=True))
 
 
 def bench_costs(roster: Roster, benched: Mapping[PlayerId, Benched]) -> dict[PlayerId, int]:
-    """Rank of everybody for the bench, 0 first: fewest times, then least recently."""
+    """The turn of every eligible player, 0 first: fewest times on the bench, then the least recent time.
+
+    Players with the same history have the same rank.
+
+    >>> ann, bob, cid = map(PlayerId, ("ann", "bob", "cid"))
+    >>> roster = Roster(tuple(Entry(player, Side.A) for player in (ann, bob, cid)))
+    >>> bench_costs(roster, {ann: Benched(times=1, round=4), bob: Benched(times=1, round=2)})
+    {'ann': 2, 'bob': 1, 'cid': 0}
+    """
     never = Benched(0, 0)
-
-    def turn(player: PlayerId) -> tuple[int, int]:
-        sat_out = benched.get(player, never)
-        return sat_out.times, sat_out.round
-
-    turns = {entry.id: turn(entry.id) for entry in roster.eligible()}
-    ranks = {value: rank for rank, value in enumerate(sorted(set(turns.values())))}
-    return {player: ranks[value] for player, value in turns.items()}
+    turns = {entry.id: benched.get(entry.id, never) for entry in roster.eligible()}
+    order = sorted({(turn.times, turn.round) for turn in turns.values()})
+    return {player: order.index((turn.times, turn.round)) for player, turn in turns.items()}
 
 
-def who_waited(roster: Roster) -> frozenset[PlayerId]:
-    """Eligible players on no side: they play next."""
+def waiting_players(roster: Roster) -> frozenset[PlayerId]:
+    """Eligible players on no side: arena lets them play next."""
     return frozenset(entry.id for entry in roster.eligible() if entry.side is None)
 
 
-def duel(players: tuple[Entry, ...], on_a: Mapping[PlayerId, float], on_b: Mapping[PlayerId, float]) -> Split:
-    """The two who are closest against each other, everybody else waits; ties: longest connected.
+def duel(entries: tuple[Entry, ...], on_a: Mapping[PlayerId, float], on_b: Mapping[PlayerId, float]) -> Split:
+    """Choose the two humans whose skills are closest; all other humans wait on the bench.
 
-    Given is what everybody is worth on each side. Bots do not duel. The pair keeps its sides where it already faces
-    each other, unless the other way round it is closer.
+    `on_a` and `on_b` hold the skill of each player on the two sides, in rating points. Of equally close pairs, the
+    one that has been connected longer in sum plays. A pair that already faces each other keeps its sides, unless
+    the other way round is closer.
+
+    >>> entries = tuple(Entry(PlayerId(name), None, waiting=True) for name in ("ann", "bob", "cid"))
+    >>> skills = dict(zip(map(PlayerId, ("ann", "bob", "cid")), (2400.0, 2000.0, 2050.0)))
+    >>> duel(entries, skills, skills)
+    Split(a=('bob',), b=('cid',), bench=('ann',))
     """
-    humans = [entry for entry in players if not entry.bot]
+    humans = [entry for entry in entries if not entry.bot]
 
     def order(pair: tuple[Entry, Entry]) -> tuple[float, float]:
         one, two = pair
         return abs(on_a[one.id] - on_b[two.id]), -(one.connected + two.connected)
 
-    one, two = min((facing for pair in combinations(humans, 2) for facing in _facings(*pair)), key=order)
-    bench = tuple(entry.id for entry in players if entry is not one and entry is not two)
+    one, two = min((pair for both in combinations(humans, 2) for pair in _orientations(*both)), key=order)
+    bench = tuple(entry.id for entry in entries if entry is not one and entry is not two)
     return Split((one.id,), (two.id,), bench)
 
 
-def _facings(one: Entry, two: Entry) -> tuple[tuple[Entry, Entry], tuple[Entry, Entry]]:
-    """Both ways to face each other, first on A; the one that moves fewer comes first."""
+def _orientations(one: Entry, two: Entry) -> tuple[tuple[Entry, Entry], tuple[Entry, Entry]]:
+    """Both ways to put two players on A and B, first the one that moves fewer of them: `min` keeps the first."""
     kept, turned = (one, two), (two, one)
     return (turned, kept) if one.side is Side.B or two.side is Side.A else (kept, turned)

@@ -1,14 +1,14 @@
-"""What admins and players order by hand; look-ups go to the host, which has the pool and the log."""
+"""Commands of admins and players. Lookups go on to the host, which has the rating pool and the decision log."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 
-from equipoise.core import autobalance as gaps
-from equipoise.core import scrambles
+from equipoise.core import autobalance, scrambles
+from equipoise.core.asks import Moment, Purpose
 from equipoise.core.bench import eligible_count
-from equipoise.core.effects import LogDecision, LookUp, Moment, Purpose, Say, Tell
+from equipoise.core.effects import LogDecision, LookUp, Say, Tell
 from equipoise.core.events import Commanded, Phase
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.state import Effects, State
@@ -18,7 +18,7 @@ LOOK_UPS = PLAYERS_MAY | {"status", "why", "set", "reset"}
 
 
 def obey(state: State, event: Commanded, now: float) -> Effects:
-    """Carry out a command, or say why not."""
+    """Carry out a command, or tell its sender why not."""
     verb, *rest = event.words or ("",)
     if not event.admin and verb not in PLAYERS_MAY:
         return _tell(event, Text(Phrase.REFUSED_ADMIN))
@@ -47,14 +47,14 @@ def _too_few(state: State, event: Commanded) -> Effects:
 
 
 def _scramble_now(state: State, event: Commanded) -> Effects:
-    """At once outside arena; in arena, and between rounds, at the next round start."""
+    """Scramble at once; in arena, and between rounds, at the next round start."""
     if not scrambles.enough_players(state):
         return _too_few(state, event)
     at_once = state.acts and not state.arena and state.phase in (Phase.FREEZE, Phase.RUNNING)
     if not at_once:
         return _scramble_next(state, event)
     reason = Text(Phrase.REASON_ADMIN)
-    # Whatever comes between, it is carried out at the next round start.
+    # If the split cannot be ordered now, it is still due at the next round start.
     state.memory = replace(state.memory, pending=state.memory.pending or reason)
     return scrambles.ask(state, Purpose.SCRAMBLE, reason, moment=Moment.NOW)
 
@@ -93,7 +93,7 @@ _SCRAMBLES: dict[str, Callable[[State, Commanded], Effects]] = {
 def _balance(state: State, event: Commanded, now: float) -> Effects:
     if state.arena:
         return _tell(event, Text(Phrase.CANNOT_BALANCE_ARENA))
-    effects = gaps.check(state, now, forced=True)
+    effects = autobalance.check(state, now, forced=True)
     if state.gap_since is None:
         return (*effects, *_tell(event, Text(Phrase.NOTHING_TO_BALANCE)))
     return effects
@@ -102,5 +102,5 @@ def _balance(state: State, event: Commanded, now: float) -> Effects:
 def _switch(state: State, event: Commanded, *, on: bool) -> Effects:
     state.memory = replace(state.memory, enabled=on)
     text = Text(Phrase.SWITCHED_ON if on else Phrase.SWITCHED_OFF)
-    forgotten = () if on else gaps.drop(state)
-    return (*_tell(event, text), LogDecision("switch", text), *forgotten)
+    cancelled = () if on else autobalance.drop(state)
+    return (*_tell(event, text), LogDecision("switch", text), *cancelled)

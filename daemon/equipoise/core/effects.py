@@ -1,37 +1,26 @@
-"""What to do about it: frozen imperatives, and their union.
+"""What a session wants done: frozen imperatives, and their union.
 
-An *order* goes to the script; an *ask* is answered by the shell with an event; the rest is work for the host.
+An *order* goes to the script, an *ask* (`core.asks`) is answered by the shell with an event, and the rest is work for
+the host. The host carries effects out in the order in which the session returned them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import Enum
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import Literal
 
-from equipoise.core.model import Context, Entry, OrderId, Participant, PlayerId, Round, Side, Split
+from equipoise.core.asks import Ask, Moment
+from equipoise.core.events import Commanded, Event, Phase
+from equipoise.core.model import OrderId, Participant, PlayerId, Round, Side, Split
 from equipoise.core.phrases import Text
-
-if TYPE_CHECKING:
-    from equipoise.core.events import Commanded, Event, Phase
-
 
 # Orders to the script.
 
 
-class Moment(Enum):
-    """When an assignment is applied."""
-
-    FREEZE = "freeze"
-    """In the running freeze time; too late once the doors are open."""
-    NOW = "now"
-    """At once, players are respawned."""
-
-
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """Put everybody where the split says."""
+    """Put every player where the split says."""
 
     order: OrderId
     reason: Text
@@ -41,7 +30,7 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Move one player when he is next dead, at the latest at the deadline."""
+    """Move one player when they are next dead, at the latest at the deadline."""
 
     order: OrderId
     reason: Text
@@ -53,14 +42,14 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Forget an order that was not carried out yet."""
+    """Drop an order that was not carried out yet."""
 
     order: OrderId
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Let a player who wants a side join this one; None: nowhere, he waits."""
+    """Answer a player who asked for a side: they join this one; None: they wait."""
 
     player: PlayerId
     side: Side | None
@@ -69,7 +58,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """Refuse the player any other side, also after a reconnect."""
+    """Keep the player on this side, also after a reconnect."""
 
     player: PlayerId
     side: Side
@@ -86,14 +75,14 @@ class Unlock:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Tell everybody."""
+    """Show a text to every player."""
 
     text: Text
 
 
 @dataclass(frozen=True, slots=True)
 class Tell:
-    """Tell one; None: whoever sits at the console."""
+    """Show lines to one player; None: on the server's console."""
 
     player: PlayerId | None
     lines: tuple[Text, ...]
@@ -102,91 +91,20 @@ class Tell:
 Order = Assign | Move | Cancel | Place | Lock | Unlock | Say | Tell
 
 
-# Asks, answered by events.
-
-
-@dataclass(frozen=True, slots=True)
-class LoadSummaries:
-    """Answered by `SummariesLoaded`."""
-
-    players: tuple[PlayerId, ...]
-
-
-class Purpose(Enum):
-    """What a split is wanted for."""
-
-    DUEL = "duel"
-    """The two closest ratings play, everybody else waits."""
-    SCRAMBLE = "scramble"
-    """The best split within the tolerance."""
-    EQUAL_SIDES = "equal_sides"
-    """Arena between scrambles: whoever waited plays, as few as possible move, then the least difference."""
-
-
-@dataclass(frozen=True, slots=True)
-class AskSplit:
-    """Answered by `SplitSolved` or `SolveFailed`. Bots stand where they are; their ids are in `pool` too."""
-
-    purpose: Purpose
-    version: int
-    """The roster version it is asked for."""
-    reason: Text
-    context: Context
-    pool: tuple[Entry, ...]
-    sizes: tuple[int, int]
-    """Players on the two sides, bots counted; which side is the larger is open."""
-    bench_cost: Mapping[PlayerId, int]
-    """Small whole numbers: the cheapest bench first."""
-    tolerance: float
-    """Win probability by which the split may be off the optimum for a better bench and fewer moves; `inf`: those
-    come first."""
-    must_play: frozenset[PlayerId] = frozenset()
-    moment: Moment = Moment.FREEZE
-    by: PlayerId | None = None
-    """Who asked for a dry run."""
-    dry: bool = False
-    """Only to be shown: no order follows."""
-
-
-@dataclass(frozen=True, slots=True)
-class AskMoves:
-    """Answered by `MovesSolved` or `SolveFailed`: who crosses from the larger to the smaller side."""
-
-    version: int
-    context: Context
-    larger: tuple[PlayerId, ...]
-    smaller: tuple[PlayerId, ...]
-    larger_side: Side
-    movable: tuple[PlayerId, ...]
-    count: int
-    cost: Mapping[PlayerId, int] = field(default_factory=dict)
-    """Ties among equal residuals: the cheapest set first."""
-
-
-@dataclass(frozen=True, slots=True)
-class CacheSplits:
-    """Answered by `SplitsCached` or `SolveFailed`: every team size of a pool, for the script to fall back on."""
-
-    context: Context
-    pool: tuple[Entry, ...]
-    bench: bool
-    """Arena: a player may sit out; elsewhere an odd pool is split unevenly."""
-
-
 # Work for the host.
 
 
 @dataclass(frozen=True, slots=True)
 class RecordRound:
-    """Store a finished round and rate it, once."""
+    """Rate and store a finished round; a round that comes again changes nothing."""
 
     round: Round
     participants: tuple[Participant, ...]
-    """Who is rated, on which side; empty when the round is not rated."""
+    """The players who are rated and their sides; empty when the round is not rated."""
     unrated: str | None = None
     """Why the round is not rated."""
     skill_at_start: Mapping[PlayerId, float] | None = None
-    """Ratings as they stood at the doors, where the daemon knows them."""
+    """What each player of the lineup was worth when the round went live, where the daemon knew it."""
 
 
 DecisionKind = Literal[
@@ -206,7 +124,7 @@ DecisionKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class LogDecision:
-    """Write a line of the decision log: what was done, and why."""
+    """Add a line to the decision log: what was done, and why."""
 
     kind: DecisionKind
     reason: Text
@@ -219,18 +137,17 @@ class LogDecision:
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """Answer a command that the rules have no part in: ratings, ranks, status, why, set, reset."""
+    """Answer a command that needs the pool or the log: rating, rank, top, teams, status, why, set, reset."""
 
     command: Commanded
 
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """An event that does not fit the phase; nothing happened."""
+    """The event does not fit the phase; the session did not change."""
 
     event: Event
     phase: Phase
 
 
-Ask = LoadSummaries | AskSplit | AskMoves | CacheSplits
 Effect = Order | Ask | RecordRound | LogDecision | LookUp | Ignored

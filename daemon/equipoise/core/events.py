@@ -1,7 +1,8 @@
 """What happened: frozen facts in the past tense, and their union.
 
-The first group comes from the script (`wire`), the second from the shell that answers an effect: the only two ways
-into a session. `at` is the script's monotonic clock in seconds; it drives durations, never deadlines.
+The first group comes from the script (`wire`), the second from the shell that answers an ask: the only two ways into
+a session. `at` is the script's monotonic clock in seconds. It drives durations, never deadlines, because a script
+queues events while the daemon is away.
 """
 
 from __future__ import annotations
@@ -9,17 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from equipoise.core.effects import AskMoves, AskSplit, CacheSplits
+from equipoise.core.asks import AskMoves, AskSplit, CacheSplits
 from equipoise.core.model import Mode, OrderId, PlayerId, PlayerSummary, Roster, Round, RoundId, Side, Split
 
 
 class Phase(Enum):
-    """Where a round is."""
+    """The part of a round that is running."""
 
     IDLE = "idle"
     """No round: the map loads, players are waited for, a side is empty."""
     FREEZE = "freeze"
-    """From the round's start to its doors: setup time, freeze time."""
+    """From the round's start until it goes live: setup time, freeze time."""
     RUNNING = "running"
     OVER = "over"
     """Between a round's end and the next start."""
@@ -34,7 +35,7 @@ class Hello:
 
     at: float
     session: str
-    """Made by the script at each map start."""
+    """A word that the script makes at each map start."""
     map: str
     mode: Mode
     phase: Phase
@@ -43,14 +44,14 @@ class Hello:
     late: bool = False
     """Loaded in the middle of a map."""
     inactive_reason: str = ""
-    """Why the script stands aside on this map ("mvm", "tournament"); empty when it does not."""
+    """Why the script does nothing on this map ("mvm", "tournament"); empty when it acts."""
     due: bool = False
-    """Waiting For Players ended while nobody answered, and its scramble was not carried out."""
+    """Waiting For Players ended while the daemon was away, and its scramble was not carried out."""
 
 
 @dataclass(frozen=True, slots=True)
 class RosterSeen:
-    """The whole truth about who is where."""
+    """Every connected player and their side: replaces what the session believed."""
 
     at: float
     roster: Roster
@@ -60,7 +61,7 @@ class RosterSeen:
 
 @dataclass(frozen=True, slots=True)
 class PlayerJoined:
-    """Somebody is connected and known by his id."""
+    """A player is connected and their id is known."""
 
     at: float
     id: PlayerId
@@ -68,7 +69,7 @@ class PlayerJoined:
 
 @dataclass(frozen=True, slots=True)
 class PlayerLeft:
-    """Somebody disconnected."""
+    """A player disconnected."""
 
     at: float
     id: PlayerId
@@ -76,7 +77,7 @@ class PlayerLeft:
 
 @dataclass(frozen=True, slots=True)
 class SideChanged:
-    """Somebody is on another side, or on none."""
+    """A player is on another side, or on none."""
 
     at: float
     id: PlayerId
@@ -86,7 +87,7 @@ class SideChanged:
 
 @dataclass(frozen=True, slots=True)
 class SideWanted:
-    """Somebody asks for a side; the script holds him until it is answered."""
+    """A player asks for a side; the script holds them until the answer comes."""
 
     at: float
     id: PlayerId
@@ -96,7 +97,7 @@ class SideWanted:
 
 @dataclass(frozen=True, slots=True)
 class SidesSwitched:
-    """The game itself swapped the sides: groups stay, colours change. Sent before rosters that show it."""
+    """The game swapped the sides: groups stay together, colours change. Comes before rosters that show it."""
 
     at: float
 
@@ -118,7 +119,7 @@ class RoundStarted:
 
 @dataclass(frozen=True, slots=True)
 class RoundLive:
-    """The round really starts."""
+    """The round goes live: the moment of its lineup."""
 
     at: float
     round: RoundId
@@ -127,7 +128,7 @@ class RoundLive:
 
 @dataclass(frozen=True, slots=True)
 class RoundEnded:
-    """A full round is over."""
+    """A full round ended. Self-contained: it is rated the same whenever it arrives."""
 
     at: float
     round: Round
@@ -135,7 +136,7 @@ class RoundEnded:
 
 @dataclass(frozen=True, slots=True)
 class ScrambledAlone:
-    """The script applied a cached split while it had no answer."""
+    """The script applied a cached split because the daemon did not answer."""
 
     at: float
     split: Split
@@ -151,7 +152,7 @@ class OrderDone:
 
 @dataclass(frozen=True, slots=True)
 class OrderFailed:
-    """An order could not be carried out; `reason` is the script's word for it."""
+    """An order could not be carried out; `reason` is one of the protocol's words, "left" or "dead_end"."""
 
     at: float
     order: OrderId
@@ -160,19 +161,19 @@ class OrderFailed:
 
 @dataclass(frozen=True, slots=True)
 class Commanded:
-    """Somebody typed a command, in game, on the server's console or through the admin interface."""
+    """A command came from a player, from the server's console or through the admin API."""
 
     at: float
     words: tuple[str, ...]
     """The command without its prefix, then its arguments: ("scramble", "now")."""
     by: PlayerId | None
-    """None: the console or the admin interface."""
+    """None: the console or the admin API."""
     admin: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """The script is there, nothing happened."""
+    """The script is alive and nothing happened."""
 
     at: float
 
@@ -182,7 +183,7 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class SummariesLoaded:
-    """Answers `LoadSummaries`, and follows every change of a rating."""
+    """Answers `LoadSummaries`; also sent when ratings of known players changed."""
 
     summaries: tuple[PlayerSummary, ...]
 
@@ -196,14 +197,14 @@ class SplitSolved:
     difference: float | None
     """Sum of A minus sum of B, in rating points; None for a split from the cache."""
     before: float | None
-    """Win probability of side A as the sides stood; None when a side was empty."""
+    """Win probability of side A before the split; None when a side was empty."""
     after: float | None
     """Win probability of side A after the split; None for a split from the cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class MovesSolved:
-    """Answers `AskMoves`: who goes to the smaller side."""
+    """Answers `AskMoves`: the players who go to the smaller side."""
 
     ask: AskMoves
     players: tuple[PlayerId, ...]

@@ -1,4 +1,8 @@
-"""Cached splits applied to whoever is there: the daemon's own fallback, and the law the scripts follow."""
+"""Cached splits adapted to the players who are present.
+
+The daemon uses this when the solver fails; the scripts do exactly the same when the daemon does not answer
+(`sourcemod/scripting/equipoise/fallback.sp`), and tests compare both.
+"""
 
 from __future__ import annotations
 
@@ -8,33 +12,39 @@ from equipoise.core.model import PlayerId, Side, Split, SplitCache
 
 
 def from_cache(cache: SplitCache, present: Sequence[PlayerId], *, bench: bool) -> Split | None:
-    """The cached split for the players who are present, None when the cache or the pool is too small.
+    """Adapt the cached split to the players who are present; None when the cache holds none that is small enough.
 
-    k is the smaller of half the present and the largest cached. An absentee's place goes to the unplaced player
-    nearest to him in the cache's order, where strangers stand in the middle; ties go to the stronger. Without a
-    bench the unplaced then fill the smaller side, strongest first.
+    The team size is the smaller of half the present and the largest cached. The place of an absent player goes to
+    the unplaced player nearest to them in the cache's order of skill, where players who are not in the cache stand
+    in the middle; ties go to the stronger. Without a bench the unplaced then fill the smaller side, strongest first.
+
+    >>> ids = tuple(map(PlayerId, "abcd"))
+    >>> cache = SplitCache(ids, (Split(a=(ids[0], ids[3]), b=(ids[1], ids[2])),))
+    >>> from_cache(cache, [ids[0], ids[1], ids[2], PlayerId("new")], bench=False)
+    Split(a=('a', 'new'), b=('b', 'c'), bench=())
     """
     split = _fitting(cache, len(present), bench)
     if split is None:
         return None
     rank = _ranks(cache, present)
     sides = {player: side for player in cache.ids if (side := split.side_of(player)) is not None}
-    seats = {player: side for player, side in sides.items() if player in rank}
-    unplaced = sorted((player for player in rank if player not in seats), key=rank.__getitem__)
+    placed = {player: side for player, side in sides.items() if player in rank}
+    unplaced = [player for player in rank if player not in placed]  # strongest first, as `rank` is
     for place, absentee in enumerate(cache.ids):
         if absentee in sides and absentee not in rank and unplaced:
             substitute = min(unplaced, key=lambda player: abs(rank[player] - place))
             unplaced.remove(substitute)
-            seats[substitute] = sides[absentee]
+            placed[substitute] = sides[absentee]
     if not bench:
         for player in unplaced:
-            seats[player] = min(Side, key=lambda side: sum(seat is side for seat in seats.values()))
+            placed[player] = min(Side, key=lambda side: sum(other is side for other in placed.values()))
         unplaced = []
-    return _split(seats, unplaced, present)
+    on = {side: tuple(player for player in present if placed.get(player) is side) for side in Side}
+    return Split(on[Side.A], on[Side.B], tuple(player for player in present if player in unplaced))
 
 
 def _fitting(cache: SplitCache, present: int, bench: bool) -> Split | None:
-    """The largest split that the present can fill; without a bench an uneven one for an odd number."""
+    """The largest cached split that so many players can fill; uneven ones only where nobody can sit out."""
     for split in reversed(cache.splits):
         uneven = len(split.a) != len(split.b)
         if len(split.a) + len(split.b) <= present and not (uneven and bench):
@@ -43,12 +53,7 @@ def _fitting(cache: SplitCache, present: int, bench: bool) -> Split | None:
 
 
 def _ranks(cache: SplitCache, present: Sequence[PlayerId]) -> dict[PlayerId, float]:
-    """Place in the cache's order of everybody present, in that order; strangers in the middle."""
+    """The place of each present player in the cache's order, in that order; unknown players in the middle."""
     places = {player: float(place) for place, player in enumerate(cache.ids)}
     middle = (len(cache.ids) - 1) / 2
     return {player: places.get(player, middle) for player in sorted(present, key=lambda one: places.get(one, middle))}
-
-
-def _split(seats: dict[PlayerId, Side], bench: list[PlayerId], present: Sequence[PlayerId]) -> Split:
-    on = {side: tuple(player for player in present if seats.get(player) is side) for side in Side}
-    return Split(on[Side.A], on[Side.B], tuple(player for player in present if player in bench))

@@ -1,144 +1,137 @@
-"""Where a player who wants a side goes, and who is moved when a gap opens in the middle of a round."""
+"""Players who ask for a side: a joiner is placed, a switch is allowed or refused with its reason.
+
+The script holds the player until the answer arrives. A joiner goes, in this order: back to the side they are locked
+to, unless that would leave a gap of two; to the smaller side; to the side that leaves the smaller difference in
+skill. Wishes only break ties, because a side that anybody may pick is a side that friends and good players pick.
+The difference needs everybody's rating: until all summaries are loaded, the question is kept in
+`State.pending_joins`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from equipoise.core.memory import Kept
+from equipoise.core.asks import LoadSummaries
+from equipoise.core.effects import LogDecision, Place
+from equipoise.core.events import Phase, SideWanted
+from equipoise.core.memory import HeldSide
 from equipoise.core.model import Entry, PlayerId, Roster, Side
 from equipoise.core.phrases import Phrase, Text
+from equipoise.core.state import Effects, State
 
-CHARGED = 0.5
-"""Übercharge from which a medic is spared."""
+SideSkills = Mapping[Side, Mapping[PlayerId, float]]
+"""The skill of each player on each side, in rating points."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The answer to a player who wants a side."""
+    """The answer to a player who asked for a side."""
 
     side: Side
     reason: Text
 
+    @property
+    def refused(self) -> bool:
+        """The player stays where they are, against their wish."""
+        return self.reason.phrase.refusal
 
-def sizes(roster: Roster, without: PlayerId | None = None) -> dict[Side, int]:
-    """Players per side, bots too."""
-    return {side: sum(entry.id != without for entry in roster.on(side)) for side in Side}
+
+def side_wanted(state: State, event: SideWanted, now: float) -> Effects:
+    """Answer at once, or load the missing ratings first."""
+    missing = state.without_summary(event.id) if state.acts else ()
+    if missing:
+        state.pending_joins[event.id] = event
+        return (LoadSummaries(missing),)
+    return _answer(state, event, now)
+
+
+def summaries_loaded(state: State, now: float) -> Effects:
+    """Answer the players who waited for ratings."""
+    pending, state.pending_joins = state.pending_joins, {}
+    return tuple(effect for event in pending.values() for effect in _answer(state, event, now))
+
+
+def _answer(state: State, event: SideWanted, now: float) -> Effects:
+    entry = state.roster.get(event.id) or Entry(event.id, None)
+    if not state.acts:
+        sizes = state.roster.sizes()
+        return (Place(event.id, event.side or min(Side, key=sizes.__getitem__), Text(Phrase.REASON_ALLOWED)),)
+    if state.arena and entry.side is None and state.phase in (Phase.FREEZE, Phase.RUNNING):
+        state.place(event.id, None, waiting=True)
+        return (Place(event.id, None, Text(Phrase.REASON_WAITS)),)
+    held = state.held_side(event.id, now)
+    if entry.side is not None:
+        placement = answer_switch(state.roster, entry, event.side, held, now)
+    else:
+        side_skills = {side: state.side_skills(side) for side in Side}
+        placement = place_joiner(state.roster, event.id, event.side, held, side_skills)
+    place = Place(event.id, placement.side, placement.reason)
+    if placement.refused or entry.side is placement.side:
+        return (place,)
+    state.place(event.id, placement.side)
+    log = LogDecision("place", placement.reason, players=(event.id,))
+    return (place, log, *_lock(state, entry, placement.side, now))
+
+
+def _lock(state: State, entry: Entry, side: Side, now: float) -> Effects:
+    """Lock a joiner to their side; a switch takes an existing lock along and starts none."""
+    if state.waiting:
+        return ()  # all teams are made anew when Waiting For Players ends
+    if entry.side is None:
+        return state.lock({entry.id: side}, now)
+    held = state.held_side(entry.id, now)
+    return () if held is None else state.lock_until({entry.id: side}, held.until, now)
 
 
 def place_joiner(
-    roster: Roster,
-    player: PlayerId,
-    wanted: Side | None,
-    kept: Kept | None,
-    side_skills: Mapping[Side, Mapping[PlayerId, float]],
+    roster: Roster, player: PlayerId, wanted: Side | None, held: HeldSide | None, side_skills: SideSkills
 ) -> Placement:
-    """Somebody on no side: back to where he was placed, else to the smaller side, else where it evens the sums."""
-    count = sizes(roster, without=player)
-    if kept is not None:
-        gap = count[kept.side] + 1 - count[kept.side.other]
-        return Placement(kept.side if gap < 2 else kept.side.other, _why_return(gap))
+    """Choose the side of a player who is on none.
+
+    `side_skills` may lack players: they count as 0.
+
+    >>> ann, bob, cid = map(PlayerId, ("ann", "bob", "cid"))
+    >>> roster = Roster((Entry(ann, Side.A), Entry(bob, Side.B)))
+    >>> skills = {ann: 2100.0, bob: 1900.0, cid: 2000.0}
+    >>> place_joiner(roster, cid, Side.A, None, {Side.A: skills, Side.B: skills}).side
+    <Side.B: 'b'>
+    """
+    count = roster.sizes()
+    if held is not None:
+        if count[held.side] + 1 - count[held.side.other] < 2:
+            return Placement(held.side, Text(Phrase.REASON_RETURN))
+        return Placement(held.side.other, Text(Phrase.REASON_JOIN_SMALLER))
     if count[Side.A] != count[Side.B]:
-        smaller = min(Side, key=count.__getitem__)
-        return Placement(smaller, Text(Phrase.REASON_JOIN_SMALLER))
-    return Placement(_weaker(roster, player, wanted, side_skills), Text(Phrase.REASON_JOIN_WEAKER))
-
-
-def _why_return(gap: int) -> Text:
-    return Text(Phrase.REASON_RETURN if gap < 2 else Phrase.REASON_JOIN_SMALLER)
-
-
-def _weaker(
-    roster: Roster, player: PlayerId, wanted: Side | None, side_skills: Mapping[Side, Mapping[PlayerId, float]]
-) -> Side:
-    """The side that leaves the smaller difference of sums with him on it; ties as he wishes."""
-    others = {side: [entry.id for entry in roster.on(side) if entry.id != player] for side in Side}
-    totals = {side: sum(side_skills[side].get(other, 0.0) for other in others[side]) for side in Side}
+        return Placement(min(Side, key=count.__getitem__), Text(Phrase.REASON_JOIN_SMALLER))
+    totals = {side: sum(side_skills[side].get(entry.id, 0.0) for entry in roster.on(side)) for side in Side}
 
     def left_over(side: Side) -> tuple[float, bool]:
         return abs(totals[side] + side_skills[side].get(player, 0.0) - totals[side.other]), side is not wanted
 
-    return min(Side, key=left_over)
+    return Placement(min(Side, key=left_over), Text(Phrase.REASON_JOIN_WEAKER))
 
 
-def answer_switch(roster: Roster, entry: Entry, wanted: Side | None, kept: Kept | None, now: float) -> Placement:
-    """Somebody on a side asks for the other: allowed unless he is locked or it would leave a gap of two."""
+def answer_switch(roster: Roster, entry: Entry, wanted: Side | None, held: HeldSide | None, now: float) -> Placement:
+    """Answer a player on a side who asks for the other: refused while they are locked, or if it opens a gap of two.
+
+    A player who asks for any side (`wanted` is None) stays, unless their side is larger by two.
+    """
     current = entry.side
     assert current is not None
-    count = sizes(roster)
+    count = roster.sizes()
     surplus = count[current] - count[current.other]
     if wanted is current or (wanted is None and surplus < 2):
         return Placement(current, Text(Phrase.REASON_ALLOWED))
-    if kept is not None and surplus < 2:
-        return Placement(current, _refused_lock(kept, now))
+    if held is not None and surplus < 2:
+        return Placement(current, _locked(held, now))
     if surplus < 1:
-        sides = count | {current: count[current] - 1, current.other: count[current.other] + 1}
-        args = (str(sides[current]), str(sides[current.other]))
-        return Placement(current, Text(Phrase.REFUSED_GAP, args))
+        sizes_after = (str(count[current] - 1), str(count[current.other] + 1))
+        return Placement(current, Text(Phrase.REFUSED_GAP, sizes_after))
     return Placement(current.other, Text(Phrase.REASON_ALLOWED))
 
 
-def _refused_lock(kept: Kept, now: float) -> Text:
-    if kept.until is None:
+def _locked(held: HeldSide, now: float) -> Text:
+    if held.until is None:
         return Text(Phrase.REFUSED_LOCKED_SCRAMBLE)
-    return Text(Phrase.REFUSED_LOCKED, (str(max(1, round(kept.until - now))),))
-
-
-def refused(placement: Placement) -> bool:
-    """Whether the answer is a refusal."""
-    return placement.reason.phrase.name.startswith("REFUSED")
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Sides that differ by two or more."""
-
-    larger: Side
-    count: int
-    """Players who must cross: half the difference, rounded down."""
-
-    @classmethod
-    def of(cls, roster: Roster) -> Gap | None:
-        """The gap of a roster, None while the sides differ by less than two."""
-        count = sizes(roster)
-        surplus = count[Side.A] - count[Side.B]
-        if abs(surplus) < 2:
-            return None
-        return cls(Side.A if surplus > 0 else Side.B, abs(surplus) // 2)
-
-
-def can_move(entry: Entry) -> bool:
-    """Autobalance may take him at all."""
-    return not (entry.bot or entry.immune or entry.carrier)
-
-
-def movable(
-    larger: tuple[Entry, ...], needed: int, recently: frozenset[PlayerId], never: frozenset[PlayerId]
-) -> tuple[Entry, ...]:
-    """Who may be moved: the next tier only when the tiers above cannot fill the need.
-
-    `recently` are spared longest; `never` could not be moved when it was tried.
-    """
-    able = [entry for entry in larger if can_move(entry) and entry.id not in never]
-    chosen: list[Entry] = []
-    for tier in range(3):
-        chosen += [entry for entry in able if _tier(entry, recently) == tier]
-        if len(chosen) >= needed:
-            break
-    return tuple(chosen)
-
-
-def _tier(entry: Entry, recently: frozenset[PlayerId]) -> int:
-    if entry.id in recently:
-        return 2
-    return 1 if entry.building or entry.charge >= CHARGED else 0
-
-
-def move_costs(players: tuple[Entry, ...]) -> dict[PlayerId, int]:
-    """Ties among equal residuals: the dead before the living, who joined later before who joined earlier.
-
-    The ranks add up over a set of players; one living player outweighs every rank.
-    """
-    by_arrival = sorted(players, key=lambda entry: entry.connected)
-    alive = sum(range(len(players))) + 1
-    return {entry.id: rank + (alive if entry.alive else 0) for rank, entry in enumerate(by_arrival)}
+    return Text(Phrase.REFUSED_LOCKED, (str(max(1, round(held.until - now))),))

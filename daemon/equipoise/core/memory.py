@@ -1,6 +1,8 @@
-"""What a session remembers across a daemon's restart: stored beside its rounds, restored before its first event.
+"""What a session must know again after a restart of the daemon: stored beside its rounds, restored before any event.
 
-Times are the session's `now`: seconds that never go back within a process and mean the same in the next one.
+Times are the session's `now`: seconds that never go back within a process and mean the same in the next one. All
+values are frozen: every change makes a new `Memory`, so the host sees by comparison whether there is something to
+store.
 """
 
 from __future__ import annotations
@@ -13,25 +15,25 @@ from equipoise.core.phrases import Text
 from equipoise.core.triggers import Tally
 
 COUNTED_ROUNDS = 32
-"""Ids of counted rounds that are kept: far more than a script's ring sends again."""
+"""How many ids of counted rounds are kept: far more than a script's ring of unsent rounds holds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A player is kept on the side he was placed on."""
+class HeldSide:
+    """A lock: the side that a placed player has to stay on."""
 
     side: Side
     until: float | None
     """None: until the next scramble."""
 
     def holds(self, now: float) -> bool:
-        """Whether it still binds."""
+        """The lock has not expired."""
         return self.until is None or now < self.until
 
 
 @dataclass(frozen=True, slots=True)
 class Benched:
-    """How often somebody sat out in this session, and when last."""
+    """How often a player sat out in this session, and the number of the last such round, from 1."""
 
     times: int
     round: int
@@ -42,37 +44,38 @@ class Memory:
     """One server's session between two events."""
 
     session: str = ""
-    """Empty: no map was ever announced."""
+    """The script's word for its map; empty before the first hello."""
     map: str = ""
     mode: Mode = Mode.OTHER
     tally: Tally = field(default_factory=Tally)
     counted: tuple[RoundId, ...] = ()
-    """The last rounds that were counted, oldest first: a round sent again is not counted twice."""
+    """Ids of the last rounds that were counted, oldest first: a round that is sent again is not counted twice."""
     pending: Text | None = None
-    """Why a scramble is due."""
-    locks: Mapping[PlayerId, Kept] = field(default_factory=dict)
+    """Why a scramble is due; None: none is."""
+    locks: Mapping[PlayerId, HeldSide] = field(default_factory=dict)
     benched: Mapping[PlayerId, Benched] = field(default_factory=dict)
     moved: Mapping[PlayerId, float] = field(default_factory=dict)
-    """When autobalance moved whom last; outlives the map."""
+    """When autobalance last moved a player; kept across maps."""
     orders: int = 0
-    """Orders given so far: the next one's number."""
+    """Orders given so far, which makes their ids unique."""
     enabled: bool = True
+    """An admin has not switched Equipoise off."""
 
     @property
     def context(self) -> Context:
-        """What is played and where."""
+        """Mode and map, which skills may depend on."""
         return Context(self.mode, self.map)
 
     def next_map(self, session: str, map: str, mode: Mode) -> Memory:
-        """A new map is a new session: only recent moves, the order numbers and the switch stay."""
+        """Begin a session on a new map: recent moves, order numbers and the admin's switch are kept."""
         return Memory(session, map, mode, moved=self.moved, orders=self.orders, enabled=self.enabled)
 
     def count(self, round: RoundId, tally: Tally) -> Memory:
-        """One more round is counted."""
+        """Note a round as counted; `tally` includes it."""
         return replace(self, tally=tally, counted=(*self.counted, round)[-COUNTED_ROUNDS:])
 
     def bench(self, players: tuple[PlayerId, ...]) -> Memory:
-        """These sit out the round that starts now."""
+        """Note that these players sit out the round that goes live now."""
         benched = dict(self.benched)
         for player in players:
             times = benched[player].times if player in benched else 0
@@ -80,17 +83,17 @@ class Memory:
         return replace(self, benched=benched)
 
     def lock(self, sides: Mapping[PlayerId, Side], until: float | None) -> Memory:
-        """Keep players where they were placed."""
-        kept = {player: Kept(side, until) for player, side in sides.items()}
-        return replace(self, locks={**self.locks, **kept})
+        """Lock players to sides until a time; None: until the next scramble."""
+        locks = {player: HeldSide(side, until) for player, side in sides.items()}
+        return replace(self, locks={**self.locks, **locks})
 
     def switched(self) -> Memory:
-        """The game swapped the colours: locks and the streak follow the group."""
-        locks = {player: Kept(kept.side.other, kept.until) for player, kept in self.locks.items()}
+        """The game swapped the sides: locks and the streak follow the group of players."""
+        locks = {player: HeldSide(held.side.other, held.until) for player, held in self.locks.items()}
         return replace(self, locks=locks, tally=self.tally.switched())
 
     def without_expired(self, now: float, spare_seconds: float) -> Memory:
-        """The same without locks and moves that no longer bind."""
-        locks = {player: kept for player, kept in self.locks.items() if kept.holds(now)}
+        """Drop expired locks, and moves that are longer ago than `spare_seconds`."""
+        locks = {player: held for player, held in self.locks.items() if held.holds(now)}
         moved = {player: at for player, at in self.moved.items() if now - at < spare_seconds}
         return replace(self, locks=locks, moved=moved)

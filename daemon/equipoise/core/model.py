@@ -1,7 +1,8 @@
-"""The project's vocabulary, fixed once and used unchanged in SQL, JSON, SourcePawn, Lua and docs.
+"""The project's vocabulary, used unchanged in SQL, JSON, SourcePawn, Lua and docs (`docs/glossary.md`).
 
-A *round* is one full round; a *side* is RED/BLU or Marines/Aliens, here A and B; a *split* assigns a pool of
-players to the sides and the *bench*; a player is *eligible* when a split may place him.
+A *round* is one full round; a *side* is RED/BLU or Marines/Aliens, here A and B; a *split* assigns players to the
+sides and the *bench*; a player is *eligible* when a split may place them. All values are frozen and compare by
+content: a session's effects are compared whole in tests.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ STEAM_ID_BASE = 76561197960265728
 
 
 def is_bot(player: PlayerId) -> bool:
-    """Bots count towards sizes; they are not rated, assigned, moved or stored."""
+    """Bots count towards team sizes; they are never rated, assigned, moved or stored.
+
+    >>> is_bot(PlayerId("bot:7")), is_bot(PlayerId("76561197960265729"))
+    (True, False)
+    """
     return player.startswith("bot:")
 
 
@@ -34,17 +39,17 @@ class Side(Enum):
 
     @property
     def other(self) -> Side:
-        """The side it plays against."""
+        """The opposite side."""
         return Side.B if self is Side.A else Side.A
 
 
 TF2_SIDES = ("red", "blu")
 NS2_SIDES = ("marines", "aliens")
-"""What the games call A and B: their scripts write it, and rating systems tell sides apart by it."""
+"""What the games call A and B, in this order: their scripts write it, and rating systems tell sides apart by it."""
 
 
 class Mode(Enum):
-    """What decides when a scramble is due; the script reports facts, `wire.games` maps them."""
+    """The kind of map: it decides when a scramble is due. Scripts report facts, `wire.games` maps them to a mode."""
 
     ARENA = "arena"
     ATTACK_DEFEND = "attack_defend"
@@ -58,13 +63,13 @@ class Mode(Enum):
 
     @property
     def sides(self) -> tuple[str, str]:
-        """What its game calls A and B."""
+        """What the mode's game calls A and B."""
         return NS2_SIDES if self is Mode.NS2 else TF2_SIDES
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is played and where: what players are worth, and what is expected of them, depends on it."""
+    """Mode and map: what a player's skill, and so a prediction, may depend on."""
 
     mode: Mode
     map: str
@@ -72,7 +77,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a roster: where a client is and what forbids moving him, as the script sees it."""
+    """One line of a roster: where a client is and what forbids moving them, as the script sees it."""
 
     id: PlayerId
     side: Side | None
@@ -81,46 +86,54 @@ class Entry:
     """On no side, but wants to play: arena's Waiting to Play, NS2's ready room."""
     alive: bool = True
     connected: float = 0.0
-    """Seconds since he connected to this server."""
+    """Seconds since they connected to this server."""
     immune: bool = False
     carrier: bool = False
-    """Carries the objective, or commands: never moved."""
+    """Carries the objective, or is the commander: never moved."""
     building: bool = False
     """Has a sentry or teleporter standing."""
     charge: float = 0.0
-    """Übercharge, 0 to 1; 1 also while it is in use."""
+    """A medic's übercharge, 0 to 1; 1 also while it is in use."""
 
     @property
     def bot(self) -> bool:
-        """True for a bot."""
+        """The client is a bot."""
         return is_bot(self.id)
 
     @property
     def eligible(self) -> bool:
-        """A split may place him (a human on a side, or waiting to play)."""
+        """A split may place them: a human on a side, or waiting to play."""
         return not self.bot and (self.side is not None or self.waiting)
 
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """Everybody on a server at one moment, in the script's order."""
+    """All clients of a server at one moment, in the script's order."""
 
     entries: tuple[Entry, ...] = ()
 
     def get(self, player: PlayerId) -> Entry | None:
-        """The player's line, None when he is not here."""
+        """The player's line; None when they are not here."""
         return next((entry for entry in self.entries if entry.id == player), None)
 
     def on(self, side: Side) -> tuple[Entry, ...]:
-        """Everybody on a side, bots too."""
+        """All players on a side, bots included."""
         return tuple(entry for entry in self.entries if entry.side is side)
 
+    def sizes(self) -> dict[Side, int]:
+        """Players per side, bots included.
+
+        >>> Roster((Entry(PlayerId("ann"), Side.A), Entry(PlayerId("bot:2"), Side.A))).sizes()
+        {<Side.A: 'a'>: 2, <Side.B: 'b'>: 0}
+        """
+        return {side: len(self.on(side)) for side in Side}
+
     def eligible(self) -> tuple[Entry, ...]:
-        """The pool of a split: humans on a side or waiting to play."""
+        """The players whom a split may place: humans on a side or waiting to play."""
         return tuple(entry for entry in self.entries if entry.eligible)
 
     def humans(self) -> tuple[Entry, ...]:
-        """Everybody but bots."""
+        """All clients but bots."""
         return tuple(entry for entry in self.entries if not entry.bot)
 
     def with_entry(self, entry: Entry) -> Roster:
@@ -136,7 +149,7 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class LineupPlayer:
-    """Somebody on a side at the doors."""
+    """A player who was on a side when the round went live."""
 
     id: PlayerId
     side: Side
@@ -144,33 +157,33 @@ class LineupPlayer:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """What the script saw of one player during a round; `core.participation` decides what it is worth."""
+    """What the script saw of one player during a round; `core.participation` decides whether it counts."""
 
     id: PlayerId
     side: Side
-    """The side at the end, or when he left."""
+    """The side at the end, or when they left."""
     seconds_a: float
     seconds_b: float
     fought: bool
-    """Dealt damage to somebody else, took damage, or healed somebody else."""
+    """Damaged or healed another player, or took damage."""
     left: bool = False
     """Disconnected before the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A finished round, self-contained: all that rating it needs, whenever it arrives."""
+    """A finished round with all that rating it needs: it may arrive days late, from a script's ring."""
 
     id: RoundId
     server: ServerId
     session: str
-    """Which life of a map it belongs to: only the running session counts it for its rules."""
+    """The map session it belongs to: it counts for the rules of that session only."""
     map: str
     mode: Mode
     started_at: float
-    """Seconds since the epoch, at the doors."""
+    """When it went live, in seconds since the epoch."""
     seconds: float
-    """Length from the doors to the end."""
+    """Length from going live to the end."""
     winner: Side | None
     """None: stalemate."""
     lineup: tuple[LineupPlayer, ...]
@@ -178,20 +191,20 @@ class Round:
     captures_a: int = 0
     captures_b: int = 0
     partial: bool = False
-    """The script did not see it from its doors: counted, not rated."""
+    """The script did not see it go live: it counts for the rules and is not rated."""
     waiting: bool = False
     """Inside Waiting For Players: neither counted nor rated."""
 
     def captures(self, side: Side) -> int:
-        """Captures by a side, added up over the round's stages."""
+        """Captures by a side, summed over the round's stages."""
         return self.captures_a if side is Side.A else self.captures_b
 
     def lineup_of(self, side: Side) -> tuple[PlayerId, ...]:
-        """Who was on a side at the doors, bots too."""
-        return tuple(seat.id for seat in self.lineup if seat.side is side)
+        """Players on a side when the round went live, bots included."""
+        return tuple(player.id for player in self.lineup if player.side is side)
 
     def score(self, side: Side) -> float:
-        """Outcome for a side: 1, 0.5 or 0."""
+        """Outcome for a side: 1 for a win, 0.5 for a stalemate, 0 for a defeat."""
         if self.winner is None:
             return 0.5
         return 1.0 if self.winner is side else 0.0
@@ -199,17 +212,24 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """A player who is rated for a round, on the side he is rated for."""
+    """A player who is rated for a round, on the side they are rated for."""
 
     id: PlayerId
     side: Side
     seconds_a: float = 0.0
+    """Time on side A during the round."""
     seconds_b: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """An assignment of a pool: two sides and a bench, in the pool's order."""
+    """An assignment of players to two sides and a bench, each in the roster's order.
+
+    >>> ann, bob, cid = map(PlayerId, ("ann", "bob", "cid"))
+    >>> split = Split((ann,), (bob,), (cid,))
+    >>> split.size, split.side_of(bob), split.side_of(cid)
+    (1, <Side.B: 'b'>, None)
+    """
 
     a: tuple[PlayerId, ...]
     b: tuple[PlayerId, ...]
@@ -217,11 +237,11 @@ class Split:
 
     @property
     def size(self) -> int:
-        """The team size k: of the smaller side."""
+        """The team size k: players on the smaller side."""
         return min(len(self.a), len(self.b))
 
     def side_of(self, player: PlayerId) -> Side | None:
-        """Where the split puts the player; None for the bench and for strangers."""
+        """Where the split puts a player; None: on the bench, or not in the split."""
         if player in self.a:
             return Side.A
         return Side.B if player in self.b else None
@@ -233,37 +253,37 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class PlayerSummary:
-    """What a pool knows of a player: the answer to a join."""
+    """What a rating pool hands out about a player."""
 
     id: PlayerId
     rating: float
     rounds: int = 0
     visible: bool = False
-    """False during the shadow period: shown to no player, full weight in every split."""
+    """False during the shadow period: no player is shown the rating, but splits use it in full."""
     last_played: float | None = None
     """Seconds since the epoch; None before the first rated round."""
     missing: int = 0
-    """Rated rounds until it becomes visible."""
+    """Rated rounds until the rating becomes visible."""
     name: str | None = None
-    """What he called himself last, where it was asked for."""
+    """Their last name in the game, where it was asked for."""
     skill: float | None = None
-    """What he is worth wherever he plays; None: the rating itself."""
+    """The number that splits balance, regardless of side and context; None: the rating itself."""
     side_skills: tuple[float, float] | None = None
-    """What he is worth on A and on B of the present ground; None: the same everywhere."""
+    """Skill on A and on B in the present context; None: the same on both."""
 
     @property
     def balance(self) -> float:
-        """What he stands for among others, whatever the side."""
+        """The skill regardless of side: for comparing players."""
         return self.rating if self.skill is None else self.skill
 
     def on(self, side: Side) -> float:
-        """What sums of a side are made of."""
+        """The skill on a side: what a split sums up."""
         return self.balance if self.side_skills is None else self.side_skills[side is Side.B]
 
 
 @dataclass(frozen=True, slots=True)
 class DueIf:
-    """An outcome of the running round that would make a scramble due."""
+    """An outcome of the running round after which a scramble is due."""
 
     winner: Side | None
     """None: a stalemate."""
@@ -273,7 +293,7 @@ class DueIf:
 
 @dataclass(frozen=True, slots=True)
 class SplitCache:
-    """Splits for the script to fall back on: ids strongest first, one split per team size, largest last."""
+    """The script's fallback: ids in descending order of skill, and one split per team size, the largest last."""
 
     ids: tuple[PlayerId, ...]
     splits: tuple[Split, ...]

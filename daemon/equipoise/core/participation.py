@@ -1,4 +1,9 @@
-"""Which rounds are rated, who is rated for them, and on which side."""
+"""Which rounds are rated, which players are rated for them, and on which side.
+
+What counts as taking part depends on the mode. In arena nobody joins a running round, so the lineup counts, except
+for players who left before they fought. In other TF2 modes a player who fought counts, however late they joined. In
+NS2 any time on a side counts.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +15,16 @@ from equipoise.core.rules import Rules
 
 
 def recorded(round: Round, rules: Rules, skill_at_start: Mapping[PlayerId, float] | None = None) -> RecordRound:
-    """What is to be stored of a round, and who is rated for it."""
+    """The order to store a round, with the players who are rated for it or the reason why none is."""
     rated = participants(round)
     unrated = _why_unrated(round, rated, rules)
     return RecordRound(round, () if unrated else rated, unrated, skill_at_start)
 
 
 def participants(round: Round) -> tuple[Participant, ...]:
-    """Everybody who took part, in the script's order."""
+    """The players who took part, in the script's order; bots never do."""
     took_part = _TOOK_PART.get(round.mode, _fought)
-    lineup = frozenset(seat.id for seat in round.lineup)
+    lineup = frozenset(player.id for player in round.lineup)
     return tuple(
         Participant(presence.id, _side(presence), presence.seconds_a, presence.seconds_b)
         for presence in round.presences
@@ -28,14 +33,13 @@ def participants(round: Round) -> tuple[Participant, ...]:
 
 
 def _side(presence: Presence) -> Side:
-    """Where he was longest; ties go to where he ended."""
+    """The side on which a player spent more time; ties go to the side at the end."""
     if presence.seconds_a == presence.seconds_b:
         return presence.side
     return Side.A if presence.seconds_a > presence.seconds_b else Side.B
 
 
-def _in_arena(presence: Presence, lineup: frozenset[PlayerId]) -> bool:
-    """On a side when the doors went up, and not gone before the first blow."""
+def _played_arena(presence: Presence, lineup: frozenset[PlayerId]) -> bool:
     return presence.id in lineup and (presence.fought or not presence.left)
 
 
@@ -43,11 +47,11 @@ def _fought(presence: Presence, lineup: frozenset[PlayerId]) -> bool:
     return presence.fought
 
 
-def _was_there(presence: Presence, lineup: frozenset[PlayerId]) -> bool:
+def _was_on_a_side(presence: Presence, lineup: frozenset[PlayerId]) -> bool:
     return presence.seconds_a + presence.seconds_b > 0
 
 
-_TOOK_PART = {Mode.ARENA: _in_arena, Mode.NS2: _was_there}
+_TOOK_PART = {Mode.ARENA: _played_arena, Mode.NS2: _was_on_a_side}
 
 
 def _why_unrated(round: Round, rated: tuple[Participant, ...], rules: Rules) -> str | None:

@@ -1,7 +1,7 @@
-"""What players and operators are told: phrase keys that the scripts translate, and their English text.
+"""All texts for players and operators: phrase keys that the scripts translate, and their English text.
 
-The SourceMod translation file carries the same keys and argument counts; a test compares them. An argument that
-starts with `@` is a player id, which the script shows as his name.
+The SourceMod translation files have the same keys and numbers of arguments; a test compares them. An argument that
+starts with `@` is a player id, which the script shows as the player's name.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ from enum import Enum
 class Phrase(Enum):
     """A key of the translation files; the value is its English text with `{1}`, `{2}` … for the arguments."""
 
-    # Why teams are made anew.
+    # Why teams are scrambled.
     REASON_WAITING_ENDED = "Waiting For Players is over"
     REASON_ROUND_TWO = "round 2 is always balanced"
     REASON_STREAK = "{1} wins in a row"
     REASON_NO_CAPTURE = "the losing side captured nothing"
     REASON_ROUNDS = "{1} full rounds since the last scramble"
     REASON_ADMIN = "ordered by an admin"
-    # Why somebody plays, waits or is moved.
-    REASON_DUEL = "round 1 is a duel of the two closest ratings"
-    REASON_EQUAL_SIDES = "whoever waited plays, the sides are made equal"
-    REASON_GAP = "{1} against {2}: moved, closest to half the gap in skill"
-    REASON_JOIN_SMALLER = "that side is one short"
+    # Why a player plays, waits or is moved.
+    REASON_DUEL = "round 1 is a duel between the two closest ratings"
+    REASON_EQUAL_SIDES = "players who waited come in, and the sides are made equal"
+    REASON_GAP = "{1} against {2}: this move leaves the sides closest in skill"
+    REASON_JOIN_SMALLER = "that side has fewer players"
     REASON_JOIN_WEAKER = "that leaves the sides closest in skill"
-    REASON_RETURN = "you were placed there"
+    REASON_RETURN = "you were placed on that side"
     REASON_ALLOWED = "sides stay even"
-    REASON_WAITS = "a round is running, you play from the next one"
-    # Why somebody may not.
+    REASON_WAITS = "a round is running, you play in the next one"
+    # Why a player may not.
     REFUSED_LOCKED = "You were placed on this side and stay there for {1} more seconds."
     REFUSED_LOCKED_SCRAMBLE = "You were placed on this side and stay there until the next scramble."
     REFUSED_ADMIN = "Only admins may do that."
-    REFUSED_GAP = "That would leave the sides {1} against {2}."
-    # What everybody is told.
-    SCRAMBLED = "Teams are balanced: RED wins with {1} %."
+    REFUSED_GAP = "That would leave {1} against {2} players."
+    # Announcements.
+    SCRAMBLED = "Teams are balanced: RED has a {1} % chance."
     SCRAMBLE_PENDING = "Teams will be balanced at the next round start:"
     SCRAMBLE_CANCELLED = "The pending scramble was cancelled."
-    BENCHED = "You sit out this round, you have sat out least."
+    BENCHED = "You sit out this round: you have sat out least often."
     DUEL_WAIT = "You play from the next round."
     # Answers to commands.
     RATING = "{1}: rating {2} after {3} rounds."
@@ -48,41 +48,49 @@ class Phrase(Enum):
     RANK_NONE = "{1} has no rank yet."
     TOP_LINE = "{1}. {2}: {3}"
     TOP_EMPTY = "Nobody is ranked yet."
-    TEAMS = "RED {1} against BLU {2}: RED wins with {3} %."
-    TEAMS_CHANCE = "RED wins with {1} %."
+    TEAMS = "RED {1} against BLU {2}: RED has a {3} % chance."
+    TEAMS_CHANCE = "RED has a {1} % chance."
     STATUS = "Equipoise: {1}, round {2}, streak {3}, pending {4}, last scramble {5}."
     STATUS_OFF = "Equipoise is off on this server."
-    DRY_RUN = "Would scramble with {1} moves: RED wins with {3} % instead of {2} %."
+    DRY_RUN = "A scramble would move {1} players and give RED a {3} % chance instead of {2} %."
     DRY_RUN_LINE = "{1} to {2}"
     WHY_LINE = "{1}: {2}"
-    WHY_NONE = "Nothing was decided yet."
-    SET_DONE = "{1}: rating {2} to {3}."
+    WHY_NONE = "Nothing has been decided yet."
+    SET_DONE = "{1}: rating changed from {2} to {3}."
     SWITCHED_ON = "Equipoise is on."
     SWITCHED_OFF = "Equipoise is off."
     NOTHING_PENDING = "No scramble is pending."
     NOT_ENOUGH_PLAYERS = "{1} players are needed, {2} are here."
-    NOTHING_TO_BALANCE = "The sides are even: nobody to move."
+    NOTHING_TO_BALANCE = "The sides are even: there is nobody to move."
     CANNOT_BALANCE_ARENA = "In arena the sides are made equal at the next round start."
-    UNKNOWN_PLAYER = "Nobody known as {1}."
+    UNKNOWN_PLAYER = "No player is known as {1}."
     UNKNOWN_COMMAND = "Unknown command: {1}."
     NO_ANSWER = "No split was found; the scramble stays pending."
     FAILED = "That did not work: {1}"
     SILENT = "The Equipoise daemon does not answer."
-    """Said by a script that was not answered."""
+    """Shown by a script that got no answer."""
 
     @property
     def key(self) -> str:
-        """The key in the translation files."""
+        """The key in the translation files.
+
+        >>> Phrase.REASON_ROUND_TWO.key
+        'Equipoise_ReasonRoundTwo'
+        """
         return "Equipoise_" + self.name.title().replace("_", "")
 
     @property
     def refusal(self) -> bool:
-        """Whether it tells somebody that nothing was done."""
+        """The text says that nothing was done."""
         return self in _REFUSALS
 
     @property
     def arguments(self) -> int:
-        """How many arguments the text takes."""
+        """How many arguments the text takes.
+
+        >>> Phrase.REASON_GAP.arguments
+        2
+        """
         return sum(f"{{{n}}}" in self.value for n in range(1, 10))
 
 
@@ -113,7 +121,11 @@ class Text:
 
     @property
     def english(self) -> str:
-        """The text as operators read it; player ids stay ids."""
+        """The text in English, as logs and the command line show it; player ids stay ids.
+
+        >>> Text(Phrase.REASON_STREAK, ("3",)).english
+        '3 wins in a row'
+        """
         text = self.phrase.value
         for number, arg in enumerate(self.args, 1):
             text = text.replace(f"{{{number}}}", arg.removeprefix("@"))

@@ -1,4 +1,4 @@
-"""Every number of the rules, with the default of `docs/rules.md`; the configuration fills them."""
+"""Every number of the rules. The defaults are those of `docs/rules.md`; the configuration overrides them."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class ArenaRules:
-    """How an arena evening goes."""
+    """Arena."""
 
     round_one: Literal["duel", "everyone"] = "duel"
-    """Round 1 is a 1v1 of the two closest ratings, or everybody plays."""
+    """Round 1 is a duel between the two closest ratings, or all players take part."""
     streak: int = 3
     """Rounds won in a row that make a scramble due."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScrambleRules:
-    """When teams are made anew, and which split is taken."""
+    """When teams are scrambled, and which split is taken."""
 
     min_players: int = 4
-    """Below this many eligible players nothing moves and a due scramble stays pending."""
+    """With fewer eligible players nobody is moved and a due scramble stays pending."""
     tolerance: float = 0.01
-    """Win probability by which a split may be off the optimum, to bench fairly and move fewer; the source has 0."""
+    """Win probability by which a split may be off the best one, to bench fairly and to move fewer; 0 in SynElo's
+    original rules."""
     top_player_always_plays: bool = False
-    """The source's anchor: the highest rated is never benched."""
+    """SynElo's original rule: the player with the highest rating is never benched."""
     rounds: int = 2
     """Attack/defend and payload: full rounds since the last scramble that make one due."""
 
@@ -36,19 +37,19 @@ class AutobalanceRules:
 
     enabled: bool = True
     spare_minutes: float = 10.0
-    """Somebody moved this recently is taken last."""
+    """A player who was moved this recently is moved again only if no other can be."""
     deadline_seconds: float = 10.0
-    """A move is applied this long after the gap was seen at the latest."""
+    """A move is applied at the latest this long after the gap was seen."""
     quiet_seconds: float = 30.0
     """No moves this close to a known end of the round."""
 
 
 @dataclass(frozen=True, slots=True)
 class LockRules:
-    """Keeping placed players where they were placed."""
+    """Locks: placed players have to stay on their side."""
 
     minutes: float = 3.0
-    """How long; in arena until the next scramble."""
+    """How long; 0 for no locks. In arena a lock lasts until the next scramble."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,6 @@ class Rules:
     ns2_min_seconds: float = 60.0
     """NS2: a shorter round is not rated."""
     silence_seconds: float = 90.0
-    """A script that was silent this long is shown as lost."""
+    """A script that has been silent this long is shown as lost."""
     poll_seconds: float = 5.0
     """How often a script calls when nothing happens."""

@@ -1,23 +1,28 @@
-"""Splits from question to answer: what a round start needs, the order that follows, and what it changes."""
+"""Splits from question to order to result: which split a freeze needs, and what changes when it is carried out.
+
+A split is asked for with the roster's version, solved outside the session, and ordered only while that version still
+holds; otherwise it is asked for again, up to `MAX_ATTEMPTS` orders per freeze. A pending scramble survives every
+failure on this way: it ends by being carried out, by an admin's cancel, or with the map.
+
+Three purposes, in this order: arena's opening duel, a scramble that is due, and in arena sides of equal size, so that
+players who sat out the last round come in.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
 
-from equipoise.core.bench import bench_costs, eligible_count, is_level, pool, team_sizes, who_waited
-from equipoise.core.effects import (
-    AskSplit,
-    Assign,
-    CacheSplits,
-    DecisionKind,
-    LogDecision,
-    Moment,
-    Purpose,
-    Say,
-    Tell,
-    Unlock,
+from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose
+from equipoise.core.bench import (
+    bench_costs,
+    eligible_count,
+    has_largest_sizes,
+    split_entries,
+    team_sizes,
+    waiting_players,
 )
+from equipoise.core.effects import Assign, DecisionKind, LogDecision, Say, Tell, Unlock
 from equipoise.core.events import Phase, ScrambledAlone, SplitsCached, SplitSolved
 from equipoise.core.fallback import from_cache
 from equipoise.core.model import OrderId, PlayerId, Side, Split, SplitCache, is_bot
@@ -25,7 +30,7 @@ from equipoise.core.phrases import Phrase, Text
 from equipoise.core.state import Effects, State
 
 MAX_ATTEMPTS = 3
-"""Splits ordered in one freeze time: people may come and go while one is solved, but not for ever."""
+"""Assignments per freeze: players may come and leave while a split is solved, but teams must not change for ever."""
 
 _KINDS: dict[Purpose, DecisionKind] = {
     Purpose.DUEL: "duel",
@@ -35,7 +40,7 @@ _KINDS: dict[Purpose, DecisionKind] = {
 
 
 def make_due(state: State, reason: Text) -> Effects:
-    """A scramble is due: it is carried out at the next round start."""
+    """Make a scramble due: it is carried out at the next round start. A second reason does not replace the first."""
     if state.memory.pending is not None:
         return ()
     state.memory = replace(state.memory, pending=reason)
@@ -43,23 +48,23 @@ def make_due(state: State, reason: Text) -> Effects:
 
 
 def in_freeze(state: State) -> Effects:
-    """Ask for the split that this freeze time needs, if it needs one and none is on its way."""
+    """Ask for the split that this freeze needs, if it needs one and none is under way."""
     idle = state.asked is None and not state.assigned and state.attempts < MAX_ATTEMPTS
     if state.phase is not Phase.FREEZE or not idle or not state.acts or state.waiting:
         return ()
     if eligible_count(state.roster) < 2:
         return ()
     if _duels(state):
-        return () if _duel_stands(state) else ask(state, Purpose.DUEL, Text(Phrase.REASON_DUEL))
+        return () if _duel_is_set(state) else ask(state, Purpose.DUEL, Text(Phrase.REASON_DUEL))
     if state.memory.pending is not None and enough_players(state):
         return ask(state, Purpose.SCRAMBLE, state.memory.pending)
-    if state.arena and not _stands(state):
+    if state.arena and not _sides_are_equal(state):
         return ask(state, Purpose.EQUAL_SIDES, Text(Phrase.REASON_EQUAL_SIDES))
     return ()
 
 
 def enough_players(state: State) -> bool:
-    """Whether a scramble may move anybody."""
+    """There are as many eligible players as a scramble needs."""
     return eligible_count(state.roster) >= state.rules.scramble.min_players
 
 
@@ -67,14 +72,15 @@ def _duels(state: State) -> bool:
     return state.arena and state.memory.tally.completed == 0 and state.rules.arena.round_one == "duel"
 
 
-def _duel_stands(state: State) -> bool:
+def _duel_is_set(state: State) -> bool:
+    """One human faces another, and it is the pair that was chosen, or there is no other."""
     facing = all(sum(not entry.bot for entry in state.roster.on(side)) == 1 for side in Side)
     return facing and (state.teams_made or eligible_count(state.roster) == 2)
 
 
-def _stands(state: State) -> bool:
-    """Nobody sat out the last round, and the sides are equal."""
-    return (state.teams_made or not who_waited(state.roster)) and is_level(state.roster)
+def _sides_are_equal(state: State) -> bool:
+    """The sides have their largest sizes, and no player sat out the last round and should come in."""
+    return (state.teams_made or not waiting_players(state.roster)) and has_largest_sizes(state.roster)
 
 
 def ask(
@@ -86,19 +92,22 @@ def ask(
     dry: bool = False,
     by: PlayerId | None = None,
 ) -> Effects:
-    """Ask for a split of the pool as it is now."""
-    players = pool(state.roster)
-    sizes = (1, 1) if purpose is Purpose.DUEL else team_sizes(players, bench=state.arena)
+    """Ask for a split of the players who are here now.
+
+    `dry`: the answer is shown to the player `by` and nothing is ordered.
+    """
+    entries = split_entries(state.roster)
+    sizes = (1, 1) if purpose is Purpose.DUEL else team_sizes(entries, bench=state.arena)
     question = AskSplit(
         purpose,
         state.version,
         reason,
         state.memory.context,
-        players,
+        entries,
         sizes,
         bench_costs(state.roster, state.memory.benched),
         math.inf if purpose is Purpose.EQUAL_SIDES else state.rules.scramble.tolerance,
-        _must_play(state, purpose, sum(sizes) - sum(entry.bot for entry in players)),
+        _must_play(state, purpose, sum(sizes) - sum(entry.bot for entry in entries)),
         moment,
         by,
         dry,
@@ -109,9 +118,10 @@ def ask(
 
 
 def _must_play(state: State, purpose: Purpose, places: int) -> frozenset[PlayerId]:
+    """Players who may not be benched; `places` is how many humans play."""
     if purpose is Purpose.EQUAL_SIDES:
-        waited = who_waited(state.roster)
-        # With hardly anybody on a side not everybody who waited can play: then the costs alone decide.
+        waited = waiting_players(state.roster)
+        # When most players waited, not all of them can play: then the bench costs alone decide.
         return waited if len(waited) <= places else frozenset()
     if purpose is Purpose.SCRAMBLE and state.rules.scramble.top_player_always_plays:
         rated = [summary for entry in state.roster.eligible() if (summary := state.summaries.get(entry.id))]
@@ -120,7 +130,7 @@ def _must_play(state: State, purpose: Purpose, places: int) -> frozenset[PlayerI
 
 
 def solved(state: State, event: SplitSolved) -> Effects:
-    """Order the split, unless the pool has changed meanwhile: then ask again."""
+    """Order the split; if the roster has changed since the question, ask again instead."""
     if event.ask.dry:
         return (Tell(event.ask.by, tuple(proposal(state, event))),)
     if event.ask != state.asked:
@@ -159,13 +169,13 @@ def _order(state: State, event: SplitSolved) -> Effects:
 
 
 def humans_only(split: Split) -> Split:
-    """Bots stand where they are: an order does not name them."""
+    """The split without bots, which stay where they are: orders do not name them."""
     sides = (tuple(player for player in side if not is_bot(player)) for side in (split.a, split.b, split.bench))
     return Split(*sides)
 
 
 def not_solved(state: State, question: AskSplit) -> Effects:
-    """No answer from the solver: the cache serves; without one the scramble stays pending."""
+    """The solver failed: a scramble takes the cached split; without a cache it stays pending."""
     if question.dry:
         return (Tell(question.by, (Text(Phrase.NO_ANSWER),)),)
     if question != state.asked:
@@ -184,34 +194,37 @@ def _from_cache(state: State) -> Split | None:
 
 
 def done(state: State, order: OrderId, now: float) -> Effects:
-    """The script has made the teams."""
+    """The script has carried out an assignment."""
     event = state.assigned.pop(order)
     split = humans_only(event.split)
     scrambled = event.ask.purpose is Purpose.SCRAMBLE
-    lifted = _scrambled(state, split) if scrambled else ()
-    kept = _make_teams(state, split, now)
-    told = (*_tell_bench(event), *(_tell_scramble(event) if scrambled else ()))
-    return (*lifted, *kept, *told, *in_freeze(state))
+    unlocked = _scrambled(state, split) if scrambled else ()
+    locked = _make_teams(state, split, now)
+    messages = (*_tell_bench(event), *(_tell_scramble(event) if scrambled else ()))
+    return (*unlocked, *locked, *messages, *in_freeze(state))
 
 
 def _tell_scramble(event: SplitSolved) -> Effects:
-    """What the teams are worth; the reason too, where nobody heard it when the scramble became due."""
+    """Announce the win probability, and the reason if it was not announced when the scramble became due."""
     reason = (Say(event.ask.reason),) if event.ask.moment is Moment.NOW else ()
     return (*reason, Say(Text(Phrase.SCRAMBLED, (percent(event.after),)))) if event.after is not None else reason
 
 
 def _scrambled(state: State, split: Split) -> Effects:
-    """Nothing is due any more, no side has won yet, and whoever is not placed anew is free."""
-    lifted = tuple(player for player in state.memory.locks if split.side_of(player) is None)
+    """Clear what a scramble ends: the pending reason, streak and round count, and all locks.
+
+    Players in the split are locked again by `_make_teams`; the others are unlocked.
+    """
+    unlocked = tuple(player for player in state.memory.locks if split.side_of(player) is None)
     state.memory = replace(state.memory, pending=None, tally=state.memory.tally.scrambled(), locks={})
     state.asked = None
-    return (Unlock(lifted),) if lifted else ()
+    return (Unlock(unlocked),) if unlocked else ()
 
 
 def _make_teams(state: State, split: Split, now: float) -> Effects:
-    """Everybody is where the split says, and stays there."""
+    """Put all players where the split says, and lock them there."""
     state.teams_made = state.phase is Phase.FREEZE
-    state.seat_all(split)
+    state.place_split(split)
     return state.lock(dict.fromkeys(split.a, Side.A) | dict.fromkeys(split.b, Side.B), now)
 
 
@@ -221,15 +234,16 @@ def _tell_bench(event: SplitSolved) -> Effects:
 
 
 def failed(state: State, order: OrderId) -> Effects:
-    """The script could not; with the same players it would not a moment later, but at the next round start."""
+    """The script could not carry out an assignment."""
     event = state.assigned.pop(order)
     if event.ask.version == state.version:
+        # With the same players it would fail again a moment later: wait for the next round start.
         state.attempts = MAX_ATTEMPTS
     return (LogDecision("failed", event.ask.reason, order), *in_freeze(state))
 
 
 def give_up(state: State, *moments: Moment) -> Effects:
-    """Assignments of these moments that the script has not answered have come too late."""
+    """Drop the assignments of these moments that the script has not confirmed: it is too late for them."""
     late = {order: event for order, event in state.assigned.items() if event.ask.moment in moments}
     for order in late:
         del state.assigned[order]
@@ -237,15 +251,15 @@ def give_up(state: State, *moments: Moment) -> Effects:
 
 
 def alone(state: State, event: ScrambledAlone, now: float) -> Effects:
-    """The script has used the cache: the sides are new all the same."""
-    # Without a word from here it knows of two occasions only.
+    """The script has scrambled from its cache, without the daemon."""
+    # Without an answer a script scrambles on these two occasions only.
     unasked = Text(Phrase.REASON_ROUND_TWO if state.arena else Phrase.REASON_WAITING_ENDED)
     log = LogDecision("alone", state.memory.pending or unasked, split=event.split)
     return (log, *_scrambled(state, event.split), *_make_teams(state, event.split, now))
 
 
 def ask_cache(state: State) -> Effects:
-    """Splits of every size for the pool as it is, for whoever cannot ask later."""
+    """Ask for a split of every size, for the time when the script gets no answer."""
     if not enough_players(state):
         return ()
     state.asked_cache = CacheSplits(state.memory.context, state.roster.eligible(), bench=state.arena)
@@ -253,7 +267,7 @@ def ask_cache(state: State) -> Effects:
 
 
 def ask_first_cache(state: State) -> Effects:
-    """A script that has none yet gets its first splits as soon as there are enough players."""
+    """Ask for the first cache as soon as there are enough players; later ones are asked for at round ends."""
     return ask_cache(state) if state.cache is None and state.asked_cache is None else ()
 
 
@@ -262,21 +276,21 @@ def cached(state: State, event: SplitsCached) -> Effects:
     if event.ask != state.asked_cache:
         return ()
     state.asked_cache = None
-    ids = [entry.id for entry in event.ask.pool]
+    ids = [entry.id for entry in event.ask.entries]
     ids.sort(key=lambda player: -state.summaries[player].balance if player in state.summaries else 0.0)
     state.cache = SplitCache(tuple(ids), event.splits)
     return ()
 
 
 def not_cached(state: State, question: CacheSplits) -> Effects:
-    """No splits for these: the ones from before still serve."""
+    """The solver failed: the previous cache stays."""
     if question == state.asked_cache:
         state.asked_cache = None
     return ()
 
 
 def proposal(state: State, event: SplitSolved) -> list[Text]:
-    """What a dry run shows: the win probabilities, and who would go where."""
+    """The lines of a dry run: the win probabilities, and every player who would change place."""
     moves = [
         (entry.id, side)
         for entry in state.roster.eligible()
@@ -287,11 +301,15 @@ def proposal(state: State, event: SplitSolved) -> list[Text]:
 
 
 def dry_line(player: PlayerId, side: Side | None) -> Text:
-    """Where a dry run would put a player."""
+    """A line of a dry run: where a player would go."""
     places = {Side.A: "RED", Side.B: "BLU", None: "-"}
     return Text(Phrase.DRY_RUN_LINE, (f"@{player}", places[side]))
 
 
 def percent(probability: float | None) -> str:
-    """A probability as players read it."""
+    """A probability as players read it, in whole per cent; "?" for an unknown one.
+
+    >>> percent(0.508), percent(None)
+    ('51', '?')
+    """
     return "?" if probability is None else f"{100 * probability:.0f}"

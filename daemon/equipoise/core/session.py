@@ -1,4 +1,4 @@
-"""One game server's life on one map: `receive` what happened, `tick` when the `deadline` has come.
+"""The rules of one game server as a state machine: `receive` an event, `tick` when the `deadline` has come.
 
 Pure: time is an argument, effects are returned, nothing is done here. An event that does not fit the phase returns
 `Ignored` and changes nothing, because game servers restart in the middle of everything. After calling `receive` or
@@ -14,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from equipoise.core import autobalance as gaps
-from equipoise.core import commands, places, scrambles
+from equipoise.core import autobalance, commands, joins, scrambles
 from equipoise.core import events as e
-from equipoise.core.bench import who_waited
-from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Ignored, LoadSummaries, Lock, LogDecision, Moment
+from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, LoadSummaries, Moment
+from equipoise.core.bench import waiting_players
+from equipoise.core.effects import Ignored, Lock, LogDecision
 from equipoise.core.memory import Memory
 from equipoise.core.model import DueIf, Mode, Roster, Side, SplitCache
 from equipoise.core.participation import recorded
@@ -28,23 +28,24 @@ from equipoise.core.state import Effects, State
 from equipoise.core.triggers import Outcome, Tally, due, due_if
 
 LATE_ROUNDS = 2
-"""Rounds that a late load without stored state takes as played: it starts under round 3's rules."""
+"""Rounds taken as played when a script is loaded in the middle of an unknown map: it goes on with round 3's rules, so
+that the opening duel and round 2's scramble do not hit a running game."""
 
 
 class Session:
-    """The rules of one server, applied to what happens there."""
+    """One server's session. All that a restart must not lose is in `memory`, which the caller stores."""
 
     def __init__(self, rules: Rules, memory: Memory | None = None) -> None:
         self._state = State(rules, memory or Memory())
 
     @property
     def state(self) -> State:
-        """What the session knows; read it, do not change it."""
+        """What the session knows; callers read it and never change it."""
         return self._state
 
     @property
     def memory(self) -> Memory:
-        """What must survive a restart."""
+        """What must survive a restart; a new value whenever it has changed."""
         return self._state.memory
 
     @property
@@ -52,31 +53,41 @@ class Session:
         """The splits the script falls back on."""
         return self._state.cache
 
+    def copy(self) -> Session:
+        """A session of its own in the same state: what happens to one leaves the other as it is."""
+        twin = Session(self._state.rules)
+        twin._state = self._state.copy()
+        return twin
+
+    def hear(self, now: float) -> None:
+        """The script said something, even if it is refused."""
+        self._state.heard_at = now
+
     def due_if(self) -> tuple[DueIf, ...]:
-        """Outcomes of the running round that would make a scramble due."""
+        """Outcomes of the running round after which a scramble is due; the script uses them without the daemon."""
         state = self._state
         if not state.acts or state.waiting or state.memory.pending is not None:
             return ()
         return due_if(state.memory.mode, state.memory.tally, state.rules)
 
     def lost(self, now: float) -> bool:
-        """Whether the script has been silent too long."""
+        """The script has been silent for too long."""
         heard = self._state.heard_at
         return heard is None or now - heard >= self._state.rules.silence_seconds
 
     def receive(self, event: e.Event, now: float) -> Effects:
-        """Take in one event; returns what to do about it."""
+        """Apply one event and return what to do about it, in order. `now` is in seconds, on the daemon's clock."""
         if not isinstance(event, e.Answer):
             self._state.heard_at = now
         return _RECEIVE[type(event)](self._state, event, now)
 
     def deadline(self) -> float | None:
-        """When `tick` must be called at the latest; None: never, as things stand."""
-        return gaps.overdue_at(self._state)
+        """When `tick` must be called, on the daemon's clock; None: nothing waits for time to pass."""
+        return autobalance.overdue_at(self._state)
 
     def tick(self, now: float) -> Effects:
-        """Time has passed."""
-        return gaps.overdue(self._state, now)
+        """Give up what is overdue at `now`."""
+        return autobalance.overdue(self._state, now)
 
 
 def _ignore(state: State, event: e.Event) -> Effects:
@@ -91,20 +102,16 @@ def _hello(state: State, event: e.Hello, now: float) -> Effects:
     state.enter(event.phase, event.at)
     state.waiting, state.inactive_reason = event.waiting, event.inactive_reason
     state.wants = frozenset(("roster",))
-    owed = _due_after_waiting(state) if event.due else ()
-    return (*dropped, *_locks_again(state, now), *owed)
-
-
-def _locks_again(state: State, now: float) -> Effects:
-    """A script that was loaded anew knows no locks."""
-    return tuple(
-        Lock(player, kept.side, None if kept.until is None else kept.until - now)
-        for player, kept in state.memory.locks.items()
+    # A script that was loaded anew knows no locks.
+    locks = tuple(
+        Lock(player, held.side, None if held.until is None else held.until - now)
+        for player, held in state.memory.locks.items()
     )
+    return (*dropped, *locks, *(_due_after_waiting(state) if event.due else ()))
 
 
 def _enter_map(state: State, event: e.Hello) -> Effects:
-    """Go on with the remembered session, or begin a new one."""
+    """Continue the remembered session, or begin a new one."""
     old = state.memory
     if event.session == old.session:
         state.memory = replace(old, mode=event.mode)
@@ -130,9 +137,9 @@ def _forget_map(state: State) -> None:
 
 
 def _forget_orders(state: State) -> None:
-    """The script that had them is not there any more."""
+    """Forget orders and questions: the script that had them was loaded anew."""
     state.asked = state.asked_moves = state.gap_since = None
-    for outstanding in (state.assigned, state.moves, state.wanting):
+    for outstanding in (state.assigned, state.moves, state.pending_joins):
         outstanding.clear()
 
 
@@ -141,22 +148,23 @@ def _roster(state: State, event: e.RosterSeen, now: float) -> Effects:
         return _ignore(state, event)
     state.wants = frozenset()
     state.ends_at = None if event.ends_in is None else now + event.ends_in
-    state.hear(event.roster)
+    state.accept_roster(event.roster)
     return (*_seen(state, now), *scrambles.ask_first_cache(state))
 
 
 def _seen(state: State, now: float) -> Effects:
-    """The roster may have changed: what is due in this phase?"""
-    return (*_load_strangers(state), *_look(state, now))
+    """After a change of the roster: load missing ratings, then look what is due."""
+    return (*_load_missing(state), *_look(state, now))
 
 
 def _look(state: State, now: float) -> Effects:
-    return (*scrambles.in_freeze(state), *gaps.check(state, now))
+    """Order what is due in this phase."""
+    return (*scrambles.in_freeze(state), *autobalance.check(state, now))
 
 
-def _load_strangers(state: State) -> Effects:
-    strangers = state.strangers()
-    return (LoadSummaries(strangers),) if strangers else ()
+def _load_missing(state: State) -> Effects:
+    missing = state.without_summary()
+    return (LoadSummaries(missing),) if missing else ()
 
 
 def _joined(state: State, event: e.PlayerJoined, now: float) -> Effects:
@@ -164,33 +172,29 @@ def _joined(state: State, event: e.PlayerJoined, now: float) -> Effects:
 
 
 def _left(state: State, event: e.PlayerLeft, now: float) -> Effects:
-    if state.roster.get(event.id) is None and event.id not in state.wanting:
+    if state.roster.get(event.id) is None and event.id not in state.pending_joins:
         return _ignore(state, event)
-    state.wanting.pop(event.id, None)
-    gaps.leave(state, event.id)
-    state.see(state.roster.without(event.id))
+    state.pending_joins.pop(event.id, None)
+    autobalance.leave(state, event.id)
+    state.set_roster(state.roster.without(event.id))
     return _look(state, now)
 
 
 def _changed(state: State, event: e.SideChanged, now: float) -> Effects:
     if not state.known:
         return _ignore(state, event)
-    state.seat(event.id, event.side, waiting=event.waiting)
+    state.place(event.id, event.side, waiting=event.waiting)
     return _seen(state, now)
-
-
-def _wanted(state: State, event: e.SideWanted, now: float) -> Effects:
-    return places.wanted(state, event, now)
 
 
 def _switched(state: State, event: e.SidesSwitched, now: float) -> Effects:
     if not state.memory.session:
         return _ignore(state, event)
-    cancelled = gaps.drop(state)
-    other = [replace(entry, side=entry.side and entry.side.other) for entry in state.roster.entries]
-    state.see(Roster(tuple(other)))
+    cancelled = autobalance.drop(state)
+    switched = [replace(entry, side=entry.side and entry.side.other) for entry in state.roster.entries]
+    state.set_roster(Roster(tuple(switched)))
     state.memory = state.memory.switched()
-    return (*cancelled, *gaps.check(state, now))
+    return (*cancelled, *autobalance.check(state, now))
 
 
 def _waiting_ended(state: State, event: e.WaitingEnded, now: float) -> Effects:
@@ -213,28 +217,28 @@ def _started(state: State, event: e.RoundStarted, now: float) -> Effects:
     state.enter(e.Phase.FREEZE, event.at)
     state.close_round()
     state.asked, state.attempts, state.unmovable = None, 0, frozenset()
-    too_late = (*gaps.drop(state), *scrambles.give_up(state, *Moment))
-    state.hear(event.roster)
-    return (*too_late, *_load_strangers(state), *scrambles.in_freeze(state))
+    too_late = (*autobalance.drop(state), *scrambles.give_up(state, *Moment))
+    state.accept_roster(event.roster)
+    return (*too_late, *_load_missing(state), *scrambles.in_freeze(state))
 
 
-def _lineup(state: State, event: e.RoundLive, now: float) -> Effects:
+def _live(state: State, event: e.RoundLive, now: float) -> Effects:
     if not state.known:
         return _ignore(state, event)
-    # One for `NOW` may still be carried out.
+    # Assignments for `NOW` may still be carried out.
     too_late = scrambles.give_up(state, Moment.FREEZE)
     state.enter(e.Phase.RUNNING, event.at)
-    state.hear(event.roster)
+    state.accept_roster(event.roster)
     state.round, state.skill_at_start, state.teams_made = event.round, None, False
     state.lineup = {entry.id: side for side in Side for entry in state.roster.on(side)}
     if state.arena and not state.waiting:
-        state.memory = state.memory.bench(tuple(sorted(who_waited(state.roster))))
+        state.memory = state.memory.bench(tuple(sorted(waiting_players(state.roster))))
     _note_skill_at_start(state)
-    return (*too_late, *_load_strangers(state), *gaps.check(state, now))
+    return (*too_late, *_load_missing(state), *autobalance.check(state, now))
 
 
 def _note_skill_at_start(state: State) -> None:
-    """Remember the ratings at the doors, once all of them are known."""
+    """Note the lineup's skills as soon as all of them are loaded: the round's prediction is made from them."""
     if (
         state.round is not None
         and state.skill_at_start is None
@@ -254,18 +258,21 @@ def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:
 
 
 def _is_running(state: State, event: e.RoundEnded) -> bool:
-    """Not one that ended before this phase began and is told late; its doors need not have been seen."""
+    """The event ends the running round, and is not an older round that was sent late.
+
+    The script need not have seen the round go live: then only the time tells.
+    """
     return event.round.id == state.round or (state.round is None and event.at >= state.phase_at)
 
 
 def _stop(state: State, event: e.RoundEnded) -> Effects:
     state.enter(e.Phase.OVER, event.at)
     state.close_round()
-    return gaps.drop(state)
+    return autobalance.drop(state)
 
 
 def _count(state: State, event: e.RoundEnded) -> Effects:
-    """The rules' part of a finished round."""
+    """Count a finished round, and make a scramble due if a trigger says so."""
     round = event.round
     if round.waiting:
         return ()
@@ -281,9 +288,9 @@ def _alone(state: State, event: e.ScrambledAlone, now: float) -> Effects:
 
 def _order_done(state: State, event: e.OrderDone, now: float) -> Effects:
     if event.order in state.assigned:
-        return (*scrambles.done(state, event.order, now), *gaps.check(state, now))
+        return (*scrambles.done(state, event.order, now), *autobalance.check(state, now))
     if event.order in state.moves:
-        return gaps.done(state, event.order, now)
+        return autobalance.done(state, event.order, now)
     return _ignore(state, event)
 
 
@@ -291,14 +298,14 @@ def _order_failed(state: State, event: e.OrderFailed, now: float) -> Effects:
     if event.order in state.assigned:
         return scrambles.failed(state, event.order)
     if event.order in state.moves:
-        return gaps.failed(state, event.order, now)
+        return autobalance.failed(state, event.order, now)
     return _ignore(state, event)
 
 
 def _summaries(state: State, event: e.SummariesLoaded, now: float) -> Effects:
     state.summaries.update({summary.id: summary for summary in event.summaries})
     _note_skill_at_start(state)
-    return places.known(state, now)
+    return joins.summaries_loaded(state, now)
 
 
 def _not_solved(state: State, event: e.SolveFailed, now: float) -> Effects:
@@ -306,7 +313,7 @@ def _not_solved(state: State, event: e.SolveFailed, now: float) -> Effects:
         case AskSplit():
             return scrambles.not_solved(state, event.ask)
         case AskMoves():
-            return gaps.not_solved(state, event.ask)
+            return autobalance.not_solved(state, event.ask)
         case CacheSplits():
             return scrambles.not_cached(state, event.ask)
 
@@ -317,11 +324,11 @@ _RECEIVE: dict[type, Callable[[State, Any, float], Effects]] = {
     e.PlayerJoined: _joined,
     e.PlayerLeft: _left,
     e.SideChanged: _changed,
-    e.SideWanted: _wanted,
+    e.SideWanted: joins.side_wanted,
     e.SidesSwitched: _switched,
     e.WaitingEnded: _waiting_ended,
     e.RoundStarted: _started,
-    e.RoundLive: _lineup,
+    e.RoundLive: _live,
     e.RoundEnded: _ended,
     e.ScrambledAlone: _alone,
     e.OrderDone: _order_done,
@@ -330,7 +337,7 @@ _RECEIVE: dict[type, Callable[[State, Any, float], Effects]] = {
     e.Heartbeat: lambda state, event, now: _look(state, now),
     e.SummariesLoaded: _summaries,
     e.SplitSolved: lambda state, event, now: scrambles.solved(state, event),
-    e.MovesSolved: gaps.solved,
+    e.MovesSolved: autobalance.solved,
     e.SplitsCached: lambda state, event, now: scrambles.cached(state, event),
     e.SolveFailed: _not_solved,
 }

@@ -1,6 +1,6 @@
 """What a session knows at one moment: its memory, and what a restart may forget.
 
-The modules that decide (`scrambles`, `gaps`, `places`, `commands`) read and change it; `session` alone hands it out.
+The modules that decide (`scrambles`, `autobalance`, `joins`, `commands`) read and change it; only `session` creates it.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from equipoise.core.effects import AskMoves, AskSplit, CacheSplits, Effect, Lock, Move
+from equipoise.core.asks import AskMoves, AskSplit, CacheSplits
+from equipoise.core.effects import Effect, Lock, Move
 from equipoise.core.events import Phase, SideWanted, SplitSolved
-from equipoise.core.memory import Kept, Memory
+from equipoise.core.memory import HeldSide, Memory
 from equipoise.core.model import (
     Entry,
     Mode,
@@ -31,7 +32,7 @@ Effects = tuple[Effect, ...]
 
 @dataclass(slots=True)
 class State:
-    """One server's session; changed only while an event is received."""
+    """One server's session; it changes only while an event is received or a deadline has passed."""
 
     rules: Rules
     memory: Memory
@@ -39,44 +40,60 @@ class State:
     known: bool = False
     """The script has introduced itself since this process started."""
     waiting: bool = False
+    """Waiting For Players is on."""
     inactive_reason: str = ""
+    """Why the script leaves this map alone; empty when it does not."""
     roster: Roster = field(default_factory=Roster)
     version: int = 0
-    """Grows when anybody comes, goes or changes side: answers to older questions no longer hold."""
+    """Grows when a player comes, leaves or changes side: answers to older questions no longer hold."""
     summaries: dict[PlayerId, PlayerSummary] = field(default_factory=dict)
     phase_at: float = 0.0
     """When the phase began, on the script's clock."""
     round: RoundId | None = None
-    """The running round, None outside."""
+    """The running round; None while none runs."""
     lineup: Mapping[PlayerId, Side] = field(default_factory=dict)
-    """Where everybody was when its doors opened."""
+    """The sides when the running round went live."""
     skill_at_start: Mapping[PlayerId, float] | None = None
-    """Ratings at its doors."""
+    """Skills of the lineup when the round went live; None until all of them are known."""
     ends_at: float | None = None
+    """When the running round ends, where that is known."""
     assigned: dict[OrderId, SplitSolved] = field(default_factory=dict)
-    """Assignments that the script has not answered."""
+    """Assignments that the script has not confirmed yet."""
     asked: AskSplit | None = None
     """The split that is being solved."""
     attempts: int = 0
-    """Splits ordered in this freeze time."""
+    """Assignments ordered in this freeze."""
     teams_made: bool = False
-    """A split was carried out since the last round: who waits now was benched by it, and has not sat out yet."""
+    """A split was carried out in this freeze: the players who wait now are its bench and have not sat out yet."""
     moves: dict[OrderId, Move] = field(default_factory=dict)
-    """Moves that the script has not answered."""
+    """Moves that the script has not confirmed yet."""
     asked_moves: AskMoves | None = None
+    """The moves that are being solved."""
     gap_since: float | None = None
-    """When the gap that is open was seen."""
+    """When the present gap was first seen; None while there is none."""
     forced: bool = False
-    """An admin wants it closed, however soon the round ends."""
+    """An admin asked to close the gap, no matter how soon the round ends."""
     unmovable: frozenset[PlayerId] = frozenset()
-    """Could not be moved in this round."""
-    wanting: dict[PlayerId, SideWanted] = field(default_factory=dict)
-    """Held until their rating is known."""
+    """Players whom the script could not move in this round."""
+    pending_joins: dict[PlayerId, SideWanted] = field(default_factory=dict)
+    """Questions for a side that wait until all ratings are known."""
     cache: SplitCache | None = None
     asked_cache: CacheSplits | None = None
+    """The cache that is being solved."""
     wants: frozenset[Literal["hello", "roster"]] = frozenset(("hello", "roster"))
+    """What the next reply asks the script to send."""
     heard_at: float | None = field(default=None, compare=False)
-    """When the script last said anything, even something that was ignored."""
+    """When the last event came from the script, even one that was ignored."""
+
+    def copy(self) -> State:
+        """The same state apart: what is not frozen is copied."""
+        return replace(
+            self,
+            summaries=dict(self.summaries),
+            assigned=dict(self.assigned),
+            moves=dict(self.moves),
+            pending_joins=dict(self.pending_joins),
+        )
 
     @property
     def arena(self) -> bool:
@@ -85,82 +102,83 @@ class State:
 
     @property
     def enforces(self) -> bool:
-        """Whether scrambles become due: not while switched off, nor on a map where the script stands aside."""
+        """Scrambles become due: Equipoise is on, and the script does not leave this map alone."""
         return self.memory.enabled and not self.inactive_reason
 
     @property
     def acts(self) -> bool:
-        """Whether anything may be ordered at all."""
+        """Orders may be given."""
         return self.known and self.enforces
 
     def enter(self, phase: Phase, at: float) -> None:
-        """A round comes to its next phase."""
+        """Begin a phase of the round, at a time of the script's clock."""
         self.phase, self.phase_at = phase, at
 
     def close_round(self) -> None:
-        """No round is running."""
+        """Forget the running round."""
         self.round, self.lineup, self.skill_at_start, self.ends_at = None, {}, None, None
 
-    def hear(self, roster: Roster) -> None:
-        """Take the script's own roster: who is not on it has gone, also where nobody told of it."""
-        self.see(roster)
-        self.wanting = {player: event for player, event in self.wanting.items() if roster.get(player) is not None}
+    def accept_roster(self, roster: Roster) -> None:
+        """Take over the script's own roster: players who are not on it have left, even if no event said so."""
+        self.set_roster(roster)
+        self.pending_joins = {id: event for id, event in self.pending_joins.items() if roster.get(id) is not None}
 
-    def see(self, roster: Roster) -> bool:
-        """Take a roster as the truth; True when somebody came, went or changed side."""
+    def set_roster(self, roster: Roster) -> bool:
+        """Replace the roster; True when a player came, left or changed side."""
         if self.memory.mode is Mode.NS2:
-            # There bots do not count towards sizes: the rules need not know of them.
+            # In NS2 bots do not count towards sizes, so the rules need not see them.
             roster = Roster(roster.humans())
-        changed = _seating(roster) != _seating(self.roster)
+        changed = _positions(roster) != _positions(self.roster)
         self.roster = roster
         self.version += changed
         return changed
 
-    def seat(self, player: PlayerId, side: Side | None, *, waiting: bool = False) -> bool:
-        """Put one player elsewhere in the roster; True when he was not there already."""
+    def place(self, player: PlayerId, side: Side | None, *, waiting: bool = False) -> bool:
+        """Put one player on a side, or on none; True when they were elsewhere before."""
         old = self.roster.get(player) or Entry(player, None)
-        return self.see(self.roster.with_entry(replace(old, side=side, waiting=waiting)))
+        return self.set_roster(self.roster.with_entry(replace(old, side=side, waiting=waiting)))
 
-    def seat_all(self, split: Split) -> None:
-        """Put everybody where a split says."""
+    def place_split(self, split: Split) -> None:
+        """Put all eligible players where a split says."""
         for entry in self.roster.eligible():
             if entry.id in split.bench:
-                self.seat(entry.id, None, waiting=True)
+                self.place(entry.id, None, waiting=True)
             elif (side := split.side_of(entry.id)) is not None:
-                self.seat(entry.id, side)
+                self.place(entry.id, side)
 
     def next_order(self) -> OrderId:
-        """An id that no other order of this server has."""
+        """An id that no other order of this server has, also after a restart."""
         number = self.memory.orders + 1
         self.memory = replace(self.memory, orders=number)
         return OrderId(f"o{number}")
 
-    def kept(self, player: PlayerId, now: float) -> Kept | None:
-        """The lock that binds a player now."""
-        kept = self.memory.locks.get(player)
-        return kept if kept is not None and kept.holds(now) else None
+    def held_side(self, player: PlayerId, now: float) -> HeldSide | None:
+        """The player's lock, unless it has expired."""
+        held = self.memory.locks.get(player)
+        return held if held is not None and held.holds(now) else None
 
     def lock(self, sides: Mapping[PlayerId, Side], now: float) -> Effects:
-        """Keep placed players: for a while (or not at all), in arena until the next scramble."""
+        """Lock placed players: in arena until the next scramble, elsewhere for the minutes of the rules, 0 for none."""
         if not self.arena and self.rules.lock.minutes == 0:
             return ()
         return self.lock_until(sides, None if self.arena else now + self.rules.lock.minutes * 60, now)
 
     def lock_until(self, sides: Mapping[PlayerId, Side], until: float | None, now: float) -> Effects:
-        """Keep players until then; None: until the next scramble."""
+        """Lock players until a time; None: until the next scramble."""
         self.memory = self.memory.lock(sides, until)
         seconds = None if until is None else until - now
         return tuple(Lock(player, side, seconds) for player, side in sides.items())
 
     def side_skills(self, side: Side) -> dict[PlayerId, float]:
-        """Everybody's whose card is known, on that side."""
+        """The skill on a side of every player whose summary is loaded."""
         return {player: summary.on(side) for player, summary in self.summaries.items()}
 
-    def strangers(self, *others: PlayerId) -> tuple[PlayerId, ...]:
-        """Players here, and these others, whose card is not known."""
-        everybody = dict.fromkeys((*(entry.id for entry in self.roster.entries), *others))
-        return tuple(player for player in everybody if player not in self.summaries)
+    def without_summary(self, *others: PlayerId) -> tuple[PlayerId, ...]:
+        """Players on the roster, and these others, whose summary is not loaded."""
+        players = dict.fromkeys((*(entry.id for entry in self.roster.entries), *others))
+        return tuple(player for player in players if player not in self.summaries)
 
 
-def _seating(roster: Roster) -> frozenset[tuple[PlayerId, Side | None, bool]]:
+def _positions(roster: Roster) -> frozenset[tuple[PlayerId, Side | None, bool]]:
+    """What a split depends on; marks like `alive` change all the time and do not make a question out of date."""
     return frozenset((entry.id, entry.side, entry.waiting) for entry in roster.entries)

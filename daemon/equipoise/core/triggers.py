@@ -19,16 +19,22 @@ DEFENDERS = Side.A
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What a session's rounds add up to."""
+    """The counts of a session's rounds that triggers read."""
 
     completed: int = 0
     """Full rounds of this session."""
     since_scramble: int = 0
     streak_side: Side | None = None
+    """The side that won the last round; None after a stalemate or a scramble."""
     streak: int = 0
+    """Rounds in a row that this side has won."""
 
     def after(self, winner: Side | None) -> Tally:
-        """The tally with one more round."""
+        """The tally with one more round.
+
+        >>> Tally().after(Side.A).after(Side.A).streak
+        2
+        """
         if winner is None:
             streak = 0
         else:
@@ -36,17 +42,17 @@ class Tally:
         return Tally(self.completed + 1, self.since_scramble + 1, winner, streak)
 
     def scrambled(self) -> Tally:
-        """The sides are new: nobody has won with them."""
+        """New teams: no rounds and no wins yet."""
         return replace(self, since_scramble=0, streak_side=None, streak=0)
 
     def switched(self) -> Tally:
-        """The game swapped the colours; the group keeps its streak."""
+        """The game swapped the sides; the group of players keeps its streak."""
         return replace(self, streak_side=self.streak_side and self.streak_side.other)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a round ended, as far as triggers care."""
+    """The part of a round's result that triggers read."""
 
     winner: Side | None
     loser_captures: int
@@ -59,18 +65,26 @@ class Outcome:
 
     @property
     def shutout(self) -> bool:
-        """Somebody won and the losing side captured nothing."""
+        """A side won and the other captured nothing."""
         return self.winner is not None and self.loser_captures == 0
 
 
 def due(mode: Mode, tally: Tally, outcome: Outcome, rules: Rules) -> Text | None:
-    """Why a scramble is due after a round; `tally` counts that round already."""
+    """The reason why a scramble is due after a round, or None; `tally` counts that round already.
+
+    >>> due(Mode.ARENA, Tally(4, 3, Side.A, streak=3), Outcome(Side.A, 0), Rules()).english
+    '3 wins in a row'
+    """
     trigger = _TRIGGERS.get(mode)
     return trigger(tally, outcome, rules) if trigger else None
 
 
 def due_if(mode: Mode, tally: Tally, rules: Rules) -> tuple[DueIf, ...]:
-    """Outcomes of the running round that would make a scramble due; `tally` does not count it yet."""
+    """Outcomes of the running round after which a scramble is due; `tally` does not count it yet.
+
+    >>> due_if(Mode.KOTH, Tally(), Rules())
+    (DueIf(winner=<Side.A: 'a'>, shutout=True), DueIf(winner=<Side.B: 'b'>, shutout=True))
+    """
     found = []
     for winner in (Side.A, Side.B, None):
         after = tally.after(winner)

@@ -14,7 +14,7 @@ Kind = Literal["round", "scramble", "people", "trouble", "move", "map"]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Something happened."""
+    """A line of the ticker."""
 
     kind: Kind
     text: str
@@ -22,14 +22,14 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A player as he stands: what the daemon thinks of him, and the truth."""
+    """A player: the daemon's rating, and the truth."""
 
     name: str
     rating: float
     shadow: bool
-    """The rating counts but is shown to no player yet."""
+    """The rating counts but players do not see it yet."""
     change: float
-    """By his last rated round."""
+    """By the player's last rated round."""
     skill: float
 
 
@@ -55,21 +55,21 @@ class Board:
     ring: int
     """Finished rounds that it has not stored yet."""
     chat: str
-    """What was said in the game last."""
+    """The last message in the game's chat."""
     record: Record
 
 
 class Stage(Protocol):
     """Where the evening is shown."""
 
-    def tell(self, line: Line) -> None:
+    def add(self, line: Line) -> None:
         """Add a line to the ticker."""
 
     def show(self, board: Board) -> None:
         """Draw the moment."""
 
     async def rest(self, seconds: float) -> None:
-        """Let people read, at the chosen speed."""
+        """Give people time to read, at the chosen speed."""
 
 
 def total(rows: Sequence[Row]) -> float:

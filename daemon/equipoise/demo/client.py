@@ -1,4 +1,4 @@
-"""The wire to the daemon: batches out, replies in, and a few questions to its admin interface."""
+"""HTTP to the daemon: batches out, replies in, and a few questions to its admin interface."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 import aiohttp
 import msgspec
 
+from equipoise.demo.protocol import Json
 from equipoise.demo.script import Script
-from equipoise.demo.server import Json
 from equipoise.errors import PeerError
 from equipoise.wire import orders as wire
 
 TIMEOUT = aiohttp.ClientTimeout(total=5)
-"""As sm-ripext waits."""
+"""As long as the plugin's HTTP library, sm-ripext, waits."""
 ATTEMPTS = 3
-"""How often a batch that found the daemon busy is sent."""
+"""How often a batch is sent to a daemon that answers `busy`."""
 
 
 class Client:
@@ -29,7 +29,7 @@ class Client:
         self._http = aiohttp.ClientSession(timeout=TIMEOUT)
 
     async def __aenter__(self) -> Client:
-        """Use it as a context: connections are closed at the end."""
+        """Connections are closed at the end of the context."""
         return self
 
     async def __aexit__(
@@ -39,7 +39,7 @@ class Client:
         await self._http.close()
 
     async def exchange(self, script: Script) -> wire.Reply | None:
-        """Post what the script has to say; None when nobody answers. PeerError when it is refused."""
+        """Post the script's next batch; None when no daemon answers. PeerError when it refuses the batch."""
         batch = script.batch()
         reply = await self._post(batch)
         if reply is None:
@@ -62,7 +62,7 @@ class Client:
         raise PeerError("the daemon stays busy")
 
     async def ask(self, path: str) -> Any:
-        """What the admin interface says. PeerError when it does not."""
+        """The admin interface's answer. PeerError when there is none, or a refusal."""
         try:
             body = await self._call("GET", path, self._token)
         except (aiohttp.ClientConnectionError, TimeoutError):
@@ -85,14 +85,14 @@ class _Fault(msgspec.Struct):
 
 
 class _Answer(msgspec.Struct):
-    """What every answer says first."""
+    """What every answer has in common."""
 
     ok: bool = True
     error: _Fault = msgspec.field(default_factory=_Fault)
 
     @classmethod
     def of(cls, body: bytes) -> _Answer:
-        """PeerError when this is no answer of ours."""
+        """PeerError when this is not an answer of the daemon."""
         try:
             return msgspec.json.decode(body, type=cls)
         except msgspec.DecodeError:

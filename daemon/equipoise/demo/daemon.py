@@ -1,4 +1,4 @@
-"""The real daemon: configured in a directory of its own, started, killed and started again."""
+"""The real daemon, `equipoise serve` as a process: configured in its own directory, started, killed, started again."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ START_SECONDS = 20.0
 """How long the daemon may take to answer; a cold disk is slow."""
 STOP_SECONDS = 8.0
 SHADOW_ROUNDS = 20
-"""Shorter than an ordinary pool's 50, so that the evening sees ratings become visible."""
+"""Fewer than an ordinary pool's 50, so that ratings become visible during the evening."""
 
 
 class Daemon:
-    """`equipoise serve` as a process of ours, on a free loopback port."""
+    """One daemon on a free loopback port; `start` and `stop` or `kill` it."""
 
     def __init__(self, home: Path, team_size: int) -> None:
         self.secret = secrets.token_urlsafe()
         self.token = secrets.token_urlsafe()
         self.theta = 400.0 * ((team_size + 1) // 2)
-        """Scale of the pool's logistic, points: as the daemon derives it from `k_max`."""
+        """Scale of the pool's logistic, points, as the daemon derives it from `k_max`: 400·⌊median{1..k_max}⌋."""
         self._home = home
         self._port = _free_port()
         self._process: asyncio.subprocess.Process | None = None
@@ -39,21 +39,21 @@ class Daemon:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The address it listens on."""
         return f"http://127.0.0.1:{self._port}"
 
     @property
     def config(self) -> Path:
-        """Its configuration."""
+        """The configuration file."""
         return self._home / "config.toml"
 
     @property
     def log(self) -> Path:
-        """What it wrote."""
+        """The file that its output goes to."""
         return self._home / "daemon.log"
 
     def _configure(self, team_size: int) -> None:
-        """Configuration and hashed secrets as `equipoise init` writes them."""
+        """Write configuration and hashed secrets as `equipoise init` does."""
         (self._home / "secrets").mkdir(mode=0o700)
         for name, secret in ((SERVER, self.secret), ("owner", self.token)):
             digest = hashlib.sha256(secret.encode()).hexdigest()
@@ -67,20 +67,20 @@ class Daemon:
         )
 
     async def start(self) -> None:
-        """Start it and wait until it answers. PeerError with the last line it wrote when it does not."""
+        """Start it and wait until it answers. PeerError with its last line of output when it does not."""
         with self.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-c", _MAIN, "serve", "--config", str(self.config)),
                 stdout=log,
                 stderr=log,
-                # Ctrl-C is for the demo, which stops the daemon itself.
+                # Ctrl-C in the terminal reaches the demo only, which then stops the daemon itself.
                 start_new_session=True,
             )
         try:
             async with asyncio.timeout(START_SECONDS):
                 await self._healthy(self._process)
         except TimeoutError:
-            raise PeerError(f"the daemon does not start: {self._last_words()}") from None
+            raise PeerError(f"the daemon does not start: {self._last_line()}") from None
 
     async def _healthy(self, process: asyncio.subprocess.Process) -> None:
         async with aiohttp.ClientSession() as http:
@@ -90,20 +90,20 @@ class Daemon:
                         if response.ok:
                             return
                 await asyncio.sleep(0.05)
-        raise PeerError(f"the daemon does not start: {self._last_words()}")
+        raise PeerError(f"the daemon does not start: {self._last_line()}")
 
-    def _last_words(self) -> str:
+    def _last_line(self) -> str:
         lines = self.log.read_text("utf-8", "replace").strip().splitlines()
-        return lines[-1].removeprefix("equipoise: ") if lines else "it says nothing"
+        return lines[-1].removeprefix("equipoise: ") if lines else "it wrote nothing"
 
     async def kill(self) -> None:
-        """SIGKILL: it has no time to write anything down."""
+        """SIGKILL: it cannot save anything."""
         if self._process is not None:
             self._process.kill()
             await self._process.wait()
 
     async def stop(self) -> None:
-        """End it as systemd would, for good."""
+        """SIGTERM, as systemd sends it, then SIGKILL if it does not end."""
         process, self._process = self._process, None
         if process is None or process.returncode is not None:
             return
@@ -114,14 +114,14 @@ class Daemon:
         except TimeoutError:
             pass
         finally:
-            # Also when somebody presses Ctrl-C once more: it must not outlive us.
+            # Also after a second Ctrl-C: the daemon must not outlive the demo.
             if process.returncode is None:
                 process.kill()
                 await process.wait()
 
 
 _MAIN = "from equipoise.cli import main; main()"
-"""The `equipoise` of this very Python."""
+"""The `equipoise` of this Python, also where no script of that name is installed."""
 
 
 def _free_port() -> int:

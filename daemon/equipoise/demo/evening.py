@@ -1,4 +1,8 @@
-"""The evening's hub: the game server, its script and the daemon behind it; carries orders out and tells of them."""
+"""The evening's state: the game, its script and the daemon behind it. Carries orders out and reports them.
+
+`story` decides what happens; this module makes it happen. Each step changes the game and then calls `sync`, which talks
+to the daemon until both sides have nothing left to say.
+"""
 
 from __future__ import annotations
 
@@ -7,43 +11,50 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from random import Random
 
-from equipoise.core.model import PlayerId, Side
+from equipoise.core.effects import Assign, Move, Order, Place, Say, Tell
+from equipoise.core.model import Mode, PlayerId, ServerId, Side
+from equipoise.core.phrases import Phrase, Text
 from equipoise.demo import words
 from equipoise.demo.board import Board, Kind, Line, Row, Stage
+from equipoise.demo.cast import MEAN, Character, draw_winner, random_favourite, win_probability
 from equipoise.demo.client import Client
 from equipoise.demo.daemon import SERVER, Daemon
-from equipoise.demo.model import MEAN, Person, chance, draw, random_odds
-from equipoise.demo.record import Played, Record, rank_correlation
+from equipoise.demo.protocol import decoded
+from equipoise.demo.record import Played, Record
 from equipoise.demo.script import Script
-from equipoise.demo.server import GameServer
+from equipoise.lab.simulation.game_server import GameServer, Map
+from equipoise.lab.simulation.measures import spearman
 from equipoise.wire import orders as wire
 
+ARENA = Map("arena_lumberyard", Mode.ARENA)
 ROUND_SECONDS = 240.0
-"""More than a round takes on the server's clock: its evening began so long ago that it ends by now."""
+"""More than a round takes on the game's clock: the boot is set so far back that the evening ends before now."""
 
 
 class Evening:
-    """Everything that takes part, and what is told of it."""
+    """Everything that takes part."""
 
     def __init__(
-        self, people: Sequence[Person], rounds: int, rng: Random, daemon: Daemon, client: Client, stage: Stage
+        self, people: Sequence[Character], rounds: int, rng: Random, daemon: Daemon, client: Client, stage: Stage
     ) -> None:
         self.people = {person.id: person for person in people}
         self.rng = rng
         self.daemon = daemon
         self.stage = stage
         self.record = Record()
-        self.server = GameServer(round(1000 * (time.time() - rounds * ROUND_SECONDS)))
-        self.script = Script(self.server, SERVER)
+        self.game = GameServer(ServerId(SERVER), round(1000 * (time.time() - rounds * ROUND_SECONDS)), ARENA)
+        self._names = {person.id: person.name for person in people}
+        self.script = Script(self.game, self._names)
         self.number = 0
-        """Of the running round."""
+        """The running round, 1 the first."""
         self.rounds = rounds
         """How many there will be."""
         self.up = True
+        """The daemon answered the last batch."""
         self._client = client
-        self._names = {person.id: person.name for person in people}
         self._summaries: dict[PlayerId, wire.PlayerSummary] = {}
         self._changes: dict[PlayerId, float] = {}
+        """Rating changes by each player's last rated round."""
         self._chat = ""
         self._sat_out: Counter[PlayerId] = Counter()
         """Rounds on the bench."""
@@ -53,24 +64,24 @@ class Evening:
     # Talking to the daemon.
 
     async def sync(self) -> None:
-        """Say everything there is to say, obey, and say what came of it, until nothing is left."""
+        """Report everything, carry out the answers and report that, until nothing is left."""
         while not self.script.silent:
             if not await self.poll():
                 return
 
     async def poll(self) -> bool:
-        """One batch and its answer; False when nobody answers, or a round must be sent again later."""
+        """One batch and its answer; False when there is no answer, or when a round must be sent again later."""
         reply = await self._client.exchange(self.script)
         self.up = reply is not None
         if reply is None:
             return False
         self._take_summaries(reply.players)
         for order in reply.orders:
-            self._obey(order)
+            self._obey(decoded(order))
         return "kept" not in reply.rounds.values()
 
     async def settle(self) -> None:
-        """Let the daemon write down what it does behind its replies: its store answers in order."""
+        """Wait until the daemon has written what it writes behind its replies: its store answers in order."""
         await self._client.ask("/v1/admin/decisions?limit=1")
 
     def _take_summaries(self, summaries: Iterable[wire.PlayerSummary]) -> None:
@@ -81,135 +92,136 @@ class Evening:
                 self._changes[id] = summary.rating - before.rating
             self._summaries[id] = summary
 
-    def _obey(self, order: wire.AnyOrder) -> None:
+    def _obey(self, order: Order) -> None:
         before = self.teams()
-        changed = self.server.apply(order)
+        changed = self.game.apply(order)
         match order:
-            case wire.Assign() if changed:
-                self._tell_assignment(order, before)
-            case wire.Move():
-                self._tell_move(order)
-            case wire.Place():
-                self._tell_place(order, changed=changed)
-            case wire.Say(text):
+            case Assign() if changed:
+                self._report_assignment(order, before)
+            case Move():
+                self._report_move(order)
+            case Place():
+                self._report_place(order, changed=changed)
+            case Say(text):
                 self._chat = self.english(text)
-            case wire.Tell(id, lines) if id:
-                self._chat = f"(to {self._names[PlayerId(id)]}) {' '.join(map(self.english, lines))}"
+            case Tell(player, lines) if player:
+                self._chat = f"(to {self._names[player]}) {' '.join(map(self.english, lines))}"
 
-    # Telling.
+    # The ticker.
 
-    def english(self, text: wire.Text) -> str:
-        """A phrase with names."""
+    def english(self, text: Text) -> str:
+        """A phrase with the players' names."""
         return words.english(text, self._names)
 
     def name(self, id: PlayerId) -> str:
-        """What he calls himself."""
+        """The player's name."""
         return self._names[id]
 
-    def tell(self, kind: Kind, text: str) -> None:
-        """A line for the ticker."""
-        self.stage.tell(Line(kind, text))
+    def report(self, kind: Kind, text: str) -> None:
+        """Add a line to the ticker."""
+        self.stage.add(Line(kind, text))
 
-    def _tell_assignment(self, order: wire.Assign, before: words.Teams) -> None:
+    def _report_assignment(self, order: Assign, before: words.Teams) -> None:
         after, reason = self.teams(), self.english(order.reason)
-        if order.reason.phrase == words.DUEL:
+        if order.reason.phrase is Phrase.REASON_DUEL:
             pair = words.listed((*after.red, *after.blu), self._names)
-            self.tell("scramble", f"{pair} play, everybody else waits: {reason}")
-        elif order.reason.phrase != words.EQUAL_SIDES:
-            self._tell_scramble(reason, before, after)
+            self.report("scramble", f"{pair} play, everybody else waits: {reason}")
+        elif order.reason.phrase is not Phrase.REASON_EQUAL_SIDES:
+            self._report_scramble(reason, before, after)
         self.record.benched += len(after.bench)
 
-    def _tell_scramble(self, reason: str, before: words.Teams, after: words.Teams) -> None:
+    def _report_scramble(self, reason: str, before: words.Teams, after: words.Teams) -> None:
         self.record.scrambles += 1
         self.record.moved += before.moved_to(after)
-        self.tell("scramble", words.scrambled(reason, before, after, self._names, fair=self._fair(after.bench)))
+        self.report("scramble", words.scrambled(reason, before, after, self._names, fair=self._fair(after.bench)))
 
     def _fair(self, bench: Iterable[PlayerId]) -> bool:
-        """Nobody here has sat out less than those on the bench."""
-        least = min(self._sat_out[id] for id in self.server.clients)
+        """No player here has sat out less often than those on the bench."""
+        least = min(self._sat_out[id] for id in self.game.clients)
         return all(self._sat_out[id] == least for id in bench)
 
-    def _tell_move(self, order: wire.Move) -> None:
+    def _report_move(self, order: Move) -> None:
         self.record.gaps += 1
-        reason = self.english(order.reason)
-        self.tell("move", f"{self._names[PlayerId(order.id)]} → {order.side.upper()} at his next death: {reason}")
+        side, reason = words.SIDE_NAMES[order.side], self.english(order.reason)
+        self.report("move", f"{self._names[order.player]} → {side} at their next death: {reason}")
 
-    def _tell_place(self, order: wire.Place, *, changed: bool) -> None:
-        name, reason = self._names[PlayerId(order.id)], self.english(order.reason)
-        if order.reason.phrase in words.REFUSALS:
+    def _report_place(self, order: Place, *, changed: bool) -> None:
+        name, reason = self._names[order.player], self.english(order.reason)
+        if order.reason.phrase.refusal:
             self.record.refused += 1
-            self.tell("move", f"{name} wants the other side: {reason}")
-        elif changed and not self.server.waiting_for_players:
-            self.tell("people", f"{name} joins {order.side.upper()}: {reason}")
+            self.report("move", f"{name} wants the other side: {reason}")
+        elif changed and order.side is not None and not self.game.waiting_for_players:
+            self.report("people", f"{name} joins {words.SIDE_NAMES[order.side]}: {reason}")
 
     # A round.
 
     async def freeze(self) -> None:
-        """The next round's freeze time, in which teams are made; without the daemon the script helps itself."""
+        """The next round's freeze time, in which teams are made; without the daemon the script uses its cache."""
         self.number += 1
         self._winner, self._chat = None, ""
-        self.server.pass_time(15)
+        self.game.pass_time(15)
         before = self.teams()
-        self.server.start_round()
+        self.game.start_round()
         await self.sync()
         if not self.up and self.script.scramble_alone():
-            self._tell_scramble("the daemon is away, the plugin applies its cached split", before, self.teams())
+            self._report_scramble("the daemon is away, the plugin applies its cached split", before, self.teams())
 
-    async def lineup(self) -> None:
-        """The round really starts."""
-        self.server.go_live()
+    async def go_live(self) -> None:
+        """Freeze time is over."""
+        self.game.go_live()
         self._lineup = self.teams()
         self._sat_out.update(self._lineup.bench)
         await self.sync()
 
     async def finish(self, *, shutout: bool = False) -> None:
-        """Somebody wins, as true skill has it; the round is delivered and rated."""
-        self.server.fight()
-        self.server.pass_time(60 + self.rng.random() * 120)
-        red, blu = (self._truth(self.server.on(side)) for side in Side)
-        winner = draw(self.rng, red, blu, self.daemon.theta)
-        captures = {winner: 1, winner.other: 0 if shutout else 1}
-        self.script.keep(self.server.end_round(winner, captures), winner, captures[winner.other])
-        self._note(winner)
+        """The round ends; the winner is drawn by true skill, and the result is delivered and rated."""
+        self.game.fight()
+        self.game.pass_time(60 + self.rng.random() * 120)
+        red, blu = (self._skills(self.game.on(side)) for side in Side)
+        winner = draw_winner(self.rng, red, blu, self.daemon.theta)
+        self.script.keep(self.game.end_round(winner, {winner: 1, winner.other: 0 if shutout else 1}))
+        self._record(winner)
         await self.sync()
         self.record.fidelity.append(self._fidelity())
 
-    def _note(self, winner: Side) -> None:
-        """Count the round; what was to be expected is a matter of who stood at the doors."""
+    def _record(self, winner: Side) -> None:
+        """Count the round; predictions are those for its lineup, whoever joined or left later."""
         self._winner, lineup = winner, self._lineup
         predicted = 0.5 if lineup.chance is None else lineup.chance
-        red, blu = self._truth(lineup.red), self._truth(lineup.blu)
-        true = chance(red, blu, self.daemon.theta)
-        random = random_odds(self.rng, [*red, *blu], len(red), self.daemon.theta)
+        red, blu = self._skills(lineup.red), self._skills(lineup.blu)
+        true = win_probability(red, blu, self.daemon.theta)
+        random = random_favourite(self.rng, [*red, *blu], len(red), self.daemon.theta)
         self.record.rounds.append(Played(predicted, true, random, winner is Side.A))
-        self.tell("round", words.finished(self.number, winner, lineup, self._names, predicted=predicted))
+        self.report("round", words.finished(self.number, winner, lineup, self._names, predicted=predicted))
 
-    def _truth(self, ids: Iterable[PlayerId]) -> list[float]:
+    def _skills(self, ids: Iterable[PlayerId]) -> list[float]:
         return [self.people[id].skill for id in ids]
 
     def _fidelity(self) -> float:
         known = [id for id, summary in self._summaries.items() if summary.rounds]
-        return rank_correlation([self.rating(id) for id in known], [self.people[id].skill for id in known])
+        return spearman([self.rating(id) for id in known], [self.people[id].skill for id in known])
 
     # What is shown.
 
     def rating(self, id: PlayerId) -> float:
-        """What the daemon last said of him."""
+        """What the daemon last said of a player; a newcomer's rating before that."""
         summary = self._summaries.get(id)
         return summary.rating if summary else MEAN
 
     def teams(self) -> words.Teams:
-        """Who is where, with the odds by the ratings."""
-        red, blu = self.server.on(Side.A), self.server.on(Side.B)
-        odds = chance(map(self.rating, red), map(self.rating, blu), self.daemon.theta) if red and blu else None
-        return words.Teams(red, blu, self.server.bench(), odds)
+        """Who is where, with RED's win probability by the ratings."""
+        red, blu = self.game.on(Side.A), self.game.on(Side.B)
+        chance = None
+        if red and blu:
+            chance = win_probability(map(self.rating, red), map(self.rating, blu), self.daemon.theta)
+        return words.Teams(red, blu, self.game.bench(), chance)
 
     def show(self) -> None:
         """Draw the moment."""
         teams = self.teams()
         self.stage.show(
             Board(
-                map=self.server.map.name,
+                map=self.game.map.name,
                 number=self.number,
                 rounds=self.rounds,
                 red=self._rows(teams.red),

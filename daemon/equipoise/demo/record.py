@@ -1,15 +1,14 @@
-"""What the evening adds up to: how near the ratings are to the truth, how fair the teams are, what was done."""
+"""What the evening adds up to: how close the ratings are to true skill, how even the teams are, what was done."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from statistics import StatisticsError, correlation, fmean
+from statistics import fmean
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """One round: RED's win probability as predicted from the ratings and as it truly was, and how it ended."""
+    """One round: RED's win probability as predicted from the ratings and by true skill, and how it ended."""
 
     predicted: float
     true: float
@@ -19,23 +18,23 @@ class Played:
 
     @property
     def favourite(self) -> float:
-        """Predicted win probability of the side that was to win."""
+        """Predicted win probability of the side that was predicted to win."""
         return max(self.predicted, 1 - self.predicted)
 
     @property
     def favourite_won(self) -> bool:
-        """Whether it did."""
+        """Whether that side won."""
         return self.red_won == (self.predicted >= 0.5)
 
     @property
     def stronger(self) -> float:
-        """True win probability of the side that truly was the stronger one: 0.5 is a fair round."""
+        """True win probability of the side that was truly stronger; 0.5 is an even round."""
         return max(self.true, 1 - self.true)
 
 
 @dataclass(slots=True)
 class Record:
-    """Counts and series, one entry per round."""
+    """Counts, and series with one entry per round."""
 
     rounds: list[Played] = field(default_factory=list)
     fidelity: list[float] = field(default_factory=list)
@@ -52,25 +51,16 @@ class Record:
     """Rounds that the ring held while the daemon was dead, and that were stored later."""
 
     def expected(self) -> tuple[float, int]:
-        """How many rounds the favourites should have won by the predictions, and how many they did."""
+        """How many rounds the favourites were predicted to win, and how many they won.
+
+        >>> Record([Played(0.75, 0.5, 0.5, red_won=True), Played(0.25, 0.5, 0.5, red_won=True)]).expected()
+        (1.5, 1)
+        """
         return sum(one.favourite for one in self.rounds), sum(one.favourite_won for one in self.rounds)
 
-    def fairness(self, last: int) -> tuple[float, float]:
-        """Mean `stronger` and mean `random` over the last rounds; a half before the first."""
+    def evenness(self, last: int) -> tuple[float, float]:
+        """Mean of `stronger` and of `random` over the last rounds; 0.5 before the first round."""
         rounds = self.rounds[-last:]
         if not rounds:
             return 0.5, 0.5
         return fmean(one.stronger for one in rounds), fmean(one.random for one in rounds)
-
-
-def rank_correlation(xs: Sequence[float], ys: Sequence[float]) -> float:
-    """Spearman's ρ, ties sharing their mean rank; 0 where one of the two does not vary."""
-    try:
-        return correlation(_ranks(xs), _ranks(ys))
-    except StatisticsError:
-        return 0.0
-
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    ordered = sorted(values)
-    return [ordered.index(value) + (ordered.count(value) - 1) / 2 for value in values]

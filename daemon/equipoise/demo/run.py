@@ -1,4 +1,4 @@
-"""Runs an evening: puts its parts together, and takes them down whatever happens."""
+"""Runs an evening: builds its parts, and stops the daemon whatever happens."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from pathlib import Path
 from random import Random
 
 from equipoise.demo.board import Stage
+from equipoise.demo.cast import cast
 from equipoise.demo.client import Client
 from equipoise.demo.daemon import Daemon
 from equipoise.demo.evening import Evening
-from equipoise.demo.model import cast
 from equipoise.demo.story import Story
-from equipoise.demo.summary import Summary, summarise
+from equipoise.demo.summary import EveningSummary, summarise
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What may be chosen."""
+    """What the command line decides."""
 
     rounds: int
     seed: int
     players: int
 
 
-async def run(options: Options, home: Path, stage: Stage) -> Summary:
+async def run(options: Options, home: Path, stage: Stage) -> EveningSummary:
     """Play an evening in an empty directory. PeerError when the daemon does not start or misbehaves."""
     rng = Random(options.seed)
     people = cast(rng, options.players)

@@ -1,4 +1,4 @@
-"""Where an evening is shown: a live screen, plain lines, or nowhere."""
+"""The stages that an evening can be shown on: a live screen, plain lines, or nothing."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from equipoise.demo.board import Board, Line
 from equipoise.demo.view import screen
 
 REMEMBERED = 60
-"""Lines that the tallest ticker shows."""
+"""Lines that the ticker of the tallest screen shows."""
 
 
 class Quiet:
-    """Nothing is shown and nobody waits."""
+    """Shows nothing and never waits."""
 
-    def tell(self, line: Line) -> None:
-        """Nothing."""
+    def add(self, line: Line) -> None:
+        """Show nothing."""
 
     def show(self, board: Board) -> None:
-        """Nothing."""
+        """Show nothing."""
 
     async def rest(self, seconds: float) -> None:
-        """No rest."""
+        """Do not wait."""
 
 
 class Plain(Quiet):
-    """A line for everything that happens, for pipes and logs."""
+    """The ticker's lines alone, for pipes and logs."""
 
     def __init__(self, console: Console, speed: float) -> None:
         self._console = console
         self._speed = speed
 
-    def tell(self, line: Line) -> None:
-        """Print it."""
+    def add(self, line: Line) -> None:
+        """Print the line."""
         self._console.print(line.text, markup=False, highlight=False, soft_wrap=True)
 
     async def rest(self, seconds: float) -> None:
-        """As long as the speed says."""
+        """Wait that long, divided by the speed."""
         if self._speed:
             await asyncio.sleep(seconds / self._speed)
 
 
 class Screen:
-    """The whole terminal, drawn anew at every moment; a context, at whose end the terminal is as it was."""
+    """The whole terminal, redrawn at every moment; a context, at whose end the terminal is as it was before."""
 
     def __init__(self, console: Console, speed: float) -> None:
         self._console = console
@@ -66,16 +66,16 @@ class Screen:
         """Give it back."""
         self._live.__exit__(kind, error, trace)
 
-    def tell(self, line: Line) -> None:
-        """Shown with the next moment."""
+    def add(self, line: Line) -> None:
+        """Keep it for the next moment that is drawn."""
         self._ticker.append(line)
 
     def show(self, board: Board) -> None:
-        """Draw it."""
+        """Redraw the terminal."""
         width, height = self._console.size
         self._live.update(screen(board, tuple(self._ticker), width, height), refresh=True)
 
     async def rest(self, seconds: float) -> None:
-        """As long as the speed says."""
+        """Wait that long, divided by the speed."""
         if self._speed:
             await asyncio.sleep(seconds / self._speed)

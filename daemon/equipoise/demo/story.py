@@ -1,4 +1,7 @@
-"""The script of the evening: an arena night with its comings and goings and a murder, then a KOTH map."""
+"""The evening's script: arena rounds with players who come and go, a killed daemon, then a KOTH map.
+
+Everything here is decided by the seed and by what the daemon answers; a seed plays the same evening again.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +9,26 @@ from collections.abc import Awaitable, Callable
 from enum import Enum, auto
 from functools import partial
 
-from equipoise.core.model import PlayerId, Side
+from equipoise.core.model import Mode, PlayerId, Side
 from equipoise.demo import words
 from equipoise.demo.evening import Evening
-from equipoise.demo.server import KOTH
+from equipoise.lab.simulation.game_server import Map
 
+KOTH = Map("koth_viaduct", Mode.KOTH)
 LEAST_ROUNDS = 6
 LEAST_PLAYERS = 8
 SLOW_ROUNDS = 5
-"""So many rounds are shown slowly, until one knows what one sees."""
+"""The first rounds are shown slowly, until viewers know what they see."""
 READ = 1.0
-"""Seconds to read something that matters."""
+"""Seconds to read something important."""
 SLOW, FAST = 0.4, 0.06
-"""Seconds for each of a round's three pictures."""
+"""Seconds for each of a round's three screens."""
 RESTLESS = 0.05
-"""How likely somebody leaves, or comes back, between two rounds."""
+"""Probability that somebody leaves, or comes back, between two rounds."""
 
 
 class Incident(Enum):
-    """What happens to an arena evening, in this order."""
+    """What happens during the arena rounds, in this order."""
 
     ARRIVAL = auto()
     SECOND_ARRIVAL = auto()
@@ -40,9 +44,9 @@ _MARKS = {
     Incident.WALK_OUT: 0.33,
     Incident.RETURN: 0.4,
 }
-"""How far into the evening."""
-MURDER = 0.5
-"""From here on the daemon is killed, in the first round that may make a scramble due: then it is missed most."""
+"""When, as a fraction of the arena rounds."""
+KILL = 0.5
+"""From this fraction on, the daemon is killed in the first round that may make a scramble due: then it matters most."""
 
 
 def koth_rounds(rounds: int) -> int:
@@ -51,7 +55,11 @@ def koth_rounds(rounds: int) -> int:
 
 
 def plan(rounds: int) -> dict[int, list[Incident]]:
-    """Incidents by arena round, in their order, never before the second; who walks out returns in a later one."""
+    """Incidents by arena round, in their order, from round 2 on; whoever leaves in a round returns in a later one.
+
+    >>> sorted(plan(100))
+    [6, 10, 20, 33, 40]
+    """
     planned: dict[int, list[Incident]] = {}
     earliest = 2
     for incident, mark in _MARKS.items():
@@ -68,11 +76,11 @@ class Story:
         self._evening = evening
         *regulars, self._smurf_id = evening.people
         self._found = False
-        """The smurf's rating is the highest."""
+        """The smurf's rating has become the highest."""
         self._coming = regulars[-2:]
         self._first = regulars[:-2]
         self._gone: list[PlayerId] = []
-        """Who left and may come back."""
+        """Players who left and may come back."""
         self._between: dict[Incident, Callable[[], None]] = {
             Incident.ARRIVAL: self._arrive,
             Incident.SECOND_ARRIVAL: self._arrive,
@@ -81,12 +89,12 @@ class Story:
         }
 
     async def play(self) -> None:
-        """The whole evening. PeerError when the daemon does not behave."""
+        """Play the whole evening. PeerError when the daemon refuses something, or is not there when it should be."""
         evening = self._evening
         koth = koth_rounds(evening.rounds)
         for id in self._first:
-            evening.server.connect(id, evening.name(id))
-        evening.tell("map", f"{len(self._first)} players on {evening.server.map.name}, everybody rated 1000")
+            evening.game.connect(id)
+        evening.report("map", f"{len(self._first)} players on {evening.game.map.name}, everybody rated 1000")
         await evening.sync()
         await self._arena(evening.rounds - koth)
         await self._koth(koth)
@@ -114,12 +122,12 @@ class Story:
         await self._evening.sync()
 
     async def _round(self, middle: Callable[[], Awaitable[None]] | None = None, *, shutout: bool = False) -> None:
-        """Freeze, doors, whatever happens in the middle, and the end."""
+        """Freeze time, the start, what happens in the middle, and the end."""
         evening = self._evening
         seen = evening.record.scrambles
         await evening.freeze()
         await self._pause(READ if evening.record.scrambles > seen else self._pace())
-        await evening.lineup()
+        await evening.go_live()
         await self._pause(self._pace())
         if middle is not None:
             await middle()
@@ -138,34 +146,39 @@ class Story:
 
     def _connect(self, id: PlayerId, text: str) -> None:
         evening = self._evening
-        evening.server.connect(id, evening.name(id))
-        evening.tell("people", f"{evening.name(id)} {text}")
+        evening.game.connect(id)
+        evening.report("people", f"{evening.name(id)} {text}")
 
     def _leave(self, id: PlayerId, text: str) -> None:
         evening = self._evening
-        evening.server.disconnect(id)
+        evening.game.disconnect(id)
         self._gone.append(id)
-        evening.tell("people", f"{evening.name(id)} {text}")
+        evening.report("people", f"{evening.name(id)} {text}")
 
     def _arrive(self) -> None:
         self._connect(self._coming.pop(0), "connects and waits for the next round")
 
     def _smurf(self) -> None:
         skill = self._evening.people[self._smurf_id].skill
-        self._connect(self._smurf_id, f"connects: rated 1000 like any newcomer, truly worth {skill:.0f}, the best here")
+        self._connect(
+            self._smurf_id,
+            f"connects: rated 1000 like any newcomer, but the best here with a true skill of {skill:.0f}",
+        )
 
     def _notice_smurf(self) -> None:
-        """Say so when the best player is first rated the best."""
+        """Report when the best player is first rated the best."""
         evening = self._evening
-        if not self._found and self._smurf_id in evening.server.clients:
+        if not self._found and self._smurf_id in evening.game.clients:
             rating = evening.rating(self._smurf_id)
             self._found = all(evening.rating(id) < rating for id in evening.people if id != self._smurf_id)
             if self._found:
-                evening.tell("people", f"{evening.name(self._smurf_id)} is found out: highest rating now, {rating:.0f}")
+                evening.report(
+                    "people", f"{evening.name(self._smurf_id)} is found out: the highest rating now, {rating:.0f}"
+                )
 
     def _return(self) -> None:
         if self._gone:
-            self._connect(self._gone.pop(0), "is back, with the rating he left with")
+            self._connect(self._gone.pop(0), "is back, with the same rating as before")
 
     def _stir(self) -> None:
         """Somebody leaves between two rounds, or comes back."""
@@ -176,46 +189,50 @@ class Story:
 
     async def _walk_out(self) -> None:
         evening = self._evening
-        evening.server.pass_time(20)
-        evening.server.fight()
+        evening.game.pass_time(20)
+        evening.game.fight()
         side = evening.rng.choice(list(Side))
-        id = evening.rng.choice(evening.server.on(side))
-        self._leave(id, f"walks out of {words.SIDE_NAMES[side]} in the middle of the round: he fought, so it counts")
+        id = evening.rng.choice(evening.game.on(side))
+        self._leave(
+            id, f"leaves {words.SIDE_NAMES[side]} in the middle of the round: having fought, they are rated for it"
+        )
         await evening.sync()
         await self._pause(READ)
 
     # The daemon dies.
 
     async def _perhaps_crash(self, rounds: int) -> None:
-        """Once, in time for another round without the daemon."""
+        """Once, early enough for another arena round without the daemon."""
         evening = self._evening
         late = evening.number >= rounds - 1
-        if evening.record.restarts or evening.number < max(3, MURDER * rounds):
+        if evening.record.restarts or evening.number < max(3, KILL * rounds):
             return
         if evening.script.due_if or late:
             await self._crash()
 
     async def _crash(self) -> None:
         evening = self._evening
-        # In the middle of a round, not in the very millisecond of its doors: every evening of a seed is the same.
+        # Not before the daemon has written everything: what a kill loses would differ from run to run.
         await evening.settle()
         await evening.daemon.kill()
         evening.up = False
         due = words.due(evening.script.due_if, pending=False)
-        evening.tell("trouble", f"The daemon is killed (SIGKILL) in round {evening.number}{due and f', with a {due}'}")
+        evening.report(
+            "trouble", f"The daemon is killed (SIGKILL) in round {evening.number}{due and f', with a {due}'}"
+        )
         await self._pause(READ)
 
     async def _revive(self) -> None:
         evening = self._evening
         waiting = len(evening.script.ring)
-        evening.tell("trouble", f"The game went on: {waiting} finished rounds wait in the plugin's ring of 8 slots")
+        evening.report("trouble", f"The game went on: {waiting} finished rounds wait in the plugin's ring of 8 slots")
         await self._pause(READ)
         await evening.daemon.start()
         await evening.sync()
         delivered = waiting - len(evening.script.ring)
         evening.record.restarts += 1
         evening.record.delivered += delivered
-        evening.tell("trouble", f"The daemon is back: {delivered} of {waiting} rounds delivered, stored and rated")
+        evening.report("trouble", f"The daemon is back: {delivered} of {waiting} rounds delivered, stored and rated")
         await self._pause(READ)
 
     # KOTH.
@@ -229,52 +246,52 @@ class Story:
 
     async def _next_map(self) -> None:
         evening = self._evening
-        if len(evening.server.clients) % 2:
-            self._leave(evening.rng.choice(list(evening.server.clients)), "leaves before the map changes")
-        evening.server.change_map(KOTH)
+        if len(evening.game.clients) % 2:
+            self._leave(evening.rng.choice(list(evening.game.clients)), "leaves before the map changes")
+        evening.game.change_map(KOTH)
         evening.script.introduce()
-        evening.tell("map", f"Next map: {KOTH.name}. Nobody sits out here, and rounds are balanced while they run")
+        evening.report("map", f"Next map: {KOTH.name}. No bench here, and running rounds are balanced")
         await evening.sync()
-        for id in evening.server.clients:
-            evening.server.want(id, None)
+        for id in evening.game.clients:
+            evening.game.want(id, None)
         await evening.sync()
         await self._pause(READ)
-        evening.server.end_waiting()
+        evening.game.end_waiting()
         await evening.sync()
 
     async def _gap(self) -> None:
-        """Two leave the smaller side: somebody crosses when he next dies."""
+        """Two players leave the smaller side: somebody crosses at their next death."""
         evening = self._evening
-        evening.server.fight()
-        side = min(Side, key=lambda side: len(evening.server.on(side)))
-        for id in evening.rng.sample(evening.server.on(side), 2):
+        evening.game.fight()
+        side = min(Side, key=lambda side: len(evening.game.on(side)))
+        for id in evening.rng.sample(evening.game.on(side), 2):
             self._leave(id, f"leaves {words.SIDE_NAMES[side]}")
         await evening.sync()
         await self._pause(READ)
-        evening.server.pass_time(4)
-        for id in evening.server.ordered():
-            evening.server.die(id)
-            evening.tell("move", f"{evening.name(id)} dies and respawns on {words.SIDE_NAMES[side]}: {self._sizes()}")
+        evening.game.pass_time(4)
+        for id in evening.game.to_be_moved():
+            evening.game.die(id)
+            evening.report("move", f"{evening.name(id)} dies and respawns on {words.SIDE_NAMES[side]}: {self._sizes()}")
         await evening.sync()
         await self._pause(READ)
 
     def _sizes(self) -> str:
-        red, blu = (len(self._evening.server.on(side)) for side in Side)
+        red, blu = (len(self._evening.game.on(side)) for side in Side)
         return f"{red} against {blu}"
 
     async def _latecomers(self) -> None:
-        """The two who left are back, and placed."""
+        """The two who left are back, and are placed."""
         evening = self._evening
         for id in (self._gone.pop(), self._gone.pop()):
-            evening.server.connect(id, evening.name(id))
-            evening.server.want(id, None)
+            evening.game.connect(id)
+            evening.game.want(id, None)
             await evening.sync()
         await self._pause(READ)
 
     async def _switch(self) -> None:
-        """Somebody wants to join the side that is winning."""
+        """Somebody asks for the other side."""
         evening = self._evening
         side = evening.rng.choice(list(Side))
-        evening.server.want(evening.rng.choice(evening.server.on(side)), side.other)
+        evening.game.want(evening.rng.choice(evening.game.on(side)), side.other)
         await evening.sync()
         await self._pause(READ)

@@ -1,4 +1,4 @@
-"""What the evening came to, and what a newcomer does next."""
+"""The closing table: the evening in numbers, and what a newcomer does next."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from equipoise.demo.record import Record
 from equipoise.demo.words import percent
 
 DECISIONS = 1000
-"""The most that the decision log gives at once."""
+"""The most that the decision log returns in one answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """The evening in numbers; the daemon's own are asked of its admin interface."""
+class EveningSummary:
+    """The evening in numbers; those of the daemon come from its admin interface. The fields are those of `--json`."""
 
     rounds: int
     stored: int
-    """Rounds that the daemon answered so."""
+    """Rounds that the daemon reported as stored."""
     scrambles: int
     scrambled_alone: int
-    """Of them, by the script from its cache, as the daemon's log has it."""
+    """Of them, by the plugin from its cache, by the daemon's log."""
     favourite_before: float
-    """Win probability of whichever side was ahead before a scramble, the mean of those in the daemon's log."""
+    """Win probability of the favourite before a scramble, the mean over the daemon's log."""
     favourite_after: float
     moved: int
     benched: int
@@ -41,7 +41,7 @@ class Summary:
     rank_correlation: float
     """Spearman's ρ of ratings and true skill."""
     stronger_side: float
-    """How often the stronger side truly wins, the mean over the second half of the rounds; 0.5 is fair."""
+    """True win probability of the stronger side, the mean over the second half of the rounds; 0.5 is even."""
     random_teams: float
     """The same, had the same people been on random teams."""
     favourites_expected: float
@@ -51,13 +51,13 @@ class Summary:
     rounds_delivered_late: int
 
 
-async def summarise(record: Record, stored: int, client: Client) -> Summary:
-    """Ask the daemon, and add what only the simulation knows. PeerError when the daemon does not answer."""
+async def summarise(record: Record, stored: int, client: Client) -> EveningSummary:
+    """Query the daemon, and add what only the simulation knows. PeerError when the daemon does not answer."""
     quality = (await client.ask(f"/v1/admin/pools/{POOL}/quality"))["quality"]
     log = (await client.ask(f"/v1/admin/decisions?server={SERVER}&limit={DECISIONS}"))["decisions"]
     expected, won = record.expected()
-    stronger, random = record.fairness((len(record.rounds) + 1) // 2)
-    return Summary(
+    stronger, random = record.evenness((len(record.rounds) + 1) // 2)
+    return EveningSummary(
         rounds=len(record.rounds),
         stored=stored,
         scrambles=record.scrambles,
@@ -84,20 +84,20 @@ def _favourite(log: Sequence[Mapping[str, Any]], when: str) -> float:
     return fmean(max(red, 1 - red) for red in odds)
 
 
-def as_json(summary: Summary) -> dict[str, object]:
-    """Plain data; floats to six digits."""
+def as_json(summary: EveningSummary) -> dict[str, object]:
+    """JSON values; floats to six digits."""
     return {key: round(value, 6) if isinstance(value, float) else value for key, value in asdict(summary).items()}
 
 
-def show(summary: Summary, console: Console, kept: Path | None) -> None:
-    """The closing table, and what to do next."""
+def show(summary: EveningSummary, console: Console, kept: Path | None) -> None:
+    """Print the closing table, and what to do next."""
     console.print(Group(_table(summary), _next()))
     if kept is not None:
-        # Not in a table: to be copied whole.
+        # Outside the table, so that the line can be copied whole.
         console.print(f"This evening is kept: equipoise serve -c {kept / 'config.toml'}", markup=False, soft_wrap=True)
 
 
-def _table(summary: Summary) -> Table:
+def _table(summary: EveningSummary) -> Table:
     table = Table(title="The evening", title_justify="left", title_style="bold", show_header=False, box=None)
     table.add_column(style="dim")
     table.add_column(justify="right", style="bold")
@@ -107,7 +107,7 @@ def _table(summary: Summary) -> Table:
     return table
 
 
-def _rows(summary: Summary) -> list[tuple[str, str, str]]:
+def _rows(summary: EveningSummary) -> list[tuple[str, str, str]]:
     before, after = percent(summary.favourite_before), percent(summary.favourite_after)
     late, alone = summary.rounds_delivered_late, summary.scrambled_alone
     return [
@@ -117,12 +117,12 @@ def _rows(summary: Summary) -> list[tuple[str, str, str]]:
         ("moved in a round", f"{summary.moved_in_rounds}", f"switches refused: {summary.refused_switches}"),
         ("ratings and true skill", f"{summary.rank_correlation:.2f}", "Spearman's ρ; 1 is the true order"),
         (
-            "stronger side truly wins",
+            "stronger side, truly",
             percent(summary.stronger_side),
-            f"{percent(summary.random_teams)} in random teams of the same people",
+            f"chance to win; {percent(summary.random_teams)} in random teams",
         ),
         ("favourites won", f"{summary.favourites_won}", f"{summary.favourites_expected:.1f} predicted"),
-        ("Brier score", f"{summary.brier:.3f}", "of the daemon; 0.25 is a coin"),
+        ("Brier score", f"{summary.brier:.3f}", "of the daemon; a coin has 0.25"),
         (
             "restarts survived",
             f"{summary.restarts_survived}",

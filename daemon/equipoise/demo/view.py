@@ -27,10 +27,10 @@ STYLES: dict[Kind, str] = {
 }
 RED, BLU = "red", "bright_blue"
 WIDE = 100
-"""From this many columns there is room for the truth beside the ratings."""
+"""From this many columns on, true skill is shown beside the ratings."""
 LEARNING_ROWS = 10
 RECENT = 20
-"""Rounds that the shown odds are the mean of."""
+"""Rounds over which the shown probabilities are averaged."""
 LEVELS = "▁▂▃▄▅▆▇█"
 
 
@@ -41,7 +41,7 @@ def screen(board: Board, ticker: Sequence[Line], width: int, height: int) -> Lay
     layout.split_column(
         Layout(_title(board), size=1),
         Layout(_middle(board, wide=width >= WIDE), size=teams),
-        Layout(_odds(board, width), size=2),
+        Layout(_chances(board, width), size=2),
         Layout(_ticker(ticker, width, height - teams - 4), minimum_size=3),
         Layout(_legend(), size=1),
     )
@@ -106,10 +106,10 @@ def _change(row: Row) -> Text:
 
 
 def _learning(record: Record, *, wide: bool) -> Panel:
-    """How far the ratings have found their level, and what that is worth."""
+    """How well the ratings know the players, and what that does for the teams."""
     width = 26 if wide else 20
     known = record.fidelity[-1] if record.fidelity else 0.0
-    stronger, random = record.fairness(RECENT)
+    stronger, random = record.evenness(RECENT)
     should, did = record.expected()
     lines = Group(
         Text.assemble("ratings ~ truth ", (f"{known:.2f}", "bold")),
@@ -125,7 +125,7 @@ def _learning(record: Record, *, wide: bool) -> Panel:
 
 
 def _averaged(values: Sequence[float], over: int = RECENT) -> list[float]:
-    """The mean of the last values at each place."""
+    """At each place the mean of the last values up to it."""
     means = []
     for end in range(1, len(values) + 1):
         recent = values[max(0, end - over) : end]
@@ -134,7 +134,11 @@ def _averaged(values: Sequence[float], over: int = RECENT) -> list[float]:
 
 
 def sparkline(values: Sequence[float], width: int, low: float, high: float) -> str:
-    """The whole series as so many blocks at most, each the mean of its share, between two levels."""
+    """The whole series as at most `width` blocks, each the mean of its part, scaled from `low` to `high`.
+
+    >>> sparkline([0.0, 0.5, 1.0], 10, 0.0, 1.0)
+    '▁▅█'
+    """
     if not values:
         return ""
     count = min(width, len(values))
@@ -143,12 +147,12 @@ def sparkline(values: Sequence[float], width: int, low: float, high: float) -> s
     return "".join(LEVELS[_level((mean - low) / (high - low))] for mean in means)
 
 
-def _level(share: float) -> int:
-    return min(len(LEVELS) - 1, max(0, int(share * len(LEVELS))))
+def _level(height: float) -> int:
+    return min(len(LEVELS) - 1, max(0, int(height * len(LEVELS))))
 
 
-def _odds(board: Board, width: int) -> Group:
-    """RED's win probability as a bar; below it who sits out, what makes a scramble due, what was said last."""
+def _chances(board: Board, width: int) -> Group:
+    """RED's win probability as a bar; below it the bench, what makes a scramble due, and the last chat message."""
     inner = width - 23
     red = round(board.predicted * inner)
     bar = Text.assemble(
@@ -170,7 +174,7 @@ def _odds(board: Board, width: int) -> Group:
 
 
 def _ticker(lines: Sequence[Line], width: int, height: int) -> Panel:
-    """The newest lines, wrapped: as many as there is room for."""
+    """The newest lines, wrapped, as many as fit."""
     shown = [
         Text(part, STYLES[line.kind])
         for line in lines
@@ -181,4 +185,4 @@ def _ticker(lines: Sequence[Line], width: int, height: int) -> Panel:
 
 
 def _legend() -> Text:
-    return Text(" ° shadow: counts, not shown to players · stronger side: true odds, 50 % is fair", "dim")
+    return Text(" ° shadow: counts, not shown to players · stronger side, truly: 50 % is even", "dim")

@@ -1,4 +1,4 @@
-"""Orders and outcomes in plain English, with the names of the people: what the ticker says."""
+"""Orders and results in plain English, with players' names: the lines of the ticker."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from equipoise.core.model import PlayerId, Side
-from equipoise.core.phrases import Phrase
-from equipoise.wire import orders as wire
+from equipoise.core.phrases import Text
 
 Names = Mapping[PlayerId, str]
-_PHRASES = {phrase.key: phrase for phrase in Phrase}
 SIDE_NAMES = {Side.A: "RED", Side.B: "BLU"}
-DUEL = Phrase.REASON_DUEL.key
-EQUAL_SIDES = Phrase.REASON_EQUAL_SIDES.key
-REFUSALS = frozenset(phrase.key for phrase in Phrase if phrase.name.startswith("REFUSED"))
+UPSET = 0.45
+"""A side that wins with a lower probability wins against the odds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,32 +24,42 @@ class Teams:
     chance: float | None
 
     def moved_to(self, other: Teams) -> int:
-        """How many changed from one side to the other."""
+        """How many players changed from one side to the other."""
         return len({*self.red} & {*other.blu}) + len({*self.blu} & {*other.red})
 
 
-def english(text: wire.Text, names: Names) -> str:
-    """A phrase as the game shows it."""
-    said = _PHRASES[text.phrase].value
-    for number, arg in enumerate(text.args, 1):
-        name = names.get(PlayerId(arg[1:]), arg) if arg.startswith("@") else arg
-        said = said.replace(f"{{{number}}}", name)
-    return said
+def english(text: Text, names: Names) -> str:
+    """A phrase as the game shows it.
+
+    >>> from equipoise.core.phrases import Phrase
+    >>> english(Text(Phrase.RANK, ("@76561197960265729", "2", "11", "1204")), {PlayerId("76561197960265729"): "Ann"})
+    'Ann: rank 2 of 11, rating 1204.'
+    """
+    args = [names.get(PlayerId(arg[1:]), arg) if arg.startswith("@") else arg for arg in text.args]
+    return Text(text.phrase, tuple(args)).english
 
 
 def listed(ids: Iterable[PlayerId], names: Names) -> str:
-    """Names, as a sentence has them."""
+    """Names as a sentence lists them.
+
+    >>> listed([PlayerId("1"), PlayerId("2"), PlayerId("3")], {"1": "Ann", "2": "Bob", "3": "Cid"})
+    'Ann, Bob and Cid'
+    """
     *rest, last = [names[id] for id in ids] or [""]
     return f"{', '.join(rest)} and {last}" if rest else last
 
 
 def percent(chance: float | None) -> str:
-    """A probability as players read it; a dash for none."""
+    """A probability as players read it; a dash for none.
+
+    >>> percent(0.517)
+    '52 %'
+    """
     return "–" if chance is None else f"{100 * chance:.0f} %"
 
 
 def scrambled(reason: str, before: Teams, after: Teams, names: Names, *, fair: bool) -> str:
-    """A scramble with its reason, its effect on the odds, its moves and its bench; `fair`: it is their turn."""
+    """A scramble: its reason, RED's chance before and after, moves and bench; `fair`: no one has sat out less."""
     moved = before.moved_to(after)
     lineup = len({*after.red, *after.blu} - {*before.red, *before.blu})
     parts = [f"RED {percent(before.chance)} → {percent(after.chance)}", f"{moved or 'nobody'} moved"]
@@ -69,15 +76,19 @@ def _sits_out(bench: tuple[PlayerId, ...], names: Names, *, fair: bool) -> str:
 
 
 def finished(number: int, winner: Side, teams: Teams, names: Names, *, predicted: float) -> str:
-    """A round's result against what was expected of it."""
+    """A round's result, with the chance that the winner had by the ratings; `predicted` is RED's."""
     chance = predicted if winner is Side.A else 1 - predicted
-    upset = ", against the odds" if chance < 0.45 else ""
+    upset = ", against the odds" if chance < UPSET else ""
     bench = f" · {listed(teams.bench, names)} sat out" if 0 < len(teams.bench) < 4 else ""
-    return f"Round {number}: {SIDE_NAMES[winner]} wins ({percent(chance)} expected{upset}){bench}"
+    return f"Round {number}: {SIDE_NAMES[winner]} wins (had a {percent(chance)} chance{upset}){bench}"
 
 
 def due(outcomes: tuple[str, ...], *, pending: bool) -> str:
-    """What makes a scramble due, from the protocol's words."""
+    """What makes a scramble due, from the protocol's words.
+
+    >>> due(("red", "none"), pending=False)
+    'scramble due if RED wins or after a stalemate'
+    """
     if pending:
         return "scramble at the next round start"
     if not outcomes:

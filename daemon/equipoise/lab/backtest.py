@@ -1,4 +1,4 @@
-"""How well systems would have predicted a history: over the matches after a burn-in, before each was rated."""
+"""How well systems would have predicted a history: measured after a burn-in, each match before it was rated."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from equipoise.ratings.quality import CERTAIN, Difference, Estimate, Pair, Quali
 
 BURN_IN = 0.2
 WARM_UP = 0.25
-"""Part of the burn-in that nothing is fitted to: there every system still knows nobody."""
+"""Part of the burn-in that nothing is fitted to: there every system still knows no player."""
 
 
 Correct = Literal["burn-in", "running"]
-"""Whether a correction is fitted once, to the burn-in, or again and again to the last matches before."""
+"""Whether a correction is fitted once, to the burn-in, or repeatedly, each time to the last matches before."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,22 +33,22 @@ class Backtest:
     """Matches that were predicted and rated, but not measured."""
     quality: Quality
     accuracy: Estimate | None
-    """Share of the decisive matches that the favourite won, an even prediction being half right; None: all drawn."""
+    """Fraction of decisive matches that the favourite won; an even prediction is half right. None: all were drawn."""
     correction: Correction | None
-    """The last one, if any was asked for."""
+    """The last correction, if any was asked for."""
     predicted: Floats
-    """Shape (measured,): what was measured, corrected or not."""
+    """Shape (measured,): the predictions that were measured, with the correction if there is one."""
     scores: Floats
     forecast: Forecast
 
     @property
     def pairs(self) -> list[Pair]:
-        """Predictions and scores."""
+        """Predictions and scores, match by match."""
         return list(zip(self.predicted.tolist(), self.scores.tolist(), strict=True))
 
 
 def burn_in_of(history: History, share: float) -> int:
-    """So many matches are not measured; RatingError unless some are left on both sides."""
+    """How many matches are not measured. RatingError unless there are some of both kinds."""
     if not 0 < share < 1:
         raise RatingError(f"a burn-in of {share:g} is not between 0 and 1")
     count = round(len(history) * share)
@@ -58,7 +58,7 @@ def burn_in_of(history: History, share: float) -> int:
 
 
 def backtest(model: Model, history: History, *, burn_in: float = BURN_IN, correct: Correct | None = None) -> Backtest:
-    """Predict, then rate, match after match; a correction knows nothing but matches before those it corrects."""
+    """Predict and rate a history match by match; a correction is fitted only to matches before those it corrects."""
     count, actual = burn_in_of(history, burn_in), scores(history)
     made = forecast(model, history)
     predicted, correction = made.predicted, None
@@ -71,7 +71,7 @@ def backtest(model: Model, history: History, *, burn_in: float = BURN_IN, correc
 
 
 def warm_up(burn_in: int) -> int:
-    """So many of the burn-in's matches nothing is fitted to."""
+    """How many of the burn-in's matches nothing is fitted to."""
     return int(burn_in * WARM_UP)
 
 
@@ -85,12 +85,12 @@ def _measured(
 
 
 def surprises(predicted: Floats, scores: Floats) -> Floats:
-    """`quality.surprise` over arrays."""
+    """Shape (m,): the log loss of each match, nats; `quality.surprise` over arrays."""
     inside = np.clip(predicted, CERTAIN, 1 - CERTAIN)
     losses: Floats = -scores * np.log(inside) - (1 - scores) * np.log1p(-inside)
     return losses
 
 
 def difference(one: Backtest, other: Backtest) -> Difference:
-    """Of their measures, match by match."""
+    """The difference of their measures, match by match."""
     return quality.difference(one.pairs, other.pairs)

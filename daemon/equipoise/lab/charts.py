@@ -1,4 +1,4 @@
-"""Which charts the laboratory draws."""
+"""The charts of the laboratory: what each shows, and from which results."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from equipoise.ratings.history import History
 from equipoise.ratings.quality import BINS, Quality
 
 FEW = 5
-"""With fewer matches a mean and its error say nothing."""
+"""With fewer matches in a bin its mean and error mean nothing."""
 LINES = 6
-"""More lines in one chart hide each other: the first ones are drawn."""
+"""More lines in one chart would hide each other: only the first ones are drawn."""
 PLAYERS = LINES
-"""Whose ratings are drawn over time."""
+"""How many players' ratings are drawn over time."""
 CURVE = 240
 """Points of a rating curve."""
 FRAME = 110
-"""Pixels of a chart of names, beside those for each of them."""
+"""Height in pixels of a chart with a row per name, without the rows."""
 
 
 def calibration(qualities: Sequence[tuple[str, Quality]]) -> Chart:
-    """Predicted against actual scores; on the dashed line predictions are right."""
+    """Actual against predicted scores; on the dashed line predictions are right."""
     chart = Chart(
-        _titled("Calibration: what was predicted, what came", len(qualities)),
+        _titled("Calibration: predicted and actual scores", len(qualities)),
         Axis("predicted score of the first team", 0, 1, percent=True),
         Axis("actual score, mean and standard error", 0, 1, percent=True),
         height=480,
@@ -39,22 +39,22 @@ def calibration(qualities: Sequence[tuple[str, Quality]]) -> Chart:
         bins = [each for each in quality.calibration if each.rounds >= FEW]
         chart.line([each.predicted for each in bins], [each.scored.value for each in bins], series)
         for each in bins:
-            told = f"{label}: {each.rounds} matches, {each.predicted:.1%} predicted, {each.scored.value:.1%} came"
-            chart.dot(each.predicted, each.scored.value, series, each.scored.error, told)
-        chart.name(label, series)
+            tooltip = f"{label}: {each.rounds} matches, {each.predicted:.1%} predicted, {each.scored.value:.1%} actual"
+            chart.dot(each.predicted, each.scored.value, series, each.scored.error, tooltip)
+        chart.legend(label, series)
     return chart
 
 
 def _titled(title: str, count: int) -> str:
-    """A title that says so where not all are drawn."""
+    """The title, which says so where not all lines are drawn."""
     return title if count <= LINES else f"{title} (the first {LINES} of {count})"
 
 
 def predictions(quality: Quality, label: str) -> Chart:
-    """How many matches a system predicted how."""
+    """How many matches a system gave which prediction."""
     most = max(each.rounds for each in quality.calibration)
     chart = Chart(
-        f"How often what was predicted ({label})",
+        f"How often each score was predicted ({label})",
         Axis("predicted score of the first team", 0, 1, percent=True),
         Axis("matches", 0, most * 1.06, whole=True),
         height=240,
@@ -65,15 +65,15 @@ def predictions(quality: Quality, label: str) -> Chart:
 
 
 class Unticked(Axis):
-    """An axis that only orders."""
+    """An axis that only sorts."""
 
     def ticks(self) -> list[float]:
-        """None."""
+        """No ticks."""
         return []
 
 
 def losses(backtests: Sequence[Backtest]) -> Chart:
-    """Log loss of several systems, the best on top."""
+    """Log loss of several systems in their order, the first on top."""
     found = [done.quality.log_loss for done in backtests]
     spread = [(each.value, each.error or 0.0) for each in found]
     ends = [value + sign * error for value, error in spread for sign in (-1, 1)]
@@ -86,19 +86,19 @@ def losses(backtests: Sequence[Backtest]) -> Chart:
     for place, (name, (value, error)) in enumerate(zip(names, spread, strict=True)):
         height = float(len(found) - place)
         chart.span(value - error, value, value + error, height, place, name)
-        chart.words(value + error, height, name)
+        chart.label(value + error, height, name)
     return chart
 
 
 def _room(names: Sequence[str]) -> float:
-    """Of the axis, how much more it takes to write these to the right of the points."""
+    """How much longer, as a fraction, the axis must be to write these names to the right of the points."""
     inside = WIDTH - LEFT - RIGHT
     wanted = LETTER * max(map(len, names))
     return wanted / (inside - wanted)
 
 
 def progress(backtests: Sequence[Backtest], windows: int = 40) -> Chart:
-    """Log loss along the measured matches."""
+    """Mean log loss in successive windows of the measured matches."""
     everybody, backtests = labels([done.model for done in backtests]), backtests[:LINES]
     count = min(windows, len(backtests[0].predicted))
     curves = [
@@ -116,12 +116,12 @@ def progress(backtests: Sequence[Backtest], windows: int = 40) -> Chart:
     )
     for series, (label, curve) in enumerate(zip(everybody, curves, strict=False)):
         chart.line(xs, curve, series)
-        chart.name(label, series)
+        chart.legend(label, series)
     return chart
 
 
 def ratings(done: Backtest, history: History, label: str) -> Chart:
-    """Rating histories of those who end highest of the most active half."""
+    """Ratings over time of the players who end highest, among the more active half."""
     after = done.forecast.replayed.after
     match = np.repeat(np.arange(len(history)), np.diff(history.teams)[0::2] + np.diff(history.teams)[1::2])
     counts = np.bincount(history.members, minlength=len(history.players))
@@ -138,12 +138,12 @@ def ratings(done: Backtest, history: History, label: str) -> Chart:
     for series, (player, xs, ys) in enumerate(curves):
         some = np.unique(np.linspace(0, len(xs) - 1, CURVE).astype(int))
         chart.line(xs[some].tolist(), ys[some].tolist(), series)
-        chart.name(player, series)
+        chart.legend(player, series)
     return chart
 
 
 def simulation(summaries: Sequence[tuple[str, Summary]]) -> list[Chart]:
-    """Finding true skill, balance, and quality over the rounds."""
+    """How well true skill is found, how even rounds are and how good predictions are, over the rounds."""
     curves = [_found(summaries), _balance(summaries), _brier(summaries), _overconfidence(summaries)]
     return [*curves, *_calibrated(summaries)]
 
@@ -157,23 +157,23 @@ def _over_rounds(title: str, y: Axis, summaries: Sequence[tuple[str, Summary]], 
 def _found(summaries: Sequence[tuple[str, Summary]]) -> Chart:
     values = [point.found for _, summary in summaries for point in summary.points]
     y = Axis.around("Spearman's ρ with true skill", [*values, 0, 1])
-    chart = _over_rounds("How well ratings order people", y, summaries)
+    chart = _over_rounds("How well ratings order players", y, summaries)
     for series, (label, summary) in enumerate(summaries[:LINES]):
         chart.line([point.round for point in summary.points], [point.found for point in summary.points], series)
-        chart.name(label, series)
+        chart.legend(label, series)
     return chart
 
 
 def _balance(summaries: Sequence[tuple[str, Summary]]) -> Chart:
     values = [one for _, summary in summaries for point in summary.points for one in (point.favourite, point.random)]
-    y = Axis.around("chance of the better side", [*values, 0.5], percent=True)
-    chart = _over_rounds("Balance: the favourite's true chance", y, summaries)
+    y = Axis.around("favourite's win probability", [*values, 0.5], percent=True)
+    chart = _over_rounds("Balance: the favourite's true win probability", y, summaries)
     for series, (label, summary) in enumerate(summaries[:LINES]):
         chart.line([point.round for point in summary.points], [point.favourite for point in summary.points], series)
-        chart.name(label, series)
+        chart.legend(label, series)
     _, first = summaries[0]
     chart.line([point.round for point in first.points], [point.random for point in first.points], 7)
-    chart.name("random teams of the same people", 7)
+    chart.legend("random teams of the same people", 7)
     return chart
 
 
@@ -184,12 +184,12 @@ def _brier(summaries: Sequence[tuple[str, Summary]]) -> Chart:
     chart.ideal((0, 0.25), (chart.x.high, 0.25))
     for series, (label, summary) in enumerate(summaries[:LINES]):
         chart.line([point.round for point in summary.points], [point.brier for point in summary.points], series)
-        chart.name(label, series)
+        chart.legend(label, series)
     return chart
 
 
 def _overconfidence(summaries: Sequence[tuple[str, Summary]]) -> Chart:
-    """Calibration over time, and what luck makes of so few rounds: two standard errors, of all points the mean."""
+    """Overconfidence over time, and the band in which it may be luck: two standard errors, the mean over all points."""
     curves = [
         [(point.round, point.overconfidence) for point in summary.points if point.overconfidence is not None]
         for _, summary in summaries
@@ -197,14 +197,14 @@ def _overconfidence(summaries: Sequence[tuple[str, Summary]]) -> Chart:
     found = [excess for curve in curves for _, excess in curve]
     errors = [each.error for each in found if each.error is not None]
     luck = 2 * fmean(errors) if errors else 0.0
-    y = Axis.around("predicted less scored", [-luck, luck, *(each.value for each in found)], percent=True)
-    x = "round; between the outer dashed lines it may be luck (two standard errors)"
-    chart = _over_rounds("Calibration: above 0 favourites win less than predicted", y, summaries, x)
+    y = Axis.around("predicted minus actual score", [-luck, luck, *(each.value for each in found)], percent=True)
+    x = "round; within the outer dashed lines (two standard errors) it may be luck"
+    chart = _over_rounds("Overconfidence: above 0, favourites win less often than predicted", y, summaries, x)
     for level in {-luck, 0.0, luck}:
         chart.ideal((0, level), (chart.x.high, level))
     for series, ((label, _), curve) in enumerate(zip(summaries[:LINES], curves, strict=False)):
         chart.line([round for round, _ in curve], [excess.value for _, excess in curve], series)
-        chart.name(label, series)
+        chart.legend(label, series)
     return chart
 
 

@@ -1,9 +1,12 @@
-"""What any system's predictions lack: one scale of the log-odds, and what side and map are worth.
+"""A correction of any system's predictions: one scale of the log-odds, and the advantages of sides and maps.
 
     log-odds' = temperature · log-odds + side(first team) - side(second team) ± map
 
-fitted by penalised maximum likelihood on matches that were predicted before they were rated. The penalties are
-Gaussian priors: they keep what few matches say near nothing, and a map that one side always won finite.
+fitted by penalised maximum likelihood to matches that were predicted before they were rated. The penalties are
+Gaussian priors: they keep an advantage near zero for which only a few matches speak, and finite on a map that one side
+always won. The loss is convex, so Newton's method finds its only minimum.
+
+The design matrix has a row per match and a column per weight: log-odds, sides, maps.
 """
 
 from __future__ import annotations
@@ -23,23 +26,30 @@ MAP_SPREAD = 0.3
 """Standard deviations of the priors, in log-odds; 0.3 is 57 % against 43 %."""
 TEMPERATURE_SPREAD = 1.0
 REFITS = 40
-"""Times that a running correction is fitted."""
+"""How often a running correction is fitted."""
 STEPS = 60
 SMALL = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """Units are log-odds; `temperature` is a factor."""
+    """The fitted weights: `temperature` is a factor, the others are log-odds."""
 
     temperature: float = 1.0
     sides: Mapping[str, float] | None = None
-    """Of each side's name; None: sides are alike."""
+    """Advantage by the side's name; None: sides are alike."""
     maps: Mapping[str, float] | None = None
-    """In favour of the side that is named first; None: no maps are known."""
+    """Advantage by the map's name, of the side that comes first in `History.sides`; None: no maps are known."""
 
     def apply(self, predicted: Floats, history: History) -> Floats:
-        """The corrected scores expected of first teams; a side or map that is not known counts nothing."""
+        """Shape (m,): the corrected expected scores of first teams; an unknown side or map counts 0.
+
+        >>> from equipoise.core.model import PlayerId
+        >>> from equipoise.ratings.system import Match
+        >>> history = History.of([Match(((PlayerId("ann"),), (PlayerId("bob"),)), ranks=(0, 1))])
+        >>> Correction(temperature=0.5).apply(np.array([0.8]), history).round(3).tolist()  # log-odds 1.386 → 0.693
+        [0.667]
+        """
         design = _design(predicted, history)
         weights = np.array(
             [
@@ -52,15 +62,15 @@ class Correction:
 
 
 def fit(predicted: Floats, history: History, scores: Floats, start: int = 0) -> Correction:
-    """By these matches, those before `start` left out."""
+    """Fit to these matches from `start` on; `predicted` and `scores` have shape (m,)."""
     return _correction(_design(predicted, history)[start:], scores[start:], history)
 
 
 def running(predicted: Floats, history: History, scores: Floats, count: int, start: int) -> tuple[Floats, Correction]:
-    """Corrected from match `count` on, each time by the last matches before, and the last correction.
+    """Correct from match `count` on, each time fitted to the last matches before; and the last of these corrections.
 
-    The window is as long as that of the first fit, from `start` to `count`, and moves `REFITS` times: so a map that is
-    new gets its worth, and a side's follows the times. Matches before `count` stay as they are.
+    The window is as long as that of the first fit, from `start` to `count`, and moves `REFITS` times: new maps get an
+    advantage, and changing advantages are followed. Matches before `count` stay as they are.
     """
     design, corrected = _design(predicted, history), predicted.copy()
     ends = np.unique(np.linspace(count, len(scores), REFITS + 1).astype(int)).tolist()
@@ -78,16 +88,16 @@ def _correction(design: Floats, scores: Floats, history: History) -> Correction:
 
 
 def _fitted(design: Floats, scores: Floats, history: History) -> Floats:
-    """The weights of all columns; one that these matches say nothing about stays at its prior mean."""
-    told = np.flatnonzero(design.any(axis=0))
+    """Shape (columns,): the weights. One whose column is all zero stays at its prior mean."""
+    used = np.flatnonzero(design.any(axis=0))
     means, precisions = _priors(history)
     weights = means.copy()
-    weights[told] = _maximum(design[:, told], scores, means[told], precisions[told])
+    weights[used] = _maximum(design[:, used], scores, means[used], precisions[used])
     return weights
 
 
 def _named(names: Sequence[str], weights: Floats) -> Mapping[str, float] | None:
-    """What these matches say nothing about is left out."""
+    """Weights by name, without those that are 0."""
     return {name: weight for name, weight in zip(names, weights.tolist(), strict=True) if weight} or None
 
 
@@ -107,14 +117,14 @@ def _design(predicted: Floats, history: History) -> Floats:
 
 
 def _priors(history: History) -> tuple[Floats, Floats]:
-    """Means and precisions."""
+    """Means and precisions of the priors, shape (columns,) each."""
     sides, maps = len(history.sides), len(history.maps)
     spreads = [TEMPERATURE_SPREAD, *[SIDE_SPREAD] * sides, *[MAP_SPREAD] * maps]
     return np.array([1.0] + [0.0] * (sides + maps)), np.array(spreads) ** -2.0
 
 
 def _maximum(design: Floats, scores: Floats, means: Floats, precisions: Floats) -> Floats:
-    """Newton's method; the loss is convex, and a step that does not lower it is halved."""
+    """The weights of the least loss, by Newton's method; a step that does not lower the loss is halved."""
     weights, step = means.copy(), 1.0
     loss = _loss(design, scores, weights, means, precisions)
     for _ in range(STEPS):

@@ -16,7 +16,7 @@ _PER_SEAT = ("lineup_members", "skill_at_start")
 
 
 def scores(history: History) -> Floats:
-    """Shape (m,): 1, 0.5 or 0 for each match's first team; RatingError unless every match has two teams."""
+    """Shape (m,): 1, 0.5 or 0 for each match's first team. RatingError unless every match has two teams."""
     if not history.pairs:
         raise RatingError("the laboratory measures matches of two teams")
     first, second = history.ranks[0::2], history.ranks[1::2]
@@ -25,7 +25,7 @@ def scores(history: History) -> Floats:
 
 
 def head(history: History, count: int) -> History:
-    """The first so many matches; players who come later are still numbered."""
+    """The first `count` matches; players who appear only later keep their numbers."""
     teams = int(history.matches[count])
     people = int(history.teams[teams])
     lineup, _, _ = history.predicted_lineup
@@ -55,7 +55,10 @@ def _spans_head(spans: Spans, people: int) -> Spans:
 
 
 def orientation(history: History) -> Numbers:
-    """Shape (m,): 1 where the first team has the side that is named first in `sides`, -1 the other, 0 alike."""
+    """Shape (m,): 1 where the first team plays the side that comes first in `history.sides`, -1 where the second does.
+
+    0 where the sides are the same or unknown.
+    """
     if history.side is None:
         return np.zeros(len(history), np.int32)
     signs: Numbers = np.sign(history.side[1::2] - history.side[0::2]).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Results as plain data, for `--json`."""
+"""Results as JSON values, for `--json`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import asdict
 
 from equipoise.lab.backtest import Backtest, difference
 from equipoise.lab.correction import Correction
+from equipoise.lab.leaderboard import Leaderboard
 from equipoise.lab.models import Model
 from equipoise.lab.simulation.measures import Summary
 from equipoise.lab.simulation.population import Scenario
-from equipoise.lab.standings import Leaderboard
 from equipoise.lab.tune import Tuned
 from equipoise.ratings.system import Convergence
 
@@ -18,7 +18,7 @@ Json = dict[str, object]
 
 
 def model(one: Model) -> Json:
-    """A system and its settings."""
+    """A system's name and settings."""
     return {"name": one.name, "settings": dict(one.settings)}
 
 
@@ -39,12 +39,12 @@ def compared(backtests: Sequence[Backtest]) -> list[Json]:
 
 
 def correction(one: Correction) -> Json:
-    """What was fitted around the predictions."""
+    """The correction that was fitted to the predictions."""
     return {"temperature": one.temperature, "sides": dict(one.sides or {}), "maps": dict(one.maps or {})}
 
 
 def tuned(found: Tuned) -> Json:
-    """The best settings."""
+    """The best settings that were found."""
     return {
         "model": model(found.model),
         "correction": correction(found.correction),
@@ -56,7 +56,7 @@ def tuned(found: Tuned) -> Json:
 
 
 def standings(board: Leaderboard) -> list[Json]:
-    """A leaderboard."""
+    """The places of a leaderboard, the highest first."""
     return [
         {
             "place": one.place,
@@ -77,7 +77,7 @@ def fitted(ended: Convergence, board: Leaderboard) -> Json:
 
 
 def simulated(scenario: Scenario, summaries: Sequence[tuple[Model, Summary]]) -> Json:
-    """A scenario, and each system's pool."""
+    """A scenario, and the summary of each system's pool."""
     return {
         "scenario": asdict(scenario) | {"mode": scenario.mode.value},
         "pools": [{"model": model(one), **_summary(summary)} for one, summary in summaries],

@@ -1,4 +1,4 @@
-"""A system's name and settings as an operator writes them: `elo:k=20,scale=400`."""
+"""Rating systems as an operator writes them: `elo:k=20,scale=400`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,21 @@ LABEL = 28
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A rating system to be made anew for each run."""
+    """The name and settings of a rating system, which is created afresh for each run.
+
+    >>> model = Model.of("elo:k=20,scale=400")
+    >>> dict(model.settings)
+    {'k': 20, 'scale': 400}
+    >>> str(model)
+    'elo:k=20,scale=400'
+    """
 
     name: str
     settings: Mapping[str, object] = field(default_factory=dict)
 
     @classmethod
     def of(cls, text: str) -> Model:
-        """From `name` or `name:key=value,key=value`; RatingError where it is neither, or no system can be made."""
+        """Read `name` or `name:key=value,key=value`; RatingError for other text, or if no such system can be made."""
         name, _, rest = text.partition(":")
         try:
             model = cls(name, settings(part for part in rest.split(",") if part))
@@ -39,7 +46,7 @@ class Model:
         return model
 
     def make(self) -> System[Any]:
-        """A system without players; RatingError names it, and what is wrong with its name or its settings."""
+        """The system, without players; RatingError says what is wrong with its name or its settings."""
         if self.name not in SYSTEMS:
             return create(self.name)
         try:
@@ -48,17 +55,17 @@ class Model:
             raise RatingError(f"{self.name}: {error}") from None
 
     def __str__(self) -> str:
-        """What `of` reads."""
+        """The text that `of` reads."""
         listed = ",".join(f"{key}={_written(value)}" for key, value in self.settings.items())
         return f"{self.name}:{listed}" if listed else self.name
 
     def options(self) -> str:
-        """As options of a command line."""
+        """The options of a command line that mean this model."""
         return " ".join((f"--model {self.name}", *(f"--set {k}={_written(v)}" for k, v in self.settings.items())))
 
 
 def labels(models: Sequence[Model]) -> list[str]:
-    """What to call each in tables and charts: as written if that is short, else by its system; numbered where alike."""
+    """Names for tables and charts: as written if that is short, else the system's name; numbered where equal."""
     names = [text if len(text := str(model)) <= LABEL else model.name for model in models]
     return [
         name if names.count(name) == 1 else f"{name} #{names[: place + 1].count(name)}"
@@ -71,14 +78,14 @@ class Forecast:
     """A whole history, each match predicted before it was rated."""
 
     system: System[Any]
-    """As it ended."""
+    """Its state after the last match."""
     predicted: Floats
     """Shape (m,): the score expected of each match's first team."""
     replayed: Replayed
 
 
 def forecast(model: Model, history: History) -> Forecast:
-    """Predict, then rate, in order; RatingError when a prediction is no probability."""
+    """Predict each match, then rate it, in order. RatingError when a prediction is not a probability."""
     scores(history)  # refuses any but two teams
     system = model.make()
     replayed = ratings.replay(system, history)
@@ -92,7 +99,7 @@ def forecast(model: Model, history: History) -> Forecast:
 
 
 def fit(model: Model, history: History) -> tuple[System[Any], Convergence]:
-    """Everybody by the whole history at once; RatingError names the systems that can do that."""
+    """Fit all ratings to the whole history at once. RatingError for a system that cannot; it names those that can."""
     system = model.make()
     if SYSTEMS[model.name].fit is None:
         can = ", ".join(name for name, place in SYSTEMS.items() if place.fit)
@@ -101,7 +108,11 @@ def fit(model: Model, history: History) -> tuple[System[Any], Convergence]:
 
 
 def settings(pairs: Iterable[str]) -> dict[str, object]:
-    """From `key=value` each: whole numbers, numbers, true, false, else words."""
+    """Read `key=value` pairs; a value is a whole number, a number, true, false, or else a word.
+
+    >>> settings(["k=20", "rounding=none", "scale=2.5"])
+    {'k': 20, 'rounding': 'none', 'scale': 2.5}
+    """
     read: dict[str, object] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from equipoise.lab.svg import Chart, picture
-from equipoise.lab.tables import Sheet
+from equipoise.lab.tables import Table
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1f2328; --soft: #59636e; --line: #d8dee4; --paper: #ffffff; }
@@ -28,10 +28,10 @@ svg { max-width: 100%; height: auto; display: block; margin-top: 1.5rem; }
 """
 
 
-def page(title: str, introduction: str, sheets: Sequence[Sheet], charts: Sequence[Chart]) -> str:
-    """The file's text."""
+def page(title: str, introduction: str, tables: Sequence[Table], charts: Sequence[Chart]) -> str:
+    """The text of the HTML file."""
     body = [f"<h1>{escape(title)}</h1>", f"<p>{escape(introduction)}</p>"]
-    body += [_sheet(sheet) for sheet in sheets]
+    body += [_section(table) for table in tables]
     body += [picture([chart]) for chart in charts]
     meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
     return "\n".join(
@@ -45,18 +45,18 @@ def page(title: str, introduction: str, sheets: Sequence[Sheet], charts: Sequenc
     )
 
 
-def _sheet(sheet: Sheet) -> str:
-    head = "".join(f'<th scope="col"{_kind(sheet, place)}>{escape(cell)}</th>' for place, cell in enumerate(sheet.head))
-    rows = "\n".join(_row(sheet, row) for row in sheet.rows)
-    note = f"<p>{escape(sheet.note)}</p>" if sheet.note else ""
-    table = f'<div class="wide"><table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>'
-    return f"<h2>{escape(sheet.title)}</h2>\n{table}\n{note}"
+def _section(table: Table) -> str:
+    head = "".join(f'<th scope="col"{_kind(table, place)}>{escape(cell)}</th>' for place, cell in enumerate(table.head))
+    rows = "\n".join(_row(table, row) for row in table.rows)
+    note = f"<p>{escape(table.note)}</p>" if table.note else ""
+    body = f'<div class="wide"><table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>'
+    return f"<h2>{escape(table.title)}</h2>\n{body}\n{note}"
 
 
-def _row(sheet: Sheet, row: Sequence[str]) -> str:
-    cells = (f"<td{_kind(sheet, place)}>{escape(cell)}</td>" for place, cell in enumerate(row))
+def _row(table: Table, row: Sequence[str]) -> str:
+    cells = (f"<td{_kind(table, place)}>{escape(cell)}</td>" for place, cell in enumerate(row))
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _kind(sheet: Sheet, place: int) -> str:
-    return ' class="text"' if place < sheet.texts else ""
+def _kind(table: Table, place: int) -> str:
+    return ' class="text"' if place < table.texts else ""

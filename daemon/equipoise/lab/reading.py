@@ -1,4 +1,8 @@
-"""Histories from CSV: a file of matches and a file of participants (docs/lab.md has the columns)."""
+"""Histories from CSV: a file of matches and a file of participants (docs/lab.md has the columns).
+
+Everything is refused that would give a wrong rating silently: times out of order, numbers that may be dates, players on
+both sides, unknown outcomes. A refusal names file and line.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +17,24 @@ import numpy as np
 
 from equipoise.core.model import PlayerId, is_bot
 from equipoise.errors import RatingError
+from equipoise.lab.columns import CsvFile, read_csv
 from equipoise.lab.spans import LONGEST, spans_of
-from equipoise.lab.table import Table, read_table
 from equipoise.ratings.history import ALONE, UNKNOWN, Flags, Floats, History, Numbers, Offsets, Spans
 from equipoise.ratings.system import ranks_of
 
 HOME, AWAY = "home", "away"
 PEOPLE = ("match_id", "team", "player_id")
 YEARS = (-62_135_596_800.0, 253_402_300_800.0)
-"""From the year 1 to 9999, in seconds since 1970: what a date can say, and what no number of milliseconds is."""
+"""From the year 1 to 9999, in seconds since 1970. Times in milliseconds lie outside, and are refused."""
 SHORTEST = 0.001
 """Seconds of a match at least."""
 MOST = 1_000_000.0
-"""Points, kills, deaths, and what a match may count: more is a mistake, and would make of ratings what no number is."""
+"""Most points, kills and deaths, and largest weight of a match: more is a mistake, and would make ratings overflow."""
 OF_MATCHES = ("map", "venue", "seconds", "weight", "side1", "side2")
 OF_PEOPLE = ("quit", "squad", "spans")
 """Keys of `extra` that are read."""
 _EITHER = re.compile(r"((?:19|20)[0-9]{2})(?:(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01]))?")
-"""A year, or YYYYMMDD: numbers that may be dates, which are refused where all numbers of a file look so."""
+"""A year, or YYYYMMDD: refused as seconds if all numbers of a file look like that, because they may be dates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,70 +53,70 @@ class _People:
 
 
 def read_history(matches: Path, participants: Path | None) -> History:
-    """Two-team matches in file order; without participants each team is one player, called by the team's name.
+    """Read two-team matches in file order; without participants each team is one player of the team's name.
 
-    `RatingError` names the file and line of whatever is wrong.
+    RatingError names the file and line of what is wrong.
     """
     named = ("team1_name", "team2_name") if participants is None else ()
-    table = read_table(matches, ("match_id", "time", "outcome", *named))
-    _refuse_twice(table)
-    ranks = np.array(table.parsed("outcome", _outcome), np.int32)
-    people = _teams(table) if participants is None else _participants(table, read_table(participants, PEOPLE))
+    file = read_csv(matches, ("match_id", "time", "outcome", *named))
+    _refuse_twice(file)
+    ranks = np.array(file.parsed("outcome", _outcome), np.int32)
+    people = _teams(file) if participants is None else _participants(file, read_csv(participants, PEOPLE))
     return History(
         players=people.players,
-        matches=np.arange(0, 2 * len(table) + 1, 2, dtype=np.int64),
+        matches=np.arange(0, 2 * len(file) + 1, 2, dtype=np.int64),
         teams=people.teams,
         members=people.members,
-        ranks=ranks[table["outcome"].numbers].ravel(),
-        started_at=_times(table),
+        ranks=ranks[file["outcome"].numbers].ravel(),
+        started_at=_times(file),
         fraction_played=people.fraction_played,
         kills=people.kills,
         deaths=people.deaths,
         quit=people.quit,
         squad=people.squad,
         spans=people.spans,
-        points=_points(table),
-        **_surroundings(table),  # type: ignore[arg-type]
+        points=_points(file),
+        **_surroundings(file),  # type: ignore[arg-type]
     )
 
 
 def line_of(matches: Path, match: int) -> int:
-    """The line of the file that a match of its history stands on."""
-    return read_table(matches, ()).lines[match]
+    """The line of the file on which a match of its history stands."""
+    return read_csv(matches, ()).lines[match]
 
 
 # Matches.
 
 
-def _refuse_twice(table: Table) -> None:
-    column = table["match_id"]
-    if len(column.texts) < len(table):
+def _refuse_twice(file: CsvFile) -> None:
+    column = file["match_id"]
+    if len(column.texts) < len(file):
         firsts = np.maximum.accumulate(np.concatenate(([-1], column.numbers[:-1])))
         row = int(np.flatnonzero(column.numbers <= firsts)[0])
-        raise table.refusal(row, f"match_id {table.text('match_id', row)!r} is there twice")
+        raise file.refusal(row, f"match_id {file.text('match_id', row)!r} appears twice")
 
 
-def _times(table: Table) -> Floats:
-    times = table.floats("time", _time)
-    if not any(_is_seconds(text) for text in table["time"].texts):
-        table.parsed("time", _refuse_either)
+def _times(file: CsvFile) -> Floats:
+    times = file.floats("time", _time)
+    if not any(_is_seconds(text) for text in file["time"].texts):
+        file.parsed("time", _refuse_either)
     known = np.flatnonzero(~np.isnan(times))
     back = np.flatnonzero(np.diff(times[known]) < 0)
     if len(back):
         row = int(known[back[0] + 1])
-        early = table.text("time", row)
-        raise table.refusal(row, f"time {early} is before that of a row above: sort the file by time")
+        early = file.text("time", row)
+        raise file.refusal(row, f"time {early} is before that of a row above: sort the file by time")
     return times
 
 
-def _points(table: Table) -> Floats | None:
-    points = np.column_stack([table.floats(name, _number(-MOST, MOST)) for name in ("score1", "score2")]).ravel()
+def _points(file: CsvFile) -> Floats | None:
+    points = np.column_stack([file.floats(name, _number(-MOST, MOST)) for name in ("score1", "score2")]).ravel()
     return None if np.isnan(points).all() else points
 
 
-def _surroundings(table: Table) -> dict[str, object]:
-    """The facts of whole matches and of their sides that the file has."""
-    extra = table.unpacked("extra", OF_MATCHES)
+def _surroundings(file: CsvFile) -> dict[str, object]:
+    """What the file says of whole matches and of their sides: fields of `History`."""
+    extra = file.unpacked("extra", OF_MATCHES)
     facts: dict[str, object] = {}
     if any(extra["seconds"].texts):
         facts["seconds"] = extra.floats("seconds", _number(SHORTEST, LONGEST))
@@ -121,20 +125,20 @@ def _surroundings(table: Table) -> dict[str, object]:
     place = next((extra[key] for key in ("map", "venue") if any(extra[key].texts)), None)
     if place:
         facts["map"], facts["maps"] = _named(place.texts, place.numbers)
-    if any(table["mode"].texts):
-        facts["mode"], facts["modes"] = _named(table["mode"].texts, table["mode"].numbers)
-    return facts | _sides(table, extra)
+    if any(file["mode"].texts):
+        facts["mode"], facts["modes"] = _named(file["mode"].texts, file["mode"].numbers)
+    return facts | _sides(file, extra)
 
 
-def _sides(table: Table, extra: Table) -> dict[str, object]:
-    """What each team's side is called; `home` = 1 gives team 1 the side `home`."""
-    at_home = table.floats("home", _flag).astype(bool).tolist()
+def _sides(file: CsvFile, extra: CsvFile) -> dict[str, object]:
+    """The name of each team's side; `home` = 1 gives team 1 the side `home`."""
+    at_home = file.floats("home", _flag).astype(bool).tolist()
     one, two = (map(column.texts.__getitem__, column.numbers.tolist()) for column in (extra["side1"], extra["side2"]))
     names: list[str] = []
     for row, (first, second, home) in enumerate(zip(one, two, at_home, strict=True)):
         pair = (first or HOME, second or AWAY) if home else (first, second)
         if any(pair) and (not all(pair) or pair[0] == pair[1]):
-            raise table.refusal(row, f"sides {pair[0]!r} and {pair[1]!r} are not two different names")
+            raise file.refusal(row, f"sides {pair[0]!r} and {pair[1]!r} are not two different names")
         names += pair
     if not any(names):
         return {}
@@ -142,13 +146,13 @@ def _sides(table: Table, extra: Table) -> dict[str, object]:
     return {"side": side, "sides": sides}
 
 
-def _teams(table: Table) -> _People:
-    columns = [table["team1_name"], table["team2_name"]]
+def _teams(file: CsvFile) -> _People:
+    columns = [file["team1_name"], file["team2_name"]]
     known = {name: number for number, name in enumerate(dict.fromkeys((*columns[0].texts, *columns[1].texts)))}
     each = [np.array([known[name] for name in column.texts], np.int32)[column.numbers] for column in columns]
     for row in np.flatnonzero((each[0] == each[1]) | np.isin(each, known.get("", UNKNOWN)).any(axis=0))[:1].tolist():
-        first, second = (table.text(name, row) for name in ("team1_name", "team2_name"))
-        raise table.refusal(row, f"{first} on both sides" if first and second else "a team without a name")
+        first, second = (file.text(name, row) for name in ("team1_name", "team2_name"))
+        raise file.refusal(row, f"{first} on both sides" if first and second else "a team without a name")
     members = np.column_stack(each).ravel()
     return _People(tuple(map(PlayerId, known)), members, np.arange(len(members) + 1, dtype=np.int64))
 
@@ -156,45 +160,45 @@ def _teams(table: Table) -> _People:
 # Participants.
 
 
-def _participants(matches: Table, table: Table) -> _People:
-    """The second file's rows, put into the order of the first; any order will do."""
+def _participants(matches: CsvFile, file: CsvFile) -> _People:
+    """The rows of the second file, sorted into the order of the first."""
     places = {match: number for number, match in enumerate(matches["match_id"].texts)}
-    match = np.array(table.parsed("match_id", _in(places)), np.int64)[table["match_id"].numbers]
-    team = np.array(table.parsed("team", _team), np.int64)[table["team"].numbers]
-    players, members = tuple(table.parsed("player_id", _human)), table["player_id"].numbers
-    _refuse_twice_in_a_match(table, match * len(players) + members, team)
+    match = np.array(file.parsed("match_id", _in(places)), np.int64)[file["match_id"].numbers]
+    team = np.array(file.parsed("team", _team), np.int64)[file["team"].numbers]
+    players, members = tuple(file.parsed("player_id", _human)), file["player_id"].numbers
+    _refuse_twice_in_a_match(file, match * len(players) + members, team)
     team += 2 * match
     sizes = np.bincount(team, minlength=2 * len(matches))
     if not sizes.all():
         row, side = divmod(int(np.flatnonzero(sizes == 0)[0]), 2)
-        raise matches.refusal(row, f"nobody played for team {side + 1} of match {matches.text('match_id', row)}")
+        raise matches.refusal(row, f"no player for team {side + 1} of match {matches.text('match_id', row)}")
     order = slice(None) if np.all(np.diff(team) >= 0) else np.argsort(team, kind="stable")
-    extra = table.unpacked("extra", OF_PEOPLE)
-    facts = {name: array[order] for name, array in _personal(table, extra).items()}
+    extra = file.unpacked("extra", OF_PEOPLE)
+    facts = {name: array[order] for name, array in _personal(file, extra).items()}
     teams = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     return _People(players, members[order], teams, spans=spans_of(extra, "spans", order), **facts)  # type: ignore[arg-type]
 
 
-def _refuse_twice_in_a_match(table: Table, key: Offsets, team: Offsets) -> None:
-    """`key` is the same where match and player are."""
+def _refuse_twice_in_a_match(file: CsvFile, key: Offsets, team: Offsets) -> None:
+    """`key`, shape (rows,), is equal where match and player are."""
     if np.all(np.diff(np.sort(key))):
         return
     order = np.argsort(key, kind="stable")
     again = int(np.flatnonzero(np.diff(key[order]) == 0)[0])
     one, two = int(order[again]), int(order[again + 1])
     where = "on both sides" if team[one] != team[two] else "twice on one side"
-    raise table.refusal(two, f"{table.text('player_id', two)} is {where} of match {table.text('match_id', two)}")
+    raise file.refusal(two, f"{file.text('player_id', two)} is {where} of match {file.text('match_id', two)}")
 
 
-def _personal(table: Table, extra: Table) -> dict[str, Floats | Flags | Numbers]:
-    """The facts of participants that the file has."""
+def _personal(file: CsvFile, extra: CsvFile) -> dict[str, Floats | Flags | Numbers]:
+    """What the file says of participants: fields of `History`."""
     facts: dict[str, Floats | Flags | Numbers] = {}
     for column, name, high in (
         ("weight", "fraction_played", 1.0),
         ("kills", "kills", MOST),
         ("deaths", "deaths", MOST),
     ):
-        values = table.floats(column, _number(0.0, high))
+        values = file.floats(column, _number(0.0, high))
         if not np.isnan(values).all():
             facts[name] = values
     if any(extra["quit"].texts):
@@ -208,13 +212,13 @@ def _personal(table: Table, extra: Table) -> dict[str, Floats | Flags | Numbers]
 
 
 def _named(words: Sequence[str], numbers: Numbers | Offsets, none: int = UNKNOWN) -> tuple[Numbers, tuple[str, ...]]:
-    """Each row's word as a number, `none` for the empty one, and what the numbers mean."""
+    """Shape (rows,): each row's word as a number, `none` for the empty one; and the words, in the order of numbers."""
     known = {word: number for number, word in enumerate(dict.fromkeys(word for word in words if word))}
     return np.array([known.get(word, none) for word in words], np.int32)[numbers], tuple(known)
 
 
 def _outcome(text: str) -> tuple[int, int]:
-    """The ranks of both teams."""
+    """The ranks of both teams, 0 the better."""
     outcome = _number()(text)
     try:
         return ranks_of(outcome)
@@ -223,7 +227,7 @@ def _outcome(text: str) -> tuple[int, int]:
 
 
 def _number(low: float = -math.inf, high: float = math.inf) -> Callable[[str], float]:
-    """Reads finite numbers within bounds; empty text is NaN."""
+    """A parser of finite numbers within bounds; empty text becomes NaN."""
     bounds = f" from {low:,.10g} to {high:,.10g}" if math.isfinite(high) else ""
 
     def parse(text: str) -> float:
@@ -231,7 +235,7 @@ def _number(low: float = -math.inf, high: float = math.inf) -> Callable[[str], f
             value = float(text) if text else math.nan
         except ValueError:
             value = math.inf
-        # Python would take 1_000 for a thousand.
+        # Python's float() reads 1_000 as a thousand.
         if text and not (math.isfinite(value) and low <= value <= high and "_" not in text):
             raise ValueError(f"is not a number{bounds}")
         return value
@@ -240,7 +244,7 @@ def _number(low: float = -math.inf, high: float = math.inf) -> Callable[[str], f
 
 
 def _time(text: str) -> float:
-    """ISO 8601, taken as UTC where it names no zone, or seconds since the epoch; empty: unknown."""
+    """ISO 8601 (UTC unless it names a zone), or seconds since 1970; empty text becomes NaN."""
     try:
         return _number(*YEARS)(text)
     except ValueError:
@@ -252,12 +256,12 @@ def _time(text: str) -> float:
 
 
 def _is_seconds(text: str) -> bool:
-    """Whether it is a number, and no year or YYYYMMDD either."""
+    """Whether the text is a number that is neither a year nor YYYYMMDD."""
     return text.replace(".", "").removeprefix("-").isdecimal() and not _EITHER.fullmatch(text)
 
 
 def _refuse_either(text: str) -> None:
-    """ValueError for a number that may be meant as a date, where no other one of the file says what they are."""
+    """ValueError for a number that may be meant as a date."""
     if either := _EITHER.fullmatch(text):
         year, month, day = either.groups(default="01")
         raise ValueError(
@@ -280,7 +284,7 @@ def _team(text: str) -> int:
 def _human(text: str) -> PlayerId:
     player = PlayerId(text)
     if not text or is_bot(player):
-        raise ValueError("is nobody who can be rated")
+        raise ValueError("is not a player who can be rated")
     return player
 
 

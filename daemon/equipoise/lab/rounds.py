@@ -1,4 +1,4 @@
-"""Histories from the daemon's own rounds."""
+"""Histories from the rounds that the daemon has stored."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from equipoise.ratings.history import History
 
 
 def history_of(records: Iterable[RecordRound]) -> History:
-    """The rated ones, in their order; the first team is side A.  RatingError where there is none.
+    """The rated rounds in their order; the first team is side A. RatingError where there is none.
 
-    What ratings stood at the doors is left out: it is in the units of the system that the pool had then.
+    `skill_at_start` is left out: its unit is that of the system that the pool had when the round was played.
     """
     bare = (replace(record, skill_at_start=None) for record in records)
     matches = [match for record in bare if (match := match_of(record)) is not None]

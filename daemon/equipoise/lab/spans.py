@@ -1,6 +1,7 @@
-"""Who was when on which side in which role, as text: `1:0-300|2:300-610.5:commander`.
+"""When a player was on which team in which role, as text: `1:0-300|2:300-610.5:commander`.
 
-Each stretch is `team:from-to` or `team:from-to:role`, in seconds since the match's start; without a role, on the field.
+Each stretch is `team:from-to` or `team:from-to:role`, in seconds since the match's start; a role that is left
+out is `field`. All stretches of a file are parsed in one pass over one string: a match can have hundreds.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from equipoise.lab.table import Table
+from equipoise.lab.columns import CsvFile
 from equipoise.ratings.history import Floats, Offsets, Spans
 
 LONGEST = 10_000_000.0
@@ -22,19 +23,19 @@ _SECONDS = r"[0-9]+(?:\.[0-9]+)?"
 _STRETCH = re.compile(rf"[12]:({_SECONDS})-({_SECONDS})(?::field|{COMMANDER})?")
 
 
-def spans_of(table: Table, name: str, order: slice | Offsets) -> Spans | None:
-    """A column's stretches, row by row in the order given; None where no row has any."""
-    column = table[name]
+def spans_of(file: CsvFile, name: str, order: slice | Offsets) -> Spans | None:
+    """A column's stretches, row by row in the given order; None where no row has any. RatingError for a bad text."""
+    column = file[name]
     counts = np.array([text.count("|") + 1 if text else 0 for text in column.texts], np.int64)
     if not counts.any():
         return None
     first, rows = _offsets(counts), column.numbers[order]
     stretches = "|".join(filter(None, column.texts)).split("|")
     if not all(map(_STRETCH.fullmatch, stretches)):
-        table.parsed(name, _refuse)
+        file.parsed(name, _refuse)
     team, start, end = _figures(stretches)
     if not _in_order(start, end, first):
-        table.parsed(name, _refuse)
+        file.parsed(name, _refuse)
     commander = np.fromiter((stretch.endswith(COMMANDER) for stretch in stretches), np.bool_, len(stretches))
     starts = _offsets(counts[rows])
     take = np.repeat(first[rows] - starts[:-1], counts[rows]) + np.arange(starts[-1])
@@ -42,14 +43,17 @@ def spans_of(table: Table, name: str, order: slice | Offsets) -> Spans | None:
 
 
 def _figures(stretches: list[str]) -> tuple[Floats, Floats, Floats]:
-    """Teams (1 or 2), starts and ends of stretches that are well written."""
+    """Shape (stretches,) each: team (1 or 2), start and end of well-formed stretches."""
     text = ",".join(stretches).replace(":field", "").replace(COMMANDER, "").replace(":", ",").replace("-", ",")
     figures = np.fromstring(text, np.float64, sep=",")
     return figures[0::3], figures[1::3], figures[2::3]
 
 
 def _in_order(start: Floats, end: Floats, first: Offsets) -> bool:
-    """Whether each text, from `first` on, goes from earlier to later: then `_refuse` has nothing against its times."""
+    """Whether the stretches of each text, which begins at an index in `first`, follow each other without overlap.
+
+    A fast check: texts that fail it go through `_refuse`, which also accepts stretches in another order.
+    """
     begins = np.zeros(len(start) + 1, np.bool_)
     begins[first] = True
     after = begins[1:-1] | (start[1:] >= end[:-1])
@@ -57,7 +61,7 @@ def _in_order(start: Floats, end: Floats, first: Offsets) -> bool:
 
 
 def _refuse(text: str) -> None:
-    """ValueError with what is wrong with a text, if anything is."""
+    """ValueError that says what is wrong with a text, if anything is."""
     times = []
     for stretch in text.split("|") if text else ():
         match = _STRETCH.fullmatch(stretch)

@@ -1,4 +1,9 @@
-"""Charts as SVG text, by hand: no script, one style for light and dark, every value readable without colour alone."""
+"""Charts as SVG text: no script, one style for light and dark backgrounds, no value shown by colour alone.
+
+Written by hand, because the charts must look the same in a README, in an HTML report and in an image viewer, where
+plotting libraries bring scripts, fonts or CSS variables that half of these do not have. Data coordinates become pixels
+in `Chart.across` and `Chart.down` alone.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +12,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from equipoise.lab.words import shown
+from equipoise.lab.printable import printable
 
 WIDTH, HEIGHT = 720, 400
 LEFT, RIGHT, TOP, BOTTOM = 78, 36, 44, 52
-"""Of the frame; `LEFT` is more where the labels of the ticks need it."""
+"""Margins of the frame, pixels; the left one grows with the labels of the ticks."""
 UPRIGHT = 24
-"""Pixels that the title of the y axis takes, with a gap."""
+"""Width of the title of the y axis with a gap, pixels."""
 TICK = 8
-"""Pixels between a tick's label and the frame."""
+"""Gap between a tick's label and the frame, pixels."""
 CAP = 4
-"""Half the width of an error bar's end, pixels."""
+"""Half the width of an error bar's cap, pixels."""
 LEGEND_ROW = 18
 LETTER = 7.0
-"""Pixels that a letter takes, the wide ones left aside."""
+"""Width of an average letter, pixels."""
 NAME = 60
-"""Letters of a name at most; longer ones are shown in part."""
+"""Longest name, in letters; the middle of longer ones is left out."""
 _SHAPES = """
 .chart { font-family: system-ui, sans-serif; font-size: 13px; }
 .chart .title { font-size: 16px; font-weight: 600; }
@@ -45,7 +50,7 @@ class Theme:
     series: tuple[str, ...]
 
     def rules(self) -> str:
-        """As CSS; no variables, which half of all viewers of SVG files do not know."""
+        """CSS rules, without variables, which half of all SVG viewers do not know."""
         rules = (
             f".chart text {{ fill: {self.ink}; }}",
             f".chart .soft {{ fill: {self.soft}; }}",
@@ -73,7 +78,7 @@ DARK = Theme(
     series=("#58a6e0", "#f0883e", "#3fc79a", "#bb9af0", "#d9b93b", "#ff7a93", "#4fd1d9", "#b1bac4"),
 )
 COLOURS = len(LIGHT.series)
-"""After so many series the colours start again, dashed."""
+"""With more series the colours start again, dashed."""
 STYLE = f"{_SHAPES}{LIGHT.rules()}\n@media (prefers-color-scheme: dark) {{\n{DARK.rules()}\n}}\n"
 
 
@@ -86,10 +91,14 @@ class Axis:
     high: float
     percent: bool = False
     whole: bool = False
-    """Counts something: ticks are whole numbers."""
+    """It counts something: ticks are whole numbers."""
 
     def ticks(self) -> list[float]:
-        """Round numbers within."""
+        """Round numbers within the axis, about five.
+
+        >>> Axis("match", 0, 1180, whole=True).ticks()
+        [0.0, 250.0, 500.0, 750.0, 1000.0]
+        """
         rough = (self.high - self.low) / 5
         power = 10.0 ** math.floor(math.log10(rough))
         steps = [factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.999]
@@ -98,14 +107,18 @@ class Axis:
         return [number * step for number in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
     def text(self, value: float) -> str:
-        """A tick's label."""
+        """The label of a tick.
+
+        >>> Axis("share", 0, 1, percent=True).text(0.25)
+        '25 %'
+        """
         if self.percent:
             return f"{100 * value:.4g} %"
         return f"{value + 0.0:,.9g}"
 
     @classmethod
     def around(cls, label: str, values: Iterable[float], *, percent: bool = False) -> Axis:
-        """Wide enough for the values and a little more."""
+        """An axis a little wider than the finite ones of the values."""
         known = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
         low, high = min(known), max(known)
         margin = 0.06 * (high - low) or 0.05 * abs(low) or 0.5
@@ -122,25 +135,25 @@ class Chart:
         self.width, self.height = width, height
         self.left = max(LEFT, UPRIGHT + TICK + max((_figure_width(y.text(tick)) for tick in y.ticks()), default=0))
         self.empty = empty
-        """What stands in the frame if nothing is drawn in it."""
+        """The text in the frame if nothing is drawn in it."""
         self._lines: list[str] = []
         self._marks: list[str] = []
         self._names: list[tuple[str, int]] = []
 
     def across(self, value: float) -> float:
-        """Pixels from the left."""
+        """An x value as pixels from the left."""
         return self.left + (value - self.x.low) / (self.x.high - self.x.low) * (self.width - self.left - RIGHT)
 
     def down(self, value: float) -> float:
-        """Pixels from the top."""
+        """A y value as pixels from the top."""
         return self.height - BOTTOM - (value - self.y.low) / (self.y.high - self.y.low) * (self.height - TOP - BOTTOM)
 
-    def name(self, label: str, series: int) -> None:
-        """Say in the legend what a series is."""
-        self._names.append((shown(label, NAME), series))
+    def legend(self, label: str, series: int) -> None:
+        """Name a series in the legend."""
+        self._names.append((printable(label, NAME), series))
 
     def line(self, xs: Sequence[float], ys: Sequence[float], series: int) -> None:
-        """A broken line; a dot where there is one point only."""
+        """A line through points; a dot where there is only one."""
         points = [f"{self.across(x):.1f},{self.down(y):.1f}" for x, y in zip(xs, ys, strict=True)]
         if len(points) == 1:
             self._marks.append(self._circle(xs[0], ys[0], series, 3))
@@ -148,23 +161,23 @@ class Chart:
             self._marks.append(f'<polyline class="line {_stroke(series)}" points="{" ".join(points)}"/>')
 
     def ideal(self, start: tuple[float, float], end: tuple[float, float]) -> None:
-        """A dashed straight line to compare with."""
+        """A dashed straight line for comparison."""
         self._lines.append(f'<line class="ideal" {self._ends(start, end)}/>')
 
-    def dot(self, x: float, y: float, series: int, error: float | None, told: str) -> None:
-        """A point, its standard error as a vertical bar; `told` is read out and shown on hovering."""
+    def dot(self, x: float, y: float, series: int, error: float | None, tooltip: str) -> None:
+        """A point, with its standard error as a vertical bar; `tooltip` is shown on hovering, and read out."""
         if error:
             self._error((x, y - error), (x, y + error), series)
-        self._marks.append(self._circle(x, y, series, 4.5, told))
+        self._marks.append(self._circle(x, y, series, 4.5, tooltip))
 
-    def span(self, low: float, middle: float, high: float, y: float, series: int, told: str) -> None:
+    def span(self, low: float, middle: float, high: float, y: float, series: int, tooltip: str) -> None:
         """A point with a horizontal error bar."""
         if low < high:
             self._error((low, y), (high, y), series)
-        self._marks.append(self._circle(middle, y, series, 5, told))
+        self._marks.append(self._circle(middle, y, series, 5, tooltip))
 
     def _error(self, start: tuple[float, float], end: tuple[float, float], series: int) -> None:
-        """A bar with a cap at each end; where the frame cuts it off it has none."""
+        """A bar with a cap at each end, but not where the frame cuts it off."""
         stroke = f'class="error s{series % COLOURS}"'
         cut = [(min(max(x, self.x.low), self.x.high), min(max(y, self.y.low), self.y.high)) for x, y in (start, end)]
         self._marks.append(f"<line {stroke} {self._ends(*cut)}/>")
@@ -174,31 +187,31 @@ class Chart:
                 x, y = self.across(kept[0]), self.down(kept[1])
                 self._marks.append(f"<line {stroke} {_pixels(x - wide, y - high, x + wide, y + high)}/>")
 
-    def _circle(self, x: float, y: float, series: int, radius: float, told: str = "") -> str:
+    def _circle(self, x: float, y: float, series: int, radius: float, tooltip: str = "") -> str:
         at = f'cx="{self.across(x):.1f}" cy="{self.down(y):.1f}" r="{radius:g}"'
-        return f'<circle class="f{series % COLOURS}" {at}>{_told(told) if told else ""}</circle>'
+        return f'<circle class="f{series % COLOURS}" {at}>{_title(tooltip) if tooltip else ""}</circle>'
 
-    def bar(self, low: float, high: float, value: float, series: int, told: str) -> None:
+    def bar(self, low: float, high: float, value: float, series: int, tooltip: str) -> None:
         """A column from 0."""
         left, top = self.across(low) + 1, self.down(value)
         size = f'width="{max(self.across(high) - left - 1, 1):.1f}" height="{max(self.down(0) - top, 0):.1f}"'
         box = f'<rect class="f{series % COLOURS}" x="{left:.1f}" y="{top:.1f}" {size}>'
-        self._marks.append(f"{box}{_told(told)}</rect>")
+        self._marks.append(f"{box}{_title(tooltip)}</rect>")
 
-    def words(self, x: float, y: float, text: str) -> None:
-        """A label in the chart, beside a place."""
+    def label(self, x: float, y: float, text: str) -> None:
+        """Text in the chart, to the right of a place."""
         at = f'x="{self.across(x) + 9:.1f}" y="{self.down(y) + 4:.1f}"'
         self._marks.append(f'<text class="soft" {at}>{_safe(text)}</text>')
 
     def body(self) -> str:
-        """The chart's elements, without a root."""
+        """The chart's SVG elements, without a root element."""
         head = f'<text class="title" x="{self.left:.1f}" y="24">{_safe(self.title)}</text>'
         inside = [*self._grid(), *self._lines, *self._marks] if self._marks else [self._nothing()]
         return "\n".join((head, *inside, *self._labels(), *self._legend()))
 
     @property
     def full_height(self) -> int:
-        """With its legend."""
+        """Height with the legend, pixels."""
         return self.height + LEGEND_ROW * len(self._rows())
 
     def _ends(self, start: tuple[float, float], end: tuple[float, float]) -> str:
@@ -254,7 +267,7 @@ class Chart:
 
 
 def picture(charts: Sequence[Chart]) -> str:
-    """One SVG file with the charts below each other."""
+    """The text of one SVG file with the charts below each other."""
     width, height = max(chart.width for chart in charts), sum(chart.full_height for chart in charts)
     parts, top = [], 0
     for chart in charts:
@@ -262,9 +275,9 @@ def picture(charts: Sequence[Chart]) -> str:
         top += chart.full_height
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     root = f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" {size}>'
-    told = _told("; ".join(chart.title for chart in charts))
+    title = _title("; ".join(chart.title for chart in charts))
     paper = '<rect class="paper" width="100%" height="100%"/>'
-    return "\n".join((root, told, f"<style>{STYLE}</style>", paper, *parts, "</svg>\n"))
+    return "\n".join((root, title, f"<style>{STYLE}</style>", paper, *parts, "</svg>\n"))
 
 
 def _pixels(x1: float, y1: float, x2: float, y2: float) -> str:
@@ -276,7 +289,7 @@ def _stroke(series: int) -> str:
 
 
 def _figure_width(text: str) -> float:
-    """Pixels that a tick's label takes in a wide font."""
+    """Width of a tick's label in a wide font, pixels."""
     return sum(12.4 if sign == "%" else 4.8 if sign in "-., " else 8.3 for sign in text)
 
 
@@ -284,9 +297,9 @@ def _legend_width(label: str) -> float:
     return 52 + LETTER * len(label)
 
 
-def _told(text: str) -> str:
+def _title(text: str) -> str:
     return f"<title>{_safe(text)}</title>"
 
 
 def _safe(text: str) -> str:
-    return escape(shown(text))
+    return escape(printable(text))

@@ -1,12 +1,12 @@
-"""Finds a system's parameters by the log loss of its own predictions, on the burn-in alone.
+"""Finds the parameters with which a system predicts the burn-in of a history best, by log loss.
 
 Hooke and Jeeves' pattern search (J. ACM 8, 1961) with a step of its own for every parameter, as in Rprop: longer after
-a success, shorter after a failure on both sides. It needs no gradient: parameters are whole numbers too, and ratings
-are rounded. Every trial fits the correction (temperature, side, maps) anew, so that the parameters need not stand in
-for it.
+a success, shorter after a failure on both sides. It needs no gradient: some parameters are whole numbers, and some
+systems round their ratings. Every trial fits the correction (temperature and sides) anew, so that parameters are not
+chosen to make up for it.
 
-A weak prior holds what the matches say nothing about where it started: each parameter is log-normal around its start,
-and one that starts at 0, which switches something off, costs a nat when it is on (Akaike's price of a parameter).
+A weak prior keeps parameters at their start if the matches say nothing about them: each is log-normal around its start.
+One that starts at 0 switches something off, and costs a nat when it is on (Akaike's price of a parameter).
 """
 
 from __future__ import annotations
@@ -25,23 +25,28 @@ from equipoise.ratings.system import among
 
 TRIALS = 2000
 FIRST, LEAST, LONGEST = 0.7, 0.02, 2.0
-"""Steps on the search's axes, where 1 is about a factor e."""
+"""Steps on the search's scale, where 1 is about a factor e."""
 GROW, SHRINK = 1.5, 0.4
 POWERS = range(-6, 4)
-"""What is off is tried at these powers of ten."""
+"""A parameter that is off is tried at these powers of ten."""
 SPREAD = math.log(10)
-"""The prior's standard deviation on the axes: about a factor of ten."""
+"""The prior's standard deviation on the search's scale: about a factor of ten."""
 PRICE = 1.0
-"""Nats, of all matches together, that a parameter costs which is off at the start and on at the end."""
+"""What it costs to switch on a parameter that starts at 0: nats, over all matches together."""
 GAIN = 1e-7
-"""Nats per match below which nothing was gained."""
-WORTH = 1e-5
-"""Nats per match for which the search starts over."""
+"""A smaller gain, in nats per match, counts as none."""
+RESTART = 1e-5
+"""The search starts over if it gained more than this since its last start, nats per match."""
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
-    """A parameter on the search's scale: x = value/unit turned by asinh, linear near 0 and logarithmic beyond."""
+class SearchAxis:
+    """A parameter on the search's scale, x = asinh(value / unit): linear near 0 and logarithmic beyond.
+
+    >>> axis = SearchAxis("k", start=20.0, low=0.0, high=1000.0, whole=False)
+    >>> axis.value(axis.origin), axis.value(axis.origin + 1), axis.value(-50)
+    (20.0, 57.1399, 0.0)
+    """
 
     name: str
     start: float
@@ -51,7 +56,7 @@ class Axis:
 
     @property
     def unit(self) -> float:
-        """Half the start; below all that is tried where the start is 0."""
+        """Half the start; where the start is 0, a tenth of the smallest value that is tried."""
         return abs(self.start) / 2 or 10.0 ** (POWERS[0] - 1)
 
     @property
@@ -60,22 +65,22 @@ class Axis:
         return self.place(self.start)
 
     def place(self, value: float) -> float:
-        """Where a value is on the search's scale."""
+        """A value on the search's scale."""
         return math.asinh(value / self.unit)
 
     def value(self, x: float) -> float | int:
-        """The parameter at x, within its range."""
+        """The parameter at `x`, within its range and to six digits."""
         value = min(max(self.unit * math.sinh(min(max(x, -50.0), 50.0)), self.low), self.high)
         return round(value) if self.whole else float(f"{value:.6g}")
 
     def price(self, x: float) -> float:
-        """Nats: the prior's."""
+        """What the prior charges, nats."""
         if self.start == 0:
             return PRICE if self.value(x) else 0.0
         return ((x - self.origin) / SPREAD) ** 2 / 2
 
     def switches(self) -> list[float]:
-        """Places to try from 0."""
+        """The places to try for a parameter that is 0."""
         values = [sign * 10.0**power for power in POWERS for sign in (1, -1)]
         return [self.place(value) for value in values if self.low <= value <= self.high]
 
@@ -87,7 +92,7 @@ class Tuned:
     model: Model
     correction: Correction
     before: float
-    """Log loss on the burn-in, behind its warm-up, with the settings it started from; temperature and sides fitted."""
+    """Log loss with the settings at the start, temperature and sides fitted; on the burn-in after its warm-up."""
     after: float
     trials: int
     finished: bool
@@ -96,11 +101,11 @@ class Tuned:
 
 
 Progress = Callable[[int, float], None]
-"""Told after each trial: how many, and the loss of the best settings so far."""
+"""Called after each trial with the number of trials and the least log loss so far."""
 
 
-def axes(model: Model) -> tuple[Axis, ...]:
-    """Every parameter with a range; one that is None (derived from others) stays so unless it is set."""
+def axes(model: Model) -> tuple[SearchAxis, ...]:
+    """The parameters that have a range; one that is None, derived from others, is left out."""
     params = model.make().params
     found = []
     for parameter in fields(params):
@@ -108,7 +113,7 @@ def axes(model: Model) -> tuple[Axis, ...]:
         if "low" not in parameter.metadata or value is None:
             continue
         low, high = parameter.metadata["low"], parameter.metadata["high"]
-        found.append(Axis(parameter.name, float(value), low, high, type(parameter.default) is int))
+        found.append(SearchAxis(parameter.name, float(value), low, high, type(parameter.default) is int))
     return tuple(found)
 
 
@@ -121,9 +126,9 @@ def tune(
     only: Sequence[str] = (),
     progress: Progress = lambda trials, loss: None,
 ) -> Tuned:
-    """Search all parameters, or `only` these; RatingError for one that has no range.
+    """Search all parameters, or `only` some of them; RatingError for one that has no range.
 
-    A KeyboardInterrupt ends the search and leaves the best settings so far, once there are any.
+    KeyboardInterrupt ends the search; the best settings so far are returned, once there are any.
     """
     known = {axis.name: axis for axis in axes(model)}
     for name in only:
@@ -144,9 +149,11 @@ class _Point:
 
 
 class _Search:
-    """One run."""
+    """The state of one search: the best point of the present descent, and of all descents."""
 
-    def __init__(self, model: Model, history: History, axes: Sequence[Axis], trials: int, progress: Progress) -> None:
+    def __init__(
+        self, model: Model, history: History, axes: Sequence[SearchAxis], trials: int, progress: Progress
+    ) -> None:
         self.model, self.axes = model, axes
         self.history = replace(history, map=None, maps=())
         self.mapped = history
@@ -158,16 +165,16 @@ class _Search:
         self.steps = [0.0] * len(axes)
         self.idle: set[int] = set()
         self.untried: set[int] = set()
-        """Axes that have not been switched since the search started over."""
+        """Axes whose off and on have not been tried since the search started over."""
         self.here = self.best = _Point(math.inf, math.inf, [axis.origin for axis in axes])
         """The best point of this descent, and of all."""
         self.started = math.inf
         """Cost when the search last started over."""
 
     def run(self) -> Tuned:
-        """Descend twice, through the parameters forward and backward: what is switched on first decides much."""
+        """Descend twice, through the parameters forward and backward: what is switched on first decides a lot."""
         origin, forward = self.best.places, self.order
-        before = self._fitted(self._model(origin), self.history)[1]  # may refuse the history
+        before = self._fitted(self._model(origin), self.history)[1]  # RatingError if the system refuses the history
         interrupted = False
         try:
             for self.order in (forward, forward[::-1]):
@@ -182,7 +189,7 @@ class _Search:
         return Tuned(model, correction, before, self.best.loss, self.trials, finished, interrupted)
 
     def _descend(self, origin: list[float]) -> None:
-        """Explore around the best point, and go on in the direction that helped."""
+        """Explore around the best point, then try the same step again (the pattern move)."""
         self.here, self.started = _Point(math.inf, math.inf, origin), math.inf
         self.steps, self.idle = [0.0] * len(self.axes), set()
         self._take(origin)
@@ -192,25 +199,25 @@ class _Search:
                 self._take([2 * now - then for now, then in zip(self.here.places, base, strict=True)])
 
     def _goes_on(self) -> bool:
-        """With small steps everywhere it starts over with large ones, unless the last start gained nothing."""
+        """True while any step is large; when all are small, start over if the descent since the last start gained."""
         if self.trials >= self.most:
             return False
         if any(abs(step) > LEAST for number, step in enumerate(self.steps) if number not in self.idle):
             return True
         gained, self.started = self.started - self.here.cost, self.here.cost
-        if not gained > WORTH:
+        if not gained > RESTART:
             return False
         self._start_over()
         return True
 
     def _start_over(self) -> None:
-        """What had no effect may have one now, unless nothing could switch it on."""
+        """Large steps everywhere; parameters without effect may have one now, unless nothing could switch them on."""
         self.idle = {number for number in self.idle if self.axes[number].start == 0}
         self.steps = [FIRST] * len(self.axes)
         self.untried = {number for number, axis in enumerate(self.axes) if axis.start == 0}
 
     def _switch(self, number: int) -> bool:
-        """A step says nothing of what is off: all sizes are tried. What is on is tried without."""
+        """Try a parameter that is off at all sizes, because a small step may do nothing; try one that is on at 0."""
         axis, place = self.axes[number], self.here.places[number]
         off = not axis.value(place)
         points = [self._at(number, other) for other in (axis.switches() if off else [0.0])]
@@ -237,13 +244,13 @@ class _Search:
                 self.steps[number] = math.copysign(min(abs(step) * GROW, LONGEST), taken)
                 return True
         if abs(step) >= FIRST and self._same(ahead) and self._same(behind):
-            # What changes no prediction at all: a shadow period, a number of days.
+            # It changes no prediction at all: a shadow period, a number of days.
             self.idle.add(number)
         self.steps[number] *= SHRINK
         return False
 
     def _at(self, number: int, place: float) -> list[float]:
-        """The best point of this descent, but for one axis."""
+        """The best point of this descent with another place on one axis."""
         point = list(self.here.places)
         point[number] = place
         return point
@@ -252,7 +259,7 @@ class _Search:
         return abs(self._loss(point) - self.here.loss) < GAIN / 100
 
     def _take(self, point: list[float]) -> bool:
-        """It becomes the best one if it is better."""
+        """Make it the best point if it costs less; True if it does."""
         loss = self._loss(point)
         price = sum(axis.price(x) for axis, x in zip(self.axes, point, strict=True))
         cost = loss + price / (len(self.scores) - self.start)
@@ -264,7 +271,7 @@ class _Search:
         return True
 
     def _loss(self, point: Sequence[float]) -> float:
-        """Infinite where the system refuses the settings, or the trials have run out."""
+        """Log loss; infinite where the system refuses the settings, or when the trials have run out."""
         model = self._model(point)
         key = tuple(sorted(model.settings.items()))
         if key not in self.seen:
@@ -283,7 +290,7 @@ class _Search:
         return loss
 
     def _model(self, point: Sequence[float]) -> Model:
-        """Only what was given or has changed is set."""
+        """The model at a point; parameters that were not given and are at their start stay unset."""
         found = dict(self.model.settings)
         for axis, x in zip(self.axes, point, strict=True):
             value = axis.value(x)
@@ -292,7 +299,7 @@ class _Search:
         return Model(self.model.name, found)
 
     def _fitted(self, model: Model, history: History) -> tuple[Correction, float]:
-        """The log loss is that of the correction's own matches, those after the warm-up."""
+        """The correction, and the log loss on the matches it is fitted to, those after the warm-up."""
         predicted = forecast(model, history).predicted
         correction = fit(predicted, history, self.scores, self.start)
         corrected = correction.apply(predicted, history)
@@ -300,5 +307,5 @@ class _Search:
 
 
 def log_loss(predicted: Floats, scores: Floats) -> float:
-    """Mean, in nats."""
+    """Mean log loss, nats; both of shape (m,)."""
     return float(surprises(predicted, scores).mean())

@@ -1,4 +1,7 @@
-"""What a pool's ratings are made by, and when a configuration may go on with them."""
+"""The fingerprint of a pool: the rating system and parameters that made its stored ratings.
+
+A daemon that is configured otherwise refuses to start, because numbers of two systems would mix in one table.
+"""
 
 from __future__ import annotations
 
@@ -13,25 +16,29 @@ from equipoise.ratings.system import System
 from equipoise.store.port import Fingerprint
 
 FREE = frozenset({"stale_days"})
-"""Parameters that no stored number depends on: the configured value is adopted."""
+"""Parameters that no stored number depends on: a new value is accepted and recorded."""
 
 
 def fingerprint_of(system: System[Any]) -> Fingerprint:
-    """A system and all its parameters."""
+    """The system and all of its parameters, as JSON gives them back."""
     return Fingerprint(system.name, json.loads(json.dumps(asdict(system.params))))
 
 
 def described(fingerprint: Fingerprint) -> str:
-    """The system, and what of its parameters is not at its default."""
+    """The system and its parameters that differ from their defaults, for people.
+
+    >>> described(Fingerprint("elo", {"k": 24.0}))
+    'elo, k = 24.0'
+    """
     defaults = fingerprint_of(ratings.create(fingerprint.system)).params
     special = [name for name, value in fingerprint.params.items() if value != defaults.get(name)]
     return f"{fingerprint.system}, {_listed(special, fingerprint.params)}" if special else fingerprint.system
 
 
 def check(pool: str, recorded: Fingerprint, system: System[Any]) -> None:
-    """ConfigError, which names the difference, unless the configured system can go on with the stored ratings.
+    """Raise ConfigError, which names the difference, unless the configured system made the recorded ratings too.
 
-    A parameter that is younger than the record had its default.
+    A parameter that is newer than the record had its default then.
     """
     configured = fingerprint_of(system)
     if recorded.system != configured.system:

@@ -1,85 +1,77 @@
-"""Carries one Session: receives batches, obeys effects in order, feeds answers back, re-arms its one timer.
+"""One game server's place in the daemon: takes its batches, runs its session, sends what the session orders.
 
-The only place where a server's events, its pool and its store meet. One batch is in work at a time; a reply is given
-after a second at the latest, and what is decided later goes out with the next poll.
+A batch is taken whole or not at all (`service.work`). Its rounds are stored, then its events are applied to a copy of
+the session, and when the last one is done the copy becomes the session and what was collected beside it goes out. A
+batch whose round cannot be kept leaves no trace but the rounds before that one, and the script sends it again.
+
+One piece of work runs at a time. A reply is given after a second at the latest: what is not decided by then goes out
+with the next poll. Decisions, names and the session's memory are written behind the reply.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Coroutine
+from dataclasses import dataclass
 from typing import Any
 
-from equipoise.balancing import answer, chance, skills, summaries_on
-from equipoise.core import autobalance as gaps
-from equipoise.core import effects as f
-from equipoise.core import scrambles
-from equipoise.core.events import (
-    Commanded,
-    Event,
-    MovesSolved,
-    PlayerJoined,
-    RoundEnded,
-    SplitSolved,
-    SummariesLoaded,
-)
-from equipoise.core.model import PlayerId, PlayerSummary, RoundId, ServerId, Side, SplitCache
-from equipoise.core.participation import recorded
+from equipoise.balancing import answer
+from equipoise.core import autobalance, scrambles
+from equipoise.core.effects import Order, Tell
+from equipoise.core.events import Commanded, Heartbeat, MovesSolved
+from equipoise.core.model import ServerId, SplitCache
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
-from equipoise.errors import ScriptError, SpillError
+from equipoise.errors import ScriptError
 from equipoise.service.journal import Journal
 from equipoise.service.lookups import Lookups
 from equipoise.service.pool import Pool
 from equipoise.service.status import CommandAnswer, Proposal, ServerStatus
+from equipoise.service.work import Seen, Work
 from equipoise.store.port import Clock, Store
 from equipoise.wire.memory import Remembered, decode_memory, encode_memory
-from equipoise.wire.values import Batch, Kept, Reply
+from equipoise.wire.values import Batch, Reply
 
 ANSWER_SECONDS = 1.0
-"""A request stays open this long at most."""
-THREAD_FROM = 32
-"""Pools of this size may take longer than the event loop should wait: they are solved in a thread."""
+"""A request stays open this long at most: the docs promise it to scripts."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Door:
-    """What was taken from the script last: repeating it gets the same answer."""
+class _Last:
+    """The script's last batch: a copy of it gets the same reply."""
 
     boot: int = 0
     seq: int = 0
     reply: asyncio.Future[Reply] | None = None
+    """None: the reply is not known any more, as after a restart."""
 
-    def seen(self, batch: Batch) -> bool:
-        """The last batch, sent again."""
-        return (batch.boot, batch.seq) == (self.boot, self.seq)
+    def equals(self, batch: Batch) -> bool:
+        return (self.boot, self.seq) == (batch.boot, batch.seq)
 
-    def late(self, batch: Batch) -> bool:
-        """A batch from before the last one."""
-        return (batch.boot, batch.seq) < (self.boot, self.seq)
+    def follows(self, batch: Batch) -> bool:
+        return (self.boot, self.seq) > (batch.boot, batch.seq)
 
-
-@dataclass(slots=True)
-class _Drafted:
-    """A reply being written while a batch is in work."""
-
-    rounds: dict[RoundId, Kept] = field(default_factory=dict)
-    refused: ScriptError | None = None
-    """Why the batch is not taken after all."""
-    summaries: dict[PlayerId, PlayerSummary] = field(default_factory=dict)
-    console: list[Text] = field(default_factory=list)
-    solved: SplitSolved | None = None
+    def misses(self, batch: Batch) -> bool:
+        """Batches of the same boot between the two never came."""
+        return self.boot == batch.boot and self.seq + 1 != batch.seq
 
 
 class Host:
-    """One game server's place in the daemon."""
+    """Call `start` first and `close` last; `handle` and `command` may be called by any task at any time."""
 
-    def __init__(self, server: ServerId, pool: Pool, store: Store, rules: Rules, clock: Clock) -> None:
+    def __init__(
+        self,
+        server: ServerId,
+        pool: Pool,
+        store: Store,
+        rules: Rules,
+        clock: Clock,
+        answer_seconds: float = ANSWER_SECONDS,
+    ) -> None:
         self.server = server
         self.pool = pool
         self.rules = rules
@@ -87,50 +79,40 @@ class Host:
         self.plugin: str | None = None
         self.dropped_rounds = 0
         self.repeated = 0
-        """Batches that came again and got their first answer."""
+        """Copies of a batch that got its first reply."""
         self.skipped = 0
         """Gaps in the batches' numbers."""
         self._clock = clock
+        self._answer_seconds = answer_seconds
         self._store = store
         self._journal = Journal(server, store, clock)
-        self._lookups = Lookups(pool, store, clock)
-        self._door = _Door()
-        self._outbox: list[f.Order] = []
-        self._draft = _Drafted()
-        self._who = ""
-        """Who gave the commands that are in work."""
+        self._lookups = Lookups(server, pool, store, self._journal, clock)
         self._lock = asyncio.Lock()
+        self._last = _Last()
+        self._outbox: list[Order] = []
+        self._seen: Seen | None = None
         self._sent_cache: SplitCache | None = None
+        self._remembered = Remembered(self.session.memory)
+        """As of the last batch that was taken."""
         self._noted = self.session.memory
-        """As the journal has it. The last batch's number changes with every poll: it is not worth a write alone."""
+        """As the journal has it. A new batch number alone, which every poll brings, is not worth a write."""
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._perform: dict[type, Callable[[Any], Awaitable[Sequence[Event]]]] = {
-            f.LoadSummaries: self._load_summaries,
-            f.AskSplit: self._solve,
-            f.AskMoves: self._solve,
-            f.CacheSplits: self._solve,
-            f.RecordRound: self._record,
-            f.LogDecision: self._decide,
-            f.LookUp: self._look_up,
-            f.Tell: self._tell,
-            f.Ignored: self._ignored,
-        }
 
     async def start(self) -> None:
-        """Go on from what was remembered. StoreError when the store does not say."""
+        """Go on from the stored memory. StoreError when the store does not answer."""
         data = await self._store.memory(self.server)
         remembered = decode_memory(data) if data is not None else None
         if remembered is None:
             return
         self.session = Session(self.rules, remembered.memory)
-        self._door = _Door(remembered.boot, remembered.seq)
-        self._noted = self.session.memory
+        self._last = _Last(remembered.boot, remembered.seq)
+        self._remembered, self._noted = remembered, remembered.memory
 
     async def close(self) -> None:
-        """Stop the timer and write down what is remembered."""
+        """Finish what is under way, stop the timer, and write down what is not written yet."""
         async with self._lock:
-            # Work that was under way has armed it anew.
+            # Inside: work that was under way has armed it anew.
             if self._timer is not None:
                 self._timer.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -139,37 +121,31 @@ class Host:
     # What scripts and admins call.
 
     async def handle(self, batch: Batch) -> Reply:
-        """Answer a batch. ScriptError `busy` while another is in work, SpillError when a round could not be kept."""
-        if self._door.seen(batch) and self._door.reply is not None:
-            self.repeated += 1
-            return await asyncio.shield(self._door.reply)
+        """Answer a batch; a copy of the last one gets the same reply.
+
+        ScriptError `busy` (503): earlier work is not finished, or a round of it can be kept nowhere; it is to come
+        again. `unstorable` (422): no store will ever take the event at its path.
+        """
+        if (reply := self._first_reply(batch)) is not None:
+            return await asyncio.shield(reply)
         await self._enter()
-        if self._door.late(batch) or (self._door.seen(batch) and self._door.reply is None):
+        if (reply := self._first_reply(batch)) is not None:
+            # It was taken while this copy waited to enter.
+            self._lock.release()
+            return await asyncio.shield(reply)
+        self.session.hear(self._clock.monotonic())
+        if self._last.follows(batch):
+            return Reply(rounds=(await self._take_rounds(batch)).rounds, stale=True)
+        if self._last.equals(batch):
             # After a restart the last batch may come again: its answer is lost, its rounds are not.
-            stale = self._door.late(batch)
-            await self._run(self._take_rounds(batch))
-            return Reply(rounds=dict(self._draft.rounds), stale=True) if stale else self._reply()
-        gap = batch.boot == self._door.boot and batch.seq != self._door.seq + 1
-        self.skipped += gap
-        reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        if batch.boot != self._door.boot:
-            self._sent_cache = None
-        self._door = _Door(batch.boot, batch.seq, reply)
-        try:
-            await self._run(self._take(batch))
-            answered = self._reply(want_roster=gap and self.session.state.known)
-        except BaseException as error:
-            # Not taken: the same batch may come again.
-            self._door = _Door(batch.boot, batch.seq - 1)
-            if not reply.done():
-                reply.set_exception(error)
-                reply.exception()
-            raise
-        reply.set_result(answered)
-        return answered
+            return self._reply(await self._take_rounds(batch))
+        return await self._take(batch)
 
     async def command(self, words: tuple[str, ...], who: str, *, dry: bool = False) -> CommandAnswer:
-        """Carry out an admin's command from outside the game; `dry` only says what it would do."""
+        """Carry out an admin's command from outside the game; `dry` only says what it would do.
+
+        ScriptError: the command has no dry run, or earlier work is not finished (503).
+        """
         if dry and words[0] == "balance":
             return await self._propose_moves()
         if dry and words[0] != "scramble":
@@ -177,14 +153,33 @@ class Host:
         await self._enter()
         if dry:
             words = ("scramble", "dry")
-        await self._run(self._take_events((Commanded(0.0, words, None, admin=True),), who))
-        lines = tuple(self._draft.console)
-        proposal = Proposal.of(self._draft.solved) if self._draft.solved else None
+        work = self._work(who)
+        await self._run(work, work.take((Commanded(0.0, words, None, admin=True),)))
+        lines = tuple(work.console)
+        proposal = Proposal.of(work.dry_split) if work.dry_split else None
         return CommandAnswer(not any(line.phrase.refusal for line in lines), lines, proposal)
 
+    def status(self) -> ServerStatus:
+        """The server now, for operators."""
+        return ServerStatus.of(
+            self.server,
+            self.session,
+            self.pool,
+            self._clock.monotonic(),
+            plugin=self.plugin,
+            dropped_rounds=self.dropped_rounds,
+        )
+
+    async def write_down(self) -> None:
+        """Store memory, decisions and names so far: a reader of the log finds it complete afterwards."""
+        if self._remembered.memory is not self._noted:
+            self._noted = self._remembered.memory
+            self._journal.remember(encode_memory(self._remembered))
+        await self._journal.flush()
+
     async def _propose_moves(self) -> CommandAnswer:
-        """Who would be moved now, without moving him."""
-        question = gaps.proposal(self.session.state, self._clock.monotonic())
+        """The moves that autobalance would order now."""
+        question = autobalance.proposal(self.session.state, self._clock.monotonic())
         if question is None:
             return CommandAnswer(False, (Text(Phrase.NOTHING_TO_BALANCE),))
         await self.pool.summaries((*question.larger, *question.smaller))
@@ -193,169 +188,124 @@ class Host:
         players = solved.players if isinstance(solved, MovesSolved) else ()
         return CommandAnswer(True, tuple(scrambles.dry_line(player, side) for player in players))
 
-    def status(self) -> ServerStatus:
-        """The server as it stands."""
-        state, system, context = self.session.state, self.pool.system, self.session.memory.context
-        sides = {side: [entry.id for entry in state.roster.on(side)] for side in Side}
-        both = sides[Side.A] and sides[Side.B]
-        return ServerStatus.of(
-            self.session,
-            self._clock.monotonic(),
-            server=self.server,
-            pool=self.pool.name,
-            plugin=self.plugin,
-            sums={side: sum(skills(system, context, side, sides[side])) for side in Side},
-            win_probability=chance(system, context, *sides.values()) if both else None,
-            ring=self.pool.ring_depth,
-            dropped_rounds=self.dropped_rounds,
-        )
-
     # One piece of work at a time.
 
+    def _first_reply(self, batch: Batch) -> asyncio.Future[Reply] | None:
+        if self._last.reply is None or not self._last.equals(batch):
+            return None
+        self.repeated += 1
+        return self._last.reply
+
     async def _enter(self) -> None:
+        """Have the lock, which the work that follows lets go."""
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
+            async with asyncio.timeout(self._answer_seconds):
                 await self._lock.acquire()
         except TimeoutError:
             raise ScriptError("busy", "an earlier request is still in work", status=503) from None
-        self._draft = _Drafted()
 
-    async def _run(self, work: Awaitable[None]) -> None:
-        """Wait for the work, but not longer than a script waits; the rest goes on behind."""
-        task = self._start(self._finish(work))
-        await asyncio.wait((task,), timeout=ANSWER_SECONDS)
-        if self._draft.refused is not None:
-            raise self._draft.refused
-
-    async def _finish(self, work: Awaitable[None]) -> None:
-        """The host's loop boundary: whatever goes wrong in here must not stop the next batch."""
+    async def _take(self, batch: Batch) -> Reply:
+        """The next batch. A refused one is as if it had never come; a copy that waits is refused with it."""
+        before, reply = self._last, asyncio.get_running_loop().create_future()
+        missed = before.misses(batch)
+        self._last = _Last(batch.boot, batch.seq, reply)
+        work = self._work(f"script:{self.server}", batch)
         try:
-            await work
+            await self._run(work, work.take(batch.events or (Heartbeat(batch.at),)))
+        except ScriptError as refusal:
+            self._last = before
+            reply.set_exception(refusal)
+            reply.exception()  # asked for, so that asyncio does not complain when no copy waits
+            raise
+        except asyncio.CancelledError:
+            # The caller has gone and the work goes on: as after a restart, its answer is lost.
+            self._last.reply = None
+            reply.cancel()
+            raise
+        self.skipped += missed
+        answered = self._reply(work, want_roster=missed and self.session.state.known)
+        reply.set_result(answered)
+        return answered
+
+    async def _take_rounds(self, batch: Batch) -> Work:
+        """Of a late batch only the finished rounds count."""
+        work = self._work(f"script:{self.server}")
+        await self._run(work, work.take_rounds(batch.events, self.rules))
+        return work
+
+    def _work(self, who: str, batch: Batch | None = None) -> Work:
+        last = self._remembered if batch is None else batch
+        return Work(self.session.copy(), self.pool, self._clock, who, last.boot, last.seq, self._seen, batch)
+
+    async def _run(self, work: Work, doing: Coroutine[Any, Any, None]) -> None:
+        """Wait for work, but not longer than a script waits; the rest goes on behind. ScriptError: it was refused."""
+        task = self._start(self._finish(work, doing))
+        await asyncio.wait((task,), timeout=self._answer_seconds)
+        work.answered = True
+        if work.refusal is not None:
+            raise work.refusal
+
+    async def _finish(self, work: Work, doing: Coroutine[Any, Any, None]) -> None:
+        """The host's loop boundary: whatever goes wrong in here must not stop the next batch."""
+        committed = False
+        try:
+            await doing
+            self._commit(work)
+            committed = True
+            for look_up in work.look_ups:
+                lines = await self._lookups.answer(look_up.command, work.who, self.session)
+                work.tell(Tell(look_up.command.by, lines))
+                self._send(work)
+        except ScriptError as refusal:
+            work.refusal = refusal
         except Exception:
             log.exception("event=failed server=%s", self.server)
-            self._draft.refused = ScriptError("internal", "the daemon failed on this; its log says how", status=500)
+            if not committed:
+                work.refusal = ScriptError("internal", "the daemon failed on this; its log says how", status=500)
+                if work.batch is not None:
+                    self._start(self._save_rounds(work.batch))
         finally:
             self._arm()
             self._lock.release()
         # Behind the reply: a slow disk must not hold it up.
         self._start(self.write_down())
 
-    async def write_down(self) -> None:
-        """Store what is remembered and decided so far: whoever reads the log next finds it complete."""
-        if self.session.memory is not self._noted:
-            self._noted = self.session.memory
-            self._journal.remember(self._remember())
-        await self._journal.flush()
+    async def _save_rounds(self, batch: Batch) -> None:
+        """The script drops a batch that the daemon failed on: its rounds must not be lost with it."""
+        await self._lock.acquire()
+        work = self._work(f"script:{self.server}")
+        await self._finish(work, work.take_rounds(batch.events, self.rules))
 
-    async def _take(self, batch: Batch) -> None:
-        if batch.plugin is not None:
-            self.plugin, self._sent_cache = batch.plugin, None
-        self.dropped_rounds += batch.dropped
-        self._journal.names(self.pool.name, batch.names)
-        await self._take_events(batch.events, f"script:{self.server}")
+    def _commit(self, work: Work) -> None:
+        """The copy becomes the session, and what was collected beside it goes out."""
+        if work.boot != self._remembered.boot:
+            self._sent_cache = None
+        self.session, self._seen, self._remembered = work.session, work.seen, work.remembered
+        self._send(work)
+        for decision in work.decisions:
+            self._journal.decide(decision)
+        if (batch := work.batch) is not None:
+            if batch.plugin is not None:
+                self.plugin, self._sent_cache = batch.plugin, None
+            self.dropped_rounds += batch.dropped
+            self._journal.names(self.pool.name, batch.names)
 
-    async def _take_events(self, events: Sequence[Event], who: str) -> None:
-        self._who = who
-        await self._refresh()
-        for event in events:
-            await self._feed(event)
-            if isinstance(event, PlayerJoined):
-                self._draft.summaries[event.id] = self.pool.summary(event.id)
+    def _send(self, work: Work) -> None:
+        """Let collected orders go out with the next reply, which may be this work's own."""
+        self._outbox += work.orders
+        work.orders = []
 
-    async def _refresh(self) -> None:
-        """Ratings change elsewhere too: by an admin, on the pool's other servers."""
-        known = self.session.state.summaries
-        changed = [summary for summary in await self._summaries(tuple(known)) if summary != known[summary.id]]
-        if changed:
-            await self._feed(SummariesLoaded(tuple(changed)))
+    # Replies and time.
 
-    async def _take_rounds(self, batch: Batch) -> None:
-        """A late batch is only good for its rounds."""
-        for event in batch.events:
-            if isinstance(event, RoundEnded):
-                await self._record(recorded(event.round, self.rules))
-
-    async def _feed(self, event: Event) -> None:
-        """Let the session decide, then obey, answers first in first served."""
-        for effect in self.session.receive(event, self._clock.monotonic()):
-            await self._obey(effect)
-
-    async def _obey(self, effect: f.Effect) -> None:
-        perform = self._perform.get(type(effect))
-        if perform is None:
-            self._outbox.append(effect)  # type: ignore[arg-type]  # whatever is not performed is an order
-            return
-        for answered in await perform(effect):
-            await self._feed(answered)
-
-    # What effects ask for.
-
-    async def _load_summaries(self, effect: f.LoadSummaries) -> Sequence[Event]:
-        return (SummariesLoaded(await self._summaries(effect.players)),)
-
-    async def _summaries(self, players: Sequence[PlayerId]) -> tuple[PlayerSummary, ...]:
-        """As they count here and now."""
-        return summaries_on(self.pool.system, self.session.memory.context, await self.pool.summaries(players))
-
-    async def _solve(self, ask: f.AskSplit | f.AskMoves | f.CacheSplits) -> Sequence[Event]:
-        players = (*ask.larger, *ask.smaller) if isinstance(ask, f.AskMoves) else tuple(one.id for one in ask.pool)
-        summaries = SummariesLoaded(await self._summaries(players))
-        if len(players) < THREAD_FROM:
-            solved = answer(ask, self.pool.system)
-        else:
-            solved = await asyncio.to_thread(answer, ask, self.pool.system)
-        if isinstance(solved, SplitSolved) and solved.ask.dry:
-            self._draft.solved = solved
-        return (summaries, solved)
-
-    async def _record(self, record: f.RecordRound) -> Sequence[Event]:
-        try:
-            done = await self.pool.record(record, self._remember())
-        except ScriptError as error:
-            self._draft.refused = error
-            return ()
-        except SpillError as error:
-            self._draft.refused = ScriptError("busy", f"round {record.round.id} cannot be kept: {error}", status=503)
-            return ()
-        self._draft.rounds[record.round.id] = done.status
-        if done.rated is None:
-            return ()
-        summaries = await self._summaries([change.id for change in done.rated.changes])
-        self._draft.summaries |= {summary.id: summary for summary in summaries}
-        return (SummariesLoaded(summaries),)
-
-    async def _decide(self, effect: f.LogDecision) -> Sequence[Event]:
-        self._journal.decide(effect)
-        return ()
-
-    async def _look_up(self, effect: f.LookUp) -> Sequence[Event]:
-        lines = await self._lookups.answer(effect.command, self._who, self)
-        await self._obey(f.Tell(effect.command.by, lines))
-        return ()
-
-    async def _tell(self, effect: f.Tell) -> Sequence[Event]:
-        """What is told to the console is kept for whoever gave the command from outside."""
-        if effect.player is None and not self._who.startswith("script:"):
-            self._draft.console += effect.lines
-        else:
-            self._outbox.append(effect)
-        return ()
-
-    async def _ignored(self, effect: f.Ignored) -> Sequence[Event]:
-        log.debug("event=ignored server=%s kind=%s", self.server, type(effect.event).__name__)
-        return ()
-
-    # Replies, memory, time.
-
-    def _reply(self, *, want_roster: bool = False) -> Reply:
+    def _reply(self, work: Work, *, want_roster: bool = False) -> Reply:
         state, memory = self.session.state, self.session.memory
         orders, self._outbox = tuple(self._outbox), []
         cache = None if state.cache is self._sent_cache else state.cache
         self._sent_cache = state.cache
         return Reply(
             orders=orders,
-            rounds=dict(self._draft.rounds),
-            summaries=tuple(self._draft.summaries.values()),
+            rounds=dict(work.rounds),
+            summaries=tuple(work.summaries.values()),
             pending=memory.pending is not None,
             reason=memory.pending,
             due_if=self.session.due_if(),
@@ -364,9 +314,6 @@ class Host:
             enabled=memory.enabled,
             next=self.rules.poll_seconds,
         )
-
-    def _remember(self) -> bytes:
-        return encode_memory(Remembered(self.session.memory, self._door.boot, self._door.seq))
 
     def _arm(self) -> None:
         """Re-arm the one timer for the session's next deadline."""
@@ -378,15 +325,15 @@ class Host:
             wait = max(0.0, deadline - self._clock.monotonic())
             self._timer = asyncio.get_running_loop().call_later(wait, lambda: self._start(self._tick()))
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    async def _tick(self) -> None:
+        """The session's deadline has come."""
+        await self._lock.acquire()
+        work = self._work("timer")
+        await self._finish(work, work.pass_time())
+
+    def _start(self, doing: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start something that `close` waits for."""
-        task = asyncio.create_task(work)
+        task = asyncio.create_task(doing)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-    async def _tick(self) -> None:
-        async with self._lock:
-            for effect in self.session.tick(self._clock.monotonic()):
-                await self._obey(effect)
-            self._arm()

@@ -1,44 +1,30 @@
-"""What a host writes down behind its replies: session memory, decisions and names. Lost rounds it never is."""
+"""What a host writes down behind its replies: session memory, decisions and names. Never rounds."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections import deque
 from collections.abc import Mapping
 
 from equipoise.core.effects import LogDecision
 from equipoise.core.model import PlayerId, ServerId, Split
-from equipoise.errors import StoreError
-from equipoise.store.port import Clock, Decision, Store
-
-UNWRITTEN = 200
-"""Decisions kept while the store is away; older ones are forgotten."""
-
-log = logging.getLogger(__name__)
+from equipoise.store.port import Clock, Decision, Name, Note, SessionMemory, Store
 
 
 class Journal:
-    """One server's notes on their way to the store."""
+    """Collects one server's notes while a batch is in work, and then hands them to the store."""
 
     def __init__(self, server: ServerId, store: Store, clock: Clock) -> None:
         self._server = server
         self._store = store
         self._clock = clock
-        self._decisions: deque[Decision] = deque(maxlen=UNWRITTEN)
-        self._names: dict[tuple[str, PlayerId], str] = {}
-        self._memory: bytes | None = None
-        """Not written yet."""
-        self._memory_at = 0.0
-        self._writing = asyncio.Lock()
+        self._notes: list[Note] = []
 
     def remember(self, memory: bytes) -> None:
-        """Note the session's memory; only the newest is written."""
-        self._memory, self._memory_at = memory, self._clock.epoch()
+        """Note the session's memory."""
+        self._notes.append(SessionMemory(self._server, memory, self._clock.epoch()))
 
     def decide(self, effect: LogDecision) -> None:
         """Note a decision."""
-        self._decisions.append(
+        self._notes.append(
             Decision(
                 self._server,
                 self._clock.epoch(),
@@ -51,24 +37,13 @@ class Journal:
 
     def names(self, pool: str, names: Mapping[PlayerId, str]) -> None:
         """Note what players call themselves."""
-        self._names.update({(pool, player): name for player, name in names.items()})
+        self._notes += (Name(pool, player, name) for player, name in names.items())
 
     async def flush(self) -> None:
-        """Write everything; what the store does not take now is tried again with the next flush."""
-        async with self._writing:
-            try:
-                if (memory := self._memory) is not None:
-                    await self._store.remember(self._server, memory, self._memory_at)
-                    # A newer one may have come meanwhile.
-                    self._memory = None if self._memory is memory else self._memory
-                while self._decisions:
-                    await self._store.decide(self._decisions[0])
-                    self._decisions.popleft()
-                for pool, player in list(self._names):
-                    await self._store.name(pool, player, self._names[pool, player])
-                    del self._names[pool, player]
-            except StoreError as error:
-                log.warning("event=store_away server=%s error=%s", self._server, error)
+        """Hand everything to the store, whose reads are complete from now on."""
+        notes, self._notes = self._notes, []
+        if notes:
+            self._store.note(notes)
 
 
 def _detail(effect: LogDecision) -> dict[str, object] | None:

@@ -1,76 +1,82 @@
-"""Answers look-ups: ratings, ranks, teams, status, why, and an admin's set and reset.
+"""Answers commands that ask instead of order: ratings, ranks, teams, status, why; and an admin's set and reset.
 
-What a player is shown follows the rules: shadow ratings count but are shown to nobody, himself included; admins see
-all.
+A shadow rating counts in every split but is shown to no player, its owner included; admins see all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
-
 from equipoise.balancing import chance
 from equipoise.core.events import Commanded
-from equipoise.core.model import STEAM_ID_BASE, PlayerId, PlayerSummary, Side
+from equipoise.core.model import STEAM_ID_BASE, PlayerId, PlayerSummary, ServerId, Side
 from equipoise.core.phrases import Phrase, Text
-from equipoise.errors import RatingError, StoreError
+from equipoise.core.session import Session
+from equipoise.errors import RatingError, ScriptError, StoreError
+from equipoise.service.journal import Journal
 from equipoise.service.pool import Pool
+from equipoise.service.status import round_number
 from equipoise.store.port import Clock, Store
 
-if TYPE_CHECKING:
-    from equipoise.service.host import Host
-
 TOP = 5
+"""Lines of the leaderboard."""
 WHY = 5
+"""Decisions shown."""
+SCRAMBLE_AMONG = 100
+"""Decisions among which the last scramble is looked for."""
 VISIBLE_ENOUGH = 3
-"""With fewer visible players on a side the teams' sums would give hidden ratings away."""
+"""With fewer visible players on a side, its sum would give hidden ratings away."""
 
 Lines = tuple[Text, ...]
 
 
 class Lookups:
-    """Answers look-ups for one host."""
+    """Answers the look-ups of one server."""
 
-    def __init__(self, pool: Pool, store: Store, clock: Clock) -> None:
+    def __init__(self, server: ServerId, pool: Pool, store: Store, journal: Journal, clock: Clock) -> None:
+        self._server = server
         self._pool = pool
         self._store = store
+        self._journal = journal
         self._clock = clock
-        self._answers: dict[str, Callable[[Commanded, str, Host], Awaitable[Lines]]] = {
-            "rating": self._rating,
-            "rank": self._rank,
-            "top": self._top,
-            "teams": self._teams,
-            "status": self._status,
-            "why": self._why,
-            "set": self._set,
-            "reset": self._reset,
-        }
 
-    async def answer(self, command: Commanded, who: str, host: Host) -> Lines:
-        """The lines to tell; trouble with the store is told too."""
+    async def answer(self, command: Commanded, who: str, session: Session) -> Lines:
+        """The lines that answer a command; what the store or the rating system refuses is answered too.
+
+        `who` is named in the audit for changes that the console or the admin API made.
+        """
         try:
-            return await self._answers[command.words[0]](command, who, host)
-        except (StoreError, RatingError) as error:
+            return await self._answer(command, who, session)
+        except (StoreError, RatingError, ScriptError) as error:
             return (Text(Phrase.FAILED, (str(error),)),)
 
-    async def _rating(self, command: Commanded, who: str, host: Host) -> Lines:
+    async def _answer(self, command: Commanded, who: str, session: Session) -> Lines:
+        match command.words[0]:
+            case "rating":
+                return await self._rating(command)
+            case "rank":
+                return await self._rank(command)
+            case "top":
+                return await self._top()
+            case "teams":
+                return await self._teams(session, admin=command.admin)
+            case "status":
+                return await self._status(session)
+            case "why":
+                return await self._why()
+            case "set":
+                return await self._set(command, who)
+            case "reset":
+                return await self._reset(command, who)
+            case verb:
+                raise AssertionError(f"the session looks up nothing called {verb}")
+
+    async def _rating(self, command: Commanded) -> Lines:
         player = _player(command, 1) or command.by
         if player is None:
             return (_unknown(command),)
         (summary,) = await self._pool.summaries((player,))
-        return (self._summary_line(summary, admin=command.admin),)
+        return (_rating_line(summary, admin=command.admin),)
 
-    def _summary_line(self, summary: PlayerSummary, *, admin: bool) -> Text:
-        name, rounds = f"@{summary.id}", str(summary.rounds)
-        rating = f"{summary.rating:.0f}"
-        if summary.visible:
-            return Text(Phrase.RATING, (name, rating, rounds))
-        missing = str(summary.missing)
-        if admin:
-            return Text(Phrase.RATING_ADMIN, (name, rating, rounds, missing))
-        return Text(Phrase.RATING_SHADOW, (name, missing))
-
-    async def _rank(self, command: Commanded, who: str, host: Host) -> Lines:
+    async def _rank(self, command: Commanded) -> Lines:
         player = _player(command, 1) or command.by
         if player is None:
             return (_unknown(command),)
@@ -80,7 +86,7 @@ class Lookups:
         (summary,) = await self._pool.summaries((player,))
         return (Text(Phrase.RANK, (f"@{player}", *map(str, ranked), f"{summary.rating:.0f}")),)
 
-    async def _top(self, command: Commanded, who: str, host: Host) -> Lines:
+    async def _top(self) -> Lines:
         ranked = await self._pool.top(TOP)
         lines = (
             Text(Phrase.TOP_LINE, (str(place), summary.name or f"@{summary.id}", f"{summary.rating:.0f}"))
@@ -88,41 +94,44 @@ class Lookups:
         )
         return tuple(lines) or (Text(Phrase.TOP_EMPTY),)
 
-    async def _teams(self, command: Commanded, who: str, host: Host) -> Lines:
-        roster, context = host.session.state.roster, host.session.memory.context
-        sides = {side: tuple(entry.id for entry in roster.on(side)) for side in Side}
-        if not all(sides.values()):
+    async def _teams(self, session: Session, *, admin: bool) -> Lines:
+        roster, context = session.state.roster, session.memory.context
+        sides = [tuple(entry.id for entry in roster.on(side)) for side in Side]
+        if not all(sides):
             return (Text(Phrase.NOTHING_TO_BALANCE),)
-        summaries = {side: await self._pool.summaries(sides[side]) for side in Side}
-        red = f"{100 * chance(self._pool.system, context, *sides.values()):.0f}"
-        hidden = any(sum(summary.visible for summary in summaries[side]) < VISIBLE_ENOUGH for side in Side)
-        if hidden and not command.admin:
+        summaries = [await self._pool.summaries(players) for players in sides]
+        red = f"{100 * chance(self._pool.system, context, *sides):.0f}"
+        hidden = any(sum(summary.visible for summary in side) < VISIBLE_ENOUGH for side in summaries)
+        if hidden and not admin:
             return (Text(Phrase.TEAMS_CHANCE, (red,)),)
-        sums = [f"{sum(summary.rating for summary in summaries[side]):.0f}" for side in Side]
+        sums = [f"{sum(summary.rating for summary in side):.0f}" for side in summaries]
         return (Text(Phrase.TEAMS, (*sums, red)),)
 
-    async def _status(self, command: Commanded, who: str, host: Host) -> Lines:
-        status = host.status()
-        if not status.enabled:
+    async def _status(self, session: Session) -> Lines:
+        memory = session.memory
+        if not memory.enabled:
             return (Text(Phrase.STATUS_OFF),)
-        scrambles = [one for one in await self._store.decisions(host.server, 100) if one.kind in ("scramble", "alone")]
-        last = f"{(self._clock.epoch() - scrambles[0].at) / 60:.0f} min" if scrambles else "-"
-        pending = status.pending or "-"
-        return (Text(Phrase.STATUS, (status.mode.value, str(status.round), str(status.streak), pending, last)),)
+        await self._journal.flush()
+        decisions = await self._store.decisions(self._server, SCRAMBLE_AMONG)
+        scrambled_at = [one.at for one in decisions if one.kind in ("scramble", "alone")]
+        last = f"{(self._clock.epoch() - scrambled_at[0]) / 60:.0f} min" if scrambled_at else "-"
+        pending = memory.pending.english if memory.pending else "-"
+        shown = (memory.mode.value, str(round_number(session)), str(memory.tally.streak), pending, last)
+        return (Text(Phrase.STATUS, shown),)
 
-    async def _why(self, command: Commanded, who: str, host: Host) -> Lines:
-        await host.write_down()
-        decisions = await self._store.decisions(host.server, WHY)
+    async def _why(self) -> Lines:
+        await self._journal.flush()
+        decisions = await self._store.decisions(self._server, WHY)
         lines = (Text(Phrase.WHY_LINE, (one.kind.replace("_", " "), one.reason)) for one in decisions)
         return tuple(lines) or (Text(Phrase.WHY_NONE),)
 
-    async def _set(self, command: Commanded, who: str, host: Host) -> Lines:
+    async def _set(self, command: Commanded, who: str) -> Lines:
         player, rating = _player(command, 1), _number(command, 2)
         if player is None or rating is None:
             return (_unknown(command),)
         return await self._edit(player, rating, command, who)
 
-    async def _reset(self, command: Commanded, who: str, host: Host) -> Lines:
+    async def _reset(self, command: Commanded, who: str) -> Lines:
         player = _player(command, 1)
         return (_unknown(command),) if player is None else await self._edit(player, None, command, who)
 
@@ -133,8 +142,18 @@ class Lookups:
         return (Text(Phrase.SET_DONE, (f"@{player}", f"{before.rating:.0f}", f"{after.rating:.0f}")),)
 
 
+def _rating_line(summary: PlayerSummary, *, admin: bool) -> Text:
+    name, rounds, missing = f"@{summary.id}", str(summary.rounds), str(summary.missing)
+    rating = f"{summary.rating:.0f}"
+    if summary.visible:
+        return Text(Phrase.RATING, (name, rating, rounds))
+    if admin:
+        return Text(Phrase.RATING_ADMIN, (name, rating, rounds, missing))
+    return Text(Phrase.RATING_SHADOW, (name, missing))
+
+
 def _player(command: Commanded, place: int) -> PlayerId | None:
-    """The SteamID64 among the words, if there is one."""
+    """The SteamID64 at this place of the words, from 1; None when there is none."""
     word = command.words[place] if len(command.words) > place else ""
     return PlayerId(word) if word.isdecimal() and STEAM_ID_BASE < int(word) <= STEAM_ID_BASE + 2**32 else None
 

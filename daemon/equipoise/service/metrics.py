@@ -1,4 +1,7 @@
-"""What is counted, and what Prometheus reads; each daemon has a registry of its own."""
+"""Prometheus metrics: counters of the daemon, and readings that are taken whenever Prometheus asks.
+
+Each daemon has a registry of its own, so that several can run in one process, as in tests.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One value as it stands; a name that ends in `_total` is a counter's."""
+    """The value of one metric now. A name that ends in `_total` belongs to a counter, any other to a gauge."""
 
     name: str
     help: str
@@ -27,7 +30,7 @@ Read = Callable[[], Iterable[Reading]]
 
 
 class _Readings(Collector):
-    """Asks for readings whenever Prometheus does."""
+    """Takes the readings when Prometheus asks for metrics."""
 
     def __init__(self, read: Read) -> None:
         self._read = read
@@ -42,7 +45,7 @@ class _Readings(Collector):
 
 
 class Metrics:
-    """The daemon's registry and its own counters."""
+    """The daemon's registry, and the counters that the code increments by itself."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -62,9 +65,9 @@ class Metrics:
         )
 
     def watch(self, read: Read) -> None:
-        """Have these readings in every answer to Prometheus."""
+        """Add readings: `read` is called for every answer to Prometheus."""
         self.registry.register(_Readings(read))
 
     def text(self) -> bytes:
-        """Everything, as Prometheus reads it."""
+        """All metrics in Prometheus' text format."""
         return generate_latest(self.registry)

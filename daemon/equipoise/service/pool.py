@@ -1,8 +1,22 @@
-"""One rating population: its system, its lock, its ring and its store; several hosts feed one.
+"""One rating population: its system, its store and its ring. The hosts of several servers feed one pool.
 
-The system holds players in memory, the store the truth about them. A round is rated inside the store's transaction;
-when that fails, the system is put back. Rounds are applied in the order they came: behind one that waits in the ring,
-all wait.
+Rounds are applied in the order in which they came, which is the order of the store's `number`. A commit costs a sync
+of the disk, so rounds share commits. A round that comes while nothing is under way goes alone. Rounds that come during
+a commit form a group, which goes as soon as that commit is done: no round waits for others to come, a quiet pool
+answers after one sync, and a busy one stores as many rounds with each sync as came in during the last.
+
+A group is one call to the store and one transaction there. Each round has a savepoint of its own and is rated inside
+the transaction (`service/rating.py`), on what the rounds before it left in memory and in the store.
+
+- A round that fails alone is rolled back to its savepoint, undone in memory, and refused. The rounds before it are
+  committed; those behind it go in a transaction of their own.
+- When the store fails as a whole (locked, disk full, the commit itself), all rounds are undone in memory, the last
+  one first, and go to the ring in order.
+- An answer is given after the commit, or after the ring's file was synced; never before.
+- While a round waits in the ring, every newer one waits behind it.
+
+No round waits a few milliseconds for others, as some databases do: a quiet pool would answer later for nothing, and in
+a busy one rounds gather by themselves.
 """
 
 from __future__ import annotations
@@ -10,19 +24,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from equipoise.balancing import match_of
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import PlayerId, PlayerSummary, Side, is_bot
+from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError, ScriptError, SpillError, StoreError, StoreRefused
-from equipoise.ratings.system import Match, Parts, State, System
+from equipoise.ratings.system import System
 from equipoise.service.fingerprint import check, fingerprint_of
-from equipoise.service.ring import SLOTS, Ring, Waiting
-from equipoise.store.port import Audit, Change, Clock, Known, PlayerRow, RatedRound, Shared, Store
+from equipoise.service.held import Held, Snapshot
+from equipoise.service.rating import RoundRating
+from equipoise.service.ring import Ring, UnstoredRound
+from equipoise.store.port import Audit, Clock, PlayerRow, RatedRound, Store
 from equipoise.wire.values import Kept
+
+GROUP = 32
+"""Rounds in one transaction at most: it holds the store's thread for under a tenth of a second."""
 
 T = TypeVar("T")
 
@@ -36,23 +54,21 @@ class Recorded:
     status: Kept
     rated: RatedRound | None
     """Its first answer; None while it is kept."""
-    summaries: tuple[PlayerSummary, ...] = ()
-    """Everybody whose card changed, also by older rounds that were applied first."""
 
 
 @dataclass(slots=True)
-class _Before:
-    """What a transaction that fails is put back to; nothing of what it did not reach."""
+class _Group:
+    """Rounds that came while an earlier group was under way, in order."""
 
-    players: dict[PlayerId, State | None] = field(default_factory=dict)
-    """None: he was not held."""
-    shared: Parts = field(default_factory=dict)
+    rounds: list[UnstoredRound] = field(default_factory=list)
+    recorded: asyncio.Task[list[Recorded | Exception]] | None = None
+    """Ends with what became of each."""
 
 
 class Pool:
     """Call `open` first, when the store is open, and `close` last, before the store.
 
-    Reading `system` needs no lock: each player is seen as he was before a round that is being rated, or after it.
+    Reading `system` needs no lock: each player is seen as before a round that is being rated, or as after it.
     """
 
     def __init__(self, name: str, system: System[Any], store: Store, ring: Ring, clock: Clock) -> None:
@@ -66,10 +82,9 @@ class Pool:
         """Rounds that the store can never take, since the start."""
         self._clock = clock
         self._lock = asyncio.Lock()
-        self._versions: dict[PlayerId, int] = {}
-        """Of the rows that the system's players were made from; who is missing here is loaded again."""
-        self._shared_version = 0
-        """Of what the system keeps of no single player; 0: it is loaded again."""
+        self._held = Held(system)
+        self._group: _Group | None = None
+        """Takes the rounds that come now."""
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def open(self) -> None:
@@ -87,6 +102,14 @@ class Pool:
         self.ring.close()
 
     @property
+    def version(self) -> int:
+        """Grows after whatever may have changed a summary, and when players could not be loaded.
+
+        A host that reads it before it asks for summaries need not ask again while it stays the same.
+        """
+        return self._held.version
+
+    @property
     def ring_depth(self) -> int:
         """Rounds that wait for the store."""
         return self.ring.depth
@@ -102,28 +125,27 @@ class Pool:
         return self.system.skill(player)
 
     async def summaries(self, players: Sequence[PlayerId]) -> tuple[PlayerSummary, ...]:
-        """Cards of these players, loaded where memory has none; without the store, what memory has."""
-        missing = [player for player in players if player not in self._versions and not is_bot(player)]
-        if missing or not self._shared_version:
-            await self._uninterrupted(self._load(missing))
+        """Of these players, loaded where memory has none; without the store, what memory has."""
+        if self._held.unread(players) or self._held.lacks_shared:
+            await self._uninterrupted(self._load(players))
         return tuple(self.summary(player) for player in players)
 
     async def edit(self, player: PlayerId, rating: float | None, who: str) -> PlayerSummary:
-        """Set a player's rating, or with None make him a newcomer; audited as done by `who`.
+        """Set a player's rating, or with None make them a newcomer; audited as done by `who`.
 
         RatingError when the system refuses it, StoreError when the store does: then nothing was changed.
         """
         return await self._uninterrupted(self._edit(player, rating, who))
 
     async def top(self, limit: int | None) -> tuple[PlayerSummary, ...]:
-        """The leaderboard with names, all of it without a limit: no shadow ratings, nobody stale."""
+        """The leaderboard with names, all of it without a limit: without shadow ratings and stale players."""
         rows = await self.store.top(self.name, limit, since=self._active_since())
         return tuple(
             PlayerSummary(row.id, row.rating, row.rounds, row.visible, row.last_played, name=row.name) for row in rows
         )
 
     async def rank(self, player: PlayerId) -> tuple[int, int] | None:
-        """Place on the leaderboard and its length; None for who is not on it."""
+        """Place on the leaderboard and its length; None for a player who is not on it."""
         return await self.store.rank(self.name, player, since=self._active_since())
 
     # Rounds.
@@ -133,116 +155,110 @@ class Pool:
 
         SpillError: neither the store nor the ring took it. ScriptError: the store can never take it.
         """
-        entry = Waiting(record, memory, self._clock.epoch())
-        return await self._uninterrupted(self._record(entry))
+        group = self._group
+        if group is None or len(group.rounds) == GROUP:
+            group = self._group = _Group()
+            group.recorded = self._start(self._record(group))
+        place = len(group.rounds)
+        group.rounds.append(UnstoredRound(record, memory, self._clock.epoch()))
+        assert group.recorded is not None
+        outcome = (await asyncio.shield(group.recorded))[place]
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
-    async def drain(self) -> tuple[PlayerSummary, ...]:
-        """Apply what waits, oldest first, until the store refuses; everybody whose card changed."""
-        return await self._uninterrupted(self._drain())
+    async def drain(self) -> None:
+        """Apply what waits, oldest first, until the store refuses."""
+        await self._uninterrupted(self._drain())
 
-    async def _record(self, entry: Waiting) -> Recorded:
+    async def _record(self, group: _Group) -> list[Recorded | Exception]:
         async with self._lock:
-            changed = await self._apply_waiting()
-            if not self.ring.depth:
-                try:
-                    rated = await self._apply(entry)
-                except StoreError as error:
-                    log.warning("pool %s: %s", self.name, error)
-                else:
-                    return Recorded("stored", rated, self._sorted_summaries(changed | _changed(rated)))
-            await asyncio.to_thread(self.ring.push, entry)
-            return Recorded("kept", None, self._sorted_summaries(changed))
+            await self._apply_waiting()
+            if self._group is group:  # rounds that come from now on are in time for the next group
+                self._group = None
+            recorded: list[Recorded | Exception] = []
+            try:
+                while not self.ring.depth and len(recorded) < len(group.rounds):
+                    outcomes = await self._store(group.rounds[len(recorded) :])
+                    recorded += (_recorded(outcome) for outcome in outcomes)
+            except StoreError as error:
+                log.warning("pool %s: %s", self.name, error)
+            if len(recorded) < len(group.rounds):
+                recorded += await asyncio.to_thread(self._keep, group.rounds[len(recorded) :])
+            return recorded
 
-    async def _drain(self) -> tuple[PlayerSummary, ...]:
-        changed: set[PlayerId] = set()
+    def _keep(self, rounds: Sequence[UnstoredRound]) -> list[Recorded | Exception]:
+        """Into the ring, in order: behind a round that cannot be kept none is, or it would overtake that one."""
+        kept: list[Recorded | Exception] = []
+        try:
+            for each in rounds:
+                self.ring.push(each)
+                kept.append(Recorded("kept", None))
+        except SpillError as error:
+            kept += [error] * (len(rounds) - len(kept))
+        return kept
+
+    async def _drain(self) -> None:
         progress = True
         while progress:
-            async with self._lock:  # let go in between: somebody's round may have ended
+            async with self._lock:  # let go in between: a round may have ended meanwhile
                 depth = self.ring.depth
-                changed |= await self._apply_waiting()
+                await self._apply_waiting()
                 progress = self.ring.depth < depth
-        return self._sorted_summaries(changed)
 
-    async def _apply_waiting(self) -> set[PlayerId]:
+    async def _apply_waiting(self) -> None:
         """As many waiting rounds as there are slots: more would keep a script waiting for its answer."""
-        changed: set[PlayerId] = set()
+        if not self.ring.depth:
+            return
         try:
-            for _ in range(SLOTS):
-                entry = await asyncio.to_thread(self.ring.oldest)
-                if entry is None:
-                    break
-                changed |= await self._apply_or_drop(entry)
-                await asyncio.to_thread(self.ring.pop)
+            waiting = await asyncio.to_thread(self.ring.slots)
+            while waiting:
+                outcomes = await self._store(waiting)
+                for each, outcome in zip(waiting, outcomes, strict=False):
+                    if isinstance(outcome, ScriptError):  # it must not stop those behind it
+                        self.refused += 1
+                        log.error("pool %s: round %s of %s dropped: %s", self.name, *reversed(each.key), outcome)
+                    elif isinstance(outcome, Exception):  # a fault of ours: it waits for the version that mends it
+                        log.error("pool %s: round %s of %s fails", self.name, *reversed(each.key), exc_info=outcome)
+                        return
+                    await asyncio.to_thread(self.ring.pop)
+                waiting = waiting[len(outcomes) :]
         except (StoreError, SpillError) as error:
             log.warning("pool %s: %d rounds wait: %s", self.name, self.ring.depth, error)
-        return changed
 
-    async def _apply_or_drop(self, entry: Waiting) -> set[PlayerId]:
-        """A round that can never be stored must not stop those behind it."""
+    async def _store(self, rounds: Sequence[UnstoredRound]) -> Sequence[RatedRound | Exception]:
+        """Rate and store rounds in one transaction, up to the first that fails; after an error memory is as before."""
+        group = [RoundRating(each, self._held) for each in rounds]
         try:
-            return _changed(await self._apply(entry))
-        except ScriptError as error:
-            self.refused += 1
-            log.error("pool %s: round %s of %s dropped: %s", self.name, *reversed(entry.key), error)
-            return set()
-
-    async def _apply(self, entry: Waiting) -> RatedRound:
-        """A round that the system refuses is stored unrated, with the reason."""
-        try:
-            rated = await self._store(entry, match_of(entry.record))
-        except RatingError as error:
-            unrated = replace(entry.record, participants=(), unrated=str(error))
-            rated = await self._store(Waiting(unrated, entry.memory, entry.at), None)
-        self.applied += not rated.again
-        return rated
-
-    async def _store(self, entry: Waiting, match: Match | None) -> RatedRound:
-        """Rate and store in one transaction; after any error the system is as it was."""
-        needed = self.system.needs(match) if match else ()
-        versions = {player: self._versions.get(player, 0) for player in sorted(needed)}
-        known = Known(versions, self._shared_version)
-        before = _Before()
-
-        def rate(rows: Sequence[PlayerRow], shared: Shared | None) -> RatedRound:
-            self._restore(rows)
-            self._restore_shared(shared)
-            before.players = self._states(each.id for each in entry.record.participants)
-            if match is None:
-                return rated_round(self.system, entry.record, match)
-            before.shared = self.system.shared(match)
-            rated, after = rated_round(self.system, entry.record, match), self.system.shared(match)
-            return replace(rated, shared={key: part for key, part in after.items() if part != before.shared[key]})
-
-        window = self.system.window
-        try:
-            rated = await self.store.record(self.name, entry.record, known, window, rate, entry.memory, entry.at)
+            outcomes = await self.store.record(self.name, group, self.system.window)
         except BaseException:
-            self._put_back(before)
+            for each in reversed(group):
+                each.undo()
             raise
-        if not rated.again:
-            for change in rated.changes:
-                self._versions[change.id] = self._versions.get(change.id, 0) + 1
-            self._shared_version += bool(rated.shared)
-        return rated
+        rated = [outcome for outcome in outcomes if isinstance(outcome, RatedRound) and not outcome.again]
+        self.applied += len(rated)
+        self._held.version += any(outcome.changes for outcome in rated)
+        return outcomes
 
     async def _edit(self, player: PlayerId, rating: float | None, who: str) -> PlayerSummary:
         if is_bot(player):
             raise RatingError(f"{player}: bots are not rated")
         async with self._lock:
             await self._apply_waiting()
-            before = _Before()
+            before = Snapshot()
 
             def change(row: PlayerRow | None) -> tuple[PlayerRow, Audit]:
-                self._restore([row] if row else [])
-                before.players = self._states([player])
+                nonlocal before
+                self._held.restore([row] if row else [])
+                before = self._held.snapshot([player])
                 return self._edited(player, rating, who)
 
             try:
                 row = await self.store.edit(self.name, player, self.system.window, change)
             except BaseException:
-                self._put_back(before)
+                self._held.put_back(before)
                 raise
-            self._versions[player] = row.version
+            self._held.edited(row)
             return self.summary(player)
 
     def _edited(self, player: PlayerId, rating: float | None, who: str) -> tuple[PlayerRow, Audit]:
@@ -268,87 +284,41 @@ class Pool:
         if recorded != fingerprint:
             await self.store.adopt(self.name, fingerprint, self._clock.epoch())
         try:
-            self._restore_shared(await self.store.shared(self.name))
+            self._held.restore((), await self.store.shared(self.name))
         except RatingError as error:
             raise StoreRefused(f"pool {self.name}: {error}: restore a backup of the store") from None
 
     async def _load(self, players: Sequence[PlayerId]) -> None:
         async with self._lock:
             try:
-                if not self._shared_version:
-                    self._restore_shared(await self.store.shared(self.name))
-                rows = await self.store.players(self.name, players, self.system.window)
-                await asyncio.to_thread(self._restore, list(rows.values()))
+                shared = await self.store.shared(self.name) if self._held.lacks_shared else None
+                missing = self._held.unread(players)  # another host may have asked for them meanwhile
+                rows = await self.store.players(self.name, missing, self.system.window)
+                await asyncio.to_thread(self._held.restore, list(rows.values()), shared)
+                self._held.note_absent(player for player in missing if player not in rows)
+                self._held.version += bool(rows or shared)
             except (StoreError, RatingError) as error:
+                self._held.version += 1
                 log.warning("pool %s: players not loaded: %s", self.name, error)
-
-    def _restore(self, rows: Sequence[PlayerRow]) -> None:
-        for row in rows:
-            self.system.restore(row.id, row.state, row.history)
-            self._versions[row.id] = row.version
-
-    def _restore_shared(self, stored: Shared | None) -> None:
-        if stored is not None:
-            for key, part in stored.parts.items():
-                self.system.restore_shared(key, part)
-            self._shared_version = stored.version
-
-    def _states(self, players: Iterable[PlayerId]) -> dict[PlayerId, State | None]:
-        system = self.system
-        return {player: system.state(player) if player in system else None for player in players}
-
-    def _put_back(self, before: _Before) -> None:
-        """Each skill as it was; what went before it is loaded again before the next round is rated."""
-        for player, state in before.players.items():
-            self._versions.pop(player, None)
-            if state is None:
-                self.system.forget(player)
-            else:
-                self.system.restore(player, state)
-        if before.shared:
-            self._shared_version = 0
-        for key, part in before.shared.items():
-            self.system.restore_shared(key, part)
 
     def _active_since(self) -> float | None:
         longest = self.system.stale_after
         return None if math.isinf(longest) else self._clock.epoch() - longest
 
-    def _sorted_summaries(self, players: set[PlayerId]) -> tuple[PlayerSummary, ...]:
-        return tuple(map(self.summary, sorted(players)))
-
     async def _uninterrupted(self, work: Coroutine[Any, Any, T]) -> T:
         """A caller that is cancelled leaves the work running: it must not let go of the lock halfway."""
+        return await asyncio.shield(self._start(work))
+
+    def _start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Start something that `close` waits for."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return await asyncio.shield(task)
+        return task
 
 
-def rated_round(system: System[Any], record: RecordRound, match: Match | None) -> RatedRound:
-    """Have a system learn from a round, and what is stored of it."""
-    if match is None:
-        return RatedRound(record.round.id, None, ())
-    rated = system.rate(match)
-    changes = tuple(
-        Change(
-            id=change.player,
-            side=(Side.A, Side.B)[change.team],
-            before=change.before,
-            after=change.after,
-            prediction=change.expected,
-            score=change.score,
-            rounds=change.rounds,
-            visible=system.summary(change.player).visible,
-            state=system.state(change.player),
-        )
-        for change in rated.changes
-    )
-    return RatedRound(record.round.id, rated.prediction.expected(0), changes)
-
-
-def _changed(rated: RatedRound) -> set[PlayerId]:
-    return set() if rated.again else {change.id for change in rated.changes}
+def _recorded(outcome: RatedRound | Exception) -> Recorded | Exception:
+    return outcome if isinstance(outcome, Exception) else Recorded("stored", outcome)
 
 
 def _summary(summary: PlayerSummary) -> str:

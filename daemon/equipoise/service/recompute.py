@@ -1,4 +1,8 @@
-"""A pool's stored rounds, rated anew by another system; the difference, before anything is written."""
+"""Rate a pool's stored rounds again by another system, and compare the two before anything is written.
+
+`Replayed` rates the rounds from the first on, beginning with no players. `Trial` only looks: it collects what was
+predicted then and what the new system predicts, over the same rounds.
+"""
 
 from __future__ import annotations
 
@@ -13,28 +17,32 @@ from equipoise.errors import RatingError
 from equipoise.ratings.quality import Difference, Estimate, Pair, Quality, accuracy, assess, difference
 from equipoise.ratings.system import System
 from equipoise.service.fingerprint import fingerprint_of
-from equipoise.service.pool import rated_round
+from equipoise.service.rating import rated_round
 from equipoise.store.port import Fingerprint, PlayerRow, RatedRound
 
 MOVERS = 10
+"""Players shown whose place changes most."""
 
 
 class Replayed:
-    """A system that begins with nobody, and the rounds that it was given; the port's `Replay`."""
+    """A rating system that starts without players and is given rounds in order: the store's `Replay`."""
 
     def __init__(self, system: System[Any], advance: Callable[[], None] = lambda: None) -> None:
         self.system = system
         self._advance = advance
-        """Called after each round, for a progress bar; what it raises ends the replay."""
+        """Called after each round, for a progress bar; an exception from it ends the replay."""
         self._last_played: dict[PlayerId, float] = {}
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """The system and its parameters."""
+        """Of the new system."""
         return fingerprint_of(self.system)
 
     def rate(self, record: RecordRound) -> RatedRound:
-        """By ratings as they stand now: those at the doors were another system's."""
+        """Rate the next round. The stored skills at its start are ignored: they are the old system's.
+
+        RatingError, which names the round, when the system refuses it.
+        """
         try:
             rated = rated_round(self.system, record, match_of(replace(record, skill_at_start=None)))
         except RatingError as error:
@@ -46,20 +54,20 @@ class Replayed:
         return rated
 
     def player(self, player: PlayerId) -> PlayerRow:
-        """Him as he stands."""
+        """The player after the rounds so far; a newcomer when they were in none."""
         summary, state = self.system.summary(player), self.system.state(player)
         return PlayerRow(
             player, 0, summary.rating, summary.rounds, summary.visible, self._last_played.get(player), state, ()
         )
 
     def shared(self) -> Mapping[str, object]:
-        """What is kept of no single player, by key."""
+        """State of the system that belongs to no single player, by key."""
         return self.system.shared()
 
 
 @dataclass(frozen=True, slots=True)
 class Mover:
-    """A player who is shown before and after, at another place."""
+    """A player whose place on the leaderboard changes; places count from 1."""
 
     id: PlayerId
     name: str | None
@@ -71,33 +79,33 @@ class Mover:
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """How well the rounds were predicted."""
+    """How well rounds were predicted."""
 
     quality: Quality
     accuracy: Estimate | None
-    """Share of the decisive rounds that the favourite won, an even prediction being half right; None: all drawn."""
+    """Fraction of decided rounds that the favourite won, an even prediction counting half; None: all were drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The new system against what is stored, over the rounds that both predicted: all that are rated."""
+    """The stored predictions and the new system's, over all rated rounds."""
 
     before: Predicted
     after: Predicted
     difference: Difference
-    """After less before."""
+    """After minus before."""
 
 
 @dataclass(slots=True)
 class Trial:
-    """A replay that only looks on: what was predicted, and what would have been."""
+    """A replay that writes nothing: pairs of prediction and score, stored and new."""
 
     replayed: Replayed
     before: list[Pair] = field(default_factory=list)
     after: list[Pair] = field(default_factory=list)
 
     def see(self, record: RecordRound, predicted: float) -> None:
-        """The next stored round."""
+        """Take the next stored round; `predicted` is the stored win probability of side A."""
         score = record.round.score(Side.A)
         rated = self.replayed.rate(record)
         assert rated.prediction is not None, "it has participants"
@@ -105,14 +113,14 @@ class Trial:
         self.after.append((rated.prediction, score))
 
     def comparison(self) -> Comparison | None:
-        """None before the first rated round."""
+        """The comparison so far; None before the first rated round."""
         before, after = _predicted(self.before), _predicted(self.after)
         if before is None or after is None:
             return None
         return Comparison(before, after, difference(self.after, self.before))
 
     def movers(self, board: Sequence[PlayerRow]) -> list[Mover]:
-        """Those who move by most places, among who is shown before and after; `board` is the old leaderboard."""
+        """The players who move by most places, of those visible in both; `board` is the old leaderboard, best first."""
         summaries = {row.id: self.replayed.system.summary(row.id) for row in board}
         both = [row for row in board if summaries[row.id].visible]
         order = sorted(both, key=lambda row: (-summaries[row.id].rating, row.id))

@@ -1,11 +1,14 @@
-"""Rounds that the store has not taken yet: a ring of 8 slots, oldest first, that survives kill -9.
+"""Rounds that the store has not taken yet, oldest first; they survive kill -9.
 
-Every round stands in a file before it stands in memory. The file only grows while rounds wait and is cut to nothing
-when the last was applied; whatever waits beyond the slots waits in the file alone. A crash between a round's being
-applied and the cut makes it come again: the store knows it by its id.
+A round is kept once it is synced to the ring's file, and only then held in memory too. The file is append-only while
+rounds wait, and is truncated when the last of them was applied, so that applying a round costs no write here. Up to 8
+rounds are held in memory, the slots; what comes after them waits in the file alone, so that a store that is away for a
+night costs disk and not memory. After a crash between applying a round and the truncation, the round is applied again:
+the store recognises its id.
 
 A frame of the file is `MAGIC`, the payload's length and its CRC-32 (both 32 bits, little endian), and the payload:
-one `Waiting` as JSON. `MAGIC` begins with a byte that UTF-8 never uses, so that reading can go on behind damage.
+one `UnstoredRound` as JSON. `MAGIC` begins with a byte that UTF-8 never uses, so a reader finds the next frame behind
+damage. An unfinished frame at the end is a write that was cut short, of a round that was never answered for.
 """
 
 from __future__ import annotations
@@ -20,7 +23,6 @@ import zlib
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -33,7 +35,7 @@ from equipoise.errors import SpillError
 SLOTS = 8
 
 RESERVE = 512 * 1024
-"""Bytes set aside beside the file and given back when the disk is full: the same full disk stopped the store."""
+"""Bytes allocated beside the file and freed when the disk is full, as the disk that stops the store is the ring's."""
 
 MAGIC = b"\xffEQ1"
 _HEADER = struct.Struct("<4sII")
@@ -43,41 +45,41 @@ Key: TypeAlias = tuple[ServerId, RoundId]
 log = logging.getLogger(__name__)
 
 
-class Waiting(msgspec.Struct, frozen=True):
-    """A round that waits for the store."""
+class UnstoredRound(msgspec.Struct, frozen=True):
+    """A finished round that is not in the store yet."""
 
     record: RecordRound
     memory: bytes | None
     """The server's session memory after the round."""
     at: float
-    """When the round first came in, seconds since the epoch."""
+    """When the round first came in, in seconds since the epoch."""
 
     @property
     def key(self) -> Key:
-        """By which the round is known wherever it is met."""
+        """Identifies the round everywhere: ids are unique per server only."""
         return self.record.round.server, self.record.round.id
 
 
 class Frame(NamedTuple):
-    """A readable stretch of the file."""
+    """A readable stretch of the file, from byte `start` up to `end`."""
 
     start: int
     end: int
-    entry: Waiting
+    entry: UnstoredRound
 
 
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Waiting)
+_decoder = msgspec.json.Decoder(UnstoredRound)
 
 
-def framed(entry: Waiting) -> bytes:
-    """An entry as it stands in the file."""
+def framed(entry: UnstoredRound) -> bytes:
+    """The bytes of an entry's frame."""
     payload = _encoder.encode(entry)
     return _HEADER.pack(MAGIC, len(payload), zlib.crc32(payload)) + payload
 
 
 def frames(data: bytes | mmap.mmap, start: int = 0) -> Iterator[Frame]:
-    """What is readable from `start` on, in order."""
+    """Every readable frame from byte `start` on, in order; damage is skipped."""
     start = data.find(MAGIC, start)
     while start >= 0:
         frame = _frame_at(data, start)
@@ -101,7 +103,7 @@ def _frame_at(data: bytes | mmap.mmap, start: int) -> Frame | None:
 
 
 def _is_torn(tail: bytes) -> bool:
-    """A frame whose writing was cut short: it was never answered for."""
+    """Whether this is a frame whose writing was cut short."""
     if len(tail) < _HEADER.size:
         return MAGIC.startswith(tail[: len(MAGIC)])
     magic, length, _ = _HEADER.unpack_from(tail)
@@ -109,32 +111,32 @@ def _is_torn(tail: bytes) -> bool:
 
 
 class Ring:
-    """Call `open` first; one process at a time. Every method may wait for the disk."""
+    """Call `open` first; one process at a time, and in it one thread at a time. Every method may wait for the disk."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.overflowed = 0
-        """Rounds that found the slots full, since the start."""
+        """Rounds that came when the slots were full, since the start."""
         self._reserve = path.with_name(f"{path.name}.reserve")
         self._file: int | None = None
-        self._slots: deque[Waiting] = deque()
+        self._slots: deque[UnstoredRound] = deque()
         self._keys: dict[Key, None] = {}
         self._read = 0
-        """Up to here the file's rounds are in the slots, or were."""
+        """The file's rounds before this byte are in the slots, or were."""
         self._end = 0
-        """Up to here the file is good."""
+        """Where the next frame is written."""
         self._damaged = False
 
     @property
     def depth(self) -> int:
-        """Rounds that wait, beyond the slots too."""
+        """Rounds that wait, in the slots and behind them."""
         return len(self._keys)
 
     def __contains__(self, key: Key) -> bool:
         return key in self._keys
 
     def open(self) -> None:
-        """Read what waits; damage is reported and read around. SpillError when the file cannot be used."""
+        """Read what waits; damage is logged and skipped. SpillError when the file cannot be used."""
         try:
             self._take_stock()
         except BlockingIOError:
@@ -144,18 +146,18 @@ class Ring:
         self._set_reserve()
 
     def close(self) -> None:
-        """What waits stays in the file."""
+        """Let go of the file; what waits stays in it."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
-    def push(self, entry: Waiting) -> None:
-        """Keep a round for good, once. After a SpillError neither the file nor memory has it."""
+    def push(self, entry: UnstoredRound) -> None:
+        """Keep a round: it is synced when this returns. Once per round; after a SpillError it is nowhere."""
         if entry.key in self:
             return
         room = not self._waits_in_file and len(self._slots) < SLOTS
         frame = framed(entry)
-        if _frame_at(frame, 0) is None:  # JSON has no infinity: better refused than kept and lost
+        if _frame_at(frame, 0) is None:  # JSON has no infinity: to refuse it is better than to keep it and lose it
             raise SpillError(f"{self.path}: round {entry.key[1]} could not be read back")
         try:
             self._append(frame)
@@ -168,19 +170,19 @@ class Ring:
         else:
             self.overflowed += 1
 
-    def oldest(self) -> Waiting | None:
-        """The round to apply next. SpillError when the file cannot be read now."""
+    def slots(self) -> list[UnstoredRound]:
+        """The rounds to apply next, oldest first, as many as memory holds. SpillError: the file cannot be read now."""
         if not self._slots and self._waits_in_file:
             try:
                 self._refill()
-            except (OSError, ValueError) as error:  # a ValueError: somebody cut the file
+            except (OSError, ValueError) as error:  # ValueError: the file is shorter than it was
                 raise SpillError(f"{self.path}: cannot be read: {error}") from error
-        return self._slots[0] if self._slots else None
+        return list(self._slots)
 
     def pop(self) -> None:
-        """The oldest round was applied."""
-        self._keys.pop(self._slots.popleft().key, None)
-        if not self._slots and not self._waits_in_file:
+        """The oldest round was applied; after the last one the file is emptied."""
+        del self._keys[self._slots.popleft().key]
+        if not self._keys:
             self._clear()
 
     @property
@@ -200,7 +202,7 @@ class Ring:
         return self._file
 
     def _take_stock(self) -> None:
-        """Read the file once from end to end, and cut or mark what cannot be read."""
+        """Read the file once from end to end; truncate an unfinished frame, remember other damage."""
         file = self._open_file()
         size = os.fstat(file).st_size
         if not size:
@@ -223,11 +225,16 @@ class Ring:
 
     def _refill(self) -> None:
         with mmap.mmap(self._open_file(), self._end, access=mmap.ACCESS_READ) as data:
-            for frame in islice(frames(data, self._read), SLOTS):
-                self._slots.append(frame.entry)
+            taken: dict[Key, UnstoredRound] = {}
+            for frame in frames(data, self._read):
+                if len(taken) == SLOTS:
+                    break
                 self._read = frame.end
-        if len(self._slots) < SLOTS:
-            self._read = self._end
+                if frame.entry.key in self._keys:  # else it was applied, and sent again while others waited
+                    taken.setdefault(frame.entry.key, frame.entry)
+            else:
+                self._read = self._end
+        self._slots.extend(taken.values())
         if not self._slots:
             self._clear()
 
@@ -254,14 +261,14 @@ class Ring:
             raise
 
     def _clear(self) -> None:
-        """Nothing waits: empty the file; a damaged one is set aside for whoever wants to look."""
+        """Nothing waits: empty the file; a damaged one is renamed instead, so that it can be looked at."""
         self._keys.clear()
         try:
             if self._damaged:
                 self._set_aside()
             else:
                 os.ftruncate(self._open_file(), 0)
-        except OSError as error:  # its rounds come again after a restart, and are known
+        except OSError as error:  # its rounds are applied again after a restart, and the store recognises them
             log.warning("%s: %s: cannot be emptied", self.path, error.strerror)
             return
         self._read = self._end = 0
@@ -280,7 +287,7 @@ class Ring:
         try:
             with self._reserve.open("wb") as file:
                 os.posix_fallocate(file.fileno(), 0, RESERVE)
-        except OSError:  # no room: better no reserve than half of one
+        except OSError:  # no room now; half a reserve might not hold a round
             self._reserve.unlink(missing_ok=True)
 
 

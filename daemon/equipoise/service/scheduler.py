@@ -1,4 +1,4 @@
-"""Work that comes round by itself, on APScheduler: rounds that wait for the store are tried again."""
+"""Jobs on a timer, by APScheduler: every 30 s, rounds that wait for the store are tried again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class Scheduler:
-    """Start it inside the running loop."""
+    """Call `start` inside the running event loop, and `close` before the pools are closed."""
 
     def __init__(self, pools: Iterable[Pool], metrics: Metrics, retry_seconds: float = RETRY_SECONDS) -> None:
         self._metrics = metrics
@@ -33,11 +33,11 @@ class Scheduler:
             self._jobs.add_job(self._retry, "interval", (pool,), seconds=retry_seconds, id=name)
 
     def start(self) -> None:
-        """Begin."""
+        """Begin to count time: the first run comes after a whole interval."""
         self._jobs.start()
 
     async def close(self) -> None:
-        """Start nothing any more and let finish what runs: APScheduler itself would cancel it."""
+        """Start no more jobs and wait for those that run: APScheduler itself would cancel them."""
         self._jobs.pause()
         await asyncio.gather(*self._running, return_exceptions=True)
         self._jobs.shutdown(wait=False)

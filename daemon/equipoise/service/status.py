@@ -1,15 +1,15 @@
-"""What operators are told of a server: how it stands, what came of a command, what one would do."""
+"""What operators see of a server: its status, the result of a command, and what a dry run would do."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from equipoise.balancing import chance, skills
 from equipoise.core.events import Phase, SplitSolved
 from equipoise.core.model import Mode, PlayerId, ServerId, Side
 from equipoise.core.phrases import Text
 from equipoise.core.session import Session
+from equipoise.service.pool import Pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +19,17 @@ class Proposal:
     split: dict[str, tuple[PlayerId, ...]]
     before: float | None
     after: float | None
+    """Win probability of side A, before and after; None where one side is empty."""
     moves: tuple[tuple[PlayerId, Side | None], ...]
+    """Players who would change place, and their new side; None: the bench."""
 
     @classmethod
     def of(cls, solved: SplitSolved) -> Proposal:
-        """What a solved split would do."""
+        """The proposal that a solved split makes."""
         split = solved.split
         moves = tuple(
             (entry.id, split.side_of(entry.id))
-            for entry in solved.ask.pool
+            for entry in solved.ask.entries
             if split.side_of(entry.id) is not entry.side
         )
         return cls({"a": split.a, "b": split.b, "bench": split.bench}, solved.before, solved.after, moves)
@@ -35,7 +37,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class CommandAnswer:
-    """What came of an admin's command."""
+    """The result of an admin's command."""
 
     ok: bool
     lines: tuple[Text, ...]
@@ -44,13 +46,13 @@ class CommandAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """One server as an operator sees it."""
+    """One server at one moment."""
 
     server: ServerId
     pool: str
     lost: bool
     silent_seconds: float | None
-    """None: nothing was ever heard."""
+    """None: the script was never heard."""
     plugin: str | None
     enabled: bool
     inactive_reason: str
@@ -58,7 +60,7 @@ class ServerStatus:
     mode: Mode
     phase: Phase
     round: int
-    """Number of the running or next round of this map."""
+    """Number of the running round of this map; between rounds, of the last one."""
     streak: int
     streak_side: Side | None
     pending: str | None
@@ -68,32 +70,52 @@ class ServerStatus:
     sum_a: float
     sum_b: float
     win_probability: float | None
-    """Of side A as the sides stand; None while one is empty."""
+    """Of side A; None while a side is empty."""
     ring: int
     """Rounds of the pool that wait for the store."""
     dropped_rounds: int
-    """Rounds that fell out of the script's own ring."""
+    """Rounds that the script's own ring lost."""
 
     @classmethod
-    def of(cls, session: Session, now: float, *, sums: Mapping[Side, float], **shown: Any) -> ServerStatus:
-        """Of a session on the host's clock; `shown` is what the host knows besides."""
+    def of(
+        cls,
+        server: ServerId,
+        session: Session,
+        pool: Pool,
+        now: float,
+        *,
+        plugin: str | None,
+        dropped_rounds: int,
+    ) -> ServerStatus:
+        """Of a session at a time of the daemon's monotonic clock, with the skills that its pool has in memory."""
         state, memory = session.state, session.memory
+        on_a, on_b = ([entry.id for entry in state.roster.on(side)] for side in Side)
         return cls(
+            server=server,
+            pool=pool.name,
             lost=session.lost(now),
             silent_seconds=None if state.heard_at is None else now - state.heard_at,
+            plugin=plugin,
             enabled=memory.enabled,
             inactive_reason=state.inactive_reason,
             map=memory.map,
             mode=memory.mode,
             phase=state.phase,
-            round=memory.tally.completed + (state.phase is not Phase.OVER),
+            round=round_number(session),
             streak=memory.tally.streak,
             streak_side=memory.tally.streak_side,
             pending=memory.pending.english if memory.pending else None,
-            players_a=len(state.roster.on(Side.A)),
-            players_b=len(state.roster.on(Side.B)),
+            players_a=len(on_a),
+            players_b=len(on_b),
             waiting=sum(entry.side is None for entry in state.roster.eligible()),
-            sum_a=sums[Side.A],
-            sum_b=sums[Side.B],
-            **shown,
+            sum_a=sum(skills(pool.system, memory.context, Side.A, on_a)),
+            sum_b=sum(skills(pool.system, memory.context, Side.B, on_b)),
+            win_probability=chance(pool.system, memory.context, on_a, on_b) if on_a and on_b else None,
+            ring=pool.ring_depth,
+            dropped_rounds=dropped_rounds,
         )
+
+
+def round_number(session: Session) -> int:
+    """Number of the running round of this map, from 1; between rounds, of the last one."""
+    return session.memory.tally.completed + (session.state.phase is not Phase.OVER)

@@ -1,4 +1,4 @@
-"""What systemd is told: READY=1, WATCHDOG=1, STOPPING=1 (sd_notify); nothing outside systemd."""
+"""systemd's notification protocol (sd_notify(3)): READY=1, WATCHDOG=1, STOPPING=1. Outside systemd nothing is sent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 
 def notify(state: str, environ: Mapping[str, str] = os.environ) -> None:
-    """Send a state to the socket systemd named, if it did; a name beginning with @ is an abstract one."""
+    """Send a state to the socket that `NOTIFY_SOCKET` names, if it is set; a leading @ marks an abstract socket."""
     address = environ.get("NOTIFY_SOCKET")
     if not address:
         return
@@ -18,7 +18,11 @@ def notify(state: str, environ: Mapping[str, str] = os.environ) -> None:
 
 
 def watchdog_seconds(environ: Mapping[str, str] = os.environ) -> float | None:
-    """How often systemd wants a sign of life: half of what it allows; None when it wants none."""
+    """Seconds between two WATCHDOG=1: half of what systemd allows; None when it expects none.
+
+    >>> watchdog_seconds({"WATCHDOG_USEC": "30000000"})
+    15.0
+    """
     allowed = environ.get("WATCHDOG_USEC", "")
     if not allowed.isdecimal() or environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return None

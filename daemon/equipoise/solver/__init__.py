@@ -1,4 +1,17 @@
-"""Exact team splits, transfers and fewest-moves balance, on indices and numbers; pure Python, no I/O, no clock."""
+"""Exact team splits, transfers and fewest-moves balance, on indices and numbers; pure Python, no I/O, no clock.
+
+Every problem here asks which of very many sums comes nearest to a target. The method is the same throughout:
+
+1. Values become whole ticks (`ticks`), so that a set of sums is a set of integers, and that is the bits of one long
+   Python integer (`bitset`).
+2. The players are parted into two halves. A dynamic programme over one half yields, for each number of players on A
+   and on B, the set of all differences that they can make (`classes`; with constraints `states` and `sweep`).
+3. The best split is where a set of the lower half and the complementary set of the upper half come nearest (`halves`,
+   `constrained`). Bits that lead there are traced back to players.
+
+The work grows with a power of the number of players and with the range of their values in ticks, not with the number of
+splits. The result is proven optimal, to within the rounding that `error_bound` states.
+"""
 
 from equipoise.solver.model import Assignment, Pin, Rebalance, Splits, Transfer
 from equipoise.solver.moves import Frontier, fewest_moves, greedy_swaps

@@ -1,27 +1,34 @@
 """Sets of integers as bits of one Python integer: bit i of `bits` stands for the number `low + i`.
 
-A whole set is shifted, united or intersected by one machine-speed operation on a long integer; that is the
-solver's arithmetic.
+One operation on a long integer, at machine speed, shifts, unites or intersects whole sets. Functions take the bits of
+two sets and `shift`, how far the first set lies above the second; all distances are in ticks.
 """
 
 from __future__ import annotations
 
 UNBOUNDED = 1 << 62
-"""Farther than any two differences lie apart."""
-
+"""More than any distance between two differences."""
 
 _BYTE_MIRRORED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 
 def mirrored(bits: int, highest: int) -> int:
-    """The bits 0 to `highest` in reverse."""
+    """The bits 0 to `highest` in reverse: the set of negated numbers.
+
+    >>> f"{mirrored(0b0011, 3):04b}"
+    '1100'
+    """
     size = highest // 8 + 1
     reverse = int.from_bytes(bits.to_bytes(size, "little").translate(_BYTE_MIRRORED), "big")
     return reverse >> (8 * size - 1 - highest)
 
 
 def dilate(bits: int, width: int) -> int:
-    """Every number of the set and the `width` numbers above it."""
+    """Every number of the set and the `width` numbers above it.
+
+    >>> f"{dilate(0b10001, 2):b}"
+    '1110111'
+    """
     covered, wanted = 1, width + 1
     while 2 * covered <= wanted:
         bits |= bits << covered
@@ -30,19 +37,19 @@ def dilate(bits: int, width: int) -> int:
 
 
 def overlap(first: int, second: int, shift: int) -> int:
-    """The second set's bits that coincide with the first's, moved up by `shift` (down where negative)."""
+    """The numbers of the second set that are in the first set, too, as bits of the second; `shift` may be negative."""
     return (first << shift) & second if shift >= 0 else (first >> -shift) & second
 
 
 def close(first: int, second: int, shift: int, width: int) -> int:
-    """The second set's bits that are at most `width` from a number of the first, moved up by `shift`."""
+    """The numbers of the second set that are at most `width` from one of the first, as bits of the second."""
     if width >= UNBOUNDED:
         return second
     return overlap(dilate(first, 2 * width), second, shift - width)
 
 
 def touches(first: int, second: int, shift: int, width: int) -> bool:
-    """True when a number of the first set, moved by `shift`, is at most `width` from one of the second."""
+    """A number of the first set is at most `width` from one of the second."""
     if not width:
         return overlap(first, second, shift) != 0
     if first.bit_length() <= second.bit_length():
@@ -51,10 +58,12 @@ def touches(first: int, second: int, shift: int, width: int) -> bool:
 
 
 def nearest(first: int, second: int, shift: int, floor: int, ceiling: int) -> int:
-    """The least distance in floor ≤ w < ceiling between the first set, moved by `shift`, and the second.
+    """The least distance between numbers of the two sets, if it is below `ceiling`; else `ceiling`.
 
-    Returns `ceiling` when they are no nearer than that. `floor` must be a valid lower bound; so are the gaps
-    between one set's ends and the other's.
+    `floor` must be a valid lower bound. The gap between the end of one set and the start of the other is one, too.
+
+    >>> nearest(0b1, 0b100000, shift=0, floor=0, ceiling=UNBOUNDED)
+    5
     """
     floor = max(floor, shift - second.bit_length() + 1, 1 - first.bit_length() - shift)
     if floor >= ceiling:
@@ -69,8 +78,8 @@ def nearest(first: int, second: int, shift: int, floor: int, ceiling: int) -> in
 def _least_width(first: int, second: int, shift: int, floor: int) -> int:
     """The least width, from `floor` on, at which the sets touch: found by steps that double, then halve.
 
-    `covered` is the first set with the 2·width numbers above each of its own; `runs[i]` the same with 2^(i+1) − 1,
-    so that widening `covered` by a step of 2^i is one shift.
+    `covered` is the first set dilated by 2·width. `runs[i]` is the first set dilated by 2^(i+1) − 1, so that one shift
+    of it widens `covered` by a step of 2^i.
     """
     width, covered = floor, dilate(first, 2 * floor)
     if overlap(covered, second, shift - width):
@@ -90,7 +99,7 @@ def _least_width(first: int, second: int, shift: int, floor: int) -> int:
 
 
 def coincidence(first: int, second: int, shift: int, distance: int) -> tuple[int, int]:
-    """Bit positions in the first and the second set of two numbers exactly `distance` apart."""
+    """Positions of two numbers that are exactly `distance` apart: a bit of the first set, and one of the second."""
     for signed in (-distance, distance):
         both = overlap(first, second, shift + signed)
         if both:

@@ -1,4 +1,4 @@
-"""The classes of one half of a pool: every difference that some a players on A and b on B can have.
+"""One half's classes: all differences Σ(A) − Σ(B) that some a of its players on A and b on B can make.
 
 The half's values are whole, ascending, and not negative. The least difference of class (a, b) puts the a lowest
 on A and the b highest on B; the class's bitset counts from there, so its lowest and its highest bit are set and
@@ -19,26 +19,27 @@ from typing import NamedTuple
 from equipoise.solver.bitset import UNBOUNDED, mirrored
 
 Class = tuple[int, int]
-"""How many are on A and on B."""
+"""Players on A and on B."""
 
 Layer = list[list[int]]
-"""`layer[a][b + 1]` is the bitset of class (a, b), 0 where it is not wanted; column 0 stands for b = -1."""
+"""`layer[a][b + 1]` is the bitset of class (a, b), 0 where it is not wanted. Column 0, for b = -1, is always 0."""
 
 
 class Window(NamedTuple):
-    """Which classes are wanted of a whole half, bounds inclusive."""
+    """The classes of a whole half that are wanted; bounds are inclusive."""
 
     players_max: int
-    """On either side."""
+    """Players on either side."""
     surplus_max: int
-    """Of one side over the other."""
+    """By which one side outnumbers the other."""
     total_min: int = 0
+    """Players on both sides together."""
     drift_max: int = UNBOUNDED
-    """Of one side over the other among the values placed so far, at any time."""
+    """By which one side outnumbers the other at any time, among the values placed so far."""
 
     @classmethod
     def around(cls, classes: Sequence[Class]) -> Window:
-        """The least window that has all these classes."""
+        """The smallest window that contains all these classes."""
         return cls(
             players_max=max((max(a, b) for a, b in classes), default=0),
             surplus_max=max((abs(a - b) for a, b in classes), default=0),
@@ -46,7 +47,7 @@ class Window(NamedTuple):
         )
 
     def surplus(self, left: int) -> int:
-        """The most by which one side may outnumber the other while so many values are still to come."""
+        """The most by which one side may outnumber the other while `left` values are still to come."""
         return min(self.surplus_max + left, self.drift_max)
 
 
@@ -62,11 +63,11 @@ class Half:
         self._mirrors: dict[Class, int] = {}
 
     def least(self, a: int, b: int) -> int:
-        """The least difference in class (a, b): what bit 0 stands for."""
+        """The least difference in class (a, b), which is bit 0 of its bitset."""
         return self.lowest[a] - self.highest[b]
 
     def span(self, a: int, b: int) -> int:
-        """How far the greatest difference in class (a, b) is above the least."""
+        """The greatest difference in class (a, b) less the least: the highest bit of its bitset."""
         return self.highest[a] + self.highest[b] - self.lowest[a] - self.lowest[b]
 
     @property
@@ -111,7 +112,10 @@ class Half:
         return self._mirrors[a, b]
 
     def trace(self, a: int, b: int, position: int) -> list[int]:
-        """Who is where, 1 (A), -1 (B) or 0 (bench) per value, for one bit of class (a, b)."""
+        """One way to make the difference of a bit of class (a, b): the place of each value, 1 (A), -1 (B) or 0 (bench).
+
+        Runs through the layers backwards; at each step the bit must come from one of the three terms of the recurrence.
+        """
         places, side = [0] * len(self.values), 1
         if a < b:
             a, b, side, position = b, a, -1, self.span(a, b) - position

@@ -1,6 +1,9 @@
-"""The exact answer with constraints and preferences: half against half over states.
+"""The optimum with constraints and preferences: two halves that meet over states.
 
-The upper half is seen from the other side: its bitsets hold −(Σ(A) − Σ(B)), so that equal differences cancel.
+What constraints count (players on each side, surplus of each role, bench cost, moves) is one integer per state
+(`states`), and each state has the bitset of its differences. A pair of states, one per half, is a whole assignment
+when their sum meets the goal's sizes, the caps on roles and the limits; its distance is found as in `halves`. The
+upper half's bitsets hold −(Σ(A) − Σ(B)), so that the two halves cancel where their bits coincide.
 """
 
 from __future__ import annotations
@@ -20,31 +23,31 @@ from equipoise.solver.states import (
     NO_PREFERENCES,
     PLAYING,
     Limits,
-    PointsSystem,
     Preferences,
+    StateLayout,
     States,
 )
 from equipoise.solver.sweep import Sweep
 
 
 class Ladder(NamedTuple):
-    """States that differ in nothing but what is counted last: with each count, the differences had for it or less."""
+    """States that differ only in what is counted last, ascending by that count."""
 
     state: int
     counts: list[int]
     unions: list[int]
-    """`unions[i]` has the differences of the first i counts."""
+    """`unions[i]`: the differences that the first i counts can make."""
 
 
 ROLES_TOGETHER = 2 / 3
-"""Up to this share of the units, those with roles are kept in one half."""
+"""Units with roles go into one half when they are at most this share of all units."""
 
 Allowed = tuple[list[States], list[States]]
-"""For each layer of the lower and of the upper half, the differences that are worth having."""
+"""For each layer of the lower and of the upper half: the differences that can still lead to a wanted assignment."""
 
 
 class Programme:
-    """Both halves of a constrained pool, and where their states meet."""
+    """The dynamic programmes of both halves, and the pairs of states in which they meet."""
 
     def __init__(
         self,
@@ -55,16 +58,16 @@ class Programme:
         allowed: Allowed | None = None,
     ) -> None:
         self.problem, self.allowed = problem, allowed
-        self.ledger = PointsSystem(problem, goals, preferences, limits)
-        self.symmetric = problem.a == problem.b and limits.moves is None and not any(self.ledger.fixed_surplus)
+        self.layout = StateLayout(problem, goals, preferences, limits)
+        self.symmetric = problem.a == problem.b and limits.moves is None and not any(self.layout.fixed_surplus)
         lower, upper = _halves(problem)
-        self.lower = Sweep(problem, self.ledger, lower, upper, 1)
-        self.upper = Sweep(problem, self.ledger, upper, lower, -1)
+        self.lower = Sweep(problem, self.layout, lower, upper, 1)
+        self.upper = Sweep(problem, self.layout, upper, lower, -1)
         self.run(limits)
 
     def run(self, limits: Limits) -> None:
         """Compute both halves within the limits."""
-        self.limits, self.ledger.beyond = limits, FAR
+        self.limits, self.layout.beyond = limits, FAR
         lower, upper = self.allowed or (None, None)
         try:
             self.lower.run(limits, lower)
@@ -78,7 +81,7 @@ class Programme:
             self.partners.setdefault(state & PLAYING, []).append(state)
 
     def within(self, goal: Goal, width: int, limits: Limits) -> Allowed:
-        """All that leads to an assignment within the limits and at most `width` from the target."""
+        """The partial assignments that lead to one within the limits and at most `width` from the target."""
         lower_ends: States = {}
         upper_ends: States = {}
         for lower, upper in self._joins(goal, limits, mirrored=False):
@@ -88,7 +91,10 @@ class Programme:
         return self.lower.paths(lower_ends), self.upper.paths(upper_ends)
 
     def nearest(self, goal: Goal, limits: Limits = NO_LIMITS, least: int = 0) -> Solution | None:
-        """The assignment within the limits that comes closest to the goal's target; None when there is none."""
+        """The assignment within the limits that is closest to the goal's target; None when there is none.
+
+        `least`: a known lower bound on the distance, at which the search may stop.
+        """
         mirrored = self.symmetric and goal.a == goal.b and goal.target == 0
         floor = max(least, self.problem.parity_bound(goal))
         best, found = UNBOUNDED, None
@@ -101,16 +107,16 @@ class Programme:
         return Solution(best, self._places(*found, goal, best)) if found else None
 
     def fewest(self, goal: Goal, width: int) -> int | None:
-        """The least of what is counted last, over assignments at most `width` from the target.
+        """The least count of what is counted last, over assignments at most `width` from the target.
 
         None when that is above the limit; `beyond` is then the least that it may be.
         """
-        ledger, ladders, limit = self.ledger, self._ladders(), self.limits.last
+        layout, ladders, limit = self.layout, self._ladders(), self.limits.last
         best = limit + 1
         for lower in sorted(self.lower.states):
-            first, spent = self.lower.states[lower], ledger.counted(lower)
+            first, spent = self.lower.states[lower], layout.counted(lower)
             for ladder in ladders.get(_missing(lower, goal), ()):
-                if not ledger.fits(ledger.uncounted(lower) + ladder.state, self.limits):
+                if not layout.fits(layout.uncounted(lower) + ladder.state, self.limits):
                     continue
                 shift = self.lower.least(lower) - self.upper.least(ladder.state) - goal.target
                 rung = bisect_left(ladder.counts, best - spent)
@@ -118,16 +124,16 @@ class Programme:
                     rung -= 1
                     best = spent + ladder.counts[rung]
                 if best > limit and rung < len(ladder.counts):
-                    ledger.beyond = min(ledger.beyond, spent + ladder.counts[rung])
+                    layout.beyond = min(layout.beyond, spent + ladder.counts[rung])
         return best if best <= limit else None
 
     def _ladders(self) -> dict[int, list[Ladder]]:
-        """The upper half's states as ladders, by sizes."""
+        """The upper half's states as ladders, by their numbers of players."""
         ladders: dict[int, Ladder] = {}
         for state in sorted(self.upper.states):
-            key = self.ledger.uncounted(state)
+            key = self.layout.uncounted(state)
             ladder = ladders.setdefault(key, Ladder(key, [], [0]))
-            ladder.counts.append(self.ledger.counted(state))
+            ladder.counts.append(self.layout.counted(state))
             ladder.unions.append(ladder.unions[-1] | self.upper.states[state])
         by_sizes: dict[int, list[Ladder]] = {}
         for ladder in ladders.values():
@@ -135,12 +141,16 @@ class Programme:
         return by_sizes
 
     def _joins(self, goal: Goal, limits: Limits, mirrored: bool) -> Iterator[tuple[int, int]]:
-        """The pairs of states that meet the goal's sizes, the caps on roles and the limits; even ones first."""
+        """The pairs of states that meet the goal's sizes, the caps on roles and the limits.
+
+        States with about equally many players on both sides come first: they have the most differences, so a good pair
+        is found early and rules out many others. `mirrored`: skip pairs that only exchange A and B of another.
+        """
         for lower in self.evenly:
             if mirrored and lower & COUNT < lower >> COUNT_BITS & COUNT:
                 continue
             for upper in self.partners.get(_missing(lower, goal), ()):
-                if self.ledger.fits(lower + upper, limits):
+                if self.layout.fits(lower + upper, limits):
                     yield lower, upper
 
     def _sets(self, lower: int, upper: int, goal: Goal) -> tuple[int, int, int]:
@@ -157,13 +167,15 @@ def _surplus(state: int) -> int:
 
 
 def _missing(state: int, goal: Goal) -> int:
-    """The players on A and B of a state that makes this one meet the goal's sizes; negative where none does."""
+    """The players on A and B that the other half must add to meet the goal's sizes; negative where none can."""
     return goal.a - (state & COUNT) + ((goal.b - (state >> COUNT_BITS & COUNT)) << COUNT_BITS)
 
 
 def _halves(problem: Problem) -> tuple[list[Unit], list[Unit]]:
-    """Units in order of value, those with roles before all others: once all who have a role are placed, whether its
-    cap is kept is known, and states need count it no more. So they had better be in one half, if they fit.
+    """Part the units, ascending by value; if they fit, all units with roles go into the lower half.
+
+    Once all players of a role are placed, its cap is settled and states need not count it any more: that keeps the
+    number of states small.
     """
 
     def signature(unit: Unit) -> list[bool]:

@@ -1,6 +1,9 @@
-"""The exact answer where players differ by value only: half against half, every size at once.
+"""The optimum where players differ by value only: two halves that meet, for every team size at once.
 
-The upper half is seen from the other side, its class (a, b) putting a players on B: two equal differences cancel.
+The upper half is computed with its sides exchanged, its class (a, b) having a players on B: then the two halves cancel
+where their bits coincide. From `LARGE` players on a narrow pass, over assignments that keep both sides about equal at
+any time, comes first. A result on the parity bound is proven optimal; any other limits which classes the full pass has
+to look at.
 """
 
 from __future__ import annotations
@@ -14,22 +17,28 @@ from equipoise.solver.memory import CAP_BITS, MemoryExceeded
 from equipoise.solver.problem import Goal, Solution, parity_bound
 
 LARGE = 41
-"""From so many players on, a narrow pass comes first; what it finds on the parity bound needs no other proof."""
+"""Players from which on the narrow pass comes first."""
 NARROW = 1
-"""The most by which one side outnumbers the other in the narrow pass, in either half and at any time."""
+"""The most by which one side may outnumber the other in the narrow pass, in either half and at any time."""
 
 IDLE_SPAN = 4000
-"""Classes of so long a span take as much time for their bits as for being there at all."""
+"""The span, in bits, at which a class's bit operations take as long as handling the class at all."""
 
 
 def solve(values: Sequence[int], goals: Sequence[Goal]) -> list[Solution]:
-    """The exact optimum for each goal; every goal must fit the pool. Best on values from 0 without a common factor."""
+    """The optimum for each goal, in ticks; every goal must fit the number of players.
+
+    Fastest for values that start at 0 and have no common factor.
+
+    >>> solve([0, 1, 3, 6], [Goal(2, 2)])
+    [Solution(distance=2, places=[1, -1, -1, 1])]
+    """
     order = sorted(range(len(values)), key=values.__getitem__)
-    pool = Halves([values[i] for i in order])
-    found = pool.narrow_pass(goals) if len(values) >= LARGE else {}
-    left = [goal for goal in goals if goal not in found or found[goal].distance > pool.parity_bound(goal)]
+    halves = Halves([values[i] for i in order])
+    found = halves.narrow_pass(goals) if len(values) >= LARGE else {}
+    left = [goal for goal in goals if goal not in found or found[goal].distance > halves.parity_bound(goal)]
     if left:
-        found |= pool.full_pass(left, found)
+        found |= halves.full_pass(left, found)
     return [_unsorted(found[goal], order) for goal in goals]
 
 
@@ -41,7 +50,7 @@ def _unsorted(solution: Solution, order: list[int]) -> Solution:
 
 
 def _cut(values: Sequence[int]) -> int:
-    """Where to part ascending values so that both halves together are the least work."""
+    """Where to part ascending values so that both halves together take the least time."""
     sums, count = [0, *accumulate(values)], len(values)
 
     def work(start: int, end: int) -> int:
@@ -55,7 +64,7 @@ def _cut(values: Sequence[int]) -> int:
 
 
 class Halves:
-    """Ascending values in two halves, and where classes of the one meet classes of the other."""
+    """Ascending values in two halves, and the pairs of classes in which they meet."""
 
     def __init__(self, values: Sequence[int]) -> None:
         cut = _cut(values)
@@ -71,19 +80,22 @@ class Halves:
         return parity_bound(self.odd, sum(self.counts) - self.odd, goal)
 
     def narrow_pass(self, goals: Sequence[Goal]) -> dict[Goal, Solution]:
-        """A good assignment for each goal that even classes can meet."""
+        """A good assignment for each goal that classes of nearly equal sides can meet."""
         window = Window(max(max(goal.a, goal.b) for goal in goals), NARROW, drift_max=NARROW)
         self.lower.sweep(window)
         self.upper.sweep(window)
         return {goal: solution for goal in goals if (solution := self._solution(goal, UNBOUNDED))}
 
     def full_pass(self, goals: Sequence[Goal], known: Mapping[Goal, Solution]) -> dict[Goal, Solution]:
-        """The optimum for each goal, looked for among all classes that may be nearer than what is known."""
+        """The optimum for each goal, among all classes that may be nearer than the known solutions."""
         ceilings = {goal: known[goal].distance if goal in known else UNBOUNDED for goal in goals}
         lower, upper = self._windows(ceilings) if known else (self._window(goals, 0), self._window(goals, 1))
         self.lower.sweep(lower)
         self.upper.sweep(upper)
-        return {goal: self._solution(goal, ceiling) or known[goal] for goal, ceiling in ceilings.items()}
+        found = dict(known)
+        for goal, ceiling in ceilings.items():
+            found[goal] = self._solution(goal, ceiling) or known[goal]
+        return found
 
     def _window(self, goals: Sequence[Goal], half: int) -> Window:
         """All of a half's classes that the other half can complete to a goal."""
@@ -95,7 +107,7 @@ class Halves:
         )
 
     def _windows(self, ceilings: Mapping[Goal, int]) -> tuple[Window, Window]:
-        """The least windows with all the classes that come nearer than the ceilings, by their extremes alone."""
+        """The smallest windows with all classes that may come nearer than the ceilings, judged by their extremes."""
         lower, upper = list[Class](), list[Class]()
         for goal, ceiling in ceilings.items():
             for a, b in self._classes(goal):
@@ -107,7 +119,7 @@ class Halves:
         return Window.around(lower), Window.around(upper)
 
     def _solution(self, goal: Goal, ceiling: int) -> Solution | None:
-        """The best of all meeting classes; one that cannot improve on the best so far costs a single test."""
+        """The best pair of classes below the ceiling; a pair that cannot improve on the best so far costs one test."""
         floor, best, found = self.parity_bound(goal), ceiling, None
         for a, b in self._classes(goal):
             first, second, shift = self._sets(a, b, goal)
@@ -133,7 +145,7 @@ class Halves:
                     yield a, b
 
     def _shift(self, a: int, b: int, goal: Goal) -> int:
-        """How far the bitset of class (a, b) is to be moved up to lie in place over the one that completes it."""
+        """How far the bitset of class (a, b) lies above that of the class that completes it."""
         return self.lower.least(a, b) - self.upper.least(goal.b - b, goal.a - a) - goal.target
 
     def _sets(self, a: int, b: int, goal: Goal) -> tuple[int, int, int]:

@@ -1,4 +1,4 @@
-"""The cap on what one solve may hold, and what to do about a pool that would need more."""
+"""The cap on the memory of one solve, and the advice for a problem that would need more."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class MemoryExceeded(Exception):
         self.bits = bits
 
     def advice(self, per_point: float) -> str:
-        """What to ask instead of this, which was asked at so many ticks per point."""
+        """What to change; `per_point` is the resolution that was too fine, in ticks per point."""
         cap = f"{CAP_BITS >> 23} MiB"
         if self.bits is None:
             return f"so many players with such groups, roles and costs have more combinations than fit {cap}"

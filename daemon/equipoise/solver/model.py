@@ -1,4 +1,4 @@
-"""What the solver is asked and what it answers, on indices and numbers; who the indices are is the caller's."""
+"""The solver's constraints and answers. Players are indices into the caller's list of values."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ class Pin(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A pool's players, by index, on two sides and a bench."""
+    """Players, by index, on two sides and a bench."""
 
     a: tuple[int, ...]
     b: tuple[int, ...]
     bench: tuple[int, ...]
     difference: float
-    """Signed: the sum of A's values less the sum of B's, of the values as they were given."""
+    """Signed: the sum of A's values less the sum of B's, in points, of the values as they were given."""
     optimal: bool
-    """Proven: no assignment that meets the constraints is better, to within twice `error_bound`."""
+    """Proven: no assignment that meets the constraints is better by more than twice `error_bound`."""
     method: str
-    """What proves it."""
+    """The method that proves it."""
     error_bound: float = 0.0
-    """How far rounding to ticks may have put `difference` off while solving; 0 where the values are whole ticks."""
+    """The most by which rounding to ticks changed differences while solving, in points; 0 for values that are whole
+    ticks."""
     bench_cost: int = 0
     moves: int = 0
-    """Players who end on the side opposite to their present one."""
+    """Players who change to the other side; from or to the bench is no move."""
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -43,7 +44,7 @@ class Assignment:
         return len(self.a), len(self.b)
 
     def side_of(self, index: int) -> Side | None:
-        """Where a player is; None for the bench."""
+        """A player's side; None for the bench."""
         if index in self.a:
             return Side.A
         return Side.B if index in self.b else None
@@ -55,7 +56,7 @@ class Splits(Mapping[int, Assignment]):
 
     by_size: Mapping[int, Assignment]
     uneven: Assignment | None = None
-    """⌈N/2⌉ against ⌊N/2⌋ with nobody benched, where it was asked for and N is odd."""
+    """⌈N/2⌉ against ⌊N/2⌋ with an empty bench, if it was asked for and N is odd."""
 
     def __getitem__(self, k: int) -> Assignment:
         return self.by_size[k]
@@ -68,13 +69,13 @@ class Splits(Mapping[int, Assignment]):
 
     @property
     def largest(self) -> Assignment:
-        """The assignment that benches fewest."""
+        """The assignment with the fewest players on the bench."""
         return self.uneven or self.by_size[max(self.by_size)]
 
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """Who moves from the larger side to the smaller, and the signed difference (larger − smaller) after."""
+    """The players who move from the larger side to the smaller, and the signed difference (larger − smaller) after."""
 
     moved: tuple[int, ...]
     """Indices into the larger side."""
@@ -85,7 +86,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class Rebalance:
-    """A change of the present teams: the teams after it and who changed side."""
+    """A change of the present teams: the teams after it, and the players who changed side."""
 
     a: tuple[int, ...]
     b: tuple[int, ...]

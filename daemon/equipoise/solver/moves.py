@@ -1,7 +1,8 @@
-"""The least change of the present teams: every worthwhile trade of moves for balance, exactly.
+"""The least change of the present teams: the exact trade-off between moves and balance.
 
-Subsets of each side, by how many they are, are independent: for s moves one way and t the other, the best result
-is where two bitsets come nearest. The seed's source (NS2) swaps greedily instead; `greedy_swaps` does that.
+The subsets that leave each side are independent of each other: for s moves one way and t the other, the best result
+is where the bitset of the sums of s players of A and that of t players of B come nearest. The NS2 source swaps
+pairs greedily instead; `greedy_swaps` does that, for comparison.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from equipoise.solver.ticks import Ticks
 
 
 class Teams(NamedTuple):
-    """The present teams as indices, and what each player is worth on either side."""
+    """The present teams as indices, and each player's skill on either side."""
 
     a: tuple[int, ...]
     b: tuple[int, ...]
@@ -36,14 +37,14 @@ class Teams(NamedTuple):
         return total([self.skill_a[i] for i in self.a]) - total([self.skill_b[i] for i in self.b])
 
     def after(self, moved: Collection[int]) -> Teams:
-        """The teams when these players have changed side."""
+        """The teams after these players have changed side."""
         a = [i for i in self.a if i not in moved] + [i for i in self.b if i in moved]
         b = [i for i in self.b if i not in moved] + [i for i in self.a if i in moved]
         return self._replace(a=tuple(sorted(a)), b=tuple(sorted(b)))
 
     @classmethod
     def of(cls, values: Sequence[float], current: Sequence[Side | None], values_b: Sequence[float] | None) -> Teams:
-        """The teams of those who have a side."""
+        """The teams of the players who have a side; `SplitError` when none has or the lengths differ."""
         if len(current) != len(values):
             raise SplitError(f"{len(current)} present sides for {len(values)} players")
         if values_b is not None and len(values_b) != len(values):
@@ -57,17 +58,17 @@ class Teams(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """The changes worth making: each has more moves and less imbalance than the one before."""
+    """The changes that no other change beats: each has more moves and less imbalance than the one before."""
 
     steps: tuple[Rebalance, ...]
     target: float = 0
 
     def with_moves(self, most: int) -> Rebalance:
-        """The least imbalance that at most so many moves reach; the fewest that even out the sizes at least."""
+        """The least imbalance with at most `most` moves; if the sizes need more, the fewest that even them out."""
         return next((step for step in reversed(self.steps) if step.moves <= most), self.steps[0])
 
     def within(self, points: float) -> Rebalance:
-        """The fewest moves to within so many points of the target; the nearest to it when none comes so close."""
+        """The fewest moves that come within `points` of the target; the nearest when none does."""
         return next((s for s in self.steps if abs(s.difference - self.target) <= points), self.steps[-1])
 
 
@@ -82,8 +83,13 @@ def fewest_moves(
 ) -> Frontier:
     """Every change of the present teams that no other one beats in both moves and |Σ(A) − Σ(B) − target|.
 
-    The sizes after it differ by at most one. Players without a side stay without; `movable` are those who may
-    change side, by default everybody. `SplitError` when too few are movable to even out the sizes.
+    The sizes after it differ by at most one. Players without a side stay without one; `movable` are those who may
+    change side, by default all. `values_b`: values on side B, where they differ. `SplitError` when too few are
+    movable to even out the sizes.
+
+    >>> frontier = fewest_moves([9, 7, 2, 1], [Side.A, Side.A, Side.B, Side.B])
+    >>> [(step.moves, step.moved, step.imbalance) for step in frontier.steps]
+    [(0, (), 13), (2, (0, 2), 1)]
     """
     teams = Teams.of(values, current, values_b)
     trades = Trades(teams, target, range(len(values)) if movable is None else movable, resolution)
@@ -91,7 +97,7 @@ def fewest_moves(
 
 
 class Trades:
-    """The subsets of each side that may move, by their number."""
+    """The subsets of each side that may move, by their size."""
 
     def __init__(self, teams: Teams, target: float, movable: Collection[int], resolution: float | None) -> None:
         self.teams = teams
@@ -124,7 +130,7 @@ class Trades:
                 return
 
     def _by_moves(self) -> Iterator[list[tuple[int, int]]]:
-        """How many may go from A and from B so that the sizes end at most one apart, fewest moves first."""
+        """The numbers of players who may leave A and B so that the sizes differ by at most one, fewest moves first."""
         present, players = len(self.teams.a), len(self.teams.a) + len(self.teams.b)
         allowed: dict[int, list[tuple[int, int]]] = {}
         for out, back in product(range(len(self.from_a) + 1), range(len(self.from_b) + 1)):
@@ -151,7 +157,11 @@ class Trades:
 def greedy_swaps(
     values: Sequence[float], current: Sequence[Side | None], *, values_b: Sequence[float] | None = None
 ) -> Rebalance:
-    """NS2's way: swap the pair that leaves the least |Σ(A) − Σ(B)|, until no swap lessens it."""
+    """NS2's method: swap the pair that leaves the least |Σ(A) − Σ(B)|, until no swap lessens it. Not exact.
+
+    >>> greedy_swaps([9, 7, 2, 1], [Side.A, Side.A, Side.B, Side.B]).moved
+    (0, 2)
+    """
     present = teams = Teams.of(values, current, values_b)
     while True:
         swaps = [teams.after(pair) for pair in product(teams.a, teams.b)]

@@ -1,8 +1,9 @@
 """Within a tolerance of the optimum: the least bench cost, then the fewest moves, then the least imbalance.
 
-Each stage keeps, of all partial assignments, those that lead to what the stages before it found; and looks among
-them for the least of what it counts. The limit on that is first as low as counting allows, which leaves little to
-look at, and is raised until an assignment is found: nothing below it exists, and that is the proof.
+The search has a stage per preference. The first finds the optimum and keeps all partial assignments that lead to one
+within the tolerance; each later stage looks among those for the least of what it counts, and passes on what leads to
+it. Counting multiplies the states, so a stage starts with the limit 0, which leaves few of them, and raises it until
+an assignment is found. Nothing exists below the limits that failed, so the least count found is proven.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from equipoise.solver.states import FAR, NO_LIMITS, NO_PREFERENCES, Limits, Pref
 
 
 def preferred(problem: Problem, goal: Goal, preferences: Preferences, tolerance: float) -> Solution | None:
-    """The preferred assignment at most `tolerance` farther from the target than need be; None when there is none."""
+    """The preferred assignment at most `tolerance` farther from the target than the optimum; None if there is none."""
     if preferences == NO_PREFERENCES:
         return optimum(problem, [goal])[0]
     small, (left,), factor = problem.scaled([goal])
@@ -35,7 +36,7 @@ class Search:
         self.limits, self.least = NO_LIMITS, 0
 
     def solution(self, tolerance: float, factor: int) -> Solution | None:
-        """What is preferred within the tolerance, which is `factor` times coarser than the problem's values."""
+        """The preferred assignment; `tolerance` is in ticks, and `factor` ticks are one unit of the problem."""
         programme = None
         if not math.isinf(tolerance):
             programme = Programme(self.problem, [self.goal])
@@ -51,15 +52,18 @@ class Search:
         return programme.nearest(self.goal, self.limits, self.least) if programme else None
 
     def _stage(self, before: Programme | None, limits: Callable[[int], Limits]) -> Programme | None:
-        """Find the least limit that leaves an assignment near enough."""
+        """Find the least limit under which an assignment within the tolerance exists; None when there is none.
+
+        The excess over the first bound above 0 doubles from run to run, so a high count takes few runs.
+        """
         allowed = before.within(self.goal, self.width, self.limits) if before else None
         programme = Programme(self.problem, [self.goal], self.preferences, limits(0), allowed)
         limit = first = 0
         while (least := programme.fewest(self.goal, self.width)) is None:
-            if programme.ledger.beyond >= FAR:
+            if programme.layout.beyond >= FAR:
                 return None
-            first = first or programme.ledger.beyond
-            limit = max(programme.ledger.beyond, 2 * limit - first)
+            first = first or programme.layout.beyond
+            limit = max(programme.layout.beyond, 2 * limit - first)
             programme.run(limits(limit))
         self.limits = limits(least)
         return programme

@@ -1,4 +1,4 @@
-"""A split problem with its constraints, checked, and reduced to what is left to decide.
+"""A split problem with its constraints: checked, and reduced to the decisions that are left.
 
 Places are numbers throughout the solver: 1 is side A, -1 is side B, 0 is the bench.
 """
@@ -28,7 +28,7 @@ class Goal(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """The distance from the goal's target that was reached, and the place of every player."""
+    """The distance from the goal's target, and the place of every player."""
 
     distance: int
     places: list[int]
@@ -36,7 +36,7 @@ class Solution(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Players who share a place: one, or a group; and the places open to them."""
+    """Players who share a place, one or a group, and the places open to them."""
 
     members: tuple[int, ...]
     places: tuple[int, ...] = ANYWHERE
@@ -44,7 +44,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Whole values on either side, the units still to be placed, and the place of everybody else."""
+    """Whole values on either side, the units still to be placed, and the place of all other players."""
 
     a: tuple[int, ...]
     b: tuple[int, ...]
@@ -63,7 +63,7 @@ class Problem:
         roles: Iterable[Collection[int]] = (),
         role_cap: int = 1,
     ) -> Problem:
-        """Check the constraints against the pool and against one another."""
+        """Check the constraints against the players and against one another; `SplitError` names what is wrong."""
         if len(a) > MAX_PLAYERS:
             raise SplitError(f"{len(a)} players are too many: at most {MAX_PLAYERS} can be split")
         if role_cap < 0:
@@ -78,7 +78,7 @@ class Problem:
 
     @property
     def plain(self) -> bool:
-        """The players left differ by value only."""
+        """The players still to be placed differ by value only."""
         single = all(len(unit.members) == 1 and unit.places == ANYWHERE for unit in self.units)
         return single and self.a == self.b and not self.roles
 
@@ -88,7 +88,7 @@ class Problem:
         return [i for unit in self.units for i in unit.members]
 
     def blocked(self, goals: Iterable[Goal]) -> dict[Goal, str]:
-        """The goals whose sizes the pins alone rule out, and why."""
+        """The goals whose sizes the pins alone rule out, each with the reason."""
         fixed = list(self.fixed.values())
         on_a, on_b = fixed.count(A), fixed.count(B)
         most = on_a + on_b + len(self.open)
@@ -107,21 +107,21 @@ class Problem:
         return reasons
 
     def parity_bound(self, goal: Goal) -> int:
-        """A lower bound on the distance from the goal's target: 1 where parity forbids the target, else 0."""
+        """A lower bound on the distance from the goal's target: 1 if parity forbids the target itself, else 0."""
         if self.a != self.b:
             return 0
         odd = sum(self.a[i] & 1 for i in self.open)
         return parity_bound(odd, len(self.open) - odd, goal)
 
     def whole(self, places: Mapping[int, int]) -> list[int]:
-        """The place of every player, the open ones' being given."""
+        """The place of every player, given those of the open ones."""
         return [self.fixed[i] if i in self.fixed else places[i] for i in range(len(self.a))]
 
     def scaled(self, goals: Sequence[Goal]) -> tuple[Problem, list[Goal], int]:
-        """What is left of the problem, in small numbers: values from 0 up without a common factor; and that factor.
+        """The problem in small numbers: values from 0 up without a common factor; and that factor.
 
-        The goals become those of the players whose place is not fixed. Taking the least value off everybody's moves
-        the target by as much per player of the side.
+        The goals become those of the players whose place is not fixed. Subtracting the least value from all values of
+        a side moves the target by as much per player of the side.
         """
         on_a = [i for i, place in self.fixed.items() if place == A]
         on_b = [i for i, place in self.fixed.items() if place == B]
@@ -141,7 +141,7 @@ class Problem:
 
 
 def parity_bound(odd: int, even: int, goal: Goal) -> int:
-    """1 when the parity of any choice among so many odd and even values forbids the target itself, else 0."""
+    """1 if any choice of the goal's players among so many odd and even values misses the target by parity, else 0."""
     players = goal.a + goal.b
     fewest, most = max(0, players - even), min(odd, players)
     return (fewest - goal.target) & 1 if fewest == most else 0
@@ -151,11 +151,11 @@ def _check_indices(what: str, sets: Iterable[Iterable[int]], count: int) -> None
     for indices in sets:
         for index in indices:
             if not 0 <= index < count:
-                raise SplitError(f"a {what} names player {index}, but the pool's are 0 to {count - 1}")
+                raise SplitError(f"a {what} names player {index}, but the players are 0 to {count - 1}")
 
 
 def _united(count: int, groups: Sequence[Collection[int]]) -> list[tuple[int, ...]]:
-    """The players as disjoint units: groups that share a player are one."""
+    """The players as disjoint units: groups that share a player become one."""
     if not groups:
         return [(index,) for index in range(count)]
     unit_of = {index: {index} for index in range(count)}
@@ -166,10 +166,10 @@ def _united(count: int, groups: Sequence[Collection[int]]) -> list[tuple[int, ..
 
 
 def _unit(members: tuple[int, ...], pins: Mapping[int, Pin]) -> Unit:
-    places, told = set(ANYWHERE), [(index, pins[index]) for index in members if index in pins]
-    for _, pin in told:
+    places, pinned = set(ANYWHERE), [(index, pins[index]) for index in members if index in pins]
+    for _, pin in pinned:
         places &= set(PLACES[pin])
     if not places:
-        wishes = ", ".join(f"{index} to {pin.value!r}" for index, pin in told)
+        wishes = ", ".join(f"{index} to {pin.value!r}" for index, pin in pinned)
         raise SplitError(f"players {', '.join(map(str, members))} are kept together, but pinned apart: {wishes}")
     return Unit(members, tuple(place for place in ANYWHERE if place in places))

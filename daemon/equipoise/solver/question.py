@@ -1,4 +1,4 @@
-"""One question to the solver: the values as they were given, the problem in whole ticks, and the way back."""
+"""One question to the solver: values in points on the outside, the problem in whole ticks inside."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Sizes = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Values and constraints; the answers are exact in ticks."""
+    """Values and constraints; answers are exact in ticks, and their differences are in points again."""
 
     values_a: Sequence[float]
     values_b: Sequence[float]
@@ -44,7 +44,7 @@ class Question:
         }
 
     def preferred(self, sizes: Sizes, tolerance: float) -> Assignment:
-        """The preferred assignment within the tolerance, in points, of the optimum."""
+        """The preferred assignment within a tolerance, in points, of the optimum; `SplitError` when there is none."""
         goal = self._goal(sizes)
         if self.problem.blocked([goal]):
             raise SplitError(self.obstacle(sizes))
@@ -78,7 +78,7 @@ class Question:
         )
 
     def obstacle(self, pair: Sizes) -> str:
-        """Which constraint rules out these sizes."""
+        """The constraint that rules out these sizes, as a sentence."""
         goal, roles = self._goal(pair), self.problem.roles
         for reason in self.problem.blocked([goal]).values():
             return reason

@@ -1,4 +1,4 @@
-"""Exact splits of a pool: for every team size at once, and for one size with preferences."""
+"""Exact splits: for every team size at once, and for one size with preferences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from equipoise.solver.states import Preferences
 from equipoise.solver.ticks import Ticks
 
 MIN_TEAM = 2
-"""The smallest k of which `splits` speaks."""
+"""The smallest team size that `splits` returns."""
 
 
 def splits(
@@ -31,8 +31,14 @@ def splits(
 ) -> Splits:
     """The assignment with the least |Σ(A) − Σ(B) − target| for every k from 2 to ⌊N/2⌋, or for one `k`.
 
-    `values_b` is what each player is worth on side B, where that differs. Sizes that the constraints rule out are
-    left out; `SplitError` when they rule out all of them.
+    `values` are in points, one per player; `values_b` are those on side B, where they differ. Players of a group share
+    a place, `pins` fix places, and of each role the sides get equally many, give or take `role_cap`. Values are
+    rounded to `resolution` ticks per point. Sizes that the constraints rule out are left out; `SplitError` when they
+    rule out all of them.
+
+    >>> found = splits([2000, 1800, 1500, 1400, 1300, 900])
+    >>> {k: (split.a, split.b, abs(split.difference)) for k, split in found.items()}
+    {2: ((0, 5), (2, 3), 0), 3: ((1, 3, 4), (0, 2, 5), 100)}
     """
     count = len(values)
     sizes = range(MIN_TEAM, count // 2 + 1) if k is None else [k]
@@ -66,10 +72,15 @@ def best_split(
     tolerance: float = 0.0,
     resolution: float | None = None,
 ) -> Assignment:
-    """The best assignment of `sizes[0]` players against `sizes[1]`.
+    """The best assignment of `sizes[0]` players against `sizes[1]`; the other players sit on the bench.
 
     Of those whose |Σ(A) − Σ(B) − target| is within `tolerance` points of the least possible: the one with the
     least sum of bench costs, then the fewest moves to the side opposite to `current`, then the least imbalance.
+    Values and constraints as in `splits`; `SplitError` when the constraints allow no assignment.
+
+    >>> best = best_split([5, 4, 3, 2, 1], sizes=(2, 2), bench_cost=[0, 0, 0, 0, 9])
+    >>> best.a, best.b, best.bench, best.difference
+    ((0, 4), (1, 3), (2,), 0)
     """
     ticks = Ticks.of(values, values_b, target, resolution)
     problem = Problem.of(ticks.a, ticks.b, groups, pins, roles, role_cap)

@@ -1,8 +1,12 @@
 """States of a constrained split: all that its constraints count, packed into one integer.
 
 From the lowest bits up: players on A, players on B, A's surplus of each role, the bench cost, the moves. Placing a
-unit is one addition, and so is joining the states of two halves. What is to be kept least is on top: states in
-ascending order are in order of it, and those that differ in nothing else have the same bits below.
+unit is one addition, and so is joining the states of two halves. The count that is to be kept least is on top: sorted
+states are in its order, and states that differ only in it have the same bits below.
+
+Speed is a matter of having few states. So after every step those are dropped that no placing of the remaining players
+brings to a goal (`completable`), that cost more than the limit (`affordable`), or whose differences another state has
+for less (`_cheapest`).
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ COUNT = (1 << COUNT_BITS) - 1
 """Mask of a count of players."""
 PLAYING = COUNT | COUNT << COUNT_BITS
 ROLE_BITS, ROLE_ZERO = 9, 128
-"""A surplus may be negative: each half counts from 128, so that a whole pool's counts from 256 and fits 9 bits."""
+"""A surplus may be negative: each half counts from 128, so that the sum of both counts from 256 and fits 9 bits."""
 ROLE = (1 << ROLE_BITS) - 1
 CLOSED = -1
 FAR = 1 << 62
@@ -28,21 +32,21 @@ States = dict[int, int]
 
 
 class Preferences(NamedTuple):
-    """What to keep least, per player: the cost of his bench, and his present side (0 for none) not to be left."""
+    """What to keep least: the sum of bench costs, and moves away from the present side (1, -1, or 0 for none)."""
 
     bench_cost: Sequence[int] | None = None
     current: Sequence[int] | None = None
 
 
 class Limits(NamedTuple):
-    """The most bench cost and the most moves to look at; None: they are not counted."""
+    """The most bench cost and the most moves that states may have; None: not counted."""
 
     bench_cost: int | None = None
     moves: int | None = None
 
     @property
     def last(self) -> int:
-        """The limit on what is counted last, which is what a search raises."""
+        """The limit on what is counted last: the one that a search raises."""
         limit = self.bench_cost if self.moves is None else self.moves
         assert limit is not None
         return limit
@@ -52,20 +56,20 @@ NO_PREFERENCES, NO_LIMITS = Preferences(), Limits()
 
 
 class Rest(NamedTuple):
-    """The players that a state says nothing about, as far as they bound what can become of it."""
+    """The players who are still to be placed, as far as they bound what a state can become."""
 
     players: int = 0
     costs: tuple[int, ...] = ()
-    """Of the benches of those who may sit out, ascending."""
+    """Bench costs of those who may sit out, ascending."""
     on_a: int = 0
     on_b: int = 0
-    """How many have this as their present side."""
+    """Players whose present side is A, and B."""
     roles: tuple[int, ...] = ()
-    """How many of each role; `CLOSED` when the role's surplus has been taken off."""
+    """Players of each role; `CLOSED` when the role's surplus has been removed from states."""
 
 
-class PointsSystem:
-    """Writes and reads states, and drops those that can come to nothing wanted."""
+class StateLayout:
+    """Where each count lies in a state; adds to counts, reads them, and drops states that lead nowhere."""
 
     def __init__(self, problem: Problem, goals: Sequence[Goal], preferences: Preferences, counted: Limits) -> None:
         self.roles, self.role_cap = problem.roles, problem.role_cap
@@ -78,15 +82,15 @@ class PointsSystem:
         self.fixed_surplus = [sum(problem.fixed.get(i, BENCH) for i in role) for role in self.roles]
         self.goal, self.need = goals[0], _needs(goals)
         self.beyond = FAR
-        """The least bound that exceeded the last limit: where looking on would begin."""
+        """The least bound that exceeded the last limit: the next limit that may find something."""
 
     def start(self, lower: bool) -> int:
-        """The state before anybody is placed; the lower half's knows the players whose place is fixed."""
+        """The state before any unit is placed; the lower half's includes the players whose place is fixed."""
         surplus = self.fixed_surplus if lower else [0] * len(self.roles)
         return sum((ROLE_ZERO + s) << shift for s, shift in zip(surplus, self.role_shifts, strict=True))
 
     def step(self, unit: Unit, place: int) -> int:
-        """What placing the unit adds to a state."""
+        """The number that placing the unit adds to a state."""
         step = 0 if place == BENCH else len(unit.members) << (0 if place == A else COUNT_BITS)
         for role, shift in zip(self.roles, self.role_shifts, strict=True):
             step += place * len(role.intersection(unit.members)) * (1 << shift)
@@ -97,7 +101,7 @@ class PointsSystem:
         return step
 
     def rests(self, units: Sequence[Unit], others: Sequence[Unit]) -> list[Rest]:
-        """What is still to come, beside the other half, after 0, 1, … all of the units are placed."""
+        """The players still to be placed, the other half included, after 0, 1, … all of the units are placed."""
         rest = Rest(roles=(0,) * len(self.roles))
         rests = [rest]
         for unit in (*others, *reversed(units)):
@@ -106,16 +110,16 @@ class PointsSystem:
         return rests[len(others) :][::-1]
 
     def complete(self, role: int, lower: bool) -> bool:
-        """A half that has all who have the role also counts those whose place is fixed: the lower, if there are any."""
+        """A half that holds all players of a role knows its whole surplus: fixed players count in the lower half."""
         return lower or not self.fixed_surplus[role]
 
     def closing(self, role: int) -> range:
-        """The steps that take what is left of a role's surplus off a state, once all who have the role are placed."""
+        """The steps that remove a role's surplus from a state, once all players of the role are placed."""
         one, most = 1 << self.role_shifts[role], min(self.role_cap, len(self.roles[role]))
         return range(-most * one, most * one + 1, one)
 
     def closed(self, rest: Rest, roles: Collection[int]) -> Rest:
-        """The rest when the surplus of some roles has been taken off: it is even and stays so."""
+        """The rest when the surplus of some roles has been removed: it is within the cap and stays so."""
         spreads = [CLOSED if role in roles else left for role, left in enumerate(rest.roles)]
         return rest._replace(roles=tuple(spreads))
 
@@ -130,7 +134,7 @@ class PointsSystem:
         return Rest(rest.players + len(unit.members), costs, on_a, on_b, roles)
 
     def completable(self, states: States, rest: Rest) -> States:
-        """The states that some placing of the rest brings to a goal, as far as sizes and roles can tell."""
+        """The states that some placing of the rest may bring to a goal, judged by sizes and roles."""
         need = self.need
         states = {s: bits for s, bits in states.items() if need.get(s & PLAYING, FAR) <= rest.players}
         for shift, left, fixed in zip(self.role_shifts, rest.roles, self.fixed_surplus, strict=True):
@@ -139,7 +143,7 @@ class PointsSystem:
         return states
 
     def allowed(self, states: States, differences: States) -> States:
-        """The states with those of their differences that are allowed to them but for what is counted."""
+        """The states reduced to the differences that are allowed, regardless of what is counted last."""
         kept, uncounted, allowed = {}, (1 << self.counted_shift) - 1, differences.get
         for state, bits in states.items():
             common = bits & allowed(state & uncounted, 0)
@@ -148,9 +152,9 @@ class PointsSystem:
         return kept
 
     def affordable(self, states: States, rest: Rest, limits: Limits) -> States:
-        """The states that some placing of the rest keeps within the last limit, as far as counts can tell.
+        """The states that some placing of the rest may keep within the last limit, judged by counts.
 
-        Without the differences that are had for less by a state that is otherwise the same.
+        A difference that a cheaper state with otherwise the same counts has, too, is dropped.
         """
         if limits == NO_LIMITS:
             return states
@@ -160,7 +164,7 @@ class PointsSystem:
         return self._cheapest(states)
 
     def _least_cost(self, rest: Rest) -> Callable[[int], int]:
-        """The bench's cost is at least so much in the end: the cheapest of the rest fill what is left of it."""
+        """A bound on the final bench cost: the cheapest of the rest fill the places that are left on the bench."""
         need, players, cheapest = self.need, rest.players, [0, *accumulate(rest.costs)]
         cost, shift = (1 << self.moves_shift) - 1, self.cost_shift
 
@@ -171,7 +175,7 @@ class PointsSystem:
         return bound
 
     def _least_moves(self, rest: Rest) -> Callable[[int], int]:
-        """At least so many move in the end: a side that lacks players of its own takes those of neither first."""
+        """A bound on the final moves: a side that lacks players of its own is first filled with those of neither."""
         lacking_a, lacking_b = self.goal.a - rest.on_a, self.goal.b - rest.on_b
         neither = rest.players - rest.on_a - rest.on_b
 
@@ -200,15 +204,15 @@ class PointsSystem:
         return (state & (1 << self.moves_shift) - 1) >> self.cost_shift
 
     def counted(self, state: int) -> int:
-        """What is counted last of a state: the moves, or else the bench cost."""
+        """The count of what is counted last: the moves if they are counted, else the bench cost."""
         return state >> self.counted_shift
 
     def uncounted(self, state: int) -> int:
-        """The state but for that."""
+        """The state without what is counted last."""
         return state & (1 << self.counted_shift) - 1
 
     def fits(self, state: int, limits: Limits) -> bool:
-        """A whole pool's state keeps to the caps on roles and to the limits."""
+        """The state of a whole assignment keeps to the caps on roles and to the limits."""
         for shift in self.role_shifts:
             if abs((state >> shift & ROLE) - 2 * ROLE_ZERO) > self.role_cap:
                 return False
@@ -218,7 +222,7 @@ class PointsSystem:
 
 
 def _within(states: States, bound: Callable[[int], int], limit: int) -> tuple[States, int]:
-    """The states whose bound keeps to the limit, and the least bound that does not."""
+    """The states whose bound is within the limit, and the least bound that is not."""
     kept, over = {}, FAR
     for state, bits in states.items():
         least = bound(state)
@@ -230,7 +234,7 @@ def _within(states: States, bound: Callable[[int], int], limit: int) -> tuple[St
 
 
 def _needs(goals: Sequence[Goal]) -> dict[int, int]:
-    """How many players more (a, b) needs to become the sizes of a goal, for every (a, b) that can."""
+    """How many more players (a, b) needs to become the sizes of a goal, for every (a, b) that can."""
     need = {goal.a | goal.b << COUNT_BITS: 0 for goal in goals}
     for a in range(max(goal.a for goal in goals), -1, -1):
         for b in range(max(goal.b for goal in goals), -1, -1):

@@ -1,4 +1,4 @@
-"""Every sum that some `count` of a list of numbers can have."""
+"""All sums of a fixed number of numbers, as bitsets, and the cheapest numbers that make a sum."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from equipoise.solver.memory import CAP_BITS, MemoryExceeded
 class Subsets:
     """Bitsets of the sums of 0, 1, … `most` numbers, after 0, 1, … all numbers.
 
-    Sums count from the smallest number, taken once for each number in the sum, in steps of `factor`, which must
-    divide all differences between numbers.
+    Bit i of the sums of c numbers stands for c · smallest + i · factor; `factor` must divide all differences between
+    numbers.
+
+    >>> two = Subsets([3, 5, 9], most=2)
+    >>> [two.low(2) + i for i in range(two.reach(2).bit_length()) if two.reach(2) >> i & 1]
+    [8, 12, 14]
     """
 
     def __init__(self, numbers: Sequence[int], most: int, factor: int = 1) -> None:
@@ -31,11 +35,11 @@ class Subsets:
         return self.layers[-1][count]
 
     def low(self, count: int) -> int:
-        """The sum that bit 0 stands for."""
+        """The sum of `count` numbers that bit 0 stands for."""
         return count * self.smallest
 
     def nearest(self, count: int, total: int) -> list[int]:
-        """The one or two positions whose sums of `count` numbers are nearest to a total."""
+        """The one or two positions whose sums of `count` numbers are nearest to `total`."""
         bits, wanted = self.reach(count), (total - self.low(count)) // self.factor
         above = bits >> max(0, wanted + 1)
         below = bits & ((1 << max(0, wanted + 1)) - 1)
@@ -46,14 +50,14 @@ class Subsets:
         return [found[i] for i, distance in enumerate(distances) if distance == min(distances)]
 
     def any(self, count: int, position: int) -> list[int]:
-        """Indices of `count` numbers with the sum at a set bit."""
+        """Indices of some `count` numbers whose sum is at this position."""
         return self.cheapest(count, position, [0] * len(self.steps))[1]
 
     def cheapest(self, count: int, position: int, costs: Sequence[int]) -> tuple[int, list[int]]:
-        """The least sum of costs, which must ascend with the numbers' order, and the indices that have it.
+        """The least sum of costs of `count` numbers whose sum is at this position, and their indices.
 
-        Depth first from the most costly, who is rather left than taken; a branch ends where the cheapest of those
-        still to come would not improve on the best.
+        `costs` must ascend with the numbers. The search is depth first from the most costly number, trying first to
+        leave it out; a branch ends when even the cheapest of the remaining numbers would not improve on the best.
         """
         cheapest = [0, *accumulate(costs)]
         best, chosen = sum(costs) + 1, list[int]()

@@ -1,4 +1,4 @@
-"""Sums of values as they were given."""
+"""Sums of values in points."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from collections.abc import Collection
 
 
 def total(values: Collection[float]) -> float:
-    """Exact for whole numbers, correctly rounded for the rest."""
+    """The sum: exact for whole numbers, else correctly rounded.
+
+    >>> total([1, 2]), total([0.1] * 10)
+    (3, 1.0)
+    """
     whole = sum(values)
     return whole if isinstance(whole, int) else math.fsum(values)

@@ -1,4 +1,4 @@
-"""One half of a constrained pool: every difference that its units can have, by state."""
+"""The dynamic programme over one half's units: all differences that they can make, by state."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from equipoise.solver.memory import CAP_BITS, MemoryExceeded
 from equipoise.solver.problem import A, B, Problem, Unit
-from equipoise.solver.states import COUNT, COUNT_BITS, Limits, PointsSystem, Rest, States
+from equipoise.solver.states import COUNT, COUNT_BITS, Limits, Rest, StateLayout, States
 
 STATE_BITS = 1 << 10
-"""What a state takes beside its bitset, which is taken to be half as long as it can be."""
+"""Memory of a state besides its bitset, in bits. Bitsets are estimated at half of their greatest length."""
 
 
 class Option(NamedTuple):
-    """What one choice adds to a state, and to the positions in its bitset; and where it places the players."""
+    """What one choice adds to a state and to the positions in its bitset, and the place that it gives the players."""
 
     step: int
     shift: int = 0
@@ -22,31 +22,31 @@ class Option(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """One choice: where to place some players, or to forget the surplus of a role that all of its players have."""
+    """One choice: the place of a unit, or the removal of the surplus of a role whose players are all placed."""
 
     options: list[Option]
     rest: Rest
     members: tuple[int, ...] = ()
     span: int = 0
-    """The highest position that a bit can have by then."""
+    """The highest position that a bit can have after this stage."""
 
 
 class Sweep:
     """One half: its states after 0, 1, … all of its stages.
 
-    Values count from the half's own middle value on each side, which keeps the bitsets short; a state's counts
-    say how often that was taken off. `sign` is 1 for the lower half and -1 for the upper.
+    The half's middle value is subtracted from its values, on each side, which keeps the bitsets short; the counts in
+    a state say how often. `sign` is 1 for the lower half and -1 for the upper.
     """
 
     def __init__(
-        self, problem: Problem, ledger: PointsSystem, units: Sequence[Unit], others: Sequence[Unit], sign: int
+        self, problem: Problem, layout: StateLayout, units: Sequence[Unit], others: Sequence[Unit], sign: int
     ) -> None:
-        self.problem, self.ledger, self.sign = problem, ledger, sign
+        self.problem, self.layout, self.sign = problem, layout, sign
         players = [i for unit in units for i in unit.members]
         self.middle_a = _middle([problem.a[i] for i in players])
         self.middle_b = _middle([problem.b[i] for i in players])
         self.low = 0
-        self.first, *rests = ledger.rests(units, others)
+        self.first, *rests = layout.rests(units, others)
         self.stages = list(self._stages(units, rests))
         self.layers: list[States] = []
 
@@ -55,11 +55,11 @@ class Sweep:
         for unit, rest in zip(units, rests, strict=True):
             options = self._options(unit)
             span += max(option.shift for option in options)
-            yield Stage(options, self.ledger.closed(rest, closed), unit.members, span)
+            yield Stage(options, self.layout.closed(rest, closed), unit.members, span)
             for role, (more, left) in enumerate(zip(before.roles, rest.roles, strict=True)):
-                if more and not left and self.ledger.complete(role, self.sign > 0):
+                if more and not left and self.layout.complete(role, self.sign > 0):
                     closed.add(role)
-                    yield Stage(list(map(Option, self.ledger.closing(role))), self.ledger.closed(rest, closed))
+                    yield Stage(list(map(Option, self.layout.closing(role))), self.layout.closed(rest, closed))
             before = rest
 
     def _options(self, unit: Unit) -> list[Option]:
@@ -71,14 +71,14 @@ class Sweep:
         least = min(gains)
         self.low += least
         return [
-            Option(self.ledger.step(unit, place), gain - least, place)
+            Option(self.layout.step(unit, place), gain - least, place)
             for place, gain in zip(unit.places, gains, strict=True)
         ]
 
     def run(self, limits: Limits, allowed: Sequence[States] | None) -> None:
-        """Compute the states within the limits, layer by layer, of those differences alone that are allowed."""
+        """Compute the states within the limits, layer by layer, with only the differences that are allowed."""
         self.layers, load = [], 0
-        self.layers.append(self._kept({self.ledger.start(self.sign > 0): 1}, self.first, limits, allowed))
+        self.layers.append(self._kept({self.layout.start(self.sign > 0): 1}, self.first, limits, allowed))
         for stage in self.stages:
             load += len(self.layers[-1]) * (STATE_BITS + stage.span // 2)
             if load > CAP_BITS // 2:
@@ -87,11 +87,11 @@ class Sweep:
             self.layers.append(self._kept(layer, stage.rest, limits, allowed))
 
     def size(self, limits: Limits) -> float | None:
-        """More bits than both halves would take at most; None where their states alone take too many.
+        """An upper bound on the bits that both halves would take; None if their states alone exceed the cap.
 
-        States are counted with all values 0. The room that they leave is what the bitsets have to fit.
+        States are counted with all values 0; the bitsets have to fit what the states leave.
         """
-        layer, states, bits = {self.ledger.start(self.sign > 0): 1}, 0, 0
+        layer, states, bits = {self.layout.start(self.sign > 0): 1}, 0, 0
         for stage in self.stages:
             states += len(layer) * STATE_BITS
             bits += len(layer) * stage.span // 2
@@ -103,13 +103,13 @@ class Sweep:
 
     def _kept(self, layer: States, rest: Rest, limits: Limits, allowed: Sequence[States] | None) -> States:
         if allowed is None:
-            layer = self.ledger.completable(layer, rest)
+            layer = self.layout.completable(layer, rest)
         else:
-            layer = self.ledger.allowed(layer, allowed[len(self.layers)])
-        return self.ledger.affordable(layer, rest, limits)
+            layer = self.layout.allowed(layer, allowed[len(self.layers)])
+        return self.layout.affordable(layer, rest, limits)
 
     def paths(self, ends: States) -> list[States]:
-        """Layer by layer, the differences that lead to one of the ends."""
+        """The differences of each layer that lead to one of the ends."""
         layers = [ends]
         for stage, before in zip(reversed(self.stages), reversed(self.layers[:-1]), strict=True):
             after, layer = layers[-1], dict[int, int]()
@@ -128,7 +128,7 @@ class Sweep:
         return self.layers[-1]
 
     def least(self, state: int) -> int:
-        """The difference, signed as this half sees it, that bit 0 of the state's bitset stands for."""
+        """The difference, with this half's sign, that bit 0 of the state's bitset stands for."""
         on_a, on_b = state & COUNT, state >> COUNT_BITS & COUNT
         return self.low + self.sign * (on_a * self.middle_a - on_b * self.middle_b)
 

@@ -1,4 +1,8 @@
-"""Values as whole ticks: what the solver adds up. Whole numbers stay as they are; the rest is rounded."""
+"""Values as whole ticks, which the solver adds up: whole numbers are kept, others are rounded to a fine grid.
+
+Bitsets are as long as the range of the values in ticks, so the grid decides about time and memory. By default a
+range spans about `FINE` ticks: the error is far below what ratings mean.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,17 @@ from dataclasses import dataclass
 from equipoise.errors import SplitError
 
 FINE, COARSE = 1 << 14, 1 << 12
-"""Ticks that a pool's range spans by default, up to and above `SMALL_POOL` players."""
-SMALL_POOL = 40
+"""Ticks that the range of values spans by default, up to and above `FEW_PLAYERS`."""
+FEW_PLAYERS = 40
 FINEST = 2.0**40
 """The most ticks per point."""
 LARGEST = 1e15
-"""No value is larger, on either side of 0."""
+"""The largest absolute value that is accepted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """A pool's values on side A and on side B, and the target difference, in whole ticks."""
+    """Values on side A and on side B, and the target difference, in whole ticks."""
 
     a: tuple[int, ...]
     b: tuple[int, ...]
@@ -35,7 +39,11 @@ class Ticks:
         target: float = 0,
         resolution: float | None = None,
     ) -> Ticks:
-        """Round to `resolution` ticks per point; by default the finest that is still fast, or 1 for whole numbers."""
+        """Round to `resolution` ticks per point; by default the finest that is still fast, or 1 for whole numbers.
+
+        >>> Ticks.of([1500.0, 1200.0]).a, Ticks.of([0.5, 0.25], resolution=4).a
+        ((1500, 1200), (2, 1))
+        """
         _check_values(values, values_b)
         numbers = [*values, *(values_b or ()), target]
         _check_numbers(numbers)
@@ -51,11 +59,14 @@ class Ticks:
         )
 
     def error_bound(self, players: int) -> float:
-        """The most that rounding changes a difference between sides of so many players together: k/t for k each."""
+        """The most by which rounding changes a difference between sides of `players` in all, in points.
+
+        Half a tick per player: k/t for k players on each side at t ticks per point.
+        """
         return 0.0 if self.lossless else players / (2 * self.per_point)
 
     def whole(self, points: float) -> float:
-        """A distance in points as whole ticks, rounded down; infinity stays."""
+        """A distance in points as whole ticks, rounded down; infinity is kept."""
         return points if math.isinf(points) else math.floor(points * self.per_point)
 
 
@@ -83,7 +94,7 @@ def _resolution(numbers: Sequence[float], count: int) -> float:
         return 1
     values = numbers[:-1]
     spread = max(values) - min(values)
-    budget = FINE if count <= SMALL_POOL else COARSE
+    budget = FINE if count <= FEW_PLAYERS else COARSE
     return 2.0 ** math.floor(math.log2(budget / max(spread, budget / FINEST)))
 
 

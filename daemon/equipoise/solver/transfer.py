@@ -1,7 +1,8 @@
-"""Who moves from the larger side to the smaller: jointly, with the signed difference, exactly.
+"""The players who move from the larger side to the smaller: chosen jointly, with the signed difference, exactly.
 
-Moving a player of rating r turns D = Σ(larger) − Σ(smaller) into D − 2r; where he is worth r here and s there, into
-D − (r + s). The seed's F11 drops the sign of D, which is wrong when the larger side is the weaker.
+Moving a player of skill r turns D = Σ(larger) − Σ(smaller) into D − 2r; if their skill is r on this side and s on the
+other, into D − (r + s). So the best set is the one whose sum of r + s is nearest to D, which `subsets` finds. SynElo's
+formula F11 drops the sign of D, which is wrong when the larger side is the weaker one.
 """
 
 from __future__ import annotations
@@ -29,9 +30,12 @@ def transfer(
 ) -> Transfer:
     """The `m` movable players of the larger side whose move leaves the least |difference|.
 
-    Values are per player, each on his present side; `larger_there` is what the larger side's are worth on the
-    smaller, where that differs. `movable` are indices into `larger`. `costs`, one per player of `larger`, decide
-    among equal residuals: their least sum wins.
+    Values are in points, per player, on their present side; `larger_there` holds the values of the larger side's
+    players on the smaller side, where they differ. `movable` are indices into `larger`. `costs`, one per player of
+    `larger`, decide between sets that leave the same |difference|: the least sum wins.
+
+    >>> transfer([1200, 1000, 1100, 900], [1500, 1600], [0, 1, 2, 3], 1)
+    Transfer(moved=(3,), difference=-700, cost=0, error_bound=0.0)
     """
     there = larger if larger_there is None else larger_there
     candidates = _candidates(larger, there, movable, m, costs)

@@ -1,1 +1,1 @@
-"""What is kept for good, behind the Store port; no SQL stands anywhere else."""
+"""Persistence behind the Store port; there is no SQL anywhere else."""

@@ -33,7 +33,7 @@ CREATE TABLE players (
 
 PLAYERS_BY_RATING = "CREATE INDEX players_by_rating ON players (pool, visible, rating)"
 
-# Apart from the ratings: whoever joins has a name, only whoever was rated has a row above.
+# Apart from the ratings: every player who joins has a name, only those who were rated have a row above.
 NAMES = """
 CREATE TABLE names (
     pool TEXT NOT NULL,
@@ -71,7 +71,7 @@ CREATE TABLE rounds (
 
 ROUNDS_RATED = "CREATE INDEX rounds_rated ON rounds (pool, number) WHERE prediction IS NOT NULL"
 
-# Clustered by player, so that his last W rows are one short range.
+# Clustered by player, so that a player's last W rows are one short range.
 PARTICIPANTS = """
 CREATE TABLE participants (
     pool TEXT NOT NULL,
@@ -141,7 +141,7 @@ CREATE TABLE pools (
 )
 """
 
-# Systems read it, so that a round that is rated again must have it; of older rounds nobody knows.
+# Systems read it, so a round that is rated again needs it; of rounds before this step it is not known.
 PARTICIPANTS_QUIT = "ALTER TABLE participants ADD COLUMN quit INTEGER NOT NULL DEFAULT 0"
 
 # A round writes those of its parts that it changes.

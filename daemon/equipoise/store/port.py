@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -21,12 +21,13 @@ class PlayerRow:
     rounds: int
     visible: bool
     last_played: float | None
-    """Seconds since the epoch, at the doors of his last rated round."""
+    """Seconds since the epoch, when their last rated round went live."""
     state: Mapping[str, object]
     """The rating system's own small state, plain data."""
     history: tuple[tuple[float, float, float], ...]
-    """(rating after, prediction, score) of his last rated rounds, oldest first, as many as were asked for."""
+    """(rating after, prediction, score) of their last rated rounds, oldest first, as many as were asked for."""
     name: str | None = None
+    """What they called themselves last; only `top` and `search` fill it in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Change:
     before: float
     after: float
     prediction: float
-    """Win probability of his side."""
+    """Win probability of their side."""
     score: float
     """1, 0.5 or 0."""
     rounds: int
@@ -59,11 +60,13 @@ class RatedRound:
     """The round was stored before: this is its first answer."""
     shared: Mapping[str, object] = field(default_factory=dict)
     """By key, what the round changed of what the system keeps of no single player; no part of the answer."""
+    unrated: str | None = None
+    """Why it was not rated, by the rules or by the rating system."""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What memory has of what a round needs, by version; 0 where it has none."""
+class HeldVersions:
+    """The versions that memory holds of what a round needs; 0 where it holds nothing."""
 
     players: Mapping[PlayerId, int]
     """Everybody whose rating the round needs."""
@@ -71,7 +74,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedParts:
     """What a pool's rating system keeps of no single player, as stored."""
 
     version: int
@@ -105,6 +108,29 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionMemory:
+    """What a server's session remembers, as of a moment."""
+
+    server: ServerId
+    memory: bytes
+    at: float
+    """Seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """What a player called themselves last."""
+
+    pool: str
+    player: PlayerId
+    name: str
+
+
+Note = Decision | SessionMemory | Name
+"""What may be written a moment later than it happened; rounds and admins' changes may not."""
+
+
+@dataclass(frozen=True, slots=True)
 class Audit:
     """What an admin did."""
 
@@ -126,11 +152,8 @@ class Prediction:
     score: float
 
 
-RateRows = Callable[[Sequence[PlayerRow], Shared | None], RatedRound]
-"""Rates a round, given what memory lacks or has in another version: players, what is shared. Does no I/O."""
-
 EditRow = Callable[[PlayerRow | None], tuple[PlayerRow, Audit]]
-"""Changes one player's row (None: he is unknown) and says so for the audit. Does no I/O.
+"""Changes one player's row (None: they are unknown) and says so for the audit. Does no I/O.
 
 The version is the store's to count, the name is not changed."""
 
@@ -141,8 +164,33 @@ Of its presences only those of participants are known, and of them not what only
 """
 
 
+class Submission(Protocol):
+    """A round on its way into the store, which calls this inside its transaction. Nothing here does I/O."""
+
+    @property
+    def record(self) -> RecordRound:
+        """The round as its server sent it."""
+
+    @property
+    def memory(self) -> bytes | None:
+        """The server's session memory after the round."""
+
+    @property
+    def at(self) -> float:
+        """When the round first came in, seconds since the epoch."""
+
+    def held(self) -> HeldVersions:
+        """What memory holds now: rounds of the same transaction may have changed it. Called once, before `rate`."""
+
+    def rate(self, rows: Sequence[PlayerRow], shared: SharedParts | None) -> RatedRound:
+        """The round's effect, given what is stored in another version than the one held. Called once."""
+
+    def undo(self) -> None:
+        """Take back from memory what `rate` did; does nothing when it was not called or is taken back already."""
+
+
 class Replay(Protocol):
-    """A rating system that begins with nobody and is given a pool's rounds again. Does no I/O."""
+    """A rating system without players that is given a pool's rounds again. Does no I/O."""
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -152,14 +200,14 @@ class Replay(Protocol):
         """The next round's new answer; RatingError when the system refuses it."""
 
     def player(self, player: PlayerId) -> PlayerRow:
-        """Him as he stands; without rated rounds a newcomer."""
+        """The player as they are now; without rated rounds a newcomer."""
 
     def shared(self) -> Mapping[str, object]:
-        """What is kept of no single player, as it stands, by key."""
+        """What is kept of no single player now, by key."""
 
 
 class Store(Protocol):
-    """Where players, rounds, decisions and sessions are kept. Every method may raise StoreError."""
+    """Where players, rounds, decisions and sessions are kept. Every method but `note` may raise StoreError."""
 
     async def open(self) -> None:
         """Connect and migrate. StoreRefused when the store is not ours, newer than we are, or read-only."""
@@ -171,24 +219,22 @@ class Store(Protocol):
         """Fail if the store cannot be written."""
 
     async def players(self, pool: str, ids: Sequence[PlayerId], window: int) -> Mapping[PlayerId, PlayerRow]:
-        """Rows of known players; strangers are missing."""
+        """Rows of these players without names; those who were never rated are missing."""
 
-    async def record(
-        self,
-        pool: str,
-        record: RecordRound,
-        known: Known,
-        window: int,
-        rate: RateRows,
-        memory: bytes | None,
-        at: float,
-    ) -> RatedRound:
-        """One transaction: the round, its participants, their new ratings, what the system shares, session memory.
+    async def names(self, pool: str, ids: Sequence[PlayerId]) -> Mapping[PlayerId, str]:
+        """What these players called themselves last, where that is known."""
 
-        A round id that is stored already changes nothing and returns the first answer. `rate` gets whatever
-        is stored in another version than the known one and is called inside the transaction. `at` is when the
-        round first came in (seconds since the epoch): the memory of a round that waited does not replace a newer
-        one. After any error nothing was written.
+    async def record(self, pool: str, group: Sequence[Submission], window: int) -> Sequence[RatedRound | Exception]:
+        """Rounds in order, in one transaction: each with its participants, their ratings, what the system shares,
+        and the session memory.
+
+        A round has a savepoint of its own. The first one that fails is rolled back and undone, its error is its
+        outcome, and the rounds behind it are not tried: the outcomes are then fewer than the rounds. Whatever has
+        an outcome of another kind is durable when this returns.
+
+        A round id that is stored already changes nothing, and the outcome is the first answer. The memory of a round
+        that waited does not replace a newer one. After a StoreError nothing of the group was written, and to undo
+        it is the caller's part.
         """
 
     async def fingerprint(self, pool: str) -> Fingerprint | None:
@@ -197,7 +243,7 @@ class Store(Protocol):
     async def adopt(self, pool: str, fingerprint: Fingerprint, at: float) -> None:
         """Record what a pool's ratings are made by from now on; they stay as they are."""
 
-    async def shared(self, pool: str) -> Shared | None:
+    async def shared(self, pool: str) -> SharedParts | None:
         """What the pool's system keeps of no single player; None before the first start."""
 
     async def rated_rounds(self, pool: str, see: SeeRound) -> None:
@@ -212,17 +258,15 @@ class Store(Protocol):
     async def edit(self, pool: str, player: PlayerId, window: int, edit: EditRow) -> PlayerRow:
         """One transaction: an admin's change of a player and its line in the audit."""
 
-    async def name(self, pool: str, player: PlayerId, name: str) -> None:
-        """Remember what a player called himself last."""
+    def note(self, notes: Iterable[Note]) -> None:
+        """Write these within a second or two, many in one transaction, behind rounds; never fails.
 
-    async def remember(self, server: ServerId, memory: bytes, at: float) -> None:
-        """Store a server's session memory as of `at` (seconds since the epoch)."""
+        Until then they survive neither kill -9 nor a power loss, but every read below already sees them. Of a
+        server's memory and a player's name only the newest is written.
+        """
 
     async def memory(self, server: ServerId) -> bytes | None:
         """A server's session memory, None before the first."""
-
-    async def decide(self, decision: Decision) -> None:
-        """Append to the decision log."""
 
     async def decisions(self, server: ServerId | None, limit: int) -> Sequence[Decision]:
         """The newest decisions, newest first."""
@@ -243,7 +287,7 @@ class Store(Protocol):
         """Visible players, highest rating first, without history; `since` omits who has not played since."""
 
     async def rank(self, pool: str, player: PlayerId, *, since: float | None) -> tuple[int, int] | None:
-        """A player's place in the whole of `top` and its length; None when he is not in it."""
+        """A player's place in the whole of `top` and its length; None when they are not in it."""
 
     async def search(self, pool: str, text: str, limit: int) -> Sequence[PlayerRow]:
         """Players whose id or last name contains the text."""

@@ -1,4 +1,4 @@
-"""Answers admins: players, pools, servers, and the two logs. What changes anything stands in the audit."""
+"""Answers admins: players, pools, servers and the two logs. Every change is written to the audit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LAST = 10
 
 
 async def show_player(asked: Asked) -> m.PlayerFound:
-    """One player, a stranger as a newcomer."""
+    """One player; an unknown one is shown as a newcomer."""
     pool, id = asked.services.pool(asked.query.pool), _player(asked)
     (summary,) = await pool.summaries((id,))
     return await _found(asked.services, pool, summary)
@@ -72,12 +72,11 @@ def _seen(services: Services, pool: Pool, summary: PlayerSummary, name: str | No
 
 
 async def _names(pool: Pool, ids: Iterable[PlayerId]) -> Mapping[PlayerId, str]:
-    """What players call themselves, where the store knows and answers."""
+    """Last known names; empty while the store does not answer, because names are not worth a refusal."""
     try:
-        rows = await pool.store.players(pool.name, tuple(ids), 0)
+        return await pool.store.names(pool.name, tuple(ids))
     except StoreError:
         return {}
-    return {row.id: row.name for row in rows.values() if row.name is not None}
 
 
 async def show_top(asked: Asked) -> m.Top:
@@ -112,7 +111,7 @@ async def show_server(asked: Asked) -> m.OneServer:
 
 
 async def command(asked: Asked) -> m.CommandDone:
-    """Have a server's host do something; 409 with its words when it does not."""
+    """Give a server's host a command; 409 with the host's answer when it is refused."""
     services, body = asked.services, asked.body
     host = services.host(asked.path["server"])
     words = _words(asked.path["action"], body)

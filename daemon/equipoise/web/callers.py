@@ -1,4 +1,4 @@
-"""Who calls: a game server's script, or the holder of a token. Only SHA-256 of secrets are known here."""
+"""Callers: game servers' scripts and holders of tokens. Secrets are known by their SHA-256 only."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ Role = Literal["script", "viewer", "admin"]
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody whose secret is known."""
+    """A caller whose secret is known."""
 
     role: Role
     name: str
-    """A script's server, else the token's name."""
+    """The script's server, or the token's name."""
 
     @property
     def who(self) -> str:
-        """How the audit names him."""
+        """The caller's name in the audit."""
         return f"{'script' if self.role == 'script' else 'token'}:{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Callers:
-    """Everybody who may call, by the SHA-256 of his secret."""
+    """Every caller by the SHA-256 of their secret."""
 
     digests: Mapping[bytes, Caller]
 
     def known(self, secret: str) -> Caller | None:
-        """Who has this secret. Compares with every one, so that the time says nothing."""
+        """The caller who has this secret. All digests are compared, so that the time taken tells nothing about them."""
         digest = hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
         found = None
         for known, caller in self.digests.items():

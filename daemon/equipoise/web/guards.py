@@ -37,7 +37,7 @@ def check_content_type(request: web.Request, *, form: bool) -> None:
 
 
 def check_size(request: web.Request) -> None:
-    """413: what says that it is too large is not read."""
+    """413: a body that announces itself as too large is not read."""
     if (request.content_length or 0) > LIMIT:
         raise too_large()
 

@@ -11,8 +11,8 @@ from equipoise.core.model import PlayerId
 from equipoise.ratings.quality import Quality
 from equipoise.service.status import ServerStatus
 from equipoise.store.port import Audit, Decision
-from equipoise.wire.rounds import RoundEnded
-from equipoise.wire.scalars import Player, Share, Word
+from equipoise.wire.scalars import Fraction, Player, Word
+from equipoise.wire.submitted import RoundSubmitted
 
 MOST_PLAYERS = 100
 MOST_LINES = 1000
@@ -20,11 +20,11 @@ MOST_LINES = 1000
 Place = Literal["a", "b", "bench", "play"]
 Points = Annotated[float, Meta(ge=-1e9, le=1e9)]
 Label = str | int
-"""A player in a split: his id, or his index where only ratings were sent."""
+"""A player in a split: the id, or the index where only ratings were sent."""
 
 
 class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What other programs send: unknown fields are refused."""
+    """A body or query of a program: unknown fields are refused."""
 
 
 class Ok(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,11 +40,11 @@ class RoundSent(Ask, frozen=True):
     """A finished round of a configured server."""
 
     server: Word
-    round: RoundEnded
+    round: RoundSubmitted
 
 
 class Rerated(msgspec.Struct, frozen=True):
-    """What a round did to a participant."""
+    """A participant's ratings before and after the round."""
 
     id: PlayerId
     side: str
@@ -55,7 +55,7 @@ class Rerated(msgspec.Struct, frozen=True):
 
 
 class RoundTaken(Ok, frozen=True):
-    """What became of a round; the ratings are those of its first answer."""
+    """The result of a round; one that comes again gets its first answer."""
 
     status: Literal["stored", "kept"]
     win_probability: float | None
@@ -66,7 +66,7 @@ class RoundTaken(Ok, frozen=True):
 
 
 class Sides(Ask, frozen=True):
-    """Who stands where at present."""
+    """The sides as they are now."""
 
     a: tuple[Label, ...] = ()
     b: tuple[Label, ...] = ()
@@ -85,8 +85,8 @@ class SplitsAsked(Ask, frozen=True):
     bench_cost: dict[str, Annotated[int, Meta(ge=0, le=1_000_000)]] = {}
     """The cheapest bench within the tolerance is taken."""
     current: Sides | None = None
-    """Within the tolerance and after the bench, as few as possible move."""
-    tolerance: Share = 0.0
+    """Of the splits within the tolerance that have the cheapest bench, the one that moves the fewest players wins."""
+    tolerance: Fraction = 0.0
     """Win probability that a split may be off the best."""
 
 
@@ -114,7 +114,7 @@ class SplitsFound(Ok, frozen=True):
 
 
 class InPool(Ask, frozen=True):
-    """Which pool; where there is only one it need not be said."""
+    """A pool by name; it may be left out where there is only one."""
 
     pool: str | None = None
 
@@ -126,7 +126,7 @@ class RatingSet(Ask, frozen=True):
 
 
 class PlayerSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """A player as admins see him."""
+    """A player as admins see them."""
 
     id: PlayerId
     name: str | None
@@ -146,7 +146,7 @@ class PlayerFound(Ok, frozen=True):
 
 
 class Limited(Ask, frozen=True):
-    """How many lines."""
+    """The number of lines to return."""
 
     limit: Annotated[int, Meta(ge=1, le=MOST_LINES)] = 50
 
@@ -177,7 +177,7 @@ class Crowd(msgspec.Struct, frozen=True):
     count: int
     visible: int
     shadow: int
-    """Too few rounds for their rating to be shown."""
+    """In their shadow period: ratings that are not shown."""
     stale: int
     mean: float | None
     spread: float | None
@@ -192,20 +192,20 @@ class QualityFound(Ok, frozen=True):
     """Null before the first rated round."""
     players: Crowd
     suggested_theta: float | None
-    """The scale with which those rounds would have been predicted best; null below 500 rounds, without one, and while
-    it is within two standard errors of the scale as it is."""
+    """The Θ with which these rounds would have been predicted best. Null below 500 rounds, for a system without Θ, and
+    within two standard errors of the configured Θ."""
 
 
 class ThetaFit(msgspec.Struct, frozen=True):
-    """The scale of the logistic that stored rounds fit best."""
+    """The Θ that stored rounds fit best."""
 
     theta: float
     error: float
     """Its standard error."""
     log_loss_before: float
-    """With the scale as it is."""
+    """With the configured Θ."""
     log_loss: float
-    """With this one."""
+    """With this Θ."""
 
 
 class ThetaFound(Ok, frozen=True):
@@ -214,12 +214,12 @@ class ThetaFound(Ok, frozen=True):
     pool: str
     rounds: int
     missing: int
-    """Rounds, about, until a scale can be proposed: until there are enough to fit, then until its error is so small
-    that the scale as it is is two standard errors off."""
+    """Rounds, about, until a Θ can be proposed: first until there are enough to fit one, then until its standard error
+    is half of its difference from the configured Θ."""
     theta: float
-    """As it is."""
+    """The configured Θ."""
     fit: ThetaFit | None
-    """Null with too few rounds, or where no scale fits: favourites won no more often than others, or always."""
+    """Null with too few rounds, or where no Θ fits: favourites won no more often than others, or always."""
 
 
 # Servers and logs.
@@ -232,14 +232,14 @@ class Servers(Ok, frozen=True):
 
 
 class OneServer(Ok, frozen=True):
-    """One server and what was decided there last."""
+    """One server and its last decisions."""
 
     server: ServerStatus
     decisions: tuple[Decision, ...]
 
 
 class Command(Ask, frozen=True):
-    """How a command is meant."""
+    """Options of a command."""
 
     dry_run: bool = False
     when: Literal["now", "next"] = "now"
@@ -247,7 +247,7 @@ class Command(Ask, frozen=True):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A line told."""
+    """A line that answers a command, as a phrase and in English."""
 
     phrase: str
     args: tuple[str, ...]
@@ -255,12 +255,12 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class PlayerMoved(msgspec.Struct, frozen=True):
-    """Somebody who would move."""
+    """A player who would change place."""
 
     id: PlayerId
     name: str | None
     side: str
-    """In the game's words; `none`: to the bench."""
+    """Where to, in the game's words; `none`: the bench."""
 
 
 class Proposed(msgspec.Struct, frozen=True):
@@ -270,20 +270,20 @@ class Proposed(msgspec.Struct, frozen=True):
     b: tuple[PlayerId, ...]
     bench: tuple[PlayerId, ...]
     before: float | None
-    """Win probability of side A as the sides stand."""
+    """Win probability of side A with the present sides; null while one is empty."""
     after: float | None
     moves: tuple[PlayerMoved, ...]
 
 
 class CommandDone(Ok, frozen=True):
-    """What came of a command."""
+    """The result of a command."""
 
     lines: tuple[Line, ...]
     proposal: Proposed | None
 
 
 class OfServer(Limited, frozen=True):
-    """Of one server, or of all."""
+    """Lines of one server, or of all."""
 
     server: str | None = None
 

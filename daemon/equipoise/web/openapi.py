@@ -1,4 +1,4 @@
-"""/openapi.json, assembled from the table of routes and the structs themselves."""
+"""/openapi.json, made from the table of routes and the structs that requests are decoded with."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def document(table: Sequence[Route]) -> bytes:
 
 
 def plain_path(route: Route) -> str:
-    """The path without the router's patterns."""
+    """The path without the router's patterns: `/servers/{server}/{action:on|off}` → `/servers/{server}/{action}`."""
     return re.sub(r"{(\w+):[^}]*}", r"{\1}", route.path)
 
 

@@ -1,4 +1,4 @@
-"""A route: what is sent, what is answered, and for whom. The table of them feeds the router and /openapi.json."""
+"""Types of the table of routes, which feeds the router and /openapi.json."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ ANYBODY: frozenset[Role] = SCRIPTS | READERS
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request that passed all checks of its envelope."""
+    """A request that passed all checks of `web.guards`."""
 
     services: Services
     caller: Caller
     body: Any
-    """Of the route's `body`; None where it has none."""
+    """A value of the route's `body` type; None where the route has none."""
     query: Any
-    """Of the route's `query`; None where it has none."""
+    """A value of the route's `query` type; None where the route has none."""
     path: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer that is encoded already."""
+    """An encoded answer."""
 
     body: bytes
     status: int = 200
     content_type: str = "application/json"
     refusal: str | None = None
-    """Its error's code, when it says ok:false."""
+    """The error's code, when the answer is a refusal; it is counted."""
 
 
 Answer = Callable[[Asked], Awaitable[msgspec.Struct | Answered]]
@@ -48,13 +48,13 @@ Answer = Callable[[Asked], Awaitable[msgspec.Struct | Answered]]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One line of the table."""
+    """One route: its handler, the types it takes and returns, and who may call it."""
 
     method: str
     path: str
     summary: str
     roles: frozenset[Role]
-    """Empty: open to everybody."""
+    """Empty: no credentials are needed."""
     answer: Answer
     reply: Any
     """The type of the answer; None where it is text."""
@@ -65,5 +65,5 @@ class Route:
 
 
 def refused(code: str, message: str, path: str | None = None) -> ScriptError:
-    """A request that cannot be done as the daemon stands."""
+    """409: the request is valid, but not possible now."""
     return ScriptError(code, message, path=path, status=409)

@@ -1,4 +1,4 @@
-"""Answers game scripts, and programs that send rounds."""
+"""Answers game scripts that post batches, and programs that submit rounds."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from equipoise.wire import batch_of, encode_reply, events
 from equipoise.wire.people import Here
 
 STALE = 409
+"""Status of the answer to a batch that is older than the last one."""
 
 
 async def take_batch(asked: Asked) -> Answered:
-    """Hand a batch to its server's host."""
+    """Have a batch answered by its server's host."""
     posted: events.Batch = asked.body
     batch = batch_of(posted)
     check_server(asked.caller, batch.server)
@@ -25,7 +26,7 @@ async def take_batch(asked: Asked) -> Answered:
 
 
 async def take_round(asked: Asked) -> RoundTaken:
-    """Store and rate a round that did not come with a batch."""
+    """Rate and store a round that did not come in a batch. No session sees it; an admin's is written to the audit."""
     sent: RoundSent = asked.body
     server = ServerId(str(sent.server))
     round = sent.round.finished(Here(server, "$.round", 0.0))
@@ -40,7 +41,7 @@ async def take_round(asked: Asked) -> RoundTaken:
     return RoundTaken(
         status=done.status,
         win_probability=rated.prediction if rated else None,
-        unrated=record.unrated,
+        unrated=rated.unrated if rated else record.unrated,
         players=tuple(
             Rerated(each.id, each.side.value, each.before, each.after, each.rounds, each.visible)
             for each in (rated.changes if rated else ())

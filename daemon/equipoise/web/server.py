@@ -1,4 +1,4 @@
-"""The aiohttp application: every request through the guards in order, every answer JSON with `ok`."""
+"""The aiohttp application: every request passes the guards in order, every answer is JSON with `ok`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 def application(services: Services) -> web.Application:
-    """All routes of the table, behind the checks."""
+    """All routes of the table behind their checks."""
     app = web.Application(middlewares=[_answer_everything(services)], client_max_size=guards.LIMIT + 1)
     for route in TABLE:
         app.router.add_route(route.method, route.path, _guarded(route, services))
@@ -41,7 +41,11 @@ def application(services: Services) -> web.Application:
 
 
 def _answer_everything(services: Services) -> Middleware:
-    """Turns every refusal, also of an unknown path, into an answer that a script can read."""
+    """Turn every error, also of an unknown path, into an answer that a script can read.
+
+    `except Exception` is right here: NS2 sees neither status nor headers, and an answer without a body would look like
+    a silent daemon.
+    """
 
     @web.middleware
     async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -56,7 +60,7 @@ def _answer_everything(services: Services) -> Middleware:
 
 
 def _as_script_error(error: Exception) -> ScriptError:
-    """What went wrong, as the caller is told; what was not foreseen is logged and told as 500."""
+    """The refusal that an error is answered with; an unexpected one is logged and becomes a 500."""
     match error:
         case ScriptError():
             return error

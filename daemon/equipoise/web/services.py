@@ -1,4 +1,4 @@
-"""What the routes work on; the composition root hands it in."""
+"""The parts of the daemon that the routes use; `app` hands them in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from equipoise.wire import Game
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The daemon's parts as the web sees them."""
+    """Everything a handler may use."""
 
     hosts: Mapping[ServerId, Host]
     games: Mapping[ServerId, Game]
@@ -27,10 +27,10 @@ class Services:
     clock: Clock
     callers: Callers
     names: frozenset[str]
-    """What a Host header may say."""
+    """Values of the Host header that are served."""
     metrics: Metrics
     solving: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """One split for other programs at a time: game servers come first."""
+    """One split at a time for other programs: game servers come first."""
 
     def host(self, server: str) -> Host:
         """The host of a configured server; ScriptError 404."""
@@ -40,7 +40,7 @@ class Services:
             raise ScriptError("not_found", f"no server {server!r} is configured", status=404) from None
 
     def pool(self, name: str | None) -> Pool:
-        """A pool by name; where there is only one, it need not be named. ScriptError 404."""
+        """A pool by name; None means the only one. ScriptError 404."""
         if name is None and len(self.pools) == 1:
             (pool,) = self.pools.values()
             return pool

@@ -1,4 +1,4 @@
-"""Answers programs that ask for splits: the best one for every team size, with what it must respect."""
+"""Answers programs that ask for splits: the best one for every team size, within their constraints."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def find_splits(asked: Asked) -> SplitsFound:
         raise ScriptError("split", str(error)) from None
     finally:
         asked.services.solving.release()
-    return SplitsFound(splits=tuple(question.told(assignment) for assignment in found))
+    return SplitsFound(splits=tuple(question.labelled(assignment) for assignment in found))
 
 
 async def _question(body: SplitsAsked, pool: Pool) -> _Question:
@@ -50,7 +50,7 @@ async def _question(body: SplitsAsked, pool: Pool) -> _Question:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What is asked, in indices."""
+    """A request for splits, with players as indices."""
 
     body: SplitsAsked
     pool: Pool
@@ -58,15 +58,15 @@ class _Question:
     values: tuple[float, ...]
 
     def solve(self) -> list[Assignment]:
-        """Every size in one go, or with preferences one after the other."""
+        """All sizes at once; with preferences, each size by itself."""
         body, groups, pins = self.body, self._groups(), self._pins()
         if not (body.bench_cost or body.current or body.tolerance):
             found = splits(self.values, groups=groups, pins=pins, k=body.size)
             return [found[size] for size in sorted(found)]
         return self._preferred(groups, pins)
 
-    def told(self, found: Assignment) -> SplitFound:
-        """An answer in labels, with the win probability as the pool's system predicts it."""
+    def labelled(self, found: Assignment) -> SplitFound:
+        """A split in the caller's labels, with the win probability that the pool's system predicts."""
         a, b, bench = (tuple(self.labels[i] for i in part) for part in (found.a, found.b, found.bench))
         players = [PlayerId(str(label)) for label in self.labels]
         match = Match(
@@ -123,7 +123,7 @@ class _Question:
         return [self._index(label, f"{path}[{n}]") for n, label in enumerate(labels)]
 
     def _index(self, label: Label, path: str) -> int:
-        """JSON's keys are strings: "3" is index 3 where players are indices."""
+        """The index of a player. JSON's keys are strings, so "3" is index 3 where players are indices."""
         known = int(label) if self.body.ratings and str(label).isdecimal() else label
         if known not in self.labels:
             raise ScriptError("stranger", f"{label!r} is none of the players", path=path)

@@ -12,13 +12,13 @@ from equipoise.wire import events, orders
 
 
 async def health(asked: Asked) -> m.Health:
-    """That the daemon answers, and whether rounds wait."""
+    """The daemon answers; the number of rounds that wait for the store."""
     waiting = sum(pool.ring_depth for pool in asked.services.pools.values())
     return m.Health(version=equipoise.__version__, waiting_rounds=waiting)
 
 
 async def measures(asked: Asked) -> Answered:
-    """What Prometheus reads."""
+    """Prometheus metrics."""
     return Answered(asked.services.metrics.text(), content_type=metrics.CONTENT_TYPE)
 
 

@@ -1,4 +1,4 @@
-"""Bytes <-> values for both game scripts; pure."""
+"""Game scripts' JSON to values of ours and back; pure. `docs/protocol.md` describes every message."""
 
 from equipoise.wire.decode import batch_of, decode_as, decode_batch, decode_form
 from equipoise.wire.encode import encode_refusal, encode_reply

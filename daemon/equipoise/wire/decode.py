@@ -1,4 +1,8 @@
-"""Bytes of a game script to values of ours, refused with the JSON path of what is wrong."""
+"""Decode what scripts and programs send; a message that does not fit is refused with its JSON path.
+
+msgspec checks shapes and ranges in one pass. What one field alone cannot show, such as a player who is listed twice, is
+checked when the values of the core are made.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +23,19 @@ from equipoise.wire.values import Batch
 T = TypeVar("T")
 
 _PATH = re.compile(r"(.*) - at `(.*)`", re.DOTALL)
-"""How msgspec ends its texts, unless the whole body is meant."""
+"""msgspec's error texts end with the path, unless the error concerns the whole body."""
 
 CHARSETS = frozenset({"utf-8", "utf8", "us-ascii", "ascii"})
+"""Names of encodings that a form may declare: UTF-8 reads all of them."""
 
 
 def decode_batch(body: bytes) -> Batch:
-    """A posted batch; ScriptError 400 when it is no JSON, 422 when it is not a batch."""
+    """A posted batch. ScriptError 400 when the body is not JSON, 422 with the path when it is not a batch."""
     return batch_of(decode_as(body, events.Batch))
 
 
 def batch_of(posted: events.Batch) -> Batch:
-    """The values of a well-formed batch; ScriptError where parts of an event contradict each other."""
+    """The core's values of a well-formed batch. ScriptError where parts of an event contradict each other."""
     server = ServerId(str(posted.server))
     return Batch(
         server=server,
@@ -45,7 +50,7 @@ def batch_of(posted: events.Batch) -> Batch:
 
 
 def decode_as(body: bytes, kind: type[T]) -> T:
-    """Any message of ours; ScriptError 400 when it is no JSON, 422 with the path when it does not fit."""
+    """A message of any kind of struct. ScriptError 400 when the body is not JSON, 422 with the path otherwise."""
     try:
         return msgspec.json.decode(body, type=kind, dec_hook=scalars.read)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
@@ -53,7 +58,11 @@ def decode_as(body: bytes, kind: type[T]) -> T:
 
 
 def decode_form(body: bytes, charset: str = "utf-8") -> tuple[str, bytes]:
-    """The fields `secret` and `data` of a form; ScriptError 400 when they cannot be read."""
+    """The fields `secret` and `data` of a form. ScriptError 400 when they cannot be read.
+
+    >>> decode_form(b"secret=s&data=%7B%7D")
+    ('s', b'{}')
+    """
     if charset.lower() not in CHARSETS:
         raise ScriptError("charset", "a form is read as UTF-8 only", status=400)
     try:
@@ -73,9 +82,10 @@ def _names(posted: events.Batch) -> Iterator[tuple[PlayerId, str]]:
 
 
 def _refusal(body: bytes, kind: type[T], error: Exception) -> ScriptError:
-    """Why a body was not decoded: it is no JSON, or, at a path, it does not fit.
+    """Why a body was not decoded: it is not JSON, or something in it does not fit.
 
-    The second reading is lenient about NaN and Infinity, which scripts write unawares: they get their path.
+    The second reading, by the standard library, accepts NaN and Infinity: scripts write them by accident, and their
+    authors are helped by the path more than by "not JSON".
     """
     try:
         msgspec.convert(json.loads(body), type=kind, dec_hook=scalars.read)

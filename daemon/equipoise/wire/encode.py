@@ -1,4 +1,4 @@
-"""Values of ours to bytes for a game script, always below the size that its HTTP library reads whole."""
+"""Encode answers to game scripts, below the size that their HTTP library reads whole."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from equipoise.wire.games import TF2, Game
 from equipoise.wire.values import Reply
 
 LIMIT = 16 * 1024
-"""sm-ripext was seen to cut bodies of this size off (issues 57 and 63)."""
+"""Bytes. sm-ripext cuts off bodies from this size on (its issues 57 and 63)."""
 
 _ANY = frozenset({DueIf(Side.A), DueIf(Side.B), DueIf(None)})
 
 
 def encode_reply(reply: Reply, game: Game = TF2) -> bytes:
-    """The answer to a batch in the game's words, below `LIMIT` bytes.
+    """The answer to a batch, sides in the game's words, below `LIMIT` bytes.
 
-    What is least needed goes first: cached splits from the smallest team size up, players' cards, lines told.
-    Orders that move somebody are never dropped.
+    What does not fit is left out, least needed first: cached splits from the smallest team size up, players' summaries,
+    lines of `tell`. Orders that move a player are never left out.
     """
     body = _encode(reply, game)
     while len(body) >= LIMIT and (smaller := _smaller(reply)) is not None:
@@ -35,7 +35,7 @@ def encode_reply(reply: Reply, game: Game = TF2) -> bytes:
 
 
 def encode_refusal(code: str, message: str, path: str | None = None) -> bytes:
-    """The answer to anything refused; what it quotes of the request may be long, or no Unicode."""
+    """The answer to a refused request; quotes from it are cut to 300 characters and made valid Unicode."""
     fault = orders.Fault(code, _quotable(message), UNSET if path is None else _quotable(path))
     return msgspec.json.encode(orders.Refusal(fault))
 
@@ -70,7 +70,7 @@ def _rounds(reply: Reply) -> orders.Rounds:
 
 
 def _smaller(reply: Reply) -> Reply | None:
-    """The reply without the part that is least needed; None when only orders are left."""
+    """The reply without its least needed part; None when nothing more can be left out."""
     if reply.cache is not None and reply.cache.splits:
         return replace(reply, cache=replace(reply.cache, splits=reply.cache.splits[1:]))
     if reply.summaries:
@@ -83,7 +83,7 @@ def _smaller(reply: Reply) -> Reply | None:
 
 
 def order(each: effects.Order, game: Game) -> orders.AnyOrder:
-    """An order in the game's words."""
+    """An order, its sides in the game's words."""
     match each:
         case effects.Assign(id, reason, split, moment):
             return orders.Assign(id, text(reason), split.a, split.b, split.bench, moment.value)
@@ -106,22 +106,26 @@ def order(each: effects.Order, game: Game) -> orders.AnyOrder:
 
 
 def text(said: Text) -> orders.Text:
-    """A phrase by its key."""
+    """A phrase as its key and arguments, which the script translates."""
     return orders.Text(said.phrase.key, said.args)
 
 
 def due_if(outcomes: tuple[DueIf, ...], game: Game) -> tuple[str, ...]:
-    """Outcomes as words: a side, "none", a side with ":0" for a shutout, "any" for every outcome."""
+    """Outcomes as words: a side, "none", a side with ":0" for a shutout, "any" for every outcome.
+
+    >>> due_if((DueIf(Side.A, shutout=True), DueIf(None)), TF2)
+    ('red:0', 'none')
+    """
     if set(outcomes) >= _ANY:
         return ("any",)
     return tuple(game.word(outcome.winner) + (":0" if outcome.shutout else "") for outcome in outcomes)
 
 
 def cache(kept: SplitCache) -> orders.Cache:
-    """Ids once, and a letter per id and split."""
+    """All ids once, and per split one letter for each id."""
     return orders.Cache(kept.ids, tuple(_letters(kept.ids, split) for split in kept.splits))
 
 
 def _letters(ids: tuple[PlayerId, ...], split: Split) -> str:
     letters = dict.fromkeys(split.a, "A") | dict.fromkeys(split.b, "B")
-    return "".join(letters.get(id, "-") for id in ids)
+    return "".join([letters.get(id, "-") for id in ids])

@@ -1,4 +1,7 @@
-"""The batch as a game script writes it: one struct per kind of event, which knows the fact it means."""
+"""The batch as a game script writes it: one struct per kind of event, which makes the event of the core.
+
+Only what a newer script may add is ignored: unknown fields. An unknown kind of event is refused.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,13 @@ from equipoise.wire.rounds import RoundEnded
 from equipoise.wire.scalars import Caller, Count, Line, MapName, Ordinal, Player, Seconds, Version, Word
 
 MOST_EVENTS = 256
+"""Events of one batch."""
 
 Wanted = SideWord | Literal["any"]
 
 
 class Hello(ScriptEvent, frozen=True, tag="hello", kw_only=True):
-    """A script introduces itself."""
+    """A script introduces itself; `plugin` goes beside the event, `slots` is for later use."""
 
     plugin: Word
     game: GameName
@@ -35,7 +39,6 @@ class Hello(ScriptEvent, frozen=True, tag="hello", kw_only=True):
     facts: Facts = field(default_factory=Facts)
 
     def fact(self, here: Here) -> core.Hello:
-        """The fact."""
         return core.Hello(
             at=self.time(here),
             session=str(self.session),
@@ -50,57 +53,52 @@ class Hello(ScriptEvent, frozen=True, tag="hello", kw_only=True):
 
 
 class RosterSeen(ScriptEvent, frozen=True, tag="roster", kw_only=True):
-    """Everybody who is connected."""
+    """Every connected client."""
 
     players: Players
     ends_in: Seconds | None = None
 
     def fact(self, here: Here) -> core.RosterSeen:
-        """The fact."""
         return core.RosterSeen(self.time(here), roster(self.players, here), self.ends_in)
 
 
 class PlayerJoined(ScriptEvent, frozen=True, tag="player_joined", kw_only=True):
-    """Somebody is connected and authorised; `name` goes beside the fact."""
+    """A player is connected and authorised; `name` goes beside the event."""
 
     id: Player
     name: Line = field(default_factory=Line)
 
     def fact(self, here: Here) -> core.PlayerJoined:
-        """The fact."""
         return core.PlayerJoined(self.time(here), player_id(self.id))
 
 
 class PlayerLeft(ScriptEvent, frozen=True, tag="player_left", kw_only=True):
-    """Somebody disconnected."""
+    """A player disconnected."""
 
     id: Player
 
     def fact(self, here: Here) -> core.PlayerLeft:
-        """The fact."""
         return core.PlayerLeft(self.time(here), player_id(self.id))
 
 
 class SideChanged(ScriptEvent, frozen=True, tag="side_changed", kw_only=True):
-    """Somebody is on another side, or on none."""
+    """A player is on another side, or on none."""
 
     id: Player
     side: OnSide
     waiting: bool = False
 
     def fact(self, here: Here) -> core.SideChanged:
-        """The fact."""
         return core.SideChanged(self.time(here), player_id(self.id), SIDES.get(self.side), self.waiting)
 
 
 class SideWanted(ScriptEvent, frozen=True, tag="side_wanted", kw_only=True):
-    """Somebody asks for a side."""
+    """A player asks for a side."""
 
     id: Player
     side: Wanted
 
     def fact(self, here: Here) -> core.SideWanted:
-        """The fact."""
         return core.SideWanted(self.time(here), player_id(self.id), SIDES.get(self.side))
 
 
@@ -108,7 +106,6 @@ class SidesSwitched(ScriptEvent, frozen=True, tag="sides_switched", kw_only=True
     """The game swapped the sides."""
 
     def fact(self, here: Here) -> core.SidesSwitched:
-        """The fact."""
         return core.SidesSwitched(self.time(here))
 
 
@@ -116,7 +113,6 @@ class WaitingEnded(ScriptEvent, frozen=True, tag="waiting_ended", kw_only=True):
     """Waiting For Players expired."""
 
     def fact(self, here: Here) -> core.WaitingEnded:
-        """The fact."""
         return core.WaitingEnded(self.time(here))
 
 
@@ -126,30 +122,27 @@ class RoundStarted(ScriptEvent, frozen=True, tag="round_started", kw_only=True):
     players: Players
 
     def fact(self, here: Here) -> core.RoundStarted:
-        """The fact."""
         return core.RoundStarted(self.time(here), roster(self.players, here))
 
 
 class RoundLive(ScriptEvent, frozen=True, tag="round_live", kw_only=True):
-    """The round really starts."""
+    """The round goes live."""
 
     round: Word
     players: Players
 
     def fact(self, here: Here) -> core.RoundLive:
-        """The fact."""
         return core.RoundLive(self.time(here), RoundId(str(self.round)), roster(self.players, here))
 
 
 class ScrambledAlone(ScriptEvent, frozen=True, tag="scrambled_alone", kw_only=True):
-    """A cached split was applied while the daemon was silent."""
+    """A cached split was applied while the daemon did not answer."""
 
     red: Ids
     blu: Ids
     bench: Ids = ()
 
     def fact(self, here: Here) -> core.ScrambledAlone:
-        """The fact."""
         parts = {"red": self.red, "blu": self.blu, "bench": self.bench}
         refuse_twice((id, f"{here.path}.{part}[{n}]") for part, ids in parts.items() for n, id in enumerate(ids))
         a, b, bench = (tuple(player_id(id) for id in ids) for ids in parts.values())
@@ -162,7 +155,6 @@ class OrderDone(ScriptEvent, frozen=True, tag="order_done", kw_only=True):
     order: Word
 
     def fact(self, here: Here) -> core.OrderDone:
-        """The fact."""
         return core.OrderDone(self.time(here), OrderId(str(self.order)))
 
 
@@ -173,19 +165,17 @@ class OrderFailed(ScriptEvent, frozen=True, tag="order_failed", kw_only=True):
     reason: Word
 
     def fact(self, here: Here) -> core.OrderFailed:
-        """The fact."""
         return core.OrderFailed(self.time(here), OrderId(str(self.order)), str(self.reason))
 
 
 class Commanded(ScriptEvent, frozen=True, tag="command", kw_only=True):
-    """Somebody typed a command."""
+    """A command was typed."""
 
     words: Annotated[tuple[Line, ...], Meta(min_length=1, max_length=16)]
     by: Caller
     admin: bool = False
 
     def fact(self, here: Here) -> core.Commanded:
-        """The fact."""
         words = tuple(str(word) for word in self.words)
         return core.Commanded(self.time(here), words, player_id(self.by) if self.by else None, self.admin)
 
@@ -194,7 +184,6 @@ class Heartbeat(ScriptEvent, frozen=True, tag="heartbeat", kw_only=True):
     """Nothing happened."""
 
     def fact(self, here: Here) -> core.Heartbeat:
-        """The fact."""
         return core.Heartbeat(self.time(here))
 
 

@@ -1,4 +1,4 @@
-"""The table of games: what a game calls its sides, and which mode its script's facts mean."""
+"""The table of games: the names of the sides, and the mode that a map's facts mean."""
 
 from __future__ import annotations
 
@@ -16,26 +16,30 @@ GameName = Literal["tf2", "ns2"]
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What TF2 knows of a map's rules."""
+    """TF2's own description of a map's rules."""
 
     game_type: Count = field(default_factory=Count)
     """`m_nGameType`."""
     koth: bool = False
     multiple_trains: bool = False
     attack_defend: bool = False
-    """Control points: all are RED's at the start, or the map switches teams on a win."""
+    """Control points: RED owns all of them at the start, or the map switches teams on a win."""
 
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """One row of the table."""
+    """A game: its side words, A first, and how it tells the mode."""
 
     name: GameName
     sides: tuple[str, str]
     mode: Callable[[Facts], Mode]
 
     def word(self, side: Side | None) -> str:
-        """The side as this game's script writes it."""
+        """The side as this game's script writes it.
+
+        >>> NS2.word(Side.B), NS2.word(None)
+        ('aliens', 'none')
+        """
         return "none" if side is None else self.sides[side is Side.B]
 
 
@@ -62,4 +66,4 @@ GAMES: dict[str, Game] = {game.name: game for game in (TF2, NS2)}
 
 SideWord = Literal["red", "blu", "marines", "aliens"]
 SIDES = {word: side for game in GAMES.values() for word, side in zip(game.sides, Side, strict=True)}
-"""Every game's words: a word alone tells the side; "none" and "any" are no sides."""
+"""The words of all games: no two share one, so a word alone names the side. "none" and "any" are not in it."""

@@ -1,4 +1,4 @@
-"""A server's session memory as bytes for the store, with the last batch that was taken from its script."""
+"""A session's memory as bytes for the store, with the number of the last batch that went into it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from equipoise.core.phrases import Phrase
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What a restarted daemon goes on from."""
+    """What a restarted daemon goes on from: the memory, and the batch after which it was so."""
 
     memory: Memory = field(default_factory=Memory)
     boot: int = 0
@@ -20,7 +20,7 @@ class Remembered:
 
 
 def encode_memory(remembered: Remembered) -> bytes:
-    """Plain JSON; phrases by name, because their English text may change."""
+    """JSON. Phrases are written by name, because their English text may change between versions."""
     plain = msgspec.to_builtins(remembered)
     if (pending := remembered.memory.pending) is not None:
         plain["memory"]["pending"]["phrase"] = pending.phrase.name
@@ -28,7 +28,7 @@ def encode_memory(remembered: Remembered) -> bytes:
 
 
 def decode_memory(data: bytes) -> Remembered | None:
-    """None for bytes that this version does not understand: the session then starts afresh."""
+    """None for bytes of another version: the session then begins without memory."""
     try:
         plain = msgspec.json.decode(data)
         if pending := plain["memory"]["pending"]:

@@ -1,4 +1,7 @@
-"""The answer as a game script reads it: one struct per kind of order, and the reply around them."""
+"""The answer as a game script reads it: one struct per kind of order, and the reply around them.
+
+What an order means is said once, in `core.effects`.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,18 @@ from msgspec import UNSET, UnsetType
 
 
 class Text(msgspec.Struct, frozen=True):
-    """A phrase the script translates; an argument `@<id>` is shown as that player's name."""
+    """A phrase that the script translates; an argument `@<id>` is shown as that player's name."""
 
     phrase: str
     args: tuple[str, ...]
 
 
 class Order(msgspec.Struct, frozen=True, tag_field="kind"):
-    """What every order is."""
+    """An order; `kind` names it."""
 
 
 class Assign(Order, frozen=True, tag="assign"):
-    """Put everybody where the split says."""
+    """A whole split, as ids per side in TF2's words, whatever the game."""
 
     order: str
     reason: Text
@@ -31,7 +34,7 @@ class Assign(Order, frozen=True, tag="assign"):
 
 
 class Move(Order, frozen=True, tag="move"):
-    """Move one player when he is next dead, at the latest at the deadline."""
+    """A move; `deadline` is in seconds from the reply."""
 
     order: str
     reason: Text
@@ -41,13 +44,13 @@ class Move(Order, frozen=True, tag="move"):
 
 
 class Cancel(Order, frozen=True, tag="cancel"):
-    """Forget a move that was not carried out."""
+    """A move that is not to be carried out."""
 
     order: str
 
 
 class Place(Order, frozen=True, tag="place"):
-    """Let him join this side, or have him wait."""
+    """The answer to `side_wanted`; side "none": the player waits."""
 
     id: str
     side: str
@@ -55,7 +58,7 @@ class Place(Order, frozen=True, tag="place"):
 
 
 class Lock(Order, frozen=True, tag="lock"):
-    """Refuse him any other side."""
+    """A lock; 0 seconds: until the next scramble."""
 
     id: str
     side: str
@@ -63,19 +66,19 @@ class Lock(Order, frozen=True, tag="lock"):
 
 
 class Unlock(Order, frozen=True, tag="unlock"):
-    """Lift locks."""
+    """Locks that end."""
 
     ids: tuple[str, ...]
 
 
 class Say(Order, frozen=True, tag="say"):
-    """Tell everybody."""
+    """A line for every player."""
 
     text: Text
 
 
 class Tell(Order, frozen=True, tag="tell"):
-    """Tell one, or the console."""
+    """Lines for one player; an empty id: for the console."""
 
     id: str
     lines: tuple[Text, ...]
@@ -85,7 +88,7 @@ AnyOrder = Assign | Move | Cancel | Place | Lock | Unlock | Say | Tell
 
 
 class PlayerSummary(msgspec.Struct, frozen=True):
-    """What the pool knows of a player."""
+    """A player's rating in the pool, and whether it may be shown."""
 
     id: str
     rating: float
@@ -94,7 +97,7 @@ class PlayerSummary(msgspec.Struct, frozen=True):
 
 
 class Cache(msgspec.Struct, frozen=True):
-    """Splits to fall back on: ids strongest first, and per split one of `A`, `B`, `-` for each id."""
+    """The script's fallback: ids strongest first, and per split one of `A`, `B`, `-` for each id."""
 
     ids: tuple[str, ...]
     splits: tuple[str, ...]
@@ -104,7 +107,7 @@ Rounds = dict[str, Literal["stored", "kept"]]
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """What a batch is answered with."""
+    """The answer to a batch."""
 
     ok: Literal[True] = True
     orders: tuple[AnyOrder, ...]
@@ -120,7 +123,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """Why something was refused."""
+    """Why a request was refused."""
 
     code: str
     message: str
@@ -128,7 +131,7 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """What anything refused is answered with."""
+    """The answer to a refused request."""
 
     error: Fault
     ok: Literal[False] = False

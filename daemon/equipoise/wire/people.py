@@ -1,4 +1,4 @@
-"""Players as lists of them arrive: who is connected, who stood at the doors, who was there."""
+"""Lists of players on the wire: a roster, a round's lineup, and who was on a side during a round."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from equipoise.core import events as core
 from equipoise.core.model import Entry, LineupPlayer, PlayerId, Presence, Roster, ServerId
 from equipoise.errors import ScriptError
 from equipoise.wire.games import SIDES, SideWord
-from equipoise.wire.scalars import Count, Player, Seconds, Share
+from equipoise.wire.scalars import Count, Fraction, Player, Seconds
 
 MOST_PLAYERS = 128
 
@@ -23,7 +23,7 @@ Ids = Annotated[tuple[Player, ...], Meta(max_length=MOST_PLAYERS)]
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """Where an event stands: in which server's batch, at which JSON path, and the batch's time."""
+    """Where an event was found: the server, the JSON path, and the batch's time on the script's clock."""
 
     server: ServerId
     path: str
@@ -31,21 +31,21 @@ class Here:
 
 
 class ScriptEvent(msgspec.Struct, frozen=True, tag_field="kind", kw_only=True):
-    """What every event has."""
+    """A kind of event."""
 
     at: Seconds | None = None
 
     def fact(self, here: Here) -> core.ScriptEvent:
-        """What it means; ScriptError where the parts contradict each other."""
+        """The core's event. ScriptError where parts of it contradict each other."""
         raise NotImplementedError
 
     def time(self, here: Here) -> float:
-        """The event's time, by default the batch's."""
+        """The event's time, by default the batch's; seconds."""
         return here.at if self.at is None else self.at
 
 
 class PlayerLine(msgspec.Struct, frozen=True):
-    """One player of a roster."""
+    """A player of a roster; `docs/protocol.md` has the fields."""
 
     id: Player
     side: OnSide
@@ -55,10 +55,9 @@ class PlayerLine(msgspec.Struct, frozen=True):
     immune: bool = False
     carrier: bool = False
     building: bool = False
-    charge: Share = 0.0
+    charge: Fraction = 0.0
 
     def entry(self) -> Entry:
-        """The core's line."""
         return Entry(
             id=player_id(self.id),
             side=SIDES.get(self.side),
@@ -76,13 +75,12 @@ Players = Annotated[tuple[PlayerLine, ...], Meta(max_length=MOST_PLAYERS)]
 
 
 class LineupLine(msgspec.Struct, frozen=True):
-    """Somebody on a side at the doors."""
+    """A player of the lineup: on a side when the round went live."""
 
     id: Player
     side: SideWord
 
     def seat(self) -> LineupPlayer:
-        """The core's seat."""
         return LineupPlayer(player_id(self.id), SIDES[self.side])
 
 
@@ -101,7 +99,7 @@ class Captures(msgspec.Struct, frozen=True):
 
 
 class PresenceLine(msgspec.Struct, frozen=True):
-    """Somebody who was on a side at any time of a round."""
+    """A player who was on a side at any time of the round."""
 
     id: Player
     side: SideWord
@@ -110,7 +108,6 @@ class PresenceLine(msgspec.Struct, frozen=True):
     left: bool = False
 
     def presence(self) -> Presence:
-        """The core's presence."""
         return Presence(
             id=player_id(self.id),
             side=SIDES[self.side],
@@ -122,18 +119,18 @@ class PresenceLine(msgspec.Struct, frozen=True):
 
 
 def player_id(id: Player) -> PlayerId:
-    """The id as plain text."""
+    """The id as the core's type."""
     return PlayerId(str(id))
 
 
 def roster(players: Players, here: Here) -> Roster:
-    """The core's roster; nobody may be in it twice."""
+    """The core's roster. ScriptError when a player is listed twice."""
     refuse_twice((line.id, f"{here.path}.players[{n}].id") for n, line in enumerate(players))
     return Roster(tuple(line.entry() for line in players))
 
 
 def refuse_twice(ids: Iterable[tuple[Player, str]]) -> None:
-    """ScriptError at the path of the first id that was there before."""
+    """Raise ScriptError at the path of the first id that occurred before; pairs of id and path."""
     seen: set[Player] = set()
     for id, path in ids:
         if id in seen:

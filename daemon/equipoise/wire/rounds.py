@@ -1,4 +1,4 @@
-"""A finished round as a script reports it, all in one event."""
+"""A finished round as a script reports it: everything that rating it needs, in one event."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from equipoise.wire.scalars import MapName, Seconds, Word
 
 
 class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
-    """A full round is over. Self-contained: rated the same whenever it arrives."""
+    """A full round ended. Self-contained: it is rated the same whenever it arrives."""
 
     round: Word
     session: Word
@@ -40,11 +40,10 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
     players: Annotated[tuple[PresenceLine, ...], Meta(max_length=MOST_PLAYERS)]
 
     def fact(self, here: Here) -> core.RoundEnded:
-        """The fact."""
         return core.RoundEnded(self.time(here), self.finished(here))
 
     def finished(self, here: Here) -> Round:
-        """The round itself; nobody may be in its doors or among its players twice."""
+        """The round. ScriptError when a player is twice in its lineup or among its players."""
         refuse_twice((seat.id, f"{here.path}.lineup[{n}].id") for n, seat in enumerate(self.lineup))
         refuse_twice((line.id, f"{here.path}.players[{n}].id") for n, line in enumerate(self.players))
         return Round(

@@ -1,6 +1,6 @@
-"""The smallest things on the wire, each checked as it is read, so that a refusal carries its JSON path.
+"""Numbers and strings of the wire, each checked as it is read, so that a refusal carries its JSON path.
 
-Lua writes 17.0 for 17, and NS2 knows players by account id: both are made regular here.
+Two irregularities end here: Lua writes 17.0 for 17, and NS2 knows players by 32-bit account id.
 """
 
 from __future__ import annotations
@@ -13,27 +13,28 @@ from msgspec import Meta
 from equipoise.core.model import STEAM_ID_BASE
 
 MOST = 2**53
-"""Beyond this a number from Lua or SourcePawn is no longer exact."""
+"""A double, which is all that Lua has, counts exactly up to here."""
 ACCOUNTS = 2**32
+"""Account ids that exist: a SteamID64 is one of them added to `STEAM_ID_BASE`."""
 
 Seconds = Annotated[float, Meta(ge=0, le=1e12)]
-Share = Annotated[float, Meta(ge=0, le=1)]
+Fraction = Annotated[float, Meta(ge=0, le=1)]
 
 
 class Scalar:
-    """What msgspec does not know; `read` raises ValueError with a text for the script's author."""
+    """A type that msgspec does not know; `read` raises ValueError with a text for the script's author."""
 
     __slots__ = ()
     schema: ClassVar[dict[str, Any]]
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """The value as this type."""
+        """The value as this type. ValueError when it is none."""
         raise NotImplementedError
 
 
 class Count(Scalar, int):
-    """A whole number from 0; an integral float is one."""
+    """A whole number from 0; 17.0 is one."""
 
     __slots__ = ()
     least: ClassVar[int] = 0
@@ -41,7 +42,6 @@ class Count(Scalar, int):
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """The value as this type."""
         if not _is_number(value) or not math.isfinite(value) or value != int(value):
             raise ValueError(f"Expected a whole number, got {value!r:.40}")
         if not cls.least <= value <= MOST:
@@ -65,14 +65,13 @@ class Version(Ordinal):
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """The value as this type."""
         if value != 1 or value is True:
             raise ValueError(f"This daemon speaks version 1, got {value!r:.40}")
         return cls(1)
 
 
 class Word(Scalar, str):
-    """A short identifier: of a server, a session, a round, an order."""
+    """An identifier of 1 to 64 printable characters: of a server, a session, a round, an order."""
 
     __slots__ = ()
     longest: ClassVar[int] = 64
@@ -80,14 +79,13 @@ class Word(Scalar, str):
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """The value as this type."""
         if not isinstance(value, str) or not 1 <= len(value) <= cls.longest or not value.isprintable():
             raise ValueError(f"Expected 1 to {cls.longest} printable characters, got {value!r:.40}")
         return cls(value)
 
 
 class MapName(Word):
-    """Workshop maps have long ones."""
+    """A map's name of up to 128 characters: those from the workshop are long."""
 
     __slots__ = ()
     longest: ClassVar[int] = 128
@@ -95,28 +93,26 @@ class MapName(Word):
 
 
 class Line(Scalar, str):
-    """What a human typed: any text of 0 to 128 characters, control characters dropped."""
+    """Text that a person typed, of 0 to 128 characters; control characters are removed."""
 
     __slots__ = ()
     schema: ClassVar[dict[str, Any]] = {"type": "string", "maxLength": 128}
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """The value as this type."""
         if not isinstance(value, str) or len(value) > 128:
             raise ValueError(f"Expected a text of at most 128 characters, got {value!r:.40}")
         return cls("".join(letter for letter in value if letter.isprintable()))
 
 
 class Player(Scalar, str):
-    """A SteamID64, an account id made one, or `bot:<userid>`."""
+    """A player id: a SteamID64, or `bot:<userid>`. An account id is converted."""
 
     __slots__ = ()
     schema: ClassVar[dict[str, Any]] = {"type": "string", "examples": ["76561197960287930", "bot:7"]}
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """The value as this type."""
         number = _whole(value)
         if number is not None and 0 < number < ACCOUNTS:
             return cls(STEAM_ID_BASE + number)
@@ -128,24 +124,23 @@ class Player(Scalar, str):
 
 
 class Caller(Player):
-    """A player, or nobody: the server's console."""
+    """A player id, or "" for the server's console."""
 
     __slots__ = ()
     schema: ClassVar[dict[str, Any]] = {"type": "string", "examples": ["76561197960287930", ""]}
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """The value as this type."""
         return cls() if value == "" else super().read(value)
 
 
 def read(kind: type[Scalar], value: object) -> Scalar:
-    """msgspec's `dec_hook`."""
+    """For msgspec's `dec_hook`."""
     return kind.read(value)
 
 
 def schema(kind: type) -> dict[str, Any]:
-    """msgspec's `schema_hook`; `object` is anything."""
+    """For msgspec's `schema_hook`."""
     return kind.schema if issubclass(kind, Scalar) else {"description": "anything"}
 
 
@@ -154,7 +149,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 
 def _whole(value: object) -> int | None:
-    """A number, or its decimal digits without sign, space or leading zero."""
+    """The integer that a number or a string of digits means; signs, spaces and leading zeros are not accepted."""
     if isinstance(value, str):
         return (
             int(value)

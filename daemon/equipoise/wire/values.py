@@ -1,4 +1,4 @@
-"""A decoded batch and a reply to be encoded: what the host sees of the wire."""
+"""A decoded batch and a reply to be encoded: all that the host knows of the wire."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Kept = Literal["stored", "kept"]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What a script posts: events in order, numbered within its boot."""
+    """Events of one script in order; batches are numbered within a boot."""
 
     server: ServerId
     boot: int
@@ -26,14 +26,14 @@ class Batch:
     events: tuple[ScriptEvent, ...]
     dropped: int = 0
     names: Mapping[PlayerId, str] = field(default_factory=dict)
-    """What joining players call themselves, where the script said it."""
+    """Names of joining players, where the script sent them."""
     plugin: str | None = None
-    """Version of the script, from its hello."""
+    """The script's version, when the batch holds a hello."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a batch is answered with."""
+    """The answer to a batch."""
 
     orders: tuple[Order, ...] = ()
     rounds: Mapping[RoundId, Kept] = field(default_factory=dict)
@@ -41,10 +41,10 @@ class Reply:
     pending: bool = False
     reason: Text | None = None
     due_if: tuple[DueIf, ...] = ()
-    """Empty: nothing would. A scramble due whatever happens is three outcomes without `shutout`."""
+    """Outcomes that would make a scramble due. Every outcome is written as the three without `shutout`."""
     cache: SplitCache | None = None
     want: tuple[Literal["hello", "roster"], ...] = ()
     enabled: bool = True
     next: float = 5.0
     stale: bool = False
-    """The batch was late: only its rounds were taken."""
+    """The batch was older than the last one: only its rounds were taken."""

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// Waiting to Play: without the engine's queue whoever has no side watches, marked as waiting, until he is placed.
+// Waiting to Play: without the engine's queue a player without a side watches, marked as waiting, until placed.
 
 void Arena_Park(int client)
 {
@@ -10,7 +10,7 @@ void Arena_Park(int client)
 	}
 	if (Players_Side(client) != TFTeam_Unassigned)
 	{
-		return;  // whoever plays goes on playing
+		return;  // players on a side keep playing
 	}
 	g_Players[client].waiting = true;
 	if (!Assign_HasClass(client))
@@ -39,7 +39,7 @@ void Arena_Tick()
 	}
 }
 
-// Everybody who waits, on the side that is short of players.
+// Puts every waiting player on the side that is short of players.
 void Arena_Admit()
 {
 	for (int client = 1; client <= MaxClients; client++)

@@ -75,7 +75,7 @@ static void WhyNot(bool now, char[] why, int size)
 	}
 }
 
-// False when somebody it names has gone: the split is no longer even.
+// False when a player it names has left: the split is no longer even.
 static bool ReadPlan(JSONObject order, Plan plan)
 {
 	return ReadTeam(order, "red", TFTeam_Red, plan) && ReadTeam(order, "blu", TFTeam_Blue, plan)
@@ -102,7 +102,7 @@ static bool ReadTeam(JSONObject order, const char[] key, TFTeam team, Plan plan)
 	return here;
 }
 
-// Whoever is moved is told `reason`, when there is one.
+// `reason`, when there is one, is shown to each player who is moved.
 void Assign_Apply(Plan plan, JSONObject reason)
 {
 	for (int i = 0; i < plan.count; i++)
@@ -117,7 +117,7 @@ void Assign_Apply(Plan plan, JSONObject reason)
 	}
 }
 
-// False when the game does not let him go: in a duel, as a ghost, in hell, while coaching.
+// False when the game does not let the player go: in a duel, as a ghost, in hell, while coaching.
 bool Assign_Put(int client, TFTeam team)
 {
 	bool moved = TF2_GetClientTeam(client) == team || Change(client, team);
@@ -135,7 +135,7 @@ static bool Change(int client, TFTeam team)
 	{
 		return false;
 	}
-	// The engine kills whoever leaves a side alive. It takes this one for dead.
+	// The engine kills a living player who leaves a side. With this life state it takes the player for dead.
 	int life = GetEntProp(client, Prop_Send, "m_lifeState");
 	g_Moving = true;
 	SetEntProp(client, Prop_Send, "m_lifeState", LIFE_DEAD);
@@ -153,7 +153,7 @@ static bool Change(int client, TFTeam team)
 	return moved;
 }
 
-// He stands where he stood, in the wrong colours, until he is respawned.
+// The player keeps their position, in the wrong colours, until they are respawned.
 static void Enter(int client, bool wasAlive)
 {
 	if (!Assign_HasClass(client))
@@ -171,7 +171,7 @@ bool Assign_HasClass(int client)
 	return GetEntProp(client, Prop_Send, "m_iDesiredPlayerClass") != 0;
 }
 
-// The menu that the engine shows to whoever joined a side by himself.
+// The menu that the engine shows to a player who joined a side.
 void Assign_OfferClass(int client)
 {
 	if (!IsFakeClient(client))

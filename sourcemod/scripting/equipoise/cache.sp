@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// The splits that the daemon gave last, and how one is fitted to whoever is there: an absentee's place goes to the
-// unplaced player nearest to him in the cache's order; strangers stand in its middle.
+// The splits that the daemon sent last, and how one is fitted to the players who are here: an absent player's place
+// goes to the unplaced player nearest to them in the cache's order; unknown players stand in its middle.
 
 static ArrayList g_Ids;      // strongest first
-static ArrayList g_Splits;   // per team size a letter per id: A (RED), B (BLU), - (nobody); largest last
+static ArrayList g_Splits;   // per team size a letter per id: A (RED), B (BLU), - (bench); largest last
 
-// Somebody present, and his place in the cache's order.
+// A player who is here, and their place in the cache's order.
 enum struct Candidate
 {
 	int client;
@@ -43,7 +43,7 @@ static void ReadTexts(JSONObject cache, const char[] key, ArrayList texts, int s
 	delete array;
 }
 
-// Where a cached split puts everybody who may be placed; false when there is none for them. With a bench the
+// Where a cached split puts every eligible player; false when there is no split for them. With a bench the
 // unplaced sit out; without one they fill the smaller side.
 bool Cache_Fit(Plan plan, bool bench)
 {
@@ -60,7 +60,7 @@ bool Cache_Fit(Plan plan, bool bench)
 	return found;
 }
 
-// Everybody who may be placed, strongest first.
+// Every eligible player, strongest first.
 static ArrayList Present()
 {
 	ArrayList present = new ArrayList(sizeof(Candidate));
@@ -78,7 +78,7 @@ static ArrayList Present()
 	return present;
 }
 
-// Behind everybody whose place is not after his.
+// Behind every player whose place is not after theirs.
 static void Insert(ArrayList present, Candidate candidate)
 {
 	int i = present.PushArray(candidate);
@@ -96,7 +96,7 @@ static void Insert(ArrayList present, Candidate candidate)
 }
 
 // The largest split that this many can fill; the smallest is two against two, so fewer are never scrambled. An uneven
-// one serves only where nobody is benched.
+// one serves only where no player is benched.
 static bool Largest(int present, bool bench, char[] split, int size)
 {
 	for (int i = g_Splits.Length - 1; i >= 0; i--)
@@ -132,7 +132,7 @@ static TFTeam SideAt(const char[] split, int place)
 	return split[place] == 'B' ? TFTeam_Blue : TFTeam_Unassigned;
 }
 
-// Whom the split knows sits where it says.
+// Puts each player whom the split knows where it says.
 static void Seat(ArrayList present, const char[] split)
 {
 	Candidate candidate;

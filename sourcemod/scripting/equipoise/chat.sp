@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// What people read: the daemon names a phrase and its arguments, everybody reads it in his language.
+// What players read: the daemon names a phrase and its arguments, each player reads it in their own language.
 
 #define MAX_ARGUMENTS 6
 #define ARGUMENT_SIZE 96
@@ -17,7 +17,7 @@ enum struct Text
 	char six[ARGUMENT_SIZE];
 }
 
-// "say": everybody.
+// "say": all players.
 void Chat_Say(JSONObject order)
 {
 	JSONObject text = Read_Object(order, "text");
@@ -35,7 +35,7 @@ void Chat_Say(JSONObject order)
 	delete text;
 }
 
-// "tell": one player, or whoever sits at the console.
+// "tell": one player, or the server's console.
 void Chat_Tell(JSONObject order)
 {
 	char id[ID_SIZE];

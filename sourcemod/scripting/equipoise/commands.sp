@@ -8,11 +8,11 @@ void Commands_Register()
 {
 	RegAdminCmd("sm_eq_status", Command_Forward, ADMFLAG_GENERIC, "What Equipoise knows of this server");
 	RegAdminCmd("sm_eq_why", Command_Forward, ADMFLAG_GENERIC, "The last decisions and their reasons");
-	RegAdminCmd("sm_eq_rating", Command_Target, ADMFLAG_GENERIC, "<target>: his rating");
+	RegAdminCmd("sm_eq_rating", Command_Target, ADMFLAG_GENERIC, "<target>: their rating");
 	RegAdminCmd("sm_eq_scramble", Command_Forward, ADMFLAG_KICK, "[now|next|dry|cancel]: make the teams anew");
 	RegAdminCmd("sm_eq_balance", Command_Forward, ADMFLAG_KICK, "Close a gap between the sides now");
-	RegAdminCmd("sm_eq_set", Command_Target, ADMFLAG_ROOT, "<target> <rating>: give him another rating");
-	RegAdminCmd("sm_eq_reset", Command_Target, ADMFLAG_ROOT, "<target>: let him begin anew");
+	RegAdminCmd("sm_eq_set", Command_Target, ADMFLAG_ROOT, "<target> <rating>: set their rating");
+	RegAdminCmd("sm_eq_reset", Command_Target, ADMFLAG_ROOT, "<target>: make them a newcomer again");
 	RegAdminCmd("sm_eq_on", Command_Forward, ADMFLAG_ROOT, "Go on balancing this server");
 	RegAdminCmd("sm_eq_off", Command_Forward, ADMFLAG_ROOT, "Leave this server's teams alone; rounds are still rated");
 	RegConsoleCmd("sm_rating", Command_Player, "Your rating");
@@ -49,7 +49,7 @@ static Action Command_Target(int client, int args)
 	GetCmdArg(1, target, sizeof(target));
 	if (!Resolve(client, target, id))
 	{
-		return Plugin_Handled;  // he was told why
+		return Plugin_Handled;  // the caller has been shown why
 	}
 	JSONArray words = Words(strlen(COMMAND_PREFIX));
 	words.PushString(id);
@@ -58,7 +58,7 @@ static Action Command_Target(int client, int args)
 	return Plugin_Handled;
 }
 
-// A SteamID64 stands for itself, so that somebody who is not here can be meant.
+// A SteamID64 stands for itself, so that an admin can name a player who is not here.
 static bool Resolve(int client, const char[] target, char id[ID_SIZE])
 {
 	if (strlen(target) == 17 && strncmp(target, "7656119", 7) == 0)
@@ -99,7 +99,7 @@ static void AddArguments(JSONArray words, int first)
 	}
 }
 
-// Another plugin asks as the console would; false when nobody answers.
+// Another plugin asks as the console would; false while the daemon does not answer.
 bool Commands_RequestScramble(bool now)
 {
 	if (Post_Silent())

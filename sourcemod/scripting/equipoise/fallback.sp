@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// The plugin alone: whether a scramble is due that nobody orders, and carrying it out from the cached splits.
+// Without the daemon: decides whether a scramble is due, and carries it out from the cached splits.
 
 // How much of the freeze time an answer may take.
 #define PATIENCE_SECONDS 2.0
@@ -57,7 +57,7 @@ bool Fallback_Pending()
 	return g_Pending || g_Due;
 }
 
-// The daemon was not there when waiting ended: it has to be told.
+// The daemon did not answer when waiting ended: the next hello says so.
 bool Fallback_Due()
 {
 	return g_WaitingDue;

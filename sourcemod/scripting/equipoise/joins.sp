@@ -84,7 +84,7 @@ static void Ask(int client, TFTeam wanted)
 	g_Wanted[client] = wanted;
 	if (g_Held[client])
 	{
-		return;  // he is asked for already
+		return;  // already asked
 	}
 	g_Held[client] = true;
 	g_Hold[client] = ++g_Holds;
@@ -142,7 +142,7 @@ void Joins_Obey(JSONObject order)
 	}
 }
 
-// The daemon tells him something instead.
+// The daemon answers with a text instead.
 void Joins_Told(JSONObject order)
 {
 	char id[ID_SIZE];
@@ -167,7 +167,7 @@ static void Put(int client, TFTeam side)
 	}
 }
 
-// Nobody answers: the side he has to stay on, or wants, if the sizes allow it; otherwise the smaller one.
+// Without an answer: the side of the lock, or the wanted one, if the sizes allow it; otherwise the smaller one.
 static void PlaceAlone(int client, TFTeam wanted)
 {
 	TFTeam locked = Locks_Side(client);
@@ -184,7 +184,7 @@ static void PlaceAlone(int client, TFTeam wanted)
 	Put(client, side);
 }
 
-// With him the side has at most one more than the other.
+// With the player the side has at most one more than the other.
 static bool Fits(int client, TFTeam side)
 {
 	int lead = Players_Lead(client);

@@ -68,7 +68,7 @@ void Locks_Swap()
 	delete everybody;
 }
 
-// The side he has to stay on; TFTeam_Unassigned: he is free.
+// The side the player has to stay on; TFTeam_Unassigned: no lock.
 TFTeam Locks_Side(int client)
 {
 	Lock lock;
@@ -89,8 +89,8 @@ static bool Find(int client, Lock lock)
 	return true;
 }
 
-// Somebody on a side asks for the other. True when he has to stay; then he was told why. From a side that is
-// larger by two anybody may go.
+// A player on a side asks for the other. True when a lock keeps them, and they are told why. From a side that is
+// larger by two every player may leave.
 bool Locks_Hold(int client)
 {
 	Lock lock;

@@ -151,7 +151,7 @@ static void CarryOut(int serial)
 	int client = Players_Find(move.id);
 	if (!Rounds_Live())
 	{
-		Answer(i, "no_round");  // nobody is respawned between rounds
+		Answer(i, "no_round");  // players do not respawn between rounds
 	}
 	else if (client == 0 || Players_Side(client) == TFTeam_Unassigned)
 	{

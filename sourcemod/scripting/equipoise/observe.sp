@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// The game's events, told to whom they concern.
+// The game's events, handed to the files that need them.
 
 #define FLAG_CAPTURED 2
 
@@ -68,7 +68,7 @@ static void Event_Flag(Event event, const char[] name, bool silent)
 	}
 }
 
-// Comes before the change. Moves that the plugin makes would fill everybody's chat.
+// Fired before the change. The moves that the plugin makes would flood the chat.
 static Action Event_Team(Event event, const char[] name, bool silent)
 {
 	int client = GetClientOfUserId(event.GetInt("userid"));
@@ -111,7 +111,7 @@ static void Event_Healed(Event event, const char[] name, bool silent)
 	}
 }
 
-// Who hurt himself was hurt: either way he fought. The world has userid 0.
+// Self-damage counts as damage taken: either way the victim fought. The world has userid 0.
 static void Fought(int userid)
 {
 	int client = GetClientOfUserId(userid);

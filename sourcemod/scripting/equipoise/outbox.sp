@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// What the daemon has to be told, and the batch on its way. Finished rounds wait in the ring; everything else is only
-// worth its newest state: when nobody answers, it gives way to a fresh hello and roster.
+// Events that wait for the next batch, and the batch that is under way. Finished rounds wait in the ring; of everything
+// else only the newest state is worth sending: without an answer it gives way to a fresh hello and roster.
 
 // A batch takes 256. It also holds the ring's rounds, a hello, a roster, and a change for every player.
 #define MAX_EVENTS 128
@@ -171,7 +171,7 @@ static void Take(JSONObject event, bool round = false)
 	g_Sent.PushArray(sent);
 }
 
-// Somebody may have to be moved: who is dead, builds or carries what must be known now.
+// A player may have to be moved: the daemon must know now who is dead, builds or carries the objective.
 static bool UnevenRound()
 {
 	int lead = Players_Lead();
@@ -202,7 +202,7 @@ void Outbox_Answered()
 	}
 }
 
-// Nobody answered: what is still worth telling waits for somebody who does.
+// No answer: events that are still worth sending wait for the next attempt.
 void Outbox_GiveUp()
 {
 	Restore();

@@ -4,14 +4,14 @@
 
 enum struct Player
 {
-	// Empty until Steam has vouched for him: nobody without an id is mentioned to the daemon.
+	// Empty until Steam has confirmed it: a player without an id is not reported.
 	char id[ID_SIZE];
 	// Parked on the spectator team, but wants to play.
 	bool waiting;
-	// What the daemon was last told.
+	// What was reported last.
 	TFTeam toldSide;
 	bool toldWaiting;
-	// What the daemon last told of him.
+	// What the daemon sent last.
 	bool known;
 	float rating;
 	int rounds;
@@ -57,7 +57,7 @@ public void OnClientDisconnect(int client)
 	g_Players[client] = nobody;
 }
 
-// Everybody who was here before the plugin was.
+// Players who were here before the plugin was loaded.
 void Players_Reread()
 {
 	for (int client = 1; client <= MaxClients; client++)
@@ -97,7 +97,7 @@ bool Players_Human(int client)
 	return Players_Known(client) && !IsFakeClient(client);
 }
 
-// The client with this id, 0 when he is not here.
+// The client with this id, 0 when they are not here.
 int Players_Find(const char[] id)
 {
 	for (int client = 1; client <= MaxClients; client++)
@@ -117,7 +117,7 @@ TFTeam Players_Side(int client)
 	return team > TFTeam_Spectator ? team : TFTeam_Unassigned;
 }
 
-// A split may place him.
+// Whether a split may place the player.
 bool Players_Eligible(int client)
 {
 	return Players_Human(client) && (Players_Side(client) != TFTeam_Unassigned || g_Players[client].waiting);
@@ -155,7 +155,7 @@ TFTeam Players_SmallerSide(int without = 0)
 	return Players_Lead(without) < 0 ? TFTeam_Red : TFTeam_Blue;
 }
 
-// A `side_changed` for everybody who is elsewhere than the daemon was told. Told at the end of a batch and not when
+// A `side_changed` for each player whose side differs from the one reported. Sent at the end of a batch and not when
 // it happens: the game swaps sides player by player before it says so.
 void Players_PushChanges(ArrayList events)
 {
@@ -174,7 +174,7 @@ void Players_PushChanges(ArrayList events)
 	}
 }
 
-// Somebody is elsewhere than the daemon was told.
+// The player's side differs from the one reported.
 bool Players_AnyChange()
 {
 	for (int client = 1; client <= MaxClients; client++)

@@ -38,7 +38,7 @@ void Post_Soon()
 static void Frame_Post()
 {
 	g_Soon = false;
-	// While nobody answers the next attempt is made when it is due. What is new during a post follows its answer.
+	// Without an answer the next attempt is made when it is due. New events during a post follow its answer.
 	if (g_Failures == 0 && !Outbox_Empty())
 	{
 		Send();
@@ -65,7 +65,7 @@ void Post_Now()
 	Send();
 }
 
-// Nobody answered on this map yet.
+// No answer on this map yet.
 void Post_NewSession()
 {
 	g_Answered = false;
@@ -185,7 +185,7 @@ static void Accepted(JSONObject reply)
 	Post_Soon();
 }
 
-// The batch is over, and somebody is there.
+// The batch is over, and the daemon answers.
 static void Settle()
 {
 	delete g_Batch;

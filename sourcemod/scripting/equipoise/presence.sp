@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// Who played the running round, by id: seconds on each side, and whether he fought.
+// Who played the running round, by id: seconds on each side, and whether they fought.
 
 enum struct Presence
 {
 	char id[ID_SIZE];
-	// The side he is on, or was on last.
+	// The present side, or the last one.
 	TFTeam side;
-	// The clock runs: he is on `side` since `since`.
+	// The clock runs: on `side` since `since`.
 	bool on;
 	float since;
 	float red;
@@ -48,7 +48,7 @@ void Presence_Clear()
 	g_RowOf.Clear();
 }
 
-// The doors open: everybody's clock starts.
+// The round goes live: the clock of every player on a side starts.
 void Presence_Begin()
 {
 	Presence_Clear();
@@ -61,7 +61,7 @@ void Presence_Begin()
 	}
 }
 
-// From now on he is on this team.
+// The player is on this team from now on.
 void Presence_Side(int client, TFTeam team)
 {
 	if (team <= TFTeam_Spectator && !Seen(client))
@@ -102,8 +102,8 @@ void Presence_Left(int client)
 	}
 }
 
-// The game swapped the sides in the middle of a round: what was RED's is BLU's now. Whose clock runs already stands
-// on his new side.
+// The game swapped the sides in the middle of a round: RED's seconds become BLU's. A player whose clock runs already
+// has the new side.
 void Presence_Swap()
 {
 	Presence presence;
@@ -121,7 +121,7 @@ void Presence_Swap()
 	}
 }
 
-// Everybody who was on a side at any time. The caller deletes it.
+// Every player who was on a side at any time. The caller deletes it.
 JSONArray Presence_Players()
 {
 	JSONArray players = new JSONArray();
@@ -158,7 +158,7 @@ static bool Seen(int client)
 	return Players_Human(client) && g_RowOf.GetValue(g_Players[client].id, row);
 }
 
-// His row, made when he has none yet.
+// The player's row, made when there is none yet.
 static int Row(int client, Presence presence)
 {
 	int row;

@@ -59,26 +59,26 @@ static void Wanted(JSONObject reply)
 
 static void Rated(JSONObject reply)
 {
-	JSONArray cards = Read_Array(reply, "players");
-	if (cards == null)
+	JSONArray summaries = Read_Array(reply, "players");
+	if (summaries == null)
 	{
 		return;
 	}
-	for (int i = 0; i < cards.Length; i++)
+	for (int i = 0; i < summaries.Length; i++)
 	{
-		JSONObject card = view_as<JSONObject>(cards.Get(i));
+		JSONObject summary = view_as<JSONObject>(summaries.Get(i));
 		char id[ID_SIZE];
-		Read_Text(card, "id", id, sizeof(id));
+		Read_Text(summary, "id", id, sizeof(id));
 		int client = Players_Find(id);
 		if (client != 0)
 		{
 			g_Players[client].known = true;
-			g_Players[client].rating = Read_Float(card, "rating");
-			g_Players[client].rounds = Read_Int(card, "rounds");
-			g_Players[client].visible = Read_Bool(card, "visible");
+			g_Players[client].rating = Read_Float(summary, "rating");
+			g_Players[client].rounds = Read_Int(summary, "rounds");
+			g_Players[client].visible = Read_Bool(summary, "visible");
 			Api_Rated(client);
 		}
-		delete card;
+		delete summary;
 	}
-	delete cards;
+	delete summaries;
 }

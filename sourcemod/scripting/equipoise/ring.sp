@@ -34,7 +34,7 @@ void Ring_Add(const char[] round, JSONObject event)
 	slot.event = event;
 	g_Slots.PushArray(slot);
 	Ring_Retry();
-	// What was not told yet of this round's beginning is older than its end.
+	// Unsent events of this round's beginning are older than its end.
 	Outbox_Forget("round_started");
 	Outbox_Forget("round_live");
 	Post_Soon();
@@ -102,7 +102,7 @@ int Ring_Dropped()
 	return g_Dropped;
 }
 
-// The daemon was told of this many.
+// So many dropped rounds were reported to the daemon.
 void Ring_Told(int dropped)
 {
 	g_Dropped -= dropped;

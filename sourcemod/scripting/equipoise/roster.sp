@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// The whole truth about who is where, and what forbids moving him.
+// The whole roster: which side each player is on, and what forbids moving them.
 
 // The override that makes a player immune from autobalance.
 #define IMMUNITY_OVERRIDE "equipoise_immunity"
 
 static bool g_Builder[MAX_PLAYERS + 1];
 
-// Everybody the daemon may know of. The caller deletes it.
+// Every player the daemon may know of. The caller deletes it.
 JSONArray Roster_Players()
 {
 	FindBuilders();

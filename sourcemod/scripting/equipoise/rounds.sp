@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// The life of a round: idle -> freeze -> (doors) running -> over -> freeze ... A full round may have several stages,
-// each with a start and a win of its own; its doors are those of the first. A round inside Waiting For Players is none.
+// The life of a round: idle -> freeze -> (live) running -> over -> freeze ... A full round may have several stages,
+// each with a start and a win of its own; it goes live with the first. A round inside Waiting For Players is none.
 
 enum Phase
 {
@@ -16,11 +16,11 @@ static const char g_PhaseNames[][] = {"idle", "freeze", "running", "over"};
 static Phase g_Phase;
 static bool g_Waiting;        // m_bInWaitingForPlayers when it was last read
 static int g_Serial;          // how many rounds started: a timer of an earlier one is late
-static int g_Number;          // how many doors opened
+static int g_Number;          // how many rounds went live
 static char g_Round[NAME_SIZE];
 static bool g_Partial;
 static bool g_StageOver;      // a stage was won, the next start goes on with the same round
-static int g_StartedAt;       // seconds since the epoch, at the doors
+static int g_StartedAt;       // seconds since the epoch, when the round went live
 static float g_LiveAt;
 static JSONArray g_Lineup;
 static int g_Captures[4];     // by TFTeam, over the stages that ended
@@ -87,7 +87,7 @@ static void ResumeRunning()
 	}
 }
 
-// The game went back to waiting for players, which no event tells.
+// The game went back to waiting for players, for which it fires no event.
 void Rounds_Tick()
 {
 	if (Session_Watching() && g_Phase != Phase_Idle && GameRules_GetRoundState() <= RoundState_Pregame)
@@ -164,7 +164,7 @@ void Rounds_Start()
 	Fallback_RoundStarted();
 }
 
-// `round_started`, with everybody as he stands now. The caller deletes it.
+// `round_started`, with the roster of this moment. The caller deletes it.
 JSONObject Rounds_Started()
 {
 	JSONObject event = Outbox_Event("round_started");
@@ -187,10 +187,10 @@ static void SwitchSides()
 
 static void SwapLineup()
 {
-	int seats = g_Lineup == null ? 0 : g_Lineup.Length;
-	for (int seat = 0; seat < seats; seat++)
+	int players = g_Lineup == null ? 0 : g_Lineup.Length;
+	for (int i = 0; i < players; i++)
 	{
-		JSONObject line = view_as<JSONObject>(g_Lineup.Get(seat));
+		JSONObject line = view_as<JSONObject>(g_Lineup.Get(i));
 		Players_SetSide(line, "side", Players_Other(Read_Side(line, "side")));
 		delete line;
 	}
@@ -268,7 +268,7 @@ void Rounds_Won(TFTeam winner, bool full, int losersCaptures)
 	}
 	if (g_Phase == Phase_Freeze)
 	{
-		Open(true);  // its doors were not seen
+		Open(true);  // the plugin did not see it go live
 	}
 	if (g_Phase == Phase_Running)
 	{

@@ -68,7 +68,7 @@ void Session_End()
 	Locks_Clear();
 }
 
-// The daemon is told what happens.
+// Whether events are reported to the daemon.
 bool Session_Watching()
 {
 	return g_Configured && g_InactiveReason[0] == '\0' && Settings_Enabled();

@@ -67,8 +67,8 @@ def _maximum(x: Floats, score: Floats, weight: Floats, keys: Sequence[Key], para
 
     def probability(logs: Floats) -> float:
         at = values(logs)
-        told = weight @ (score * (x @ at) - np.logaddexp(0.0, x @ at)) - 0.5 * precision @ at**2
-        return float(told + ((k - 1.0) * logs[positive] - at[positive] / scale).sum())
+        likelihood = weight @ (score * (x @ at) - np.logaddexp(0.0, x @ at)) - 0.5 * precision @ at**2
+        return float(likelihood + ((k - 1.0) * logs[positive] - at[positive] / scale).sum())
 
     logs = np.where(positive, math.log((k - 1.0) * scale), 0.0)
     for _ in range(200):

@@ -25,7 +25,7 @@ def ns2(**params: object) -> NS2:
 
 
 def whole(a: int, b: int, outcome: float = 1.0, **facts: object) -> Match:
-    """Marines against aliens, everybody on the field from the doors to the end after 1200 s."""
+    """Marines against aliens, everybody on the field from the start to the end after 1200 s."""
     everybody = people(a + b)
     given = {"seconds": 1200.0, "sides": SIDES, **facts}
     return Match(teams=(tuple(everybody[:a]), tuple(everybody[a:])), ranks=ranks_of(outcome), **given)
@@ -65,7 +65,7 @@ def _spans(rng: random.Random, team: int, commands: bool, seconds: float) -> tup
     if kind < 0.3:
         return _no_time(rng, team, commands, seconds)
     middle = rng.choice([rng.uniform(0.2, 1.2) * seconds, float(rng.randrange(1, 2000))])
-    if kind < 0.5:  # The chair, if it is his, is left in the moment it is taken, or taken after the end.
+    if kind < 0.5:  # A commander's chair is left in the moment it is taken, or taken after the end.
         chair = middle if rng.random() < 0.5 else max(middle, 1.2 * seconds)
         return Span(team, 0.0, middle), Span(team, chair, chair + 60.0 * (chair > seconds), role)
     first = Span(team, rng.choice([0.0, -5.0, 0.1 * middle]), middle, role)
@@ -73,7 +73,7 @@ def _spans(rng: random.Random, team: int, commands: bool, seconds: float) -> tup
 
 
 def _no_time(rng: random.Random, team: int, commands: bool, seconds: float) -> tuple[Span, ...]:
-    """Left in the moment he came, or came after the end; in a round of unknown length the latter is time."""
+    """Left in the moment they came, or came after the end; in a round of unknown length the latter is time."""
     role = Role.COMMANDER if commands else Role.FIELD
     at = rng.choice([rng.uniform(0.0, seconds), float(rng.randrange(1, 100)), seconds, 1.1 * seconds])
     return (Span(team, at, at + rng.uniform(0.0, 60.0) * (at >= seconds), role),)

@@ -39,10 +39,10 @@ class World:
 
 def simulated(rng: np.random.Generator, world: World, matches: int, size: int, seconds: float = 1200.0) -> History:
     """`size` a side, the first of each commanding; one in five joins late, one in five leaves early."""
-    players, seats = len(world.skill), (matches, 2 * size)
+    players, places = len(world.skill), (matches, 2 * size)
     who = _drawn(rng, players, matches, 2 * size)
-    start = np.where(rng.random(seats) < 0.2, rng.uniform(0.0, 0.5, seats), 0.0) * seconds
-    end = np.where(rng.random(seats) < 0.2, rng.uniform(0.5, 1.0, seats), 1.0) * seconds
+    start = np.where(rng.random(places) < 0.2, rng.uniform(0.0, 0.5, places), 0.0) * seconds
+    end = np.where(rng.random(places) < 0.2, rng.uniform(0.5, 1.0, places), 1.0) * seconds
     sign, maps = rng.choice([1.0, -1.0], matches), rng.integers(0, len(MAPS), matches)
     commands = np.tile(np.arange(2 * size) % size == 0, (matches, 1))
     log_odds = _log_odds(world, who, start / seconds, end / seconds, sign, commands) + sign * world.maps[maps]
@@ -69,12 +69,12 @@ def simulated(rng: np.random.Generator, world: World, matches: int, size: int, s
     )
 
 
-def _drawn(rng: np.random.Generator, players: int, matches: int, seats: int) -> NDArray[np.int64]:
+def _drawn(rng: np.random.Generator, players: int, matches: int, places: int) -> NDArray[np.int64]:
     """Rows of players without repeats, all alike probable: those with repeats are drawn again."""
-    rows = np.zeros((matches, seats), np.int64)
+    rows = np.zeros((matches, places), np.int64)
     again = np.arange(matches)
     while len(again):
-        rows[again] = rng.integers(0, players, (len(again), seats))
+        rows[again] = rng.integers(0, players, (len(again), places))
         ordered = np.sort(rows[again], axis=1)
         again = again[(ordered[:, 1:] == ordered[:, :-1]).any(axis=1)]
     return rows

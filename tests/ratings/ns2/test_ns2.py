@@ -116,6 +116,7 @@ def test_a_draw_is_half_a_win(outcome):
 # Sides.
 
 
+@pytest.mark.slow
 def test_a_newcomers_average_moves_first_and_both_alike_later():
     system = ns2()
     system.rate(DUEL)
@@ -289,7 +290,7 @@ def test_the_gap_is_worth_its_probability_near_even():
         replace(DUEL, fraction_played={ANN: 0.0, BOB: 0.0}),
         replace(DUEL, seconds=40_000.0, spans={ANN: (Span(0, 38_500, 40_000),), BOB: (Span(1, 38_500, 40_000),)}),
     ],
-    ids=["zero-length", "nobody", "outside", "no share", "after 32 median rounds"],
+    ids=["zero-length", "nobody", "outside", "no fraction", "after 32 median rounds"],
 )
 def test_a_round_nobody_played_in_is_even_and_moves_and_counts_nothing(match):
     system = seeded(ns2(), rating=2000)

@@ -110,6 +110,7 @@ def ordinary(seed: int, count: int, maps: dict[str, float]) -> list[Match]:
     return matches
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "names", [("ns2_summit", "ns2_veil", "ns2_tram", ""), ("ns2_summit", "ns2_veil"), ("ns2_veil",), ("",)]
 )
@@ -120,6 +121,7 @@ def test_after_a_fit_rounds_are_predicted_as_the_fit_has_them(names):
     np.testing.assert_allclose(found, most_probable(matches, system.params).chances, rtol=0, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_map_that_one_side_always_wins_is_predicted_as_near_as_counts_can_say():
     matches = ordinary(5, 200, {"ns2_summit": 0.5, "ns2_veil": -0.4}) + ordinary(6, 12, {"ns2_tram": 50.0})
     system = ns2()
@@ -337,7 +339,7 @@ def recovered():
         "skill": Recovered(found[0], world.skill, deviations[:60]),
         "offset": Recovered(found[1], world.offset, deviations[60:120]),
         "commander": Recovered(found[2], world.commander, deviations[120:180]),
-        # A map's F and the mean of all offsets are told apart by the priors alone: their sum is what can be known.
+        # A map's F and the mean of all offsets are separated by the priors alone: only their sum can be known.
         "maps": Recovered(np.array(maps) + found[1].mean(), world.maps, _deviations_of_maps(covariance)),
     }
 
@@ -366,6 +368,7 @@ def _covariance(system: NS2, history: History) -> Floats:
     return np.linalg.inv(curvature)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "correlation"), [("skill", 0.96), ("offset", 0.6), ("commander", 0.98), ("maps", 0.99)]
 )
@@ -373,6 +376,7 @@ def test_what_the_model_was_given_is_found_again(recovered, what, correlation):
     assert recovered[what].correlation > correlation
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "least", "most"),
     [("skill", 0.6, 1.4), ("offset", 0.6, 1.4), ("commander", 0.6, 1.4), ("maps", 0.27, 1.82)],

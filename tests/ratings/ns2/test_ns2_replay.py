@@ -116,10 +116,11 @@ def test_a_system_goes_on_rating_after_a_replay():
     agree(live, bulk)
 
 
+@pytest.mark.slow
 def test_thousands_of_random_matches_leave_everything_finite():
     rng = np.random.default_rng(4)
     count, players, size = 30_000, 200, 6
-    seats = 2 * size * count
+    places = 2 * size * count
     system = ns2(constant_rate=50.0, adagrad_rate=50.0)
     replayed = replay(
         system,
@@ -132,11 +133,11 @@ def test_thousands_of_random_matches_leave_everything_finite():
             started_at=np.full(count, np.nan),
             seconds=rng.exponential(900.0, count),
             spans=Spans(
-                starts=np.arange(seats + 1),
-                team=rng.integers(0, 2, seats, dtype=np.int32),
-                start=rng.uniform(0, 100, seats),
-                end=rng.uniform(100, 1e6, seats),
-                commander=rng.random(seats) < 0.1,
+                starts=np.arange(places + 1),
+                team=rng.integers(0, 2, places, dtype=np.int32),
+                start=rng.uniform(0, 100, places),
+                end=rng.uniform(100, 1e6, places),
+                commander=rng.random(places) < 0.1,
             ),
             side=np.tile(np.array([0, 1], np.int32), count),
             sides=SIDES,

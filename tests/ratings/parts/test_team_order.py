@@ -12,12 +12,12 @@ import pytest
 from equipoise.ratings.parts.team_order import (
     MOST_SWEEPS,
     Teams,
+    combine_messages,
     expect,
     learn,
     log_evidence,
     quality,
     sweep,
-    take_messages,
 )
 from equipoise.ratings.parts.truncated_gaussian import cdf
 from tests.ratings.trueskill.brute_force import performances, phi
@@ -167,7 +167,7 @@ def test_learning_ends_when_further_sweeps_change_nothing(ranks):
     for _ in range(1000):
         sweep(teams, ranks, 0, 6, 0.3)
     for place in range(6):
-        take_messages(teams, place)
+        combine_messages(teams, place)
     assert found == pytest.approx([*teams.slope, *teams.curvature], rel=0, abs=1e-11)
 
 

@@ -72,6 +72,7 @@ def full_matches(seed: int, count: int, players: int) -> Iterator[Match]:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_replay_is_rating_one_by_one(kind, base):
@@ -121,6 +122,7 @@ def test_groups_of_any_size_predict():
         agree(*(create("teamskill_k", k=k) for _ in range(2)), list(full_matches(seed=6, count=40, players=14)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS[1:])
 def test_groups_of_all_sizes_count_where_they_are_not_too_many(kind):
     """Of 15 players there are too many groups of 6 to 9, and not of 10; who is in one of 10 is in all of those."""
@@ -128,6 +130,7 @@ def test_groups_of_all_sizes_count_where_they_are_not_too_many(kind):
     agree(*(create(kind, base="elo", largest=10, reliable=2) for _ in range(2)), fifteens)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS[1:])
 def test_a_crowd_in_the_lineup_leaves_out_sizes_as_a_crowd_that_plays_does(kind):
     everybody = people(65)

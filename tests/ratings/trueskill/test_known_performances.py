@@ -1,4 +1,4 @@
-"""Teams in which nobody plays perform 0, for certain: what others learn by them, and that nobody's rating is lost."""
+"""Teams without players perform 0, for certain: what others learn by them, and that no rating is lost."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ def matches(count: int) -> list[Match]:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_every_order_of_teams_with_and_without_players_leaves_numbers(name):
     for count in SYSTEMS[name]:
@@ -89,6 +90,7 @@ def test_a_fit_of_all_those_orders_is_rating_them():
         assert fitted.uncertainty(change.player) == pytest.approx(online.uncertainty(change.player), abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", [{}, {"quit_related": 0.5, "quit_margin": -0.5, "kill_own": 0.3}])
 def test_a_fit_of_trueskill_2_by_all_those_orders_leaves_numbers(params):
     system, history = create("trueskill2", **params), matches(3)
@@ -102,7 +104,7 @@ PLAYED, AWAY = (0.4, 1.5), (0.0, 0.0)
 
 
 def test_beside_known_teams_the_others_learn_what_a_sum_over_performances_says():
-    """Where no performances have that order, they are told nothing by teams that are known."""
+    """Where no performances have that order, they learn nothing from teams that are known."""
     unit = 0.8
     for away in itertools.product((False, True), repeat=3):
         if not any(away):
@@ -126,7 +128,7 @@ def test_beside_known_teams_the_others_learn_what_a_sum_over_performances_says()
                 assert mean + variance * teams.slope[team] == pytest.approx(exact, abs=0.04), (ranks, away)
 
 
-def test_what_others_say_of_each_other_is_heard_where_known_teams_say_what_cannot_be():
+def test_where_known_teams_contradict_the_order_the_others_still_learn_from_each_other():
     two, four = Teams.of(2), Teams.of(4)
     two.mean[:], two.variance[:], two.size[:] = [0.4, -0.3], [1.5, 2.0], [1.0, 1.0]
     four.mean[:], four.variance[:], four.size[:] = [0.0, 0.4, -0.3, 0.0], [0.0, 1.5, 2.0, 0.0], [0.0, 1.0, 1.0, 0.0]
@@ -166,7 +168,7 @@ def test_no_message_is_ever_more_than_a_number():
 
 
 @pytest.mark.parametrize("name", ["trueskill", "trueskill_through_time", "trueskill2"])
-def test_who_beat_one_side_of_nobody_and_lost_to_another_goes_on_with_what_he_had(name):
+def test_a_player_between_two_teams_without_players_keeps_their_skill(name):
     system = create(name)
     ann, bob, cid, dan = (PlayerId(player) for player in ("ann", "bob", "cid", "dan"))
     system.rate(Match(teams=((ann,), (bob,), (cid,)), ranks=(1, 0, 2), fraction_played={bob: 0.0, cid: 0.0}))

@@ -166,7 +166,7 @@ def test_quality_is_that_of_known_skills_only_as_far_as_they_are_known():
     system = TrueSkill.create()
     match = duel("ann", "bob")
     assert system.quality(match) == pytest.approx(math.sqrt(1 / 5), abs=1e-12)
-    with pytest.raises(RatingError, match="nobody plays"):
+    with pytest.raises(RatingError, match="has no players"):
         system.quality(replace(match, fraction_played={ANN: 0.0}))
 
 

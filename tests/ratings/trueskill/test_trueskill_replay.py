@@ -59,6 +59,7 @@ def test_two_whole_teams_take_a_shorter_way_to_the_same_numbers(name):
     agree(live, shorter, one_by_one(live, matches), replayed)
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_random_matches_leave_every_skill_finite():
     rng = np.random.default_rng(7)
     count, players, size = 100_000, 200, 6

@@ -59,6 +59,7 @@ def test_one_forward_pass_is_the_online_system(draw_probability):
         assert (belief.rounds, belief.last_played) == (held.rounds, held.last_played)
 
 
+@pytest.mark.slow
 def test_plain_and_compiled_sweeps_settle_alike():
     matches = list(many_teams(seed=2, count=60, players=15))
     compiled, plain = smoother(matches), smoother(matches, compiled=False)
@@ -78,6 +79,7 @@ def test_when_it_has_converged_a_fresh_start_of_every_match_moves_nothing():
     np.testing.assert_allclose(messages(settled), before, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_common_level_of_all_players_settles_as_well_as_their_differences():
     """What a plain sweep comes by slowest: without the common step this history takes hundreds of sweeps."""
     matches = list(random_matches(seed=4, count=2000, players=100, size=1))

@@ -53,6 +53,7 @@ DUELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DUELS)
 @pytest.mark.parametrize("unrelated", [0.05, 0.0])
 def test_a_duel_is_what_summing_over_all_performances_says(name, unrelated):
@@ -98,6 +99,7 @@ def test_matches_whose_sites_were_still_moving_in_the_end_are_counted(monkeypatc
     assert live.stuck == bulk.stuck == 2
 
 
+@pytest.mark.slow
 def test_two_quits_in_a_duel_are_nearly_what_the_sum_says():
     system, match = trueskill2(**STEADY, **QUITTING), replace(TEN, quits=frozenset({ANN, BOB}))
     posteriors = posterior(system.params, match, (GaussianSkill(3.0, 1.6), GaussianSkill(3.0, 1.6)))

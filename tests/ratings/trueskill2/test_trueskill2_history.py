@@ -88,6 +88,7 @@ def test_a_replay_gives_the_numbers_and_the_state_of_rating_one_by_one():
                 assert (one[name] or 0.0) == pytest.approx(other[name] or 0.0, rel=1e-6, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_thousands_of_random_matches_leave_every_skill_finite():
     system, rng, count, size = TrueSkill2.create(**EVERYTHING), np.random.default_rng(5), 30_000, 2
     played = 2 * size * count
@@ -208,6 +209,7 @@ NAMES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [{}, {"rating": 4.0}, {"sigma": 0.7}], ids=["newcomers", "seeded mean", "and width"])
 def test_the_gradient_of_a_duel_is_that_of_its_evidence(seeds):
     """What a player was seeded with does not move with the parameters."""

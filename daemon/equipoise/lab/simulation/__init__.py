@@ -1,1 +1,1 @@
-"""A whole pool in closed loop: people of hidden skill, and the real session, solver and rating system."""
+"""A whole pool in closed loop: people of hidden skill on a simulated game server, under the real rules and ratings."""

@@ -1,4 +1,7 @@
-"""What a simulation measures: round by round while it runs, and the summary at its end."""
+"""What a simulation measures: each rated round while it runs, and the summary at its end.
+
+The field names of `Summary` and its parts are those of `equipoise simulate --json`.
+"""
 
 from __future__ import annotations
 
@@ -11,31 +14,33 @@ import numpy as np
 
 from equipoise.core.model import PlayerId
 from equipoise.lab.simulation.population import Kind, Person
+from equipoise.ratings.history import Floats
 from equipoise.ratings.quality import Estimate, Pair, Quality, assess, mean, squared_error, surprise
 
 POINTS = 20
-"""Points of every curve."""
+"""Points of every curve over time."""
 NEARLY = 0.9
-"""Of the order found at the end: what counts as found."""
+"""Fraction of the final order from which the order counts as found …"""
 LOOKS = 3
-"""So many points in a row have it, in the mean."""
+"""… if the mean of so many points in a row has it too."""
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
-    """One round that was rated."""
+class RatedRound:
+    """One rated round; probabilities and scores are those of side A."""
 
     predicted: float
+    """By the ratings before the round."""
     score: float
-    chance: float
-    """That A wins, by the hidden skills of those at the doors."""
+    true: float
+    """By the hidden skills of the lineup."""
     random: float
-    """The favourite's chance in random teams of the same people."""
+    """The favourite's probability in random teams of the same people."""
 
     @property
     def favourite(self) -> float:
-        """The favourite's true chance."""
-        return max(self.chance, 1 - self.chance)
+        """The true win probability of the side that was more likely to win."""
+        return max(self.true, 1 - self.true)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ class Point:
 
     round: int
     found: float
-    """Spearman's correlation of skill as the system has it and true skill, of those who come by; 1: the true order."""
+    """Spearman's correlation of rated and true skill over the present population; 1: the true order."""
     brier: float
     log_loss: float
     overconfidence: Estimate | None
@@ -60,30 +65,30 @@ class Group:
     kind: Kind
     people: int
     won: float
-    """Share of their rounds."""
+    """Fraction of all their rounds."""
     won_honestly: float | None
-    """Of those that they did not throw; None: they threw all."""
+    """Fraction of the rounds that they did not throw; None: they threw all."""
     won_thrown: float | None
-    """Of those that they threw; None: they threw none."""
+    """Fraction of the rounds that they threw; None: they threw none."""
     rated: float
-    """Mean place among everybody by the system, 0 lowest to 1 highest."""
+    """Mean rank among everybody by the system, 0 lowest to 1 highest."""
     true: float
-    """The same by hidden skill."""
+    """Mean rank by hidden skill."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """How sitting out was shared; arena alone has a bench."""
+    """How sitting out was shared; only arena has a bench."""
 
     share: float
-    """Of all player-rounds."""
+    """Fraction of all player-rounds that were sat out."""
     apart: float
-    """Most less least times, of those who were there for a whole map, in the mean."""
+    """Most minus fewest times among those who stayed for a whole map, the mean over maps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A simulation's result; measures of quality and balance are those of its second half."""
+    """The result of a simulation; measures of quality and balance are those of its second half."""
 
     rounds: int
     rated: int
@@ -96,7 +101,7 @@ class Summary:
     """Of the system's predictions; None when no round of the second half was rated."""
     overconfidence: Estimate | None
     reachable: float | None
-    """Brier score of who knows the hidden skills."""
+    """Brier score of predictions by the hidden skills."""
     favourite: float | None
     random: float | None
     assigned: float
@@ -108,35 +113,35 @@ class Summary:
 
 
 @dataclass(slots=True)
-class Turns:
-    """One map's bench: how often everybody was there, and sat out."""
+class BenchTurns:
+    """One map's bench: in how many rounds each player was on the server, and in how many they sat out."""
 
     here: dict[PlayerId, int] = field(default_factory=dict)
     benched: dict[PlayerId, int] = field(default_factory=dict)
     rounds: int = 0
 
     def count(self, here: Iterable[PlayerId], benched: Iterable[PlayerId]) -> None:
-        """One more round."""
+        """Add a round."""
         self.rounds += 1
         for players, counts in ((here, self.here), (benched, self.benched)):
             for player in players:
                 counts[player] = counts.get(player, 0) + 1
 
     def apart(self) -> int | None:
-        """Most less least; None when nobody stayed."""
+        """Most minus fewest times among those who were here in every round; None when there was none."""
         stayed = [self.benched.get(player, 0) for player, rounds in self.here.items() if rounds == self.rounds]
         return max(stayed) - min(stayed) if stayed else None
 
 
-def bench(maps: Sequence[Turns]) -> Bench | None:
-    """Over all maps; None when nobody ever sat out."""
+def bench_sharing(maps: Sequence[BenchTurns]) -> Bench | None:
+    """The bench over all maps; None when no player ever sat out."""
     here = sum(sum(turns.here.values()) for turns in maps)
     benched = sum(sum(turns.benched.values()) for turns in maps)
     apart = [spread for turns in maps if (spread := turns.apart()) is not None]
     return Bench(benched / here, fmean(apart)) if benched and apart else None
 
 
-def point(round: int, found: float, played: Sequence[Played]) -> Point:
+def point(round: int, found: float, played: Sequence[RatedRound]) -> Point:
     """The means of one round or more."""
     return Point(
         round,
@@ -149,20 +154,25 @@ def point(round: int, found: float, played: Sequence[Played]) -> Point:
     )
 
 
-def quality(played: Sequence[Played]) -> Quality | None:
-    """Of the system's predictions."""
+def quality(played: Sequence[RatedRound]) -> Quality | None:
+    """All measures of the system's predictions; None without rounds."""
     pairs: list[Pair] = [(one.predicted, one.score) for one in played]
     return assess(pairs)
 
 
-def overconfidence(played: Sequence[Played]) -> Estimate | None:
-    """What the system's favourites were to score, less what they scored; None where every prediction was even."""
+def overconfidence(played: Sequence[RatedRound]) -> Estimate | None:
+    """What the system's favourites were expected to score minus what they scored; None if every prediction was even.
+
+    >>> found = overconfidence([RatedRound(0.75, 1.0, 0.5, 0.5), RatedRound(0.25, 1.0, 0.5, 0.5)])
+    >>> found.value  # both favourites were expected to score 0.75; one of them won
+    0.25
+    """
     signs = [(math.copysign(1.0, one.predicted - 0.5), one) for one in played if one.predicted != 0.5]
     return mean([sign * (one.predicted - one.score) for sign, one in signs]) if signs else None
 
 
 def order(points: Sequence[Point], rounds: int) -> tuple[float | None, int | None]:
-    """Found in the last quarter of so many rounds, and the round after which that was nearly so."""
+    """The order found in the last quarter of so many rounds, and the round after which it was nearly found."""
     late = [point.found for point in points if 4 * point.round > 3 * rounds]
     if not late:
         return None, None
@@ -171,7 +181,7 @@ def order(points: Sequence[Point], rounds: int) -> tuple[float | None, int | Non
 
 
 def _reached(points: Sequence[Point], goal: float) -> int | None:
-    """The first round at which the goal is reached, and in the mean of the next points too: luck does not last."""
+    """The first round at which the point and the mean of it and the next ones reach the goal: luck does not last."""
     for place, point in enumerate(points[: 1 - LOOKS]):
         if min(point.found, fmean(each.found for each in points[place : place + LOOKS])) >= goal:
             return point.round
@@ -179,35 +189,44 @@ def _reached(points: Sequence[Point], goal: float) -> int | None:
 
 
 def spearman(one: Sequence[float], other: Sequence[float]) -> float:
-    """Correlation of ranks, equal values sharing theirs; 0 where either has one value only."""
-    first, second = places(one), places(other)
+    """Correlation of ranks, equal values sharing theirs; 0 where either side has only one value.
+
+    >>> round(spearman([10, 20, 30, 40, 50], [2.1, 1.0, 4.0, 3.0, 5.0]), 6)
+    0.8
+    """
+    first, second = ranks(one), ranks(other)
     if len(one) < 2 or not first.std() or not second.std():
         return 0.0
     return float(np.corrcoef(first, second)[0, 1])
 
 
-def places(values: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Ranks from 0, equal values sharing their mean rank."""
+def ranks(values: Sequence[float]) -> Floats:
+    """Shape (n,): ranks from 0, the lowest; equal values share their mean rank.
+
+    >>> ranks([3.0, 1.0, 3.0, 2.0]).tolist()
+    [2.5, 0.0, 2.5, 1.0]
+    """
     _, inverse, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
     middle = np.cumsum(counts) - (counts + 1) / 2
-    return middle[inverse]
+    found: Floats = middle[inverse]
+    return found
 
 
 def groups(people: Sequence[Person], skills: Sequence[float]) -> tuple[Group, ...]:
-    """Everybody who has played, by kind."""
+    """Each kind among all who have played; `skills` are those by the system, in the order of `people`."""
     last = max(len(people) - 1, 1)
-    rated, true = places(skills) / last, places([person.skill for person in people]) / last
+    rated, true = ranks(skills) / last, ranks([person.skill for person in people]) / last
     found = []
     for kind in Kind:
         numbers = [number for number, person in enumerate(people) if person.kind is kind]
         if numbers:
-            shares = _won([people[number] for number in numbers])
-            found.append(Group(kind, len(numbers), *shares, float(rated[numbers].mean()), float(true[numbers].mean())))
+            won = _won([people[number] for number in numbers])
+            found.append(Group(kind, len(numbers), *won, float(rated[numbers].mean()), float(true[numbers].mean())))
     return tuple(found)
 
 
 def _won(people: Sequence[Person]) -> tuple[float, float | None, float | None]:
-    """Shares won of all their rounds, of the honest ones, and of the thrown ones."""
+    """Fractions won of all their rounds, of the honest ones, and of the thrown ones."""
     rounds, won = sum(one.rounds for one in people), sum(one.won for one in people)
     thrown, thrown_won = sum(one.thrown for one in people), sum(one.thrown_won for one in people)
     honestly = (won - thrown_won) / (rounds - thrown) if rounds > thrown else None

@@ -1,4 +1,10 @@
-"""Who wins, by the people's hidden skill."""
+"""Who wins a simulated round, by the players' hidden skill.
+
+    log-odds of A = Σ skill(A) − Σ skill(B) + bonds(A) − bonds(B) + advantage(side A) + advantage(map)
+
+Skill counts by the fraction of the round that its owner played; a bond counts for friends who played most of it on the
+same side; a thrower costs `THROW`. No rating system reads any of this.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +15,25 @@ from random import Random
 from equipoise.core.model import PlayerId, Side
 from equipoise.lab.simulation.population import THROW, THROWN, Kind, Person, Scenario
 
-MAPS = ("granary", "lumberyard", "nucleus", "sawmill", "viaduct")
+MAP_NAMES = ("granary", "lumberyard", "nucleus", "sawmill", "viaduct")
 
 
-class Truth:
-    """The model that results are drawn from; the rating system is told none of it."""
+class OutcomeModel:
+    """The model that results are drawn from."""
 
     def __init__(self, scenario: Scenario, rng: Random) -> None:
         self.scenario, self.rng = scenario, rng
-        self.maps = {name: rng.gauss(0, scenario.map_spread) for name in MAPS}
+        self.map_advantages = {name: rng.gauss(0, scenario.map_spread) for name in MAP_NAMES}
 
-    def chance(self, a: Sequence[Person], b: Sequence[Person], map: str) -> float:
-        """That side A wins with these people for the whole round, if nobody throws it and somebody wins."""
-        return _logistic(strength(a, self.scenario.bond) - strength(b, self.scenario.bond) + self._ground(map))
+    def win_probability(self, a: Sequence[Person], b: Sequence[Person], map: str) -> float:
+        """Probability that A wins, if these people play the whole round, nobody throws it and it has a winner.
+
+        >>> ann, bob = Person(PlayerId("ann"), 0.5), Person(PlayerId("bob"), -0.5)
+        >>> model = OutcomeModel(Scenario(), Random(1))
+        >>> round(model.win_probability([ann], [bob], "granary"), 3)
+        0.731
+        """
+        return _logistic(strength(a, self.scenario.bond) - strength(b, self.scenario.bond) + self._advantage(map))
 
     def thrown(self, people: Collection[Person]) -> frozenset[PlayerId]:
         """Who throws the round that starts now."""
@@ -36,25 +48,26 @@ class Truth:
         map: str,
         thrown: Collection[PlayerId],
     ) -> Side | None:
-        """Drawn from what everybody, by id, played of the round for each side (0 to 1)."""
+        """Draw the winner from the fraction of the round, 0 to 1, that each player played for A and for B."""
         if self.rng.random() < self.scenario.stalemates:
             return None
-        odds = self._ground(map) + self._played(a, people, thrown) - self._played(b, people, thrown)
+        odds = self._advantage(map) + self._played(a, people, thrown) - self._played(b, people, thrown)
         return Side.A if self.rng.random() < _logistic(odds) else Side.B
 
     def _played(
-        self, shares: Mapping[PlayerId, float], people: Mapping[PlayerId, Person], thrown: Collection[PlayerId]
+        self, fractions: Mapping[PlayerId, float], people: Mapping[PlayerId, Person], thrown: Collection[PlayerId]
     ) -> float:
-        lost = THROW * sum(share for player, share in shares.items() if player in thrown)
-        whole = [people[player] for player, share in shares.items() if share > 0.5]
-        return sum(people[p].skill * share for p, share in shares.items()) + _bonds(whole, self.scenario.bond) - lost
+        lost = THROW * sum(fraction for player, fraction in fractions.items() if player in thrown)
+        most = [people[player] for player, fraction in fractions.items() if fraction > 0.5]
+        skill = sum(people[player].skill * fraction for player, fraction in fractions.items())
+        return skill + _bonds(most, self.scenario.bond) - lost
 
-    def _ground(self, map: str) -> float:
-        return self.scenario.side_advantage + self.maps[map]
+    def _advantage(self, map: str) -> float:
+        return self.scenario.side_advantage + self.map_advantages[map]
 
 
 def strength(side: Sequence[Person], bond: float) -> float:
-    """What a side brings, log-odds."""
+    """What a side contributes to the log-odds: skill, and the bonds of friends on it."""
     return sum(person.skill for person in side) + _bonds(side, bond)
 
 

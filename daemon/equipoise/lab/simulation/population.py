@@ -1,4 +1,8 @@
-"""The people of a simulated pool: how good they truly are, who comes, who stays away, who leaves for good."""
+"""The people of a simulated pool: how good they truly are, who comes, who stays away, who leaves for good.
+
+All draws come from one generator that nothing else uses, in an order that does not depend on who is on which side:
+every rating system under comparison meets the same people at the same times.
+"""
 
 from __future__ import annotations
 
@@ -13,43 +17,46 @@ from equipoise.errors import RatingError
 
 
 class Kind(Enum):
-    """What sets somebody apart."""
+    """What sets a person apart."""
 
     REGULAR = "regular"
     SMURF = "smurf"
-    """A new account of somebody better than all; he comes when half of the rounds are over."""
+    """A new account of somebody better than all; they come when half of the rounds are over."""
     THROWER = "thrower"
-    """Loses on purpose in some of his rounds."""
+    """Loses some rounds on purpose."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What is simulated. Skill is in log-odds: the difference of two sides' sums is that of A's win."""
+    """What is simulated. Skill is in log-odds: A wins with the logistic of the difference of both sides' sums.
+
+    RatingError for values that cannot be played.
+    """
 
     rounds: int = 1000
     seed: int = 1
     mode: Mode = Mode.ARENA
     slots: int = 24
     people: int = 60
-    """Who come by now and then, at the start."""
+    """Size of the population at the start."""
     spread: float = 0.25
     """Standard deviation of skill, log-odds per player."""
     drift: float = 0.02
-    """Standard deviation by which everybody's skill has changed after 100 rounds."""
+    """Standard deviation by which a person's skill has changed after 100 rounds."""
     turnover: float = 0.02
-    """People replaced per round: one leaves for good, a newcomer takes his place."""
+    """People replaced per round: one leaves for good, a newcomer takes their place."""
     smurfs: int = 0
     throwers: int = 0
     parties: int = 0
     """Groups of three that come and go together."""
     bond: float = 0.1
-    """What each member of a party adds, log-odds, per friend on his side."""
+    """What each member of a party adds, log-odds, per friend on the same side."""
     side_advantage: float = 0.0
     """Of side A, log-odds."""
     map_spread: float = 0.0
-    """Standard deviation of what a map adds to that."""
+    """Standard deviation, over maps, of what a map adds to that."""
     stalemates: float = 0.02
-    """Share of the rounds that nobody wins."""
+    """Fraction of the rounds without a winner."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be played."""
@@ -77,37 +84,37 @@ _RANGES = (
     ("stalemates", 0, 1),
 )
 PARTY = 3
-STAY = 30
-"""Rounds that somebody stays, in the mean."""
+MEAN_STAY = 30
+"""Rounds for which a person stays, on average."""
 OPENING = 0.75
-"""Share of the slots that are taken at the start."""
+"""Fraction of the slots that are taken at the start."""
 FILL = 0.2
-"""Chance that a free slot is taken between two rounds."""
+"""Probability that a free slot is taken between two rounds."""
 THROWN = 1 / 3
-"""Share of his rounds that a thrower throws."""
+"""Fraction of their rounds that a thrower throws."""
 THROW = 2.0
-"""Log-odds that it costs his side."""
+"""Log-odds that a thrower costs their side in such a round."""
 
 
 @dataclass(slots=True)
 class Person:
-    """Somebody who plays; `skill` is what nobody is told."""
+    """Somebody who plays. No rating system reads `skill`."""
 
     id: PlayerId
     skill: float
     kind: Kind = Kind.REGULAR
     party: int | None = None
     rounds: int = 0
-    """That he played most of; `won` counts a draw as half."""
+    """Rounds of which they played more than half; the three counts below are of these."""
     won: float = 0.0
+    """A draw counts half."""
     thrown: int = 0
-    """Those of them that he threw."""
     thrown_won: float = 0.0
 
 
 @dataclass(slots=True)
-class Crowd:
-    """Everybody who may come by, and those who are gone for good."""
+class Population:
+    """Everybody who may come, and those who are gone for good."""
 
     scenario: Scenario
     rng: Random
@@ -124,12 +131,12 @@ class Crowd:
             person.kind = Kind.THROWER
 
     def everybody(self) -> list[Person]:
-        """Those who are gone too."""
+        """With those who are gone."""
         return [*self.people, *self.gone]
 
     def pass_round(self, number: int, here: set[PlayerId]) -> None:
-        """Skills drift, some leave for good, newcomers and at half-time the smurfs are there."""
-        step = self.scenario.drift / 10  # a random walk: √100 steps of this make `drift`
+        """Skills drift, people who are not on the server may be replaced, and smurfs appear at half-time."""
+        step = self.scenario.drift / 10  # a random walk: √100 such steps make `drift`
         for person in self.people:
             person.skill += self.rng.gauss(0, step)
         if self.rng.random() < self.scenario.turnover:
@@ -156,31 +163,31 @@ class Crowd:
         return PlayerId(str(STEAM_ID_BASE + next(self._numbers)))
 
     def opening(self) -> list[Person]:
-        """Who is there when it begins."""
+        """Who is on the server at the start."""
         parties, wanted = _parties(self.people), int(OPENING * self.scenario.slots)
         return _first(self.rng.sample(parties, min(len(parties), wanted)), wanted, wanted)
 
     def coming(self, here: set[PlayerId]) -> list[Person]:
-        """Who comes now; a party comes when there is room for all of it."""
+        """Who joins now; a party comes when there is room for all of it."""
         away = _parties(person for person in self.people if person.id not in here)
         self.rng.shuffle(away)
         free = self.scenario.slots - len(here)
         return _first(away, sum(self.rng.random() < FILL for _ in range(free)), free)
 
     def leaving(self, here: set[PlayerId]) -> tuple[list[Person], list[Person]]:
-        """Who goes before the next round, and who in its middle: as many, or one more; friends go together."""
+        """Who leaves before the next round, and who in its middle: as many, or one more. Friends leave together."""
         present = _parties(person for person in self.people if person.id in here)
-        tired = [party for party in present if self.rng.random() < 1 / STAY]
+        tired = [party for party in present if self.rng.random() < 1 / MEAN_STAY]
         before, within, half = list[Person](), list[Person](), sum(map(len, tired)) // 2
         for party in tired:
-            # As one half or the other of all who are tired, by where the middle one of the party stands.
+            # A party that lies across the half belongs to the half that holds its middle member.
             goes = before if len(before) + len(within) + len(party) // 2 < half else within
             goes += party
         return before, within
 
 
 def _parties(people: Iterable[Person]) -> list[list[Person]]:
-    """Who comes and goes together: friends, or somebody alone."""
+    """Groups that come and go together: friends, or one person alone."""
     found: dict[int | PlayerId, list[Person]] = {}
     for person in people:
         found.setdefault(person.id if person.party is None else person.party, []).append(person)
@@ -188,7 +195,7 @@ def _parties(people: Iterable[Person]) -> list[list[Person]]:
 
 
 def _first(parties: Iterable[list[Person]], wanted: int, room: int) -> list[Person]:
-    """As many people as are wanted, and friends of the last one; a party that does not fit stays away as a whole."""
+    """As many people as are wanted, and the last one's friends; a party that does not fit stays away as a whole."""
     found: list[Person] = []
     for party in parties:
         if len(found) < wanted and len(found) + len(party) <= room:

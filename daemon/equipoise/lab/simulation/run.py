@@ -12,13 +12,15 @@ from equipoise.core.model import PlayerId, Side
 from equipoise.core.rules import Rules
 from equipoise.errors import RatingError
 from equipoise.lab.models import Model
+from equipoise.lab.simulation.closed_loop import ClosedLoop
+from equipoise.lab.simulation.game_server import Map
 from equipoise.lab.simulation.measures import (
     POINTS,
-    Played,
+    BenchTurns,
     Point,
+    RatedRound,
     Summary,
-    Turns,
-    bench,
+    bench_sharing,
     groups,
     order,
     overconfidence,
@@ -26,17 +28,19 @@ from equipoise.lab.simulation.measures import (
     quality,
     spearman,
 )
-from equipoise.lab.simulation.outcome_model import MAPS, Truth
-from equipoise.lab.simulation.population import Crowd, Person, Scenario
-from equipoise.lab.simulation.server import Server
+from equipoise.lab.simulation.outcome_model import MAP_NAMES, OutcomeModel
+from equipoise.lab.simulation.population import Person, Population, Scenario
 from equipoise.ratings.system import System
 
 MAP_ROUNDS = 20
 SHORTEST, LONGEST = 60.0, 240.0
 """Seconds of a round."""
-SHUFFLES = 5
+SECONDS_BETWEEN = 8.0
+"""From a round's end to the next freeze time."""
+RANDOM_TEAMS = 5
+"""Random teams that each round is compared with."""
 SHUTOUT = 0.3
-"""Share of the won rounds in which the losers capture nothing."""
+"""Fraction of the won rounds in which the losers capture nothing."""
 
 
 @dataclass(slots=True)
@@ -45,16 +49,18 @@ class _Run:
 
     scenario: Scenario
     rng: Random
-    crowd: Crowd
-    truth: Truth
-    server: Server
-    played: list[Played] = field(default_factory=list)
+    """For everything but people and results: maps, lengths, captures, random teams."""
+    population: Population
+    outcomes: OutcomeModel
+    loop: ClosedLoop
+    played: list[RatedRound] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
-    maps: list[Turns] = field(default_factory=list)
-    fresh: int = 0
-    """Rounds that the points cover already."""
+    benches: list[BenchTurns] = field(default_factory=list)
+    """One per map that was played."""
+    covered: int = 0
+    """Rated rounds that the points cover already."""
     half: int = 0
-    """Rounds rated in the first half."""
+    """Rated rounds of the first half."""
 
 
 def simulate(
@@ -63,27 +69,30 @@ def simulate(
     rules: Rules | None = None,
     progress: Callable[[int], None] = lambda rounds: None,
 ) -> Summary:
-    """Play it; the same seed gives the same people, and the same result with the same system and rules.
+    """Play a scenario; the same seed, system and rules give the same result.
 
     RatingError for a system that no pool can use.
+
+    >>> simulate(Scenario(rounds=20, people=12, slots=8), Model("synelo")).rounds
+    20
     """
     system = playable(model)
-    # Dice of their own: the same people come and go whatever the teams.
-    people, luck, context = (Random(f"{scenario.seed} {use}") for use in ("people", "luck", "ground"))
-    server = Server(scenario.mode, system, rules or Rules())
-    run = _Run(scenario, context, Crowd(scenario, people), Truth(scenario, luck), server)
+    # Separate generators: the same people come and go, and results are drawn alike, whatever the teams.
+    people, results, rest = (Random(f"{scenario.seed} {use}") for use in ("people", "luck", "ground"))
+    loop = ClosedLoop(Map(MAP_NAMES[0], scenario.mode), system, rules or Rules())
+    run = _Run(scenario, rest, Population(scenario, people), OutcomeModel(scenario, results), loop)
     for number in range(1, scenario.rounds + 1):
         _round(run, number)
         if number == scenario.rounds // 2:
             run.half = len(run.played)
         if number * POINTS // scenario.rounds > (number - 1) * POINTS // scenario.rounds:
-            _note(run, number)
+            _add_point(run, number)
         progress(number)
     return _summary(run)
 
 
 def playable(model: Model) -> System[Any]:
-    """Without players; RatingError for a system that no pool can use."""
+    """The system without players; RatingError for one that no pool can use."""
     system = model.make()
     if not system.live:
         raise RatingError(f"{model.name}: for histories only, not for a pool")
@@ -92,48 +101,50 @@ def playable(model: Model) -> System[Any]:
 
 def _round(run: _Run, number: int) -> None:
     if number % MAP_ROUNDS == 1:
-        run.server.change_map(run.rng.choice(MAPS))
-        run.maps.append(Turns())
+        run.loop.change_map(Map(run.rng.choice(MAP_NAMES), run.scenario.mode))
+        run.benches.append(BenchTurns())
     if number == 1:
-        for person in run.crowd.opening():
-            run.server.join(person.id)
-    here = set(run.server.spots)
-    run.crowd.pass_round(number, here)
-    before, within = run.crowd.leaving(here)
+        for person in run.population.opening():
+            run.loop.join(person.id)
+    here = set(run.loop.game.clients)
+    run.population.pass_round(number, here)
+    before, within = run.population.leaving(here)
     for person in before:
-        run.server.leave(person.id)
-    for person in run.crowd.coming(here):
-        run.server.join(person.id)
-    if run.server.start_round():
+        run.loop.leave(person.id)
+    for person in run.population.coming(here):
+        run.loop.join(person.id)
+    if run.loop.start_round():
         _play(run, within)
-    run.server.pass_time(8.0)
+    run.loop.pass_time(SECONDS_BETWEEN)
 
 
 def _play(run: _Run, leaving: Sequence[Person]) -> None:
-    server, people = run.server, {person.id: person for person in run.crowd.people}
-    sides = {side: [people[player] for player in server.on(side)] for side in Side}
-    chance = run.truth.chance(sides[Side.A], sides[Side.B], server.map)
-    random = _random(run, [*sides[Side.A], *sides[Side.B]], len(sides[Side.A]))
-    run.maps[-1].count(server.spots, server.bench())
-    thrown = run.truth.thrown([*sides[Side.A], *sides[Side.B]])
+    """A round that went live, to its end; `leaving` disconnect in its middle."""
+    loop, game = run.loop, run.loop.game
+    people = {person.id: person for person in run.population.people}
+    a, b = ([people[player] for player in game.on(side)] for side in Side)
+    probability = run.outcomes.win_probability(a, b, game.map.name)
+    random = _random_favourite(run, [*a, *b], len(a))
+    run.benches[-1].count(game.clients, game.bench())
+    thrown = run.outcomes.thrown([*a, *b])
     _pass_round(run, leaving)
-    shares = {side: server.shares(side) for side in Side}
-    winner = run.truth.winner(shares[Side.A], shares[Side.B], people, server.map, thrown)
-    server.end_round(winner, _captures(run.rng, winner))
-    _credit(shares, people, winner, thrown)
-    if server.rated is not None:
+    fractions = {side: game.fractions_played(side) for side in Side}
+    winner = run.outcomes.winner(fractions[Side.A], fractions[Side.B], people, game.map.name, thrown)
+    loop.end_round(winner, _captures(run.rng, winner))
+    _count_results(fractions, people, winner, thrown)
+    if loop.rated is not None:
         score = 0.5 if winner is None else float(winner is Side.A)
-        run.played.append(Played(server.rated.prediction.expected(0), score, chance, random))
+        run.played.append(RatedRound(loop.rated.prediction.expected(0), score, probability, random))
 
 
 def _pass_round(run: _Run, leaving: Sequence[Person]) -> None:
-    """Some leave in its middle; what the session orders then is carried out."""
+    """Time passes in three steps, so that the session's orders after the departures are carried out in the round."""
     seconds = run.rng.uniform(SHORTEST, LONGEST)
-    run.server.pass_time(seconds / 2)
+    run.loop.pass_time(seconds / 2)
     for person in leaving:
-        run.server.leave(person.id)
-    run.server.pass_time(seconds / 4)
-    run.server.pass_time(seconds / 4)
+        run.loop.leave(person.id)
+    run.loop.pass_time(seconds / 4)
+    run.loop.pass_time(seconds / 4)
 
 
 def _captures(rng: Random, winner: Side | None) -> dict[Side, int]:
@@ -141,21 +152,23 @@ def _captures(rng: Random, winner: Side | None) -> dict[Side, int]:
     return {side: 2 if side is winner else losers for side in Side}
 
 
-def _random(run: _Run, people: Sequence[Person], size: int) -> float:
-    """The favourite's chance in random teams of these people."""
-    orders = [run.rng.sample(people, len(people)) for _ in range(SHUFFLES)]
-    chances = [run.truth.chance(order[:size], order[size:], run.server.map) for order in orders]
-    return fmean(max(chance, 1 - chance) for chance in chances)
+def _random_favourite(run: _Run, people: Sequence[Person], size: int) -> float:
+    """The favourite's win probability in random teams of these people, the mean of a few."""
+    orders = [run.rng.sample(people, len(people)) for _ in range(RANDOM_TEAMS)]
+    map = run.loop.game.map.name
+    probabilities = [run.outcomes.win_probability(order[:size], order[size:], map) for order in orders]
+    return fmean(max(one, 1 - one) for one in probabilities)
 
 
-def _credit(
-    shares: dict[Side, dict[PlayerId, float]],
+def _count_results(
+    fractions: dict[Side, dict[PlayerId, float]],
     people: dict[PlayerId, Person],
     winner: Side | None,
     thrown: Collection[PlayerId],
 ) -> None:
-    for side, played in shares.items():
-        for player in [player for player, share in played.items() if share > 0.5]:
+    """Add the round to the results of those who played more than half of it on one side."""
+    for side, played in fractions.items():
+        for player in [player for player, fraction in played.items() if fraction > 0.5]:
             person, score = people[player], 0.5 if winner is None else float(winner is side)
             person.rounds += 1
             person.won += score
@@ -164,19 +177,19 @@ def _credit(
                 person.thrown_won += score
 
 
-def _note(run: _Run, number: int) -> None:
-    fresh = run.played[run.fresh :]
+def _add_point(run: _Run, number: int) -> None:
+    fresh = run.played[run.covered :]
     if fresh:
-        known = [person for person in run.crowd.people if person.rounds]
-        found = spearman([run.server.system.skill(p.id) for p in known], [p.skill for p in known])
+        known = [person for person in run.population.people if person.rounds]
+        found = spearman([run.loop.system.skill(p.id) for p in known], [p.skill for p in known])
         run.points.append(point(number, found, fresh))
-        run.fresh = len(run.played)
+        run.covered = len(run.played)
 
 
 def _summary(run: _Run) -> Summary:
     late = run.played[run.half :]
-    seats = sum(sum(turns.here.values()) for turns in run.maps)
-    known = [person for person in run.crowd.everybody() if person.rounds]
+    seats = sum(sum(turns.here.values()) for turns in run.benches)
+    known = [person for person in run.population.everybody() if person.rounds]
     found, found_after = order(run.points, run.scenario.rounds)
     return Summary(
         rounds=run.scenario.rounds,
@@ -186,11 +199,11 @@ def _summary(run: _Run) -> Summary:
         found_after=found_after,
         quality=quality(late),
         overconfidence=overconfidence(late),
-        reachable=fmean((one.chance - one.score) ** 2 for one in late) if late else None,
+        reachable=fmean((one.true - one.score) ** 2 for one in late) if late else None,
         favourite=fmean(one.favourite for one in late) if late else None,
         random=fmean(one.random for one in late) if late else None,
-        assigned=run.server.assigned / max(seats, 1),
-        moved=run.server.moved / max(seats, 1),
-        bench=bench(run.maps),
-        groups=groups(known, [run.server.system.skill(person.id) for person in known]) if known else (),
+        assigned=run.loop.assigned / max(seats, 1),
+        moved=run.loop.moved / max(seats, 1),
+        bench=bench_sharing(run.benches),
+        groups=groups(known, [run.loop.system.skill(person.id) for person in known]) if known else (),
     )

@@ -31,4 +31,4 @@ def exponential_in_vectors(x: float) -> float:
 
 
 IN_VECTORS: Final[Mapping[str, Callable[[float], float]]] = {"exponential": exponential_in_vectors}
-"""What a kernel is compiled with instead (`compiled_kernel.compiled`)."""
+"""What a kernel is compiled with instead (`compiling.compiled`)."""

@@ -144,7 +144,7 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
                 teams.variance[team] += fraction_played * fraction_played * (held.variance + self.constants.noise)
                 noise[team] += fraction_played * fraction_played * self.constants.noise
         if 0.0 in noise:
-            raise RatingError("quality: nobody plays in one of the teams")
+            raise RatingError("quality: one of the teams has no players")
         return quality(teams, noise)
 
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:

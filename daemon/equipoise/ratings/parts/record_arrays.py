@@ -39,10 +39,15 @@ def to_records(table: PlayerTable[Any, Any], players: Sequence[PlayerId], row: n
 def write_back(table: PlayerTable[Any, Any], players: Sequence[PlayerId], records: NDArray[np.void]) -> None:
     """Hold the participants as the replay left them; players who were in lineups only stay as they were."""
     names, newcomer = records.dtype.names or (), table.newcomer()
-    played, strangers = names.index("rounds"), newcomer.rounds
+    played, strangers, kind = names.index("rounds"), newcomer.rounds, type(newcomer)
+    whole = names == tuple(field.name for field in fields(newcomer))
     for player, row in zip(players, records.tolist(), strict=True):
         held = table.players.get(player)
-        if row[played] > (held.rounds if held else strangers):
+        if row[played] <= (held.rounds if held else strangers):
+            continue
+        if held is None and whole:  # Nearly all of millions of groups: twice as fast as field by field.
+            table.players[player] = kind(*row)
+        else:
             held = table.players.setdefault(player, held or table.newcomer())
             for name, value in zip(names, row, strict=True):
                 setattr(held, name, value)

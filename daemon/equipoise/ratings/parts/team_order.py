@@ -1,12 +1,16 @@
 """Teams as independent Gaussian performances: what to expect of their order, and what an order says of them.
 
-A team performs N(mean, variance), the sums over its players.  Ranked next to each other, one beats the other by
-more than a margin, or they draw within it (Herbrich, Minka & Graepel 2006, sections 2 and 3).  What the order says
-of a team is the derivative of its log probability by the team's mean: a first one, `slope`, and a second one,
-`curvature`.  They are all that a Gaussian part of the performance needs: with weight a and variance s, its mean
-moves by a·s·slope and its variance by a²·s²·curvature.
+A team performs N(mean, variance), the sums over its players.  Of two teams that are neighbours in the ranking, one
+beats the other by more than a margin, or they draw within it (Herbrich, Minka & Graepel 2006, sections 2 and 3).  What
+the order says of a team are the first two derivatives of its log probability by the team's mean, `slope` and
+`curvature`.  A Gaussian part of the performance, with weight a and variance s, needs no more: its mean moves by
+a·s·slope and its variance by a²·s²·curvature.
 
-Plain functions that numba compiles as they stand (`compiled_kernel`); `Teams` is of lists or of arrays.
+For two teams both are exact, in closed form.  For more the links between neighbours make a chain, and expectation
+propagation goes down and up the chain until no link moves (`learn`).  The chances of more than two teams are integrated
+numerically (`expect`), because the probabilities that messages give to all orders do not add up to 1.
+
+These are plain functions that numba can compile; `Teams` is of lists or of arrays.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
     Ranks: TypeAlias = "Sequence[int] | NDArray[np.int32] | NDArray[np.int64] | NDArray[np.uint32]"
 
 SETTLED = 1e-10
-"""Expectation propagation has converged when no v or w (`gaussian`) moves by more than this part in a sweep."""
+"""Expectation propagation has converged when no v or w moves by more than this part in a sweep."""
 
 MOST_SWEEPS = 10_000
 
@@ -34,10 +38,10 @@ LEAST = 1e-12
 """What a cut leaves of a variance at least: a draw without a margin would leave nothing."""
 
 KNOWN = 1e-18
-"""Up to this variance a performance is taken as known: that of a team in which nobody played."""
+"""Up to this variance a performance is taken as known: that of a team without players, or all of fraction 0."""
 
 EDGE = 1e-9
-"""Known performances that leave less room to those between them, by parts, leave none."""
+"""Known performances that leave less space, by parts, for those ranked between them leave none."""
 
 REACH = 8.0
 """Deviations from a mean beyond which nothing happens."""
@@ -51,35 +55,36 @@ PIECE = 1.5
 
 
 class Teams(NamedTuple):
-    """The teams of one match, and room for what is computed of them; all modified in place."""
+    """The teams of one match, and working arrays; all of shape (teams,) and modified in place.  Unit: of skill."""
 
     order: Ints
     """Filled by `learn` for three teams or more: from best to worst."""
-    heard: Ints
-    """Likewise, by link, counted by its upper place: 0 where it says nothing."""
+    observed: Ints
+    """Likewise, by link, numbered by its upper place: 0 where the two teams are not compared."""
     mean: Floats
+    """Of the performance, as is `variance`."""
     variance: Floats
     size: Floats
     """Players."""
     wins: Floats
     """Filled by `expect`: that the team is first, alone."""
     slope: Floats
-    """Filled by `learn`."""
+    """Filled by `learn`: first derivative of the log probability of the order by `mean`; `curvature` the second."""
     curvature: Floats
     down_precision: Floats
-    """The rest is room for three teams or more.  By place: what the link to the place above says, as precision and
-    as precision times mean."""
+    """The rest is for three teams or more.  By place: the message of the link to the place above, as precision and as
+    precision times mean."""
     down_shift: Floats
     up_precision: Floats
-    """Likewise the link to the place below."""
+    """Likewise the message of the link to the place below."""
     up_shift: Floats
     v: Floats
-    """By link, as in `gaussian`."""
+    """By link: `truncated_gaussian`'s v, and w."""
     w: Floats
 
     @classmethod
     def of(cls, count: int) -> Teams:
-        """So many, as lists."""
+        """For so many teams, as lists of zeros."""
         return cls([0] * count, [0] * count, *[[0.0] * count for _ in range(12)])
 
 
@@ -96,7 +101,7 @@ def margin_of(size: float, unit: float) -> float:
     """The draw margin ε = √n·`unit` among n players, of all teams that are compared.
 
     >>> round(margin_of(2.0, draw_unit(0.1, 25 / 6)), 6)
-    0.740466
+    0.740467
     """
     return unit * math.sqrt(size)
 
@@ -189,14 +194,14 @@ def learn(teams: Teams, ranks: Ranks, first: int, count: int, unit: float) -> in
         teams.slope[0], teams.curvature[0] = learn_of_two(difference, variance, margin, ahead)
         teams.slope[1], teams.curvature[1] = -teams.slope[0], teams.curvature[0]
         return 1
-    start(teams, ranks, first, count)
-    silence(teams, ranks, first, count, unit)
+    sort_by_rank(teams, ranks, first, count)
+    compare_neighbours(teams, ranks, first, count, unit)
     sweeps, moved = 0, 1.0
     while moved > SETTLED and sweeps < MOST_SWEEPS:
         moved = sweep(teams, ranks, first, count, unit)
         sweeps += 1
     for place in range(count):
-        take_messages(teams, place)
+        combine_messages(teams, place)
     return sweeps
 
 
@@ -206,17 +211,17 @@ def log_evidence(teams: Teams, ranks: Ranks, first: int, count: int, unit: float
     -inf where known performances contradict them.  Exact for two teams.  For more the shape of what is above is taken
     as Gaussian: over all orders of three equals the probabilities add up to 0.9953.
     """
-    start(teams, ranks, first, count)
-    if silence(teams, ranks, first, count, unit):
+    sort_by_rank(teams, ranks, first, count)
+    if compare_neighbours(teams, ranks, first, count, unit):
         return -math.inf
     total = 0.0
     for link in range(count - 1):
-        if teams.heard[link] == 0:
+        if teams.observed[link] == 0:
             continue
         difference, variance = difference_at(teams, link)
         margin = margin_at(teams, link, unit)
         total += log_mass(difference, variance, margin, drawn_at(teams, ranks, first, link))
-        pass_on(teams, link, ranks, first, unit)
+        update_link(teams, link, ranks, first, unit)
     return total
 
 
@@ -245,8 +250,8 @@ def log_mass(difference: float, variance: float, margin: float, drawn: bool) -> 
     return log_cdf((difference - margin) / deviation)
 
 
-def start(teams: Teams, ranks: Ranks, first: int, count: int) -> None:
-    """Sort the teams by rank, equal ones as they stand, and clear the links."""
+def sort_by_rank(teams: Teams, ranks: Ranks, first: int, count: int) -> None:
+    """Sort the teams by rank, equal ones in the order they are given, and clear the messages."""
     for place in range(count):
         free = place
         while free > 0 and ranks[first + teams.order[free - 1]] > ranks[first + place]:
@@ -256,14 +261,14 @@ def start(teams: Teams, ranks: Ranks, first: int, count: int) -> None:
         teams.down_precision[place] = teams.down_shift[place] = 0.0
         teams.up_precision[place] = teams.up_shift[place] = 0.0
         teams.v[place] = teams.w[place] = 0.0
-        teams.heard[place] = 1
+        teams.observed[place] = 1
 
 
-def silence(teams: Teams, ranks: Ranks, first: int, count: int, unit: float) -> bool:
-    """Let links say nothing that have nothing to say, or nothing that can be; returns whether there are any of these.
+def compare_neighbours(teams: Teams, ranks: Ranks, first: int, count: int, unit: float) -> bool:
+    """Mark the links at which teams are not compared; returns whether known performances contradict the order.
 
-    Between two known performances there is nothing to learn.  Where known performances leave no room for the others
-    ranked between them, none of those is compared with either; what these say of each other is heard.
+    Between two known performances there is nothing to learn.  Where two of them leave no space for the teams ranked
+    between them, neither is compared with those; how those rank among themselves still counts.
     """
     contradicted = False
     known, low, high, margins = -1, 0.0, 0.0, 0.0
@@ -277,38 +282,38 @@ def silence(teams: Teams, ranks: Ranks, first: int, count: int, unit: float) -> 
             continue
         if known >= 0:
             difference = teams.mean[teams.order[known]] - teams.mean[team]
-            room = EDGE * (margins + abs(difference)) if place > known + 1 else 0.0
-            possible = leaves_room(difference, low, high, room)
+            space = EDGE * (margins + abs(difference)) if place > known + 1 else 0.0
+            possible = is_possible(difference, low, high, space)
             if place == known + 1 or not possible:
-                teams.heard[known] = teams.heard[place - 1] = 0
+                teams.observed[known] = teams.observed[place - 1] = 0
             contradicted = contradicted or not possible
         known, low, high, margins = place, 0.0, 0.0, 0.0
     return contradicted
 
 
-def leaves_room(difference: float, low: float, high: float, room: float) -> bool:
-    """Whether a difference is above `low` if there is no `high`, else from the one to the other, by so much."""
+def is_possible(difference: float, low: float, high: float, space: float) -> bool:
+    """Whether a difference is above `low`, and below a finite `high`, by at least `space`."""
     if high == math.inf:
-        return difference > low + room
-    return low + room <= difference <= high - room
+        return difference > low + space
+    return low + space <= difference <= high - space
 
 
 def sweep(teams: Teams, ranks: Ranks, first: int, count: int, unit: float) -> float:
-    """Renew every link down the order and up again; returns how far the farthest moved."""
+    """Update every link down the order and up again; returns how far the farthest moved."""
     moved = 0.0
     for step in range(2 * count - 3):
-        moved = max(moved, pass_on(teams, min(step, 2 * count - 4 - step), ranks, first, unit))
+        moved = max(moved, update_link(teams, min(step, 2 * count - 4 - step), ranks, first, unit))
     return moved
 
 
-def pass_on(teams: Teams, link: int, ranks: Ranks, first: int, unit: float) -> float:
-    """Renew the two messages of one link; returns how far its v or w moved, in parts of one.
+def update_link(teams: Teams, link: int, ranks: Ranks, first: int, unit: float) -> float:
+    """Update the two messages of one link; returns how far its v or w moved, in parts of one.
 
     To a team that is N(n, s) without this link, a cut with slope l and curvature -k of the difference is worth the
     precision k/(1 - s·k) and the precision times mean (l + n·k)/(1 - s·k).  It leaves `LEAST` of the variance before
-    the match, not of s: or draws without a margin, with known teams on both sides, would make each other ever surer.
+    the match, not of s: otherwise draws without a margin, between known teams, would make each other ever surer.
     """
-    if teams.heard[link] == 0:
+    if teams.observed[link] == 0:
         return 0.0
     difference, variance = difference_at(teams, link)
     deviation = math.sqrt(variance)
@@ -346,8 +351,8 @@ def without_above(teams: Teams, place: int) -> tuple[float, float]:
 
 def combined(mean: float, variance: float, precision: float, shift: float) -> tuple[float, float]:
     """A Gaussian times a message of precision and precision times mean; the variance may be 0."""
-    share = 1.0 + variance * precision
-    return (mean + variance * shift) / share, variance / share
+    through = 1.0 + variance * precision
+    return (mean + variance * shift) / through, variance / through
 
 
 def margin_at(teams: Teams, link: int, unit: float) -> float:
@@ -360,21 +365,21 @@ def drawn_at(teams: Teams, ranks: Ranks, first: int, link: int) -> bool:
     return bool(ranks[first + teams.order[link]] == ranks[first + teams.order[link + 1]])
 
 
-def take_messages(teams: Teams, place: int) -> None:
-    """Slope and curvature of a team from what both its links say."""
+def combine_messages(teams: Teams, place: int) -> None:
+    """Slope and curvature of a team from the messages of both its links."""
     team = teams.order[place]
     precision = teams.down_precision[place] + teams.up_precision[place]
     shift = teams.down_shift[place] + teams.up_shift[place]
-    share = 1.0 + teams.variance[team] * precision
-    teams.slope[team] = (shift - teams.mean[team] * precision) / share
-    teams.curvature[team] = -precision / share
+    through = 1.0 + teams.variance[team] * precision
+    teams.slope[team] = (shift - teams.mean[team] * precision) / through
+    teams.curvature[team] = -precision / through
 
 
 def quality(teams: Teams, noise: Sequence[float]) -> float:
     """How near to 1 the chance of a draw of all is, against teams known to be equal: 0 to 1.
 
-    The n-team form of Herbrich et al. 2006, section 4: with team variances s and noise b (the part of s that is no
-    doubt about skill), √(Πb·Σ1/b / (Πs·Σ1/s)) · exp(-Σ(m - m̄)²/2s), where m̄ is the mean weighted by 1/s.
+    The n-team form of Herbrich et al. 2006, section 4: with team variances s and noise b (the part of s that is not
+    uncertainty about skill), √(Πb·Σ1/b / (Πs·Σ1/s)) · exp(-Σ(m - m̄)²/2s), where m̄ is the mean weighted by 1/s.
     """
     weight = sum(1.0 / s for s in teams.variance)
     mean = sum(m / s for m, s in zip(teams.mean, teams.variance, strict=True)) / weight

@@ -1,10 +1,13 @@
-"""The normal distribution where it is cut off: what every TrueSkill asks of it, safe at any gap.
+"""The normal distribution where it is cut off: what every TrueSkill needs of it, exact at any distance.
 
-Plain functions of numbers, which numba compiles as they stand (`compiled_kernel`).  A cut replaces a Gaussian by
-the Gaussian of the same mean and variance.  In units of its deviation the mean moves by v and the variance shrinks
-by the factor 1 - w; v is the first derivative of the logarithm of the mass that is left, by the mean, and -w the
-second.  Herbrich, Minka & Graepel 2006, section 3: V and W for a win (`above`), their tilded forms for a draw
-(`within`).
+A cut replaces a Gaussian by the Gaussian of the same mean and variance.  In units of its deviation the mean moves by v
+and the variance shrinks by the factor 1 - w.  By the mean, v is the first derivative of the logarithm of the mass that
+is left, and -w the second.  Herbrich, Minka & Graepel 2006, section 3: V and W for a win (`above`), their tilded forms
+for a draw (`within`).
+
+The textbook quotient of density and mass is 0/0 far out.  From five deviations on, the tail is taken from Laplace's
+continued fraction, whose own terms are the differences v - a that would cancel; a draw within a narrow margin is taken
+as an exponential over the interval.  These are plain functions of numbers that numba can compile.
 """
 
 from __future__ import annotations
@@ -28,12 +31,20 @@ NEGLIGIBLE = 40.0
 
 
 def pdf(x: float) -> float:
-    """φ, the standard normal density."""
+    """φ, the standard normal density.
+
+    >>> round(pdf(0.0), 6)
+    0.398942
+    """
     return DENSITY_AT_0 * math.exp(-0.5 * x * x)
 
 
 def cdf(x: float) -> float:
-    """Φ; small values keep their relative precision."""
+    """Φ; small values keep their relative precision.
+
+    >>> round(cdf(1.96), 4), cdf(-30.0) > 0.0
+    (0.975, True)
+    """
     return 0.5 * math.erfc(-x / SQRT_2)
 
 
@@ -76,7 +87,12 @@ def quantile(probability: float) -> float:
 
 
 def above(t: float, margin: float) -> tuple[float, float]:
-    """v and w of N(t, 1) cut to values above the margin: a win."""
+    """v and w of N(t, 1) cut to values above the margin: a win.
+
+    >>> v, w = above(0.0, 0.0)
+    >>> round(v, 6), round(w, 6)
+    (0.797885, 0.63662)
+    """
     a = margin - t
     if a < FAR:
         v = pdf(a) / cdf(-a)

@@ -88,7 +88,7 @@ class Spare(NamedTuple):
     matches: Offsets
     """Shape (2,): 0 and how many teams."""
     wins: Floats
-    """Shape (teams,), as is `after` by group: of sizes of which nobody asks."""
+    """Shape (teams,): answers of sizes that make no prediction, as `after` by group of two and more."""
     draws: Floats
     """Shape (1,)."""
     after: Floats
@@ -364,11 +364,8 @@ def replay_match(match: int, work: Work, c: Any) -> None:
             wins[team] = sides.wins[team]
     for size in range(1, plan.largest[match] + 1):
         if plan.rated[match, size]:
-            own = GaussianAnswers(
-                wins if plan.kind == K else spare.wins[: end - first],
-                spare.draws,
-                answers.after if size == 1 else spare.after,
-            )
+            own_wins = wins if plan.kind == K else spare.wins[: end - first]
+            own = GaussianAnswers(own_wins, spare.draws, answers.after if size == 1 else spare.after)
             units = groups_of_size(match, size, arrays, work.played, lineup, spare)
             rate_units(match, units, people, lineup_people, work.terms, work.records, sides, own, c)
             if plan.kind == K:

@@ -45,7 +45,7 @@ PLAYERS_ONLY: Final[Mapping[str, Any]] = {
 class GroupTrueSkill(TrueSkill):
     """TrueSkill of overlapping groups of one size: a team of K is K times the mean of them, in variance too.
 
-    So it is as sure of a team as if its groups were K/k that have nobody in common.
+    So it is as sure of a team as if its groups were K/k that have no player in common.
     """
 
     def __init__(self, params: TrueSkillParams, size: int) -> None:

@@ -55,7 +55,7 @@ def replay(system: TeamSkill[Any], history: History) -> Replayed:
     sides, spare = allocate_sides(history.matches), _spare(history.matches, played, choices)
     done, run = 0, _compiled(system.params.base)
     while done < len(history):
-        known.make_room(int(plan.new[done]))
+        known.allocate(int(plan.new[done]))
         groups = known.numbering, choices, played, lineup
         answers = GaussianAnswers(wins, draws, after)
         work = kernel.Work(arrays, terms, plan, *groups, known.records, sides, spare, answers)
@@ -94,7 +94,7 @@ class _Records:
         for size, units in held.items():
             self.records[list(units.values())] = to_records(system.learner(size), list(units), base.row)
 
-    def make_room(self, more: int) -> None:
+    def allocate(self, more: int) -> None:
         """For so many more groups, and for as many as there are."""
         known = int(self.numbering.counts[0])
         room = max(2 * known, known + more, 1024)
@@ -138,7 +138,7 @@ def _held_groups(
         for group in learner.players if size > 1 else ():
             members = [order.get(member, -1) for member in members_of(group)]
             if members[0] < 0 or any(one >= other for one, other in pairwise(members)):
-                continue  # a stranger is in it; or nobody looks for it by this name
+                continue  # a stranger is in it, or its id is not the one that its members make
             number = members[0]
             for member in members[1:]:
                 number = numbers.setdefault((number, member), len(order) + len(numbers))

@@ -87,7 +87,7 @@ P = TypeVar("P", bound=BaseParams)
 class TeamSkill(System[P], Generic[P]):
     """One base system for each size of group; that of size 1 holds the players, and what a pool shows of them.
 
-    Skill and uncertainty are the base's, of a player alone: what a group adds is not his.
+    Skill and uncertainty are the base's, of a player alone: what a group adds belongs to no single player.
     """
 
     def __init__(self, params: P) -> None:
@@ -104,10 +104,10 @@ class TeamSkill(System[P], Generic[P]):
         """TeamSkill of a team, on the scale of a sum of players."""
 
     def rate(self, match: Match) -> Rated:
-        """By every learner; changes are those of players.  Which facts are read depends on the base."""
+        """By the base system of every size; changes are those of players.  The base decides which facts are read."""
         match.score(0)
         prediction, sizes = self.predict(match), self.sizes(match)
-        rated = self.learners[1].rate(match)  # may refuse; the others are told the same
+        rated = self.learners[1].rate(match)  # refuses what any other would refuse
         for size in sizes[1:]:
             self.learner(size).rate(in_groups(match, size))
         changes = (change._replace(expected=prediction.expected(change.team)) for change in rated.changes)
@@ -153,7 +153,7 @@ class TeamSkill(System[P], Generic[P]):
         self.learners[1].restore(player, state, history)
 
     def forget(self, player: PlayerId) -> None:
-        """Hold him no longer; groups that he is in stay."""
+        """Hold the player no longer; their groups stay."""
         self.learners[1].forget(player)
 
     def __contains__(self, player: PlayerId) -> bool:

@@ -20,17 +20,10 @@ from typing import TYPE_CHECKING
 
 from equipoise.ratings.parts.truncated_gaussian import above, within
 from equipoise.ratings.trueskill2.factor_graph import (
-    DEATH_OPPONENT,
-    DEATH_OWN,
-    DEATH_VARIANCE,
     DEATHS,
     DRAWN,
-    KILL_OPPONENT,
-    KILL_OWN,
-    KILL_VARIANCE,
     KILLS,
     LEAST_REMAINDER,
-    MARGIN,
     NO_DEATHS,
     NO_KILLS,
     QUIT,
@@ -41,11 +34,20 @@ from equipoise.ratings.trueskill2.factor_graph import (
     add_player_sites,
     reset_joint,
 )
+from equipoise.ratings.trueskill2.params import (
+    DEATH_OPPONENT,
+    DEATH_OWN,
+    DEATH_VARIANCE,
+    KILL_OPPONENT,
+    KILL_OWN,
+    KILL_VARIANCE,
+    MARGIN,
+)
 from equipoise.ratings.trueskill2.quits import quit_derivatives, quit_moments_in_cut
 
 if TYPE_CHECKING:
     from equipoise.ratings.parts.match_arrays import Ints
-    from equipoise.ratings.trueskill2.factor_graph import Row
+    from equipoise.ratings.trueskill2.params import Row
 
 CONVERGED = 1e-9
 """EP has converged when no site, in one iteration, moves d by more than this part of d's deviation without it."""

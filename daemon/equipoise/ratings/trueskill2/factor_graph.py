@@ -1,4 +1,4 @@
-"""The factor graph of one match in TrueSkill 2: the performances of its variables, and a site for every observation.
+"""The factor graph of one match in TrueSkill 2: the performances of its players, and a site for every observation.
 
     performance_i ~ N(skill_i + squad offset, β²)       one variable for each player; independent before the match
     d = Σ coefficient_i · performance_i                 every observation is about one linear form d of them:
@@ -16,22 +16,21 @@ A row `c` of parameters is as `params` makes it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
-from equipoise.ratings.trueskill2.quits import QUIT_RELATED
+from equipoise.ratings.trueskill2.params import (
+    DEATH_OWN,
+    DEATH_VARIANCE,
+    KILL_OWN,
+    KILL_VARIANCE,
+    MARGIN,
+    QUIT_RELATED,
+)
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from equipoise.ratings.parts.match_arrays import Floats, Ints
+    from equipoise.ratings.trueskill2.params import Row
 
-    Row: TypeAlias = "Sequence[float] | NDArray[np.float64]"
-
-INITIAL, VARIANCE, GAMMA2, TAU2, BETA2, MARGIN = range(6)
-"""Columns of a row of parameters; those of counts follow, then those of `quits`, then those of `params`."""
-KILL_OWN, KILL_OPPONENT, KILL_VARIANCE, DEATH_OWN, DEATH_OPPONENT, DEATH_VARIANCE = range(6, 12)
 
 KILLS, DEATHS, NO_KILLS, NO_DEATHS, QUIT, STAYED, WON, DRAWN = range(8)
 """Kinds of sites, in this order: up to `DEATHS` Gaussian, up to `STAYED` about a player, then about two teams."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.trueskill2.expectation_propagation import infer, performance_derivatives
-from equipoise.ratings.trueskill2.factor_graph import BETA2, GAMMA2, INITIAL, TAU2, VARIANCE, FactorGraph
+from equipoise.ratings.trueskill2.factor_graph import FactorGraph
 from equipoise.ratings.trueskill2.formulas import (
     TrueSkill2Arrays,
     add_observations,
@@ -43,14 +43,25 @@ from equipoise.ratings.trueskill2.messages import (
     send_forward,
     update_likelihood,
 )
-from equipoise.ratings.trueskill2.params import BASE_GAMMA2, BASE_TAU2, BASE_VARIANCE, BASE_WEIGHT, BOT
+from equipoise.ratings.trueskill2.params import (
+    BASE_GAMMA2,
+    BASE_TAU2,
+    BASE_VARIANCE,
+    BASE_WEIGHT,
+    BETA2,
+    BOT,
+    GAMMA2,
+    INITIAL,
+    TAU2,
+    VARIANCE,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from equipoise.ratings.parts.match_arrays import Floats
-    from equipoise.ratings.trueskill2.factor_graph import Row
+    from equipoise.ratings.trueskill2.params import Row
 
     Table: TypeAlias = NDArray[np.float64]
 

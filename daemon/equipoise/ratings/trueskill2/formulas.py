@@ -19,16 +19,20 @@ from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.team_order import Teams, expect
 from equipoise.ratings.parts.two_teams import fraction_played_at
 from equipoise.ratings.trueskill2.expectation_propagation import infer, performance_derivatives
-from equipoise.ratings.trueskill2.factor_graph import BETA2, GAMMA2, MARGIN, TAU2, UNKNOWN, FactorGraph
+from equipoise.ratings.trueskill2.factor_graph import UNKNOWN, FactorGraph
 from equipoise.ratings.trueskill2.params import (
     BASE_GAMMA2,
     BASE_TAU2,
     BASE_WEIGHT,
+    BETA2,
     BOT,
     EXPERIENCE,
+    GAMMA2,
+    MARGIN,
     MATCHES,
     SQUAD,
     SQUADS,
+    TAU2,
 )
 from equipoise.ratings.validation import NEVER
 
@@ -37,7 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from equipoise.ratings.parts.match_arrays import Floats, Ints
-    from equipoise.ratings.trueskill2.factor_graph import Row
+    from equipoise.ratings.trueskill2.params import Row
 
     Table: TypeAlias = "Sequence[Row] | NDArray[np.float64]"
 

@@ -21,23 +21,7 @@ from equipoise.ratings.trueskill2.expectation_propagation import (
     project_site,
     site_derivatives,
 )
-from equipoise.ratings.trueskill2.factor_graph import (
-    BETA2,
-    DEATH_OWN,
-    DEATH_VARIANCE,
-    GAMMA2,
-    INITIAL,
-    KILL_OWN,
-    KILL_VARIANCE,
-    KILLS,
-    MARGIN,
-    NO_KILLS,
-    QUIT,
-    TAU2,
-    VARIANCE,
-    WON,
-    FactorGraph,
-)
+from equipoise.ratings.trueskill2.factor_graph import KILLS, NO_KILLS, QUIT, WON, FactorGraph
 from equipoise.ratings.trueskill2.formulas import bots_of
 from equipoise.ratings.trueskill2.messages import cavity, evidence_derivatives
 from equipoise.ratings.trueskill2.params import (
@@ -45,19 +29,32 @@ from equipoise.ratings.trueskill2.params import (
     BASE_TAU2,
     BASE_VARIANCE,
     BASE_WEIGHT,
+    BETA2,
     BOT,
+    DEATH_OWN,
+    DEATH_VARIANCE,
     EXPERIENCE,
+    GAMMA2,
+    INITIAL,
+    KILL_OWN,
+    KILL_VARIANCE,
+    MARGIN,
     MATCHES,
+    QUIT_MARGIN,
+    QUIT_RELATED,
+    QUIT_UNRELATED,
+    QUIT_VARIANCE,
     SQUAD,
     SQUADS,
+    TAU2,
+    VARIANCE,
 )
-from equipoise.ratings.trueskill2.quits import QUIT_MARGIN, QUIT_RELATED, QUIT_UNRELATED, QUIT_VARIANCE
 
 if TYPE_CHECKING:
     from equipoise.ratings.parts.match_arrays import Floats, MatchArrays
-    from equipoise.ratings.trueskill2.factor_graph import Row
     from equipoise.ratings.trueskill2.formulas import TrueSkill2Arrays
     from equipoise.ratings.trueskill2.messages import Messages
+    from equipoise.ratings.trueskill2.params import Row
 
 
 def add_site_gradient(variables: int, site: int, graph: FactorGraph, g: Floats, c: Row) -> None:

@@ -6,18 +6,27 @@ Symbols and equation numbers are those of Minka, Cleven & Zaykov 2018 (MSR-TR-20
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from equipoise.errors import RatingError
 from equipoise.ratings.system import Params, build_params, ranged, table
-from equipoise.ratings.trueskill2.quits import QUIT_RELATED
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Row: TypeAlias = "Sequence[float] | NDArray[np.float64]"
+"""The parameters that hold in a mode, as numbers."""
 
 Offsets: TypeAlias = tuple[float, ...]
 
-BASE_WEIGHT, BASE_VARIANCE, BASE_GAMMA2, BASE_TAU2, BOT = range(QUIT_RELATED + 1, QUIT_RELATED + 6)
-"""Columns of a row of parameters, after those of `factor_graph` and `quits`."""
+INITIAL, VARIANCE, GAMMA2, TAU2, BETA2, MARGIN = range(6)
+"""Columns of a row of parameters, in the order of `COLUMNS`; kernels read no others."""
+KILL_OWN, KILL_OPPONENT, KILL_VARIANCE, DEATH_OWN, DEATH_OPPONENT, DEATH_VARIANCE = range(6, 12)
+QUIT_MARGIN, QUIT_VARIANCE, QUIT_UNRELATED, QUIT_RELATED = range(12, 16)
+BASE_WEIGHT, BASE_VARIANCE, BASE_GAMMA2, BASE_TAU2, BOT = range(16, 21)
 
 SQUAD: Final = BOT + 1
 SQUADS: Final = 16
@@ -138,7 +147,7 @@ class TrueSkill2Params(Params):
             raise RatingError(f"modes.{mode}: {error}") from None
 
     def row(self) -> list[float]:
-        """As kernels read it, with the columns that are named in `factor_graph`, `quits` and here."""
+        """As kernels read it."""
         row = [float(getattr(self, name)) for name in COLUMNS]
         row.append(float(self.initial if self.bot is None else self.bot))
         row += _filled((0.0, *self.squad_offset), SQUADS)

@@ -13,18 +13,16 @@ import math
 from typing import TYPE_CHECKING
 
 from equipoise.ratings.parts.truncated_gaussian import cdf, hazard, pdf
+from equipoise.ratings.trueskill2.params import QUIT_MARGIN, QUIT_RELATED, QUIT_UNRELATED, QUIT_VARIANCE
 
 if TYPE_CHECKING:
-    from equipoise.ratings.trueskill2.factor_graph import Row
+    from equipoise.ratings.trueskill2.params import Row
 
 INTERVALS = 64
 """Of Simpson's rule, over what the cut leaves of D."""
 
 WIDTH_BELOW, WIDTH_ABOVE = 6.0, 12.0
 """Deviations of D that are summed over; beyond a cut in the tail, `WIDTH_ABOVE` over how far out it is."""
-
-QUIT_MARGIN, QUIT_VARIANCE, QUIT_UNRELATED, QUIT_RELATED = range(12, 16)
-"""Columns of a row of parameters."""
 
 
 def quit_probability(mean: float, variance: float, c: Row) -> float:

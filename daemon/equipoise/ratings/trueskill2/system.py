@@ -26,22 +26,24 @@ from equipoise.ratings.system import (
     State,
     WinProbabilities,
 )
-from equipoise.ratings.trueskill2.factor_graph import (
+from equipoise.ratings.trueskill2.factor_graph import COMPLETED, LEFT, FactorGraph
+from equipoise.ratings.trueskill2.formulas import PER_MINUTE, Skills, TrueSkill2Arrays, predict_match, rate_match
+from equipoise.ratings.trueskill2.params import (
+    BASE_VARIANCE,
+    BASE_WEIGHT,
     BETA2,
-    COMPLETED,
+    BOT,
     INITIAL,
-    LEFT,
+    LIMIT,
     MARGIN,
     VARIANCE,
-    FactorGraph,
+    TrueSkill2Params,
 )
-from equipoise.ratings.trueskill2.formulas import PER_MINUTE, Skills, TrueSkill2Arrays, predict_match, rate_match
-from equipoise.ratings.trueskill2.params import BASE_VARIANCE, BASE_WEIGHT, BOT, LIMIT, TrueSkill2Params
 from equipoise.ratings.trueskill2.players import BaseSkill, Player, Skill
 from equipoise.ratings.validation import NEVER, count_of, number_of
 
 if TYPE_CHECKING:
-    from equipoise.ratings.trueskill2.factor_graph import Row
+    from equipoise.ratings.trueskill2.params import Row
 
 
 class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):

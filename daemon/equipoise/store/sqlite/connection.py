@@ -138,6 +138,20 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def savepoint(connection: sqlite3.Connection) -> Iterator[None]:
+    """Everything inside or nothing, within a transaction that goes on either way."""
+    connection.execute("SAVEPOINT part")
+    try:
+        yield
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK TO part")
+            connection.execute("RELEASE part")
+        raise
+    connection.execute("RELEASE part")
+
+
 def probe(connection: sqlite3.Connection) -> None:
     """Fail unless the file can be written now: begins to write, and takes it back."""
     connection.execute("BEGIN IMMEDIATE")

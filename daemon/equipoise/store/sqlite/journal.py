@@ -1,4 +1,4 @@
-"""What was decided and what admins did, in SQLite: two logs that only grow."""
+"""Decisions and the audit in SQLite: two logs that only grow."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -16,21 +16,45 @@ SELECT id, version, rating, rounds, visible, last_played, state, name
 FROM players LEFT JOIN names ON names.pool = players.pool AND names.player = players.id
 """
 
+_LOAD = """
+SELECT players.id, version, rating, rounds, visible, last_played, state, NULL
+FROM json_each(:held) AS held CROSS JOIN players
+WHERE players.pool = :pool AND players.id = held.key AND version != held.value
+"""
+
+# The join is nested loops in this order: CROSS JOIN forbids another. Each player's rows are one range of the primary
+# key (pool, player, round), so they come oldest first. ORDER BY would sort all 12,000 of a full roster once more.
+_WINDOWS = """
+SELECT after, prediction, score, wanted.key
+FROM json_each(:players) AS wanted CROSS JOIN participants
+WHERE pool = :pool AND player = wanted.value AND round >= coalesce((
+    SELECT round FROM participants WHERE pool = :pool AND player = wanted.value
+    ORDER BY round DESC LIMIT 1 OFFSET :window - 1
+), 0)
+"""
+
 _SINCE = "visible AND (:since IS NULL OR last_played >= :since)"
 
-
-def load(db: sqlite3.Connection, pool: str, player: PlayerId, window: int) -> PlayerRow | None:
-    """A player with his last `window` rated rounds."""
-    found = db.execute(f"{_SELECT} WHERE players.pool = ? AND id = ?", (pool, player)).fetchone()
-    return found and _row(found, _history(db, pool, player, window))
+History = tuple[tuple[float, float, float], ...]
 
 
-def changed(db: sqlite3.Connection, pool: str, known: Mapping[PlayerId, int], window: int) -> Iterator[PlayerRow]:
-    """Those who are stored in another version than the known one."""
-    for player, version in known.items():
-        stored = db.execute("SELECT 1 FROM players WHERE pool = ? AND id = ? AND version != ?", (pool, player, version))
-        if stored.fetchone() and (row := load(db, pool, player, window)):
-            yield row
+def load(db: sqlite3.Connection, pool: str, held: Mapping[PlayerId, int], window: int) -> list[PlayerRow]:
+    """Those of the players who are stored in another version than the one held, 0 being none.
+
+    Each comes with their last `window` rated rounds. Two statements, however many players there are.
+    """
+    found = db.execute(_LOAD, {"pool": pool, "held": encoded(held)}).fetchall()
+    histories = _histories(db, pool, [row[0] for row in found], window)
+    return [_row(row, history) for row, history in zip(found, histories, strict=True)]
+
+
+def _histories(db: sqlite3.Connection, pool: str, players: Sequence[str], window: int) -> list[History]:
+    found: list[list[tuple[float, float, float]]] = [[] for _ in players]
+    if players and window:
+        values = {"pool": pool, "players": encoded(players), "window": window}
+        for after, prediction, score, place in db.execute(_WINDOWS, values):
+            found[place].append((after, prediction, score))
+    return [tuple(each) for each in found]
 
 
 def update(db: sqlite3.Connection, pool: str, changes: Sequence[Change], played: float) -> None:
@@ -50,8 +74,7 @@ def update(db: sqlite3.Connection, pool: str, changes: Sequence[Change], played:
 
 def edit(db: sqlite3.Connection, pool: str, player: PlayerId, window: int, change: EditRow) -> PlayerRow:
     """An admin's change of a player, with its line in the audit."""
-    before = load(db, pool, player, window)
-    row, entry = change(before)
+    row, entry = change(next(iter(load(db, pool, {player: 0}, window)), None))
     db.execute(
         """
         INSERT INTO players (pool, id, version, rating, rounds, visible, last_played, state)
@@ -63,18 +86,17 @@ def edit(db: sqlite3.Connection, pool: str, player: PlayerId, window: int, chang
         (pool, player, row.rating, row.rounds, row.visible, row.last_played, encoded(row.state)),
     )
     journal.audit(db, entry)
-    after = load(db, pool, player, window)
-    assert after is not None  # written above
+    (after,) = load(db, pool, {player: 0}, window)
     return after
 
 
-def name(db: sqlite3.Connection, pool: str, player: PlayerId, text: str) -> None:
-    """Remember what a player called himself last."""
-    db.execute(
-        "INSERT INTO names (pool, player, name) VALUES (?, ?, ?) "
-        "ON CONFLICT (pool, player) DO UPDATE SET name = excluded.name",
-        (pool, player, text),
+def names(db: sqlite3.Connection, pool: str, players: Sequence[PlayerId]) -> dict[PlayerId, str]:
+    """What these players called themselves last, where that is known."""
+    found = db.execute(
+        "SELECT player, name FROM names WHERE pool = ? AND player IN (SELECT value FROM json_each(?))",
+        (pool, encoded(players)),
     )
+    return {PlayerId(player): name for player, name in found}
 
 
 def summaries(db: sqlite3.Connection, pool: str) -> list[PlayerSummary]:
@@ -128,20 +150,10 @@ def _literally(text: str) -> str:
     return "".join(f"!{letter}" if letter in "!%_" else letter for letter in text)
 
 
-def _history(
-    db: sqlite3.Connection, pool: str, player: PlayerId, window: int
-) -> tuple[tuple[float, float, float], ...]:
-    found = db.execute(
-        "SELECT after, prediction, score FROM participants WHERE pool = ? AND player = ? ORDER BY round DESC LIMIT ?",
-        (pool, player, window),
-    ).fetchall()
-    return tuple(reversed(found))
-
-
 _Found = tuple[str, int, float, int, int, float | None, str, str | None]
 
 
-def _row(found: _Found, history: tuple[tuple[float, float, float], ...] = ()) -> PlayerRow:
+def _row(found: _Found, history: History = ()) -> PlayerRow:
     id, version, rating, rounds, visible, played, state, name = found
     return PlayerRow(
         id=PlayerId(id),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from equipoise.store.port import Fingerprint, Shared
+from equipoise.store.port import Fingerprint, SharedParts
 from equipoise.store.sqlite.players import encoded
 
 
@@ -29,13 +29,13 @@ def adopt(db: sqlite3.Connection, pool: str, fingerprint: Fingerprint, at: float
     )
 
 
-def shared(db: sqlite3.Connection, pool: str, known: int = 0) -> Shared | None:
-    """What the pool's system keeps of no single player, unless it is stored in the known version."""
-    found = db.execute("SELECT version FROM pools WHERE pool = ? AND version != ?", (pool, known)).fetchone()
+def shared(db: sqlite3.Connection, pool: str, held: int = 0) -> SharedParts | None:
+    """What the pool's system keeps of no single player, unless it is stored in the version `held`."""
+    found = db.execute("SELECT version FROM pools WHERE pool = ? AND version != ?", (pool, held)).fetchone()
     if found is None:
         return None
     parts = db.execute("SELECT key, part FROM shared WHERE pool = ?", (pool,))
-    return Shared(found[0], {key: msgspec.json.decode(part) for key, part in parts})
+    return SharedParts(found[0], {key: msgspec.json.decode(part) for key, part in parts})
 
 
 def keep_shared(db: sqlite3.Connection, pool: str, parts: Mapping[str, object]) -> None:

@@ -92,7 +92,7 @@ def _presence(part: _Part) -> Presence:
 
 
 def _rewrite(db: sqlite3.Connection, pool: str, number: int, rated: RatedRound) -> None:
-    """What the old system took for the standing at the doors is not in the new one's units."""
+    """Skills at the round's start were in the old system's units: they are dropped."""
     db.execute("UPDATE rounds SET prediction = ?, skill_at_start = NULL WHERE number = ?", (rated.prediction, number))
     db.executemany(
         "UPDATE participants SET before = ?, after = ?, prediction = ?, rounds = ?, visible = ?, state = ? "

@@ -8,14 +8,35 @@ import msgspec
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, Round, RoundId, ServerId, Side
-from equipoise.store.port import Change, Prediction, RatedRound
+from equipoise.store.port import Change, Prediction, RatedRound, Submission
+from equipoise.store.sqlite import players, pools
 from equipoise.store.sqlite.players import encoded
 
 
 def first_answer(db: sqlite3.Connection, server: ServerId, id: RoundId) -> RatedRound | None:
     """What a round was answered when it was stored; None before that."""
-    found = db.execute("SELECT number, prediction FROM rounds WHERE server = ? AND id = ?", (server, id)).fetchone()
-    return found and RatedRound(id, found[1], _changes(db, found[0]), again=True)
+    found = db.execute(
+        "SELECT number, prediction, unrated FROM rounds WHERE server = ? AND id = ?", (server, id)
+    ).fetchone()
+    if found is None:
+        return None
+    number, prediction, unrated = found
+    return RatedRound(id, prediction, _changes(db, number), again=True, unrated=unrated)
+
+
+def apply(db: sqlite3.Connection, pool: str, one: Submission, window: int) -> RatedRound:
+    """Rate a round by what is stored now, and write what it does; a round that is stored already changes nothing."""
+    record, server = one.record, one.record.round.server
+    if first := first_answer(db, server, record.round.id):
+        return first
+    held = one.held()
+    rated = one.rate(players.load(db, pool, held.players, window), pools.shared(db, pool, held.shared))
+    players.update(db, pool, rated.changes, record.round.started_at)
+    insert(db, pool, record, rated, one.at)
+    pools.keep_shared(db, pool, rated.shared)
+    if one.memory is not None:
+        remember_if_newer(db, server, one.memory, one.at)
+    return rated
 
 
 def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedRound, at: float) -> None:
@@ -28,7 +49,7 @@ def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedR
             partial, waiting, lineup, skill_at_start, unrated, prediction, recorded_at
         ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
-        (*_facts(pool, round), _skill_at_start(record), record.unrated, rated.prediction, at),
+        (*_facts(pool, round), _skill_at_start(record), rated.unrated, rated.prediction, at),
     ).lastrowid
     seconds = {each.id: (each.seconds_a, each.seconds_b) for each in record.participants}
     quits = {each.id for each in round.presences if each.left}
@@ -55,11 +76,6 @@ def predictions(db: sqlite3.Connection, pool: str, limit: int | None) -> list[Pr
     ).fetchall()
     score = {"a": 1.0, None: 0.5, "b": 0.0}
     return [Prediction(at, predicted, score[winner]) for at, predicted, winner in reversed(found)]
-
-
-def remember(db: sqlite3.Connection, server: ServerId, memory: bytes, at: float) -> None:
-    """Store a session's memory."""
-    db.execute("INSERT OR REPLACE INTO sessions (server, memory, at) VALUES (?, ?, ?)", (server, memory, at))
 
 
 def remember_if_newer(db: sqlite3.Connection, server: ServerId, memory: bytes, at: float) -> None:

@@ -1,17 +1,19 @@
 """The Store port on one file of SQLite: every call runs on the one thread that owns the connection."""
+# ruff: noqa: D102 (the port documents its methods)
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from sqlite3 import Connection
 from typing import TypeVar
 
 from sqlite_utils import Database
 
-from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, PlayerSummary, ServerId
 from equipoise.errors import StoreError
 from equipoise.store.port import (
@@ -19,153 +21,138 @@ from equipoise.store.port import (
     Decision,
     EditRow,
     Fingerprint,
-    Known,
+    Note,
     PlayerRow,
     Prediction,
     RatedRound,
-    RateRows,
     Replay,
     SeeRound,
-    Shared,
+    SharedParts,
+    Submission,
 )
-from equipoise.store.sqlite import journal, players, pools, replays, rounds
-from equipoise.store.sqlite.connection import Lock, open_database, probe, store_errors, transaction
+from equipoise.store.sqlite import journal, notes, players, pools, replays, rounds
+from equipoise.store.sqlite.connection import Lock, open_database, probe, savepoint, store_errors, transaction
+from equipoise.store.unwritten import Unwritten
+
+NOTES_SECONDS = 1.0
+"""How long notes wait for others to share their transaction: less than the 5 s between two polls."""
+NOTES_RETRY_SECONDS = 5.0
+"""How long they wait when the store was locked or full: each attempt may hold up rounds for BUSY_SECONDS."""
 
 T = TypeVar("T")
 
+log = logging.getLogger(__name__)
+
 
 class SqliteStore:
-    """Call `open` first and `close` last; in between, calls are served one after the other."""
+    """Call `open` first and `close` last; in between, calls are served one after the other.
 
-    def __init__(self, path: Path) -> None:
+    Notes wait for `notes_after` seconds, and for `retry_after` when they could not be written.
+    """
+
+    def __init__(
+        self, path: Path, *, notes_after: float = NOTES_SECONDS, retry_after: float = NOTES_RETRY_SECONDS
+    ) -> None:
         self.path = path
+        self._notes_after = notes_after
+        self._retry_after = retry_after
         self._lock = Lock(path.with_name(f"{path.name}.lock"))
         self._thread: ThreadPoolExecutor | None = None
         self._database: Database | None = None
+        self._unwritten = Unwritten()
+        self._timer: asyncio.TimerHandle | None = None
+        """Set while a writing of notes is due or under way."""
+        self._writing: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Take the lock file, connect and migrate."""
         self._thread = self._thread or ThreadPoolExecutor(1, thread_name_prefix="store")
         await self._run(self._connect)
 
     async def close(self) -> None:
-        """Finish what is under way, fold the write-ahead log into the file and let others in."""
-        if self._thread is not None:
-            await self._run(self._disconnect)
-            self._thread.shutdown()
-            self._thread = None
+        if self._thread is None:
+            return
+        if self._writing is not None:
+            await self._writing
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        await self._run(self._disconnect)
+        self._thread.shutdown()
+        self._thread = None
 
     async def ping(self) -> None:
-        """Fail if the file cannot be written now."""
         await self._read(probe)
 
     async def players(self, pool: str, ids: Sequence[PlayerId], window: int) -> Mapping[PlayerId, PlayerRow]:
-        """Rows of known players; strangers are missing."""
+        found = await self._read(lambda db: players.load(db, pool, dict.fromkeys(ids, 0), window))
+        return {row.id: row for row in found}
 
-        def load(db: Connection) -> Mapping[PlayerId, PlayerRow]:
-            found = (players.load(db, pool, player, window) for player in ids)
-            return {row.id: row for row in found if row}
+    async def names(self, pool: str, ids: Sequence[PlayerId]) -> Mapping[PlayerId, str]:
+        return await self._read_noted(lambda db: players.names(db, pool, ids))
 
-        return await self._read(load)
+    async def record(self, pool: str, group: Sequence[Submission], window: int) -> Sequence[RatedRound | Exception]:
+        def apply(db: Connection) -> list[RatedRound | Exception]:
+            outcomes: list[RatedRound | Exception] = []
+            with transaction(db):
+                for one in group:
+                    outcomes.append(_tried(db, pool, one, window))
+                    if isinstance(outcomes[-1], Exception):
+                        break
+            for one, outcome in zip(group, outcomes, strict=False):
+                if isinstance(outcome, RatedRound) and not outcome.again and one.memory is not None:
+                    self._unwritten.supersede(one.record.round.server, one.at)
+            return outcomes
 
-    async def record(
-        self,
-        pool: str,
-        record: RecordRound,
-        known: Known,
-        window: int,
-        rate: RateRows,
-        memory: bytes | None,
-        at: float,
-    ) -> RatedRound:
-        """One transaction, once per round; see the port."""
-        server = record.round.server
-
-        def apply(db: Connection) -> RatedRound:
-            if first := rounds.first_answer(db, server, record.round.id):
-                return first
-            stored = list(players.changed(db, pool, known.players, window))
-            rated = rate(stored, pools.shared(db, pool, known.shared))
-            players.update(db, pool, rated.changes, record.round.started_at)
-            rounds.insert(db, pool, record, rated, at)
-            pools.keep_shared(db, pool, rated.shared)
-            if memory is not None:
-                rounds.remember_if_newer(db, server, memory, at)
-            return rated
-
-        return await self._write(apply)
+        return await self._read(apply)
 
     async def edit(self, pool: str, player: PlayerId, window: int, edit: EditRow) -> PlayerRow:
-        """One transaction: an admin's change of a player and its line in the audit."""
         return await self._write(lambda db: players.edit(db, pool, player, window, edit))
 
-    async def name(self, pool: str, player: PlayerId, name: str) -> None:
-        """Remember what a player called himself last."""
-        await self._write(lambda db: players.name(db, pool, player, name))
-
-    async def remember(self, server: ServerId, memory: bytes, at: float) -> None:
-        """Store a server's session memory."""
-        await self._write(lambda db: rounds.remember(db, server, memory, at))
+    def note(self, notes: Iterable[Note]) -> None:
+        self._unwritten.add(notes)
+        self._write_notes_in(self._notes_after)
 
     async def memory(self, server: ServerId) -> bytes | None:
-        """A server's session memory, None before the first."""
-        return await self._read(lambda db: rounds.memory(db, server))
-
-    async def decide(self, decision: Decision) -> None:
-        """Append to the decision log."""
-        await self._write(lambda db: journal.decide(db, decision))
+        return await self._read_noted(lambda db: rounds.memory(db, server))
 
     async def decisions(self, server: ServerId | None, limit: int) -> Sequence[Decision]:
-        """The newest decisions, newest first."""
-        return await self._read(lambda db: journal.decisions(db, server, limit))
+        return await self._read_noted(lambda db: journal.decisions(db, server, limit))
 
     async def audit(self, entry: Audit) -> None:
-        """Append to the audit."""
         await self._write(lambda db: journal.audit(db, entry))
 
     async def audits(self, limit: int) -> Sequence[Audit]:
-        """The newest audit lines, newest first."""
         return await self._read(lambda db: journal.audits(db, limit))
 
     async def fingerprint(self, pool: str) -> Fingerprint | None:
-        """What a pool's ratings are made by."""
         return await self._read(lambda db: pools.fingerprint(db, pool))
 
     async def adopt(self, pool: str, fingerprint: Fingerprint, at: float) -> None:
-        """Record what a pool's ratings are made by from now on."""
         await self._write(lambda db: pools.adopt(db, pool, fingerprint, at))
 
-    async def shared(self, pool: str) -> Shared | None:
-        """What the pool's system keeps of no single player."""
+    async def shared(self, pool: str) -> SharedParts | None:
         return await self._read(lambda db: pools.shared(db, pool))
 
     async def rated_rounds(self, pool: str, see: SeeRound) -> None:
-        """Show every rated round of a pool, in the order in which they were applied."""
         await self._read(lambda db: replays.see(db, pool, see))
 
     async def recompute(self, pool: str, replay: Replay, entry: Audit) -> None:
-        """One transaction; see the port."""
         await self._write(lambda db: replays.recompute(db, pool, replay, entry))
 
     async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:
-        """The last rated rounds of a pool, without a limit all, oldest first."""
         return await self._read(lambda db: rounds.predictions(db, pool, limit))
 
     async def summaries(self, pool: str) -> Sequence[PlayerSummary]:
-        """Everybody in a pool."""
         return await self._read(lambda db: players.summaries(db, pool))
 
     async def top(self, pool: str, limit: int | None, *, since: float | None) -> Sequence[PlayerRow]:
-        """The leaderboard."""
-        return await self._read(lambda db: players.top(db, pool, limit, since))
+        return await self._read_noted(lambda db: players.top(db, pool, limit, since))
 
     async def rank(self, pool: str, player: PlayerId, *, since: float | None) -> tuple[int, int] | None:
-        """A player's place on the leaderboard and its length."""
         return await self._read(lambda db: players.rank(db, pool, player, since))
 
     async def search(self, pool: str, text: str, limit: int) -> Sequence[PlayerRow]:
-        """Players whose id or last name contains the text."""
-        return await self._read(lambda db: players.search(db, pool, text, limit))
+        return await self._read_noted(lambda db: players.search(db, pool, text, limit))
 
     async def _write(self, work: Callable[[Connection], T]) -> T:
         def atomically(db: Connection) -> T:
@@ -173,6 +160,47 @@ class SqliteStore:
                 return work(db)
 
         return await self._read(atomically)
+
+    async def _read_noted(self, work: Callable[[Connection], T]) -> T:
+        """Read what notes are about, as if all that wait were written."""
+
+        def after_notes(db: Connection) -> T:
+            with suppress(StoreError):  # what is written can be read all the same
+                self._write_notes(db)
+            return work(db)
+
+        return await self._read(after_notes)
+
+    def _write_notes_in(self, seconds: float) -> None:
+        if self._thread is not None and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._start_writing_notes)
+
+    def _start_writing_notes(self) -> None:
+        # Rounds that wait for the thread go first: it serves in the order of being asked.
+        self._writing = asyncio.create_task(self._notes_written())
+
+    async def _notes_written(self) -> None:
+        wait = self._retry_after
+        try:
+            await self._read(self._write_notes)
+            wait = self._notes_after
+        except StoreError as error:
+            log.warning("%d notes wait: %s", len(self._unwritten), error)
+        finally:
+            self._timer = None
+            if self._unwritten:  # what came meanwhile, or what could not be written
+                self._write_notes_in(wait)
+
+    def _write_notes(self, db: Connection) -> None:
+        taken = self._unwritten.take()
+        if not taken:
+            return
+        try:
+            with store_errors(), transaction(db):
+                notes.write(db, taken)
+        except BaseException:
+            self._unwritten.put_back(taken)
+            raise
 
     async def _read(self, work: Callable[[Connection], T]) -> T:
         def served() -> T:
@@ -202,6 +230,22 @@ class SqliteStore:
 
     def _disconnect(self) -> None:
         if self._database is not None:
+            try:
+                self._write_notes(self._connection)
+            except StoreError as error:
+                log.error("%d notes are lost: %s", len(self._unwritten), error)
             self._database.close()
             self._database = None
         self._lock.drop()
+
+
+def _tried(db: Connection, pool: str, one: Submission, window: int) -> RatedRound | Exception:
+    """What became of one round of a group, or why it alone failed."""
+    try:
+        with store_errors(), savepoint(db):
+            return rounds.apply(db, pool, one, window)
+    except StoreError:  # the store's trouble is every round's
+        raise
+    except Exception as error:  # a fault in rating one round must not cost the other servers theirs
+        one.undo()
+        return error

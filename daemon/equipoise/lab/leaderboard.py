@@ -15,10 +15,11 @@ from equipoise.ratings.system import System
 
 
 @dataclass(frozen=True, slots=True)
-class SkillAtStart:
-    """One player's place."""
+class RankedPlayer:
+    """One line of a leaderboard."""
 
     place: int
+    """1 is the highest rating."""
     summary: PlayerSummary
     uncertainty: float
     """In the system's own unit."""
@@ -28,19 +29,22 @@ class SkillAtStart:
 class Leaderboard:
     """Everybody with a place, the highest rating first."""
 
-    places: tuple[SkillAtStart, ...]
+    places: tuple[RankedPlayer, ...]
     hidden: int
-    """Players in their shadow period, who have none."""
+    """Players in their shadow period, who have no place."""
     shadow_rounds: int
-    """How long that is; 0 where nobody is in it."""
+    """Length of the shadow period; 0 where nobody is in it."""
 
     def top(self, most: int) -> Leaderboard:
         """The first so many places."""
         return replace(self, places=self.places[:most])
 
 
-def standings(system: System[Any], history: History, *, hidden: bool = False) -> Leaderboard:
-    """Of all who took part; `hidden`: those in their shadow period too.  RatingError for a rating that is no number."""
+def leaderboard(system: System[Any], history: History, *, hidden: bool = False) -> Leaderboard:
+    """Everybody who took part; with `hidden`, those in their shadow period too.
+
+    RatingError for a rating that is not finite.
+    """
     took_part = np.unique(history.members).tolist()
     found = [
         (system.summary(player), system.uncertainty(player)) for player in map(history.players.__getitem__, took_part)
@@ -50,9 +54,9 @@ def standings(system: System[Any], history: History, *, hidden: bool = False) ->
             raise RatingError(
                 f"{system.name} rates {summary.id} {summary.rating:g} ± {uncertainty:g}: its parameters go too far"
             )
-    shown = [one for one in found if one[0].visible or hidden]
-    shown.sort(key=lambda one: (-one[0].rating, one[0].id))
-    places = (SkillAtStart(place, *one) for place, one in enumerate(shown, 1))
-    # A system may not count every round towards the end of the shadow period.
+    ranked = [one for one in found if one[0].visible or hidden]
+    ranked.sort(key=lambda one: (-one[0].rating, one[0].id))
+    places = (RankedPlayer(place, *one) for place, one in enumerate(ranked, 1))
+    # The least, because a system may not count every round towards the end of the shadow period.
     lasts = min((summary.rounds + summary.missing for summary, _ in found if not summary.visible), default=0)
-    return Leaderboard(tuple(places), len(found) - len(shown), lasts)
+    return Leaderboard(tuple(places), len(found) - len(ranked), lasts)

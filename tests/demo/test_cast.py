@@ -10,13 +10,13 @@ from statistics import fmean
 import pytest
 
 from equipoise.core.model import Side
-from equipoise.demo.model import MOST, cast, chance, draw, random_odds
+from equipoise.demo.cast import MOST, cast, draw_winner, random_favourite, win_probability
 
 
 @pytest.mark.parametrize("lead", [0.0, 300.0, -800.0, 2400.0])
 def test_outcomes_follow_the_logistic_of_the_skill_sums(lead: float) -> None:
     rng, draws = Random(11), 20_000
-    won = sum(draw(rng, [1000.0, 1200.0 + lead], [900.0, 1300.0], 800.0) is Side.A for _ in range(draws))
+    won = sum(draw_winner(rng, [1000.0, 1200.0 + lead], [900.0, 1300.0], 800.0) is Side.A for _ in range(draws))
 
     expected = 1 / (1 + math.exp(-lead / 800.0))
     error = math.sqrt(expected * (1 - expected) / draws)
@@ -24,7 +24,9 @@ def test_outcomes_follow_the_logistic_of_the_skill_sums(lead: float) -> None:
 
 
 def test_the_chances_of_the_two_sides_add_up_to_one() -> None:
-    assert chance([1500.0, 700.0], [900.0], 1200.0) + chance([900.0], [1500.0, 700.0], 1200.0) == pytest.approx(1.0)
+    assert win_probability([1500.0, 700.0], [900.0], 1200.0) + win_probability(
+        [900.0], [1500.0, 700.0], 1200.0
+    ) == pytest.approx(1.0)
 
 
 def test_the_smurf_is_the_last_of_a_cast_and_better_than_everybody() -> None:
@@ -43,8 +45,8 @@ def test_a_seed_makes_the_same_people_again() -> None:
 def test_random_teams_are_the_mean_over_all_teams_there_could_be() -> None:
     skills = [400.0, 900.0, 1000.0, 1300.0, 2100.0]
     splits = list(combinations(skills, 2))
-    odds = [chance(red, set(skills) - set(red), 800.0) for red in splits]
+    odds = [win_probability(red, set(skills) - set(red), 800.0) for red in splits]
 
-    found = random_odds(Random(4), skills, 2, 800.0, samples=20_000)
+    found = random_favourite(Random(4), skills, 2, 800.0, samples=20_000)
 
     assert found == pytest.approx(fmean(max(one, 1 - one) for one in odds), abs=0.005)

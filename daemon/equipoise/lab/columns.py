@@ -1,4 +1,9 @@
-"""CSV files as columns of numbered texts, read fast and in little memory, and refused with file and line."""
+"""CSV files as columns of numbered texts, read fast and in little memory, and refused with file and line.
+
+A column of a history repeats few texts (players, maps, dates) very often. So each distinct text is kept once, and a row
+is an int32 index into them: a million rows cost four megabytes per column, and a text is parsed once, not per row.
+Files without quotes, nearly all, are split as bytes, some megabytes at a time; the others go through Python's `csv`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +21,7 @@ from typing import TypeVar
 import numpy as np
 
 from equipoise.errors import RatingError
-from equipoise.lab.words import shown
+from equipoise.lab.printable import printable
 from equipoise.ratings.history import Floats, Numbers
 
 T = TypeVar("T")
@@ -29,7 +34,7 @@ ROWS = 100_000
 
 
 class _Numbering(dict[str, int]):
-    """Texts as they come, numbered from 0."""
+    """Numbers texts from 0 in the order in which they are looked up."""
 
     def __missing__(self, text: str) -> int:
         self[text] = number = len(self)
@@ -38,13 +43,19 @@ class _Numbering(dict[str, int]):
 
 @dataclass(slots=True)
 class Column:
-    """A column's distinct texts, and which of them each row has."""
+    """A column's distinct texts, and which of them each row has.
+
+    >>> column = Column()
+    >>> column.take(["ann", "bob", "ann"])
+    >>> column.texts, column.numbers.tolist()
+    (['ann', 'bob'], [0, 1, 0])
+    """
 
     known: _Numbering = field(default_factory=_Numbering)
     pieces: list[Numbers] = field(default_factory=list)
 
     def take(self, texts: Sequence[str]) -> None:
-        """Some more rows."""
+        """Add rows."""
         self.pieces.append(np.fromiter(map(self.known.__getitem__, texts), np.int32, len(texts)))
 
     @property
@@ -54,15 +65,15 @@ class Column:
 
     @property
     def numbers(self) -> Numbers:
-        """Of each row, an index into `texts`."""
+        """Shape (rows,): for each row an index into `texts`."""
         if len(self.pieces) > 1:
             self.pieces = [np.concatenate(self.pieces)]
         return self.pieces[0]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A file's columns by name, all of one length."""
+class CsvFile:
+    """A file's columns by name, all of the same length."""
 
     path: Path
     columns: dict[str, Column]
@@ -73,7 +84,7 @@ class Table:
         return len(self.lines)
 
     def __getitem__(self, name: str) -> Column:
-        """A column; one that the file lacks is empty text in every row."""
+        """A column; one that the file does not have is empty in every row."""
         if name not in self.columns:
             return Column(_Numbering({"": 0}), [np.zeros(len(self), np.int32)])
         return self.columns[name]
@@ -84,11 +95,14 @@ class Table:
         return column.texts[int(column.numbers[row])]
 
     def refusal(self, row: int, reason: str) -> RatingError:
-        """The error to raise about a row."""
+        """An error about a row, with file and line."""
         return _refusal(self.path, self.lines[row], reason)
 
     def parsed(self, name: str, parse: Callable[[str], T]) -> list[T]:
-        """The values of a column's distinct texts; `parse` raises ValueError with the reason against a text."""
+        """The values of a column's distinct texts; `parse` raises ValueError with the reason why a text is refused.
+
+        RatingError names the first row with such a text.
+        """
         column = self[name]
         values, refused = [], dict[int, str]()
         for number, text in enumerate(column.texts):
@@ -102,12 +116,12 @@ class Table:
         return values
 
     def floats(self, name: str, parse: Callable[[str], float]) -> Floats:
-        """Every row's value."""
+        """Shape (rows,): the value of each row."""
         values = np.array(self.parsed(name, parse), np.float64)
         return values[self[name].numbers]
 
-    def unpacked(self, name: str, keys: Sequence[str]) -> Table:
-        """A column of `key=value;key=value` as one column for each of the keys; other keys are ignored."""
+    def unpacked(self, name: str, keys: Sequence[str]) -> CsvFile:
+        """Split a column of `key=value;key=value` into one column for each of `keys`; other keys are ignored."""
         column = self[name]
         known = {key: _Numbering({"": 0}) for key in keys}
         found = {key: [0] * len(column.known) for key in keys}
@@ -119,7 +133,7 @@ class Table:
                 elif key in known:
                     found[key][number] = known[key][value]
         columns = {key: Column(known[key], [np.array(found[key], np.int32)[column.numbers]]) for key in keys}
-        return Table(self.path, columns, self.lines)
+        return CsvFile(self.path, columns, self.lines)
 
 
 def _check_pairs(text: str) -> None:
@@ -127,8 +141,8 @@ def _check_pairs(text: str) -> None:
         raise ValueError("is not key=value;key=value")
 
 
-def read_table(path: Path, needed: Sequence[str]) -> Table:
-    """A file, by gzip or plain, in UTF-8; RatingError unless it has the needed columns and whole rows."""
+def read_csv(path: Path, needed: Sequence[str]) -> CsvFile:
+    """Read a UTF-8 file, gzip or plain. RatingError unless it has the needed columns and only complete rows."""
     raw = _bytes(path)
     if b"\r" in raw:
         raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -139,7 +153,7 @@ def read_table(path: Path, needed: Sequence[str]) -> Table:
         raise _refusal(path, 1, f"no column {', '.join(missing)}; there are {', '.join(names) or 'none'}")
     twice = [name for name, count in Counter(names).items() if name and count > 1]
     if twice:
-        raise _refusal(path, 1, f"column {twice[0]} is there twice")
+        raise _refusal(path, 1, f"column {twice[0]} appears twice")
     body = body.rstrip(b"\n")
     if not body:
         raise RatingError(f"{path}: no rows")
@@ -154,8 +168,8 @@ def _names(path: Path, head: bytes) -> list[str]:
         raise _refusal(path, 1, str(error)) from None
 
 
-def _plain(path: Path, names: Sequence[str], body: bytes) -> Table:
-    """Without quotes a comma is a comma: one split makes all fields of a piece."""
+def _plain(path: Path, names: Sequence[str], body: bytes) -> CsvFile:
+    """Without quotes every comma separates fields: one split makes all fields of a piece."""
     columns = [Column() for _ in names]
     rows = 0
     for piece in _pieces(body):
@@ -164,11 +178,11 @@ def _plain(path: Path, names: Sequence[str], body: bytes) -> Table:
         fields = _text(path, piece, line).replace("\n", ",").split(",")
         for place, column in enumerate(columns):
             column.take(fields[place :: len(names)])
-    return Table(path, dict(zip(names, columns, strict=True)), range(2, rows + 2))
+    return CsvFile(path, dict(zip(names, columns, strict=True)), range(2, rows + 2))
 
 
 def _pieces(body: bytes) -> Iterator[bytes]:
-    """Whole lines, some megabytes at a time."""
+    """Complete lines, some megabytes at a time."""
     start = 0
     while start < len(body):
         end = body.find(b"\n", start + PIECE)
@@ -178,7 +192,7 @@ def _pieces(body: bytes) -> Iterator[bytes]:
 
 
 def _check_widths(path: Path, piece: bytes, line: int, wanted: int) -> int:
-    """How many lines the piece has."""
+    """The number of lines in a piece; RatingError for a line with another number of fields."""
     codes = np.frombuffer(piece, np.uint8)
     ends = np.append(np.flatnonzero(codes == NEWLINE), len(codes))
     widths = np.diff(np.searchsorted(np.flatnonzero(codes == COMMA), ends), prepend=0) + 1
@@ -188,13 +202,13 @@ def _check_widths(path: Path, piece: bytes, line: int, wanted: int) -> int:
     return len(ends)
 
 
-def _quoted(path: Path, names: Sequence[str], body: bytes) -> Table:
+def _quoted(path: Path, names: Sequence[str], body: bytes) -> CsvFile:
     reader = csv.reader(StringIO(_text(path, body, 2), newline=""))
     columns, lines = [Column() for _ in names], list[int]()
     while rows := list(islice(_whole(path, reader, len(names), lines), ROWS)):
         for column, texts in zip(columns, zip(*rows, strict=True), strict=True):
             column.take(texts)
-    return Table(path, dict(zip(names, columns, strict=True)), lines)
+    return CsvFile(path, dict(zip(names, columns, strict=True)), lines)
 
 
 def _whole(path: Path, reader: Iterator[list[str]], wanted: int, lines: list[int]) -> Iterator[list[str]]:
@@ -214,7 +228,7 @@ def _width(path: Path, line: int, width: int, wanted: int) -> RatingError:
 
 
 def _refusal(path: Path, line: int, reason: str) -> RatingError:
-    return RatingError(f"{path}:{line}: {shown(reason)}")
+    return RatingError(f"{path}:{line}: {printable(reason)}")
 
 
 def _bytes(path: Path) -> bytes:
@@ -228,7 +242,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _text(path: Path, raw: bytes, line: int) -> str:
-    """`line` is that of the first byte."""
+    """Decode UTF-8; `line` is the line of the first byte."""
     try:
         return raw.decode()
     except UnicodeDecodeError as error:

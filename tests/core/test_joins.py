@@ -7,7 +7,10 @@ from collections.abc import Mapping
 import pytest
 
 from equipoise.core import events as e
-from equipoise.core.effects import Effect, LoadSummaries, Lock, LogDecision, Place
+from equipoise.core.asks import LoadSummaries
+from equipoise.core.effects import Effect, Lock, LogDecision, Place
+from equipoise.core.joins import answer_switch, place_joiner
+from equipoise.core.memory import HeldSide
 from equipoise.core.model import Entry, Mode, OrderId, PlayerId, PlayerSummary, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
@@ -40,7 +43,7 @@ def wants(session: Session, player: str, side: Side | None, now: float = 1.0) ->
 
 
 def placed(session: Session, player: str, side: Side | None = None, now: float = 1.0) -> Place:
-    """The answer to a player who wants a side and is known by his rating."""
+    """The answer to a player who wants a side and whose rating is known."""
     play(session, [(now, summaries({player: 2000.0}))] if player not in session.state.summaries else [])
     (place,) = of(Place, wants(session, player, side, now))
     assert isinstance(place, Place)
@@ -55,7 +58,7 @@ def changes(session: Session, player: str, side: Side | None, now: float) -> Non
 
 
 @pytest.mark.parametrize("wanted", [A, B, None])
-def test_a_joiner_goes_to_the_smaller_side_whatever_he_wants(wanted: Side | None) -> None:
+def test_a_joiner_goes_to_the_smaller_side_whatever_they_want(wanted: Side | None) -> None:
     place = placed(begun(Mode.KOTH, "ab|c"), "d", wanted)
     assert (place.side, place.reason) == (B, SMALLER)
 
@@ -68,7 +71,7 @@ def test_a_joiner_goes_to_the_smaller_side_whatever_he_wants(wanted: Side | None
         (2600.0, {"a": 2300.0, "b": 2000.0}, B),
     ],
 )
-def test_at_equal_sizes_a_joiner_goes_where_he_leaves_the_least_difference(
+def test_at_equal_sizes_a_joiner_goes_where_they_leave_the_least_difference(
     joiner: float, ratings: Mapping[str, float], side: Side
 ) -> None:
     session = begun(Mode.KOTH, "a|b", ratings=ratings)
@@ -98,7 +101,7 @@ def test_where_players_are_better_on_one_side_a_joiner_is_weighed_on_each(
 
 
 @pytest.mark.parametrize("wish", [A, B])
-def test_where_both_sides_are_as_good_a_joiner_gets_his_wish(wish: Side) -> None:
+def test_where_both_sides_are_as_good_a_joiner_gets_their_wish(wish: Side) -> None:
     assert placed(begun(Mode.KOTH, "a|b"), "c", wish).side is wish
 
 
@@ -106,7 +109,7 @@ def test_bots_count_for_a_joiner() -> None:
     assert placed(begun(Mode.KOTH, "a1|b"), "c", A).side is B
 
 
-def test_a_placement_is_told_whole() -> None:
+def test_a_placement_has_three_effects() -> None:
     session = begun(Mode.KOTH, "ab|c", ratings={"d": 2000.0})
     play(session, [(0.5, summaries({"d": 2000.0}))])
     assert wants(session, "d", A) == [
@@ -125,14 +128,14 @@ def test_a_joiner_is_held_until_the_ratings_are_known() -> None:
     assert not of(Place, play(session, [(1.2, summaries({"c": 2000.0}))]))
 
 
-def test_whoever_leaves_while_he_is_held_is_forgotten() -> None:
+def test_a_joiner_who_leaves_while_held_is_forgotten() -> None:
     session = begun(Mode.KOTH, "a|b")
     wants(session, "c", None)
     assert play(session, [(1.1, e.PlayerLeft(1.1, PlayerId("c")))]) == []
     assert play(session, [(1.2, summaries({"c": 2000.0}))]) == []
 
 
-def test_whoever_is_held_and_not_on_the_next_roster_is_forgotten() -> None:
+def test_a_held_joiner_who_is_not_on_the_next_roster_is_forgotten() -> None:
     session = begun(Mode.ARENA, "a|b", phase=e.Phase.OVER)
     wants(session, "c", None)
     play(session, [(1.1, e.RoundStarted(1.1, roster("a|b")))])
@@ -144,7 +147,7 @@ def test_whoever_is_held_and_not_on_the_next_roster_is_forgotten() -> None:
 def test_a_joiner_in_arena_waits_for_the_next_round(phase: e.Phase) -> None:
     session = begun(Mode.ARENA, "ab|c", phase=phase)
     place = placed(session, "d", B)
-    assert (place.side, place.reason) == (None, Text(Phrase.REASON_WAITS))
+    assert place == Place(PlayerId("d"), None, Text(Phrase.REASON_WAITS))
     assert session.state.roster.get(PlayerId("d")) == Entry(PlayerId("d"), None, waiting=True)
 
 
@@ -156,7 +159,7 @@ def test_while_players_are_waited_for_nobody_is_locked() -> None:
 
 
 @pytest.mark.parametrize("inactive_reason", ["", "mvm"])
-def test_where_the_daemon_does_not_act_everybody_gets_his_wish_at_once(inactive_reason: str) -> None:
+def test_where_the_daemon_does_not_act_players_get_their_wish_at_once(inactive_reason: str) -> None:
     session = Session(rules())
     play(session, [(0.0, hello(inactive_reason=inactive_reason))] if inactive_reason else [])
     assert wants(session, "d", B) == [Place(PlayerId("d"), B, ALLOWED)]
@@ -184,12 +187,12 @@ def test_a_switch_from_the_larger_side_is_allowed() -> None:
 
 
 @pytest.mark.parametrize("wanted", [A, None])
-def test_who_asks_for_his_own_side_or_any_stays_where_he_is(wanted: Side | None) -> None:
+def test_a_player_who_asks_for_their_own_side_or_any_stays(wanted: Side | None) -> None:
     session = begun(Mode.KOTH, "ab|c")
     assert wants(session, "a", wanted) == [Place(PlayerId("a"), A, ALLOWED)]
 
 
-def test_who_asks_for_any_side_leaves_one_that_is_larger_by_two() -> None:
+def test_a_player_who_asks_for_any_side_leaves_one_that_is_larger_by_two() -> None:
     assert placed(begun(Mode.KOTH, "abc|d"), "a").side is B
 
 
@@ -203,7 +206,7 @@ def locked(text: str = "abc|d") -> Session:
     return session
 
 
-def test_a_placed_player_may_not_change_side_for_three_minutes_and_is_told_how_long() -> None:
+def test_a_placed_player_may_not_change_side_for_three_minutes_and_hears_how_long() -> None:
     session = locked("ab|c")
     changes(session, "a", None, 2.0)
     place = placed(session, "e", A, now=61.0)
@@ -233,7 +236,7 @@ def test_a_locked_player_may_leave_a_side_that_is_larger_by_two_and_takes_the_lo
     assert effects[2] == Lock(PlayerId("e"), A, 120.0)
 
 
-def test_a_placed_player_who_watched_returns_to_his_side() -> None:
+def test_a_placed_player_who_watched_returns_to_their_side() -> None:
     session = locked("ab|c")
     changes(session, "e", None, 2.0)
     changes(session, "a", None, 2.0)
@@ -278,7 +281,7 @@ def test_in_arena_a_lock_holds_until_the_next_scramble() -> None:
     assert session.memory.locks.keys() == set(ids("bc"))
 
 
-def test_a_script_that_says_hello_again_is_told_of_every_lock_that_still_holds() -> None:
+def test_a_script_that_says_hello_again_gets_every_lock_that_still_holds() -> None:
     session = locked("ab|c")
     assert play(session, [(61.0, hello(phase=e.Phase.RUNNING))]) == [Lock(PlayerId("e"), B, 120.0)]
     assert play(session, [(181.0, hello(phase=e.Phase.RUNNING))]) == []
@@ -304,8 +307,32 @@ def test_a_scramble_does_not_heed_locks() -> None:
     assert session.memory.locks[PlayerId("b")].side is B
 
 
-def test_a_players_own_place_does_not_weigh_against_him() -> None:
+def test_a_player_who_already_waits_is_placed_like_a_new_one() -> None:
     session = begun(Mode.KOTH, "a|b", ratings={"a": 2300.0, "b": 2000.0})
     play(session, [(0.5, summaries({"c": 1000.0})), (0.6, lineup("r1", "a|b|c"))])
     assert placed(session, "c", A).side is B
     assert session.state.roster == Roster((*session.state.roster.entries[:2], Entry(PlayerId("c"), B, connected=100.0)))
+
+
+def test_players_whose_rating_is_unknown_weigh_nothing() -> None:
+    # c is unknown: 2000 with the joiner on A stand against 2100 on B.
+    side_skills = {side: dict(zip(ids("abd"), (1000.0, 2100.0, 1000.0), strict=True)) for side in (A, B)}
+    assert place_joiner(roster("ac|be|d"), ids("d")[0], None, None, side_skills).side is A
+    # With nobody known both sides are as good, and the wish decides.
+    nothing: Mapping[PlayerId, float] = {}
+    assert place_joiner(roster("a|b|c"), ids("c")[0], B, None, {A: nothing, B: nothing}).side is B
+
+
+def test_a_joiner_whose_rating_is_unknown_weighs_nothing() -> None:
+    a, b, c = ids("abc")
+    nearly_even = {a: 1000.0, b: 1000.5}
+    assert place_joiner(roster("a|b|c"), c, B, None, {A: nearly_even, B: nearly_even}).side is B
+    # Where a is unknown, c (0.1) makes 0.1 against 0.4 on A, and 0.5 against nothing on B.
+    small = {b: 0.4, c: 0.1}
+    assert place_joiner(roster("a|b|c"), c, B, None, {A: small, B: small}).side is A
+
+
+def test_a_lock_in_its_last_half_second_is_shown_as_one_second() -> None:
+    held = HeldSide(A, 10.0)
+    entry = roster("ab|cd").entries[0]
+    assert answer_switch(roster("ab|cd"), entry, B, held, 9.7).reason == Text(Phrase.REFUSED_LOCKED, ("1",))

@@ -1,0 +1,172 @@
+"""What a heartbeat, a round end and a split cost in our own code: calls, files touched, depth of the stack.
+
+A whole daemon in this process, 24 players, a real SQLite store: from the bytes of the request to everything that is
+written behind the reply, on the event loop and on the store's thread. Counted are frames of our own files alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import FrameType
+
+import equipoise
+from bench.scripts import BOOT, FACTS, SESSION, roster, round_ended
+from equipoise import app, config
+
+OURS = str(Path(equipoise.__file__).parent)
+ARITHMETIC = tuple(f"{OURS}/{part}/" for part in ("solver", "ratings"))
+"""Frames of algorithms say little about a round's way through the daemon: depth is printed without and with them."""
+BEHIND_SECONDS = 0.3
+"""Until what goes on behind a reply is done."""
+TARGET = "round end: 12 frames"
+CONFIG = """
+[web]
+port = 0
+[store]
+directory = "{folder}/state"
+[pool.main]
+[server.bench]
+secret_file = "secret"
+"""
+SCRAMBLE = {"kind": "command", "words": ["scramble", "next"], "by": "", "admin": True}
+
+
+class Calls:
+    """Counts every call of a function of ours while it is the profile function of all threads."""
+
+    def __init__(self) -> None:
+        self.counting = False
+        self.start()
+
+    def start(self) -> None:
+        """Count from nothing."""
+        self.count = 0
+        self.files: set[str] = set()
+        self.deepest: dict[bool, list[str]] = {False: [], True: []}
+        """Names of the deepest stack's functions, outermost first: without the arithmetic, and with it."""
+
+    def seen(self, frame: FrameType, event: str, argument: object) -> None:
+        """The profile function."""
+        if not self.counting or event != "call" or not frame.f_code.co_filename.startswith(OURS):
+            return
+        self.count += 1
+        self.files.add(frame.f_code.co_filename)
+        stack = list(_stack(frame))
+        arithmetic = frame.f_code.co_filename.startswith(ARITHMETIC)
+        for kind in {True, arithmetic}:
+            if len(stack) > len(self.deepest[kind]):
+                self.deepest[kind] = [each.f_code.co_qualname for each in reversed(stack)]
+
+    def row(self, name: str) -> str:
+        """A line of the table."""
+        without, together = (len(self.deepest[kind]) for kind in (False, True))
+        depth = f"depth {without:3}, with arithmetic {together:3}"
+        return f"{name:10} {self.count:6} calls {len(self.files):4} files   {depth}"
+
+
+def _stack(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(OURS):
+            yield frame
+        frame = frame.f_back
+
+
+class Client:
+    """A game script over one kept connection."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str) -> None:
+        self._reader, self._writer, self._host = reader, writer, host
+        self._seq = 0
+
+    async def post(self, *events: object) -> dict[str, object]:
+        """The answer to the next batch."""
+        self._seq += 1
+        batch = {"v": 1, "server": "bench", "boot": BOOT, "seq": self._seq, "at": float(self._seq), "events": events}
+        body = json.dumps(batch).encode()
+        head = (
+            f"POST /v1/events HTTP/1.1\r\nHost: {self._host}\r\nAuthorization: Bearer secret\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        self._writer.write(head.encode() + body)
+        answer = (await self._reader.readuntil(b"\r\n\r\n")).decode().lower()
+        length = int(answer.partition("content-length: ")[2].partition("\r\n")[0])
+        reply: dict[str, object] = json.loads(await self._reader.readexactly(length))
+        assert reply["ok"], reply
+        return reply
+
+
+def main() -> None:
+    calls = Calls()
+    with _profiled(calls), TemporaryDirectory() as folder:
+        asyncio.run(_measure(calls, Path(folder)))
+
+
+@contextmanager
+def _profiled(calls: Calls) -> Iterator[None]:
+    # Before the daemon starts: a thread takes the function that is set when it begins.
+    threading.setprofile(calls.seen)
+    sys.setprofile(calls.seen)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+async def _measure(calls: Calls, folder: Path) -> None:
+    (folder / "secret").write_text(hashlib.sha256(b"secret").hexdigest())
+    path = folder / "config.toml"
+    path.write_text(CONFIG.format(folder=folder))
+    async with AsyncExitStack() as stack:
+        address = await app.start(config.load(path, {}), stack)
+        host, _, port = address.rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        stack.callback(writer.close)
+        script = Client(reader, writer, address)
+
+        async def count(name: str, *events: object) -> None:
+            await asyncio.sleep(BEHIND_SECONDS)
+            calls.start()
+            calls.counting = True
+            await script.post(*events)
+            await asyncio.sleep(BEHIND_SECONDS)
+            calls.counting = False
+            print(calls.row(name))
+            if "-v" in sys.argv:
+                print("  ", " > ".join(calls.deepest[False]), "\n  ", " > ".join(calls.deepest[True]))
+
+        here = {"kind": "roster", "players": roster()}
+        await script.post(_hello(), here)
+        for number in range(3):
+            await script.post(round_ended(number))
+        await script.post(here)
+        await count("heartbeat")
+        await count("round end", round_ended(3))
+        await script.post(SCRAMBLE)
+        await count("split", {"kind": "round_started", "players": roster()})
+    print(f"target: {TARGET}")
+
+
+def _hello() -> dict[str, object]:
+    return {
+        "kind": "hello",
+        "plugin": "bench",
+        "game": "tf2",
+        "map": "koth_harvest_final",
+        "session": SESSION,
+        "slots": 24,
+        "phase": "running",
+        "facts": FACTS,
+    }
+
+
+if __name__ == "__main__":
+    main()

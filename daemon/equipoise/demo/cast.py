@@ -1,0 +1,73 @@
+"""The people of the evening: their names, how good they truly are, and who wins by that.
+
+Skill is in rating points, as the daemon rates: two sides whose sums differ by `theta` points win and lose e to 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from random import Random
+from statistics import fmean
+
+from equipoise.core.model import STEAM_ID_BASE, PlayerId, Side
+
+_NAMES = """
+Anya Argo Bix Bram Cleo Dash Fenn Flint Hazel Ivo Juno Kite Lumi Mara Moss Nils Orla Otto Pike Quill Rook Ruby Sable
+Soren Tarn Tove Vex Wren Yuki Zed
+"""
+NAMES = tuple(_NAMES.split())
+SMURF = "newbie"
+MOST = len(NAMES) + 1
+"""Players, the smurf among them."""
+
+MEAN = 1000.0
+WEAKEST = 200.0
+"""A little above the floor of ratings: no rating could show a lower skill."""
+SPREAD = 500.0
+"""Standard deviation of true skill, points: of two random teams of five the better one often has an 80 % chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Character:
+    """Somebody who plays. The daemon is never told `skill`; it has to find it out."""
+
+    id: PlayerId
+    name: str
+    skill: float
+
+
+def cast(rng: Random, count: int) -> tuple[Character, ...]:
+    """So many people, the last of whom is the smurf: a new account, and better than all the others."""
+    names = rng.sample(NAMES, count - 1)
+    regulars = [
+        _character(number, name, max(WEAKEST, MEAN + SPREAD * rng.gauss(0, 1))) for number, name in enumerate(names, 1)
+    ]
+    best = max(character.skill for character in regulars)
+    return (*regulars, _character(count, SMURF, best + SPREAD / 2))
+
+
+def _character(number: int, name: str, skill: float) -> Character:
+    return Character(PlayerId(str(STEAM_ID_BASE + 1000 + number)), name, skill)
+
+
+def win_probability(red: Iterable[float], blu: Iterable[float], theta: float) -> float:
+    """Probability that RED wins: the logistic of the difference of both sums, `theta` being its scale in points.
+
+    >>> round(win_probability([1500, 700], [1000], theta=1200), 3)
+    0.731
+    """
+    return 1.0 / (1.0 + math.exp((math.fsum(blu) - math.fsum(red)) / theta))
+
+
+def random_favourite(rng: Random, skills: Sequence[float], red: int, theta: float, samples: int = 100) -> float:
+    """Win probability of the stronger side, the mean over random teams of the same people, `red` of them on RED."""
+    shuffled = (rng.sample(skills, len(skills)) for _ in range(samples))
+    probabilities = [win_probability(order[:red], order[red:], theta) for order in shuffled]
+    return fmean(max(one, 1 - one) for one in probabilities)
+
+
+def draw_winner(rng: Random, red: Iterable[float], blu: Iterable[float], theta: float) -> Side:
+    """Draw the winner of a round between people of these skills."""
+    return Side.A if rng.random() < win_probability(red, blu, theta) else Side.B

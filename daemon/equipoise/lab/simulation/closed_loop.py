@@ -1,0 +1,145 @@
+"""The simulated game server and the real session around each other, with the real solver and the real rating system.
+
+What the host, the store and the wire do in the daemon is done here at once and in this process: every event is handed
+to the session, every order is carried out, and every question is answered, before the next event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from equipoise.balancing import answer, match_of, summaries_on
+from equipoise.core import events as e
+from equipoise.core.asks import AskMoves, AskSplit, LoadSummaries
+from equipoise.core.effects import (
+    Assign,
+    Cancel,
+    Effect,
+    Lock,
+    Move,
+    Place,
+    RecordRound,
+    Unlock,
+)
+from equipoise.core.model import PlayerId, ServerId, Side
+from equipoise.core.rules import Rules
+from equipoise.core.session import Session
+from equipoise.lab.simulation.game_server import GameServer, Map
+from equipoise.ratings.system import Rated, System
+
+BOOT = 1_700_000_000_000
+"""When the simulation begins, milliseconds since the epoch."""
+FREEZE_SECONDS = 10.0
+
+
+class ClosedLoop:
+    """One pool's only server: the game, its session, and the system that rates its rounds."""
+
+    def __init__(self, map: Map, system: System[Any], rules: Rules) -> None:
+        self.system = system
+        self.session = Session(rules)
+        self.game = GameServer(ServerId("simulated"), BOOT, map)
+        self.rated: Rated | None = None
+        """The rating of the last round; None: it was not rated."""
+        self.assigned = 0
+        """Players whom splits have put on the other side."""
+        self.moved = 0
+        """Players whom autobalance has moved."""
+
+    def change_map(self, map: Map) -> None:
+        """A new map; everybody chooses a side anew."""
+        self.game.change_map(map)
+        self._hear(self.game.hello(), self.game.roster())
+        if not self.game.arena:
+            for player in list(self.game.clients):
+                self._want_any_side(player)
+            self.game.end_waiting()
+            self._sync()
+
+    def join(self, player: PlayerId) -> None:
+        """A player connects; outside arena they ask for a side at once."""
+        self.game.connect(player)
+        self._sync()
+        if not self.game.arena:
+            self._want_any_side(player)
+
+    def _want_any_side(self, player: PlayerId) -> None:
+        self.game.want(player, None)
+        self._sync()
+
+    def leave(self, player: PlayerId) -> None:
+        """A player disconnects."""
+        self.game.disconnect(player)
+        self._sync()
+
+    def pass_time(self, seconds: float) -> None:
+        """The clock goes on. Each stretch is long enough for a player who is to be moved to die in it."""
+        self.moved += len(self.game.to_be_moved())
+        self.game.pass_time(seconds)
+        for player in self.game.to_be_moved():
+            self.game.die(player)
+        self._sync()
+        deadline = self.session.deadline()
+        if deadline is not None and deadline <= self.game.clock:
+            self._obey(self.session.tick(self.game.clock))
+
+    def start_round(self) -> bool:
+        """Freeze time, in which teams are made, and the start; False when a side is empty and no round is played."""
+        self.rated = None
+        self.game.start_round()
+        self._sync()
+        self.pass_time(FREEZE_SECONDS)
+        if not all(self.game.on(side) for side in Side):
+            return False
+        self.game.go_live()
+        self.game.fight()
+        self._sync()
+        return True
+
+    def end_round(self, winner: Side | None, captures: dict[Side, int]) -> None:
+        """The round is over and rated."""
+        self._hear(self.game.end_round(winner, captures))
+
+    def _sync(self) -> None:
+        """Tell the session what has happened in the game."""
+        self._hear(*self.game.take())
+
+    def _hear(self, *events: e.Event) -> None:
+        for event in events:
+            self._obey(self.session.receive(event, self.game.clock))
+
+    def _obey(self, effects: Iterable[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Assign():
+                    self._assign(effect)
+                case Move() | Cancel() | Place() | Lock() | Unlock():
+                    self.game.apply(effect)
+                    self._sync()
+                case LoadSummaries():
+                    self._load(effect.players)
+                case AskSplit() | AskMoves():
+                    self._hear(answer(effect, self.system))
+                case RecordRound():
+                    self._rate(effect)
+                case _:
+                    # Messages to players, log lines, and splits for a script that loses its daemon: not simulated.
+                    pass
+
+    def _assign(self, order: Assign) -> None:
+        before = {player: client.side for player, client in self.game.clients.items()}
+        self.game.apply(order)
+        after = {player: client.side for player, client in self.game.clients.items()}
+        self.assigned += sum(side is not None and after[player] is side.other for player, side in before.items())
+        self._sync()
+
+    def _load(self, players: Iterable[PlayerId]) -> None:
+        summaries = [self.system.summary(player) for player in players]
+        self._hear(e.SummariesLoaded(summaries_on(self.system, self.session.memory.context, summaries)))
+
+    def _rate(self, record: RecordRound) -> None:
+        match = match_of(record)
+        if match is not None:
+            self.rated = self.system.rate(match)
+            self._load(change.player for change in self.rated.changes)

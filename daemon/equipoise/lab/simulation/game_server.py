@@ -1,0 +1,362 @@
+"""A simulated game server: who is on which side, what happened there, and orders carried out exactly.
+
+`equipoise simulate` and the demo both play on it. It speaks the core's vocabulary: what happens is collected as script
+events until `take` fetches them, and orders are the core's effects. Whether a session in this process answers
+(`closed_loop`) or a daemon behind the protocol (the demo), the game does not know.
+
+A round goes IDLE → FREEZE (`start_round`) → RUNNING (`go_live`) → OVER (`end_round`) → FREEZE … Nothing happens by
+itself: time passes in `pass_time` alone, players die in `die` alone, and who wins is the caller's decision.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from equipoise.core import events as e
+from equipoise.core.asks import Moment
+from equipoise.core.effects import Assign, Cancel, Lock, Move, Order, Place, Unlock
+from equipoise.core.events import Phase
+from equipoise.core.model import (
+    Entry,
+    LineupPlayer,
+    Mode,
+    OrderId,
+    PlayerId,
+    Roster,
+    Round,
+    RoundId,
+    ServerId,
+    Side,
+    Split,
+)
+from equipoise.lab.simulation.attendance import Attendance
+
+Where: TypeAlias = tuple[Side | None, bool]
+"""A side, or none; and whether the player waits for one."""
+
+HELD_SECONDS = 2.0
+"""How long a player who wants a side waits for an answer before the game places them itself, as the plugin does."""
+UNTIL_SCRAMBLE = math.inf
+
+
+class Map(NamedTuple):
+    """A map, and the mode that is played on it."""
+
+    name: str
+    mode: Mode
+
+
+@dataclass(slots=True)
+class Client:
+    """A connected player."""
+
+    id: PlayerId
+    since: float
+    """When they connected, on the game's clock."""
+    side: Side | None = None
+    waiting: bool = False
+    alive: bool = True
+
+    @property
+    def where(self) -> Where:
+        """What a `SideChanged` says."""
+        return self.side, self.waiting
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A player asked for a side (None: any) and is held until the answer comes, or until this time."""
+
+    side: Side | None
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class PendingMove:
+    """A move that waits for its player's death, until this time at the latest."""
+
+    move: Move
+    until: float
+
+
+@dataclass(slots=True)
+class RunningRound:
+    """A round since it went live."""
+
+    id: RoundId
+    at: float
+    lineup: tuple[LineupPlayer, ...]
+    attendance: Attendance = field(default_factory=Attendance)
+
+
+class GameServer:
+    """The state of the game, and the events that nobody has taken yet."""
+
+    def __init__(self, name: ServerId, boot: int, map: Map) -> None:
+        self.name = name
+        self.boot = boot
+        """Start of the script, milliseconds since the epoch."""
+        self.clock = 0.0
+        """The script's monotonic clock, seconds since `boot`."""
+        self.map = map
+        self.phase = Phase.IDLE
+        self.waiting_for_players = False
+        self.clients: dict[PlayerId, Client] = {}
+        self.locks: dict[PlayerId, tuple[Side, float]] = {}
+        """Where a player must stay, and until when."""
+        self._events: list[e.ScriptEvent] = []
+        self._maps = 1
+        self._rounds = 0
+        self._round: RunningRound | None = None
+        self._wishes: dict[PlayerId, Wish] = {}
+        self._moves: list[PendingMove] = []
+        self._reported: dict[PlayerId, Where] = {}
+        """Where each player was when an event last said so."""
+
+    # Questions.
+
+    def on(self, side: Side) -> tuple[PlayerId, ...]:
+        """The players on a side, in the order in which they connected."""
+        return tuple(client.id for client in self.clients.values() if client.side is side)
+
+    def bench(self) -> tuple[PlayerId, ...]:
+        """The players who wait for a side."""
+        return tuple(client.id for client in self.clients.values() if client.side is None and client.waiting)
+
+    def to_be_moved(self) -> tuple[PlayerId, ...]:
+        """The players whose move waits for their death."""
+        return tuple(pending.move.player for pending in self._moves)
+
+    @property
+    def arena(self) -> bool:
+        """In arena players wait on the bench, and nobody joins a running round."""
+        return self.map.mode is Mode.ARENA
+
+    @property
+    def uneven(self) -> bool:
+        """A round is running in which somebody may have to be moved."""
+        gap = len(self.on(Side.A)) - len(self.on(Side.B))
+        return self.phase is Phase.RUNNING and not self.arena and abs(gap) >= 2
+
+    def locked(self, player: PlayerId) -> Side | None:
+        """The side on which the player must stay now."""
+        side, until = self.locks.get(player, (None, 0.0))
+        return side if until > self.clock else None
+
+    def fractions_played(self, side: Side) -> dict[PlayerId, float]:
+        """The part of the running round, up to 1, that each player has spent on a side; the others are left out."""
+        round = self._running
+        length = self.clock - round.at
+        return {player: seconds / length for player, seconds in round.attendance.seconds(side, self.clock).items()}
+
+    # Events.
+
+    def hello(self) -> e.Hello:
+        """The script introduces itself."""
+        return e.Hello(
+            self.clock, self._session, self.map.name, self.map.mode, self.phase, waiting=self.waiting_for_players
+        )
+
+    def roster(self) -> e.RosterSeen:
+        """Where everybody is; changes of side up to now need no event of their own any more."""
+        return e.RosterSeen(self.clock, self._roster())
+
+    @property
+    def quiet(self) -> bool:
+        """There is nothing to take."""
+        return not self._events and self._reported == self._where()
+
+    def take(self) -> tuple[e.ScriptEvent, ...]:
+        """What happened since the last call, then every change of side that no roster has shown."""
+        changes = [
+            e.SideChanged(self.clock, client.id, client.side, client.waiting)
+            for client in self.clients.values()
+            if self._reported.get(client.id) != client.where
+        ]
+        self._reported = self._where()
+        taken, self._events = (*self._events, *changes), []
+        return taken
+
+    def _where(self) -> dict[PlayerId, Where]:
+        return {player: client.where for player, client in self.clients.items()}
+
+    def _roster(self) -> Roster:
+        self._reported = self._where()
+        return Roster(
+            tuple(
+                Entry(client.id, client.side, client.waiting, client.alive, connected=self.clock - client.since)
+                for client in self.clients.values()
+            )
+        )
+
+    @property
+    def _session(self) -> str:
+        return f"{self.boot}-{self._maps}"
+
+    # What happens on the server.
+
+    def pass_time(self, seconds: float) -> None:
+        """The clock goes on; moves whose deadline has come are carried out, and no player is held too long."""
+        self.clock += seconds
+        for pending in [one for one in self._moves if one.until <= self.clock]:
+            self._carry_out(pending)
+        for player, wish in list(self._wishes.items()):
+            if wish.until <= self.clock:
+                del self._wishes[player]
+                self._put(player, self.locked(player) or wish.side or min(Side, key=lambda side: len(self.on(side))))
+
+    def connect(self, player: PlayerId) -> None:
+        """A player joins; in arena they wait for the next round."""
+        self.clients[player] = Client(player, self.clock, waiting=self.arena)
+        self._events.append(e.PlayerJoined(self.clock, player))
+
+    def disconnect(self, player: PlayerId) -> None:
+        """A player leaves; orders about them are forgotten."""
+        del self.clients[player]
+        self._reported.pop(player, None)
+        self._wishes.pop(player, None)
+        self._moves = [one for one in self._moves if one.move.player != player]
+        if self._round:
+            self._round.attendance.leave(player, self.clock)
+        self._events.append(e.PlayerLeft(self.clock, player))
+
+    def want(self, player: PlayerId, side: Side | None) -> None:
+        """A player asks for a side, None: any; they are held until they are placed."""
+        self._wishes[player] = Wish(side, self.clock + HELD_SECONDS)
+        self._events.append(e.SideWanted(self.clock, player, side))
+
+    def change_map(self, map: Map) -> None:
+        """A new map: nobody is on a side, and outside arena the game waits for players."""
+        self.map, self.phase = map, Phase.IDLE
+        self.waiting_for_players = not self.arena
+        self._maps += 1
+        self._round = None
+        for forgotten in (self.locks, self._moves, self._wishes):
+            forgotten.clear()
+        for client in self.clients.values():
+            client.side, client.waiting = None, self.arena
+
+    def end_waiting(self) -> None:
+        """Waiting For Players expires."""
+        self.waiting_for_players = False
+        self._events.append(e.WaitingEnded(self.clock))
+
+    def start_round(self) -> None:
+        """Freeze time begins; everybody on a side lives."""
+        self.phase = Phase.FREEZE
+        for client in self.clients.values():
+            client.alive = client.side is not None
+        self._events.append(e.RoundStarted(self.clock, self._roster()))
+
+    def go_live(self) -> RoundId:
+        """Freeze time is over."""
+        self.phase = Phase.RUNNING
+        self._rounds += 1
+        lineup = tuple(LineupPlayer(player, side) for side in Side for player in self.on(side))
+        self._round = RunningRound(RoundId(f"{self.boot}-{self._rounds}"), self.clock, lineup)
+        for one in lineup:
+            self._round.attendance.play(one.id, one.side, self.clock)
+        self._events.append(e.RoundLive(self.clock, self._round.id, self._roster()))
+        return self._round.id
+
+    def fight(self) -> None:
+        """Everybody on a side deals some damage."""
+        self._running.attendance.fight(player for side in Side for player in self.on(side))
+
+    def die(self, player: PlayerId) -> None:
+        """A player dies; a move that waited for this is carried out."""
+        self.clients[player].alive = False
+        for pending in [one for one in self._moves if one.move.player == player]:
+            self._carry_out(pending)
+
+    def end_round(self, winner: Side | None, captures: dict[Side, int] | None = None) -> e.RoundEnded:
+        """The round is over. Its event is returned and not queued: a script keeps it until it is stored."""
+        round, captured = self._running, captures or {}
+        self._round, self.phase = None, Phase.OVER
+        return e.RoundEnded(
+            self.clock,
+            Round(
+                id=round.id,
+                server=self.name,
+                session=self._session,
+                map=self.map.name,
+                mode=self.map.mode,
+                started_at=self.boot / 1000 + round.at,
+                seconds=self.clock - round.at,
+                winner=winner,
+                lineup=round.lineup,
+                presences=round.attendance.presences(self.clock),
+                captures_a=captured.get(Side.A, 0),
+                captures_b=captured.get(Side.B, 0),
+            ),
+        )
+
+    @property
+    def _running(self) -> RunningRound:
+        assert self._round is not None, "no round is live"
+        return self._round
+
+    # Orders.
+
+    def apply(self, order: Order) -> bool:
+        """Carry out an order; True when it changed at once where somebody is."""
+        match order:
+            case Assign():
+                return self._assign(order)
+            case Move():
+                self._moves.append(PendingMove(order, self.clock + order.deadline))
+            case Cancel():
+                self._moves = [one for one in self._moves if one.move.order != order.order]
+            case Place():
+                return self._place(order)
+            case Lock():
+                until = UNTIL_SCRAMBLE if order.seconds is None else self.clock + order.seconds
+                self.locks[order.player] = order.side, until
+            case Unlock():
+                self.locks = {player: lock for player, lock in self.locks.items() if player not in order.players}
+        return False
+
+    def _assign(self, order: Assign) -> bool:
+        if order.moment is Moment.FREEZE and self.phase is not Phase.FREEZE:
+            return self._fail(order.order, "live")
+        if not {*order.split.a, *order.split.b, *order.split.bench} <= self.clients.keys():
+            return self._fail(order.order, "left")
+        self.seat(order.split)
+        self._done(order.order)
+        return True
+
+    def seat(self, split: Split) -> None:
+        """Put the players of a split on the sides and the bench; the others stay where they are."""
+        for players, side in ((split.a, Side.A), (split.b, Side.B), (split.bench, None)):
+            for player in players:
+                self._put(player, side)
+        self.locks = {player: lock for player, lock in self.locks.items() if lock[1] != UNTIL_SCRAMBLE}
+
+    def _put(self, player: PlayerId, side: Side | None) -> None:
+        client = self.clients[player]
+        client.side, client.waiting, client.alive = side, side is None, side is not None
+        if self._round and side is not None:
+            self._round.attendance.play(player, side, self.clock)
+
+    def _place(self, order: Place) -> bool:
+        if self._wishes.pop(order.player, None) is None:
+            return False
+        client = self.clients[order.player]
+        before = client.where
+        if order.side is None or order.side is not client.side:
+            self._put(order.player, order.side)
+        return client.where != before
+
+    def _carry_out(self, pending: PendingMove) -> None:
+        self._moves.remove(pending)
+        self._put(pending.move.player, pending.move.side)
+        self._done(pending.move.order)
+
+    def _done(self, order: OrderId) -> None:
+        self._events.append(e.OrderDone(self.clock, order))
+
+    def _fail(self, order: OrderId, reason: str) -> bool:
+        self._events.append(e.OrderFailed(self.clock, order, reason))
+        return False

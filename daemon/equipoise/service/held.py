@@ -1,0 +1,108 @@
+"""What memory holds of a pool: its system's players, and which versions of the store's rows they were made from.
+
+The store has the truth. Memory runs ahead of it while a transaction rates rounds, so every player touched there can
+be put back; whose version is unknown afterwards is loaded again before the next round is rated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from equipoise.core.model import PlayerId, is_bot
+from equipoise.ratings.system import Match, Parts, State, System
+from equipoise.store.port import HeldVersions, PlayerRow, RatedRound, SharedParts
+
+MOST_ABSENT = 10_000
+"""Players remembered to be in no store, so that they are not asked for again: a hundred full servers have 3,200."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Players and parts as they were before a round."""
+
+    players: dict[PlayerId, State | None] = field(default_factory=dict)
+    """None: the system did not hold them."""
+    shared: Parts = field(default_factory=dict)
+
+
+class Held:
+    """The system, and what of the store it agrees with."""
+
+    def __init__(self, system: System[Any]) -> None:
+        self.system = system
+        self.version = 0
+        """Grows after whatever may have changed a summary."""
+        self._players: dict[PlayerId, int] = {}
+        """Versions of the rows that the system's players were made from; a player missing here is loaded again."""
+        self._shared = 0
+        """Version of what the system keeps of no single player; 0: it is loaded again."""
+        self._absent: dict[PlayerId, None] = {}
+        """Players who had no row when they were asked for, oldest first: they are not asked for at every poll.
+
+        A player who is rated since then is in `_players` too, which counts.
+        """
+
+    @property
+    def lacks_shared(self) -> bool:
+        """Whether what the system keeps of no single player must be loaded."""
+        return not self._shared
+
+    def unread(self, players: Iterable[PlayerId]) -> list[PlayerId]:
+        """Those of whom memory does not know whether the store has them."""
+        held, absent = self._players, self._absent
+        return [player for player in players if player not in held and player not in absent and not is_bot(player)]
+
+    def versions(self, players: Iterable[PlayerId]) -> HeldVersions:
+        """What a round that needs these players tells the store."""
+        return HeldVersions({player: self._players.get(player, 0) for player in sorted(players)}, self._shared)
+
+    def restore(self, rows: Sequence[PlayerRow], shared: SharedParts | None = None) -> None:
+        """Take over what the store has; RatingError when the system cannot read it."""
+        for row in rows:
+            self.system.restore(row.id, row.state, row.history)
+            self._players[row.id] = row.version
+        if shared is not None:
+            for key, part in shared.parts.items():
+                self.system.restore_shared(key, part)
+            self._shared = shared.version
+
+    def note_absent(self, players: Iterable[PlayerId]) -> None:
+        """The store has no row of these."""
+        self._absent.update(dict.fromkeys(players))
+        for player in list(islice(self._absent, max(0, len(self._absent) - MOST_ABSENT))):
+            del self._absent[player]
+
+    def learned(self, rated: RatedRound) -> None:
+        """The system learnt from a round: the store will count one version more of each player it changed."""
+        for change in rated.changes:
+            self._players[change.id] = self._players.get(change.id, 0) + 1
+        self._shared += bool(rated.shared)
+
+    def edited(self, row: PlayerRow) -> None:
+        """An admin changed a player, here and in the store."""
+        self._players[row.id] = row.version
+        self.version += 1
+
+    def snapshot(self, players: Iterable[PlayerId], match: Match | None = None) -> Snapshot:
+        """What `put_back` needs after a round that these players take part in."""
+        system = self.system
+        states = {player: system.state(player) if player in system else None for player in players}
+        return Snapshot(states, system.shared(match) if match else {})
+
+    def put_back(self, before: Snapshot) -> None:
+        """Make each skill what it was, but load it again before it is used: it may be stored all the same."""
+        for player, state in before.players.items():
+            self._players.pop(player, None)
+            self._absent.pop(player, None)  # they may have a row now
+            if state is None:
+                self.system.forget(player)
+            else:
+                self.system.restore(player, state)
+        if before.shared:
+            self._shared = 0
+        for key, part in before.shared.items():
+            self.system.restore_shared(key, part)
+        self.version += 1

@@ -1,0 +1,220 @@
+"""One piece of work of a host: a batch, a command or a deadline, applied to a copy of the session.
+
+Nothing of it shows outside until the host commits it: orders, decisions and look-ups are collected beside the copy.
+Rounds alone are stored at once, before anything else. They are found by a rehearsal, which feeds the events to a second
+copy: what is stored with a round, the skills at its start and the session's memory after it, depends on the events
+before it. Nothing else of the rehearsal counts. When a round can be kept nowhere, the work ends with a ScriptError and
+is thrown away. The rounds before that one stay stored, each known by its id when the batch comes again, and none behind
+it is stored before it. Splits are solved after all rounds, so that a batch which comes again gets the same ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from equipoise.balancing import answer, summaries_on
+from equipoise.core import asks
+from equipoise.core import effects as f
+from equipoise.core.events import Event, PlayerJoined, RoundEnded, ScriptEvent, SplitSolved, SummariesLoaded
+from equipoise.core.memory import Memory
+from equipoise.core.model import Context, PlayerId, PlayerSummary, RoundId
+from equipoise.core.participation import recorded
+from equipoise.core.phrases import Text
+from equipoise.core.rules import Rules
+from equipoise.core.session import Session
+from equipoise.errors import ScriptError, SpillError
+from equipoise.service.pool import Pool
+from equipoise.store.port import Clock
+from equipoise.wire.memory import Remembered, encode_memory
+from equipoise.wire.values import Batch, Kept
+
+THREAD_FROM = 32
+"""Players from which a split is solved in a thread. 24 take a millisecond: on a busy machine the way to a thread and
+back takes longer, and the script waits for it. 100 may take seconds, and other servers would wait for those."""
+
+Seen = tuple[int, Context]
+"""The pool's version and the context that a session's summaries are of."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Work:
+    """Start it with one of `take`, `take_rounds` and `pass_time`; what they raise, the work is to be refused with."""
+
+    session: Session
+    """A copy that belongs to this work."""
+    pool: Pool
+    clock: Clock
+    who: str
+    """Who gives the commands in it, for the audit."""
+    boot: int
+    seq: int
+    """Number of the last batch that the session has taken when this work is done."""
+    seen: Seen | None = None
+    batch: Batch | None = None
+    """Where it comes from; None for a command from outside the game: lines for the console are its answer."""
+    answered: bool = False
+    """The reply is out: the batch cannot be refused any more."""
+    refusal: ScriptError | None = None
+    orders: list[f.Order] = field(default_factory=list)
+    decisions: list[f.LogDecision] = field(default_factory=list)
+    look_ups: list[f.LookUp] = field(default_factory=list)
+    rounds: dict[RoundId, Kept] = field(default_factory=dict)
+    summaries: dict[PlayerId, PlayerSummary] = field(default_factory=dict)
+    """Of players who joined or were rated."""
+    console: list[Text] = field(default_factory=list)
+    dry_split: SplitSolved | None = None
+    _rated: dict[RoundId, tuple[PlayerId, ...]] = field(default_factory=dict)
+    """Rounds that were stored or kept, with the players whose ratings they changed."""
+    _number: int = 0
+    """Of the batch's event whose rounds are being stored, from 0."""
+
+    @property
+    def remembered(self) -> Remembered:
+        """What a restarted daemon goes on from."""
+        return Remembered(self.session.memory, self.boot, self.seq)
+
+    async def take(self, events: Sequence[ScriptEvent]) -> None:
+        """Store the rounds among the events, then carry the events out in order. ScriptError: one cannot be kept."""
+        await self._refresh()
+        if any(isinstance(event, RoundEnded) for event in events):
+            rehearsal = self.session.copy()
+            for number, event in enumerate(events):
+                self._number = number
+                for effect in rehearsal.receive(event, self.clock.monotonic()):
+                    await self._rehearse(rehearsal, effect)
+            await self._refresh()
+        for event in events:
+            await self._carry_out(self.session.receive(event, self.clock.monotonic()))
+            if isinstance(event, PlayerJoined):
+                self.summaries[event.id] = self.pool.summary(event.id)
+
+    async def take_rounds(self, events: Sequence[ScriptEvent], rules: Rules) -> None:
+        """Store the finished rounds of a late batch; the session does not see it. ScriptError as above."""
+        for number, event in enumerate(events):
+            self._number = number
+            if isinstance(event, RoundEnded):
+                await self._record(recorded(event.round, rules), self.session.memory)
+
+    async def pass_time(self) -> None:
+        """Carry out what the session's deadline brings."""
+        await self._carry_out(self.session.tick(self.clock.monotonic()))
+
+    def tell(self, tell: f.Tell) -> None:
+        """Lines for the console answer a command from outside the game; all others go to the script."""
+        if tell.player is None and self.batch is None:
+            self.console += tell.lines
+        else:
+            self.orders.append(tell)
+
+    async def _refresh(self) -> None:
+        """Ratings change elsewhere too: by an admin, on the pool's other servers. Most polls find nothing changed."""
+        current = self._current()
+        if current == self.seen:
+            return
+        known = self.session.state.summaries
+        summaries = await self._summaries(tuple(known), self.session)
+        changed = tuple(summary for summary in summaries if summary != known[summary.id])
+        if changed:
+            await self._carry_out(self.session.receive(SummariesLoaded(changed), self.clock.monotonic()))
+        self.seen = current
+
+    def _current(self) -> Seen:
+        return self.pool.version, self.session.memory.context
+
+    async def _rehearse(self, session: Session, effect: f.Effect) -> None:
+        """Store a round, and let the rehearsing session know ratings; other effects are not obeyed."""
+        match effect:
+            case f.RecordRound():
+                await self._record(effect, session.memory)
+                rated = self._rated.get(effect.round.id, ())
+            case asks.LoadSummaries(players):
+                rated = players
+            case _:
+                return
+        session.receive(SummariesLoaded(await self._summaries(rated, session)), self.clock.monotonic())
+
+    async def _carry_out(self, effects: Iterable[f.Effect]) -> None:
+        """Obey effects in order; what an answer leads to comes behind the effects that wait already."""
+        waiting = deque(effects)
+        while waiting:
+            for answered in await self._obey(waiting.popleft()):
+                waiting.extend(self.session.receive(answered, self.clock.monotonic()))
+
+    async def _obey(self, effect: f.Effect) -> Sequence[Event]:
+        """The events that answer an effect."""
+        match effect:
+            case asks.LoadSummaries(players):
+                return (SummariesLoaded(await self._summaries(players, self.session)),)
+            case asks.AskSplit() | asks.AskMoves() | asks.CacheSplits():
+                return await self._solve(effect)
+            case f.RecordRound():
+                return await self._see_rated(effect.round.id)
+            case f.LogDecision():
+                self.decisions.append(effect)
+            case f.LookUp():
+                self.look_ups.append(effect)
+            case f.Tell():
+                self.tell(effect)
+            case f.Assign() | f.Move() | f.Cancel() | f.Place() | f.Lock() | f.Unlock() | f.Say():
+                self.orders.append(effect)
+            case f.Ignored(event):
+                log.debug("ignored: %s", type(event).__name__)
+            case _:
+                assert_never(effect)
+        return ()
+
+    async def _summaries(self, players: Sequence[PlayerId], session: Session) -> tuple[PlayerSummary, ...]:
+        """With what the players are worth on the session's map and in its mode."""
+        known = session.state.summaries
+        if session is self.session and self.seen == self._current() and all(player in known for player in players):
+            return tuple(known[player] for player in players)
+        return summaries_on(self.pool.system, session.memory.context, await self.pool.summaries(players))
+
+    async def _solve(self, ask: asks.AskSplit | asks.AskMoves | asks.CacheSplits) -> Sequence[Event]:
+        """The answer to a question of balance, behind the ratings that it was made from."""
+        if isinstance(ask, asks.AskMoves):
+            players = (*ask.larger, *ask.smaller)
+        else:
+            players = tuple(entry.id for entry in ask.entries)
+        summaries = SummariesLoaded(await self._summaries(players, self.session))
+        if len(players) < THREAD_FROM:
+            solved = answer(ask, self.pool.system)
+        else:
+            solved = await asyncio.to_thread(answer, ask, self.pool.system)
+        if isinstance(solved, SplitSolved) and solved.ask.dry:
+            self.dry_split = solved
+        return (summaries, solved)
+
+    async def _record(self, record: f.RecordRound, memory: Memory) -> None:
+        """Have a round rated and stored; with it the memory of the session that has counted it."""
+        if self.refusal is not None:
+            return
+        try:
+            done = await self.pool.record(record, encode_memory(Remembered(memory, self.boot, self.seq)))
+        except (ScriptError, SpillError) as error:
+            self.refusal = self._refused(record, error)
+            if not self.answered:
+                raise self.refusal from error
+            # The reply does not name this round: the script sends it again, and those behind it.
+            return
+        self.rounds[record.round.id] = done.status
+        self._rated[record.round.id] = tuple(change.id for change in done.rated.changes) if done.rated else ()
+
+    async def _see_rated(self, round: RoundId) -> Sequence[Event]:
+        """The ratings that a stored round has changed; nothing for one that waits in the ring."""
+        summaries = await self._summaries(self._rated.get(round, ()), self.session)
+        self.summaries |= {summary.id: summary for summary in summaries}
+        return (SummariesLoaded(summaries),) if summaries else ()
+
+    def _refused(self, record: f.RecordRound, error: ScriptError | SpillError) -> ScriptError:
+        if isinstance(error, SpillError):
+            return ScriptError("busy", f"round {record.round.id} cannot be kept: {error}", status=503)
+        # No store will ever take it: its path lets the script drop this round alone.
+        return ScriptError(error.code, error.message, path=f"$.events[{self._number}]", status=error.status)

@@ -1,0 +1,42 @@
+"""Writing notes in SQLite, all that wait in one transaction."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Iterable
+
+from equipoise.errors import ScriptError
+from equipoise.store.port import Decision, Name, Note, SessionMemory
+from equipoise.store.sqlite import journal
+from equipoise.store.sqlite.connection import savepoint, store_errors
+
+log = logging.getLogger(__name__)
+
+
+def write(db: sqlite3.Connection, notes: Iterable[Note]) -> None:
+    """Write each; one that can never be stored is dropped with an error in the log, so that the others are kept."""
+    for note in notes:
+        try:
+            with store_errors(), savepoint(db):
+                _write(db, note)
+        except ScriptError as error:
+            log.error("store: a note is dropped: %s", error)
+
+
+def _write(db: sqlite3.Connection, note: Note) -> None:
+    match note:
+        case Decision():
+            journal.decide(db, note)
+        case SessionMemory():
+            # Not compared by time: a clock that was set back must not make an old memory stay. That no round wrote
+            # a newer one meanwhile is the buffer's to know.
+            db.execute(
+                "INSERT OR REPLACE INTO sessions (server, memory, at) VALUES (?, ?, ?)",
+                (note.server, note.memory, note.at),
+            )
+        case Name():
+            db.execute(
+                "INSERT OR REPLACE INTO names (pool, player, name) VALUES (?, ?, ?)",
+                (note.pool, note.player, note.name),
+            )

@@ -1,0 +1,64 @@
+"""Notes on their way to the store: gathered for a moment, so that many of them share one transaction.
+
+A commit costs a sync of the disk, 10 ms where it is slow, and rounds need every one of them: a hundred servers that
+each wrote their notes when they had some made three syncs of every round's one. So notes wait for each other, a
+second at most, and only the newest of a kind is written.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from threading import Lock
+
+from equipoise.core.model import PlayerId, ServerId
+from equipoise.store.port import Decision, Name, Note, SessionMemory
+
+MOST_DECISIONS = 5_000
+"""Decisions that wait while the store is away; older ones are forgotten."""
+
+
+class Unwritten:
+    """Notes that wait. The event loop adds, the store's thread takes: each call is whole."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._memories: dict[ServerId, SessionMemory] = {}
+        self._names: dict[tuple[str, PlayerId], Name] = {}
+        self._decisions: deque[Decision] = deque(maxlen=MOST_DECISIONS)
+
+    def __len__(self) -> int:
+        return len(self._memories) + len(self._names) + len(self._decisions)
+
+    def add(self, notes: Iterable[Note]) -> None:
+        """Newer than all that wait."""
+        with self._lock:
+            for note in notes:
+                match note:
+                    case Decision():
+                        self._decisions.append(note)
+                    case SessionMemory():
+                        self._memories[note.server] = note
+                    case Name():
+                        self._names[note.pool, note.player] = note
+
+    def take(self) -> list[Note]:
+        """Everything, decisions in order."""
+        with self._lock:
+            taken: list[Note] = [*self._memories.values(), *self._decisions, *self._names.values()]
+            self._memories, self._names = {}, {}
+            self._decisions.clear()
+        return taken
+
+    def put_back(self, notes: Iterable[Note]) -> None:
+        """Older than all that wait: they were taken and could not be written."""
+        newer = self.take()
+        self.add(notes)
+        self.add(newer)
+
+    def supersede(self, server: ServerId, at: float) -> None:
+        """A round has stored the server's memory as of `at`: one that waits from before must not replace it."""
+        with self._lock:
+            waiting = self._memories.get(server)
+            if waiting is not None and waiting.at <= at:
+                del self._memories[server]

@@ -1,0 +1,47 @@
+"""A finished round as a program submits it: a field that this version does not know is refused.
+
+A game script's round is read more leniently (`wire.rounds`). A script that is newer than the daemon may add fields, and
+a refusal would cost it the round. A program's unknown field is a misspelt one, and a round that was rated without it
+would be wrong for good.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, field
+
+from equipoise.wire.games import Facts
+from equipoise.wire.people import MOST_PLAYERS, Captures, LineupLine, PresenceLine, SecondsOn
+from equipoise.wire.rounds import RoundEnded
+
+
+class StrictFacts(Facts, frozen=True, forbid_unknown_fields=True):
+    """Facts of a map, and no others."""
+
+
+class StrictCaptures(Captures, frozen=True, forbid_unknown_fields=True):
+    """Captures by the two sides, and nothing else."""
+
+
+class StrictSecondsOn(SecondsOn, frozen=True, forbid_unknown_fields=True):
+    """Seconds on the two sides, and nothing else."""
+
+
+class StrictLineupLine(LineupLine, frozen=True, forbid_unknown_fields=True):
+    """A player of the lineup, without unknown fields."""
+
+
+class StrictPresenceLine(PresenceLine, frozen=True, forbid_unknown_fields=True):
+    """A player's part in the round, without unknown fields."""
+
+    seconds: StrictSecondsOn = field(default_factory=StrictSecondsOn)
+
+
+class RoundSubmitted(RoundEnded, frozen=True, forbid_unknown_fields=True, tag="round_ended", kw_only=True):
+    """A whole round, without unknown fields in any of its parts."""
+
+    facts: StrictFacts = field(default_factory=StrictFacts)
+    captures: StrictCaptures = field(default_factory=StrictCaptures)
+    lineup: Annotated[tuple[StrictLineupLine, ...], Meta(max_length=MOST_PLAYERS)]
+    players: Annotated[tuple[StrictPresenceLine, ...], Meta(max_length=MOST_PLAYERS)]

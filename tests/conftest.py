@@ -1,0 +1,45 @@
+"""How thorough a run is, and in which order its tests stand."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ORDER = ("core", "wire", "solver", "ratings", "store", "service", "web", "lab", "findings", "demo", "sourcemod")
+"""Folders by what their tests cost, cheapest first; files beside the folders go before all of them."""
+
+# A test that needs more or fewer examples than others multiplies `settings.default.max_examples`. Nothing of an example
+# is timed: on a busy machine a test would fail for taking 200 ms once, or for a second until it has ten examples.
+UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", UNTIMED, max_examples=10)
+settings.register_profile("thorough", UNTIMED, max_examples=100)
+settings.load_profile(os.environ.get("EQUIPOISE_TESTS", "thorough"))
+
+# A shell's background job ignores Ctrl-C, and so would every process that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Cheap tests first: in the quick loop the first failure ends the run."""
+    places = {folder: place for place, folder in enumerate(ORDER)}
+    tests = Path(__file__).parent
+
+    def place(item: pytest.Item) -> int:
+        return places.get(item.path.relative_to(tests).parts[0], -1)
+
+    items.sort(key=place)
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon in the test's process answers when its work is done, not after a second.
+
+    A store that is locked takes 0.6 s of that second before the round is kept; on a busy machine the reply then came
+    without it.
+    """
+    monkeypatch.setattr("equipoise.service.host.ANSWER_SECONDS", 20.0)

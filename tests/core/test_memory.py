@@ -1,0 +1,63 @@
+"""What a session remembers, step by step."""
+
+from __future__ import annotations
+
+from equipoise.core.memory import Benched, HeldSide, Memory
+from equipoise.core.model import Mode, PlayerId, RoundId
+from equipoise.core.phrases import Phrase, Text
+from equipoise.core.triggers import Tally
+from tests.core.scripts import A, B
+
+ANN, BOB = PlayerId("a"), PlayerId("b")
+
+
+def test_a_turn_on_the_bench_is_counted_and_dated_with_the_round_that_goes_live() -> None:
+    memory = Memory().bench((ANN, BOB)).count(RoundId("r1"), Tally(completed=1)).bench((ANN,))
+    assert memory.benched == {ANN: Benched(times=2, round=2), BOB: Benched(times=1, round=1)}
+
+
+def test_a_later_lock_replaces_an_earlier_one_of_the_same_player_only() -> None:
+    memory = Memory().lock({ANN: A, BOB: A}, 60.0).lock({ANN: B}, None)
+    assert memory.locks == {ANN: HeldSide(B, None), BOB: HeldSide(A, 60.0)}
+
+
+def test_a_lock_ends_at_its_time_and_one_without_a_time_does_not() -> None:
+    assert [HeldSide(A, 60.0).holds(now) for now in (59.9, 60.0)] == [True, False]
+    assert HeldSide(A, None).holds(1e9)
+
+
+def test_expired_locks_and_old_moves_are_dropped() -> None:
+    memory = Memory(locks={ANN: HeldSide(A, 60.0), BOB: HeldSide(B, 61.0)}, moved={ANN: 0.0, BOB: 1.0})
+    kept = memory.without_expired(60.0, spare_seconds=60.0)
+    assert (kept.locks.keys(), kept.moved) == ({BOB}, {BOB: 1.0})
+
+
+def test_when_sides_are_switched_locks_and_streak_follow_the_players() -> None:
+    memory = Memory(tally=Tally(3, 3, A, 2), locks={ANN: HeldSide(A, 60.0)}).switched()
+    assert (memory.tally, memory.locks) == (Tally(3, 3, B, 2), {ANN: HeldSide(B, 60.0)})
+
+
+def test_the_last_thirty_two_counted_rounds_are_remembered() -> None:
+    memory = Memory()
+    for number in range(40):
+        memory = memory.count(RoundId(f"r{number}"), memory.tally.after(A))
+    assert memory.counted == tuple(f"r{number}" for number in range(8, 40))
+    assert memory.tally == Tally(40, 40, A, 40)
+
+
+def test_a_new_map_keeps_moves_order_numbers_and_the_switch() -> None:
+    full = Memory(
+        "s1",
+        "m1",
+        Mode.KOTH,
+        Tally(1),
+        (RoundId("r1"),),
+        Text(Phrase.REASON_ADMIN),
+        {ANN: HeldSide(A, None)},
+        {BOB: Benched(1, 1)},
+        {BOB: 5.0},
+        orders=7,
+        enabled=False,
+    )
+    kept = Memory("s2", "m2", Mode.CTF, moved={BOB: 5.0}, orders=7, enabled=False)
+    assert full.next_map("s2", "m2", Mode.CTF) == kept

@@ -1,0 +1,361 @@
+"""A batch that is refused leaves no trace, and rounds are stored in the order in which they were played."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from equipoise.core import events as e
+from equipoise.core.memory import Memory
+from equipoise.core.model import Mode, OrderId, RoundId, Side
+from equipoise.core.rules import Rules
+from equipoise.core.state import State
+from equipoise.errors import ScriptError, SpillError
+from equipoise.service.ring import Ring, UnstoredRound
+from equipoise.store.port import RatedRound
+from equipoise.wire.values import Batch, Reply
+from tests.hosts import SESSION, Rig, player, roster, round_of
+from tests.store.failing import Failing, Fault
+
+SIX = roster([1, 2, 3], [4, 5, 6])
+
+
+class FullRing(Ring):
+    """A real ring without room, for as long as `pushes` says, push by push; then as any other."""
+
+    full: Sequence[bool] = ()
+
+    def push(self, entry: UnstoredRound) -> None:
+        now, *self.full = self.full or [False]
+        if now:
+            raise SpillError(f"{self.path}: no space left: round {entry.key[1]} cannot be kept")
+        super().push(entry)
+
+
+class Slow(Failing):
+    """A real store that takes no round until the gate is open."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.gate = asyncio.Event()
+
+    async def record(self, *asked: Any) -> Sequence[RatedRound | Exception]:
+        await self.gate.wait()
+        return await super().record(*asked)
+
+
+class Broken(Failing):
+    """A store with a bug that shows once."""
+
+    broken = True
+
+    async def record(self, *asked: Any) -> Sequence[RatedRound | Exception]:
+        if self.broken:
+            self.broken = False
+            raise ZeroDivisionError
+        return await super().record(*asked)
+
+
+def failing(folder: Path) -> Rig:
+    return Rig(folder, store_type=Failing, ring_type=FullRing)
+
+
+def refuse(rig: Rig, *faults: Fault) -> None:
+    """Let the store meet these faults, and the ring have no room meanwhile."""
+    assert isinstance(rig.store, Failing)
+    assert isinstance(rig.ring, FullRing)
+    rig.store.faults = faults
+    rig.ring.full = [True] * sum(fault is not Fault.NOWHERE for fault in faults)
+
+
+def ended(name: str, winner: Side | None = Side.A, mode: Mode = Mode.KOTH) -> e.RoundEnded:
+    return e.RoundEnded(0.0, round_of(name, SIX, winner, mode))
+
+
+def stored(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Everything in the store but the times."""
+    database = sqlite3.connect(folder / "equipoise.db")
+    tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+    found = {name: database.execute(f'SELECT * FROM "{name}" ORDER BY 1, 2').fetchall() for name in tables}
+    database.close()
+    return found
+
+
+def stored_rounds(rig: Rig) -> list[str]:
+    """Ids in the order of being stored."""
+    database = sqlite3.connect(rig.store.path)
+    found = [name for (name,) in database.execute("SELECT id FROM rounds ORDER BY number")]
+    database.close()
+    return found
+
+
+async def evening(
+    rig: Rig, mode: Mode, batches: Sequence[Sequence[e.ScriptEvent]], refusals: Sequence[Sequence[Fault]] = ()
+) -> tuple[list[Reply], object, object]:
+    """Post the batches, each again until it is taken; the replies, and what the session knows at the end."""
+    replies = [await rig.hello(SIX, mode, e.Phase.RUNNING)]
+    for number, events in enumerate(batches):
+        if refusals and refusals[number]:
+            refuse(rig, *refusals[number])
+        replies.append(await until_taken(rig, rig.batch(*events)))
+    return replies, rig.host.session.state.copy(), rig.host.session.memory
+
+
+async def until_taken(rig: Rig, batch: Batch) -> Reply:
+    for _ in range(10):
+        with suppress(ScriptError):
+            return await rig.host.handle(batch)
+    raise AssertionError("the faults should have been used up")
+
+
+async def twins(
+    folder: Path, mode: Mode, batches: Sequence[Sequence[e.ScriptEvent]], refusals: Sequence[Sequence[Fault]]
+) -> None:
+    """The same evening, once undisturbed and once with refusals, ends in the same state, replies and store.
+
+    Rounds follow each other: a round that ended before another went live is not sent after that. Otherwise the second
+    would be rated with the skills at its start as they were when its batch came again.
+    """
+    async with failing(folder / "undisturbed") as rig:
+        expected = await evening(rig, mode, batches)
+    async with failing(folder / "disturbed") as rig:
+        found = await evening(rig, mode, batches, refusals)
+    assert found == expected
+    assert stored(folder / "disturbed") == stored(folder / "undisturbed")
+
+
+def test_a_copy_of_a_session_shares_nothing_that_can_change() -> None:
+    state = State(Rules(), Memory())
+    twin = state.copy()
+
+    assert twin == state
+    mutable = [name for name in State.__slots__ if type(getattr(state, name)).__hash__ is None]
+    assert "summaries" in mutable
+    assert [name for name in mutable if getattr(twin, name) is getattr(state, name)] == ["lineup"]
+    assert state.lineup == {}, "it is replaced, never changed"
+
+
+def test_a_batch_that_was_refused_once_ends_as_if_it_had_come_once(tmp_path: Path) -> None:
+    batch = (ended("r1"), e.SidesSwitched(0.0), e.Commanded(0.0, ("scramble", "next"), player(1), admin=True))
+    asyncio.run(twins(tmp_path, Mode.KOTH, [batch], [[Fault.BEFORE]]))
+
+
+def test_a_rating_set_in_a_batch_that_is_refused_is_not_set(tmp_path: Path) -> None:
+    batch = (e.Commanded(0.0, ("set", player(1), "1500"), None, admin=True), ended("r1"))
+    asyncio.run(twins(tmp_path, Mode.KOTH, [batch], [[Fault.BEFORE]]))
+
+
+def test_behind_a_round_that_cannot_be_kept_none_is_stored(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with failing(tmp_path) as rig:
+            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+            batch = rig.batch(ended("r1"), ended("r2"), ended("r3"))
+            refuse(rig, Fault.BEFORE, Fault.BEFORE)
+
+            with pytest.raises(ScriptError, match="r1"):
+                await rig.host.handle(batch)
+            assert stored_rounds(rig) == []
+            refuse(rig)
+            reply = await rig.host.handle(batch)
+
+            assert reply.rounds == {"r1": "stored", "r2": "stored", "r3": "stored"}
+            assert stored_rounds(rig) == ["r1", "r2", "r3"]
+            assert rig.host.session.memory.tally.completed == 3
+
+    asyncio.run(main())
+
+
+def test_a_refused_batch_is_still_a_gap_when_it_comes_again(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with failing(tmp_path) as rig:
+            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+            batch = rig.batch(ended("r1"), seq=7)
+            refuse(rig, Fault.BEFORE)
+
+            with pytest.raises(ScriptError):
+                await rig.host.handle(batch)
+            reply = await rig.host.handle(batch)
+
+            assert reply.want == ("roster",)
+            assert rig.host.skipped == 1
+
+    asyncio.run(main())
+
+
+def test_a_round_that_no_store_takes_is_named_by_its_path(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with failing(tmp_path) as rig:
+            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+            endless = ended("r1")
+            endless = replace(endless, round=replace(endless.round, map="\ud800"))
+            batch = rig.batch(e.SidesSwitched(0.0), endless, e.Heartbeat(0.0))
+
+            with pytest.raises(ScriptError) as refusal:
+                await rig.host.handle(batch)
+
+            assert (refusal.value.code, refusal.value.path) == ("unstorable", "$.events[1]")
+
+    asyncio.run(main())
+
+
+def test_two_copies_that_wait_behind_other_work_are_applied_once(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with failing(tmp_path) as rig:
+            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+            batch = rig.batch(ended("r1"))
+
+            _, first, again = await asyncio.gather(
+                rig.host.command(("set", player(1), "1500"), "test"), rig.host.handle(batch), rig.host.handle(batch)
+            )
+
+            assert again is first
+            assert rig.host.skipped == 0
+            assert rig.host.session.memory.tally.completed == 1
+
+    asyncio.run(main())
+
+
+def test_a_script_whose_batches_are_refused_is_not_lost(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with failing(tmp_path) as rig:
+            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+            rig.clock.now += 100
+            refuse(rig, Fault.BEFORE)
+
+            with pytest.raises(ScriptError):
+                await rig.post(ended("r1"))
+
+            assert not rig.host.status().lost
+
+    asyncio.run(main())
+
+
+def test_a_batch_that_was_answered_before_its_round_failed_is_applied_and_its_rounds_come_again(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Rig(tmp_path, answer_seconds=0.1, store_type=Slow, ring_type=FullRing) as rig:
+            assert isinstance(rig.store, Slow)
+            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+            refuse(rig, Fault.BEFORE)
+
+            early = await rig.post(ended("r1"), e.Commanded(0.0, ("off",), None, admin=True), ended("r2"))
+            rig.store.gate.set()
+            later = await rig.post(ended("r1"), ended("r2"))
+
+            assert early.rounds == {}
+            assert not later.enabled
+            assert stored_rounds(rig) == ["r1", "r2"]
+            assert rig.host.session.memory.tally.completed == 2
+
+    asyncio.run(main())
+
+
+def test_a_batch_whose_caller_has_gone_is_applied_once(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Rig(tmp_path, store_type=Slow) as rig:
+            assert isinstance(rig.store, Slow)
+            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+            batch = rig.batch(ended("r1"), e.SidesSwitched(0.0))
+
+            caller = asyncio.create_task(rig.host.handle(batch))
+            await asyncio.sleep(0.05)
+            caller.cancel()
+            await asyncio.sleep(0)
+            rig.store.gate.set()
+            again = await rig.host.handle(batch)
+
+            assert again.rounds == {"r1": "stored"}
+            assert rig.host.session.memory.tally.completed == 1
+            switched = [entry.id for entry in rig.host.session.state.roster.on(Side.A)]
+            assert switched == [player(4), player(5), player(6)]
+
+    asyncio.run(main())
+
+
+def test_a_fault_of_the_daemon_leaves_no_trace_of_the_batch_either(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Rig(tmp_path, store_type=Broken) as rig:
+            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+            before = rig.host.session.state.copy()
+            batch = rig.batch(e.SidesSwitched(0.0), ended("r1"))
+
+            with pytest.raises(ScriptError) as refusal:
+                await rig.host.handle(batch)
+            assert (refusal.value.code, refusal.value.status) == ("internal", 500)
+            assert rig.host.session.state == before
+            taken = await rig.host.handle(batch)
+
+            assert taken.rounds == {"r1": "stored"}
+
+    asyncio.run(main())
+
+
+def test_of_a_batch_that_the_daemon_fails_on_the_rounds_are_stored(tmp_path: Path) -> None:
+    """The script drops it, because it would fail again."""
+
+    async def main() -> None:
+        async with failing(tmp_path) as rig:
+            await rig.hello(SIX, Mode.KOTH, e.Phase.RUNNING)
+            nothing_known: Any = object()
+
+            with pytest.raises(ScriptError) as refusal:
+                await rig.post(nothing_known, ended("r1"), ended("r2"))
+            await rig.post(e.Heartbeat(0.0))
+
+            assert refusal.value.code == "internal"
+            assert stored_rounds(rig) == ["r1", "r2"]
+            assert rig.host.session.memory.tally.completed == 0
+
+    asyncio.run(main())
+
+
+FAULTS = st.lists(st.sampled_from(Fault), max_size=4)
+WINNERS = st.sampled_from([Side.A, Side.B, None])
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> list[tuple[e.ScriptEvent, ...]]:
+    """Some batches of an evening: rounds among everything else that a script may post."""
+    made, rounds = [], 0
+    for _ in range(draw(st.integers(1, 4))):
+        events: list[e.ScriptEvent] = []
+        for kind in draw(st.lists(st.sampled_from(KINDS), max_size=5)):
+            rounds += 1
+            events += kind(f"r{rounds}", draw(WINNERS))
+        made.append(tuple(events))
+    return made
+
+
+KINDS = (
+    lambda name, winner: [ended(name, winner)],
+    lambda name, winner: [e.RoundLive(0.0, RoundId(name), SIX), ended(name, winner)],
+    lambda name, winner: [e.RoundStarted(0.0, SIX)],
+    lambda name, winner: [e.SidesSwitched(0.0)],
+    lambda name, winner: [e.Hello(0.0, SESSION, "arena_lumberyard", Mode.KOTH, e.Phase.FREEZE, waiting=winner is None)],
+    lambda name, winner: [e.RosterSeen(0.0, SIX), e.OrderDone(0.0, OrderId("o1"))],
+    lambda name, winner: [e.PlayerLeft(0.0, player(6)), e.PlayerJoined(0.0, player(7))],
+    lambda name, winner: [e.SideWanted(0.0, player(7), winner)],
+    lambda name, winner: [e.Commanded(0.0, ("scramble", "now"), None, admin=True)],
+    lambda name, winner: [e.Commanded(0.0, ("set", player(2), "1300"), player(1), admin=True)],
+    lambda name, winner: [e.Commanded(0.0, ("off" if winner is None else "on",), None, admin=True)],
+)
+
+
+@settings(
+    max_examples=settings.default.max_examples * 2 // 5, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+@given(st.sampled_from([Mode.KOTH, Mode.ARENA]), batches(), st.lists(FAULTS, min_size=4, max_size=4))
+def test_whatever_is_refused_the_evening_ends_like_an_undisturbed_one(
+    mode: Mode, posted: list[tuple[e.ScriptEvent, ...]], refusals: list[list[Fault]]
+) -> None:
+    with TemporaryDirectory() as folder:
+        asyncio.run(twins(Path(folder), mode, posted, refusals))

@@ -1,0 +1,178 @@
+"""Notes: written a moment later, many in one transaction, and seen by every read before that."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from equipoise.core.model import ServerId
+from equipoise.store.port import Decision, Name, Note, SessionMemory
+from equipoise.store.sqlite import SqliteStore
+from equipoise.store.unwritten import MOST_DECISIONS, Unwritten
+from tests.store.failing import locked
+from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, submit, until
+from tests.store.traced import Traced
+
+NOTES: list[Note] = [
+    SessionMemory(SERVER, b"memory", 5.0),
+    Decision(SERVER, 5.0, "scramble", "3 wins in a row"),
+    Name(POOL, player(1), "Ann"),
+]
+
+
+def decided(number: int) -> Decision:
+    return Decision(SERVER, float(number), "scramble", f"reason {number}")
+
+
+def written(path: Path) -> list[int]:
+    """Rows of the three kinds as another connection sees them."""
+    with closing(sqlite3.connect(path)) as database:
+        tables = ("sessions", "decisions", "names")
+        return [database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
+
+
+@in_loop
+async def test_notes_of_many_servers_are_one_transaction_behind_the_rounds_that_wait(tmp_path: Path) -> None:
+    store = Traced(tmp_path / "s.db", notes_after=0.0)
+    await store.open()
+    with store.watched() as statements:
+        for number in range(100):
+            server = ServerId(f"arena-{number}")
+            store.note([SessionMemory(server, b"memory", 5.0), Name(POOL, player(number), "a name")])
+            store.note([decided(number)])
+        await submit(store, Submitted(a_round()))
+        await until(lambda: any(written(tmp_path / "s.db")))
+    await store.close()
+    order = [each.split("INTO ")[1].split()[0] for each in statements if "INTO " in each]
+
+    assert written(tmp_path / "s.db") == [100, 100, 100]
+    assert statements.count("COMMIT") == 2
+    assert order.index("rounds") < order.index("decisions")
+
+
+class Chatty(SqliteStore):
+    """Another note comes while the first ones are written."""
+
+    late = decided(2)
+
+    def _write_notes(self, db: sqlite3.Connection) -> None:
+        super()._write_notes(db)
+        self._unwritten.add([self.late] if self.late else [])
+        self.late = None
+
+
+@in_loop
+async def test_notes_that_come_while_others_are_written_do_not_wait_for_a_retry(tmp_path: Path) -> None:
+    store = Chatty(tmp_path / "s.db", notes_after=0.0, retry_after=3600.0)
+    await store.open()
+    store.note([decided(1)])
+    await until(lambda: written(tmp_path / "s.db")[1] == 2)
+    await store.close()
+
+
+@in_loop
+async def test_notes_are_read_back_at_once(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        await submit(store, Submitted(a_round(), None))
+        store.note(NOTES)
+
+        assert await store.memory(SERVER) == b"memory"
+        store.note(NOTES[1:2])
+        assert len(await store.decisions(SERVER, 10)) == 2
+        for name in ("Ben", "Cem"):
+            store.note([Name(POOL, player(1), name)])
+            assert [row.id for row in await store.search(POOL, name, 10)] == [player(1)]
+        store.note([Name(POOL, player(1), "Dot")])
+        assert await store.names(POOL, [player(1)]) == {player(1): "Dot"}
+
+
+@in_loop
+async def test_closing_writes_what_was_noted(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        store.note(NOTES)
+        assert written(tmp_path / "s.db") == [0, 0, 0]
+    assert written(tmp_path / "s.db") == [1, 1, 1]
+
+
+@in_loop
+async def test_a_note_that_can_never_be_stored_does_not_take_the_others_with_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        store.note([Name(POOL, player(2), "\ud800"), *NOTES])
+        await store.memory(SERVER)
+
+        assert written(tmp_path / "s.db") == [1, 1, 1]
+    assert [line.startswith("store: a note is dropped") for line in caplog.messages] == [True]
+
+
+@in_loop
+async def test_notes_that_a_locked_store_does_not_take_are_written_later_the_newest_of_each(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(tmp_path / "s.db", notes_after=0.0, retry_after=0.01) as store:
+        with locked(tmp_path / "s.db"):
+            store.note([*NOTES, decided(1)])
+            assert await store.decisions(None, 10) == []
+            await until(lambda: "4 notes wait" in caplog.text)
+            store.note([SessionMemory(SERVER, b"newer", 6.0), decided(2), Name(POOL, player(1), "Anne")])
+        await until(lambda: any(written(tmp_path / "s.db")))
+        database = sqlite3.connect(tmp_path / "s.db")
+        with closing(database):
+            assert database.execute("SELECT memory FROM sessions").fetchall() == [(b"newer",)]
+            assert database.execute("SELECT name FROM names").fetchall() == [("Anne",)]
+            found = database.execute("SELECT reason FROM decisions ORDER BY number").fetchall()
+    assert found == [("3 wins in a row",), ("reason 1",), ("reason 2",)]
+
+
+@in_loop
+async def test_notes_that_cannot_be_written_at_the_end_are_counted_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        store.note(NOTES)
+        with locked(tmp_path / "s.db"):
+            await store.close()
+
+    assert [line.partition(":")[0] for line in caplog.messages] == ["3 notes are lost"]
+
+
+def test_what_is_put_back_is_older_than_what_came_meanwhile() -> None:
+    unwritten = Unwritten()
+    unwritten.add([SessionMemory(SERVER, b"old", 5.0), decided(1), decided(2), Name(POOL, player(1), "old")])
+    taken = unwritten.take()
+    assert len(unwritten) == 0
+    unwritten.add([SessionMemory(SERVER, b"new", 6.0), decided(3), Name(POOL, player(1), "new")])
+    unwritten.put_back(taken)
+
+    assert unwritten.take() == [
+        SessionMemory(SERVER, b"new", 6.0),
+        decided(1),
+        decided(2),
+        decided(3),
+        Name(POOL, player(1), "new"),
+    ]
+
+
+def test_of_the_decisions_that_wait_the_oldest_are_forgotten() -> None:
+    unwritten = Unwritten()
+    unwritten.add(decided(number) for number in range(MOST_DECISIONS))
+    taken = unwritten.take()
+    unwritten.add([decided(MOST_DECISIONS)])
+    unwritten.put_back(taken)
+    kept = unwritten.take()
+
+    assert (len(kept), kept[0], kept[-1]) == (MOST_DECISIONS, decided(1), decided(MOST_DECISIONS))
+
+
+@pytest.mark.parametrize(("at", "waits"), [(4.9, True), (5.0, False), (5.1, False)])
+def test_a_memory_waits_unless_a_round_has_stored_one_as_new(at: float, waits: bool) -> None:
+    unwritten = Unwritten()
+    unwritten.add([SessionMemory(SERVER, b"noted", 5.0)])
+    unwritten.supersede(ServerId("another"), 9.0)
+    unwritten.supersede(SERVER, at)
+
+    assert len(unwritten) == waits

@@ -1,0 +1,236 @@
+"""What a pool's ratings are made by, what its system shares among all players, and every fact of a stored round."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from equipoise.core.effects import RecordRound
+from equipoise.core.model import PlayerId, PlayerSummary, Presence, Side
+from equipoise.store.port import Audit, Change, Decision, Fingerprint, PlayerRow, Prediction, RatedRound, SharedParts
+from equipoise.store.sqlite import journal, players, pools, rounds
+from equipoise.store.sqlite.connection import open_database, transaction
+from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, record, submit
+
+MADE_BY = Fingerprint("synelo", {"k_max": 72.0, "window": [1, 2]})
+
+
+@in_loop
+async def test_a_pool_has_no_fingerprint_before_it_is_adopted_and_then_its_own(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        assert await store.fingerprint(POOL) is None
+        await store.adopt(POOL, MADE_BY, 5.0)
+        await store.adopt("other", Fingerprint("elo", {}), 6.0)
+        assert await store.fingerprint(POOL) == MADE_BY
+        assert await store.fingerprint("other") == Fingerprint("elo", {})
+
+
+@in_loop
+async def test_a_pool_that_is_adopted_again_has_the_new_fingerprint_and_keeps_what_it_shares(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        await store.adopt(POOL, MADE_BY, 5.0)
+        await store.adopt(POOL, Fingerprint("ns2", {"window": 3}), 6.0)
+        assert await store.fingerprint(POOL) == Fingerprint("ns2", {"window": 3})
+        assert await store.shared(POOL) == SharedParts(1, {})
+    with closing(open_database(tmp_path / "s.db")) as database:
+        assert database.execute("SELECT changed_at FROM pools").fetchall() == [(6.0,)]
+
+
+class Sharing(Submitted):
+    """A round whose rating changes what all players share."""
+
+    def rate(self, rows: Any, shared: SharedParts | None) -> RatedRound:
+        parts = {"offset": self.record.round.seconds, f"map:{self.record.round.id}": [1, 2]}
+        return replace(super().rate(rows, shared), shared=parts)
+
+
+@in_loop
+async def test_rounds_write_the_shared_parts_that_they_changed_and_count_versions(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        await store.adopt(POOL, MADE_BY, 5.0)
+        await store.adopt("other", MADE_BY, 5.0)
+        await submit(store, Submitted(a_round(1)))
+        assert await store.shared(POOL) == SharedParts(1, {})
+        await submit(store, Sharing(a_round(2)))
+        await submit(store, Sharing(a_round(3)))
+        expected = {"offset": 90.0, f"map:{a_round(2).round.id}": [1, 2], f"map:{a_round(3).round.id}": [1, 2]}
+        assert await store.shared(POOL) == SharedParts(3, expected)
+        assert await store.shared("other") == SharedParts(1, {})
+        assert await store.shared("unknown") is None
+
+
+@in_loop
+async def test_rating_is_handed_the_shared_parts_only_in_a_version_that_memory_lacks(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        await store.adopt(POOL, MADE_BY, 5.0)
+        await submit(store, Sharing(a_round(1)))
+        for held, expected in ((2, None), (1, 2), (0, 2)):
+            one = Submitted(a_round(10 + held))
+            one.held = lambda held=held: replace(Submitted(a_round()).held(), shared=held)  # type: ignore[method-assign, misc]
+            await submit(store, one)
+            assert (one.shared and one.shared.version) == expected
+
+
+def test_replaced_shared_parts_leave_nothing_of_the_old_ones(tmp_path: Path) -> None:
+    with closing(open_database(tmp_path / "s.db")) as database, transaction(database.conn):
+        for pool in (POOL, "other"):
+            pools.adopt(database.conn, pool, MADE_BY, 1.0)
+            pools.keep_shared(database.conn, pool, {"old": 1, "offset": 2})
+        pools.replace_shared(database.conn, POOL, {"offset": 3})
+        assert pools.shared(database.conn, POOL) == SharedParts(3, {"offset": 3})
+        assert pools.shared(database.conn, "other") == SharedParts(2, {"old": 1, "offset": 2})
+        pools.keep_shared(database.conn, POOL, {})
+        assert pools.shared(database.conn, POOL, 3) is None
+
+
+def every_fact() -> RecordRound:
+    record = a_round(7, captures_a=2)
+    presences = tuple(replace(one, left=one.id == player(4)) for one in record.round.presences)
+    round = replace(record.round, captures_b=1, partial=True, waiting=True, winner=None, presences=presences)
+    return replace(record, round=round, skill_at_start={player(1): 1010.5})
+
+
+@in_loop
+async def test_every_fact_of_a_round_is_in_the_database(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        await record(store, every_fact(), at=42.0)
+    with closing(open_database(tmp_path / "s.db")) as database:
+        (row,) = database.query("SELECT * FROM rounds")
+        participants = list(database.query("SELECT * FROM participants ORDER BY place"))
+    lineup, skills = json.loads(row.pop("lineup")), json.loads(row.pop("skill_at_start"))
+    round = every_fact().round
+
+    assert lineup == [{"id": one.id, "side": one.side.value} for one in round.lineup]
+    assert skills == {player(1): 1010.5}
+    assert row == {
+        "number": 1,
+        "server": SERVER,
+        "id": round.id,
+        "pool": POOL,
+        "session": round.session,
+        "map": "arena_well",
+        "mode": "arena",
+        "started_at": round.started_at,
+        "seconds": 90.0,
+        "winner": None,
+        "captures_a": 2,
+        "captures_b": 1,
+        "partial": 1,
+        "waiting": 1,
+        "unrated": None,
+        "prediction": 0.625,
+        "recorded_at": 42.0,
+    }
+    assert [
+        (one["player"], one["place"], one["side"], one["seconds_a"], one["seconds_b"], one["quit"], one["score"])
+        for one in participants
+    ] == [
+        (player(1), 0, "a", 90.0, 0.0, 0, 0.5),
+        (player(2), 1, "a", 90.0, 0.0, 0, 0.5),
+        (player(3), 2, "b", 0.0, 90.0, 0, 0.5),
+        (player(4), 3, "b", 0.0, 90.0, 1, 0.5),
+    ]
+
+
+@in_loop
+async def test_a_rated_round_sent_again_is_answered_with_every_change_of_its_participants(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        for number in (1, 2):
+            first = await record(store, a_round(number))
+        again = await record(store, a_round(2))
+
+    assert again.changes == first.changes
+    assert again.changes[0] == Change(
+        player(1), Side.A, 1010.0, 1020.0, 0.625, 1.0, 2, True, {"rating": 1020.0, "rounds": 2, "last_played": None}
+    )
+
+
+@in_loop
+async def test_the_score_of_a_prediction_is_that_of_side_a(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        for number, winner in enumerate((Side.A, None, Side.B), 1):
+            await record(store, a_round(number, winner=winner, started_at=float(number)))
+        await record(store, a_round(4, unrated="partial"))
+        assert await store.predictions(POOL, None) == [
+            Prediction(1.0, 0.625, 1.0),
+            Prediction(2.0, 0.625, 0.5),
+            Prediction(3.0, 0.625, 0.0),
+        ]
+        assert await store.predictions("other", None) == []
+
+
+def a_row(number: int, **fields: Any) -> PlayerRow:
+    row = PlayerRow(player(number), 0, 1000.0 + number, 60 + number, True, 50.0 + number, {"n": number}, ())
+    return replace(row, **fields)
+
+
+AUDIT = Audit(7.0, "Ann", "set", "a player", "1000", "1001")
+
+
+def test_an_edited_row_is_stored_whole_and_replaces_the_last_time_played(tmp_path: Path) -> None:
+    with closing(open_database(tmp_path / "s.db")) as database, transaction(database.conn):
+        db = database.conn
+        first = players.edit(db, POOL, player(1), 500, lambda row: (a_row(1) if row is None else row, AUDIT))
+        assert first == a_row(1, version=1)
+        second = players.edit(
+            db, POOL, player(1), 500, lambda row: (a_row(1, rating=5.0, visible=False, last_played=2.0), AUDIT)
+        )
+        assert second == a_row(1, version=2, rating=5.0, visible=False, last_played=2.0)
+        assert journal.audits(db, 10) == [AUDIT, AUDIT]
+        assert journal.audits(db, 1) == [AUDIT]
+
+
+def test_summaries_are_every_player_of_one_pool(tmp_path: Path) -> None:
+    with closing(open_database(tmp_path / "s.db")) as database, transaction(database.conn):
+        db = database.conn
+        for number, pool in ((1, POOL), (2, POOL), (3, "other")):
+            players.edit(db, pool, player(number), 0, lambda _, n=number: (a_row(n, visible=n == 1), AUDIT))
+        found = {summary.id: summary for summary in players.summaries(db, POOL)}
+        assert found == {
+            player(1): PlayerSummary(player(1), 1001.0, 61, True, 51.0),
+            player(2): PlayerSummary(player(2), 1002.0, 62, False, 52.0),
+        }
+        assert [type(summary.visible) for summary in found.values()] == [bool, bool]
+
+
+@in_loop
+async def test_ranks_through_the_store_are_of_the_asked_player_since_the_asked_time(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        for number in (1, 2, 3):
+            await store.edit(POOL, player(number), 0, lambda _, n=number: (a_row(n), AUDIT))
+        assert await store.rank(POOL, player(1), since=None) == (3, 3)
+        assert await store.rank(POOL, player(2), since=52.0) == (2, 2)
+        assert await store.rank(POOL, player(1), since=52.0) is None
+        assert [row.id for row in await store.top(POOL, 2, since=None)] == [player(3), player(2)]
+        assert [row.id for row in await store.search(POOL, player(1)[:-2], 2)] == [player(3), player(2)]
+        assert len(await store.summaries(POOL)) == 3
+
+
+@in_loop
+async def test_decisions_and_audits_come_back_whole(tmp_path: Path) -> None:
+    decision = Decision(SERVER, 5.0, "move", "3 against 1", "o4", {"players": ["a"]})
+    async with opened(tmp_path / "s.db") as store:
+        store.note([decision])
+        await store.audit(AUDIT)
+        assert await store.decisions(SERVER, 10) == [decision]
+        assert await store.audits(10) == [AUDIT]
+
+
+def test_a_memory_that_is_as_new_replaces_the_stored_one(tmp_path: Path) -> None:
+    with closing(open_database(tmp_path / "s.db")) as database, transaction(database.conn):
+        for memory, at in ((b"first", 5.0), (b"older", 4.0), (b"as new", 5.0)):
+            rounds.remember_if_newer(database.conn, SERVER, memory, at)
+        assert rounds.memory(database.conn, SERVER) == b"as new"
+        assert database.execute("SELECT at FROM sessions").fetchall() == [(5.0,)]
+
+
+def test_a_presence_that_left_marks_a_quit_only_for_a_participant(tmp_path: Path) -> None:
+    stranger = Presence(PlayerId("stranger"), Side.A, 1.0, 0.0, fought=False, left=True)
+    one = every_fact()
+    one = replace(one, round=replace(one.round, presences=(*one.round.presences, stranger)))
+    with closing(open_database(tmp_path / "s.db")) as database, transaction(database.conn):
+        rounds.apply(database.conn, POOL, Submitted(one), 500)
+        assert database.execute("SELECT player FROM participants WHERE quit").fetchall() == [(player(4),)]

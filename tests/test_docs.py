@@ -1,0 +1,55 @@
+"""Every Python block of the documents runs, and every worked example of the package shows what it says."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DAEMON = ROOT / "daemon"
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("sourcemod/**/*.md")])
+BLOCKS = {
+    f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, found.start()) + 1}": found[1]
+    for path in DOCUMENTS
+    for text in [path.read_text()]
+    for found in re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+}
+EXAMPLES = {
+    ".".join(path.relative_to(DAEMON).with_suffix("").parts).removesuffix(".__init__"): examples
+    for path in sorted(DAEMON.rglob("*.py"))
+    if (examples := len(re.findall(r"^\s*>>> ", path.read_text(), re.MULTILINE)))
+}
+"""Modules with worked examples, and how many lines `>>>` they have."""
+
+
+def failures(tests: list[doctest.DocTest]) -> str:
+    """What does not come out as written, as doctest prints it."""
+    said: list[str] = []
+    runner = doctest.DocTestRunner(verbose=False)
+    for test in tests:
+        runner.run(test, out=said.append)
+    return "".join(said)
+
+
+@pytest.mark.parametrize("place", BLOCKS)
+def test_a_python_block_of_the_documents_runs(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    if ">>> " in BLOCKS[place]:
+        assert failures([doctest.DocTestParser().get_doctest(BLOCKS[place], {}, place, place, 0)]) == ""
+    else:
+        exec(compile(BLOCKS[place], place, "exec"), {"__name__": "block"})
+
+
+def test_the_worked_examples_of_the_package_come_out_as_written() -> None:
+    wrong = {}
+    for module, lines in EXAMPLES.items():
+        tests = doctest.DocTestFinder().find(importlib.import_module(module))
+        wrong[module] = failures(tests)
+        if (found := sum(len(test.examples) for test in tests)) != lines:
+            wrong[module] += f"{lines - found} of {lines} lines stand where doctest does not look\n"
+    if any(wrong.values()):
+        pytest.fail("".join(wrong.values()), pytrace=False)

@@ -1,0 +1,83 @@
+"""Laws over the tests themselves."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+FAILING = {"raises", "warns", "fail"}
+"""Functions of pytest that make a test fail without an assert."""
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def functions(root: Path) -> Iterator[tuple[str, Function, set[str]]]:
+    """Every module-level function below a folder: its place, itself, and the names of the functions it calls.
+
+    Of attributes only those of imported modules are looked at (`play.go_live`): a method that asserts, of the
+    simulated game say, checks its own state and not what the test is about.
+    """
+    for path in sorted(root.rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        imported = {
+            alias.asname or alias.name.partition(".")[0]
+            for node in tree.body
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for alias in node.names
+        }
+        for function in tree.body:
+            if isinstance(function, Function):
+                place = f"{path.relative_to(root)}:{function.lineno}: {function.name}"
+                yield place, function, set(called(function, imported))
+
+
+def called(function: Function, imported: set[str]) -> Iterator[str]:
+    for node in ast.walk(function):
+        match node:
+            case ast.Call(func=ast.Name(id=name)):
+                yield name
+            case ast.Call(func=ast.Attribute(attr=name, value=ast.Name(id=module))) if module in imported:
+                yield name
+            case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert_"):
+                yield name  # np.testing.assert_allclose
+
+
+def without_assertion(root: Path) -> list[str]:
+    """Tests that neither assert anything nor call a function of the tests that does, directly or through others."""
+    found = list(functions(root))
+    asserting = {
+        function.name
+        for _, function, calls in found
+        if calls & FAILING
+        or any(name.startswith("assert_") for name in calls)
+        or any(isinstance(node, ast.Assert) for node in ast.walk(function))
+    }
+    while more := {function.name for _, function, calls in found if calls & asserting} - asserting:
+        asserting |= more
+    tests = (one for one in found if one[1].name.startswith("test_"))
+    return [place for place, function, _ in tests if function.name not in asserting]
+
+
+def test_every_test_asserts_something() -> None:
+    assert without_assertion(TESTS) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "asserts"),
+    [
+        ("assert x", True),
+        ("with pytest.raises(ValueError): x()", True),
+        ("np.testing.assert_allclose(x, y)", True),
+        ("for x in y:\n        through()", True),
+        ("x()", False),
+        ("x.checked()", False),
+    ],
+)
+def test_an_assertion_is_found_where_it_stands(body: str, asserts: bool, tmp_path: Path) -> None:
+    helpers = "def checked():\n    assert x\n\n\ndef through():\n    checked()\n\n\n"
+    (tmp_path / "test_x.py").write_text(f"import pytest\n\n{helpers}def test_it():\n    {body}\n")
+    assert without_assertion(tmp_path) == ([] if asserts else ["test_x.py:11: test_it"])
