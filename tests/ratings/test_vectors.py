@@ -84,7 +84,7 @@ def test_the_first_pass_of_a_history_knows_nothing_of_what_comes_later():
     params, games = {"mu": 0, "sigma": 6, "beta": 1, "gamma": 2}, [[["a"], ["b"]], [["a"], ["c"]], [["b"], ["a"]]]
     whole = compute("ttt_history", params, {"composition": games, "times": [1, 2, 5]})["first_pass"]
     begun = compute("ttt_history", params, {"composition": games[:1], "times": [1]})["after_convergence"]
-    assert {name: whole[name] for name in begun} == {name: pytest.approx(belief) for name, belief in begun.items()}
+    assert {name: whole[name] for name in begun} == {name: pytest.approx(skill) for name, skill in begun.items()}
 
 
 def test_who_is_the_better_of_two_teams_by_the_closed_form():

@@ -1,4 +1,4 @@
-"""Glicko-2: Glicko with a volatility for each player, by which his deviation grows.
+"""Glicko-2: Glicko with a volatility for each player, by which their deviation grows.
 
 Formulas, sources and decisions: docs/ratings/glicko.md.
 """
