@@ -75,7 +75,7 @@ def odd_matches(seed: int, count: int, players: int) -> Iterator[Match]:
 
 @dataclass
 class Naive:
-    """F1 to F5 for one player; their window is a list, and nothing is kept of it between rounds."""
+    """F1 to F5 for one player; the window is a list, and nothing is kept of it between rounds."""
 
     params: SynEloParams
     rating: float

@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -86,8 +87,9 @@ def test_sides_with_a_bot_are_predicted_although_it_is_never_rated(name: str) ->
     sides = Match(teams=((ann, bob), (cid, bot)), ranks=(0, 1))
 
     assert 0.5 <= system.predict(sides).expected(0) < 1
-    with pytest.raises(RatingError, match="bot:7"):
-        system.rate(sides)
+    for match in (sides, replace(sides, lineup=((ann, bob), (cid,)))):
+        with pytest.raises(RatingError, match="bot:7"):
+            system.rate(match)
 
 
 LEDGERS = ["elo", "glicko", "glicko2", *(name for name in SYSTEMS if not create(name).live)]

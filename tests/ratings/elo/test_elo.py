@@ -11,6 +11,7 @@ import pytest
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
+from equipoise.ratings import create
 from equipoise.ratings.elo.system import Elo
 from equipoise.ratings.system import Match, ranks_of
 from tests.ratings.samples import ANN, BOB, CID, DAN, duel, random_matches
@@ -190,3 +191,18 @@ def test_what_is_no_fact_and_no_parameter_is_refused_by_name(call, reason):
 def test_a_match_of_nobody_against_somebody_has_a_result():
     change = Elo.create().rate(Match(teams=((ANN,), ()), ranks=ranks_of(1.0))).changes
     assert [each.after for each in change] == [1516]
+
+
+def test_changes_name_the_player_their_team_and_its_expectation():
+    rated = seeded(Elo.create(), ann=1600).rate(Match(teams=((ANN, BOB), (CID, DAN)), ranks=(0, 1)))
+    said = [(change.player, change.team, change.expected, change.score) for change in rated.changes]
+    first, second = rated.prediction.wins
+    assert said == [(ANN, 0, first, 1), (BOB, 0, first, 1), (CID, 1, second, 0), (DAN, 1, second, 0)]
+
+
+@pytest.mark.parametrize("name", ["elo", "glicko"])
+def test_a_match_that_comes_late_does_not_set_back_when_a_player_last_played(name):
+    system = create(name)
+    for at in (2e9, 1e9, None):
+        system.rate(replace(duel("ann", "bob"), started_at=at))
+    assert system.summary(ANN).last_played == 2e9

@@ -23,7 +23,7 @@ RANKS = {1.0: (0, 1), 0.5: (0, 0), 0.0: (1, 0)}
 """Of a win, a draw and a defeat."""
 
 OTHER_SCORE = {1.0: 0.0, 0.75: 0.5, 0.5: 0.5, 0.0: 1.0}
-"""What the other team has of a match of the men's ranking; a team that lost a shoot-out says so by `W_b`."""
+"""What the other team has of a match of the men's ranking; the loser of a shoot-out says so by `W_b`."""
 
 GOALS = {(1.0, 0.0): (1, 0), (0.0, 1.0): (0, 1), (0.5, 0.5): (0, 0), (0.75, 0.5): (0, 0), (0.5, 0.75): (0, 0)}
 """A score line for each result of the men's ranking."""

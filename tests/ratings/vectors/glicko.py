@@ -103,7 +103,7 @@ def _after(system: System, own: tuple[float, ...], other: tuple[float, ...], sco
 
 
 def _grown(system: System, player: tuple[float, ...], periods: float) -> float:
-    """A player's deviation at the onset of a period."""
+    """The deviation at the onset of a period."""
     _seat(system, ANN, player)
     return math.sqrt(kernel.grown(system.held(ANN), periods, system.constants))
 

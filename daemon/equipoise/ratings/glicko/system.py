@@ -63,7 +63,7 @@ class GlickoFamily(PointsSystem[P, GlickoPlayer]):
         )
 
     def newcomer(self) -> GlickoPlayer:
-        """At the initial rating and deviation, as before their first period."""
+        """At the initial rating and deviation, as the first period will find the player."""
         rating, variance, volatility = self.constants.initial, self.constants.variance, self.volatility
         fresh = GlickoPlayer(rating, variance=variance, volatility=volatility)
         fresh.onset_rating, fresh.onset_variance, fresh.onset_volatility = rating, variance, volatility
@@ -89,7 +89,7 @@ class GlickoFamily(PointsSystem[P, GlickoPlayer]):
         return size * 4.0 * probability / kernel.Q
 
     def uncertainty(self, player: PlayerId) -> float:
-        """RD in points after the player's last match: absence since then is not counted."""
+        """RD in points, after the last match: absence since then is not counted."""
         return math.sqrt(self.held(player).variance)
 
     def seeded(self, player: PlayerId, held: GlickoPlayer, skill: Mapping[str, float]) -> GlickoPlayer:
