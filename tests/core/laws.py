@@ -14,7 +14,7 @@ from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.core.state import State
 from tests.core.answerer import answer
-from tests.core.scripts import ids, skill_at_start
+from tests.core.scripts import ids, roster_text
 
 PLAYERS = ids("abcdefg12")
 RATINGS = {player: 1500.0 + 170.0 * n**1.5 for n, player in enumerate(PLAYERS)}
@@ -146,7 +146,7 @@ class LawfulServer:
     def roster_seen(self, ends_in: float | None) -> None:
         self.happens(e.RosterSeen(self.now, self.roster, ends_in))
         if self.session.state.known and self.mode is not Mode.NS2:
-            assert skill_at_start(self.session.state.roster) == skill_at_start(self.roster)
+            assert roster_text(self.session.state.roster) == roster_text(self.roster)
 
     def carry_out(self, order: Assign | Move, shown: bool) -> None:
         for entry in self.roster.eligible():

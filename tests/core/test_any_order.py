@@ -15,7 +15,7 @@ from equipoise.core.model import Entry, Mode, OrderId, PlayerId, Presence, Roste
 from equipoise.core.rules import ArenaRules, Rules, ScrambleRules
 from equipoise.core.session import Session
 from tests.core.laws import PLAYERS, LawfulServer
-from tests.core.scripts import MAP, command, finished, hello, ids, roster, skill_at_start
+from tests.core.scripts import MAP, command, finished, hello, ids, roster, roster_text
 
 RULES = (
     Rules(),
@@ -158,7 +158,7 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
     def round_ends(self, back: int, winner: Side | None, captures: tuple[int, int], here: bool, late: bool) -> None:
         session = self.session.memory.session if here else "elsewhere"
         presences = tuple(Presence(entry.id, entry.side or Side.A, 9.0, 1.0, True) for entry in self.roster.humans())
-        text = skill_at_start(self.roster)
+        text = roster_text(self.roster)
         name = f"r{max(0, self.rounds - back)}"
         round = finished(name, winner, text, mode=self.mode, session=session, captures=captures, presences=presences)
         self.happens(e.RoundEnded(0.0 if late else self.now, round))

@@ -24,7 +24,6 @@ from tests.core.scripts import (
     finished,
     hello,
     ids,
-    lineup,
     of,
     play,
     roster,
@@ -33,6 +32,7 @@ from tests.core.scripts import (
     split,
     started,
     summaries,
+    went_live,
     without_loads,
 )
 
@@ -328,7 +328,7 @@ def test_a_duel_from_freeze_to_live_as_a_list_of_effects() -> None:
         (10.0, started("||abc", 10.0)),
         (10.1, e.SplitSolved(question, teams, 10.0, None, 0.5)),
         (10.2, e.OrderDone(10.2, "o1")),  # type: ignore[arg-type]
-        (15.0, lineup("r1", "b|c|a", 15.0)),
+        (15.0, went_live("r1", "b|c|a", 15.0)),
     ]
     assert play(session, script) == [
         question,
@@ -344,7 +344,7 @@ def test_a_duel_from_freeze_to_live_as_a_list_of_effects() -> None:
 @pytest.mark.parametrize("waiting", [True, False])
 def test_nobody_counts_as_benched_inside_waiting_for_players(waiting: bool) -> None:
     session = begun(Mode.ARENA, "", phase=e.Phase.IDLE)
-    script = [hello(Mode.ARENA, waiting=waiting), summaries(RATINGS), seen("a|b|c"), lineup("r1", "a|b|c")]
+    script = [hello(Mode.ARENA, waiting=waiting), summaries(RATINGS), seen("a|b|c"), went_live("r1", "a|b|c")]
     play(session, [(0.0, event) for event in script])
     assert (session.memory.benched == {}) == waiting
 

@@ -27,7 +27,6 @@ from tests.core.scripts import (
     ended,
     finished,
     ids,
-    lineup,
     moves,
     of,
     play,
@@ -36,6 +35,7 @@ from tests.core.scripts import (
     seen,
     split,
     started,
+    went_live,
 )
 
 FIRST = OrderId("o1")
@@ -56,7 +56,7 @@ def question(session: Session) -> AskMoves:
 
 
 def solve(session: Session, now: float = 0.1, ratings: Mapping[str, float] | None = None) -> list[Effect]:
-    """Answer the open question."""
+    """Solve the question of moves that is open, and return the effects."""
     asked = question(session)
     everybody = dict.fromkeys((*asked.larger, *asked.smaller), 2000.0)
     known = everybody | {PlayerId(player): rating for player, rating in (ratings or {}).items()}
@@ -133,7 +133,7 @@ def test_autobalance_can_be_switched_off() -> None:
 
 def test_a_gap_is_seen_when_the_round_goes_live() -> None:
     session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.FREEZE)
-    assert of(AskMoves, play(session, [(1.0, started("abcd|ef", 1.0)), (2.0, lineup("r1", "abcd|ef", 2.0))]))
+    assert of(AskMoves, play(session, [(1.0, started("abcd|ef", 1.0)), (2.0, went_live("r1", "abcd|ef", 2.0))]))
 
 
 # Who.
@@ -352,7 +352,7 @@ def test_a_player_who_could_not_be_moved_is_not_tried_again_in_this_round() -> N
     assert failed == LogDecision("failed", move.reason, FIRST, players=(move.player,))
     assert isinstance(asked, AskMoves)
     assert move.player not in asked.movable
-    play(session, [(2.0, ended(finished("r1", A))), (3.0, started("abcd|ef")), (4.0, lineup("r2", "abcd|ef"))])
+    play(session, [(2.0, ended(finished("r1", A))), (3.0, started("abcd|ef")), (4.0, went_live("r2", "abcd|ef"))])
     assert move.player in question(session).movable
 
 

@@ -249,8 +249,8 @@ def test_a_partial_round_counts_for_the_rules() -> None:
     assert session.memory.tally.completed == 1
 
 
-@pytest.mark.parametrize("how", ["switched off", "standing aside"])
-def test_nothing_becomes_due_while_equipoise_is_off_or_stands_aside(how: str) -> None:
+@pytest.mark.parametrize("how", ["switched off", "inactive on this map"])
+def test_nothing_becomes_due_while_equipoise_is_off_or_inactive(how: str) -> None:
     session = begun(Mode.KOTH, "ab|cd")
     if how == "switched off":
         play(session, [(0.0, command("off"))])

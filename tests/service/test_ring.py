@@ -165,9 +165,9 @@ def test_damage_in_the_middle_costs_one_round_and_the_file_is_set_aside(
         with opened(path) as ring:
             assert drained(ring) == [waiting(1), waiting(3)]
             ring.push(waiting(4))
-        (inactive_reason,) = path.parent.glob("*.damaged-*")
-        assert inactive_reason.read_bytes() == before
-        inactive_reason.unlink()
+        (damaged,) = path.parent.glob("*.damaged-*")
+        assert damaged.read_bytes() == before
+        damaged.unlink()
         with opened(path) as ring:
             assert drained(ring) == [waiting(4)]
     assert {record.levelno for record in caplog.records} == {logging.ERROR}

@@ -67,7 +67,7 @@ def test_a_round_start_is_answered_within_its_freeze_time(game: Game, daemon: Da
     assert told.index("order_done") < len(told) - 1 - told[::-1].index("side_changed")
 
 
-def test_whoever_sits_out_watches_and_waits(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_players_who_sit_out_watch_and_wait(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("arena_well")
     red, blu = crowd(game, 3, 2)
     in_freeze(game)
@@ -198,7 +198,7 @@ def test_a_move_waits_for_a_death(game: Game, daemon: Daemon, plugin: Plugin) ->
     assert "3 wins in a row" in red[0].chat[-1]
 
 
-def test_whoever_is_dead_already_is_moved_at_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_a_dead_player_is_moved_at_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("koth_harvest_final")
     red, blu = crowd(game, 3, 1)
     play.go_live(game)

@@ -17,7 +17,7 @@ def ended(daemon: Daemon) -> Json:
     return round
 
 
-def test_whoever_leaves_or_changes_side_keeps_his_seconds(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_a_player_who_leaves_or_changes_side_keeps_their_seconds(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("koth_harvest_final")
     red, _ = crowd(game, 3, 2)
     play.go_live(game)
@@ -43,7 +43,7 @@ def test_whoever_leaves_or_changes_side_keeps_his_seconds(game: Game, daemon: Da
     assert lines[watcher]["seconds"] == {"red": about(20), "blu": 0}
 
 
-def test_whoever_comes_back_is_one_player(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_a_player_who_comes_back_is_one_player(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("koth_harvest_final")
     red, _ = crowd(game, 1, 1)
     play.go_live(game)
@@ -59,7 +59,7 @@ def test_whoever_comes_back_is_one_player(game: Game, daemon: Daemon, plugin: Pl
     assert line["seconds"]["red"] == pytest.approx(20, abs=0.5)
 
 
-def test_bots_stand_at_the_doors_and_sourcetv_is_nobody(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_bots_are_in_the_lineup_and_sourcetv_is_not(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("koth_harvest_final")
     crowd(game, 1, 1)
     game.add_source_tv()
@@ -120,7 +120,7 @@ def test_a_side_change_is_told_once(game: Game, daemon: Daemon, plugin: Plugin) 
     assert changes == [(str(ann.steamid), "red")]
 
 
-def test_the_roster_says_what_forbids_moving_somebody(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_the_roster_says_what_forbids_moving_a_player(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("ctf_2fort")
     builder = seat(game, "Engie", "red", "engineer")
     medic = seat(game, "Medic", "blue", "medic")

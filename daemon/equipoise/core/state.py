@@ -169,7 +169,7 @@ class State:
         seconds = None if until is None else until - now
         return tuple(Lock(player, side, seconds) for player, side in sides.items())
 
-    def side_skills(self, side: Side) -> dict[PlayerId, float]:
+    def skills_on(self, side: Side) -> dict[PlayerId, float]:
         """The skill on a side of every player whose summary is loaded."""
         return {player: summary.on(side) for player, summary in self.summaries.items()}
 
