@@ -44,7 +44,7 @@ def arena(text: str, given: Rules | None = None) -> Game:
 
 
 def after_scramble(text: str) -> Game:
-    """An evening past rounds 1 and 2: two rounds played by nobody who is here now."""
+    """An evening past rounds 1 and 2, which other players played."""
     game = arena("")
     tally = [(0.0, ended(finished(f"early{n}", winner, mode=Mode.ARENA))) for n, winner in enumerate((A, B))]
     play(game.session, tally)
@@ -228,7 +228,7 @@ def test_players_benched_fewest_times_give_way_first() -> None:
     for winner in (B, A, B):
         game.round(winner)
         benched.append(game.stands().split("|")[2])
-    # A scramble may come between: nobody sits out twice before everybody did once.
+    # A scramble may come between: no player sits out twice before all others did once.
     assert len(set(benched)) == 4
     assert all(one != other for one, other in pairwise(benched))
 

@@ -1,4 +1,4 @@
-"""What the ticker says."""
+"""Orders and results in the words of the ticker."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ async def test_a_waiting_round_that_we_fail_to_rate_is_not_lost_and_those_behind
 
 
 def break_for(pool: Pool, victim: PlayerId) -> object:
-    """Have the system fail after it learnt, whenever this player takes part; gives back what mends it."""
+    """Have the system fail after it learnt, whenever this player takes part; returns a function that mends it."""
     system, whole = pool.system, pool.system.rate
 
     def rate(match: Match) -> Rated:

@@ -164,7 +164,7 @@ def is_locked(database: sqlite3.Connection) -> bool:
 
 @contextmanager
 def writing(house: House) -> Iterator[subprocess.Popen[str]]:
-    """The command, told yes, once its transaction has begun."""
+    """The command, answered with yes, once its transaction has begun."""
     command = [EQUIPOISE, "pool", "recompute", "--config", house.config, "--system", "elo", "--yes"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, text=True, **pipes) as process:

@@ -1,4 +1,4 @@
-"""systemd is told over the socket that it named, and the unit is one that it accepts."""
+"""States are sent to the socket that systemd named, and systemd accepts the unit file."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def _doubling(rng: random.Random, n: int) -> list[int]:
 
 
 def gosper(mask: int) -> int:
-    """The next larger number with as many bits set: the seed's F8."""
+    """The next larger number with as many bits set: SynElo's F8."""
     carry = mask + (mask & -mask)
     return ((carry ^ mask) // (mask & -mask)) >> 2 | carry
 
@@ -138,9 +138,9 @@ def masks(count: int, of: int) -> Iterator[int]:
 
 
 def enumerated(ratings: Sequence[int], k: int, *, anchored: bool = False) -> int:
-    """The seed's F9, repaired: the least |Σ(A) − Σ(B)| over all who may play and all ways to part them.
+    """SynElo's F9, repaired: the least |Σ(A) − Σ(B)| over all who may play and all ways to part them.
 
-    `anchored` puts the highest rated on A, as the seed does: with a bench that loses optima.
+    `anchored` puts the highest rated on A, as SynElo does: with a bench that loses optima.
     """
     ratings = sorted(ratings, reverse=True)
     best: float = inf

@@ -25,7 +25,7 @@ class Moment(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LoadSummaries:
-    """Answered by `SummariesLoaded`."""
+    """Load the summaries of these players; answered by `SummariesLoaded`."""
 
     players: tuple[PlayerId, ...]
 

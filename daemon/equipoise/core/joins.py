@@ -2,9 +2,9 @@
 
 The script holds the player until the answer arrives. A joiner goes, in this order: back to the side they are locked
 to, unless that would leave a gap of two; to the smaller side; to the side that leaves the smaller difference in
-skill. Wishes only break ties, because a side that anybody may pick is a side that friends and good players pick.
-The difference needs everybody's rating: until all summaries are loaded, the question is kept in
-`State.pending_joins`.
+skill. Wishes only break ties: if players could pick a side freely, friends and strong players would pick the same one.
+The difference needs the ratings of all players on the sides: until their summaries are loaded, the question is kept
+in `State.pending_joins`.
 """
 
 from __future__ import annotations

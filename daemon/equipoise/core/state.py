@@ -86,7 +86,7 @@ class State:
     """When the last event came from the script, even one that was ignored."""
 
     def copy(self) -> State:
-        """The same state apart: what is not frozen is copied."""
+        """An independent copy: containers are copied, the frozen values in them are shared."""
         return replace(
             self,
             summaries=dict(self.summaries),
@@ -107,7 +107,7 @@ class State:
 
     @property
     def acts(self) -> bool:
-        """Orders may be given."""
+        """Whether orders may be given: the script is known, and `enforces` holds."""
         return self.known and self.enforces
 
     def enter(self, phase: Phase, at: float) -> None:
@@ -115,7 +115,7 @@ class State:
         self.phase, self.phase_at = phase, at
 
     def close_round(self) -> None:
-        """Forget the running round."""
+        """Forget the running round: its id, lineup, skills at the start, and end time."""
         self.round, self.lineup, self.skill_at_start, self.ends_at = None, {}, None, None
 
     def accept_roster(self, roster: Roster) -> None:

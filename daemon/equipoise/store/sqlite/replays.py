@@ -106,7 +106,7 @@ def _effect(change: Change) -> tuple[object, ...]:
 
 
 def _rewrite_players(db: sqlite3.Connection, pool: str, replay: Replay) -> None:
-    """Everybody who has a row, also who has it from an admin alone."""
+    """All players with a row, also those whose rating an admin set and who never played."""
     known = [PlayerId(id) for (id,) in db.execute("SELECT id FROM players WHERE pool = ?", (pool,))]
     rows = map(replay.player, known)
     db.executemany(

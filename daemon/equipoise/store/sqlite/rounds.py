@@ -88,7 +88,7 @@ def remember_if_newer(db: sqlite3.Connection, server: ServerId, memory: bytes, a
 
 
 def memory(db: sqlite3.Connection, server: ServerId) -> bytes | None:
-    """A session's memory."""
+    """The stored memory of a server's session; None before the first."""
     found = db.execute("SELECT memory FROM sessions WHERE server = ?", (server,)).fetchone()
     return found and bytes(found[0])
 
