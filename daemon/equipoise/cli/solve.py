@@ -99,7 +99,7 @@ def _players(text: bytes) -> list[Player]:
 
 
 def _alike(labels: Mapping[int, str | int | None]) -> list[list[int]]:
-    """The indices that share a label, one list per label; None is no label."""
+    """The indices of each label, one list per label; None is no label."""
     alike: dict[str | int, list[int]] = {}
     for index, label in labels.items():
         if label is not None:
