@@ -212,7 +212,7 @@ def a_winner(a: tuple[int, ...], b: tuple[int, ...], random: Random) -> Side:
 
 
 def every_split(numbers: tuple[int, ...]) -> Iterator[Split]:
-    """Of an even number, nobody benched."""
+    """All splits of an even number of players, without a bench."""
     for chosen in combinations(numbers, len(numbers) // 2):
         others = tuple(number for number in numbers if number not in chosen)
         yield Split(tuple(map(player, chosen)), tuple(map(player, others)))
@@ -226,19 +226,19 @@ def in_points(states: Mapping[PlayerId, Mapping[str, Any]], sign: float) -> Skil
 def test_after_enough_rounds_an_ns2_pool_splits_by_what_players_are_worth_on_each_side(
     tmp_path: Path, seed: int
 ) -> None:
-    random, everybody = Random(seed), (1, 2, 3, 4, 5, 6)
+    random, numbers = Random(seed), (1, 2, 3, 4, 5, 6)
 
     async def evening() -> tuple[Split, dict[PlayerId, Mapping[str, Any]]]:
         async with Rig(tmp_path, Rules(scramble=ScrambleRules(tolerance=0.0)), system="ns2") as rig:
             await rig.hello(roster((1, 2, 3), (4, 5, 6)), Mode.NS2)
             for number in range(60):
-                order = random.sample(everybody, 6)
+                order = random.sample(numbers, 6)
                 a, b = tuple(order[:3]), tuple(order[3:])
                 await rig.play(f"r{number}", roster(a, b), a_winner(a, b, random), Mode.NS2)
             await rig.post(e.RoundStarted(0.0, roster((1, 2, 3), (4, 5, 6))))
             reply = await rig.post(e.Commanded(0.0, ("scramble", "now"), None, admin=True))
             (order_,) = (one for one in reply.orders if isinstance(one, f.Assign))
-            return order_.split, {player(n): rig.pool.system.state(player(n)) for n in everybody}
+            return order_.split, {player(n): rig.pool.system.state(player(n)) for n in numbers}
 
     split, states = asyncio.run(evening())
     on_a, on_b = in_points(states, 1.0), in_points(states, -1.0)
@@ -248,8 +248,8 @@ def test_after_enough_rounds_an_ns2_pool_splits_by_what_players_are_worth_on_eac
 
     assert all(on_a[player(n)] - on_b[player(n)] > 50 for n in (1, 2))
     average = in_points(states, 0.0)
-    best = min(left(one, on_a, on_b) for one in every_split(everybody))
-    best_on_average = min(every_split(everybody), key=lambda one: left(one, average, average))
+    best = min(left(one, on_a, on_b) for one in every_split(numbers))
+    best_on_average = min(every_split(numbers), key=lambda one: left(one, average, average))
     assert left(split, on_a, on_b) == pytest.approx(best, abs=1.0)
     assert left(best_on_average, on_a, on_b) > best + 10
 
@@ -296,30 +296,30 @@ def test_what_an_operator_sees_of_a_server_is_by_side(tmp_path: Path) -> None:
 
 
 def test_a_synelo_pool_rates_splits_and_foretells_as_if_sides_had_no_names(tmp_path: Path) -> None:
-    random, everybody = Random(5), (1, 2, 3, 4, 5, 6)
+    random, numbers = Random(5), (1, 2, 3, 4, 5, 6)
     alone = create("synelo")
 
     async def evening() -> tuple[dict[PlayerId, float], e.SplitSolved]:
         async with Rig(tmp_path, Rules(scramble=ScrambleRules(tolerance=0.0))) as rig:
             await rig.hello(roster((1, 2, 3), (4, 5, 6)), Mode.KOTH)
             for number in range(30):
-                order = random.sample(everybody, 6)
+                order = random.sample(numbers, 6)
                 a, b = tuple(order[:3]), tuple(order[3:])
                 winner = a_winner(a, b, random)
                 await rig.play(f"r{number}", roster(a, b), winner, Mode.KOTH)
                 alone.rate(Match((tuple(map(player, a)), tuple(map(player, b))), ranks_of(float(winner is Side.A))))
-            here = tuple(Entry(player(n), Side.A if n < 4 else Side.B) for n in everybody)
+            here = tuple(Entry(player(n), Side.A if n < 4 else Side.B) for n in numbers)
             ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, rig.host.session.memory.context, here, (3, 3), {}, 0.0)
             solved = answer(ask, rig.pool.system)
             assert isinstance(solved, e.SplitSolved)
-            return {player(n): rig.pool.summary(player(n)).rating for n in everybody}, solved
+            return {player(n): rig.pool.summary(player(n)).rating for n in numbers}, solved
 
     ratings, solved = asyncio.run(evening())
 
-    assert ratings == {player(n): alone.summary(player(n)).rating for n in everybody}
+    assert ratings == {player(n): alone.summary(player(n)).rating for n in numbers}
     assert len(set(ratings.values())) > 3
     assert abs(answerer.difference(solved.split, ratings)) == min(
-        abs(answerer.difference(one, ratings)) for one in every_split(everybody)
+        abs(answerer.difference(one, ratings)) for one in every_split(numbers)
     )
     assert solved.difference == answerer.difference(solved.split, ratings)
     assert solved.after == alone.predict(Match((solved.split.a, solved.split.b))).expected(0)

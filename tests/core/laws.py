@@ -98,7 +98,7 @@ class LawfulServer:
                 assert not set(effect.players) & self.session.memory.locks.keys()
 
     def obey(self, place: Place) -> None:
-        """They join at once; the script reports it with the next roster."""
+        """The player joins the side at once; the script reports it with the next roster."""
         if (entry := self.roster.get(place.player)) is not None:
             self.roster = self.roster.with_entry(replace(entry, side=place.side, waiting=place.side is None))
 
@@ -161,7 +161,7 @@ class LawfulServer:
                     self.happens(e.SideChanged(self.now, entry.id, side, side is None))
 
     def settle(self) -> None:
-        """Everything that was asked is answered, everything that was ordered is carried out."""
+        """Answer every ask and carry out every order, and those that follow from them."""
         for _ in range(6):
             self.all_asks_answered()
             while self.orders:

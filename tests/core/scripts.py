@@ -199,8 +199,8 @@ def begun(
 ) -> Session:
     """A session that knows its players, in a running round "r1" unless another phase is asked for."""
     session = Session(rules or Rules())
-    everybody = {letter: INITIAL for letter in text if letter != "|"} | dict(ratings or {})
-    script: list[tuple[float, e.Event]] = [(now, hello(mode, phase)), (now, summaries(everybody)), (now, seen(text))]
+    known = {letter: INITIAL for letter in text if letter != "|"} | dict(ratings or {})
+    script: list[tuple[float, e.Event]] = [(now, hello(mode, phase)), (now, summaries(known)), (now, seen(text))]
     if phase is e.Phase.RUNNING:
         script.append((now, went_live("r1", text)))
     play(session, script)

@@ -1,4 +1,4 @@
-"""Any server in any order: whatever scripts, players and the shell do, these laws hold."""
+"""The laws of a session hold for any order of events from scripts, players and the shell."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ seconds = st.sampled_from([0.0, 0.1, 1.0, 8.0, 35.0, 200.0])
 
 
 class AnyServer(LawfulServer, RuleBasedStateMachine):
-    """A server whose script, players and shell do whatever they can, and the laws of a session."""
+    """A server whose script, players and shell act in any order, and the laws of its session."""
 
     def __init__(self) -> None:
         super().__init__()

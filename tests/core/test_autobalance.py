@@ -58,8 +58,8 @@ def question(session: Session) -> AskMoves:
 def solve(session: Session, now: float = 0.1, ratings: Mapping[str, float] | None = None) -> list[Effect]:
     """Solve the question of moves that is open, and return the effects."""
     asked = question(session)
-    everybody = dict.fromkeys((*asked.larger, *asked.smaller), 2000.0)
-    known = everybody | {PlayerId(player): rating for player, rating in (ratings or {}).items()}
+    equal = dict.fromkeys((*asked.larger, *asked.smaller), 2000.0)
+    known = equal | {PlayerId(player): rating for player, rating in (ratings or {}).items()}
     return play(session, [(now, answer(asked, known))])
 
 
@@ -163,7 +163,7 @@ def test_if_too_few_may_be_moved_the_rest_waits() -> None:
     assert not of(AskMoves, play(session, [(1.0, e.Heartbeat(1.0))]))
 
 
-def test_if_nobody_may_be_moved_nothing_happens_until_somebody_may() -> None:
+def test_if_no_player_may_be_moved_nothing_happens_until_one_may() -> None:
     session = uneven("abcd|ef", immune="abcd")
     assert session.state.asked_moves is None
     play(session, [(5.0, seen("abcd|ef", immune="abc"))])
@@ -264,7 +264,7 @@ def test_an_answer_for_other_sides_is_asked_for_again() -> None:
     assert again.larger == ids("abcdg")  # type: ignore[union-attr]
 
 
-def test_an_answer_that_nobody_waits_for_changes_nothing() -> None:
+def test_an_answer_to_no_question_changes_nothing() -> None:
     session = uneven()
     old = question(session)
     solve(session)
@@ -371,7 +371,7 @@ def test_moves_end_with_the_round_and_when_the_game_swaps_the_sides(event: e.Eve
     assert session.state.moves == {}
 
 
-def test_moves_that_nobody_answers_are_given_up_and_asked_for_at_the_scripts_next_word() -> None:
+def test_unanswered_moves_are_given_up_and_asked_for_again_at_the_scripts_next_event() -> None:
     session = uneven()
     solve(session)
     overdue = session.deadline()

@@ -179,7 +179,7 @@ def test_an_order_for_now_may_still_be_carried_out_after_the_round_went_live() -
     assert session.memory.pending is None
 
 
-def test_nobody_is_moved_singly_while_everybody_is_being_placed() -> None:
+def test_no_player_is_moved_singly_while_all_are_being_placed() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     question = asked(session, (1.0, command("scramble", "now")))
     play(session, [(1.1, solved(question))])
@@ -259,7 +259,7 @@ def test_a_dry_run_without_an_answer_says_so() -> None:
     assert play(session, [(1.1, e.SolveFailed(question, "too slow"))]) == [tell(Text(Phrase.NO_ANSWER))]
 
 
-def test_cancel_drops_a_pending_scramble_and_tells_everybody() -> None:
+def test_cancel_drops_a_pending_scramble_and_tells_all_players() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(1.0, command("scramble", "next"))])
     text = Text(Phrase.SCRAMBLE_CANCELLED)

@@ -317,7 +317,7 @@ def test_players_whose_rating_is_unknown_weigh_nothing() -> None:
     # c is unknown: 2000 with the joiner on A stand against 2100 on B.
     skills = {side: dict(zip(ids("abd"), (1000.0, 2100.0, 1000.0), strict=True)) for side in (A, B)}
     assert place_joiner(roster("ac|be|d"), ids("d")[0], None, None, skills).side is A
-    # With nobody known both sides are as good, and the wish decides.
+    # Without known ratings both sides are equally good, and the wish decides.
     nothing: Mapping[PlayerId, float] = {}
     assert place_joiner(roster("a|b|c"), ids("c")[0], B, None, {A: nothing, B: nothing}).side is B
 

@@ -223,7 +223,7 @@ def test_a_scramble_due_after_waiting_is_carried_out_though_the_round_had_starte
 @pytest.mark.parametrize(
     ("mode", "due"), [(mode, mode not in (Mode.ARENA, Mode.NS2)) for mode in (Mode.CTF, Mode.ARENA, Mode.NS2)]
 )
-def test_an_end_of_waiting_that_nobody_heard_of_is_made_up_for_with_the_hello(mode: Mode, due: bool) -> None:
+def test_an_unreported_end_of_waiting_is_made_up_for_with_the_hello(mode: Mode, due: bool) -> None:
     session = begun(mode, "", phase=Phase.IDLE)
     play(session, [(60.0, hello(mode, Phase.RUNNING, due=True))])
     assert (session.memory.pending == Text(Phrase.REASON_WAITING_ENDED)) == due

@@ -57,11 +57,11 @@ class Puzzle:
 
     def assignments(self) -> Iterator[tuple[int, ...]]:
         """Every placing of the sizes asked for that meets the constraints."""
-        everybody = range(len(self.values))
-        for a in combinations(everybody, self.sizes[0]):
-            rest = [i for i in everybody if i not in a]
+        indices = range(len(self.values))
+        for a in combinations(indices, self.sizes[0]):
+            rest = [i for i in indices if i not in a]
             for b in combinations(rest, self.sizes[1]):
-                places = tuple(A if i in a else B if i in b else BENCH for i in everybody)
+                places = tuple(A if i in a else B if i in b else BENCH for i in indices)
                 if self.allows(places):
                     yield places
 
@@ -174,5 +174,5 @@ def without_bench(ratings: Sequence[int], a: int) -> int:
     for rating in ratings:
         for count in range(a, 0, -1):
             sums[count] |= sums[count - 1] << rating
-    everybody = sum(ratings)
-    return min(abs(everybody - 2 * i) for i in range(sums[a].bit_length()) if sums[a] >> i & 1)
+    whole = sum(ratings)
+    return min(abs(whole - 2 * i) for i in range(sums[a].bit_length()) if sums[a] >> i & 1)

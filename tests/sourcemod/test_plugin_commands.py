@@ -53,8 +53,8 @@ def test_players_ask_in_chat(game: Game, daemon: Daemon, ann: Player, word: str)
 )
 def test_the_console_may_everything(game: Game, daemon: Daemon, ann: Player, line: str, words: list[str]) -> None:
     game.rcon(line)
-    told = [str(ann.steamid) if word == "ANN" else word for word in words]
-    assert commands(game, daemon) == [(told, "", True)]
+    expected = [str(ann.steamid) if word == "ANN" else word for word in words]
+    assert commands(game, daemon) == [(expected, "", True)]
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ def test_ids_are_read_as_names(game: Game, daemon: Daemon, ann: Player) -> None:
     daemon.order("tell", id="", lines=lines)
     game.rcon("equipoise_poll")
     settle(game)
-    told = ["1. Ann: 1600", "2. 76561198000000001: 1500"]
-    assert [line.split("\x01 ")[1] for line in ann.chat[-2:]] == told
-    assert game.sm.console[-2:] == told
+    lines = ["1. Ann: 1600", "2. 76561198000000001: 1500"]
+    assert [line.split("\x01 ")[1] for line in ann.chat[-2:]] == lines
+    assert game.sm.console[-2:] == lines
 
 
 def test_a_phrase_of_a_newer_daemon_is_shown_as_it_is(game: Game, daemon: Daemon, ann: Player) -> None:

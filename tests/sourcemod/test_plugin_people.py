@@ -12,7 +12,7 @@ Json = dict[str, Any]
 
 
 def ended(daemon: Daemon) -> Json:
-    """The only round that was reported."""
+    """The `round_ended` event; there must be exactly one."""
     (round,) = daemon.events("round_ended")
     return round
 
@@ -73,7 +73,9 @@ def test_bots_are_in_the_lineup_and_sourcetv_is_not(game: Game, daemon: Daemon, 
     assert len(round["players"]) == 2
 
 
-def test_switched_sides_are_told_once_and_before_they_show(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_switched_sides_are_reported_once_and_before_rosters_show_them(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
     game.start_map("cp_gorge")
     red, _ = crowd(game, 2, 2)
     play.go_live(game)
@@ -111,7 +113,7 @@ def test_sides_switched_between_stages_turn_the_whole_round(game: Game, daemon: 
     assert lines[ids(red)[0]]["seconds"]["red"] == 0
 
 
-def test_a_side_change_is_told_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_a_side_change_is_reported_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("koth_harvest_final")
     settle(game)
     ann = seat(game, "Ann", "red")

@@ -107,7 +107,7 @@ def test_a_player_is_moved_as_they_die(new_evening: NewEvening) -> None:
     assert (moved.deaths, moved.suicides) == (1, 0)
 
 
-def test_a_gap_that_closes_by_itself_moves_nobody(new_evening: NewEvening) -> None:
+def test_a_gap_that_closes_by_itself_moves_no_player(new_evening: NewEvening) -> None:
     evening = live(new_evening, 6)
     leave(evening, *evening.game.teams.members(RED)[:2])
     assert len(evening.decisions("move")) == 1
@@ -119,7 +119,7 @@ def test_a_gap_that_closes_by_itself_moves_nobody(new_evening: NewEvening) -> No
     assert "Zoe" in evening.side(RED)
 
 
-def test_a_placed_player_may_not_change_side_and_is_told_why(new_evening: NewEvening) -> None:
+def test_a_placed_player_may_not_change_side_and_reads_why(new_evening: NewEvening) -> None:
     evening = live(new_evening, 6)
     player = evening.game.teams.members(RED)[0]
 
