@@ -31,7 +31,7 @@ class LoadSummaries:
 
 
 class Purpose(Enum):
-    """What a split is for."""
+    """The reason for a split, which decides how it weighs bench, moves and difference."""
 
     DUEL = "duel"
     """The two players with the closest ratings play, all others wait."""

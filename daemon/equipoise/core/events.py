@@ -173,7 +173,7 @@ class Commanded:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """The script is alive and nothing happened."""
+    """The script is alive; no other event came since its last batch."""
 
     at: float
 

@@ -85,7 +85,7 @@ class SharedParts:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What a pool's stored ratings were made by."""
+    """The rating system and the parameters that made a pool's stored ratings."""
 
     system: str
     params: Mapping[str, object]
@@ -153,14 +153,14 @@ class Prediction:
 
 
 EditRow = Callable[[PlayerRow | None], tuple[PlayerRow, Audit]]
-"""Changes one player's row (None: they are unknown) and says so for the audit. Does no I/O.
+"""Changes one player's row (None: they are unknown) and returns the line of the audit with it. Does no I/O.
 
-The version is the store's to count, the name is not changed."""
+The store counts the version itself, and leaves the name as it is."""
 
 SeeRound = Callable[[RecordRound, float], None]
-"""Gets a stored, rated round as its system once got it, and what was predicted for side A. Does no I/O.
+"""Receives a stored, rated round as its system received it, and the predicted win probability of side A. Does no I/O.
 
-Of its presences only those of participants are known, and of them not what only rules ask for.
+Only presences of participants are stored, without the fields that only the rules read.
 """
 
 
@@ -180,13 +180,13 @@ class Submission(Protocol):
         """When the round first came in, seconds since the epoch."""
 
     def held(self) -> HeldVersions:
-        """What memory holds now: rounds of the same transaction may have changed it. Called once, before `rate`."""
+        """The versions in memory now, which rounds of the same transaction may have changed. Called before `rate`."""
 
     def rate(self, rows: Sequence[PlayerRow], shared: SharedParts | None) -> RatedRound:
-        """The round's effect, given what is stored in another version than the one held. Called once."""
+        """Rate the round, given the rows that are stored in another version than the one held. Called once."""
 
     def undo(self) -> None:
-        """Take back from memory what `rate` did; does nothing when it was not called or is taken back already."""
+        """Undo in memory what `rate` did; does nothing if it was not called, or was undone already."""
 
 
 class Replay(Protocol):
@@ -194,20 +194,20 @@ class Replay(Protocol):
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """What the ratings are made by now."""
+        """The fingerprint of the new ratings."""
 
     def rate(self, record: RecordRound) -> RatedRound:
-        """The next round's new answer; RatingError when the system refuses it."""
+        """Rate the next round and return its new answer; RatingError when the system refuses it."""
 
     def player(self, player: PlayerId) -> PlayerRow:
-        """The player as they are now; without rated rounds a newcomer."""
+        """A player after the rounds so far; one without rated rounds is a newcomer."""
 
     def shared(self) -> Mapping[str, object]:
         """The system's shared state after the rounds so far, by key."""
 
 
 class Store(Protocol):
-    """Where players, rounds, decisions and sessions are kept. Every method but `note` may raise StoreError."""
+    """Persistence of players, rounds, decisions and sessions. Every method but `note` may raise StoreError."""
 
     async def open(self) -> None:
         """Connect and migrate. StoreRefused when the store is not ours, newer than we are, or read-only."""
@@ -225,8 +225,8 @@ class Store(Protocol):
         """The last known names of these players; unnamed players are missing."""
 
     async def record(self, pool: str, group: Sequence[Submission], window: int) -> Sequence[RatedRound | Exception]:
-        """Rounds in order, in one transaction: each with its participants, their ratings, what the system shares,
-        and the session memory.
+        """Store rounds in order, in one transaction: each with its participants, their ratings, the shared state and
+        the session memory.
 
         A round has a savepoint of its own. The first one that fails is rolled back and undone, its error is its
         outcome, and the rounds behind it are not tried: the outcomes are then fewer than the rounds. Rounds
@@ -247,16 +247,17 @@ class Store(Protocol):
         """The shared state of the pool's system; None before the first start."""
 
     async def rated_rounds(self, pool: str, see: SeeRound) -> None:
-        """Show every rated round of a pool, in the order in which they were applied."""
+        """Call `see` with every rated round of a pool, in the order in which they were applied."""
 
     async def recompute(self, pool: str, replay: Replay, entry: Audit) -> None:
-        """One transaction: every rated round, its participants and all ratings as `replay` makes them.
+        """Replace every number that a rating system made by those of `replay`, in one transaction.
 
-        With them what is shared, the fingerprint, and a line of the audit. After any error nothing was written.
+        These are the numbers of rated rounds, participants and players. The shared state and the fingerprint are
+        replaced too, and a line of the audit is added. After any error nothing was written.
         """
 
     async def edit(self, pool: str, player: PlayerId, window: int, edit: EditRow) -> PlayerRow:
-        """One transaction: an admin's change of a player and its line in the audit."""
+        """Write, in one transaction, an admin's change of a player and its line in the audit; returns the new row."""
 
     def note(self, notes: Iterable[Note]) -> None:
         """Write these within a second or two, many in one transaction, behind rounds; never fails.

@@ -295,7 +295,7 @@ class Decisions(Ok, frozen=True):
 
 
 class Audits(Ok, frozen=True):
-    """Lines of the audit, newest first."""
+    """Lines of the audit: who changed what, newest first."""
 
     audit: tuple[Audit, ...]
 

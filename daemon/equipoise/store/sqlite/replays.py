@@ -35,7 +35,7 @@ _Part = tuple[int, str, str, float, float, int]
 
 
 def see(db: sqlite3.Connection, pool: str, see: SeeRound) -> None:
-    """Show every rated round, in the order in which they were applied."""
+    """Call `see` with every rated round, in the order in which they were applied."""
     for _, record, predicted in _rated(db, pool):
         see(record, predicted)
 
