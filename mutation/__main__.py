@@ -66,7 +66,7 @@ class Package:
 
     @property
     def directory(self) -> Path:
-        """Where mutmut works."""
+        """The work directory, in which mutmut keeps its copies and results."""
         return WORK / self.name
 
     def prepare(self) -> None:
@@ -92,7 +92,7 @@ class Package:
         return found
 
     def results(self, mutants: dict[str, str]) -> dict[str, str]:
-        """What became of each mutant whose function is the same as when it ran."""
+        """The result of each mutant whose function is the same as when it ran."""
         found = {}
         for path in self.directory.glob("mutants/src/**/*.meta"):
             meta = json.loads(path.read_text())

@@ -67,10 +67,10 @@ def random_ask(random: Random) -> tuple[AskSplit, dict[PlayerId, float]]:
     return ask, ratings | {entry.id: 1000.0 for entry in bots}
 
 
-def side_skills(
+def quality(
     ask: AskSplit, split: Split, ratings: dict[PlayerId, float], on_b: dict[PlayerId, float] | None = None
 ) -> tuple[int, int, float]:
-    """What the rules compare splits by: bench, moves, difference."""
+    """The three numbers that the rules compare splits by: bench cost, moves, difference."""
     bench = sum(ask.bench_cost.get(one, 0) for one in split.bench)
     moves = sum(entry.side is not None and split.side_of(entry.id) is entry.side.other for entry in ask.entries)
     return bench, moves, abs(answerer.difference(split, ratings, on_b))
@@ -85,7 +85,7 @@ def test_a_split_is_as_good_as_the_best_of_all(seed: int) -> None:
 
     assert type(solved) is type(expected)
     if isinstance(solved, SplitSolved) and isinstance(expected, SplitSolved):
-        assert side_skills(ask, solved.split, ratings) == side_skills(ask, expected.split, ratings)
+        assert quality(ask, solved.split, ratings) == quality(ask, expected.split, ratings)
         assert solved.difference == answerer.difference(solved.split, ratings)
 
 

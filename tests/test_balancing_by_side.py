@@ -1,4 +1,4 @@
-"""Where players are worth more on one side, what is balanced is what the system predicts: asks, rounds, live pools."""
+"""When skill depends on the side, splits balance what the system predicts: asks, rounds, live pools."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from equipoise.ratings import create
 from equipoise.ratings.system import Match, System, ranks_of
 from tests.core import answerer
 from tests.hosts import Rig, player, roster, round_of
-from tests.test_balancing import REASON, random_ask, side_skills
+from tests.test_balancing import REASON, quality, random_ask
 
 NS2 = Context(Mode.NS2, "ns2_veil")
-GROUNDS = (NS2, Context(Mode.ARENA, "arena_well"), Context(Mode.KOTH, "koth_viaduct"))
+CONTEXTS = (NS2, Context(Mode.ARENA, "arena_well"), Context(Mode.KOTH, "koth_viaduct"))
 SIDE_NAMES = {Mode.NS2: ("marines", "aliens"), Mode.ARENA: ("red", "blu"), Mode.KOTH: ("red", "blu")}
 PER_LOG_ODDS = 400.0
 """NS2's points; a side's log-odds are its lead in them, by the number of players."""
 
-SideSkills = dict[PlayerId, float]
+Skills = dict[PlayerId, float]
 
 
-def specialists(random: Random, pool: tuple[Entry, ...], plus_side: str) -> tuple[System[Any], SideSkills, SideSkills]:
-    """A system with players who are better on one side, and what they are worth on its plus side and on the other.
+def specialists(random: Random, pool: tuple[Entry, ...], plus_side: str) -> tuple[System[Any], Skills, Skills]:
+    """A system with players who are better on one side, and their skills on its plus side and on the other.
 
     In sixteenths of log-odds: nothing is rounded.
     """
@@ -50,9 +50,9 @@ def specialists(random: Random, pool: tuple[Entry, ...], plus_side: str) -> tupl
     return system, plus, minus
 
 
-def somewhere(random: Random, pool: tuple[Entry, ...]) -> tuple[Context, System[Any], SideSkills, SideSkills]:
-    """A ground, a system whose plus side is either of its sides, and what everybody is worth on A and on B."""
-    context = random.choice(GROUNDS)
+def somewhere(random: Random, pool: tuple[Entry, ...]) -> tuple[Context, System[Any], Skills, Skills]:
+    """A context, a system whose plus side is A or B there, and the skills of all players on A and on B."""
+    context = random.choice(CONTEXTS)
     plus_on_a = random.random() < 0.5
     system, plus, minus = specialists(random, pool, SIDE_NAMES[context.mode][not plus_on_a])
     return (context, system, plus, minus) if plus_on_a else (context, system, minus, plus)
@@ -76,7 +76,7 @@ def test_a_split_by_side_is_as_good_as_the_best_of_all(seed: int) -> None:
 
     assert type(solved) is type(expected)
     if isinstance(solved, e.SplitSolved) and isinstance(expected, e.SplitSolved):
-        assert side_skills(ask, solved.split, on_a, on_b) == side_skills(ask, expected.split, on_a, on_b)
+        assert quality(ask, solved.split, on_a, on_b) == quality(ask, expected.split, on_a, on_b)
         assert solved.difference == answerer.difference(solved.split, on_a, on_b)
         players = len(solved.split.a) + len(solved.split.b)
         assert solved.after == pytest.approx(logistic(solved.difference / players / PER_LOG_ODDS))
@@ -189,7 +189,7 @@ def test_players_who_know_a_mode_better_are_split_by_that_mode() -> None:
 # Rounds.
 
 
-@pytest.mark.parametrize("context", GROUNDS, ids=lambda context: context.mode.value)
+@pytest.mark.parametrize("context", CONTEXTS, ids=lambda context: context.mode.value)
 def test_a_finished_round_names_its_sides_as_the_game_does(context: Context) -> None:
     match = match_of(recorded(round_of("r1", roster((1, 2), (3, 4)), Side.A, context.mode), Rules()))
 
@@ -212,13 +212,13 @@ def a_winner(a: tuple[int, ...], b: tuple[int, ...], random: Random) -> Side:
 
 
 def every_split(numbers: tuple[int, ...]) -> Iterator[Split]:
-    """Of an even number, nobody benched."""
+    """All splits of an even number of players, without a bench."""
     for chosen in combinations(numbers, len(numbers) // 2):
         others = tuple(number for number in numbers if number not in chosen)
         yield Split(tuple(map(player, chosen)), tuple(map(player, others)))
 
 
-def in_points(states: Mapping[PlayerId, Mapping[str, Any]], sign: float) -> SideSkills:
+def in_points(states: Mapping[PlayerId, Mapping[str, Any]], sign: float) -> Skills:
     return {one: PER_LOG_ODDS * (state["skill"] + sign * state["offset"]) for one, state in states.items()}
 
 
@@ -226,30 +226,30 @@ def in_points(states: Mapping[PlayerId, Mapping[str, Any]], sign: float) -> Side
 def test_after_enough_rounds_an_ns2_pool_splits_by_what_players_are_worth_on_each_side(
     tmp_path: Path, seed: int
 ) -> None:
-    random, everybody = Random(seed), (1, 2, 3, 4, 5, 6)
+    random, numbers = Random(seed), (1, 2, 3, 4, 5, 6)
 
     async def evening() -> tuple[Split, dict[PlayerId, Mapping[str, Any]]]:
         async with Rig(tmp_path, Rules(scramble=ScrambleRules(tolerance=0.0)), system="ns2") as rig:
             await rig.hello(roster((1, 2, 3), (4, 5, 6)), Mode.NS2)
             for number in range(60):
-                order = random.sample(everybody, 6)
+                order = random.sample(numbers, 6)
                 a, b = tuple(order[:3]), tuple(order[3:])
                 await rig.play(f"r{number}", roster(a, b), a_winner(a, b, random), Mode.NS2)
             await rig.post(e.RoundStarted(0.0, roster((1, 2, 3), (4, 5, 6))))
             reply = await rig.post(e.Commanded(0.0, ("scramble", "now"), None, admin=True))
             (order_,) = (one for one in reply.orders if isinstance(one, f.Assign))
-            return order_.split, {player(n): rig.pool.system.state(player(n)) for n in everybody}
+            return order_.split, {player(n): rig.pool.system.state(player(n)) for n in numbers}
 
     split, states = asyncio.run(evening())
     on_a, on_b = in_points(states, 1.0), in_points(states, -1.0)
 
-    def left(one: Split, a: SideSkills, b: SideSkills) -> float:
+    def left(one: Split, a: Skills, b: Skills) -> float:
         return abs(sum(a[each] for each in one.a) - sum(b[each] for each in one.b))
 
     assert all(on_a[player(n)] - on_b[player(n)] > 50 for n in (1, 2))
     average = in_points(states, 0.0)
-    best = min(left(one, on_a, on_b) for one in every_split(everybody))
-    best_on_average = min(every_split(everybody), key=lambda one: left(one, average, average))
+    best = min(left(one, on_a, on_b) for one in every_split(numbers))
+    best_on_average = min(every_split(numbers), key=lambda one: left(one, average, average))
     assert left(split, on_a, on_b) == pytest.approx(best, abs=1.0)
     assert left(best_on_average, on_a, on_b) > best + 10
 
@@ -296,30 +296,30 @@ def test_what_an_operator_sees_of_a_server_is_by_side(tmp_path: Path) -> None:
 
 
 def test_a_synelo_pool_rates_splits_and_foretells_as_if_sides_had_no_names(tmp_path: Path) -> None:
-    random, everybody = Random(5), (1, 2, 3, 4, 5, 6)
+    random, numbers = Random(5), (1, 2, 3, 4, 5, 6)
     alone = create("synelo")
 
     async def evening() -> tuple[dict[PlayerId, float], e.SplitSolved]:
         async with Rig(tmp_path, Rules(scramble=ScrambleRules(tolerance=0.0))) as rig:
             await rig.hello(roster((1, 2, 3), (4, 5, 6)), Mode.KOTH)
             for number in range(30):
-                order = random.sample(everybody, 6)
+                order = random.sample(numbers, 6)
                 a, b = tuple(order[:3]), tuple(order[3:])
                 winner = a_winner(a, b, random)
                 await rig.play(f"r{number}", roster(a, b), winner, Mode.KOTH)
                 alone.rate(Match((tuple(map(player, a)), tuple(map(player, b))), ranks_of(float(winner is Side.A))))
-            here = tuple(Entry(player(n), Side.A if n < 4 else Side.B) for n in everybody)
+            here = tuple(Entry(player(n), Side.A if n < 4 else Side.B) for n in numbers)
             ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, rig.host.session.memory.context, here, (3, 3), {}, 0.0)
             solved = answer(ask, rig.pool.system)
             assert isinstance(solved, e.SplitSolved)
-            return {player(n): rig.pool.summary(player(n)).rating for n in everybody}, solved
+            return {player(n): rig.pool.summary(player(n)).rating for n in numbers}, solved
 
     ratings, solved = asyncio.run(evening())
 
-    assert ratings == {player(n): alone.summary(player(n)).rating for n in everybody}
+    assert ratings == {player(n): alone.summary(player(n)).rating for n in numbers}
     assert len(set(ratings.values())) > 3
     assert abs(answerer.difference(solved.split, ratings)) == min(
-        abs(answerer.difference(one, ratings)) for one in every_split(everybody)
+        abs(answerer.difference(one, ratings)) for one in every_split(numbers)
     )
     assert solved.difference == answerer.difference(solved.split, ratings)
     assert solved.after == alone.predict(Match((solved.split.a, solved.split.b))).expected(0)

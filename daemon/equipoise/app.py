@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 
 class SystemClock:
-    """The machine's clocks."""
+    """The `Clock` of the running daemon."""
 
     def __init__(self) -> None:
         self._began = time.time() - time.monotonic()
@@ -54,7 +54,7 @@ class SystemClock:
         return self._began + time.monotonic()
 
     def epoch(self) -> float:
-        """Seconds since the epoch."""
+        """Seconds since the epoch, by the system clock: it may be set back."""
         return time.time()
 
 

@@ -144,9 +144,9 @@ def _pins(ask: AskSplit) -> dict[int, Pin]:
     return pins | {index: stand[entry.side] for index, entry in enumerate(ask.entries) if entry.bot and entry.side}
 
 
-def _named(assignment: Assignment, pool: Sequence[Entry]) -> Split:
+def _named(assignment: Assignment, entries: Sequence[Entry]) -> Split:
     groups = (assignment.a, assignment.b, assignment.bench)
-    return Split(*(tuple(pool[index].id for index in sorted(group)) for group in groups))
+    return Split(*(tuple(entries[index].id for index in sorted(group)) for group in groups))
 
 
 def _moves(ask: AskMoves, system: System[Any]) -> MovesSolved:

@@ -38,7 +38,7 @@ class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Web(Section, frozen=True):
-    """The daemon's HTTP listener."""
+    """The `[web]` table: the address that the daemon listens on, and the names it is called by."""
 
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535)] = 27500
@@ -99,7 +99,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A game server."""
+    """A game server of the configuration: its pool, its rules, and the digest of its secret."""
 
     name: ServerId
     pool: str

@@ -47,11 +47,11 @@ def _solved(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) ->
     return SplitSolved(ask, best, difference(best, *side_skills), 0.5, 0.5)
 
 
-def _duel(pool: Sequence[Entry], side_skills: SideSkills) -> Split:
+def _duel(entries: Sequence[Entry], side_skills: SideSkills) -> Split:
     on_a, on_b = side_skills
-    pairs = permutations([entry for entry in pool if not entry.bot], 2)
+    pairs = permutations([entry for entry in entries if not entry.bot], 2)
     one, two = min(pairs, key=lambda pair: (abs(on_a[pair[0].id] - on_b[pair[1].id]), -sum(e.connected for e in pair)))
-    return Split((one.id,), (two.id,), tuple(entry.id for entry in pool if entry not in (one, two)))
+    return Split((one.id,), (two.id,), tuple(entry.id for entry in entries if entry not in (one, two)))
 
 
 def _preferred(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) -> Split | None:
@@ -67,8 +67,8 @@ def _preferred(ask: AskSplit, side_skills: SideSkills, points_per_chance: float)
     )
 
 
-def _splits(pool: Sequence[Entry], sizes: set[tuple[int, int]]) -> Iterator[Split]:
-    players = [entry.id for entry in pool]
+def _splits(entries: Sequence[Entry], sizes: set[tuple[int, int]]) -> Iterator[Split]:
+    players = [entry.id for entry in entries]
     for on_a, on_b in sorted(sizes):
         for a in combinations(players, on_a):
             rest = [player for player in players if player not in a]

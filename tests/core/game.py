@@ -12,13 +12,13 @@ from equipoise.core.model import Entry, Mode, PlayerId, RoundId, Side
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from tests.core.answerer import answer
-from tests.core.scripts import INITIAL, ended, finished, hello, ids, roster, skill_at_start
+from tests.core.scripts import INITIAL, ended, finished, hello, ids, roster, roster_text
 
 ROUND_SECONDS = 100.0
 
 
 class Game:
-    """One server: who stands where, and everything its session ever answered."""
+    """One server: its roster, and every effect that its session has returned."""
 
     def __init__(
         self, mode: Mode, text: str, ratings: Mapping[str, float] | None = None, rules: Rules | None = None
@@ -63,16 +63,16 @@ class Game:
                 self.seat(entry.id, side, waiting=side is None)
 
     def seat(self, player: PlayerId, side: Side | None, *, waiting: bool = False) -> None:
-        """Put a player somewhere, without telling the session."""
+        """Put a player on a side, or on none, without an event to the session."""
         entry = self.roster.get(player) or Entry(player, None)
         self.roster = self.roster.with_entry(replace(entry, side=side, waiting=waiting))
 
     def stands(self) -> str:
-        """Who stands where."""
-        return skill_at_start(self.roster)
+        """The roster as text."""
+        return roster_text(self.roster)
 
     def look(self) -> list[Effect]:
-        """Tell the session who stands where."""
+        """Report the roster to the session."""
         return self.happens(e.RosterSeen(self.now, self.roster))
 
     def change(self, text: str) -> list[Effect]:
@@ -81,16 +81,16 @@ class Game:
         return self.look()
 
     def start(self) -> list[Effect]:
-        """Freeze time begins."""
+        """The next round's freeze time begins."""
         return self.happens(e.RoundStarted(self.now, self.roster))
 
     def open(self) -> list[Effect]:
-        """The round really starts."""
+        """The round goes live."""
         self.rounds += 1
         return self.happens(e.RoundLive(self.now, RoundId(f"r{self.rounds}"), self.roster))
 
     def end(self, winner: Side | None, captures: tuple[int, int] = (1, 1)) -> list[Effect]:
-        """The round is over."""
+        """The running round ends after `ROUND_SECONDS`."""
         self.now += ROUND_SECONDS
         text = self.stands()
         return self.happens(

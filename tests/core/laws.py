@@ -14,7 +14,7 @@ from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.core.state import State
 from tests.core.answerer import answer
-from tests.core.scripts import ids, skill_at_start
+from tests.core.scripts import ids, roster_text
 
 PLAYERS = ids("abcdefg12")
 RATINGS = {player: 1500.0 + 170.0 * n**1.5 for n, player in enumerate(PLAYERS)}
@@ -98,7 +98,7 @@ class LawfulServer:
                 assert not set(effect.players) & self.session.memory.locks.keys()
 
     def obey(self, place: Place) -> None:
-        """They join at once; the script reports it with the next roster."""
+        """The player joins the side at once; the script reports it with the next roster."""
         if (entry := self.roster.get(place.player)) is not None:
             self.roster = self.roster.with_entry(replace(entry, side=place.side, waiting=place.side is None))
 
@@ -146,7 +146,7 @@ class LawfulServer:
     def roster_seen(self, ends_in: float | None) -> None:
         self.happens(e.RosterSeen(self.now, self.roster, ends_in))
         if self.session.state.known and self.mode is not Mode.NS2:
-            assert skill_at_start(self.session.state.roster) == skill_at_start(self.roster)
+            assert roster_text(self.session.state.roster) == roster_text(self.roster)
 
     def carry_out(self, order: Assign | Move, shown: bool) -> None:
         for entry in self.roster.eligible():
@@ -161,7 +161,7 @@ class LawfulServer:
                     self.happens(e.SideChanged(self.now, entry.id, side, side is None))
 
     def settle(self) -> None:
-        """Everything that was asked is answered, everything that was ordered is carried out."""
+        """Answer every ask and carry out every order, and those that follow from them."""
         for _ in range(6):
             self.all_asks_answered()
             while self.orders:

@@ -52,7 +52,7 @@ def roster(
     charge: Mapping[str, float] | None = None,
     connected: Mapping[str, float] | None = None,
 ) -> Roster:
-    """Who stands where, and what forbids moving them."""
+    """The roster that the text describes; each mark lists the letters it holds for."""
     charge, connected = charge or {}, connected or {}
     places = ((A, False), (B, False), (None, True), (None, False))
     entries = [
@@ -73,8 +73,8 @@ def roster(
     return Roster(tuple(entries))
 
 
-def skill_at_start(players: Roster) -> str:
-    """A roster as text, everybody in the order of the alphabet."""
+def roster_text(players: Roster) -> str:
+    """The inverse of `roster`, without marks; the players of each group in alphabetical order."""
     groups = (
         players.on(A),
         players.on(B),
@@ -90,7 +90,7 @@ def split(text: str) -> Split:
 
 
 def summaries(ratings: Mapping[str, float]) -> e.SummariesLoaded:
-    """What the pool knows of these players."""
+    """The pool's answer about these players, by letter."""
     return e.SummariesLoaded(tuple(PlayerSummary(ids(letter)[0], rating) for letter, rating in ratings.items()))
 
 
@@ -106,22 +106,22 @@ def hello(
     inactive_reason: str = "",
     due: bool = False,
 ) -> e.Hello:
-    """A script introduces itself."""
+    """The hello of a script on KOTH, unless said otherwise."""
     return e.Hello(at, session, map, mode, phase, waiting, late, inactive_reason, due)
 
 
 def seen(text: str, at: float = 0.0, *, ends_in: float | None = None, **marks: str) -> e.RosterSeen:
-    """The whole truth about who is where."""
+    """The script's own roster, which replaces what the session believed."""
     return e.RosterSeen(at, roster(text, **marks), ends_in)  # type: ignore[arg-type]
 
 
 def started(text: str, at: float = 0.0) -> e.RoundStarted:
-    """Freeze time begins."""
+    """A round's freeze time begins with this roster."""
     return e.RoundStarted(at, roster(text))
 
 
-def lineup(name: str, text: str, at: float = 0.0) -> e.RoundLive:
-    """A round really starts."""
+def went_live(name: str, text: str, at: float = 0.0) -> e.RoundLive:
+    """The round goes live with this lineup."""
     return e.RoundLive(at, RoundId(name), roster(text))
 
 
@@ -138,7 +138,7 @@ def finished(
     waiting: bool = False,
     presences: tuple[Presence, ...] | None = None,
 ) -> Round:
-    """A round in which everybody of the lineup fought to the end."""
+    """A finished round; by default all players of the lineup fought to its end."""
     seats = tuple(LineupPlayer(entry.id, entry.side) for entry in roster(text).entries if entry.side is not None)
     if presences is None:
         presences = tuple(presence(seat.id, seat.side, seconds) for seat in seats if not seat.id.startswith("bot:"))
@@ -169,12 +169,12 @@ def presence(
 
 
 def ended(round: Round, at: float = 1000.0) -> e.RoundEnded:
-    """A round is over."""
+    """A finished round is reported."""
     return e.RoundEnded(at, round)
 
 
 def command(*words: str, by: str | None = "a", admin: bool = True) -> e.Commanded:
-    """Somebody typed a command."""
+    """A command from a player, by default from admin "a"; `by=None` is the console."""
     return e.Commanded(0.0, words, None if by is None else PlayerId(by), admin)
 
 
@@ -199,10 +199,10 @@ def begun(
 ) -> Session:
     """A session that knows its players, in a running round "r1" unless another phase is asked for."""
     session = Session(rules or Rules())
-    everybody = {letter: INITIAL for letter in text if letter != "|"} | dict(ratings or {})
-    script: list[tuple[float, e.Event]] = [(now, hello(mode, phase)), (now, summaries(everybody)), (now, seen(text))]
+    known = {letter: INITIAL for letter in text if letter != "|"} | dict(ratings or {})
+    script: list[tuple[float, e.Event]] = [(now, hello(mode, phase)), (now, summaries(known)), (now, seen(text))]
     if phase is e.Phase.RUNNING:
-        script.append((now, lineup("r1", text)))
+        script.append((now, went_live("r1", text)))
     play(session, script)
     return session
 

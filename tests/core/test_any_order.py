@@ -1,4 +1,4 @@
-"""Any server in any order: whatever scripts, players and the shell do, these laws hold."""
+"""The laws of a session hold for any order of events from scripts, players and the shell."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from equipoise.core.model import Entry, Mode, OrderId, PlayerId, Presence, Roste
 from equipoise.core.rules import ArenaRules, Rules, ScrambleRules
 from equipoise.core.session import Session
 from tests.core.laws import PLAYERS, LawfulServer
-from tests.core.scripts import MAP, command, finished, hello, ids, roster, skill_at_start
+from tests.core.scripts import MAP, command, finished, hello, ids, roster, roster_text
 
 RULES = (
     Rules(),
@@ -40,7 +40,7 @@ seconds = st.sampled_from([0.0, 0.1, 1.0, 8.0, 35.0, 200.0])
 
 
 class AnyServer(LawfulServer, RuleBasedStateMachine):
-    """A server whose script, players and shell do whatever they can, and the laws of a session."""
+    """A server whose script, players and shell act in any order, and the laws of its session."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -158,7 +158,7 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
     def round_ends(self, back: int, winner: Side | None, captures: tuple[int, int], here: bool, late: bool) -> None:
         session = self.session.memory.session if here else "elsewhere"
         presences = tuple(Presence(entry.id, entry.side or Side.A, 9.0, 1.0, True) for entry in self.roster.humans())
-        text = skill_at_start(self.roster)
+        text = roster_text(self.roster)
         name = f"r{max(0, self.rounds - back)}"
         round = finished(name, winner, text, mode=self.mode, session=session, captures=captures, presences=presences)
         self.happens(e.RoundEnded(0.0 if late else self.now, round))

@@ -24,7 +24,6 @@ from tests.core.scripts import (
     finished,
     hello,
     ids,
-    lineup,
     of,
     play,
     roster,
@@ -33,6 +32,7 @@ from tests.core.scripts import (
     split,
     started,
     summaries,
+    went_live,
     without_loads,
 )
 
@@ -44,7 +44,7 @@ def arena(text: str, given: Rules | None = None) -> Game:
 
 
 def after_scramble(text: str) -> Game:
-    """An evening past rounds 1 and 2: two rounds played by nobody who is here now."""
+    """An evening past rounds 1 and 2, which other players played."""
     game = arena("")
     tally = [(0.0, ended(finished(f"early{n}", winner, mode=Mode.ARENA))) for n, winner in enumerate((A, B))]
     play(game.session, tally)
@@ -228,7 +228,7 @@ def test_players_benched_fewest_times_give_way_first() -> None:
     for winner in (B, A, B):
         game.round(winner)
         benched.append(game.stands().split("|")[2])
-    # A scramble may come between: nobody sits out twice before everybody did once.
+    # A scramble may come between: no player sits out twice before all others did once.
     assert len(set(benched)) == 4
     assert all(one != other for one, other in pairwise(benched))
 
@@ -328,7 +328,7 @@ def test_a_duel_from_freeze_to_live_as_a_list_of_effects() -> None:
         (10.0, started("||abc", 10.0)),
         (10.1, e.SplitSolved(question, teams, 10.0, None, 0.5)),
         (10.2, e.OrderDone(10.2, "o1")),  # type: ignore[arg-type]
-        (15.0, lineup("r1", "b|c|a", 15.0)),
+        (15.0, went_live("r1", "b|c|a", 15.0)),
     ]
     assert play(session, script) == [
         question,
@@ -344,7 +344,7 @@ def test_a_duel_from_freeze_to_live_as_a_list_of_effects() -> None:
 @pytest.mark.parametrize("waiting", [True, False])
 def test_nobody_counts_as_benched_inside_waiting_for_players(waiting: bool) -> None:
     session = begun(Mode.ARENA, "", phase=e.Phase.IDLE)
-    script = [hello(Mode.ARENA, waiting=waiting), summaries(RATINGS), seen("a|b|c"), lineup("r1", "a|b|c")]
+    script = [hello(Mode.ARENA, waiting=waiting), summaries(RATINGS), seen("a|b|c"), went_live("r1", "a|b|c")]
     play(session, [(0.0, event) for event in script])
     assert (session.memory.benched == {}) == waiting
 

@@ -27,7 +27,6 @@ from tests.core.scripts import (
     ended,
     finished,
     ids,
-    lineup,
     moves,
     of,
     play,
@@ -36,6 +35,7 @@ from tests.core.scripts import (
     seen,
     split,
     started,
+    went_live,
 )
 
 FIRST = OrderId("o1")
@@ -56,10 +56,10 @@ def question(session: Session) -> AskMoves:
 
 
 def solve(session: Session, now: float = 0.1, ratings: Mapping[str, float] | None = None) -> list[Effect]:
-    """Answer the open question."""
+    """Solve the question of moves that is open, and return the effects."""
     asked = question(session)
-    everybody = dict.fromkeys((*asked.larger, *asked.smaller), 2000.0)
-    known = everybody | {PlayerId(player): rating for player, rating in (ratings or {}).items()}
+    equal = dict.fromkeys((*asked.larger, *asked.smaller), 2000.0)
+    known = equal | {PlayerId(player): rating for player, rating in (ratings or {}).items()}
     return play(session, [(now, answer(asked, known))])
 
 
@@ -133,7 +133,7 @@ def test_autobalance_can_be_switched_off() -> None:
 
 def test_a_gap_is_seen_when_the_round_goes_live() -> None:
     session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.FREEZE)
-    assert of(AskMoves, play(session, [(1.0, started("abcd|ef", 1.0)), (2.0, lineup("r1", "abcd|ef", 2.0))]))
+    assert of(AskMoves, play(session, [(1.0, started("abcd|ef", 1.0)), (2.0, went_live("r1", "abcd|ef", 2.0))]))
 
 
 # Who.
@@ -163,7 +163,7 @@ def test_if_too_few_may_be_moved_the_rest_waits() -> None:
     assert not of(AskMoves, play(session, [(1.0, e.Heartbeat(1.0))]))
 
 
-def test_if_nobody_may_be_moved_nothing_happens_until_somebody_may() -> None:
+def test_if_no_player_may_be_moved_nothing_happens_until_one_may() -> None:
     session = uneven("abcd|ef", immune="abcd")
     assert session.state.asked_moves is None
     play(session, [(5.0, seen("abcd|ef", immune="abc"))])
@@ -264,7 +264,7 @@ def test_an_answer_for_other_sides_is_asked_for_again() -> None:
     assert again.larger == ids("abcdg")  # type: ignore[union-attr]
 
 
-def test_an_answer_that_nobody_waits_for_changes_nothing() -> None:
+def test_an_answer_to_no_question_changes_nothing() -> None:
     session = uneven()
     old = question(session)
     solve(session)
@@ -352,7 +352,7 @@ def test_a_player_who_could_not_be_moved_is_not_tried_again_in_this_round() -> N
     assert failed == LogDecision("failed", move.reason, FIRST, players=(move.player,))
     assert isinstance(asked, AskMoves)
     assert move.player not in asked.movable
-    play(session, [(2.0, ended(finished("r1", A))), (3.0, started("abcd|ef")), (4.0, lineup("r2", "abcd|ef"))])
+    play(session, [(2.0, ended(finished("r1", A))), (3.0, started("abcd|ef")), (4.0, went_live("r2", "abcd|ef"))])
     assert move.player in question(session).movable
 
 
@@ -371,7 +371,7 @@ def test_moves_end_with_the_round_and_when_the_game_swaps_the_sides(event: e.Eve
     assert session.state.moves == {}
 
 
-def test_moves_that_nobody_answers_are_given_up_and_asked_for_at_the_scripts_next_word() -> None:
+def test_unanswered_moves_are_given_up_and_asked_for_again_at_the_scripts_next_event() -> None:
     session = uneven()
     solve(session)
     overdue = session.deadline()

@@ -22,7 +22,6 @@ from tests.core.scripts import (
     finished,
     hello,
     ids,
-    lineup,
     moves,
     of,
     play,
@@ -30,6 +29,7 @@ from tests.core.scripts import (
     seen,
     split,
     started,
+    went_live,
     without_loads,
 )
 
@@ -166,7 +166,7 @@ def test_scramble_now_is_not_asked_again_after_it_was_switched_off() -> None:
 def test_a_scramble_of_the_freeze_is_not_asked_again_once_the_round_is_live() -> None:
     session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.FREEZE)
     question = asked(session, (1.0, command("scramble", "next")))
-    play(session, [(1.1, lineup("r1", "ab|cd", 1.1))])
+    play(session, [(1.1, went_live("r1", "ab|cd", 1.1))])
     assert not of(AskSplit, play(session, [(1.2, solved(question))]))
 
 
@@ -174,12 +174,12 @@ def test_an_order_for_now_may_still_be_carried_out_after_the_round_went_live() -
     session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.FREEZE)
     question = asked(session, (1.0, command("scramble", "now")))
     order = assigned(play(session, [(1.1, solved(question))]))
-    assert not of(LogDecision, play(session, [(1.2, lineup("r1", "ab|cd", 1.2))]))
+    assert not of(LogDecision, play(session, [(1.2, went_live("r1", "ab|cd", 1.2))]))
     play(session, [(1.3, e.OrderDone(1.3, order.order))])
     assert session.memory.pending is None
 
 
-def test_nobody_is_moved_singly_while_everybody_is_being_placed() -> None:
+def test_no_player_is_moved_singly_while_all_are_being_placed() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     question = asked(session, (1.0, command("scramble", "now")))
     play(session, [(1.1, solved(question))])
@@ -259,7 +259,7 @@ def test_a_dry_run_without_an_answer_says_so() -> None:
     assert play(session, [(1.1, e.SolveFailed(question, "too slow"))]) == [tell(Text(Phrase.NO_ANSWER))]
 
 
-def test_cancel_drops_a_pending_scramble_and_tells_everybody() -> None:
+def test_cancel_drops_a_pending_scramble_and_tells_all_players() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(1.0, command("scramble", "next"))])
     text = Text(Phrase.SCRAMBLE_CANCELLED)
@@ -355,7 +355,11 @@ def test_switched_off_nothing_is_ordered_and_what_is_pending_stays_so() -> None:
     play(session, [(1.0, command("scramble", "next"))])
     off = Text(Phrase.SWITCHED_OFF)
     assert play(session, [(2.0, command("off"))]) == [tell(off), LogDecision("switch", off)]
-    script = [(3.0, ended(finished("r1", A), 3.0)), (4.0, started("abcd|ef", 4.0)), (5.0, lineup("r2", "abcd|ef", 5.0))]
+    script = [
+        (3.0, ended(finished("r1", A), 3.0)),
+        (4.0, started("abcd|ef", 4.0)),
+        (5.0, went_live("r2", "abcd|ef", 5.0)),
+    ]
     assert not of((AskSplit, Assign, AskMoves), play(session, script))
     assert session.memory.pending == ADMIN
     assert not session.memory.enabled

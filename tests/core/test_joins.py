@@ -21,7 +21,6 @@ from tests.core.scripts import (
     command,
     hello,
     ids,
-    lineup,
     of,
     play,
     roster,
@@ -30,6 +29,7 @@ from tests.core.scripts import (
     split,
     started,
     summaries,
+    went_live,
 )
 
 WEAKER = Text(Phrase.REASON_JOIN_WEAKER)
@@ -93,8 +93,7 @@ def test_where_players_are_better_on_one_side_a_joiner_is_weighed_on_each(
 ) -> None:
     session = begun(Mode.NS2, "a|b")
     known = (
-        PlayerSummary(PlayerId(letter), 2000.0, side_skills=side_skills)
-        for letter, side_skills in {**here, "c": joiner}.items()
+        PlayerSummary(PlayerId(letter), 2000.0, side_skills=skills) for letter, skills in {**here, "c": joiner}.items()
     )
     play(session, [(0.5, e.SummariesLoaded(tuple(known)))])
     assert placed(session, "c", side.other).side is side
@@ -309,16 +308,16 @@ def test_a_scramble_does_not_heed_locks() -> None:
 
 def test_a_player_who_already_waits_is_placed_like_a_new_one() -> None:
     session = begun(Mode.KOTH, "a|b", ratings={"a": 2300.0, "b": 2000.0})
-    play(session, [(0.5, summaries({"c": 1000.0})), (0.6, lineup("r1", "a|b|c"))])
+    play(session, [(0.5, summaries({"c": 1000.0})), (0.6, went_live("r1", "a|b|c"))])
     assert placed(session, "c", A).side is B
     assert session.state.roster == Roster((*session.state.roster.entries[:2], Entry(PlayerId("c"), B, connected=100.0)))
 
 
 def test_players_whose_rating_is_unknown_weigh_nothing() -> None:
     # c is unknown: 2000 with the joiner on A stand against 2100 on B.
-    side_skills = {side: dict(zip(ids("abd"), (1000.0, 2100.0, 1000.0), strict=True)) for side in (A, B)}
-    assert place_joiner(roster("ac|be|d"), ids("d")[0], None, None, side_skills).side is A
-    # With nobody known both sides are as good, and the wish decides.
+    skills = {side: dict(zip(ids("abd"), (1000.0, 2100.0, 1000.0), strict=True)) for side in (A, B)}
+    assert place_joiner(roster("ac|be|d"), ids("d")[0], None, None, skills).side is A
+    # Without known ratings both sides are equally good, and the wish decides.
     nothing: Mapping[PlayerId, float] = {}
     assert place_joiner(roster("a|b|c"), ids("c")[0], B, None, {A: nothing, B: nothing}).side is B
 

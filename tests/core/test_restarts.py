@@ -25,7 +25,6 @@ from tests.core.scripts import (
     finished,
     hello,
     ids,
-    lineup,
     of,
     play,
     roster,
@@ -33,6 +32,7 @@ from tests.core.scripts import (
     split,
     started,
     summaries,
+    went_live,
 )
 
 DUE = Text(Phrase.REASON_STREAK, ("3",))
@@ -67,7 +67,7 @@ def restarted(memory: Memory = REMEMBERED) -> Session:
         e.SidesSwitched(1.0),
         e.WaitingEnded(1.0),
         started("ab|cd"),
-        lineup("r1", "ab|cd"),
+        went_live("r1", "ab|cd"),
         e.ScrambledAlone(1.0, split("ab|cd")),
         e.OrderDone(1.0, OrderId("o1")),
         e.OrderFailed(1.0, OrderId("o1"), "left"),
@@ -191,7 +191,7 @@ def test_a_late_load_on_the_same_map_goes_on_with_what_is_remembered() -> None:
 def test_a_late_load_without_stored_state_starts_under_round_threes_rules_and_never_with_a_duel() -> None:
     session = Session(Rules())
     play(session, [(0.0, hello(Mode.ARENA, e.Phase.OVER, late=True)), (0.0, summaries(dict.fromkeys("abcd", 2000.0)))])
-    effects = play(session, [(0.0, seen("ab|cd")), (1.0, started("ab|cd", 1.0)), (2.0, lineup("r1", "ab|cd", 2.0))])
+    effects = play(session, [(0.0, seen("ab|cd")), (1.0, started("ab|cd", 1.0)), (2.0, went_live("r1", "ab|cd", 2.0))])
     assert not of(AskSplit, effects)
     play(session, [(3.0, ended(finished("r1", A, mode=Mode.ARENA), 3.0))])
     assert session.memory.pending is None
@@ -292,7 +292,7 @@ def test_the_skill_at_start_is_that_on_the_players_side() -> None:
     session = begun(Mode.NS2, "ab|cd", phase=e.Phase.FREEZE)
     side_skills = zip("abcd", ((2100.0, 0.0), (2200.0, 0.0), (0.0, 2300.0), (0.0, 2400.0)), strict=True)
     known = tuple(PlayerSummary(PlayerId(letter), 2000.0, side_skills=each) for letter, each in side_skills)
-    play(session, [(1.0, e.SummariesLoaded(known)), (2.0, lineup("r1", "ab|cd", 2.0))])
+    play(session, [(1.0, e.SummariesLoaded(known)), (2.0, went_live("r1", "ab|cd", 2.0))])
     (record,) = of(RecordRound, play(session, [(100.0, ended(finished("r1", A, mode=Mode.NS2), 100.0))]))
     assert isinstance(record, RecordRound)
     assert record.skill_at_start == dict(zip("abcd", (2100.0, 2200.0, 2300.0, 2400.0), strict=True))
@@ -300,7 +300,7 @@ def test_the_skill_at_start_is_that_on_the_players_side() -> None:
 
 def test_ratings_that_arrive_after_the_round_went_live_count_for_its_lineup() -> None:
     session = Session(Rules())
-    play(session, [(0.0, hello()), (0.0, summaries({"a": 2000.0})), (1.0, lineup("r1", "a|b", 1.0))])
+    play(session, [(0.0, hello()), (0.0, summaries({"a": 2000.0})), (1.0, went_live("r1", "a|b", 1.0))])
     play(session, [(2.0, e.SideChanged(2.0, PlayerId("c"), A)), (3.0, summaries({"b": 2100.0, "c": 1.0}))])
     (record,) = of(RecordRound, play(session, [(4.0, ended(finished("r1", A, "a|b"), 4.0))]))
     assert isinstance(record, RecordRound)

@@ -25,7 +25,6 @@ from tests.core.scripts import (
     ended,
     finished,
     ids,
-    lineup,
     of,
     play,
     roster,
@@ -33,6 +32,7 @@ from tests.core.scripts import (
     seen,
     split,
     started,
+    went_live,
 )
 
 SHUTOUT = Text(Phrase.REASON_NO_CAPTURE)
@@ -135,7 +135,9 @@ def test_an_answer_to_an_older_question_changes_nothing() -> None:
 def test_a_split_solved_after_the_round_went_live_is_not_ordered_and_stays_due() -> None:
     session = pending()
     question = asked(session, (110.0, started("ab|cd", 110.0)))
-    assert not of((Assign, AskSplit), play(session, [(115.0, lineup("r2", "ab|cd", 115.0)), (115.1, solved(question))]))
+    assert not of(
+        (Assign, AskSplit), play(session, [(115.0, went_live("r2", "ab|cd", 115.0)), (115.1, solved(question))])
+    )
     assert session.memory.pending == SHUTOUT
 
 
@@ -143,7 +145,7 @@ def test_a_round_that_goes_live_ends_an_order_without_an_answer_and_the_scramble
     session = pending()
     question = asked(session, (110.0, started("ab|cd", 110.0)))
     play(session, [(110.1, solved(question))])
-    late = play(session, [(115.0, lineup("r2", "ab|cd", 115.0))])
+    late = play(session, [(115.0, went_live("r2", "ab|cd", 115.0))])
     assert late == [LogDecision("failed", SHUTOUT, OrderId("o1"))]
     assert session.memory.pending == SHUTOUT
     assert of(AskSplit, play(session, [(200.0, started("ab|cd", 200.0))]))
@@ -351,7 +353,7 @@ def test_a_first_cache_that_failed_is_asked_for_again_with_the_next_roster() -> 
 
 def test_a_scramble_that_the_script_made_alone_is_taken_as_made() -> None:
     session = pending(Mode.ARENA)
-    play(session, [(110.0, lineup("r2", "ab|cd", 110.0)), (120.0, ended(finished("r2", A, mode=Mode.ARENA), 120.0))])
+    play(session, [(110.0, went_live("r2", "ab|cd", 110.0)), (120.0, ended(finished("r2", A, mode=Mode.ARENA), 120.0))])
     reason = session.memory.pending
     teams = split("ac|bd")
     assert reason is not None

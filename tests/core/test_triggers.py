@@ -223,7 +223,7 @@ def test_a_scramble_due_after_waiting_is_carried_out_though_the_round_had_starte
 @pytest.mark.parametrize(
     ("mode", "due"), [(mode, mode not in (Mode.ARENA, Mode.NS2)) for mode in (Mode.CTF, Mode.ARENA, Mode.NS2)]
 )
-def test_an_end_of_waiting_that_nobody_heard_of_is_made_up_for_with_the_hello(mode: Mode, due: bool) -> None:
+def test_an_unreported_end_of_waiting_is_made_up_for_with_the_hello(mode: Mode, due: bool) -> None:
     session = begun(mode, "", phase=Phase.IDLE)
     play(session, [(60.0, hello(mode, Phase.RUNNING, due=True))])
     assert (session.memory.pending == Text(Phrase.REASON_WAITING_ENDED)) == due
@@ -249,8 +249,8 @@ def test_a_partial_round_counts_for_the_rules() -> None:
     assert session.memory.tally.completed == 1
 
 
-@pytest.mark.parametrize("how", ["switched off", "standing aside"])
-def test_nothing_becomes_due_while_equipoise_is_off_or_stands_aside(how: str) -> None:
+@pytest.mark.parametrize("how", ["switched off", "inactive on this map"])
+def test_nothing_becomes_due_while_equipoise_is_off_or_inactive(how: str) -> None:
     session = begun(Mode.KOTH, "ab|cd")
     if how == "switched off":
         play(session, [(0.0, command("off"))])

@@ -1,4 +1,4 @@
-"""Events and effects are values: nobody changes one that somebody else holds."""
+"""Events and effects are immutable values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole evenings against the real daemon, as anybody would start them."""
+"""Whole evenings against the real daemon, started as on the command line."""
 
 from __future__ import annotations
 

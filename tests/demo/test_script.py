@@ -137,7 +137,7 @@ def test_the_ring_holds_eight_rounds_and_counts_what_falls_out() -> None:
     assert script.batch()["dropped"] == 0
 
 
-def test_what_nobody_answered_gives_way_to_a_hello_and_a_roster_but_carried_out_orders_are_told() -> None:
+def test_unanswered_events_give_way_to_a_hello_and_a_roster_but_results_of_orders_are_sent() -> None:
     game = server(A, B, blu=(C, D))
     script = introduced(game)
     game.start_round()
@@ -208,7 +208,7 @@ def test_alone_the_script_applies_the_largest_cached_split_and_reports_it_later(
     assert {name: sent[2][name] for name in ("red", "blu", "bench")} == {"red": (E, B), "blu": (D, C), "bench": (A,)}
 
 
-def test_alone_the_script_moves_nobody_without_a_reason_or_with_a_cache_of_other_people() -> None:
+def test_alone_the_script_moves_no_player_without_a_reason_or_with_a_cache_of_other_people() -> None:
     game = server(A, B, blu=(C, D))
     script = introduced(game)
     script.batch()

@@ -1,4 +1,4 @@
-"""What the ticker says."""
+"""Orders and results in the words of the ticker."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.lab.games import A, B, C, D, E
 NAMES = dict(zip((A, B, C, D, E), ("Ann", "Bob", "Cid", "Dee", "Eve"), strict=True))
 
 
-def test_a_scramble_is_told_with_reason_odds_moves_and_bench() -> None:
+def test_a_scramble_is_reported_with_reason_odds_moves_and_bench() -> None:
     before, after = Teams((A, B), (C, D), (E,), 0.71), Teams((A, C), (B, E), (D,), 0.52)
 
     said = words.scrambled("3 wins in a row", before, after, NAMES, fair=True)
@@ -40,7 +40,7 @@ def test_a_round_against_the_odds_says_so() -> None:
     assert "against the odds" in words.finished(4, Side.B, teams, NAMES, predicted=0.7)
 
 
-def test_every_phrase_is_told_with_its_arguments_and_names() -> None:
+def test_every_phrase_is_shown_with_its_arguments_and_names() -> None:
     for phrase in Phrase:
         args = (f"@{A}", "17", "x", "y", "z")[: phrase.arguments]
 
@@ -50,7 +50,7 @@ def test_every_phrase_is_told_with_its_arguments_and_names() -> None:
         assert all(arg in said for arg in ("Ann", *args[1:])[: len(args)]), (phrase, said)
 
 
-def test_what_makes_a_scramble_due_is_told_in_words() -> None:
+def test_what_makes_a_scramble_due_is_said_in_words() -> None:
     assert words.due(("red", "none"), pending=False) == "scramble due if RED wins or after a stalemate"
     assert words.due(("blu:0",), pending=False) == "scramble due if BLU shuts RED out"
     assert words.due(("red:0", "blu:0"), pending=False) == "scramble due after a shutout"

@@ -150,10 +150,10 @@ async def test_the_version_grows_when_players_could_not_be_loaded_so_that_they_a
 
 @in_loop
 async def test_a_round_is_rated_as_its_system_rates_it(tmp_path: Path) -> None:
-    everybody = [player(n) for n in (1, 2, 3, 4)]
+    players = [player(n) for n in (1, 2, 3, 4)]
     async with opened(tmp_path) as pool:
         done = await pool.record(a_round(), b"memory")
-        summaries = await pool.summaries(everybody)
+        summaries = await pool.summaries(players)
     alone = rated_alone(a_round())
 
     assert done.status == "stored"
@@ -165,7 +165,7 @@ async def test_a_round_is_rated_as_its_system_rates_it(tmp_path: Path) -> None:
         (player(3), Side.B),
         (player(4), Side.B),
     ]
-    assert summaries == tuple(summary_of(alone, one) for one in everybody)
+    assert summaries == tuple(summary_of(alone, one) for one in players)
 
 
 @pytest.mark.parametrize("system", ["synelo", "ns2"])

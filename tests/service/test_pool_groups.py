@@ -40,8 +40,8 @@ def ids(records: Sequence[RecordRound]) -> list[str]:
 async def agrees(pool: Pool, applied: Sequence[RecordRound], system: str = "synelo") -> None:
     """Memory is as if these rounds alone had been rated, one after the other."""
     alone = rated_alone(*applied, system=system)
-    everybody: list[PlayerId] = sorted({each.id for record in applied for each in record.participants})
-    assert await pool.summaries(everybody) == tuple(summary_of(alone, one) for one in everybody)
+    players: list[PlayerId] = sorted({each.id for record in applied for each in record.participants})
+    assert await pool.summaries(players) == tuple(summary_of(alone, one) for one in players)
     assert pool.system.shared() == alone.shared()
 
 
@@ -145,7 +145,7 @@ async def test_a_waiting_round_that_we_fail_to_rate_is_not_lost_and_those_behind
 
 
 def break_for(pool: Pool, victim: PlayerId) -> object:
-    """Have the system fail after it learnt, whenever this player takes part; gives back what mends it."""
+    """Have the system fail after it learnt, whenever this player takes part; returns a function that mends it."""
     system, whole = pool.system, pool.system.rate
 
     def rate(match: Match) -> Rated:

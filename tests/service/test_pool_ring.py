@@ -1,4 +1,4 @@
-"""Every round once and in order, whatever the store and the ring do in between."""
+"""Rounds are applied once and in order while the store and the ring fail and recover."""
 
 from __future__ import annotations
 

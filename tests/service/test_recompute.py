@@ -117,7 +117,7 @@ async def test_who_has_a_rating_from_an_admin_alone_is_a_newcomer_and_other_pool
 
 
 class Picky(Replayed):
-    """Refuses the fifth round."""
+    """A rating system that refuses the fifth round."""
 
     def rate(self, record: RecordRound) -> RatedRound:
         if record.round.id.endswith("-5"):

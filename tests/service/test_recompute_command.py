@@ -103,7 +103,7 @@ def test_without_a_system_it_is_the_configured_one_with_its_parameters(house: Ho
         pass
 
 
-def test_json_shows_the_difference_and_writes_only_when_told(house: House) -> None:
+def test_json_shows_the_difference_and_writes_only_with_yes(house: House) -> None:
     before = stored(house.state)
     shown = recompute(house, "--system", "elo", "--json")
     found = json.loads(shown.stdout)
@@ -164,7 +164,7 @@ def is_locked(database: sqlite3.Connection) -> bool:
 
 @contextmanager
 def writing(house: House) -> Iterator[subprocess.Popen[str]]:
-    """The command, told yes, once its transaction has begun."""
+    """The command, answered with yes, once its transaction has begun."""
     command = [EQUIPOISE, "pool", "recompute", "--config", house.config, "--system", "elo", "--yes"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, text=True, **pipes) as process:
@@ -195,9 +195,9 @@ def test_ctrl_c_while_it_writes_leaves_the_old_ratings_and_says_so(house: House)
     spin(house, "UPDATE ON rounds", steps="LIMIT 1000000")
     with writing(house) as process:
         process.send_signal(signal.SIGINT)
-        told = process.communicate(timeout=300)
+        shown = process.communicate(timeout=300)
 
-    assert (process.returncode, told) == (2, ("", "equipoise: interrupted; nothing was changed\n"))
+    assert (process.returncode, shown) == (2, ("", "equipoise: interrupted; nothing was changed\n"))
     assert stored(house.state) == before
 
 
@@ -215,13 +215,13 @@ def test_a_scale_is_proposed_from_500_rounds_on_with_its_error(house: House, lon
     shutil.copytree(long_past, house.state, dirs_exist_ok=True)
     with serving(house) as (_, address):
         found = json.loads(ask(house, address, "pool", "fit-theta", "--json").stdout)
-        told = ask(house, address, "pool", "fit-theta").stdout
+        shown = ask(house, address, "pool", "fit-theta").stdout
     fit = found["fit"]
     assert (found["missing"], found["theta"]) == (0, 2400)
     assert found["rounds"] == sum(row[2] is not None for row in stored(house.state)["rounds"])
     assert fit["log_loss"] < fit["log_loss_before"]
     assert 0 < fit["error"] < fit["theta"] < 2400
-    assert f"[pool.main]\ntheta = {fit['theta']:.1f}\n" in told
+    assert f"[pool.main]\ntheta = {fit['theta']:.1f}\n" in shown
 
 
 @pytest.mark.slow
@@ -232,15 +232,15 @@ def test_a_scale_that_is_hardly_another_one_is_shown_and_not_proposed(house: Hou
     house.edit("k_max = 12", "k_max = 12\ntheta = 400")
     with serving(house) as (_, address):
         found = json.loads(ask(house, address, "pool", "fit-theta", "--json").stdout)
-        told = ask(house, address, "pool", "fit-theta")
+        shown = ask(house, address, "pool", "fit-theta")
         quality = json.loads(ask(house, address, "pool", "quality", "--json").stdout)
     fit = found["fit"]
     assert abs(fit["theta"] - 400) < 2 * fit["error"]
-    assert f"theta     {fit['theta']:.0f} ± {fit['error']:.0f} fits {found['rounds']:,} rounds best\n" in told.stdout
-    assert "[pool.main]" not in told.stdout
+    assert f"theta     {fit['theta']:.0f} ± {fit['error']:.0f} fits {found['rounds']:,} rounds best\n" in shown.stdout
+    assert "[pool.main]" not in shown.stdout
     reason = f"about {found['missing']:,} more rounds would tell them apart"
-    assert told.stderr == f"equipoise: not proposed: less than two standard errors apart; {reason}\n"
-    assert told.returncode == 1
+    assert shown.stderr == f"equipoise: not proposed: less than two standard errors apart; {reason}\n"
+    assert shown.returncode == 1
     assert quality["suggested_theta"] is None
 
 
@@ -249,5 +249,5 @@ def test_a_system_without_a_scale_says_so(house: House) -> None:
     house.edit('system = "synelo"', 'system = "ns2"')
     house.edit("k_max = 12", "")
     with serving(house) as (_, address):
-        told = ask(house, address, "pool", "fit-theta")
-    assert (told.returncode, told.stderr) == (1, "equipoise: ns2 has no theta to fit\n")
+        shown = ask(house, address, "pool", "fit-theta")
+    assert (shown.returncode, shown.stderr) == (1, "equipoise: ns2 has no theta to fit\n")

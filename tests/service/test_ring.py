@@ -122,7 +122,7 @@ def test_a_round_that_stands_in_the_file_twice_comes_out_once(path: Path, number
         assert (ring.depth, path.stat().st_size) == (0, 0)
 
 
-def test_a_file_that_somebody_cut_is_an_error_of_ours(path: Path) -> None:
+def test_a_file_that_was_cut_while_open_is_a_spill_error(path: Path) -> None:
     with opened(path) as ring:
         for number in range(SLOTS + 1):
             ring.push(waiting(number))
@@ -165,9 +165,9 @@ def test_damage_in_the_middle_costs_one_round_and_the_file_is_set_aside(
         with opened(path) as ring:
             assert drained(ring) == [waiting(1), waiting(3)]
             ring.push(waiting(4))
-        (inactive_reason,) = path.parent.glob("*.damaged-*")
-        assert inactive_reason.read_bytes() == before
-        inactive_reason.unlink()
+        (damaged,) = path.parent.glob("*.damaged-*")
+        assert damaged.read_bytes() == before
+        damaged.unlink()
         with opened(path) as ring:
             assert drained(ring) == [waiting(4)]
     assert {record.levelno for record in caplog.records} == {logging.ERROR}

@@ -1,4 +1,4 @@
-"""Rounds that wait for the store are tried again without anybody's asking."""
+"""Rounds that wait for the store are tried again on a timer."""
 
 from __future__ import annotations
 

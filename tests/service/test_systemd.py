@@ -1,4 +1,4 @@
-"""systemd is told over the socket that it named, and the unit is one that it accepts."""
+"""States are sent to the socket that systemd named, and systemd accepts the unit file."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def test_outside_systemd_no_socket_is_opened(monkeypatch: pytest.MonkeyPatch) ->
     assert opened == []
 
 
-def test_a_socket_in_the_file_system_is_told(tmp_path: Path) -> None:
+def test_a_socket_in_the_file_system_gets_the_state(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(str(tmp_path / "notify"))
         notify("READY=1", {"NOTIFY_SOCKET": str(tmp_path / "notify")})
         assert systemd.recv(64) == b"READY=1"
 
 
-def test_an_abstract_socket_is_told() -> None:
+def test_an_abstract_socket_gets_the_state() -> None:
     name = f"equipoise-test-{os.getpid()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind("\0" + name)

@@ -57,11 +57,11 @@ class Puzzle:
 
     def assignments(self) -> Iterator[tuple[int, ...]]:
         """Every placing of the sizes asked for that meets the constraints."""
-        everybody = range(len(self.values))
-        for a in combinations(everybody, self.sizes[0]):
-            rest = [i for i in everybody if i not in a]
+        indices = range(len(self.values))
+        for a in combinations(indices, self.sizes[0]):
+            rest = [i for i in indices if i not in a]
             for b in combinations(rest, self.sizes[1]):
-                places = tuple(A if i in a else B if i in b else BENCH for i in everybody)
+                places = tuple(A if i in a else B if i in b else BENCH for i in indices)
                 if self.allows(places):
                     yield places
 
@@ -122,7 +122,7 @@ def _doubling(rng: random.Random, n: int) -> list[int]:
 
 
 def gosper(mask: int) -> int:
-    """The next larger number with as many bits set: the seed's F8."""
+    """The next larger number with as many bits set: SynElo's F8."""
     carry = mask + (mask & -mask)
     return ((carry ^ mask) // (mask & -mask)) >> 2 | carry
 
@@ -138,9 +138,9 @@ def masks(count: int, of: int) -> Iterator[int]:
 
 
 def enumerated(ratings: Sequence[int], k: int, *, anchored: bool = False) -> int:
-    """The seed's F9, repaired: the least |Σ(A) − Σ(B)| over all who may play and all ways to part them.
+    """SynElo's F9, repaired: the least |Σ(A) − Σ(B)| over all who may play and all ways to part them.
 
-    `anchored` puts the highest rated on A, as the seed does: with a bench that loses optima.
+    `anchored` puts the highest rated on A, as SynElo does: with a bench that loses optima.
     """
     ratings = sorted(ratings, reverse=True)
     best: float = inf
@@ -174,5 +174,5 @@ def without_bench(ratings: Sequence[int], a: int) -> int:
     for rating in ratings:
         for count in range(a, 0, -1):
             sums[count] |= sums[count - 1] << rating
-    everybody = sum(ratings)
-    return min(abs(everybody - 2 * i) for i in range(sums[a].bit_length()) if sums[a] >> i & 1)
+    whole = sum(ratings)
+    return min(abs(whole - 2 * i) for i in range(sums[a].bit_length()) if sums[a] >> i & 1)

@@ -1,4 +1,4 @@
-"""`equipoise solve`: a pool in, teams out; bad input is one line and exit code 2."""
+"""`equipoise solve`: players in, teams out; bad input is one line and exit code 2."""
 
 from __future__ import annotations
 

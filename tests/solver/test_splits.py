@@ -1,4 +1,4 @@
-"""Splits for every team size at once: optimal, whole, and indifferent to how the pool is written down."""
+"""Splits for every team size at once: optimal, whole, and independent of the order and scale of the ratings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_small_pools_agree_with_trying_everything(n: int) -> None:
         }
 
 
-def test_the_seeds_anchor_loses_an_optimum_that_we_find() -> None:
+def test_synelos_anchor_loses_an_optimum_that_we_find() -> None:
     assert enumerated(COUNTEREXAMPLE, 2, anchored=True) == 2985
     assert enumerated(COUNTEREXAMPLE, 2) == 0
 

@@ -35,7 +35,7 @@ def test_transfers_agree_with_trying_everything(seed: int) -> None:
 
 
 def test_from_a_larger_side_that_is_weaker_the_lowest_rated_goes() -> None:
-    """The seed's F11 drops the sign: it would move 1200, and leave 5500."""
+    """SynElo's F11 drops the sign: it would move 1200, and leave 5500."""
     larger, smaller = [500, 600, 1000, 1100, 1200], [2600, 2500, 2400]
 
     found = transfer(larger, smaller, range(5), 1)
@@ -50,7 +50,7 @@ def test_from_a_larger_side_that_is_stronger_half_the_difference_goes() -> None:
 
 
 def test_two_moves_are_chosen_together() -> None:
-    """Half the difference is 10. One after the other would take 10 first, and then anybody is too much."""
+    """Half the difference is 10. One after the other would take 10 first, and any second player would be too much."""
     found = transfer([10, 6, 4, 3, 7], [2, 3, 5], range(5), 2)
 
     assert found.difference == 0

@@ -1,4 +1,4 @@
-"""A scripted daemon: real HTTP on loopback, answers that the test decides, all it was told kept for assertions."""
+"""A scripted daemon: real HTTP on loopback, answers set by the test, all batches kept for assertions."""
 
 import json
 import threading
@@ -23,7 +23,7 @@ Answer = Callable[[Json], list[Json]]
 
 @dataclass
 class Daemon:
-    """Answers every batch with `{"ok": true}` and whatever the test put here.
+    """Answers every batch with `{"ok": true}` and the fields that the test has set.
 
     `fate` is what becomes of rounds; `sticky` holds fields of every reply; `once` fields of the next one; `raw` whole
     answers (status, body) that go first. `answers` are orders by the kind of event they answer.
@@ -45,20 +45,20 @@ class Daemon:
         self.orders.append({"kind": kind, **fields})
 
     def events(self, kind: str) -> list[Json]:
-        """Everything of one kind that it was told, in order."""
+        """All events of one kind that it received, in order."""
         return [event for batch in self.batches for event in batch["events"] if event["kind"] == kind]
 
     def kinds(self) -> list[str]:
-        """The kinds of everything it was told, in order."""
+        """The kinds of all events that it received, in order."""
         return [event["kind"] for batch in self.batches for event in batch["events"]]
 
     def results(self) -> dict[str, str]:
-        """What came of the orders: "" where one was carried out, the reason where not."""
+        """The result of each order by its id: "" for one that was carried out, else the reason."""
         done = {event["order"]: "" for event in self.events("order_done")}
         return done | {event["order"]: event["reason"] for event in self.events("order_failed")}
 
     def forget(self) -> None:
-        """Forget what it was told so far."""
+        """Forget the batches and headers received so far."""
         self.batches.clear()
         self.headers.clear()
 
@@ -68,7 +68,7 @@ class Daemon:
         return status, json.dumps({"ok": False, "error": error}).encode()
 
     def reply(self, batch: Json) -> tuple[int, bytes]:
-        """The answer to a batch."""
+        """The answer to a batch, as a JSON value."""
         if self.raw:
             return self.raw.pop(0)
         if self.always is not None:
@@ -103,7 +103,7 @@ def _handler(daemon: Daemon) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+            """Keep the log of requests off standard error."""
 
     return Handler
 
@@ -143,7 +143,7 @@ def fill_in(game: Game, port: int, server: str, secret: str) -> None:
 
 
 def settle(game: Game) -> None:
-    """Run frames until everything was told and answered: what is new during a post follows in the next frame."""
+    """Run frames until all events are posted and answered: those that come during a post follow in the next frame."""
     for _ in range(3):
         game.settle()
 
@@ -164,7 +164,7 @@ def obliging(event: Json) -> list[Json]:
 
 
 def seat(game: Game, name: str, side: str, cls: str = "soldier") -> Player:
-    """Somebody comes, asks for a side, gets it, and chooses a class."""
+    """A player connects, asks for a side, gets it, and chooses a class."""
     player = game.connect(name)
     game.join(player, side)
     settle(game)
@@ -173,7 +173,7 @@ def seat(game: Game, name: str, side: str, cls: str = "soldier") -> Player:
 
 
 def crowd(game: Game, red: int, blu: int) -> tuple[list[Player], list[Player]]:
-    """That many players on the sides, alternating by slot. They join in one frame: arena starts with the first two."""
+    """Fill both sides, alternating by slot. The players join in one frame: arena starts with the first two."""
     sides: dict[str, list[Player]] = {"red": [], "blue": []}
     for n in range(max(red, blu)):
         for side, size in (("red", red), ("blue", blu)):
@@ -187,12 +187,12 @@ def crowd(game: Game, red: int, blu: int) -> tuple[list[Player], list[Player]]:
 
 
 def ids(players: list[Player]) -> list[str]:
-    """Their ids on the wire."""
+    """The players' ids on the wire."""
     return [str(player.steamid) for player in players]
 
 
 def in_freeze(game: Game) -> None:
-    """Go on until the next round's freeze time has begun and the daemon was told."""
+    """Go on until the next round's freeze time has begun and was reported."""
     game.until(lambda: game.rounds.state is State.PREROUND and not game.rounds.waiting, within=200)
     settle(game)
 
@@ -211,10 +211,10 @@ def rounds_of(batch: Json) -> list[str]:
 
 
 def complaints(game: Game) -> list[str]:
-    """What was logged as an error."""
+    """The texts that plugins logged as errors."""
     return [text for _, text in game.sm.log.errors]
 
 
 def rounds_of_all(daemon: Daemon) -> list[str]:
-    """Ids of all rounds that were told, in order."""
+    """Ids of all rounds that were reported, in order."""
     return [event["round"] for event in daemon.events("round_ended")]

@@ -17,7 +17,7 @@ TRANSLATIONS = SOURCEMOD / "translations"
 
 @pytest.fixture(scope="session")
 def equipoise_smx(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Our plugin as bytecode."""
+    """The plugin's bytecode, compiled once per session."""
     output = tmp_path_factory.mktemp("plugin") / "equipoise.smx"
     return compile_plugin(SCRIPTING / "equipoise.sp", output, SCRIPTING / "include")
 

@@ -49,7 +49,7 @@ class Evening:
     # People.
 
     def seat(self, name: str, side: str = "auto", cls: str = "soldier", **identity: int) -> Player:
-        """Somebody comes, asks for a side, gets one, and chooses a class."""
+        """A player connects, asks for a side, gets one, and chooses a class."""
         player = self.game.connect(name, **identity)
         self.game.settle()
         self.game.join(player, side)
@@ -67,7 +67,7 @@ class Evening:
             self.game.command(player, "joinclass soldier")
 
     def rate(self, **ratings: float) -> None:
-        """What an admin sets ratings to, by player name, before anything else happens."""
+        """Set ratings as an admin, by player name."""
         for player in self.game.humans():
             if player.name in ratings:
                 self.daemon.ask(f"players/{player.steamid}", {"rating": ratings[player.name]}, "PUT")
@@ -82,21 +82,21 @@ class Evening:
         return sorted(player.name for player in self.game.teams.members(side))
 
     def sides(self) -> list[list[str]]:
-        """Names on both sides."""
+        """Names on RED and on BLU, sorted."""
         return [self.side(side) for side in SIDES]
 
     def sizes(self) -> list[int]:
-        """Players on both sides."""
+        """Numbers of players on RED and on BLU."""
         return [len(self.side(side)) for side in SIDES]
 
     def sitting_out(self) -> list[str]:
-        """Names on no side."""
+        """Names of players on no side, sorted."""
         return sorted(player.name for player in self.game.humans() if player.team not in SIDES)
 
     # Rounds.
 
     def win(self, side: int, reason: Reason = Reason.POINTS_CAPTURED) -> None:
-        """Everybody fights, then one side wins; the daemon is told."""
+        """All players fight, then one side wins, and the round is reported."""
         play.fight(self.game)
         if self.game.mode.arena:
             play.wipe_out(self.game, RED + BLU - side)
@@ -105,7 +105,7 @@ class Evening:
         self.game.settle()
 
     def round(self, winner: int) -> None:
-        """From wherever we are through the next round to its end."""
+        """Go on to the next freeze time, and play that round to its end."""
         self.freeze()
         self.live()
         self.win(winner)
@@ -122,7 +122,7 @@ class Evening:
         return int(self.daemon.ask(f"players/{player.steamid}")["player"]["rounds"])
 
     def rating(self, player: Player) -> float:
-        """A player's rating."""
+        """A player's rating in the daemon's pool."""
         return float(self.daemon.ask(f"players/{player.steamid}")["player"]["rating"])
 
     def decisions(self, *kinds: str) -> list[Json]:

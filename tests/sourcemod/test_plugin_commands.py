@@ -13,7 +13,7 @@ GENERIC, KICK, ROOT = 1 << 1, 1 << 2, 1 << 14
 
 @pytest.fixture
 def ann(game: Game, daemon: Daemon, plugin: Plugin) -> Player:
-    """Somebody on RED."""
+    """A player on RED; the events before are no longer in `daemon.batches`."""
     daemon.answers["side_wanted"] = obliging
     game.start_map("koth_harvest_final")
     player = seat(game, "Ann", "red")
@@ -53,8 +53,8 @@ def test_players_ask_in_chat(game: Game, daemon: Daemon, ann: Player, word: str)
 )
 def test_the_console_may_everything(game: Game, daemon: Daemon, ann: Player, line: str, words: list[str]) -> None:
     game.rcon(line)
-    told = [str(ann.steamid) if word == "ANN" else word for word in words]
-    assert commands(game, daemon) == [(told, "", True)]
+    expected = [str(ann.steamid) if word == "ANN" else word for word in words]
+    assert commands(game, daemon) == [(expected, "", True)]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_in_silence_a_command_is_answered_here(game: Game, daemon: Daemon, ann: 
     assert "The Equipoise daemon does not answer." in ann.chat[-1]
 
 
-def test_everybody_reads_his_own_language(game: Game, daemon: Daemon, ann: Player) -> None:
+def test_every_player_reads_their_own_language(game: Game, daemon: Daemon, ann: Player) -> None:
     bob = seat(game, "Bob", "blue")
     ann.language, bob.language = "de", "chi"
     daemon.order("say", text={"phrase": "Equipoise_ReasonStreak", "args": ["3"]})
@@ -116,9 +116,9 @@ def test_ids_are_read_as_names(game: Game, daemon: Daemon, ann: Player) -> None:
     daemon.order("tell", id="", lines=lines)
     game.rcon("equipoise_poll")
     settle(game)
-    told = ["1. Ann: 1600", "2. 76561198000000001: 1500"]
-    assert [line.split("\x01 ")[1] for line in ann.chat[-2:]] == told
-    assert game.sm.console[-2:] == told
+    lines = ["1. Ann: 1600", "2. 76561198000000001: 1500"]
+    assert [line.split("\x01 ")[1] for line in ann.chat[-2:]] == lines
+    assert game.sm.console[-2:] == lines
 
 
 def test_a_phrase_of_a_newer_daemon_is_shown_as_it_is(game: Game, daemon: Daemon, ann: Player) -> None:
@@ -192,7 +192,7 @@ def test_a_rating_of_nobody_is_an_error(game: Game, daemon: Daemon, ann: Player,
     assert [fault for fault in game.sm.log.take_faults() if "Client 1 is not in game" in fault]
 
 
-def test_everybody_rated_is_known_until_he_leaves(game: Game, daemon: Daemon, ann: Player, tmp_path: Path) -> None:
+def test_a_rated_player_is_known_until_they_leave(game: Game, daemon: Daemon, ann: Player, tmp_path: Path) -> None:
     game.load(compile_text(NATIVES, tmp_path, "natives", SCRIPTING / "include"))
     daemon.once["players"] = [{"id": str(ann.steamid), "rating": 1.0, "rounds": 1, "visible": False}]
     game.rcon("equipoise_poll")
@@ -202,7 +202,7 @@ def test_everybody_rated_is_known_until_he_leaves(game: Game, daemon: Daemon, an
     assert game.rcon("ask")[1] == "0 0.0 0 0"
 
 
-def test_targets_are_told_by_their_ids(game: Game, daemon: Daemon, ann: Player) -> None:
+def test_targets_are_sent_as_ids(game: Game, daemon: Daemon, ann: Player) -> None:
     red, _ = crowd(game, 2, 2)
     game.rcon(f"sm_eq_rating #{red[1].userid}")
     assert commands(game, daemon)[-1][0] == ["rating", ids(red)[1]]

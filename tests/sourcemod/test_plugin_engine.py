@@ -13,7 +13,7 @@ BALANCING = ("mp_autoteambalance", "mp_scrambleteams_auto", "sv_vote_issue_scram
 
 
 def values(game: Game, *names: str) -> list[str]:
-    """What these variables say."""
+    """The values of these console variables."""
     return [game.sm.convars[name].value for name in names]
 
 

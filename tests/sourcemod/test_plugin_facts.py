@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 
 def ended(daemon: Daemon) -> Json:
-    """The only round that was reported."""
+    """The one round of the test, as reported."""
     (round,) = daemon.events("round_ended")
     return round
 
@@ -100,15 +100,15 @@ def test_a_round_is_reported_whole(game: Game, daemon: Daemon, plugin: Plugin) -
     assert round["started_at"] == pytest.approx(game.epoch + game.now - 20, abs=2)
 
 
-def test_a_round_is_told_from_freeze_to_end_in_order(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_a_round_is_reported_from_freeze_to_end_in_order(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("koth_harvest_final")
     crowd(game, 1, 1)
     play.go_live(game)
     settle(game)
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     settle(game)
-    told = ["waiting_ended", "round_started", "round_live", "round_ended"]
-    assert [kind for kind in daemon.kinds() if kind in told] == told
+    order = ["waiting_ended", "round_started", "round_live", "round_ended"]
+    assert [kind for kind in daemon.kinds() if kind in order] == order
     assert daemon.events("round_live")[0]["round"] == ended(daemon)["round"]
 
 
@@ -246,8 +246,8 @@ def test_a_round_start_finds_that_waiting_ended_unannounced(game: Game, daemon: 
     game.rules.props["m_bInWaitingForPlayers"] = 0
     game.fire("teamplay_round_start", full_reset=True)
     settle(game)
-    told = ["waiting_ended", "round_started"]
-    assert [kind for kind in daemon.kinds() if kind in told] == told
+    order = ["waiting_ended", "round_started"]
+    assert [kind for kind in daemon.kinds() if kind in order] == order
 
 
 def test_arena_tells_its_first_round_although_the_game_asks_to_wait(game: Game, daemon: Daemon, plugin: Plugin) -> None:
@@ -257,8 +257,8 @@ def test_arena_tells_its_first_round_although_the_game_asks_to_wait(game: Game, 
     settle(game)
     play.wipe_out(game, BLU)
     settle(game)
-    told = ["waiting_ended", "round_started", "round_live", "round_ended"]
-    assert [kind for kind in daemon.kinds() if kind in told] == told[1:]
+    order = ["waiting_ended", "round_started", "round_live", "round_ended"]
+    assert [kind for kind in daemon.kinds() if kind in order] == order[1:]
     assert not ended(daemon)["partial"]
     assert not any(hello["waiting"] for hello in daemon.events("hello"))
 

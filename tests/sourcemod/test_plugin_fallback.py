@@ -31,7 +31,7 @@ def prepare(game: Game, daemon: Daemon, due_if: list[str], map: str = "koth_harv
 
 
 def scrambled(players: list[Player]) -> bool:
-    """They stand as the cache of `prepare` says."""
+    """Whether the players are on the sides that the cache of `prepare` gives them."""
     return [p.team for p in players] == [RED, BLU, RED, BLU, RED, BLU]
 
 
@@ -284,7 +284,7 @@ def test_an_end_of_waiting_that_was_neither_told_nor_acted_on_is_owed(
 
 
 def in_freeze_alone(game: Game) -> None:
-    """The first freeze time after waiting, while nobody answers."""
+    """The first freeze time after waiting, while the daemon does not answer."""
     game.until(lambda: game.rounds.state is State.PREROUND and not game.rounds.waiting, within=200)
     game.advance(0.1)
 

@@ -13,7 +13,7 @@ WHY = {"phrase": "Equipoise_ReasonJoinSmaller", "args": []}
 
 
 def placing(side: str, phrase: str = "Equipoise_ReasonJoinSmaller") -> Callable[[Json], list[Json]]:
-    """Puts everybody on this side."""
+    """Answer every player with this side."""
     return lambda event: [
         {"kind": "place", "id": event["id"], "side": side, "reason": {"phrase": phrase, "args": ["4", "2"]}}
     ]
@@ -21,7 +21,7 @@ def placing(side: str, phrase: str = "Equipoise_ReasonJoinSmaller") -> Callable[
 
 @pytest.fixture
 def live(game: Game, daemon: Daemon, plugin: Plugin) -> tuple[list[Player], list[Player]]:
-    """Two against two in a running round; from here on nobody answers unless the test says so."""
+    """Two against two in a running round; from now on the daemon answers only as the test says."""
     daemon.answers["side_wanted"] = obliging
     game.start_map("koth_harvest_final")
     sides = crowd(game, 2, 2)
@@ -33,12 +33,12 @@ def live(game: Game, daemon: Daemon, plugin: Plugin) -> tuple[list[Player], list
 
 
 def lock(daemon: Daemon, player: Player, side: str, seconds: float = 180.0) -> None:
-    """Order a lock."""
+    """Give a `lock` with the next reply."""
     daemon.order("lock", id=str(player.steamid), side=side, seconds=seconds)
 
 
 def poll(game: Game) -> None:
-    """Fetch what was ordered."""
+    """Let the plugin poll once."""
     game.rcon("equipoise_poll")
     settle(game)
 
@@ -72,7 +72,7 @@ def test_every_way_of_asking_is_understood(game: Game, daemon: Daemon, live: Sid
     assert [event["side"] for event in daemon.events("side_wanted")] == [side]
 
 
-def test_nobody_is_held_longer_than_two_seconds(game: Game, daemon: Daemon, live: Sides) -> None:
+def test_no_player_is_held_longer_than_two_seconds(game: Game, daemon: Daemon, live: Sides) -> None:
     joiner = game.connect("New")
     game.join(joiner, "red")
     seconds_of_play(game, 1.9)
@@ -81,7 +81,7 @@ def test_nobody_is_held_longer_than_two_seconds(game: Game, daemon: Daemon, live
     assert joiner.team == RED
 
 
-def test_without_an_answer_the_smaller_side_is_his(game: Game, daemon: Daemon, live: Sides) -> None:
+def test_without_an_answer_a_player_goes_to_the_smaller_side(game: Game, daemon: Daemon, live: Sides) -> None:
     seat(game, "Third", "red")
     game.advance(3)
     joiner = game.connect("New")
@@ -91,7 +91,7 @@ def test_without_an_answer_the_smaller_side_is_his(game: Game, daemon: Daemon, l
     assert "4 against 2" in joiner.chat[-1]
 
 
-def test_an_answer_that_comes_too_late_moves_nobody(game: Game, daemon: Daemon, live: Sides) -> None:
+def test_an_answer_that_comes_too_late_moves_no_player(game: Game, daemon: Daemon, live: Sides) -> None:
     joiner = game.connect("New")
     game.join(joiner, "red")
     game.advance(3)
@@ -103,7 +103,9 @@ def test_an_answer_that_comes_too_late_moves_nobody(game: Game, daemon: Daemon, 
     assert joiner.suicides == 0
 
 
-def test_a_refused_switch_leaves_him_and_says_why(game: Game, daemon: Daemon, live: Sides) -> None:
+def test_a_refused_switch_leaves_the_player_where_they_are_and_says_why(
+    game: Game, daemon: Daemon, live: Sides
+) -> None:
     red, _ = live
     daemon.answers["side_wanted"] = placing("red", "Equipoise_RefusedGap")
     game.join(red[0], "blue")
@@ -156,7 +158,7 @@ def test_from_a_side_that_is_larger_by_two_even_the_locked_may_go(game: Game, da
     assert red[0].team == BLU
 
 
-def test_a_lock_survives_a_reconnect_also_when_nobody_answers(game: Game, daemon: Daemon, live: Sides) -> None:
+def test_a_lock_survives_a_reconnect_also_without_a_daemon(game: Game, daemon: Daemon, live: Sides) -> None:
     red, _ = live
     lock(daemon, red[0], "red")
     poll(game)
@@ -244,7 +246,7 @@ def test_asking_twice_asks_once_and_the_last_wish_counts(game: Game, daemon: Dae
     assert len(daemon.events("side_wanted")) == 1
 
 
-def test_whoever_leaves_while_he_is_held_is_forgotten(game: Game, daemon: Daemon, live: Sides) -> None:
+def test_a_player_who_leaves_while_held_is_forgotten(game: Game, daemon: Daemon, live: Sides) -> None:
     joiner = game.connect("New")
     game.join(joiner, "red")
     game.frame()
@@ -316,7 +318,9 @@ def test_when_a_side_walks_out_the_waiting_are_let_in(game: Game, daemon: Daemon
     assert joiner.alive
 
 
-def test_when_a_side_walks_out_and_nobody_waits_the_newcomer_crosses(game: Game, daemon: Daemon, arena: Sides) -> None:
+def test_when_a_side_walks_out_and_no_player_waits_the_newcomer_crosses(
+    game: Game, daemon: Daemon, arena: Sides
+) -> None:
     red, blu = arena
     for player in blu:
         game.leave(player)

@@ -1,4 +1,4 @@
-"""Orders carried out: nobody dies, nobody loses a score, and the daemon hears what came of each."""
+"""Orders are carried out without deaths or lost scores, and the result of each is reported."""
 
 import pytest
 
@@ -11,7 +11,7 @@ VETO = 3
 
 
 def poll(game: Game) -> None:
-    """Fetch what was ordered."""
+    """Let the plugin poll, so that it gets and carries out its orders."""
     game.rcon("equipoise_poll")
     settle(game)
 
@@ -19,13 +19,13 @@ def poll(game: Game) -> None:
 def assign(
     daemon: Daemon, red: list[Player], blu: list[Player], bench: list[Player] | None = None, moment: str = "freeze"
 ) -> None:
-    """Order a split."""
+    """Give an `assign` with the next reply."""
     teams = {"red": ids(red), "blu": ids(blu), "bench": ids(bench or [])}
     daemon.order("assign", order="a-1", reason=WHY, moment=moment, **teams)
 
 
 def move(daemon: Daemon, player: Player, side: str, deadline: float = 5.0, order: str = "m-1") -> None:
-    """Order a move."""
+    """Give a `move` with the next reply."""
     daemon.order("move", order=order, reason=WHY, id=str(player.steamid), side=side, deadline=deadline)
 
 
@@ -63,11 +63,11 @@ def test_a_round_start_is_answered_within_its_freeze_time(game: Game, daemon: Da
     in_freeze(game)
     assert game.rounds.state is State.PREROUND
     assert [p.team for p in (*red, *blu)] == [RED, BLU, RED, BLU]
-    told = daemon.kinds()
-    assert told.index("order_done") < len(told) - 1 - told[::-1].index("side_changed")
+    kinds = daemon.kinds()
+    assert kinds.index("order_done") < len(kinds) - 1 - kinds[::-1].index("side_changed")
 
 
-def test_whoever_sits_out_watches_and_waits(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_players_who_sit_out_watch_and_wait(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("arena_well")
     red, blu = crowd(game, 3, 2)
     in_freeze(game)
@@ -147,7 +147,7 @@ def test_a_split_for_now_goes_through_in_the_middle_of_a_round(game: Game, daemo
     assert red[0].frags == 1
 
 
-def test_arenas_running_round_revives_nobody(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_a_running_arena_round_revives_no_player(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("arena_well")
     red, blu = crowd(game, 2, 2)
     play.go_live(game)
@@ -157,7 +157,7 @@ def test_arenas_running_round_revives_nobody(game: Game, daemon: Daemon, plugin:
     assert red[0].team == RED
 
 
-def test_a_split_that_names_somebody_who_left_moves_nobody(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_a_split_that_names_a_player_who_left_moves_no_player(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("koth_harvest_final")
     red, blu = crowd(game, 2, 2)
     in_freeze(game)
@@ -166,8 +166,8 @@ def test_a_split_that_names_somebody_who_left_moves_nobody(game: Game, daemon: D
     poll(game)
     assert daemon.results() == {"a-1": "left"}
     assert [p.team for p in (red[1], *blu)] == [RED, BLU, BLU]
-    told = [kind for kind in daemon.kinds() if kind in ("player_left", "order_failed")]
-    assert told == ["player_left", "order_failed"]
+    kinds = [kind for kind in daemon.kinds() if kind in ("player_left", "order_failed")]
+    assert kinds == ["player_left", "order_failed"]
 
 
 def test_whom_the_engine_does_not_let_go_is_left_alone(game: Game, daemon: Daemon, plugin: Plugin) -> None:
@@ -198,7 +198,7 @@ def test_a_move_waits_for_a_death(game: Game, daemon: Daemon, plugin: Plugin) ->
     assert "3 wins in a row" in red[0].chat[-1]
 
 
-def test_whoever_is_dead_already_is_moved_at_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_a_dead_player_is_moved_at_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("koth_harvest_final")
     red, blu = crowd(game, 3, 1)
     play.go_live(game)
@@ -271,7 +271,7 @@ def test_a_move_that_makes_no_sense_any_more_fails(game: Game, daemon: Daemon, p
     assert red[0].team != BLU
 
 
-def test_a_result_is_told_until_somebody_hears_it(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_a_result_is_sent_until_it_is_answered(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("koth_harvest_final")
     red, _ = crowd(game, 3, 1)
     play.go_live(game)

@@ -12,12 +12,12 @@ Json = dict[str, Any]
 
 
 def ended(daemon: Daemon) -> Json:
-    """The only round that was reported."""
+    """The `round_ended` event; there must be exactly one."""
     (round,) = daemon.events("round_ended")
     return round
 
 
-def test_whoever_leaves_or_changes_side_keeps_his_seconds(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_a_player_who_leaves_or_changes_side_keeps_their_seconds(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("koth_harvest_final")
     red, _ = crowd(game, 3, 2)
     play.go_live(game)
@@ -43,7 +43,7 @@ def test_whoever_leaves_or_changes_side_keeps_his_seconds(game: Game, daemon: Da
     assert lines[watcher]["seconds"] == {"red": about(20), "blu": 0}
 
 
-def test_whoever_comes_back_is_one_player(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_a_player_who_comes_back_is_one_player(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("koth_harvest_final")
     red, _ = crowd(game, 1, 1)
     play.go_live(game)
@@ -59,7 +59,7 @@ def test_whoever_comes_back_is_one_player(game: Game, daemon: Daemon, plugin: Pl
     assert line["seconds"]["red"] == pytest.approx(20, abs=0.5)
 
 
-def test_bots_stand_at_the_doors_and_sourcetv_is_nobody(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_bots_are_in_the_lineup_and_sourcetv_is_not(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("koth_harvest_final")
     crowd(game, 1, 1)
     game.add_source_tv()
@@ -73,7 +73,9 @@ def test_bots_stand_at_the_doors_and_sourcetv_is_nobody(game: Game, daemon: Daem
     assert len(round["players"]) == 2
 
 
-def test_switched_sides_are_told_once_and_before_they_show(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_switched_sides_are_reported_once_and_before_rosters_show_them(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
     game.start_map("cp_gorge")
     red, _ = crowd(game, 2, 2)
     play.go_live(game)
@@ -111,7 +113,7 @@ def test_sides_switched_between_stages_turn_the_whole_round(game: Game, daemon: 
     assert lines[ids(red)[0]]["seconds"]["red"] == 0
 
 
-def test_a_side_change_is_told_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_a_side_change_is_reported_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("koth_harvest_final")
     settle(game)
     ann = seat(game, "Ann", "red")
@@ -120,7 +122,7 @@ def test_a_side_change_is_told_once(game: Game, daemon: Daemon, plugin: Plugin) 
     assert changes == [(str(ann.steamid), "red")]
 
 
-def test_the_roster_says_what_forbids_moving_somebody(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_the_roster_says_what_forbids_moving_a_player(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("ctf_2fort")
     builder = seat(game, "Engie", "red", "engineer")
     medic = seat(game, "Medic", "blue", "medic")

@@ -80,7 +80,7 @@ def test_vformat_reads_the_arguments_of_the_calling_function(game: Game, script:
     assert game.sm.console == ["2: seven is 7"]
 
 
-def test_everybody_reads_his_own_language(game: Game, tmp_path: Path, translations: Path) -> None:
+def test_every_player_reads_their_own_language(game: Game, tmp_path: Path, translations: Path) -> None:
     source = """
         #include <sourcemod>
         public void OnPluginStart() { LoadTranslations("rig.phrases"); RegServerCmd("tell", Command_Tell); }

@@ -89,7 +89,7 @@ class Daemon:
         self._thread.start()
 
     def stop(self) -> None:
-        """Close the port."""
+        """Stop serving and close the port."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

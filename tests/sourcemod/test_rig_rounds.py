@@ -1,4 +1,4 @@
-"""The fake game's rounds come in the engine's order (facts: the released server source, `sourcemod.md` 2)."""
+"""The fake game's rounds come in the engine's order (facts: the released server source)."""
 
 from collections.abc import Callable
 

@@ -45,7 +45,7 @@ def test_at_equal_numbers_a_joiner_evens_the_skill(new_evening: NewEvening) -> N
     assert any("closest in skill" in line for line in joiner.chat)
 
 
-def test_with_one_side_short_a_joiner_goes_there_whatever_he_asks(new_evening: NewEvening) -> None:
+def test_with_one_side_short_a_joiner_goes_there_whatever_they_ask_for(new_evening: NewEvening) -> None:
     evening = live(new_evening, 4)
     leave(evening, evening.game.teams.members(RED)[0])
 
@@ -93,7 +93,7 @@ def test_when_the_larger_side_is_the_weaker_its_weakest_goes(new_evening: NewEve
     assert evening.named(move["detail"]["players"]) == [blu[0].name]
 
 
-def test_a_dying_player_is_moved_as_he_dies(new_evening: NewEvening) -> None:
+def test_a_player_is_moved_as_they_die(new_evening: NewEvening) -> None:
     evening = live(new_evening, 6)
     leave(evening, *evening.game.teams.members(RED)[:2])
     (move,) = evening.decisions("move")
@@ -107,7 +107,7 @@ def test_a_dying_player_is_moved_as_he_dies(new_evening: NewEvening) -> None:
     assert (moved.deaths, moved.suicides) == (1, 0)
 
 
-def test_a_gap_that_closes_by_itself_moves_nobody(new_evening: NewEvening) -> None:
+def test_a_gap_that_closes_by_itself_moves_no_player(new_evening: NewEvening) -> None:
     evening = live(new_evening, 6)
     leave(evening, *evening.game.teams.members(RED)[:2])
     assert len(evening.decisions("move")) == 1
@@ -119,7 +119,7 @@ def test_a_gap_that_closes_by_itself_moves_nobody(new_evening: NewEvening) -> No
     assert "Zoe" in evening.side(RED)
 
 
-def test_a_placed_player_may_not_change_side_and_is_told_why(new_evening: NewEvening) -> None:
+def test_a_placed_player_may_not_change_side_and_reads_why(new_evening: NewEvening) -> None:
     evening = live(new_evening, 6)
     player = evening.game.teams.members(RED)[0]
 
@@ -142,7 +142,7 @@ def test_a_reconnect_does_not_dodge_a_lock(new_evening: NewEvening) -> None:
     assert again.team == RED
 
 
-def test_a_spectator_comes_back_to_the_side_he_was_placed_on(new_evening: NewEvening) -> None:
+def test_a_spectator_comes_back_to_the_side_they_were_placed_on(new_evening: NewEvening) -> None:
     evening = live(new_evening, 6)
     player = evening.game.teams.members(RED)[0]
     evening.game.join(player, "spectate")

@@ -39,7 +39,7 @@ role = "viewer"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back."""
+    """An HTTP answer."""
 
     status: int
     headers: dict[str, str]
@@ -51,13 +51,13 @@ class Answer:
 
     @property
     def code(self) -> str:
-        """Of a refusal: 'ok' when it is none."""
+        """The error's code; "ok" for an answer that is no refusal."""
         return "ok" if self.body["ok"] else self.body["error"]["code"]
 
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """Where it listens."""
+    """A client of the running daemon."""
 
     host: str
     port: int

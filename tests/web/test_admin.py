@@ -113,7 +113,7 @@ def test_the_quality_of_a_pool_is_that_of_its_rounds(daemon: Daemon) -> None:
     assert (found["players"]["count"], found["players"]["shadow"], found["players"]["mean"]) == (2, 2, 1000.0)
 
 
-def test_a_server_is_shown_as_its_script_told_it(daemon: Daemon) -> None:
+def test_a_server_is_shown_as_its_script_reported_it(daemon: Daemon) -> None:
     crowd(daemon, "red", "red", "blu", "blu")
     server = daemon.call("GET", "/v1/admin/servers/arena-1").body["server"]
     assert (server["map"], server["mode"], server["phase"]) == ("koth_viaduct", "koth", "running")
@@ -166,7 +166,7 @@ def test_a_gap_is_proposed_and_then_closed(daemon: Daemon) -> None:
     assert len(dry.body["lines"]) == 1
 
 
-def test_off_and_on_are_told_to_the_script(daemon: Daemon) -> None:
+def test_off_and_on_are_sent_to_the_script(daemon: Daemon) -> None:
     daemon.post(batch(1, HELLO, ROSTER))
     assert daemon.call("POST", "/v1/admin/servers/arena-1/off", {}).body["ok"] is True
     assert daemon.post(batch(2)).body["enabled"] is False

@@ -49,7 +49,7 @@ def posted(*happened: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 
 def body(*happened: dict[str, Any], **fields: Any) -> bytes:
-    """The same as bytes."""
+    """A batch with these events, as the bytes of a request's body."""
     return json.dumps(posted(*happened, **fields)).encode()
 
 

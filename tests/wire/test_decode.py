@@ -254,7 +254,7 @@ def test_a_player_is_known_by_steamid64_whatever_the_game_sent(sent: object, mea
     [
         "76561197960265728",
         "76561202255233024",
-        76561197960287930,  # a SteamID64 that went through a float may be somebody else: only strings are exact
+        76561197960287930,  # a SteamID64 that went through a float may be another player's: only strings are exact
         0,
         -1,
         22202.5,

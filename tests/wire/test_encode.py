@@ -190,7 +190,7 @@ def test_of_a_reply_too_large_the_smallest_cached_splits_go_first() -> None:
 
 @pytest.mark.parametrize("game", [TF2, NS2])
 def test_orders_are_never_dropped_while_anything_else_can_be(game: Any) -> None:
-    told = Tell(None, tuple(Text(Phrase.WHY_LINE, ("x" * 100, "y" * 100)) for _ in range(200)))
-    sent = encode_reply(Reply(orders=(SCRAMBLE, *LOCKS, told), summaries=SUMMARIES * 3, cache=CACHE), game)
+    long = Tell(None, tuple(Text(Phrase.WHY_LINE, ("x" * 100, "y" * 100)) for _ in range(200)))
+    sent = encode_reply(Reply(orders=(SCRAMBLE, *LOCKS, long), summaries=SUMMARIES * 3, cache=CACHE), game)
     assert len(sent) < 16 * 1024
     assert [order["kind"] for order in json.loads(sent)["orders"]] == ["assign", *["lock"] * 100, "tell"]

@@ -1,4 +1,4 @@
-"""The facts of a map decide its mode, as sourcemod.md 2.4 tells them apart."""
+"""The facts that a TF2 script reads from a map's entities decide its mode."""
 
 from __future__ import annotations
 

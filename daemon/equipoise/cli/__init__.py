@@ -22,7 +22,7 @@ _COMMANDS = {
     "player": ("remote", "Players: show, find, set, reset, top."),
     "pool": ("pools", "Rating populations: quality, fit-theta, recompute."),
     "why": ("remote", "Show the last decisions and their reasons."),
-    "solve": ("solve", "Split a pool of players from a file."),
+    "solve": ("solve", "Split players from a file into even teams."),
     "backtest": ("lab", "Measure how well a rating system would have predicted a history."),
     "compare": ("lab", "Compare rating systems on one history."),
     "tune": ("lab", "Fit a rating system's parameters to the beginning of a history."),

@@ -1,4 +1,4 @@
-"""`equipoise solve`: the best split of a pool for every team size, from a file or a pipe, without a daemon."""
+"""`equipoise solve`: the best split of some players for every team size, from a file or a pipe, without a daemon."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ THETA = 2400.0
 """Difference in points at which the odds are e to 1."""
 
 
-class Player(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A player. Those with the same `group` stay together, those with the same `role` are split evenly."""
+class InputPlayer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A player of the file. Those with the same `group` stay together, those with the same `role` are split evenly."""
 
     rating: int | float
     id: str | int | None = None
@@ -30,11 +30,11 @@ class Player(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pin: Literal["a", "b", "bench", "play"] | None = None
 
 
-class Pool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The input: ratings alone, or players."""
+class Input(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file: either ratings alone, or players."""
 
     ratings: list[int | float] | None = None
-    players: list[Player] | None = None
+    players: list[InputPlayer] | None = None
 
 
 class BadInput(click.ClickException):
@@ -50,7 +50,7 @@ class BadInput(click.ClickException):
 @click.option("--resolution", type=float, help="Ticks per point to round ratings to.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: indices into the input.")
 def solve(file: str, k: int | None, theta: float, resolution: float | None, as_json: bool) -> None:
-    """Split the pool in FILE (default: standard input) into two teams, exactly, for every team size.
+    """Split the players in FILE (default: standard input) into two teams, exactly, for every team size.
 
     FILE holds {"ratings": [1500, …]} or {"players": [{"id": "ann", "rating": 1500, "group": "friends", "role": "medic",
     "pin": "a"}, …]}; all but the rating may be left out. A pin is a, b, bench or play.
@@ -79,16 +79,16 @@ def _read(file: str) -> bytes:
         raise BadInput(f"{file}: {error.strerror}") from None
 
 
-def _players(text: bytes) -> list[Player]:
+def _players(text: bytes) -> list[InputPlayer]:
     try:
-        pool = msgspec.json.decode(text, type=Pool)
+        given = msgspec.json.decode(text, type=Input)
     except msgspec.ValidationError as error:
         raise BadInput(str(error)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadInput(f"the input is not JSON: {error}") from None
-    if (pool.ratings is None) == (pool.players is None):
+    if (given.ratings is None) == (given.players is None):
         raise BadInput('the input has either "ratings" or "players"')
-    players = [Player(rating) for rating in pool.ratings or ()] or list(pool.players or ())
+    players = [InputPlayer(rating) for rating in given.ratings or ()] or list(given.players or ())
     known = set[str | int]()
     for player in players:
         if player.id in known:
@@ -99,7 +99,7 @@ def _players(text: bytes) -> list[Player]:
 
 
 def _alike(labels: Mapping[int, str | int | None]) -> list[list[int]]:
-    """The indices that share a label, one list per label; None is no label."""
+    """The indices of each label, one list per label; None is no label."""
     alike: dict[str | int, list[int]] = {}
     for index, label in labels.items():
         if label is not None:
@@ -122,11 +122,11 @@ def _record(k: int, assignment: Assignment) -> dict[str, object]:
     }
 
 
-def _as_text(found: Splits, players: Sequence[Player], theta: float) -> str:
+def _as_text(found: Splits, players: Sequence[InputPlayer], theta: float) -> str:
     return "\n\n".join(_paragraph(assignment, players, theta) for assignment in found.values())
 
 
-def _paragraph(assignment: Assignment, players: Sequence[Player], theta: float) -> str:
+def _paragraph(assignment: Assignment, players: Sequence[InputPlayer], theta: float) -> str:
     chance = 0.5 + 0.5 * math.tanh(assignment.difference / theta / 2)
     size_a, size_b = assignment.sizes
     lines = [f"{size_a} against {size_b}: difference {assignment.difference:+g}, A has a {chance:.1%} chance"]
@@ -137,5 +137,5 @@ def _paragraph(assignment: Assignment, players: Sequence[Player], theta: float) 
     return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
 
 
-def _name(index: int, player: Player) -> str:
+def _name(index: int, player: InputPlayer) -> str:
     return f"#{index}" if player.id is None else str(player.id)

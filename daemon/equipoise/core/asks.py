@@ -25,13 +25,13 @@ class Moment(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LoadSummaries:
-    """Answered by `SummariesLoaded`."""
+    """Load the summaries of these players; answered by `SummariesLoaded`."""
 
     players: tuple[PlayerId, ...]
 
 
 class Purpose(Enum):
-    """What a split is for."""
+    """The reason for a split, which decides how it weighs bench, moves and difference."""
 
     DUEL = "duel"
     """The two players with the closest ratings play, all others wait."""

@@ -48,7 +48,7 @@ class Gap:
 
 
 def can_move(entry: Entry) -> bool:
-    """Autobalance may move this player at all."""
+    """Whether autobalance may ever move this player: no bot, no immune admin, no carrier of the objective."""
     return not (entry.bot or entry.immune or entry.carrier)
 
 
@@ -229,7 +229,7 @@ def not_solved(state: State, question: AskMoves) -> Effects:
 
 
 def done(state: State, order: OrderId, now: float) -> Effects:
-    """A player was moved: lock them there, and spare them next time."""
+    """Lock a moved player to the new side, and note the time, so that others are moved first for a while."""
     move = state.moves.pop(order)
     state.memory = replace(state.memory, moved={**state.memory.moved, move.player: now})
     state.place(move.player, move.side)

@@ -68,7 +68,7 @@ class Lock:
 
 @dataclass(frozen=True, slots=True)
 class Unlock:
-    """Lift locks."""
+    """Lift the locks of these players."""
 
     players: tuple[PlayerId, ...]
 
@@ -104,7 +104,7 @@ class RecordRound:
     unrated: str | None = None
     """Why the round is not rated."""
     skill_at_start: Mapping[PlayerId, float] | None = None
-    """What each player of the lineup was worth when the round went live, where the daemon knew it."""
+    """The skills of the lineup when the round went live; None where the daemon did not know all of them."""
 
 
 DecisionKind = Literal[

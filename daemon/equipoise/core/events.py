@@ -35,7 +35,7 @@ class Hello:
 
     at: float
     session: str
-    """A word that the script makes at each map start."""
+    """An identifier that the script makes at each map start."""
     map: str
     mode: Mode
     phase: Phase
@@ -69,7 +69,7 @@ class PlayerJoined:
 
 @dataclass(frozen=True, slots=True)
 class PlayerLeft:
-    """A player disconnected."""
+    """A player disconnected; their lock stays."""
 
     at: float
     id: PlayerId
@@ -104,7 +104,7 @@ class SidesSwitched:
 
 @dataclass(frozen=True, slots=True)
 class WaitingEnded:
-    """Waiting For Players expired."""
+    """Waiting For Players is over: its time has passed, or an admin cancelled it."""
 
     at: float
 
@@ -173,7 +173,7 @@ class Commanded:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """The script is alive and nothing happened."""
+    """The script is alive; no other event came since its last batch."""
 
     at: float
 
@@ -190,7 +190,7 @@ class SummariesLoaded:
 
 @dataclass(frozen=True, slots=True)
 class SplitSolved:
-    """Answers `AskSplit`."""
+    """Answers `AskSplit` with the split and the win probabilities that it changes."""
 
     ask: AskSplit
     split: Split

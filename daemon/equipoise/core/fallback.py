@@ -44,7 +44,7 @@ def from_cache(cache: SplitCache, present: Sequence[PlayerId], *, bench: bool) -
 
 
 def _fitting(cache: SplitCache, present: int, bench: bool) -> Split | None:
-    """The largest cached split that so many players can fill; uneven ones only where nobody can sit out."""
+    """The largest cached split that so many players can fill; uneven ones only without a bench."""
     for split in reversed(cache.splits):
         uneven = len(split.a) != len(split.b)
         if len(split.a) + len(split.b) <= present and not (uneven and bench):

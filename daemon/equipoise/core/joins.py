@@ -2,9 +2,9 @@
 
 The script holds the player until the answer arrives. A joiner goes, in this order: back to the side they are locked
 to, unless that would leave a gap of two; to the smaller side; to the side that leaves the smaller difference in
-skill. Wishes only break ties, because a side that anybody may pick is a side that friends and good players pick.
-The difference needs everybody's rating: until all summaries are loaded, the question is kept in
-`State.pending_joins`.
+skill. Wishes only break ties: if players could pick a side freely, friends and strong players would pick the same one.
+The difference needs the ratings of all players on the sides: until their summaries are loaded, the question is kept
+in `State.pending_joins`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from equipoise.core.model import Entry, PlayerId, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.state import Effects, State
 
-SideSkills = Mapping[Side, Mapping[PlayerId, float]]
+SkillsBySide = Mapping[Side, Mapping[PlayerId, float]]
 """The skill of each player on each side, in rating points."""
 
 
@@ -64,8 +64,8 @@ def _answer(state: State, event: SideWanted, now: float) -> Effects:
     if entry.side is not None:
         placement = answer_switch(state.roster, entry, event.side, held, now)
     else:
-        side_skills = {side: state.side_skills(side) for side in Side}
-        placement = place_joiner(state.roster, event.id, event.side, held, side_skills)
+        skills = {side: state.skills_on(side) for side in Side}
+        placement = place_joiner(state.roster, event.id, event.side, held, skills)
     place = Place(event.id, placement.side, placement.reason)
     if placement.refused or entry.side is placement.side:
         return (place,)
@@ -85,11 +85,11 @@ def _lock(state: State, entry: Entry, side: Side, now: float) -> Effects:
 
 
 def place_joiner(
-    roster: Roster, player: PlayerId, wanted: Side | None, held: HeldSide | None, side_skills: SideSkills
+    roster: Roster, player: PlayerId, wanted: Side | None, held: HeldSide | None, skills: SkillsBySide
 ) -> Placement:
     """Choose the side of a player who is on none.
 
-    `side_skills` may lack players: they count as 0.
+    `skills` may lack players: they count as 0.
 
     >>> ann, bob, cid = map(PlayerId, ("ann", "bob", "cid"))
     >>> roster = Roster((Entry(ann, Side.A), Entry(bob, Side.B)))
@@ -104,10 +104,10 @@ def place_joiner(
         return Placement(held.side.other, Text(Phrase.REASON_JOIN_SMALLER))
     if count[Side.A] != count[Side.B]:
         return Placement(min(Side, key=count.__getitem__), Text(Phrase.REASON_JOIN_SMALLER))
-    totals = {side: sum(side_skills[side].get(entry.id, 0.0) for entry in roster.on(side)) for side in Side}
+    totals = {side: sum(skills[side].get(entry.id, 0.0) for entry in roster.on(side)) for side in Side}
 
     def left_over(side: Side) -> tuple[float, bool]:
-        return abs(totals[side] + side_skills[side].get(player, 0.0) - totals[side.other]), side is not wanted
+        return abs(totals[side] + skills[side].get(player, 0.0) - totals[side.other]), side is not wanted
 
     return Placement(min(Side, key=left_over), Text(Phrase.REASON_JOIN_WEAKER))
 

@@ -44,7 +44,7 @@ class Memory:
     """One server's session between two events."""
 
     session: str = ""
-    """The script's word for its map; empty before the first hello."""
+    """The identifier that the script made at the map's start; empty before the first hello."""
     map: str = ""
     mode: Mode = Mode.OTHER
     tally: Tally = field(default_factory=Tally)

@@ -39,7 +39,7 @@ class Side(Enum):
 
     @property
     def other(self) -> Side:
-        """The opposite side."""
+        """B for A, and A for B."""
         return Side.B if self is Side.A else Side.A
 
 
@@ -133,7 +133,7 @@ class Roster:
         return tuple(entry for entry in self.entries if entry.eligible)
 
     def humans(self) -> tuple[Entry, ...]:
-        """All clients but bots."""
+        """All clients but bots, spectators included."""
         return tuple(entry for entry in self.entries if not entry.bot)
 
     def with_entry(self, entry: Entry) -> Roster:
@@ -253,7 +253,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class PlayerSummary:
-    """What a rating pool hands out about a player."""
+    """A player's rating in a pool, as the rules, scripts and admins read it."""
 
     id: PlayerId
     rating: float
@@ -273,11 +273,11 @@ class PlayerSummary:
 
     @property
     def balance(self) -> float:
-        """The skill regardless of side: for comparing players."""
+        """The skill regardless of side, by which players are ranked."""
         return self.rating if self.skill is None else self.skill
 
     def on(self, side: Side) -> float:
-        """The skill on a side: what a split sums up."""
+        """The skill on a side, which splits sum up."""
         return self.balance if self.side_skills is None else self.side_skills[side is Side.B]
 
 

@@ -1,6 +1,6 @@
 """Which rounds are rated, which players are rated for them, and on which side.
 
-What counts as taking part depends on the mode. In arena nobody joins a running round, so the lineup counts, except
+What counts as taking part depends on the mode. In arena no player joins a running round, so the lineup counts, except
 for players who left before they fought. In other TF2 modes a player who fought counts, however late they joined. In
 NS2 any time on a side counts.
 """

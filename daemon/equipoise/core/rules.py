@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class ArenaRules:
-    """Arena."""
+    """Rules for arena maps, whose sides are made equal again before every round."""
 
     round_one: Literal["duel", "everyone"] = "duel"
     """Round 1 is a duel between the two closest ratings, or all players take part."""
@@ -21,7 +21,7 @@ class ScrambleRules:
     """When teams are scrambled, and which split is taken."""
 
     min_players: int = 4
-    """With fewer eligible players nobody is moved and a due scramble stays pending."""
+    """With fewer eligible players no player is moved and a due scramble stays pending."""
     tolerance: float = 0.01
     """Win probability by which a split may be off the best one, to bench fairly and to move fewer; 0 in SynElo's
     original rules."""

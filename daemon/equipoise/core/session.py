@@ -40,7 +40,7 @@ class Session:
 
     @property
     def state(self) -> State:
-        """What the session knows; callers read it and never change it."""
+        """The session's state, to be read; callers never change it."""
         return self._state
 
     @property
@@ -60,7 +60,7 @@ class Session:
         return twin
 
     def hear(self, now: float) -> None:
-        """The script said something, even if it is refused."""
+        """Note that the script is alive, even if its batch is refused."""
         self._state.heard_at = now
 
     def due_if(self) -> tuple[DueIf, ...]:

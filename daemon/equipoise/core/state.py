@@ -86,7 +86,7 @@ class State:
     """When the last event came from the script, even one that was ignored."""
 
     def copy(self) -> State:
-        """The same state apart: what is not frozen is copied."""
+        """An independent copy: containers are copied, the frozen values in them are shared."""
         return replace(
             self,
             summaries=dict(self.summaries),
@@ -107,7 +107,7 @@ class State:
 
     @property
     def acts(self) -> bool:
-        """Orders may be given."""
+        """Whether orders may be given: the script is known, and `enforces` holds."""
         return self.known and self.enforces
 
     def enter(self, phase: Phase, at: float) -> None:
@@ -115,7 +115,7 @@ class State:
         self.phase, self.phase_at = phase, at
 
     def close_round(self) -> None:
-        """Forget the running round."""
+        """Forget the running round: its id, lineup, skills at the start, and end time."""
         self.round, self.lineup, self.skill_at_start, self.ends_at = None, {}, None, None
 
     def accept_roster(self, roster: Roster) -> None:
@@ -169,7 +169,7 @@ class State:
         seconds = None if until is None else until - now
         return tuple(Lock(player, side, seconds) for player, side in sides.items())
 
-    def side_skills(self, side: Side) -> dict[PlayerId, float]:
+    def skills_on(self, side: Side) -> dict[PlayerId, float]:
         """The skill on a side of every player whose summary is loaded."""
         return {player: summary.on(side) for player, summary in self.summaries.items()}
 

@@ -66,10 +66,10 @@ class Stage(Protocol):
         """Add a line to the ticker."""
 
     def show(self, board: Board) -> None:
-        """Draw the moment."""
+        """Draw the present state of the evening."""
 
     async def rest(self, seconds: float) -> None:
-        """Give people time to read, at the chosen speed."""
+        """Wait, so that people can read; `seconds` are those at speed 1."""
 
 
 def total(rows: Sequence[Row]) -> float:

@@ -1,4 +1,4 @@
-"""The people of the evening: their names, how good they truly are, and who wins by that.
+"""The people of the evening: their names, their true skills, and the results drawn from these.
 
 Skill is in rating points, as the daemon rates: two sides whose sums differ by `theta` points win and lose e to 1.
 """
@@ -31,7 +31,7 @@ SPREAD = 500.0
 
 @dataclass(frozen=True, slots=True)
 class Character:
-    """Somebody who plays. The daemon is never told `skill`; it has to find it out."""
+    """A player. `skill` is hidden from the daemon, which has to estimate it from results."""
 
     id: PlayerId
     name: str
@@ -39,7 +39,7 @@ class Character:
 
 
 def cast(rng: Random, count: int) -> tuple[Character, ...]:
-    """So many people, the last of whom is the smurf: a new account, and better than all the others."""
+    """Draw `count` people; the last one is the smurf: a new account, and better than all the others."""
     names = rng.sample(NAMES, count - 1)
     regulars = [
         _character(number, name, max(WEAKEST, MEAN + SPREAD * rng.gauss(0, 1))) for number, name in enumerate(names, 1)

@@ -20,7 +20,7 @@ ATTEMPTS = 3
 
 
 class Client:
-    """Posts a script's batches and asks what an admin may ask."""
+    """Posts a script's batches, and reads from the admin interface."""
 
     def __init__(self, url: str, secret: str, token: str) -> None:
         self._url = url
@@ -35,7 +35,7 @@ class Client:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the connections."""
+        """Close the HTTP session and its connections."""
         await self._http.close()
 
     async def exchange(self, script: Script) -> wire.Reply | None:
@@ -85,7 +85,7 @@ class _Fault(msgspec.Struct):
 
 
 class _Answer(msgspec.Struct):
-    """What every answer has in common."""
+    """The fields that all answers have."""
 
     ok: bool = True
     error: _Fault = msgspec.field(default_factory=_Fault)

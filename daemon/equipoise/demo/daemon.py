@@ -44,12 +44,12 @@ class Daemon:
 
     @property
     def config(self) -> Path:
-        """The configuration file."""
+        """The path of the configuration file."""
         return self._home / "config.toml"
 
     @property
     def log(self) -> Path:
-        """The file that its output goes to."""
+        """The path of the file that its output goes to."""
         return self._home / "daemon.log"
 
     def _configure(self, team_size: int) -> None:

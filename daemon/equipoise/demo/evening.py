@@ -1,7 +1,7 @@
 """The evening's state: the game, its script and the daemon behind it. Carries orders out and reports them.
 
 `story` decides what happens; this module makes it happen. Each step changes the game and then calls `sync`, which talks
-to the daemon until both sides have nothing left to say.
+to the daemon until neither has anything left to send.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ROUND_SECONDS = 240.0
 
 
 class Evening:
-    """Everything that takes part."""
+    """The game, its script, the daemon, and what the evening adds up to so far."""
 
     def __init__(
         self, people: Sequence[Character], rounds: int, rng: Random, daemon: Daemon, client: Client, stage: Stage
@@ -64,7 +64,7 @@ class Evening:
     # Talking to the daemon.
 
     async def sync(self) -> None:
-        """Report everything, carry out the answers and report that, until nothing is left."""
+        """Post batches and carry out the orders of the replies until the script has nothing to report."""
         while not self.script.silent:
             if not await self.poll():
                 return
@@ -110,15 +110,15 @@ class Evening:
     # The ticker.
 
     def english(self, text: Text) -> str:
-        """A phrase with the players' names."""
+        """A phrase in English, with players' names in place of their ids."""
         return words.english(text, self._names)
 
     def name(self, id: PlayerId) -> str:
-        """The player's name."""
+        """The name of the player with this id."""
         return self._names[id]
 
     def report(self, kind: Kind, text: str) -> None:
-        """Add a line to the ticker."""
+        """Show a line of this kind on the stage."""
         self.stage.add(Line(kind, text))
 
     def _report_assignment(self, order: Assign, before: words.Teams) -> None:
@@ -167,7 +167,7 @@ class Evening:
             self._report_scramble("the daemon is away, the plugin applies its cached split", before, self.teams())
 
     async def go_live(self) -> None:
-        """Freeze time is over."""
+        """The round goes live: note its lineup, and report it."""
         self.game.go_live()
         self._lineup = self.teams()
         self._sat_out.update(self._lineup.bench)
@@ -185,7 +185,7 @@ class Evening:
         self.record.fidelity.append(self._fidelity())
 
     def _record(self, winner: Side) -> None:
-        """Count the round; predictions are those for its lineup, whichever players joined or left later."""
+        """Count the round, with the predictions for its lineup: players may have joined or left since."""
         self._winner, lineup = winner, self._lineup
         predicted = 0.5 if lineup.chance is None else lineup.chance
         red, blu = self._skills(lineup.red), self._skills(lineup.blu)
@@ -204,12 +204,12 @@ class Evening:
     # What is shown.
 
     def rating(self, id: PlayerId) -> float:
-        """What the daemon last said of a player; a newcomer's rating before that."""
+        """A player's rating as the daemon last sent it; a newcomer's before that."""
         summary = self._summaries.get(id)
         return summary.rating if summary else MEAN
 
     def teams(self) -> words.Teams:
-        """Who is where, with RED's win probability by the ratings."""
+        """The players on each side and on the bench, and RED's win probability by the ratings."""
         red, blu = self.game.on(Side.A), self.game.on(Side.B)
         chance = None
         if red and blu:
@@ -217,7 +217,7 @@ class Evening:
         return words.Teams(red, blu, self.game.bench(), chance)
 
     def show(self) -> None:
-        """Draw the moment."""
+        """Show the present state on the stage."""
         teams = self.teams()
         self.stage.show(
             Board(

@@ -22,7 +22,7 @@ Json: TypeAlias = dict[str, object]
 PLUGIN = "demo"
 SLOTS = 32
 FACTS: Mapping[Mode, Json] = {Mode.ARENA: {"game_type": 4}, Mode.KOTH: {"game_type": 2, "koth": True}}
-"""What TF2 says of a map of each mode that the demo plays."""
+"""The facts of a map in each mode that the demo plays."""
 _PHRASES = {phrase.key: phrase for phrase in Phrase}
 
 

@@ -1,4 +1,4 @@
-"""What the evening adds up to: how close the ratings are to true skill, how even the teams are, what was done."""
+"""The evening's statistics: how close ratings are to true skill, how even the teams are, what was done."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Played:
 
     @property
     def favourite_won(self) -> bool:
-        """Whether that side won."""
+        """Whether the side that was predicted to win won."""
         return self.red_won == (self.predicted >= 0.5)
 
     @property

@@ -1,4 +1,4 @@
-"""Runs an evening: builds its parts, and stops the daemon whatever happens."""
+"""Runs an evening: builds its parts, and stops the daemon at its end and after every error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from equipoise.demo.summary import EveningSummary, summarise
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line decides."""
+    """The options of the command line that shape the evening."""
 
     rounds: int
     seed: int

@@ -1,4 +1,4 @@
-"""What the plugin keeps between two answers of the daemon: unsent events, the ring of finished rounds, a cached split.
+"""The plugin's state between two answers of the daemon: unsent events, the ring of finished rounds, a cached split.
 
 Pure: the caller posts `batch`, then calls `answered` or `unanswered` before the next `batch`.
 """
@@ -25,7 +25,7 @@ SEATING = (e.PlayerLeft, e.SideChanged)
 
 
 class Script:
-    """The plugin's state."""
+    """The plugin's side of the connection, for one game."""
 
     def __init__(self, game: GameServer, names: Mapping[PlayerId, str]) -> None:
         self.ring: dict[RoundId, e.RoundEnded] = {}
@@ -48,7 +48,7 @@ class Script:
 
     @property
     def silent(self) -> bool:
-        """There is nothing to report."""
+        """Whether there is nothing to report."""
         return self._game.quiet and not (self._want or self._events or self.ring)
 
     def introduce(self) -> None:
@@ -70,7 +70,7 @@ class Script:
         self.due_if = ()
 
     def batch(self) -> Json:
-        """Everything there is to report: a hello if wanted, finished rounds, events, and a roster last."""
+        """The next batch, complete: a hello if wanted, finished rounds, events, and a roster last."""
         self._sent, self._events = [*self._events, *self._game.take()], []
         changed = any(isinstance(event, SEATING) for event in self._sent)
         hello = [self._game.hello()] if "hello" in self._want else []

@@ -20,13 +20,13 @@ class Quiet:
     """Shows nothing and never waits."""
 
     def add(self, line: Line) -> None:
-        """Show nothing."""
+        """Ignore the line."""
 
     def show(self, board: Board) -> None:
-        """Show nothing."""
+        """Ignore the board."""
 
     async def rest(self, seconds: float) -> None:
-        """Do not wait."""
+        """Return at once."""
 
 
 class Plain(Quiet):
@@ -37,7 +37,7 @@ class Plain(Quiet):
         self._speed = speed
 
     def add(self, line: Line) -> None:
-        """Print the line."""
+        """Print the line at once, without markup."""
         self._console.print(line.text, markup=False, highlight=False, soft_wrap=True)
 
     async def rest(self, seconds: float) -> None:
@@ -56,22 +56,22 @@ class Screen:
         self._live = Live(console=console, screen=True, auto_refresh=False)
 
     def __enter__(self) -> Screen:
-        """Take the terminal."""
+        """Switch the terminal to its alternate screen."""
         self._live.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Give it back."""
+        """Restore the terminal, also after an error."""
         self._live.__exit__(kind, error, trace)
 
     def add(self, line: Line) -> None:
-        """Keep it for the next moment that is drawn."""
+        """Keep the line for the next time that the screen is drawn."""
         self._ticker.append(line)
 
     def show(self, board: Board) -> None:
-        """Redraw the terminal."""
+        """Draw the board and the ticker in the terminal's present size."""
         width, height = self._console.size
         self._live.update(screen(board, tuple(self._ticker), width, height), refresh=True)
 

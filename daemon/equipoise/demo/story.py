@@ -1,4 +1,4 @@
-"""The evening's script: arena rounds with players who come and go, a killed daemon, then a KOTH map.
+"""The plot of the evening: arena rounds with players who come and go, a killed daemon, then a KOTH map.
 
 Everything here is decided by the seed and by what the daemon answers; a seed plays the same evening again.
 """
@@ -24,7 +24,7 @@ READ = 1.0
 SLOW, FAST = 0.4, 0.06
 """Seconds for each of a round's three screens."""
 RESTLESS = 0.05
-"""Probability that somebody leaves, or comes back, between two rounds."""
+"""Probability that a player leaves, or comes back, between two rounds."""
 
 
 class Incident(Enum):
@@ -181,7 +181,7 @@ class Story:
             self._connect(self._gone.pop(0), "is back, with the same rating as before")
 
     def _stir(self) -> None:
-        """Somebody leaves between two rounds, or comes back."""
+        """A player leaves between two rounds, or one who left comes back."""
         if self._gone:
             self._return()
         else:
@@ -202,7 +202,7 @@ class Story:
     # The daemon dies.
 
     async def _perhaps_crash(self, rounds: int) -> None:
-        """Once, early enough for another arena round without the daemon."""
+        """Kill the daemon, once, early enough for another arena round without it."""
         evening = self._evening
         late = evening.number >= rounds - 1
         if evening.record.restarts or evening.number < max(3, KILL * rounds):
@@ -260,7 +260,7 @@ class Story:
         await evening.sync()
 
     async def _gap(self) -> None:
-        """Two players leave the smaller side: somebody crosses at their next death."""
+        """Two players leave the smaller side: a player of the larger one crosses at their next death."""
         evening = self._evening
         evening.game.fight()
         side = min(Side, key=lambda side: len(evening.game.on(side)))
@@ -280,7 +280,7 @@ class Story:
         return f"{red} against {blu}"
 
     async def _latecomers(self) -> None:
-        """The two who left are back, and are placed."""
+        """The two who left come back and are placed."""
         evening = self._evening
         for id in (self._gone.pop(), self._gone.pop()):
             evening.game.connect(id)
@@ -289,7 +289,7 @@ class Story:
         await self._pause(READ)
 
     async def _switch(self) -> None:
-        """Somebody asks for the other side."""
+        """A player asks for the other side."""
         evening = self._evening
         side = evening.rng.choice(list(Side))
         evening.game.want(evening.rng.choice(evening.game.on(side)), side.other)

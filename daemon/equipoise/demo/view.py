@@ -35,7 +35,7 @@ LEVELS = "▁▂▃▄▅▆▇█"
 
 
 def screen(board: Board, ticker: Sequence[Line], width: int, height: int) -> Layout:
-    """The whole screen."""
+    """The board and the ticker, laid out for a terminal of this size."""
     teams = max(LEARNING_ROWS, len(board.red) + 3, len(board.blu) + 3)
     layout = Layout()
     layout.split_column(

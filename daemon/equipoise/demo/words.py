@@ -16,7 +16,7 @@ UPSET = 0.45
 
 @dataclass(frozen=True, slots=True)
 class Teams:
-    """Who is where, and RED's win probability by the ratings (None while a side is empty)."""
+    """Players on each side and the bench, and RED's win probability by the ratings (None while a side is empty)."""
 
     red: tuple[PlayerId, ...]
     blu: tuple[PlayerId, ...]

@@ -1,7 +1,7 @@
-"""What memory holds of a pool: its system's players, and which versions of the store's rows they were made from.
+"""The part of a pool that is in memory: its system's players, and the versions of the rows they were read from.
 
 The store has the truth. Memory runs ahead of it while a transaction rates rounds, so every player touched there can
-be put back; whose version is unknown afterwards is loaded again before the next round is rated.
+be put back; players whose version is unknown afterwards are loaded again before the next round is rated.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Held:
     def __init__(self, system: System[Any]) -> None:
         self.system = system
         self.version = 0
-        """Grows after whatever may have changed a summary."""
+        """Grows after every event that may have changed a summary."""
         self._players: dict[PlayerId, int] = {}
         """Versions of the rows that the system's players were made from; a player missing here is loaded again."""
         self._shared = 0
-        """Version of what the system keeps of no single player; 0: it is loaded again."""
+        """Version of the system's shared state; 0: it is loaded again."""
         self._absent: dict[PlayerId, None] = {}
         """Players who had no row when they were asked for, oldest first: they are not asked for at every poll.
 
@@ -47,7 +47,7 @@ class Held:
 
     @property
     def lacks_shared(self) -> bool:
-        """Whether what the system keeps of no single player must be loaded."""
+        """Whether the system's shared state must be loaded."""
         return not self._shared
 
     def unread(self, players: Iterable[PlayerId]) -> list[PlayerId]:

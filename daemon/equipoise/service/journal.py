@@ -19,11 +19,11 @@ class Journal:
         self._notes: list[Note] = []
 
     def remember(self, memory: bytes) -> None:
-        """Note the session's memory."""
+        """Note the session's memory as of now; only the newest is written."""
         self._notes.append(SessionMemory(self._server, memory, self._clock.epoch()))
 
     def decide(self, effect: LogDecision) -> None:
-        """Note a decision."""
+        """Note a line of the decision log, with its detail as plain data."""
         self._notes.append(
             Decision(
                 self._server,
@@ -36,7 +36,7 @@ class Journal:
         )
 
     def names(self, pool: str, names: Mapping[PlayerId, str]) -> None:
-        """Note what players call themselves."""
+        """Note players' current names; only the newest of each is written."""
         self._notes += (Name(pool, player, name) for player, name in names.items())
 
     async def flush(self) -> None:

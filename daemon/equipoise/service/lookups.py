@@ -1,4 +1,4 @@
-"""Answers commands that ask instead of order: ratings, ranks, teams, status, why; and an admin's set and reset.
+"""Answers commands that read instead of order: ratings, ranks, teams, status, why; and an admin's set and reset.
 
 A shadow rating counts in every split but is shown to no player, its owner included; admins see all.
 """

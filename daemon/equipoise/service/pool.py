@@ -103,7 +103,7 @@ class Pool:
 
     @property
     def version(self) -> int:
-        """Grows after whatever may have changed a summary, and when players could not be loaded.
+        """Grows after every event that may have changed a summary, and when players could not be loaded.
 
         A host that reads it before it asks for summaries need not ask again while it stays the same.
         """
@@ -117,15 +117,15 @@ class Pool:
     # Players.
 
     def summary(self, player: PlayerId) -> PlayerSummary:
-        """From memory; a stranger's is a newcomer's."""
+        """A player's summary from memory; an unknown player's is a newcomer's."""
         return replace(self.system.summary(player), skill=self.system.skill(player))
 
     def skill(self, player: PlayerId) -> float:
-        """What the solver balances on, from memory; strangers and bots have a newcomer's."""
+        """A player's skill in points from memory; unknown players and bots have a newcomer's."""
         return self.system.skill(player)
 
     async def summaries(self, players: Sequence[PlayerId]) -> tuple[PlayerSummary, ...]:
-        """Of these players, loaded where memory has none; without the store, what memory has."""
+        """Summaries in the players' order, loaded where memory has none; from memory alone if the store fails."""
         if self._held.unread(players) or self._held.lacks_shared:
             await self._uninterrupted(self._load(players))
         return tuple(self.summary(player) for player in players)

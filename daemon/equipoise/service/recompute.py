@@ -35,7 +35,7 @@ class Replayed:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """Of the new system."""
+        """The fingerprint of the new system and its parameters."""
         return fingerprint_of(self.system)
 
     def rate(self, record: RecordRound) -> RatedRound:
@@ -61,7 +61,7 @@ class Replayed:
         )
 
     def shared(self) -> Mapping[str, object]:
-        """State of the system that belongs to no single player, by key."""
+        """The shared state of the new system, in parts by key."""
         return self.system.shared()
 
 

@@ -14,7 +14,7 @@ from equipoise.service.pool import Pool
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a dry run would order."""
+    """The split that a dry run of a scramble found, with the moves that it needs."""
 
     split: dict[str, tuple[PlayerId, ...]]
     before: float | None

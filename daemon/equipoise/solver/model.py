@@ -96,7 +96,7 @@ class Rebalance:
 
     @property
     def moves(self) -> int:
-        """Players who change side."""
+        """How many players change side."""
         return len(self.moved)
 
     @property

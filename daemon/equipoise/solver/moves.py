@@ -33,7 +33,7 @@ class Teams(NamedTuple):
 
     @property
     def difference(self) -> float:
-        """Σ(A) − Σ(B)."""
+        """Σ(A) − Σ(B) of the present teams, each value that of the side its player is on."""
         return total([self.skill_a[i] for i in self.a]) - total([self.skill_b[i] for i in self.b])
 
     def after(self, moved: Collection[int]) -> Teams:

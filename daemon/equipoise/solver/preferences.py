@@ -28,7 +28,7 @@ def preferred(problem: Problem, goal: Goal, preferences: Preferences, tolerance:
 
 
 class Search:
-    """One goal's stages."""
+    """The search for one goal, stage by stage."""
 
     def __init__(self, problem: Problem, goal: Goal, preferences: Preferences) -> None:
         self.problem, self.goal, self.preferences = problem, goal, preferences

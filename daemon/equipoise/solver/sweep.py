@@ -63,11 +63,11 @@ class Sweep:
             before = rest
 
     def _options(self, unit: Unit) -> list[Option]:
-        side_skills = {
+        gain_on = {
             A: sum(self.problem.a[i] - self.middle_a for i in unit.members),
             B: -sum(self.problem.b[i] - self.middle_b for i in unit.members),
         }
-        gains = [self.sign * side_skills.get(place, 0) for place in unit.places]
+        gains = [self.sign * gain_on.get(place, 0) for place in unit.places]
         least = min(gains)
         self.low += least
         return [

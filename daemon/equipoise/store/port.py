@@ -59,7 +59,7 @@ class RatedRound:
     again: bool = False
     """The round was stored before: this is its first answer."""
     shared: Mapping[str, object] = field(default_factory=dict)
-    """By key, what the round changed of what the system keeps of no single player; no part of the answer."""
+    """Parts of the system's shared state that the round changed, by key; not in the answer."""
     unrated: str | None = None
     """Why it was not rated, by the rules or by the rating system."""
 
@@ -69,23 +69,23 @@ class HeldVersions:
     """The versions that memory holds of what a round needs; 0 where it holds nothing."""
 
     players: Mapping[PlayerId, int]
-    """Everybody whose rating the round needs."""
+    """All players whose ratings the round needs."""
     shared: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SharedParts:
-    """What a pool's rating system keeps of no single player, as stored."""
+    """The shared state of a pool's rating system, as stored: what it keeps apart from players, as a map's win rate."""
 
     version: int
-    """Grows with every round that changes something of it."""
+    """Grows with every round that changes one of the parts."""
     parts: Mapping[str, object]
     """By key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What a pool's stored ratings were made by."""
+    """The rating system and the parameters that made a pool's stored ratings."""
 
     system: str
     params: Mapping[str, object]
@@ -109,7 +109,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class SessionMemory:
-    """What a server's session remembers, as of a moment."""
+    """A server's session memory as of a moment, encoded."""
 
     server: ServerId
     memory: bytes
@@ -132,7 +132,7 @@ Note = Decision | SessionMemory | Name
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What an admin did."""
+    """A line of the audit: an admin's change, with the values before and after."""
 
     at: float
     who: str
@@ -153,14 +153,14 @@ class Prediction:
 
 
 EditRow = Callable[[PlayerRow | None], tuple[PlayerRow, Audit]]
-"""Changes one player's row (None: they are unknown) and says so for the audit. Does no I/O.
+"""Changes one player's row (None: they are unknown) and returns the line of the audit with it. Does no I/O.
 
-The version is the store's to count, the name is not changed."""
+The store counts the version itself, and leaves the name as it is."""
 
 SeeRound = Callable[[RecordRound, float], None]
-"""Gets a stored, rated round as its system once got it, and what was predicted for side A. Does no I/O.
+"""Receives a stored, rated round as its system received it, and the predicted win probability of side A. Does no I/O.
 
-Of its presences only those of participants are known, and of them not what only rules ask for.
+Only presences of participants are stored, without the fields that only the rules read.
 """
 
 
@@ -180,13 +180,13 @@ class Submission(Protocol):
         """When the round first came in, seconds since the epoch."""
 
     def held(self) -> HeldVersions:
-        """What memory holds now: rounds of the same transaction may have changed it. Called once, before `rate`."""
+        """The versions in memory now, which rounds of the same transaction may have changed. Called before `rate`."""
 
     def rate(self, rows: Sequence[PlayerRow], shared: SharedParts | None) -> RatedRound:
-        """The round's effect, given what is stored in another version than the one held. Called once."""
+        """Rate the round, given the rows that are stored in another version than the one held. Called once."""
 
     def undo(self) -> None:
-        """Take back from memory what `rate` did; does nothing when it was not called or is taken back already."""
+        """Undo in memory what `rate` did; does nothing if it was not called, or was undone already."""
 
 
 class Replay(Protocol):
@@ -194,20 +194,20 @@ class Replay(Protocol):
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """What the ratings are made by now."""
+        """The fingerprint of the new ratings."""
 
     def rate(self, record: RecordRound) -> RatedRound:
-        """The next round's new answer; RatingError when the system refuses it."""
+        """Rate the next round and return its new answer; RatingError when the system refuses it."""
 
     def player(self, player: PlayerId) -> PlayerRow:
-        """The player as they are now; without rated rounds a newcomer."""
+        """A player after the rounds so far; one without rated rounds is a newcomer."""
 
     def shared(self) -> Mapping[str, object]:
-        """What is kept of no single player now, by key."""
+        """The system's shared state after the rounds so far, by key."""
 
 
 class Store(Protocol):
-    """Where players, rounds, decisions and sessions are kept. Every method but `note` may raise StoreError."""
+    """Persistence of players, rounds, decisions and sessions. Every method but `note` may raise StoreError."""
 
     async def open(self) -> None:
         """Connect and migrate. StoreRefused when the store is not ours, newer than we are, or read-only."""
@@ -222,41 +222,42 @@ class Store(Protocol):
         """Rows of these players without names; those who were never rated are missing."""
 
     async def names(self, pool: str, ids: Sequence[PlayerId]) -> Mapping[PlayerId, str]:
-        """What these players called themselves last, where that is known."""
+        """The last known names of these players; unnamed players are missing."""
 
     async def record(self, pool: str, group: Sequence[Submission], window: int) -> Sequence[RatedRound | Exception]:
-        """Rounds in order, in one transaction: each with its participants, their ratings, what the system shares,
-        and the session memory.
+        """Store rounds in order, in one transaction: each with its participants, their ratings, the shared state and
+        the session memory.
 
         A round has a savepoint of its own. The first one that fails is rolled back and undone, its error is its
-        outcome, and the rounds behind it are not tried: the outcomes are then fewer than the rounds. Whatever has
-        an outcome of another kind is durable when this returns.
+        outcome, and the rounds behind it are not tried: the outcomes are then fewer than the rounds. Rounds
+        with an outcome of another kind are durable when this returns.
 
         A round id that is stored already changes nothing, and the outcome is the first answer. The memory of a round
-        that waited does not replace a newer one. After a StoreError nothing of the group was written, and to undo
-        it is the caller's part.
+        that waited does not replace a newer one. After a StoreError nothing of the group was written, and the
+        caller has to undo it in memory.
         """
 
     async def fingerprint(self, pool: str) -> Fingerprint | None:
-        """What a pool's ratings are made by; None before its first start."""
+        """The system and parameters that made a pool's ratings; None before its first start."""
 
     async def adopt(self, pool: str, fingerprint: Fingerprint, at: float) -> None:
-        """Record what a pool's ratings are made by from now on; they stay as they are."""
+        """Replace the recorded fingerprint; the ratings stay as they are."""
 
     async def shared(self, pool: str) -> SharedParts | None:
-        """What the pool's system keeps of no single player; None before the first start."""
+        """The shared state of the pool's system; None before the first start."""
 
     async def rated_rounds(self, pool: str, see: SeeRound) -> None:
-        """Show every rated round of a pool, in the order in which they were applied."""
+        """Call `see` with every rated round of a pool, in the order in which they were applied."""
 
     async def recompute(self, pool: str, replay: Replay, entry: Audit) -> None:
-        """One transaction: every rated round, its participants and everybody's rating as `replay` makes them.
+        """Replace every number that a rating system made by those of `replay`, in one transaction.
 
-        With them what is shared, the fingerprint, and a line of the audit. After any error nothing was written.
+        These are the numbers of rated rounds, participants and players. The shared state and the fingerprint are
+        replaced too, and a line of the audit is added. After any error nothing was written.
         """
 
     async def edit(self, pool: str, player: PlayerId, window: int, edit: EditRow) -> PlayerRow:
-        """One transaction: an admin's change of a player and its line in the audit."""
+        """Write, in one transaction, an admin's change of a player and its line in the audit; returns the new row."""
 
     def note(self, notes: Iterable[Note]) -> None:
         """Write these within a second or two, many in one transaction, behind rounds; never fails.
@@ -272,7 +273,7 @@ class Store(Protocol):
         """The newest decisions, newest first."""
 
     async def audit(self, entry: Audit) -> None:
-        """Append to the audit."""
+        """Append a line to the audit; durable when this returns."""
 
     async def audits(self, limit: int) -> Sequence[Audit]:
         """The newest audit lines, newest first."""
@@ -281,7 +282,7 @@ class Store(Protocol):
         """The last rated rounds of a pool, without a limit all, oldest first."""
 
     async def summaries(self, pool: str) -> Sequence[PlayerSummary]:
-        """Everybody in a pool."""
+        """All players of a pool, in no order, without names."""
 
     async def top(self, pool: str, limit: int | None, *, since: float | None) -> Sequence[PlayerRow]:
         """Visible players, highest rating first, without history; `since` omits who has not played since."""

@@ -19,7 +19,7 @@ MOST_DECISIONS = 5_000
 
 
 class Unwritten:
-    """Notes that wait. The event loop adds, the store's thread takes: each call is whole."""
+    """Notes that wait. The event loop adds and the store's thread takes: each call is atomic."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -31,7 +31,7 @@ class Unwritten:
         return len(self._memories) + len(self._names) + len(self._decisions)
 
     def add(self, notes: Iterable[Note]) -> None:
-        """Newer than all that wait."""
+        """Add notes, which are newer than all that wait."""
         with self._lock:
             for note in notes:
                 match note:
@@ -43,7 +43,7 @@ class Unwritten:
                         self._names[note.pool, note.player] = note
 
     def take(self) -> list[Note]:
-        """Everything, decisions in order."""
+        """Remove and return all notes, decisions oldest first."""
         with self._lock:
             taken: list[Note] = [*self._memories.values(), *self._decisions, *self._names.values()]
             self._memories, self._names = {}, {}
@@ -51,7 +51,7 @@ class Unwritten:
         return taken
 
     def put_back(self, notes: Iterable[Note]) -> None:
-        """Older than all that wait: they were taken and could not be written."""
+        """Return notes that were taken and could not be written; they are older than all that wait."""
         newer = self.take()
         self.add(notes)
         self.add(newer)

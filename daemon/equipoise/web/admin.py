@@ -29,12 +29,12 @@ async def show_player(asked: Asked) -> m.PlayerFound:
 
 
 async def set_player(asked: Asked) -> m.PlayerFound:
-    """Give a player a rating."""
+    """Set a player's rating; the change is written to the audit."""
     return await _edit(asked, asked.body.rating)
 
 
 async def reset_player(asked: Asked) -> m.PlayerFound:
-    """Make a player a newcomer."""
+    """Delete a player's rating and rounds from the pool; the change is written to the audit."""
     return await _edit(asked, None)
 
 
@@ -80,7 +80,7 @@ async def _names(pool: Pool, ids: Iterable[PlayerId]) -> Mapping[PlayerId, str]:
 
 
 async def show_top(asked: Asked) -> m.Top:
-    """The leaderboard."""
+    """The leaderboard of a pool, best first."""
     pool = asked.services.pool(asked.path["pool"])
     summaries = await pool.top(asked.query.limit)
     return m.Top(
@@ -98,12 +98,12 @@ async def find_players(asked: Asked) -> m.PlayersFound:
 
 
 async def show_servers(asked: Asked) -> m.Servers:
-    """Every server."""
+    """The status of every configured server."""
     return m.Servers(servers=tuple(host.status() for host in asked.services.hosts.values()))
 
 
 async def show_server(asked: Asked) -> m.OneServer:
-    """One server."""
+    """The status of a server, and its last decisions."""
     host = asked.services.host(asked.path["server"])
     await host.write_down()
     last = await asked.services.store.decisions(host.server, LAST)
@@ -160,7 +160,7 @@ async def _proposed(proposal: Proposal, pool: Pool, game: Game) -> m.Proposed:
 
 
 async def show_decisions(asked: Asked) -> m.Decisions:
-    """The decision log."""
+    """Lines of the decision log, newest first, of one server or of all."""
     server = None if asked.query.server is None else asked.services.host(asked.query.server).server
     for host in asked.services.hosts.values():
         await host.write_down()
@@ -168,5 +168,5 @@ async def show_decisions(asked: Asked) -> m.Decisions:
 
 
 async def show_audit(asked: Asked) -> m.Audits:
-    """The audit."""
+    """Lines of the audit, newest first."""
     return m.Audits(audit=tuple(await asked.services.store.audits(asked.query.limit)))

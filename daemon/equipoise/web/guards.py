@@ -1,4 +1,4 @@
-"""What a request must pass before it is looked at, in the order of docs/protocol.md; each check raises ScriptError."""
+"""Checks of a request before its handler runs, in the order of docs/protocol.md; each raises ScriptError."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class Ok(msgspec.Struct, frozen=True, kw_only=True):
-    """What every answer begins with."""
+    """The base of every answer that is no refusal."""
 
     ok: Literal[True] = True
 
@@ -120,7 +120,7 @@ class InPool(Ask, frozen=True):
 
 
 class RatingSet(Ask, frozen=True):
-    """A new rating."""
+    """The rating that an admin gives a player, in points."""
 
     rating: Points
 
@@ -139,7 +139,7 @@ class PlayerSeen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlayerFound(Ok, frozen=True):
-    """One player."""
+    """A player and the pool that the rating is of."""
 
     pool: str
     player: PlayerSeen
@@ -226,7 +226,7 @@ class ThetaFound(Ok, frozen=True):
 
 
 class Servers(Ok, frozen=True):
-    """Every configured server."""
+    """All configured servers, silent ones too."""
 
     servers: tuple[ServerStatus, ...]
 
@@ -239,7 +239,7 @@ class OneServer(Ok, frozen=True):
 
 
 class Command(Ask, frozen=True):
-    """Options of a command."""
+    """Options of an admin's command to a server."""
 
     dry_run: bool = False
     when: Literal["now", "next"] = "now"
@@ -264,7 +264,7 @@ class PlayerMoved(msgspec.Struct, frozen=True):
 
 
 class Proposed(msgspec.Struct, frozen=True):
-    """What a dry run would order."""
+    """The split that a dry run of a scramble found."""
 
     a: tuple[PlayerId, ...]
     b: tuple[PlayerId, ...]
@@ -295,13 +295,13 @@ class Decisions(Ok, frozen=True):
 
 
 class Audits(Ok, frozen=True):
-    """What admins did, newest first."""
+    """Lines of the audit: who changed what, newest first."""
 
     audit: tuple[Audit, ...]
 
 
 class Health(Ok, frozen=True):
-    """The daemon answers."""
+    """The daemon answers: its version, and its backlog."""
 
     version: str
     waiting_rounds: int

@@ -16,7 +16,7 @@ REF = "#/components/schemas/{name}"
 
 
 def document(table: Sequence[Route]) -> bytes:
-    """OpenAPI 3.1 as JSON."""
+    """The OpenAPI 3.1 description of these routes, as JSON text."""
     types = [part for route in table for part in (route.body, route.query, route.reply) if part is not None]
     schemas, components = msgspec.json.schema_components(
         [*types, orders.Refusal], schema_hook=scalars.schema, ref_template=REF

@@ -18,7 +18,7 @@ ROUNDS = LEAST
 
 
 async def show_quality(asked: Asked) -> QualityFound:
-    """Over the pool's last rounds and all its players."""
+    """How well the pool predicted its last `ROUNDS` rounds, and the numbers of its players."""
     pool, now = asked.services.pool(asked.path["pool"]), asked.services.clock.epoch()
     predictions = await asked.services.store.predictions(pool.name, ROUNDS)
     pairs = [(each.predicted, each.score) for each in predictions]

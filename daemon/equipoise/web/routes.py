@@ -34,7 +34,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An encoded answer."""
+    """An answer as it goes out: body, status and content type."""
 
     body: bytes
     status: int = 200

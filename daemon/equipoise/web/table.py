@@ -1,4 +1,4 @@
-"""The table of routes."""
+"""The table of routes: path, callers, handler and types of each."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from equipoise.wire import events, orders
 
 
 async def health(asked: Asked) -> m.Health:
-    """The daemon answers; the number of rounds that wait for the store."""
+    """The daemon's version, and the number of rounds that wait for the store."""
     waiting = sum(pool.ring_depth for pool in asked.services.pools.values())
     return m.Health(version=equipoise.__version__, waiting_rounds=waiting)
 
 
 async def measures(asked: Asked) -> Answered:
-    """Prometheus metrics."""
+    """The metrics in Prometheus' text format."""
     return Answered(asked.services.metrics.text(), content_type=metrics.CONTENT_TYPE)
 
 
 async def described(asked: Asked) -> Answered:
-    """This table as OpenAPI."""
+    """The OpenAPI description of this table."""
     return Answered(document(TABLE))
 
 

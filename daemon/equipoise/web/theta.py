@@ -16,7 +16,7 @@ MOST = 20_000
 
 
 async def show_theta(asked: Asked) -> ThetaFound:
-    """Over the pool's last rounds, if its system has a Θ."""
+    """The Θ that fits the pool's last `MOST` rounds, for systems that have a Θ."""
     pool = asked.services.pool(asked.path["pool"])
     theta = theta_of(pool)
     if theta is None:
@@ -30,5 +30,5 @@ async def show_theta(asked: Asked) -> ThetaFound:
 
 
 def theta_of(pool: Pool) -> float | None:
-    """Θ as it stands, for systems that have one: the logistic's slope at an even match is 1/(4·Θ)."""
+    """The configured Θ; None for systems without one. The logistic's slope at an even match is 1/(4·Θ)."""
     return pool.system.gap(0.25, 1) if hasattr(pool.system.params, "theta") else None

@@ -53,7 +53,7 @@ class Hello(ScriptEvent, frozen=True, tag="hello", kw_only=True):
 
 
 class RosterSeen(ScriptEvent, frozen=True, tag="roster", kw_only=True):
-    """Every connected client."""
+    """Every connected client; replaces what the daemon knew of the roster."""
 
     players: Players
     ends_in: Seconds | None = None
@@ -73,7 +73,7 @@ class PlayerJoined(ScriptEvent, frozen=True, tag="player_joined", kw_only=True):
 
 
 class PlayerLeft(ScriptEvent, frozen=True, tag="player_left", kw_only=True):
-    """A player disconnected."""
+    """A player disconnected from the server."""
 
     id: Player
 
@@ -82,7 +82,7 @@ class PlayerLeft(ScriptEvent, frozen=True, tag="player_left", kw_only=True):
 
 
 class SideChanged(ScriptEvent, frozen=True, tag="side_changed", kw_only=True):
-    """A player is on another side, or on none."""
+    """A player changed side, or left their side to watch or wait."""
 
     id: Player
     side: OnSide
@@ -110,7 +110,7 @@ class SidesSwitched(ScriptEvent, frozen=True, tag="sides_switched", kw_only=True
 
 
 class WaitingEnded(ScriptEvent, frozen=True, tag="waiting_ended", kw_only=True):
-    """Waiting For Players expired."""
+    """Waiting For Players is over. Arena never sends it."""
 
     def fact(self, here: Here) -> core.WaitingEnded:
         return core.WaitingEnded(self.time(here))
@@ -126,7 +126,7 @@ class RoundStarted(ScriptEvent, frozen=True, tag="round_started", kw_only=True):
 
 
 class RoundLive(ScriptEvent, frozen=True, tag="round_live", kw_only=True):
-    """The round goes live."""
+    """The round goes live; `players` holds its lineup."""
 
     round: Word
     players: Players
@@ -150,7 +150,7 @@ class ScrambledAlone(ScriptEvent, frozen=True, tag="scrambled_alone", kw_only=Tr
 
 
 class OrderDone(ScriptEvent, frozen=True, tag="order_done", kw_only=True):
-    """An order was carried out."""
+    """The script has carried out an order of this id."""
 
     order: Word
 
@@ -159,7 +159,7 @@ class OrderDone(ScriptEvent, frozen=True, tag="order_done", kw_only=True):
 
 
 class OrderFailed(ScriptEvent, frozen=True, tag="order_failed", kw_only=True):
-    """An order could not be carried out."""
+    """An order could not be carried out; `reason` is one of the words in docs/protocol.md."""
 
     order: Word
     reason: Word
@@ -169,7 +169,7 @@ class OrderFailed(ScriptEvent, frozen=True, tag="order_failed", kw_only=True):
 
 
 class Commanded(ScriptEvent, frozen=True, tag="command", kw_only=True):
-    """A command was typed."""
+    """A player, or the server's console if `by` is empty, typed a command."""
 
     words: Annotated[tuple[Line, ...], Meta(min_length=1, max_length=16)]
     by: Caller
@@ -181,7 +181,7 @@ class Commanded(ScriptEvent, frozen=True, tag="command", kw_only=True):
 
 
 class Heartbeat(ScriptEvent, frozen=True, tag="heartbeat", kw_only=True):
-    """Nothing happened."""
+    """The script is alive and nothing happened."""
 
     def fact(self, here: Here) -> core.Heartbeat:
         return core.Heartbeat(self.time(here))
@@ -208,7 +208,7 @@ AnyEvent = (
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
-    """What a script posts."""
+    """Events of one script in order, with the number of the batch within the boot."""
 
     v: Version
     server: Word

@@ -12,7 +12,7 @@ from equipoise.core.phrases import Phrase
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What a restarted daemon goes on from: the memory, and the batch after which it was so."""
+    """What a restarted daemon goes on from: a session's memory, and the number of the last batch in it."""
 
     memory: Memory = field(default_factory=Memory)
     boot: int = 0

@@ -23,7 +23,7 @@ class Order(msgspec.Struct, frozen=True, tag_field="kind"):
 
 
 class Assign(Order, frozen=True, tag="assign"):
-    """A whole split, as ids per side in TF2's words, whatever the game."""
+    """A whole split, as ids per side; the fields have TF2's side words in both games."""
 
     order: str
     reason: Text
@@ -34,7 +34,7 @@ class Assign(Order, frozen=True, tag="assign"):
 
 
 class Move(Order, frozen=True, tag="move"):
-    """A move; `deadline` is in seconds from the reply."""
+    """Move a player when they are next dead; after `deadline` seconds from the reply even alive."""
 
     order: str
     reason: Text
@@ -44,7 +44,7 @@ class Move(Order, frozen=True, tag="move"):
 
 
 class Cancel(Order, frozen=True, tag="cancel"):
-    """A move that is not to be carried out."""
+    """Drop the move of this id if it was not carried out yet."""
 
     order: str
 
@@ -58,7 +58,7 @@ class Place(Order, frozen=True, tag="place"):
 
 
 class Lock(Order, frozen=True, tag="lock"):
-    """A lock; 0 seconds: until the next scramble."""
+    """Keep a player on a side for `seconds`; 0: until the next scramble."""
 
     id: str
     side: str
@@ -66,7 +66,7 @@ class Lock(Order, frozen=True, tag="lock"):
 
 
 class Unlock(Order, frozen=True, tag="unlock"):
-    """Locks that end."""
+    """End the locks of these players."""
 
     ids: tuple[str, ...]
 
@@ -107,7 +107,7 @@ Rounds = dict[str, Literal["stored", "kept"]]
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a batch."""
+    """The answer to a batch, as JSON; `values.Reply` is its content in the core's types."""
 
     ok: Literal[True] = True
     orders: tuple[AnyOrder, ...]

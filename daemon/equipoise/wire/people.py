@@ -23,7 +23,7 @@ Ids = Annotated[tuple[Player, ...], Meta(max_length=MOST_PLAYERS)]
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """Where an event was found: the server, the JSON path, and the batch's time on the script's clock."""
+    """Where an event comes from: the server, its JSON path, and the batch's time on the script's clock."""
 
     server: ServerId
     path: str
@@ -31,7 +31,7 @@ class Here:
 
 
 class ScriptEvent(msgspec.Struct, frozen=True, tag_field="kind", kw_only=True):
-    """A kind of event."""
+    """Base of the kinds of event that scripts post; `kind` is the tag."""
 
     at: Seconds | None = None
 
@@ -85,14 +85,14 @@ class LineupLine(msgspec.Struct, frozen=True):
 
 
 class SecondsOn(msgspec.Struct, frozen=True):
-    """Seconds on each side."""
+    """Seconds that a player spent on each side, named by TF2's colours."""
 
     red: Seconds = 0.0
     blu: Seconds = 0.0
 
 
 class Captures(msgspec.Struct, frozen=True):
-    """Captures by each side."""
+    """Captures by each side, summed over the round's stages."""
 
     red: Count = field(default_factory=Count)
     blu: Count = field(default_factory=Count)

@@ -23,7 +23,7 @@ from equipoise.wire.scalars import MapName, Seconds, Word
 
 
 class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
-    """A full round ended. Self-contained: it is rated the same whenever it arrives."""
+    """A full round with all that rating it needs; the fields are those of docs/protocol.md."""
 
     round: Word
     session: Word

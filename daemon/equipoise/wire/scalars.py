@@ -58,7 +58,7 @@ class Ordinal(Count):
 
 
 class Version(Ordinal):
-    """The protocol's version: 1."""
+    """The protocol's version; any number but 1 is refused."""
 
     __slots__ = ()
     schema: ClassVar[dict[str, Any]] = {"const": 1}
@@ -135,12 +135,12 @@ class Caller(Player):
 
 
 def read(kind: type[Scalar], value: object) -> Scalar:
-    """For msgspec's `dec_hook`."""
+    """Read a `Scalar`: msgspec's `dec_hook`. ValueError when the value is none."""
     return kind.read(value)
 
 
 def schema(kind: type) -> dict[str, Any]:
-    """For msgspec's `schema_hook`."""
+    """The JSON schema of a `Scalar`: msgspec's `schema_hook`."""
     return kind.schema if issubclass(kind, Scalar) else {"description": "anything"}
 
 

@@ -33,7 +33,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer to a batch."""
+    """The answer to a batch, before it is encoded in the words of the script's game."""
 
     orders: tuple[Order, ...] = ()
     rounds: Mapping[RoundId, Kept] = field(default_factory=dict)

@@ -30,7 +30,7 @@ def decisions(db: sqlite3.Connection, server: ServerId | None, limit: int) -> li
 
 
 def audit(db: sqlite3.Connection, entry: Audit) -> None:
-    """Append to the audit."""
+    """Insert a line of the audit; the caller commits."""
     db.execute(
         "INSERT INTO audit (at, who, action, target, before, after) VALUES (?, ?, ?, ?, ?, ?)",
         (entry.at, entry.who, entry.action, entry.target, entry.before, entry.after),
@@ -38,7 +38,7 @@ def audit(db: sqlite3.Connection, entry: Audit) -> None:
 
 
 def audits(db: sqlite3.Connection, limit: int) -> list[Audit]:
-    """The newest audit lines, newest first."""
+    """The last `limit` lines of the audit, newest first."""
     found = db.execute(
         "SELECT at, who, action, target, before, after FROM audit ORDER BY number DESC LIMIT ?", (limit,)
     )

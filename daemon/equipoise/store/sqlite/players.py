@@ -91,7 +91,7 @@ def edit(db: sqlite3.Connection, pool: str, player: PlayerId, window: int, chang
 
 
 def names(db: sqlite3.Connection, pool: str, players: Sequence[PlayerId]) -> dict[PlayerId, str]:
-    """What these players called themselves last, where that is known."""
+    """Last known names by id; players without one are missing."""
     found = db.execute(
         "SELECT player, name FROM names WHERE pool = ? AND player IN (SELECT value FROM json_each(?))",
         (pool, encoded(players)),
@@ -100,7 +100,7 @@ def names(db: sqlite3.Connection, pool: str, players: Sequence[PlayerId]) -> dic
 
 
 def summaries(db: sqlite3.Connection, pool: str) -> list[PlayerSummary]:
-    """Everybody in a pool."""
+    """All players of a pool, without names."""
     found = db.execute("SELECT id, rating, rounds, visible, last_played FROM players WHERE pool = ?", (pool,))
     return [
         PlayerSummary(PlayerId(id), rating, rounds, bool(visible), played)
@@ -123,12 +123,12 @@ def rank(db: sqlite3.Connection, pool: str, player: PlayerId, since: float | Non
     own = db.execute(f"SELECT rating FROM players WHERE pool = :pool AND id = :player AND {_SINCE}", here).fetchone()
     if own is None:
         return None
-    better, everybody = db.execute(
+    better, length = db.execute(
         "SELECT sum(rating > :rating OR (rating = :rating AND id < :player)), count(*) "
         f"FROM players WHERE pool = :pool AND {_SINCE}",
         {**here, "rating": own[0]},
     ).fetchone()
-    return better + 1, everybody
+    return better + 1, length
 
 
 def search(db: sqlite3.Connection, pool: str, text: str, limit: int) -> list[PlayerRow]:

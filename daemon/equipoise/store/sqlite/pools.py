@@ -1,4 +1,4 @@
-"""What pools' ratings are made by, and what their systems keep of no single player, in SQLite."""
+"""Fingerprints of pools, and the shared state of their systems, in SQLite."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from equipoise.store.sqlite.players import encoded
 
 
 def fingerprint(db: sqlite3.Connection, pool: str) -> Fingerprint | None:
-    """What a pool's ratings are made by; None before its first start."""
+    """The recorded fingerprint of a pool; None before its first start."""
     found = db.execute("SELECT system, params FROM pools WHERE pool = ?", (pool,)).fetchone()
     return found and Fingerprint(found[0], _plain(found[1]))
 
 
 def adopt(db: sqlite3.Connection, pool: str, fingerprint: Fingerprint, at: float) -> None:
-    """Record what a pool's ratings are made by from now on."""
+    """Record a pool's fingerprint in place of the one before."""
     db.execute(
         """
         INSERT INTO pools (pool, system, params, version, changed_at) VALUES (?, ?, ?, 1, ?)
@@ -30,7 +30,7 @@ def adopt(db: sqlite3.Connection, pool: str, fingerprint: Fingerprint, at: float
 
 
 def shared(db: sqlite3.Connection, pool: str, held: int = 0) -> SharedParts | None:
-    """What the pool's system keeps of no single player, unless it is stored in the version `held`."""
+    """The shared state of a pool's system; None if the stored version is `held`, or the pool is new."""
     found = db.execute("SELECT version FROM pools WHERE pool = ? AND version != ?", (pool, held)).fetchone()
     if found is None:
         return None
@@ -39,7 +39,7 @@ def shared(db: sqlite3.Connection, pool: str, held: int = 0) -> SharedParts | No
 
 
 def keep_shared(db: sqlite3.Connection, pool: str, parts: Mapping[str, object]) -> None:
-    """Write what changed of it."""
+    """Write these parts of the shared state and raise its version; without parts nothing is written."""
     if parts:
         rows = [(pool, key, encoded(part)) for key, part in parts.items()]
         db.executemany("INSERT OR REPLACE INTO shared (pool, key, part) VALUES (?, ?, ?)", rows)
@@ -48,7 +48,7 @@ def keep_shared(db: sqlite3.Connection, pool: str, parts: Mapping[str, object]) 
 
 
 def replace_shared(db: sqlite3.Connection, pool: str, parts: Mapping[str, object]) -> None:
-    """Write all of it; what is no part of it any more goes."""
+    """Replace the shared state: parts that are not among these are deleted."""
     db.execute("DELETE FROM shared WHERE pool = ?", (pool,))
     keep_shared(db, pool, parts)
 

@@ -35,7 +35,7 @@ _Part = tuple[int, str, str, float, float, int]
 
 
 def see(db: sqlite3.Connection, pool: str, see: SeeRound) -> None:
-    """Show every rated round, in the order in which they were applied."""
+    """Call `see` with every rated round, in the order in which they were applied."""
     for _, record, predicted in _rated(db, pool):
         see(record, predicted)
 
@@ -106,7 +106,7 @@ def _effect(change: Change) -> tuple[object, ...]:
 
 
 def _rewrite_players(db: sqlite3.Connection, pool: str, replay: Replay) -> None:
-    """Everybody who has a row, also who has it from an admin alone."""
+    """All players with a row, also those whose rating an admin set and who never played."""
     known = [PlayerId(id) for (id,) in db.execute("SELECT id FROM players WHERE pool = ?", (pool,))]
     rows = map(replay.player, known)
     db.executemany(

@@ -14,7 +14,7 @@ from equipoise.store.sqlite.players import encoded
 
 
 def first_answer(db: sqlite3.Connection, server: ServerId, id: RoundId) -> RatedRound | None:
-    """What a round was answered when it was stored; None before that."""
+    """The answer that a round got when it was stored; None if it is not stored."""
     found = db.execute(
         "SELECT number, prediction, unrated FROM rounds WHERE server = ? AND id = ?", (server, id)
     ).fetchone()
@@ -88,7 +88,7 @@ def remember_if_newer(db: sqlite3.Connection, server: ServerId, memory: bytes, a
 
 
 def memory(db: sqlite3.Connection, server: ServerId) -> bytes | None:
-    """A session's memory."""
+    """The stored memory of a server's session; None before the first."""
     found = db.execute("SELECT memory FROM sessions WHERE server = ?", (server,)).fetchone()
     return found and bytes(found[0])
 
