@@ -146,7 +146,7 @@ async def until(condition: Callable[[], bool]) -> None:
         if condition():
             return
         await asyncio.sleep(0.01)
-    raise AssertionError("it did not happen")
+    assert condition(), "it did not happen"
 
 
 def in_loop(test: Callable[P, Coroutine[None, None, None]]) -> Callable[P, None]:
