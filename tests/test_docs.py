@@ -53,3 +53,16 @@ def test_the_worked_examples_of_the_package_come_out_as_written() -> None:
             wrong[module] += f"{lines - found} of {lines} lines stand where doctest does not look\n"
     if any(wrong.values()):
         pytest.fail("".join(wrong.values()), pytrace=False)
+
+
+def test_the_files_that_contributing_says_to_touch_exist() -> None:
+    named = set(re.findall(r"`([\w.-]+/[\w./-]*)`", (ROOT / "CONTRIBUTING.md").read_text()))
+    assert len(named) > 30
+    roots = ROOT, DAEMON / "equipoise"
+    assert [name for name in sorted(named) if not any((root / name).exists() for root in roots)] == []
+
+
+def test_the_files_in_the_layout_of_the_architecture_exist() -> None:
+    layout = (ROOT / "docs" / "architecture.md").read_text().partition("\n## Layout\n")[2].partition("\n## ")[0]
+    modules = {path.name for path in DAEMON.rglob("*.py")}
+    assert sorted(set(re.findall(r"\w+\.py\b", layout)) - modules) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import msgspec
 
@@ -87,6 +88,7 @@ def test_the_daemon_reads_every_event_as_the_game_made_it() -> None:
 
 
 def test_the_game_obeys_every_order_as_the_daemon_gave_it() -> None:
+    assert {type(order) for order in ORDERS} == set(get_args(effects.Order))
     reply = msgspec.json.decode(encode_reply(Reply(orders=ORDERS)), type=wire.Reply)
 
     assert tuple(map(protocol.decoded, reply.orders)) == ORDERS

@@ -19,6 +19,7 @@ FACTS: dict[Mode, dict[str, Any]] = {
     Mode.PAYLOAD_RACE: {"game_type": 3, "multiple_trains": True},
     Mode.ARENA: {"game_type": 4},
     Mode.OTHER: {"game_type": 7},
+    Mode.NS2: {},
 }
 RED, BLU, BOT = "76561197960287930", "76561197960287931", "bot:7"
 
@@ -123,7 +124,7 @@ def _hello(hello: events.Hello, batch: Batch) -> dict[str, Any]:
         "late": hello.late,
         "due": hello.due,
         "inactive_reason": hello.inactive_reason,
-        "facts": FACTS.get(hello.mode, {}),
+        "facts": FACTS[hello.mode],
     }
 
 
@@ -163,7 +164,7 @@ def _round(round: Round) -> dict[str, Any]:
         "session": round.session,
         "map": round.map,
         "game": "ns2" if round.mode is Mode.NS2 else "tf2",
-        "facts": FACTS.get(round.mode, {}),
+        "facts": FACTS[round.mode],
         "started_at": round.started_at,
         "seconds": round.seconds,
         "winner": WORDS[round.winner],

@@ -7,19 +7,24 @@ to the session, every order is carried out, and every question is answered, befo
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, assert_never
 
 from equipoise.balancing import answer, match_of, summaries_on
 from equipoise.core import events as e
-from equipoise.core.asks import AskMoves, AskSplit, LoadSummaries
+from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, LoadSummaries
 from equipoise.core.effects import (
     Assign,
     Cancel,
     Effect,
+    Ignored,
     Lock,
+    LogDecision,
+    LookUp,
     Move,
     Place,
     RecordRound,
+    Say,
+    Tell,
     Unlock,
 )
 from equipoise.core.model import PlayerId, ServerId, Side
@@ -123,9 +128,10 @@ class ClosedLoop:
                     self._hear(answer(effect, self.system))
                 case RecordRound():
                     self._rate(effect)
+                case Say() | Tell() | LogDecision() | LookUp() | CacheSplits() | Ignored():
+                    pass  # Messages, log lines, and splits for a script that loses its daemon: not simulated.
                 case _:
-                    # Messages to players, log lines, and splits for a script that loses its daemon: not simulated.
-                    pass
+                    assert_never(effect)
 
     def _assign(self, order: Assign) -> None:
         before = {player: client.side for player, client in self.game.clients.items()}

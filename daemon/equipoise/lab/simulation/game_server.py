@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, assert_never
 
 from equipoise.core import events as e
 from equipoise.core.asks import Moment
-from equipoise.core.effects import Assign, Cancel, Lock, Move, Order, Place, Unlock
+from equipoise.core.effects import Assign, Cancel, Lock, Move, Order, Place, Say, Tell, Unlock
 from equipoise.core.events import Phase
 from equipoise.core.model import (
     Entry,
@@ -316,6 +316,10 @@ class GameServer:
                 self.locks[order.player] = order.side, until
             case Unlock():
                 self.locks = {player: lock for player, lock in self.locks.items() if player not in order.players}
+            case Say() | Tell():
+                pass  # Simulated players do not read.
+            case _:
+                assert_never(order)
         return False
 
     def _assign(self, order: Assign) -> bool:
