@@ -57,7 +57,7 @@ def random_matches(seed: int, count: int, players: int, size: int) -> Iterator[M
 
 
 def odd_matches(seed: int, count: int, players: int) -> Iterator[Match]:
-    """Matches as servers make them: late joiners, leavers, bots, uneven sides, unknown times, known standings."""
+    """Matches as servers make them: late joiners, leavers, bots, uneven sides, unknown times, some skills at start."""
     rng = random.Random(seed)
     everybody = people(players)
     for number in range(count):

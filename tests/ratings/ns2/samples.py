@@ -118,7 +118,7 @@ class Naive:
         return p
 
     def row(self, match: Match) -> Row:
-        """The match as the formulas have it, at the median as it stands."""
+        """The match as the formulas have it, at the present median."""
         r = statistics.median(self.lengths[-self.params.median_rounds :] or [self.params.usual_seconds])
         length = min(self._length(match), 32.0 * r)
         times = {played: t for played, t in self._times(match, r, length).items() if t > 0.0}

@@ -1,8 +1,8 @@
 """Messages along a player's own part in a mode, or along their base skill, through all matches they took part in.
 
 Each participation is a node of a chain: the part drifts from one to the next, and each match has a likelihood for it.
-So three Gaussian messages meet at a participation: forward, from what came before (mean and variance); backward, from what
-comes after (precision and shift, because after the last match it says nothing); and the likelihood of the match (also
+So three Gaussian messages meet at a participation: forward, from earlier matches (mean and variance); backward, from
+later ones (precision and shift, because after the last match its precision is 0); and the likelihood of the match (also
 precision and shift).  The cavity of a match is forward times backward; the posterior is all three.  This is Kalman
 filtering and smoothing, with likelihoods that EP makes Gaussian.
 
