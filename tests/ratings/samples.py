@@ -21,7 +21,7 @@ def synelo(**params: object) -> SynElo:
 
 
 def steady(k: float, **params: object) -> SynElo:
-    """A system whose K is the same for everybody."""
+    """A system whose K is the same for all players."""
     return synelo(k_factor_min=k, k_factor_max=k, **params)
 
 

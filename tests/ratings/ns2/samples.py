@@ -25,7 +25,7 @@ def ns2(**params: object) -> NS2:
 
 
 def whole(a: int, b: int, outcome: float = 1.0, **facts: object) -> Match:
-    """Marines against aliens, everybody on the field from the start to the end after 1200 s."""
+    """Marines against aliens, all on the field from the start to the end after 1200 s."""
     everybody = people(a + b)
     given = {"seconds": 1200.0, "sides": SIDES, **facts}
     return Match(teams=(tuple(everybody[:a]), tuple(everybody[a:])), ranks=ranks_of(outcome), **given)
@@ -144,7 +144,7 @@ class Naive:
         return Row(coefficients, race, present > self.params.large_above, frozenset(player for player, _, _ in times))
 
     def note(self, match: Match, row: Row) -> None:
-        """What a match that somebody played in leaves behind besides skills."""
+        """Count a match with any time played: its result and its length."""
         if row.race and row.played:
             counted = self.counts[match.map, row.large]
             counted[0] += match.weight * (match.score(0) if row.race > 0 else match.score(1))
