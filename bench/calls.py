@@ -23,9 +23,9 @@ from equipoise import app, config
 
 OURS = str(Path(equipoise.__file__).parent)
 ARITHMETIC = tuple(f"{OURS}/{part}/" for part in ("solver", "ratings"))
-"""Frames of algorithms say little about a round's way through the daemon: depth is printed without and with them."""
+"""Folders of algorithms, whose frames say little about a round's way through the daemon: depth is given without too."""
 BEHIND_SECONDS = 0.3
-"""Until what goes on behind a reply is done."""
+"""Seconds to wait until the work that follows a reply is done."""
 TARGET = "round end: 12 frames"
 CONFIG = """
 [web]
@@ -47,14 +47,14 @@ class Calls:
         self.start()
 
     def start(self) -> None:
-        """Count from nothing."""
+        """Reset all counts to 0."""
         self.count = 0
         self.files: set[str] = set()
         self.deepest: dict[bool, list[str]] = {False: [], True: []}
         """Names of the deepest stack's functions, outermost first: without the arithmetic, and with it."""
 
     def seen(self, frame: FrameType, event: str, argument: object) -> None:
-        """The profile function."""
+        """Count a call; the signature is that of `sys.setprofile`."""
         if not self.counting or event != "call" or not frame.f_code.co_filename.startswith(OURS):
             return
         self.count += 1
@@ -87,7 +87,7 @@ class Client:
         self._seq = 0
 
     async def post(self, *events: object) -> dict[str, object]:
-        """The answer to the next batch."""
+        """Post the next batch; returns the reply."""
         self._seq += 1
         batch = {"v": 1, "server": "bench", "boot": BOOT, "seq": self._seq, "at": float(self._seq), "events": events}
         body = json.dumps(batch).encode()

@@ -1,4 +1,4 @@
-"""What benches share: CPU time, the peak memory of a process, and the libraries shown beside our figures."""
+"""CPU time, peak memory of a process, and imports of the libraries that benches compare with."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def run_module(module: str, arguments: Sequence[str]) -> tuple[float, float]:
 
 
 def peer(name: str) -> Any:
-    """The library of that name; None, and a line that says so, without it."""
+    """Import a library; if it is not installed, print that and return None."""
     try:
         return import_module(name)
     except ImportError:

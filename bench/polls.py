@@ -1,4 +1,4 @@
-"""100 servers that poll every 5 s: the daemon's share of one core."""
+"""100 servers that poll every 5 s: the fraction of one core that the daemon uses."""
 
 from __future__ import annotations
 

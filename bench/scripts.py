@@ -1,4 +1,4 @@
-"""A game script's side of the protocol, as fast as it goes: JSON batches over one kept connection."""
+"""A game script's side of the protocol, without pauses: JSON batches over one kept-alive connection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SESSION = f"{BOOT}-1"
 
 @contextmanager
 def running(settings: str = "", folder: Path | None = None) -> Iterator[RealDaemon]:
-    """A daemon process with a folder of its own; it is killed at the end."""
+    """Run a daemon process with its own folder, and kill it at the end."""
     with TemporaryDirectory() as made:
         daemon = RealDaemon(folder or Path(made) / "daemon", settings=settings)
         daemon.start()
@@ -40,7 +40,7 @@ class Script:
         self._seq = 0
 
     def post(self, *events: object) -> tuple[dict[str, object], float]:
-        """The reply, and the milliseconds until it was read."""
+        """Post one batch; returns the reply and the milliseconds until it was read."""
         self._seq += 1
         batch = {
             "v": 1,
@@ -60,7 +60,7 @@ class Script:
         return reply, took
 
     def introduce(self) -> None:
-        """Hello, and 24 players in a running round."""
+        """Say hello, and report 24 players in a running round."""
         hello = {
             "kind": "hello",
             "plugin": "bench",
@@ -75,7 +75,7 @@ class Script:
 
 
 def roster() -> list[dict[str, object]]:
-    """12 against 12."""
+    """A roster of 12 against 12."""
     return [{"id": player, "side": side_of(number), "connected": 60.0} for number, player in enumerate(PLAYERS)]
 
 
@@ -85,7 +85,7 @@ def side_of(number: int) -> str:
 
 
 def round_ended(number: int) -> dict[str, object]:
-    """A round that all 24 fought."""
+    """The end of a round in which all 24 players fought."""
     seats = [{"id": player, "side": side_of(place)} for place, player in enumerate(PLAYERS)]
     played = [
         seat

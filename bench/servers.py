@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def strace(trace: Path) -> tuple[str, ...]:
-    """The command that slows down syncs and writes them down; it stays beside the daemon, which keeps its pid."""
+    """The command that delays and logs syncs; it runs beside the daemon, which keeps its pid."""
     if shutil.which("strace") is None:
         return ()
     inject = f"inject=fsync,fdatasync:delay_exit={SYNC_SECONDS * 1e6:.0f}"
@@ -67,7 +67,7 @@ def strace(trace: Path) -> tuple[str, ...]:
 
 
 def count(trace: Path, since: float) -> int | None:
-    """Syncs since then."""
+    """Number of syncs in the trace since a time; None without strace."""
     if not trace.exists():
         return None
     times = re.findall(r"^\d+ +([\d.]+) f(?:data)?sync\(", trace.read_text(), re.MULTILINE)

@@ -88,7 +88,7 @@ async def timed(pool: Pool, record: RecordRound) -> float:
 
 
 async def measure(directory: Path) -> tuple[list[float], list[float]]:
-    """Milliseconds of rounds with everybody in memory, and of the first round after a restart."""
+    """Milliseconds of rounds with all players in memory, and of the first round after a restart."""
     luck = random.Random(24)
     async with opened(directory) as pool:
         for number in range(WINDOW):

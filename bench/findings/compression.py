@@ -26,13 +26,13 @@ def main() -> None:
 
 
 def factors() -> None:
-    """K by formula."""
+    """Print K by rating and σ, from the formula."""
     rows = [(_width(width), *(f"{k_factor(width, points):.1f}" for points in POINTS)) for width in WIDTHS]
     show("K of a rating while C = 1", ("σ", *(f"{points:,}" for points in POINTS)), rows)
 
 
 def fates() -> None:
-    """How the best fare."""
+    """Print how the best players and their sides do, by simulation."""
     rows = [row for spread in SPREADS for row in _rows(spread)]
     head = (
         "spread",

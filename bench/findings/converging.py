@@ -1,4 +1,4 @@
-"""How soon a system knows the true order of 60 people at 12 against 12, and what its teams are like meanwhile.
+"""How soon a system knows the true order of 60 people at 12 against 12, and how even its teams are meanwhile.
 
 `python -m bench.findings.converging [--balanced] [--spread S] [--plot FILE] [SYSTEM …]`
 """

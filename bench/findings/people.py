@@ -26,11 +26,11 @@ TOLERANCE = 0.01
 """Win probability by which a split may miss the optimum, the default of the rules."""
 
 Throwing = Callable[[int, Collection[int]], Collection[int]]
-"""Who, of the numbers that play, throws a round."""
+"""Given a round's number and its players, the players who throw it."""
 
 
 def crowd(rng: np.random.Generator, people: int = PEOPLE, spread: float = SPREAD) -> Floats:
-    """Everybody's skill; they sum to 0."""
+    """Skills of all people; they sum to 0."""
     skills: Floats = rng.normal(0, spread, people)
     return skills - float(skills.mean())
 
@@ -65,7 +65,7 @@ def chances(skills: Floats, seats: Numbers) -> Floats:
 
 
 def miss(predicted: Floats, true: Floats) -> float:
-    """Mean squared error: the Brier score above that of one who knows the skills, without its luck."""
+    """Mean squared error of predictions against true probabilities: the Brier score's excess over the best possible."""
     return float(np.mean((predicted - true) ** 2))
 
 
@@ -90,16 +90,16 @@ class Round:
     predicted: float
     """The system's probability that A wins."""
     true: float
-    """The same by hidden skill, if nobody throws it."""
+    """The same by hidden skill, if no player throws the round."""
     score: float
     thrown: Collection[int]
 
     def won(self, number: int) -> float | None:
-        """Their score; None if they did not play."""
+        """A player's score in the round; None if they did not play."""
         return self._of(number, self.score)
 
     def chance(self, number: int) -> float | None:
-        """The true win probability of their side; None if they did not play."""
+        """The true win probability of a player's side; None if they did not play."""
         return self._of(number, self.true)
 
     def _of(self, number: int, first: float) -> float | None:

@@ -23,14 +23,14 @@ def main() -> None:
 
 
 def drifts() -> None:
-    """By arithmetic."""
+    """Print the exact expected drift by K and win probability."""
     rows = [(f"{k:g}", *(figure(drift(k, chance), "+.2f") for chance in CHANCES)) for k in K_FACTORS]
     head = ("K", *(f"P = {chance}" for chance in CHANCES))
     show("Points per round that a rightly predicted favourite gains from rounding alone", head, rows)
 
 
 def histories() -> None:
-    """By simulation."""
+    """Print what rounding changes over simulated histories."""
     rows = [row for size in SIZES for k in (72.0, 2.0) for row in _over_a_history(size, k)]
     head = (
         "teams",

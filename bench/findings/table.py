@@ -40,7 +40,7 @@ def compared(ways: Sequence[Sequence[Sequence[float]]], forms: Sequence[str]) ->
 
 
 def show(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print it."""
+    """Print a title and a Markdown table."""
     print(f"\n{title}\n")
     for line in (head, *rows):
         print("| " + " | ".join(line) + " |")

@@ -1,4 +1,4 @@
-"""Does throwing games pay? The same six people, once honest and once not; everybody else's luck is the same."""
+"""Does throwing games pay? The same six people, once honest and once not; the luck of all others is the same."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from equipoise.lab.models import Model
 
 SEEDS, ROUNDS, SIZE = range(1, 9), 1500, 12
 LATE = 500
-"""The rounds before are warm-up: nobody throws, and nothing is counted."""
+"""Rounds before this one are warm-up: none is thrown or counted."""
 STOP = 1000
-"""When those who throw for a time become honest."""
+"""Round after which the policy `first` throws no more."""
 THROWERS = frozenset(range(6))
 SHARE = 1 / 3
 Policy = Callable[[int, Collection[int], int], Collection[int]]
-"""Who throws, by the round's number, who plays, and the seed."""
+"""Given a round's number, the players in it and the seed, the players who throw it."""
 SYSTEMS = ("synelo", "elo:k=32", "trueskill:beta=12.5")
 
 
@@ -30,12 +30,12 @@ def main() -> None:
 
 
 def never(number: int, here: Collection[int], seed: int) -> Collection[int]:
-    """Honest."""
+    """No round is thrown."""
     return ()
 
 
 def some(number: int, here: Collection[int], seed: int) -> Collection[int]:
-    """A third of their rounds, to the end."""
+    """A third of the rounds is thrown, to the end."""
     if number < LATE:
         return ()
     draws = np.random.default_rng((seed, number)).random(len(THROWERS))
@@ -43,7 +43,7 @@ def some(number: int, here: Collection[int], seed: int) -> Collection[int]:
 
 
 def first(number: int, here: Collection[int], seed: int) -> Collection[int]:
-    """Every round until `STOP`, none after it."""
+    """Every round until `STOP` is thrown, none after it."""
     return THROWERS & set(here) if LATE <= number < STOP else ()
 
 

@@ -111,8 +111,8 @@ def test_a_pool_is_drawn_over_time_from_its_points() -> None:
     found, balance, brier, excess, calibration = charts.simulation(named)
     assert [len(list(drawn(chart).iter(f"{SVG}polyline"))) for chart in (found, balance, brier, excess)] == [2, 3, 2, 2]
     for summary, line in zip((first, second), drawn(excess).iter(f"{SVG}polyline"), strict=True):
-        told = [(point.round, point.overconfidence) for point in summary.points]
-        ends = [f"{excess.across(x):.1f},{excess.down(y.value):.1f}" for x, y in told if y is not None]
+        curve = [(point.round, point.overconfidence) for point in summary.points]
+        ends = [f"{excess.across(x):.1f},{excess.down(y.value):.1f}" for x, y in curve if y is not None]
         assert line.get("points") == " ".join(ends)
     assert "Overconfidence" in excess.title
     assert "Calibration" in calibration.title

@@ -168,9 +168,9 @@ def test_names_from_a_file_do_not_write_on_the_terminal(tmp_path: Path) -> None:
     rows = [f"m{number},,,\x1b[2Jann,{'b' * 300},1,,,1,map=\x1b[5mdust\x07" for number in range(20)]
     matches.write_text("\n".join((sets.HEAD, *rows)))
     for asked in (("replay", "--all"), ("backtest", "--correct", "burn-in")):
-        told = run(*asked, "--matches", matches, "--teams", "--model", "elo").output
-        assert not any(character in told for character in "\x1b\x07")
-        assert max(map(len, told.splitlines())) < 130
+        output = run(*asked, "--matches", matches, "--teams", "--model", "elo").output
+        assert not any(character in output for character in "\x1b\x07")
+        assert max(map(len, output.splitlines())) < 130
 
 
 def test_a_system_that_no_pool_can_use_is_refused_before_another_one_is_simulated() -> None:
@@ -220,13 +220,13 @@ def test_where_every_system_refuses_there_is_no_table(league: tuple[str, ...]) -
 @pytest.mark.parametrize("system", ["ns2", "trueskill2", "trueskill_through_time"])
 def test_a_fit_shows_how_it_ended_and_the_skills_that_it_found(league: tuple[str, ...], system: str) -> None:
     done = run("replay", *league, "--model", system, "--fit", "--all", "--json")
-    told = json.loads(done.output)
+    output = json.loads(done.output)
     assert done.exit_code == 0
-    assert told["convergence"]["converged"]
+    assert output["convergence"]["converged"]
     fitted = create(system)
     ended = fit(fitted, read_history(Path(league[1]), None))
-    assert told["convergence"]["iterations"] == ended.iterations
-    assert [one["rating"] for one in told["standings"]] == sorted(
+    assert output["convergence"]["iterations"] == ended.iterations
+    assert [one["rating"] for one in output["standings"]] == sorted(
         (fitted.summary(PlayerId(f"T{number}")).rating for number in range(12)), reverse=True
     )
     shown = run("replay", *league, "--model", system, "--fit").output
@@ -239,10 +239,10 @@ def test_a_fit_of_files_is_the_fit_of_the_same_matches_with_their_spans(tmp_path
     rounds, rows, matches = random_rounds(80, seed=13)
     files = sets.write(tmp_path, rounds, rows)
     asked = ("replay", "--matches", files[0], "--participants", files[1], "--model", "ns2", "--fit", "--all")
-    told = {one["player"]: one["rating"] for one in json.loads(run(*asked, "--json").output)["standings"]}
+    output = {one["player"]: one["rating"] for one in json.loads(run(*asked, "--json").output)["standings"]}
     fitted = create("ns2")
     fit(fitted, matches)
-    assert told == pytest.approx({name: fitted.summary(name).rating for name in map(PlayerId, told)}, abs=1e-5)
+    assert output == pytest.approx({name: fitted.summary(name).rating for name in map(PlayerId, output)}, abs=1e-5)
 
 
 def test_a_system_without_a_fit_is_refused_with_those_that_have_one(league: tuple[str, ...]) -> None:
@@ -295,9 +295,9 @@ def test_a_leaderboard_says_how_many_it_does_not_show(system: str, rounds: int, 
     board = leaderboard(forecast(Model(system), history := read_history(path, None)).system, history)
     assert len(board.places) + board.hidden == 4
     assert board.shadow_rounds == (rounds if board.hidden else 0)
-    told = run("replay", "--matches", path, "--teams", "--model", system).output
+    output = run("replay", "--matches", path, "--teams", "--model", system).output
     note = f"{board.hidden} players in their first {rounds} rounds are not shown: --all"
-    assert (note in told) == (rounds > 0)
+    assert (note in output) == (rounds > 0)
     assert "not shown" not in run("replay", "--matches", path, "--teams", "--model", system, "--all").output
 
 
@@ -347,13 +347,13 @@ def interrupted(*arguments: str) -> subprocess.Popen[str]:
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_an_interrupted_search_tells_the_best_so_far(league: tuple[str, ...], form: tuple[str, ...]) -> None:
     with interrupted("tune", *league, "--model", "elo", *form) as running:
-        told, errors = running.communicate(timeout=300)
+        output, errors = running.communicate(timeout=300)
     assert (running.returncode, errors) == (130, "equipoise: interrupted: these are the best settings so far\n")
     if form:
-        found = json.loads(told)
+        found = json.loads(output)
         assert (found["finished"], found["trials"]) == (False, 11)
         command = found["command"]
     else:
-        assert "11 trials, interrupted" in told
-        command = told.splitlines()[-1]
+        assert "11 trials, interrupted" in output
+        command = output.splitlines()[-1]
     assert run(*shlex.split(command)[1:]).exit_code == 0

@@ -262,10 +262,10 @@ def test_a_head_of_rubbish_is_shown_in_part_and_without_control_characters(tmp_p
         matches.write_text(f"{head}\nm1,0,1,5\n")
         with pytest.raises(RatingError) as refused:
             read_history(matches, None)
-        told = str(refused.value).removeprefix(f"{matches}:1: ")
-        assert told != str(refused.value)
-        assert len(told) < 300
-        assert told.isprintable()
+        message = str(refused.value).removeprefix(f"{matches}:1: ")
+        assert message != str(refused.value)
+        assert len(message) < 300
+        assert message.isprintable()
 
 
 def test_a_field_that_is_wrong_and_long_is_shown_in_part(tmp_path: Path) -> None:

@@ -280,7 +280,7 @@ def test_every_mode_plays_and_rates_its_rounds(mode: Mode) -> None:
     assert (summary.bench is not None) == (mode is Mode.ARENA)
 
 
-def test_whoever_left_for_good_counts_among_his_kind() -> None:
+def test_people_who_left_for_good_count_among_their_kind() -> None:
     """Twelve come by at any time; hundreds have."""
     scenario = Scenario(rounds=200, turnover=1.0, people=12, slots=8, throwers=1)
     regular, thrower = simulate(scenario, SYNELO).groups
@@ -291,9 +291,9 @@ def test_whoever_left_for_good_counts_among_his_kind() -> None:
 
 def test_overconfidence_is_told_over_time_and_of_the_second_half() -> None:
     summary = simulate(Scenario(rounds=200, slots=12, people=30, mode=Mode.KOTH), SYNELO)
-    told = [point.overconfidence for point in summary.points]
-    assert len(told) == 20
-    late = [one.value for one in told[10:] if one is not None]
+    excess = [point.overconfidence for point in summary.points]
+    assert len(excess) == 20
+    late = [one.value for one in excess[10:] if one is not None]
     assert summary.overconfidence is not None
     assert min(late) <= summary.overconfidence.value <= max(late)
     assert summary.overconfidence.error == pytest.approx(0.5 / math.sqrt(100), rel=0.1)

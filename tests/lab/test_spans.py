@@ -77,8 +77,8 @@ def test_files_and_matches_say_the_same_of_who_played_when(tmp_path: Path) -> No
     assert read.spans is not None
     assert made.spans is not None
 
-    def told(history: History) -> list[list[tuple[object, ...]]]:
-        """Of each match, all players with their spans."""
+    def spans_by_player(history: History) -> list[list[tuple[object, ...]]]:
+        """For each match, all players with their spans."""
         assert history.spans is not None
         each = [getattr(history.spans, name).tolist() for name in ("team", "start", "end", "commander")]
         stretches = list(zip(*each, strict=True))
@@ -87,7 +87,7 @@ def test_files_and_matches_say_the_same_of_who_played_when(tmp_path: Path) -> No
         folk = [(name, stretches[a:b]) for name, (a, b) in zip(names, pairwise(starts), strict=True)]
         return [sorted(folk[a:b]) for a, b in pairwise(begins)]
 
-    assert told(read) == told(made)
+    assert spans_by_player(read) == spans_by_player(made)
 
 
 @pytest.mark.slow
@@ -107,10 +107,10 @@ def test_a_replay_of_files_gives_the_numbers_of_rating_match_after_match(tmp_pat
 def test_spans_change_what_is_predicted(tmp_path: Path) -> None:
     rounds, rows, _ = random_rounds(50, seed=5)
     files = sets.write(tmp_path, rounds, rows)
-    told = replay(create("ns2"), read_history(*files)).wins
+    timed = replay(create("ns2"), read_history(*files)).wins
     bare = tuple(row.rpartition(",")[0] + "," for row in rows)
-    untold = replay(create("ns2"), read_history(*sets.write(tmp_path, rounds, bare))).wins
-    assert np.abs(told - untold).max() > 0.01
+    untimed = replay(create("ns2"), read_history(*sets.write(tmp_path, rounds, bare))).wins
+    assert np.abs(timed - untimed).max() > 0.01
 
 
 def test_the_beginning_of_a_history_has_its_own_spans(tmp_path: Path) -> None:

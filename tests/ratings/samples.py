@@ -21,7 +21,7 @@ def synelo(**params: object) -> SynElo:
 
 
 def steady(k: float, **params: object) -> SynElo:
-    """A system whose K is the same for everybody."""
+    """A system whose K is the same for all players."""
     return synelo(k_factor_min=k, k_factor_max=k, **params)
 
 
@@ -57,7 +57,7 @@ def random_matches(seed: int, count: int, players: int, size: int) -> Iterator[M
 
 
 def odd_matches(seed: int, count: int, players: int) -> Iterator[Match]:
-    """Matches as servers make them: late joiners, leavers, bots, uneven sides, unknown times, known standings."""
+    """Matches as servers make them: late joiners, leavers, bots, uneven sides, unknown times, some skills at start."""
     rng = random.Random(seed)
     everybody = people(players)
     for number in range(count):

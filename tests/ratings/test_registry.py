@@ -63,7 +63,7 @@ def test_a_rating_that_an_admin_sets_is_the_one_that_is_shown(name: str) -> None
 
 @pytest.mark.parametrize("name", LIVE)
 def test_a_live_system_goes_on_from_what_was_stored(name: str) -> None:
-    """Players and whatever is kept of no single player, through JSON: the next round is rated alike."""
+    """Players and `shared` parts pass through JSON, and the next round is rated alike."""
     teams = tuple(tuple(PlayerId(str(76561198000000000 + 2 * n + side)) for n in range(3)) for side in (0, 1))
     rounds = [Match(teams=teams, ranks=(n % 2, 1 - n % 2), started_at=1.7e9 + 600 * n, seconds=300.0) for n in range(4)]
     one, other = create(name), create(name)

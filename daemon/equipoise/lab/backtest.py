@@ -1,4 +1,4 @@
-"""How well systems would have predicted a history: measured after a burn-in, each match before it was rated."""
+"""Measures how well systems predict a history: each match before it is rated, without those of a burn-in."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from equipoise.ratings.quality import CERTAIN, Difference, Estimate, Pair, Quali
 
 BURN_IN = 0.2
 WARM_UP = 0.25
-"""Part of the burn-in that nothing is fitted to: there every system still knows no player."""
+"""Fraction of the burn-in that is not used for fits, because the system knows no player there."""
 
 
 Correct = Literal["burn-in", "running"]
@@ -26,7 +26,7 @@ Correct = Literal["burn-in", "running"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Backtest:
-    """One system on one history."""
+    """The measures of one system on one history."""
 
     model: Model
     burn_in: int
@@ -35,7 +35,7 @@ class Backtest:
     accuracy: Estimate | None
     """Fraction of decisive matches that the favourite won; an even prediction is half right. None: all were drawn."""
     correction: Correction | None
-    """The last correction, if any was asked for."""
+    """The last correction that was fitted; None if none was requested."""
     predicted: Floats
     """Shape (measured,): the predictions that were measured, with the correction if there is one."""
     scores: Floats
@@ -71,7 +71,7 @@ def backtest(model: Model, history: History, *, burn_in: float = BURN_IN, correc
 
 
 def warm_up(burn_in: int) -> int:
-    """How many of the burn-in's matches nothing is fitted to."""
+    """Number of matches at the start of a burn-in that are not used for fits."""
     return int(burn_in * WARM_UP)
 
 

@@ -46,12 +46,12 @@ def calibration(qualities: Sequence[tuple[str, Quality]]) -> Chart:
 
 
 def _titled(title: str, count: int) -> str:
-    """The title, which says so where not all lines are drawn."""
+    """The title, with a note if only the first `LINES` lines are drawn."""
     return title if count <= LINES else f"{title} (the first {LINES} of {count})"
 
 
 def predictions(quality: Quality, label: str) -> Chart:
-    """How many matches a system gave which prediction."""
+    """Histogram of a system's predictions."""
     most = max(each.rounds for each in quality.calibration)
     chart = Chart(
         f"How often each score was predicted ({label})",
@@ -65,10 +65,10 @@ def predictions(quality: Quality, label: str) -> Chart:
 
 
 class Unticked(Axis):
-    """An axis that only sorts."""
+    """An axis whose values are positions in a list."""
 
     def ticks(self) -> list[float]:
-        """No ticks."""
+        """An empty list, because positions have no values."""
         return []
 
 

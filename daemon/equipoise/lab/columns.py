@@ -55,12 +55,12 @@ class Column:
     pieces: list[Numbers] = field(default_factory=list)
 
     def take(self, texts: Sequence[str]) -> None:
-        """Add rows."""
+        """Append one row per text."""
         self.pieces.append(np.fromiter(map(self.known.__getitem__, texts), np.int32, len(texts)))
 
     @property
     def texts(self) -> list[str]:
-        """Distinct, in the order of their first rows."""
+        """The distinct texts, in the order of their first rows."""
         return list(self.known)
 
     @property
@@ -90,7 +90,7 @@ class CsvFile:
         return self.columns[name]
 
     def text(self, name: str, row: int) -> str:
-        """One field."""
+        """The text of one field; empty if the file does not have the column."""
         column = self[name]
         return column.texts[int(column.numbers[row])]
 

@@ -3,8 +3,8 @@
     log-odds' = temperature · log-odds + side(first team) - side(second team) ± map
 
 fitted by penalised maximum likelihood to matches that were predicted before they were rated. The penalties are
-Gaussian priors: they keep an advantage near zero for which only a few matches speak, and finite on a map that one side
-always won. The loss is convex, so Newton's method finds its only minimum.
+Gaussian priors: they keep an advantage near zero if few matches support it, and finite on a map that one side always
+won. The loss is convex, so Newton's method finds its only minimum.
 
 The design matrix has a row per match and a column per weight: log-odds, sides, maps.
 """

@@ -23,7 +23,7 @@ def model(one: Model) -> Json:
 
 
 def backtest(done: Backtest) -> Json:
-    """One system's measures."""
+    """One system's measures, without predictions of single matches."""
     return {
         "model": model(done.model),
         "burn_in": done.burn_in,

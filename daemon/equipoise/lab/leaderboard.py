@@ -1,4 +1,4 @@
-"""Leaderboards of whole histories."""
+"""Leaderboards: players of a history by rating, without those in their shadow period."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ class RankedPlayer:
     """1 is the highest rating."""
     summary: PlayerSummary
     uncertainty: float
-    """In the system's own unit."""
+    """`System.uncertainty`, in the system's own unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaderboard:
-    """Everybody with a place, the highest rating first."""
+    """All players with a place, the highest rating first."""
 
     places: tuple[RankedPlayer, ...]
     hidden: int
     """Players in their shadow period, who have no place."""
     shadow_rounds: int
-    """Length of the shadow period; 0 where nobody is in it."""
+    """Length of the shadow period in rounds; 0 if no player is in it."""
 
     def top(self, most: int) -> Leaderboard:
-        """The first so many places."""
+        """A leaderboard with only the first `most` places."""
         return replace(self, places=self.places[:most])
 
 
 def leaderboard(system: System[Any], history: History, *, hidden: bool = False) -> Leaderboard:
-    """Everybody who took part; with `hidden`, those in their shadow period too.
+    """Rank all participants of a history; with `hidden`, including those in their shadow period.
 
-    RatingError for a rating that is not finite.
+    Raises `RatingError` for a rating that is not finite.
     """
     took_part = np.unique(history.members).tolist()
     found = [
@@ -57,6 +57,6 @@ def leaderboard(system: System[Any], history: History, *, hidden: bool = False) 
     ranked = [one for one in found if one[0].visible or hidden]
     ranked.sort(key=lambda one: (-one[0].rating, one[0].id))
     places = (RankedPlayer(place, *one) for place, one in enumerate(ranked, 1))
-    # The least, because a system may not count every round towards the end of the shadow period.
+    # The minimum, because some systems do not count every round towards the shadow period.
     lasts = min((summary.rounds + summary.missing for summary, _ in found if not summary.visible), default=0)
     return Leaderboard(tuple(places), len(found) - len(ranked), lasts)

@@ -17,7 +17,7 @@ from equipoise.ratings.history import Floats, History, Replayed
 from equipoise.ratings.system import Convergence, System
 
 LABEL = 28
-"""Letters of a short name."""
+"""Longest name, in letters, that a table or a chart shows as written."""
 
 
 @dataclass(frozen=True, slots=True)

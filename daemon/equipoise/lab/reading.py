@@ -27,12 +27,12 @@ PEOPLE = ("match_id", "team", "player_id")
 YEARS = (-62_135_596_800.0, 253_402_300_800.0)
 """From the year 1 to 9999, in seconds since 1970. Times in milliseconds lie outside, and are refused."""
 SHORTEST = 0.001
-"""Seconds of a match at least."""
+"""Shortest match that is accepted, seconds."""
 MOST = 1_000_000.0
 """Most points, kills and deaths, and largest weight of a match: more is a mistake, and would make ratings overflow."""
 OF_MATCHES = ("map", "venue", "seconds", "weight", "side1", "side2")
 OF_PEOPLE = ("quit", "squad", "spans")
-"""Keys of `extra` that are read."""
+"""The keys that are read from `extra` of participants."""
 _EITHER = re.compile(r"((?:19|20)[0-9]{2})(?:(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01]))?")
 """A year, or YYYYMMDD: refused as seconds if all numbers of a file look like that, because they may be dates."""
 
@@ -83,9 +83,6 @@ def read_history(matches: Path, participants: Path | None) -> History:
 def line_of(matches: Path, match: int) -> int:
     """The line of the file on which a match of its history stands."""
     return read_csv(matches, ()).lines[match]
-
-
-# Matches.
 
 
 def _refuse_twice(file: CsvFile) -> None:
@@ -157,9 +154,6 @@ def _teams(file: CsvFile) -> _People:
     return _People(tuple(map(PlayerId, known)), members, np.arange(len(members) + 1, dtype=np.int64))
 
 
-# Participants.
-
-
 def _participants(matches: CsvFile, file: CsvFile) -> _People:
     """The rows of the second file, sorted into the order of the first."""
     places = {match: number for number, match in enumerate(matches["match_id"].texts)}
@@ -180,7 +174,7 @@ def _participants(matches: CsvFile, file: CsvFile) -> _People:
 
 
 def _refuse_twice_in_a_match(file: CsvFile, key: Offsets, team: Offsets) -> None:
-    """`key`, shape (rows,), is equal where match and player are."""
+    """Raise RatingError for a player twice in a match; `key`, shape (rows,), is equal where match and player are."""
     if np.all(np.diff(np.sort(key))):
         return
     order = np.argsort(key, kind="stable")
@@ -206,9 +200,6 @@ def _personal(file: CsvFile, extra: CsvFile) -> dict[str, Floats | Flags | Numbe
     if any(extra["squad"].texts):
         facts["squad"], _ = _named(extra["squad"].texts, extra["squad"].numbers, ALONE)
     return facts
-
-
-# Fields.
 
 
 def _named(words: Sequence[str], numbers: Numbers | Offsets, none: int = UNKNOWN) -> tuple[Numbers, tuple[str, ...]]:

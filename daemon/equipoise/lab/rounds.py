@@ -12,9 +12,9 @@ from equipoise.ratings.history import History
 
 
 def history_of(records: Iterable[RecordRound]) -> History:
-    """The rated rounds in their order; the first team is side A. RatingError where there is none.
+    """The rated rounds in their order; the first team is side A. RatingError if there is none.
 
-    `skill_at_start` is left out: its unit is that of the system that the pool had when the round was played.
+    `skill_at_start` is left out, because its unit is that of the system in use when the round was played.
     """
     bare = (replace(record, skill_at_start=None) for record in records)
     matches = [match for record in bare if (match := match_of(record)) is not None]

@@ -1,7 +1,7 @@
-"""When a player was on which team in which role, as text: `1:0-300|2:300-610.5:commander`.
+"""Parses the spans of a player from text such as `1:0-300|2:300-610.5:commander`.
 
-Each stretch is `team:from-to` or `team:from-to:role`, in seconds since the match's start; a role that is left
-out is `field`. All stretches of a file are parsed in one pass over one string: a match can have hundreds.
+Each span is `team:from-to` or `team:from-to:role`, in seconds since the match's start; the default role is `field`. All
+spans of a file are parsed in one pass over one string, because a match can have hundreds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _STRETCH = re.compile(rf"[12]:({_SECONDS})-({_SECONDS})(?::field|{COMMANDER})?")
 
 
 def spans_of(file: CsvFile, name: str, order: slice | Offsets) -> Spans | None:
-    """A column's stretches, row by row in the given order; None where no row has any. RatingError for a bad text."""
+    """The spans of a column, its rows in the given order; None if no row has any. RatingError for a bad text."""
     column = file[name]
     counts = np.array([text.count("|") + 1 if text else 0 for text in column.texts], np.int64)
     if not counts.any():
@@ -43,16 +43,16 @@ def spans_of(file: CsvFile, name: str, order: slice | Offsets) -> Spans | None:
 
 
 def _figures(stretches: list[str]) -> tuple[Floats, Floats, Floats]:
-    """Shape (stretches,) each: team (1 or 2), start and end of well-formed stretches."""
+    """Shape (spans,) each: team (1 or 2), start and end of well-formed spans."""
     text = ",".join(stretches).replace(":field", "").replace(COMMANDER, "").replace(":", ",").replace("-", ",")
     figures = np.fromstring(text, np.float64, sep=",")
     return figures[0::3], figures[1::3], figures[2::3]
 
 
 def _in_order(start: Floats, end: Floats, first: Offsets) -> bool:
-    """Whether the stretches of each text, which begins at an index in `first`, follow each other without overlap.
+    """Whether the spans of each text are in order without overlap; `first` holds the index of each text's first span.
 
-    A fast check: texts that fail it go through `_refuse`, which also accepts stretches in another order.
+    A fast check: texts that fail it go through `_refuse`, which also accepts spans in another order.
     """
     begins = np.zeros(len(start) + 1, np.bool_)
     begins[first] = True

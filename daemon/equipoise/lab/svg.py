@@ -78,7 +78,7 @@ DARK = Theme(
     series=("#58a6e0", "#f0883e", "#3fc79a", "#bb9af0", "#d9b93b", "#ff7a93", "#4fd1d9", "#b1bac4"),
 )
 COLOURS = len(LIGHT.series)
-"""With more series the colours start again, dashed."""
+"""Number of different colours; further series repeat them with dashed lines."""
 STYLE = f"{_SHAPES}{LIGHT.rules()}\n@media (prefers-color-scheme: dark) {{\n{DARK.rules()}\n}}\n"
 
 
@@ -91,7 +91,7 @@ class Axis:
     high: float
     percent: bool = False
     whole: bool = False
-    """It counts something: ticks are whole numbers."""
+    """Ticks are whole numbers, because the axis counts something."""
 
     def ticks(self) -> list[float]:
         """Round numbers within the axis, about five.
@@ -118,7 +118,7 @@ class Axis:
 
     @classmethod
     def around(cls, label: str, values: Iterable[float], *, percent: bool = False) -> Axis:
-        """An axis a little wider than the finite ones of the values."""
+        """An axis slightly wider than the range of the finite values."""
         known = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
         low, high = min(known), max(known)
         margin = 0.06 * (high - low) or 0.05 * abs(low) or 0.5
@@ -149,7 +149,7 @@ class Chart:
         return self.height - BOTTOM - (value - self.y.low) / (self.y.high - self.y.low) * (self.height - TOP - BOTTOM)
 
     def legend(self, label: str, series: int) -> None:
-        """Name a series in the legend."""
+        """Add an entry with a series' colour to the legend."""
         self._names.append((printable(label, NAME), series))
 
     def line(self, xs: Sequence[float], ys: Sequence[float], series: int) -> None:
@@ -192,7 +192,7 @@ class Chart:
         return f'<circle class="f{series % COLOURS}" {at}>{_title(tooltip) if tooltip else ""}</circle>'
 
     def bar(self, low: float, high: float, value: float, series: int, tooltip: str) -> None:
-        """A column from 0."""
+        """A column from 0 to `value`, between `low` and `high` on the x axis."""
         left, top = self.across(low) + 1, self.down(value)
         size = f'width="{max(self.across(high) - left - 1, 1):.1f}" height="{max(self.down(0) - top, 0):.1f}"'
         box = f'<rect class="f{series % COLOURS}" x="{left:.1f}" y="{top:.1f}" {size}>'

@@ -16,7 +16,7 @@ from equipoise.ratings.quality import Estimate, Quality
 from equipoise.ratings.system import Convergence
 
 MAPS = 12
-"""How many maps are listed: those with the largest advantages."""
+"""Number of maps listed: those with the largest advantages."""
 NAME = 60
 """Letters of a name from a file at most; longer ones are shown in part."""
 

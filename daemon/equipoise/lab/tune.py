@@ -32,7 +32,7 @@ POWERS = range(-6, 4)
 SPREAD = math.log(10)
 """The prior's standard deviation on the search's scale: about a factor of ten."""
 PRICE = 1.0
-"""What it costs to switch on a parameter that starts at 0: nats, over all matches together."""
+"""Cost of switching on a parameter that starts at 0: nats, over all matches together."""
 GAIN = 1e-7
 """A smaller gain, in nats per match, counts as none."""
 RESTART = 1e-5
@@ -69,12 +69,12 @@ class SearchAxis:
         return math.asinh(value / self.unit)
 
     def value(self, x: float) -> float | int:
-        """The parameter at `x`, within its range and to six digits."""
+        """The parameter at `x`, clipped to its range and rounded to six digits."""
         value = min(max(self.unit * math.sinh(min(max(x, -50.0), 50.0)), self.low), self.high)
         return round(value) if self.whole else float(f"{value:.6g}")
 
     def price(self, x: float) -> float:
-        """What the prior charges, nats."""
+        """Minus the logarithm of the prior, nats."""
         if self.start == 0:
             return PRICE if self.value(x) else 0.0
         return ((x - self.origin) / SPREAD) ** 2 / 2
@@ -145,7 +145,7 @@ class _Point:
     """Nats per match: the loss with the prior."""
     loss: float
     places: list[float]
-    """On the axes."""
+    """One coordinate per axis."""
 
 
 class _Search:
@@ -165,14 +165,14 @@ class _Search:
         self.steps = [0.0] * len(axes)
         self.idle: set[int] = set()
         self.untried: set[int] = set()
-        """Axes whose off and on have not been tried since the search started over."""
+        """Axes that have not been switched on or off since the search started over."""
         self.here = self.best = _Point(math.inf, math.inf, [axis.origin for axis in axes])
         """The best point of this descent, and of all."""
         self.started = math.inf
         """Cost when the search last started over."""
 
     def run(self) -> Tuned:
-        """Descend twice, through the parameters forward and backward: what is switched on first decides a lot."""
+        """Descend twice, with the parameters in both orders: the result depends on what is switched on first."""
         origin, forward = self.best.places, self.order
         before = self._fitted(self._model(origin), self.history)[1]  # RatingError if the system refuses the history
         interrupted = False
@@ -244,7 +244,7 @@ class _Search:
                 self.steps[number] = math.copysign(min(abs(step) * GROW, LONGEST), taken)
                 return True
         if abs(step) >= FIRST and self._same(ahead) and self._same(behind):
-            # It changes no prediction at all: a shadow period, a number of days.
+            # The parameter changes no prediction, as a shadow period or a number of days.
             self.idle.add(number)
         self.steps[number] *= SHRINK
         return False

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """Where a system is: modules of this package."""
+    """Where a system is implemented; module names are relative to this package."""
 
     module: str
     kind: str
-    """Its class, in `module`."""
+    """Name of its class in `module`."""
     replay: str
-    """What has `replay(system, history)`."""
+    """Module with `replay(system, history)`."""
     fit: str | None = None
-    """What has `fit(system, history)`; None: the system has no whole-history fit."""
+    """Module with `fit(system, history)`; None if the system has no whole-history fit."""
 
 
 SYSTEMS: Final[Mapping[str, Place]] = {
@@ -47,13 +47,13 @@ SYSTEMS: Final[Mapping[str, Place]] = {
     ),
     "world_football_elo": Place("football.world_football_elo", "WorldFootballElo", "football.replay"),
 }
-"""By the name in configuration; a process imports only the systems that it uses."""
+"""By the name in configuration.  A process imports only the systems that it uses."""
 
 
 def create(name: str, /, **params: object) -> System[Any]:
-    """A system without players; `RatingError` names an unknown system or a parameter that is refused.
+    """Make a system without players; raises `RatingError` for an unknown system or a refused parameter.
 
-    >>> round(create("elo", scale=400.0).gap(0.1, size=1), 1)  # points that are worth 10 % at an even match
+    >>> round(create("elo", scale=400.0).gap(0.1, size=1), 1)  # points that shift an even match by 10 %
     69.5
     """
     if name not in SYSTEMS:
@@ -63,13 +63,13 @@ def create(name: str, /, **params: object) -> System[Any]:
 
 
 def replay(system: System[Any], history: History) -> Replayed:
-    """Rate a whole history by a compiled kernel: the numbers and the end state of rating one match after the other."""
+    """Rate a whole history with a compiled kernel; same numbers and end state as `rate` on match after match."""
     replayed: Replayed = _module(SYSTEMS[system.name].replay).replay(system, history)
     return replayed
 
 
 def fit(system: System[Any], matches: Iterable[Match] | History) -> Convergence:
-    """Settle every skill by a whole history at once; `RatingError` where the system has no such fit."""
+    """Estimate every skill from a whole history at once; raises `RatingError` if the system has no such fit."""
     where = SYSTEMS[system.name].fit
     if where is None:
         raise RatingError(f"{system.name} has no whole-history fit")

@@ -1,4 +1,4 @@
-"""Histories as arrays, for systems that replay in bulk; needs numpy, which serving does not load."""
+"""Histories as arrays, for replays and fits; needs numpy, which the serving process does not load."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Numbers: TypeAlias = NDArray[np.int32]
 Flags: TypeAlias = NDArray[np.bool_]
 
 ALONE = -1
-"""In `History.squad`: came alone."""
+"""In `History.squad`: the player is in no squad."""
 UNKNOWN = -1
 """In `History.side`, `map` and `mode`: no name."""
 
@@ -32,7 +32,7 @@ _SHAPED = {
     "ranks": ("points", "side"),
     "started_at": ("seconds", "weight", "map", "mode"),
 }
-"""Which arrays have as many rows as which."""
+"""By array, the optional arrays that must have the same length."""
 
 _RANGES = {
     "started_at": (-FARTHEST, FARTHEST),
@@ -44,33 +44,34 @@ _RANGES = {
     "seconds": (0.0, FARTHEST),
     "weight": (0.0, MOST),
 }
-"""What `Match` says of them; NaN is unknown, but for a weight."""
+"""The allowed range of each array, as in `Match`.  NaN means unknown and is allowed everywhere but in `weight`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spans:
-    """`Match.spans` of p participants: r stretches."""
+    """`Match.spans` as arrays: r spans of p participants."""
 
     starts: Offsets
-    """Shape (p + 1,): where each participant's stretches begin."""
+    """Shape (p + 1,): where each participant's spans begin."""
     team: Numbers
-    """Shape (r,): 0 for the match's first team."""
+    """Shape (r,): index of the team in its match."""
     start: Floats
     """Shape (r,): seconds since the match went live, as is `end`."""
     end: Floats
     commander: Flags
-    """Shape (r,): whether the player commanded."""
+    """Shape (r,): True for `Role.COMMANDER`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
     """Matches in the order they are rated: m matches of t teams with p participants, s players in lineups.
 
-    A `RatingError` refuses arrays that do not fit together.  That no player is twice in a match is not checked.
+    Raises `RatingError` if the arrays do not fit together or hold a number that `Match` refuses.  Does not check that a
+    player occurs only once in a match.
     """
 
     players: tuple[PlayerId, ...]
-    """The players that the numbers in `members` and `lineup_members` mean; no bots."""
+    """Player ids; `members` and `lineup_members` are indexes into this tuple.  Without bots."""
     matches: Offsets
     """Shape (m + 1,): where each match's teams begin."""
     teams: Offsets
@@ -82,13 +83,13 @@ class History:
     started_at: Floats
     """Shape (m,): seconds since the epoch, NaN where unknown."""
     lineup: Offsets | None = None
-    """Shape (t + 1,): where each team's lineup begins; None: the participants are the lineup."""
+    """Shape (t + 1,): where each team's lineup begins; None if every lineup is the participants."""
     lineup_members: Numbers | None = None
     """Shape (s,): the players in the lineups, `BOT` for a bot."""
     skill_at_start: Floats | None = None
-    """Shape (s,): `Match.skill_at_start`, NaN where unknown; None: nowhere known."""
+    """Shape (s,): `Match.skill_at_start`, NaN where unknown; None if unknown everywhere."""
 
-    # What fewer systems read; None: of no match known.
+    # Read by some systems only.  None if unknown for every match.
     fraction_played: Floats | None = None
     """Shape (p,): `Match.fraction_played`, NaN where unknown."""
     kills: Floats | None = None
@@ -98,31 +99,31 @@ class History:
     quit: Flags | None = None
     """Shape (p,): whether the player left before the end."""
     squad: Numbers | None = None
-    """Shape (p,): a number of the player's squad, unique within the match; `ALONE` for none."""
+    """Shape (p,): number of the player's squad, unique within the match; `ALONE` without a squad."""
     spans: Spans | None = None
-    """Of each participant."""
+    """Spans of all participants."""
     points: Floats | None = None
     """Shape (t,): `Match.points`, NaN where unknown."""
     side: Numbers | None = None
-    """Shape (t,): index into `sides`, `UNKNOWN` where alike."""
+    """Shape (t,): index into `sides`; `UNKNOWN` for a team whose side has no name."""
     sides: tuple[str, ...] = ()
     seconds: Floats | None = None
     """Shape (m,): `Match.seconds`, NaN where unknown."""
     weight: Floats | None = None
-    """Shape (m,): `Match.weight`."""
+    """Shape (m,): `Match.weight`; never NaN."""
     map: Numbers | None = None
-    """Shape (m,): index into `maps`, `UNKNOWN` where it is."""
+    """Shape (m,): index into `maps`; `UNKNOWN` without a name."""
     maps: tuple[str, ...] = ()
     mode: Numbers | None = None
-    """Shape (m,): index into `modes`, `UNKNOWN` where it is."""
+    """Shape (m,): index into `modes`; `UNKNOWN` without a name."""
     modes: tuple[str, ...] = ()
     pairs: bool = field(init=False)
-    """Whether every match is between two teams."""
+    """True if every match has exactly two teams."""
     singles: bool = field(init=False)
-    """Whether every team is one participant."""
+    """True if every team has exactly one participant."""
 
     def __post_init__(self) -> None:
-        # Kernels check no index, so every number is checked here; what they ask of every match is answered once.
+        # Compiled kernels do not check indexes, so all are checked here.  `pairs` and `singles` are computed once.
         lineup, lineup_members, skill_at_start = self.predicted_lineup
         _check_offsets("matches", self.matches, len(self.started_at), len(self.ranks))
         _check_offsets("teams", self.teams, len(self.ranks), len(self.members))
@@ -168,14 +169,14 @@ class History:
 
     @property
     def predicted_lineup(self) -> tuple[Offsets, Numbers, Floats]:
-        """`lineup`, `lineup_members` and `skill_at_start`; the last has shape (0,) where nothing is known."""
+        """Lineups as arrays, the participants if `lineup` is None; skills at start have shape (0,) if unknown."""
         lineup = self.teams if self.lineup is None else self.lineup
         lineup_members = self.members if self.lineup_members is None else self.lineup_members
         skill_at_start = np.empty(0) if self.skill_at_start is None else self.skill_at_start
         return lineup, lineup_members, skill_at_start
 
     def arrays(self) -> MatchArrays:
-        """What kernels read, without a copy; an array of which nothing is known is empty."""
+        """The arrays that kernels read, not copied; an optional array that is None becomes an empty one."""
         lineup, lineup_members, skill_at_start = self.predicted_lineup
         return MatchArrays(
             matches=self.matches,
@@ -192,7 +193,7 @@ class History:
 
     @classmethod
     def of(cls, matches: Iterable[Match] | History) -> History:
-        """The same matches as arrays; each must be over."""
+        """Convert matches to arrays; raises `RatingError` for a match without ranks."""
         if isinstance(matches, History):
             return matches
         rows = list(matches)
@@ -221,7 +222,7 @@ class History:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replayed:
-    """What `rate` would have answered, match by match; shapes as in `History`."""
+    """The predictions and ratings that `System.rate` returns, for all matches; shapes as in `History`."""
 
     wins: Floats
     """Shape (t,): `WinProbabilities.wins`."""
@@ -232,7 +233,7 @@ class Replayed:
 
 
 def _facts(rows: list[Match]) -> dict[str, Any]:
-    """The arrays that fewer systems read; one that no match has anything for is left out."""
+    """The optional arrays, without those that are unknown for every match."""
     people = [(match, player) for match in rows for team in match.teams for player in team]
     facts: dict[str, Any] = {}
     if any(match.fraction_played for match in rows):
@@ -289,7 +290,7 @@ def _floats(values: Iterable[float]) -> Floats:
 
 
 def _named(words: list[str]) -> tuple[Numbers, tuple[str, ...]]:
-    """Words as numbers, `UNKNOWN` for the empty one, and what the numbers mean."""
+    """Each word's index among the distinct words, `UNKNOWN` for the empty word; and the distinct words."""
     known = {word: number for number, word in enumerate(dict.fromkeys(word for word in words if word))}
     return np.array([known.get(word, UNKNOWN) for word in words], np.int32), tuple(known)
 
@@ -323,19 +324,19 @@ def _check_stretches(spans: Spans) -> None:
 
 
 def _overlapping(spans: Spans) -> int | None:
-    """A participant who is in two stretches at the same time, if there is one."""
+    """Index of a participant two of whose spans overlap; None if there is none."""
     if np.count_nonzero(spans.starts[1:] > spans.starts[:-1]) == len(spans.team):
-        return None  # One each, and in a long history much sooner found than by their counts.
+        return None  # At most one span each.  Much faster on a long history than comparing all spans.
     owner = np.repeat(np.arange(len(spans.starts) - 1), np.diff(spans.starts))
     start, end = spans.start, spans.end
     again = _starts_early(owner, start, end)
-    if again.any():  # They may just be out of order.
+    if again.any():  # The spans may only be unsorted: sort and compare again.
         order = np.lexsort((end, start, owner))
         again = _starts_early(owner, start[order], end[order])
     return int(owner[1:][again][0]) if again.any() else None
 
 
 def _starts_early(owner: Offsets, start: Floats, end: Floats) -> Flags:
-    """Whether each stretch but the first begins within the one before, of the same owner."""
+    """Shape (r - 1,): True where a span begins before the preceding span of the same owner ends."""
     early: Flags = (start[1:] < end[:-1]) & (owner[1:] == owner[:-1])
     return early

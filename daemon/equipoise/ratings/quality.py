@@ -19,19 +19,19 @@ from typing import TypeAlias
 from equipoise.errors import RatingError
 
 Pair: TypeAlias = tuple[float, float]
-"""What was predicted, 0 to 1, and the score: 1, 0.5 or 0."""
+"""Predicted score, 0 to 1, and actual score: 1, 0.5 or 0."""
 
 BINS = 10
 EVEN = (0.45, 0.55)
 CERTAIN = 1e-12
-"""Log loss takes no prediction as surer than this, so that one upset of a certainty stays finite."""
+"""Predictions are clipped to this distance from 0 and 1, so that the log loss of a certain but wrong one is finite."""
 
 SURE = 2.0
-"""Standard errors that a scale must be off by before `rounds_missing` is 0."""
+"""How many standard errors two scales must differ by to count as different; then `rounds_missing` is 0."""
 FACTORS = (0.01, 100.0)
 """The least and the largest factor of log-odds that `best_factor` looks for."""
 STEPS = 40
-"""Halvings of their interval, on a logarithmic scale."""
+"""How often `best_factor` halves the interval `FACTORS`, on a logarithmic scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Estimate:
 
     value: float
     error: float | None
-    """Its standard error; None below two rounds."""
+    """Standard error of the mean; None below two rounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,12 @@ class Bin:
     predicted: float
     """Mean prediction."""
     scored: Estimate
-    """Mean score: equal to `predicted` if the predictions are right."""
+    """Mean score; close to `predicted` if the predictions are right."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """The measures of a pool."""
+    """How well the predictions of a set of rounds were, by several measures."""
 
     rounds: int
     brier: Estimate
@@ -75,14 +75,14 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One system's measures less another's on the same rounds; below 0 the first predicts better."""
+    """One system's measures minus another's on the same rounds; below 0 the first predicts better."""
 
     log_loss: Estimate
     brier: Estimate
 
 
 def assess(pairs: Iterable[Pair]) -> Quality | None:
-    """The measures over these rounds; None where there are none.
+    """Measure the predictions of these rounds; None if there are no rounds.
 
     >>> measured = assess([(0.5, 1.0), (0.8, 1.0), (0.8, 0.0)])
     >>> measured.rounds, round(measured.brier.value, 3), round(measured.even.value, 3)
@@ -114,7 +114,7 @@ def surprise(predicted: float, score: float) -> float:
 
 
 def accuracy(rounds: Iterable[Pair]) -> Estimate | None:
-    """Fraction of the decisive rounds that the favourite won; an even prediction is half right.  None: all were drawn.
+    """Fraction of decisive rounds that the favourite won; an even prediction counts half.  None if all were drawn.
 
     >>> accuracy([(0.9, 1.0), (0.5, 0.0), (0.3, 1.0), (0.7, 0.5)]).value
     0.5
@@ -124,7 +124,7 @@ def accuracy(rounds: Iterable[Pair]) -> Estimate | None:
 
 
 def difference(ones: Sequence[Pair], others: Sequence[Pair]) -> Difference:
-    """Round by round, so that what is hard for both cancels."""
+    """Compare two systems round by round, so that the luck of each round cancels; both in the same order."""
     both = list(zip(ones, others, strict=True))
     return Difference(
         log_loss=mean([surprise(*one) - surprise(*other) for one, other in both]),
@@ -133,7 +133,7 @@ def difference(ones: Sequence[Pair], others: Sequence[Pair]) -> Difference:
 
 
 def calibration(rounds: Iterable[Pair]) -> tuple[Bin, ...]:
-    """Predictions against scores, bin by bin."""
+    """Mean prediction and mean score in ten bins of equal width; empty bins are left out."""
     binned: dict[int, list[Pair]] = {}
     for predicted, score in rounds:
         binned.setdefault(min(int(predicted * BINS), BINS - 1), []).append((predicted, score))
@@ -156,7 +156,7 @@ class ScaleFit:
     scale: float
     """In the unit of the scale that the predictions were made with, as is `error`."""
     error: float
-    """Its standard error."""
+    """Standard error of `scale`."""
     log_loss_before: float
     """Nats a round, with the scale of the predictions."""
     log_loss: float
@@ -187,17 +187,17 @@ def fit_scale(pairs: Sequence[Pair], scale: float) -> ScaleFit | None:
 
 
 def rounds_missing(fit: ScaleFit, scale: float, rounds: int) -> int:
-    """About how many more rounds would tell the two scales apart, if they differ as they seem to; 0: these do.
+    """About how many more rounds are needed to show that `scale` differs from `fit.scale`; 0 if these rounds suffice.
 
-    They are told apart by `SURE` standard errors of the factor scale / fit.scale, whose error falls with the root of
-    the number of rounds.
+    They differ if the factor scale / fit.scale is `SURE` standard errors from 1.  Its error falls with the root of the
+    number of rounds.
     """
     apart = abs(fit.scale - scale) / scale / (fit.error / fit.scale)
     return max(0, math.ceil(rounds * min((SURE / max(apart, 1e-9)) ** 2, 1e9)) - rounds)
 
 
 def best_factor(odds: Sequence[tuple[float, float]]) -> float | None:
-    """By which factor log-odds would have to grow for the least log loss; None unless it is within `FACTORS`."""
+    """The factor on all log-odds that minimises the log loss; None unless it is within `FACTORS`."""
 
     def slope(factor: float) -> float:
         return math.fsum(x * (_logistic(factor * x) - score) for x, score in odds)

@@ -1,8 +1,10 @@
 """The interface of a rating system: the matches that it rates, its answers, its parameters.
 
-The daemon holds only some players in memory: it restores those that a match `needs`, rates it, and stores the `state`
-of those that it changed.  Nothing here reads a clock: time comes in with the match or as `now`.  Replays and fits of
-whole histories are functions of the package (`equipoise.ratings.replay`, `fit`), because they need numpy.
+The daemon holds only some players in memory.  It restores the players that a match `needs`, rates the match, and stores
+the `state` of every player that changed.  Nothing here reads a clock: time comes in with the match or as `now`.
+
+Replays and fits of whole histories are functions of the package (`equipoise.ratings.replay`, `fit`), because they need
+numpy.
 """
 
 from __future__ import annotations
@@ -21,10 +23,10 @@ from equipoise.errors import RatingError
 from equipoise.ratings.validation import FARTHEST, MOST, is_number, number_of
 
 State: TypeAlias = Mapping[str, object]
-"""All that a system keeps of one player but history rows, as plain data that JSON can hold."""
+"""Everything a system keeps about one player except history rows, as values that JSON can hold."""
 
 Parts: TypeAlias = Mapping[str, object]
-"""What a system keeps besides players, by key: plain data each, None where it keeps nothing by that key."""
+"""State that belongs to no single player, by key, as values that JSON can hold; None for a key without state."""
 
 Past: TypeAlias = tuple[float, float, float]
 """One row of a player's history: `after`, `expected` and `score` of a `Change`."""
@@ -34,7 +36,7 @@ P = TypeVar("P")
 
 
 class Role(Enum):
-    """What a player does for their side; only NS2 has two."""
+    """What a player does for their side; only NS2 distinguishes commanders."""
 
     FIELD = "field"
     COMMANDER = "commander"
@@ -60,11 +62,11 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What is rated: in the daemon a round.  Facts about players are keyed by id; absent means the default.
+    """One match; in the daemon, a round.  Facts about players are keyed by id; a missing key means the default.
 
-    A `RatingError` refuses fewer than two teams; a player named twice; ranks, a lineup, points or sides of another
-    length; numbers that are not finite or are beyond `FARTHEST` (times) or `MOST`; and spans that overlap or end before
-    they begin.
+    Raises `RatingError` for fewer than two teams; for a player named twice; for ranks, a lineup, points or sides whose
+    length is not the number of teams; for numbers that are not finite or beyond `FARTHEST` (times) or `MOST`; and for
+    spans that overlap or end before they begin.
 
     >>> won = Match(teams=((PlayerId("ann"),), (PlayerId("bob"),)), ranks=(0, 1))
     >>> won.score(0), won.score(1)
@@ -72,37 +74,37 @@ class Match:
     """
 
     teams: tuple[tuple[PlayerId, ...], ...]
-    """The participants, each on the one side that they are rated for."""
+    """The participants; each is listed once, on the side they are rated for."""
     ranks: tuple[int, ...] = ()
-    """Place of each team, lower is better, equal is a draw.  Empty: the match is not over and can only be predicted."""
+    """Place of each team; lower is better, equal is a draw.  Empty: the match is not over and can only be predicted."""
     lineup: tuple[tuple[PlayerId, ...], ...] = ()
-    """The players on each side when the match went live, bots too: what the prediction is about.  Empty: the teams."""
+    """The players on each side when the match went live, including bots; predictions use these.  Empty: the teams."""
     skill_at_start: Mapping[PlayerId, float] = field(default_factory=dict)
-    """`System.skill` when the match went live; absent: as it is now."""
+    """`System.skill` when the match went live; for a missing player, their present skill."""
     started_at: float | None = None
     """Seconds since the epoch: when the match went live."""
     seconds: float | None = None
     """Length of the match."""
     fraction_played: Mapping[PlayerId, float] = field(default_factory=dict)
-    """Fraction of the match played, 0 to 1; absent: 1."""
+    """Fraction of the match played, 0 to 1; 1 for a missing player."""
     spans: Mapping[PlayerId, tuple[Span, ...]] = field(default_factory=dict)
-    """When, where and in which role a player played, where that is known; also for the other side.
+    """When, for which team and in which role a player played, including time on the other team.
 
-    Empty is as absent: the player played their `fraction_played` of the match.
+    A player without spans, or with an empty tuple, played their `fraction_played` of the match.
     """
     squads: tuple[tuple[PlayerId, ...], ...] = ()
-    """Groups that came together; a player in none came alone, and no player is in two."""
+    """Players who joined together; a player is in one squad at most."""
     counts: Mapping[PlayerId, Counts] = field(default_factory=dict)
     quits: frozenset[PlayerId] = frozenset()
     """Players who left before the end."""
     points: tuple[float, ...] = ()
-    """Goals or points of each team, where the game has them."""
+    """Goals or points of each team; empty if the game has none or they are unknown."""
     map: str = ""
     mode: str = ""
     sides: tuple[str, ...] = ()
-    """The names of the teams' sides where sides differ: marines and aliens, home and away.  Empty: they are alike."""
+    """The name of each team's side, such as marines and aliens or home and away.  Empty if sides do not differ."""
     weight: float = 1.0
-    """How much the match counts; 1 is an ordinary one."""
+    """How much the match counts; an ordinary match has weight 1."""
 
     def __post_init__(self) -> None:
         if len(self.teams) < 2:
@@ -136,11 +138,11 @@ class Match:
 
     @property
     def predicted_lineup(self) -> tuple[tuple[PlayerId, ...], ...]:
-        """The lineup, or the teams where no lineup is known."""
+        """The players that a prediction is about: the lineup, or the teams if no lineup is known."""
         return self.lineup or self.teams
 
     def score(self, team: int) -> float:
-        """1 for first place, divided where it is shared, else 0: for two teams 1, 0.5 or 0."""
+        """1 for first place, divided equally among teams that share it, else 0.  For two teams: 1, 0.5 or 0."""
         if not self.ranks:
             raise RatingError("the match has no ranks: it is not over")
         best = min(self.ranks)
@@ -161,7 +163,7 @@ def ranks_of(outcome: float) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class SkillContext:
-    """Where a skill is asked for; an empty fact means the usual one."""
+    """The map, mode, side and role that a skill is needed for; an empty field means unspecified."""
 
     mode: str = ""
     map: str = ""
@@ -174,32 +176,32 @@ ANYWHERE = SkillContext()
 
 @dataclass(frozen=True, slots=True)
 class WinProbabilities:
-    """What is expected of a match; `wins` and `draw` sum to 1.
+    """The prediction for a match; `wins` and `draw` sum to 1.
 
     >>> WinProbabilities((0.5, 0.3), draw=0.2).expected(1)
     0.4
     """
 
     wins: tuple[float, ...]
-    """Of each team: that it is first, alone."""
+    """Of each team, the probability to be first alone."""
     draw: float = 0.0
-    """That first place is shared."""
+    """Probability that first place is shared."""
 
     def expected(self, team: int) -> float:
-        """The score expected of a team: what `Match.score` is measured against."""
+        """The expected `Match.score` of a team: its win probability plus its part of the draw."""
         return self.wins[team] + self.draw / len(self.wins)
 
 
 class Change(NamedTuple):
-    """What one match did to one participant.  (A named tuple: one is made for every participant of every round.)"""
+    """What one match did to one participant.  A named tuple, because one is made per participant and round."""
 
     player: PlayerId
     team: int
     before: float
-    """The rating that `summary` shows, before the match and after it."""
+    """The rating in `summary` before the match; `after` is the rating after it."""
     after: float
     rounds: int
-    """Rounds that the player has been rated for, this one included."""
+    """Rounds that the player has been rated for, including this one."""
     expected: float
     """The score that was predicted for the player's team."""
     score: float
@@ -210,9 +212,9 @@ class Rated:
     """The answer to a rated match."""
 
     prediction: WinProbabilities
-    """Made before anything changed."""
+    """The prediction from the ratings before the match."""
     changes: tuple[Change, ...]
-    """Participants in the order of `Match.teams`."""
+    """One per participant, in the order of `Match.teams`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,22 +223,22 @@ class Convergence:
 
     iterations: int
     gradient: float
-    """What must vanish at the solution, as far as it is left, in the system's own terms."""
+    """What remains of a quantity that is 0 at the solution; docs/ratings says for each system which one."""
     converged: bool
 
 
 class System(ABC, Generic[P]):
-    """A rating system and the players that it holds; `rate` makes the players that it has not seen.
+    """A rating system and the players that it holds; `rate` adds players that it has not seen.
 
     The units of `skill`, `uncertainty`, `state` and `seed` are the system's own: see `docs/ratings.md`.
     """
 
     name: ClassVar[str]
-    """What configuration calls the system, and its errors call it."""
+    """The name in configuration and in error messages."""
     parameters: ClassVar[type[Any]]
     """The dataclass of its parameters."""
     live: ClassVar[bool] = True
-    """Whether a pool can use it; False: for histories only."""
+    """Whether a pool can use the system; if False, it rates histories only."""
     params: P
 
     def __init__(self, params: P) -> None:
@@ -254,74 +256,74 @@ class System(ABC, Generic[P]):
 
     @property
     def stale_after(self) -> float:
-        """Seconds without a rated match after which a player is flagged; the rating stays."""
+        """Seconds without a rated match after which a player is flagged as stale; the rating stays."""
         return math.inf
 
     def stale(self, last_played: float | None, now: float) -> bool:
-        """Both in seconds since the epoch; a player who never played is not stale."""
+        """Whether a player is stale; both times in seconds since the epoch.  A player who never played is not stale."""
         return last_played is not None and now - last_played > self.stale_after
 
     @abstractmethod
     def predict(self, match: Match) -> WinProbabilities:
-        """What is expected of the match; changes nothing."""
+        """The prediction for a match; changes no state."""
 
     @abstractmethod
     def rate(self, match: Match) -> Rated:
-        """Learn from a match that is over.  A refused one (`RatingError`) changes nothing."""
+        """Rate a match that is over.  If it is refused (`RatingError`), nothing changes."""
 
     @abstractmethod
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
-        """What the solver balances on: sides are even when the sums of it are."""
+        """The number that the solver balances on: sides are even if their sums of it are equal."""
 
     @abstractmethod
     def gap(self, probability: float, size: int) -> float:
-        """The difference of the sums of skill that is worth this much probability, `size` against `size`."""
+        """The difference of the sides' sums of skill that shifts an even match by `probability`, at `size` a side."""
 
     @abstractmethod
     def uncertainty(self, player: PlayerId) -> float:
-        """How little the system knows of the player; 0 would be for certain."""
+        """How uncertain the skill is, 0 or more, in the system's own unit; smaller is more certain."""
 
     @abstractmethod
     def summary(self, player: PlayerId) -> PlayerSummary:
-        """What the pool shows of a player; of a stranger what it shows of a newcomer."""
+        """What the pool shows about a player; for a player who is not held, what it shows about a newcomer."""
 
     @abstractmethod
     def seed(self, player: PlayerId, **skill: float) -> None:
-        """Make the player if they are new, and set the facts that are named; the others stay."""
+        """Add the player if they are new, and set the named values; other values stay."""
 
     @abstractmethod
     def state(self, player: PlayerId) -> State:
-        """What to store of a player after a match; a stranger's is a newcomer's."""
+        """What to store about a player after a match; for a player who is not held, a newcomer's state."""
 
     @abstractmethod
     def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
-        """Hold a player again, by their stored `state` and their last `window` rows, oldest first."""
+        """Hold a player again, from their stored `state` and their last `window` history rows, oldest first."""
 
     @abstractmethod
     def forget(self, player: PlayerId) -> None:
-        """Hold the player no longer: they are a newcomer again unless they are restored."""
+        """Drop a player from memory: they count as a newcomer until they are restored."""
 
     @abstractmethod
     def __contains__(self, player: PlayerId) -> bool:
-        """True while the player is held."""
+        """Whether the player is held."""
 
     def needs(self, match: Match) -> frozenset[PlayerId]:
-        """The players that must be held, if the store knows them, before the match is predicted or rated."""
+        """The players to restore from the store, if it has them, before the match is predicted or rated."""
         named = (player for side in (*match.teams, *match.lineup) for player in side)
         return frozenset(player for player in named if not is_bot(player))
 
     def shared(self, match: Match | None = None) -> Parts:
-        """What is kept besides players: the parts that a match may change, or all parts where no match is given."""
+        """State that belongs to no single player: the parts that a match may change, or all parts without a match."""
         return {}
 
     def restore_shared(self, key: str, part: object) -> None:
-        """Keep a part of `shared` again, or with None no longer; a refused one (`RatingError`) changes nothing."""
+        """Set a part that `shared` returned; None removes it.  If it is refused (`RatingError`), nothing changes."""
         raise RatingError(f"{self.name} keeps nothing but its players: {key}")
 
 
 @dataclass(frozen=True, slots=True)
 class Params:
-    """Parameters of a system.  Making one refuses (`RatingError`) what its fields do not allow, naming the field."""
+    """Parameters of a system.  Raises `RatingError`, naming the field, for a value that the field does not allow."""
 
     def __post_init__(self) -> None:
         """Check every field; a subclass that checks more calls this first."""
@@ -330,12 +332,12 @@ class Params:
 
 
 def ranged(default: T, low: float, high: float) -> T:
-    """A parameter from low to high; whole if its default is an int; may be None if its default is."""
+    """A parameter from low to high.  It is an int if its default is one, and may be None if its default is None."""
     return field(default=default, metadata={"low": low, "high": high})
 
 
 def one_of(default: str, *others: str) -> Any:
-    """A parameter that is one of these words."""
+    """A parameter with one of these strings as its value."""
     return field(default=default, metadata={"words": (default, *others)})
 
 
@@ -353,14 +355,14 @@ def _check_parameter(parameter: Field[Any], value: object) -> None:
 
 
 def table(name: str, value: object) -> Mapping[str, object]:
-    """A parameter that is values by names, or a `RatingError`."""
+    """A parameter that is a table of values by name; raises `RatingError` for anything else."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise RatingError(f"{name}: {value!r} is not a table of values by name")
     return value
 
 
 def build_params(kind: type[T], values: Mapping[str, object]) -> T:
-    """A parameter dataclass from names and values; an unknown name is refused."""
+    """Make a parameter dataclass from names and values; raises `RatingError` for an unknown name."""
     known = {parameter.name for parameter in fields(kind)}  # type: ignore[arg-type]
     for name in values:
         if name not in known:
@@ -381,17 +383,17 @@ def _check_ranged(parameter: Field[object], value: object) -> None:
 
 
 def among(name: str, known: Iterable[str]) -> str:
-    """What there is instead of an unknown name, and which of it was perhaps meant."""
+    """For an error message about an unknown name: the known names, and the one that is spelt most like it."""
     names = sorted(known)
     near = get_close_matches(name.lower(), names, n=1)
     return f"{f'did you mean {near[0]}? There' if near else 'there'} are {', '.join(names)}"
 
 
 def _refuse_twice(groups: tuple[tuple[PlayerId, ...], ...], fault: str) -> None:
-    everybody = [player for group in groups for player in group]
-    if len(set(everybody)) == len(everybody):
+    players = [player for group in groups for player in group]
+    if len(set(players)) == len(players):
         return
-    twice = next(player for player in everybody if everybody.count(player) > 1)
+    twice = next(player for player in players if players.count(player) > 1)
     raise RatingError(f"{twice}: {fault}")
 
 
@@ -404,8 +406,8 @@ def _check_spans(player: PlayerId, spans: tuple[Span, ...], teams: int) -> None:
     for span in spans:
         times = is_number(span.start) and is_number(span.end) and span.start <= span.end
         if not (times and span.team in range(teams) and isinstance(span.role, Role)):
-            told = f"team {span.team!r}, {span.start!r} to {span.end!r} s, {span.role!r}"
-            raise RatingError(f"{player}: no stretch of a match: {told}")
+            given = f"team {span.team!r}, {span.start!r} to {span.end!r} s, {span.role!r}"
+            raise RatingError(f"{player}: no stretch of a match: {given}")
     if len(spans) > 1:
         in_order = sorted(spans, key=lambda span: (span.start, span.end))
         for span, following in pairwise(in_order):

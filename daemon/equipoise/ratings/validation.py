@@ -26,13 +26,13 @@ MOST: Final = 1e9
 
 
 def is_number(value: object, low: float = -sys.float_info.max, high: float = sys.float_info.max) -> TypeGuard[float]:
-    """Whether it is a finite number from low to high; True and False are not numbers."""
+    """Whether a value is a finite number from low to high; True and False are not numbers."""
     plain = type(value) is float or (isinstance(value, int | float) and not isinstance(value, bool))
     return plain and low <= value <= high  # type: ignore[operator]  # plain: it is one
 
 
 def number_of(player: PlayerId, name: str, value: object, low: float = -math.inf, high: float = math.inf) -> float:
-    """The value if it is a finite number from low to high; else a `RatingError` names the player and the number."""
+    """The value as a float; raises `RatingError`, naming the player and the number, unless it is from low to high."""
     if not is_number(value):
         raise RatingError(f"{player}: {name} {value!r} is not a number")
     if not low <= value <= high:
@@ -41,7 +41,7 @@ def number_of(player: PlayerId, name: str, value: object, low: float = -math.inf
 
 
 def count_of(player: PlayerId, name: str, value: object) -> int:
-    """The value if it is a whole number from 0 on, else a `RatingError`."""
+    """The value as an int; raises `RatingError` unless it is a whole number, 0 or more."""
     number = number_of(player, name, value)
     if number < 0 or number % 1:
         raise RatingError(f"{player}: {name} {value!r} is not a count")
@@ -49,5 +49,5 @@ def count_of(player: PlayerId, name: str, value: object) -> int:
 
 
 def known_time(time: float) -> float | None:
-    """The time in seconds since 1970; None for `NEVER`."""
+    """The time in seconds since 1970, or None for `NEVER`."""
     return None if time == NEVER else time

@@ -36,7 +36,7 @@ FOOTBALL = ["world_football_elo", "fifa_men", "fifa_women"]
 
 
 def rich_matches(seed: int, count: int) -> Iterator[Match]:
-    """As servers make them, with shares, weights, points and sides for some; some days without a match."""
+    """As servers make them; some have fractions played, weights, points and sides, and some days have no match."""
     rng = random.Random(seed)
     for number, match in enumerate(odd_matches(seed, count, players=12)):
         known = rng.random() < 0.7

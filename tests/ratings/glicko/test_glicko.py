@@ -96,7 +96,7 @@ def test_whoever_played_at_an_unknown_time_comes_in_his_next_period(days):
 
 
 @BOTH
-def test_absence_makes_nobody_better_known_than_he_was(name):
+def test_absence_never_lowers_a_deviation(name):
     """Seeded above a newcomer's 350."""
     system = create(name)
     system.seed(ANN, rd=400, last_played=0.0)

@@ -25,7 +25,7 @@ def ns2(**params: object) -> NS2:
 
 
 def whole(a: int, b: int, outcome: float = 1.0, **facts: object) -> Match:
-    """Marines against aliens, everybody on the field from the start to the end after 1200 s."""
+    """Marines against aliens, all on the field from the start to the end after 1200 s."""
     everybody = people(a + b)
     given = {"seconds": 1200.0, "sides": SIDES, **facts}
     return Match(teams=(tuple(everybody[:a]), tuple(everybody[a:])), ranks=ranks_of(outcome), **given)
@@ -118,7 +118,7 @@ class Naive:
         return p
 
     def row(self, match: Match) -> Row:
-        """The match as the formulas have it, at the median as it stands."""
+        """The match as the formulas have it, at the present median."""
         r = statistics.median(self.lengths[-self.params.median_rounds :] or [self.params.usual_seconds])
         length = min(self._length(match), 32.0 * r)
         times = {played: t for played, t in self._times(match, r, length).items() if t > 0.0}
@@ -144,7 +144,7 @@ class Naive:
         return Row(coefficients, race, present > self.params.large_above, frozenset(player for player, _, _ in times))
 
     def note(self, match: Match, row: Row) -> None:
-        """What a match that somebody played in leaves behind besides skills."""
+        """Count a match with any time played: its result and its length."""
         if row.race and row.played:
             counted = self.counts[match.map, row.large]
             counted[0] += match.weight * (match.score(0) if row.race > 0 else match.score(1))

@@ -33,9 +33,9 @@ def logit(probability: float) -> float:
 # The formulas.
 
 
-@pytest.mark.parametrize("fraction_played", [0.0, 0.5, 1.0])
-def test_every_round_follows_the_printed_formulas_in_their_right_form(fraction_played):
-    system = ns2(commander_field_share=fraction_played, median_rounds=7, large_above=6, prior_rounds=5.0)
+@pytest.mark.parametrize("field_share", [0.0, 0.5, 1.0])
+def test_every_round_follows_the_printed_formulas_in_their_right_form(field_share):
+    system = ns2(commander_field_share=field_share, median_rounds=7, large_above=6, prior_rounds=5.0)
     naive = Naive(system.params)
     for match in busy_matches(seed=1, count=300, players=15):
         rated = system.rate(match)
@@ -47,7 +47,7 @@ def test_every_round_follows_the_printed_formulas_in_their_right_form(fraction_p
         assert state["offset"] == pytest.approx(naive.offset[player], abs=1e-11)
         assert state["commander"] == pytest.approx(naive.chi[player], abs=1e-11)
         assert (state["rounds"], state["last_played"]) == (naive.rounds[player], naive.last_played.get(player))
-    assert any(abs(value - system.params.newcomer) > 0.01 for value in naive.chi.values()) or fraction_played == 1.0
+    assert any(abs(value - system.params.newcomer) > 0.01 for value in naive.chi.values()) or field_share == 1.0
 
 
 def test_half_the_median_round_counts_twice_its_other_half():
@@ -211,10 +211,10 @@ def test_a_team_without_a_commander_drops_the_term(gone):
     assert logit(chance(system, replace(COMMANDED, spans=spans))) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("fraction_played", [0.0, 0.5, 1.0])
-def test_a_commanders_part_is_his_field_skill_by_the_share(fraction_played):
-    system = seeded(ns2(commander_field_share=fraction_played), rating=2000, offset=100, commander=1400)
-    mixed = (1 - fraction_played) * 1400 + fraction_played * 2100
+@pytest.mark.parametrize("field_share", [0.0, 0.5, 1.0])
+def test_a_commanders_skill_is_mixed_with_field_skill_by_the_field_share(field_share):
+    system = seeded(ns2(commander_field_share=field_share), rating=2000, offset=100, commander=1400)
+    mixed = (1 - field_share) * 1400 + field_share * 2100
     assert system.skill(ANN, SkillContext(side="marines", role=Role.COMMANDER)) == pytest.approx(mixed)
     assert logit(chance(system, COMMANDED)) == pytest.approx((mixed - 1000) / 2 / 400)
 

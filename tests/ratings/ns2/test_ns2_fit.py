@@ -32,7 +32,7 @@ from tests.ratings.samples import duel, people, random_matches
 
 @pytest.mark.parametrize(("shape", "scale"), [(6.0, 0.5), (2.0, 1.0), (1.1, 3.0)])
 def test_it_ends_where_the_printed_update_moves_nobody(shape, scale):
-    """(k - 1)/s - 1/θ + Σ T·(G - p)·t/Σt is 0 for everybody."""
+    """(k - 1)/s - 1/θ + Σ T·(G - p)·t/Σt is 0 for every player."""
     system = ns2(shape=shape, scale=scale)
     matches = list(random_matches(seed=1, count=300, players=12, size=3))
     assert fit(system, matches).converged
@@ -64,7 +64,7 @@ def test_it_converges_from_where_the_printed_step_diverges(start):
 
 
 def busy() -> list[Match]:
-    """Among them rounds that nobody played in, which say nothing of their map either."""
+    """Including rounds without any time played, which say nothing about their map either."""
     matches = list(busy_matches(seed=3, count=200, players=12))
     idle = [
         match for match in matches if all(s.end == s.start for p in match.spans.values() for s in p) and match.spans

@@ -52,7 +52,7 @@ def test_a_replay_gives_the_numbers_and_the_state_of_rating_one_by_one(field_sha
 
 @pytest.mark.parametrize("seconds", [530.0, 530.3, 7.77, 1999.9])
 def test_time_that_rounds_to_nothing_is_nobodys_in_machine_code_either(seconds):
-    """A commander's chair that is left at once, one taken after the end, and a round that nobody played in."""
+    """A commander's chair that is left at once, one taken after the end, and a round without any time played."""
     a, b, c, d = people(4)
     whole_round, chair = (Span(1, 0, seconds),), Role.COMMANDER
     commands = {a: (Span(0, 0, seconds, chair),), b: (Span(0, 0, seconds),), d: whole_round}

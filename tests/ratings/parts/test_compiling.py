@@ -1,4 +1,4 @@
-"""Kernels are compiled with whatever they call, and cached by all of it."""
+"""Kernels are compiled with all functions they call, and the cache key covers all of them."""
 
 from __future__ import annotations
 

@@ -25,16 +25,14 @@ def phi(z: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class GaussianSkill:
-    """A skill before the match."""
+class Normal:
+    """A skill as a normal distribution, before or after a match."""
 
     mean: float
     variance: float
 
 
-def posterior(
-    params: TrueSkill2Params, match: Match, priors: tuple[GaussianSkill, GaussianSkill]
-) -> list[GaussianSkill]:
+def posterior(params: TrueSkill2Params, match: Match, priors: tuple[Normal, Normal]) -> list[Normal]:
     """Both skills after a duel, by summing over a grid of performances; playing itself changes nothing."""
     grids = [_grid(prior, params.beta2) for prior in priors]
     x, y = np.meshgrid(grids[0][0], grids[1][0], indexing="ij")
@@ -46,7 +44,7 @@ def posterior(
     ]
 
 
-def evidence(params: TrueSkill2Params, match: Match, priors: tuple[GaussianSkill, GaussianSkill]) -> float:
+def evidence(params: TrueSkill2Params, match: Match, priors: tuple[Normal, Normal]) -> float:
     """Log probability of all that is known of a duel."""
     grids = [_grid(prior, params.beta2) for prior in priors]
     x, y = np.meshgrid(grids[0][0], grids[1][0], indexing="ij")
@@ -92,18 +90,18 @@ def _count(count: int, mean: NDArray[np.float64], variance: float) -> NDArray[np
     return np.exp(-((count - mean) ** 2) / (2.0 * variance)) / math.sqrt(2.0 * math.pi * variance)
 
 
-def _grid(prior: GaussianSkill, beta2: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _grid(prior: Normal, beta2: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     z = np.linspace(-REACH, REACH, POINTS)
     weight = np.exp(-0.5 * z * z)
     return prior.mean + math.sqrt(prior.variance + beta2) * z, weight / weight.sum()
 
 
-def _skill(prior: GaussianSkill, beta2: float, x: NDArray[np.float64], weight: NDArray[np.float64]) -> GaussianSkill:
+def _skill(prior: Normal, beta2: float, x: NDArray[np.float64], weight: NDArray[np.float64]) -> Normal:
     mean = float((x * weight).sum())
     variance = float(((x - mean) ** 2 * weight).sum())
     lever = prior.variance / (prior.variance + beta2)
     skill = prior.mean + lever * (mean - prior.mean)
-    return GaussianSkill(skill, prior.variance + lever**2 * (variance - prior.variance - beta2))
+    return Normal(skill, prior.variance + lever**2 * (variance - prior.variance - beta2))
 
 
 def drawn(p: TrueSkill2Params, seed: int, matches: int, players: int, size: int) -> History:

@@ -17,7 +17,7 @@ from equipoise.ratings.trueskill2.formulas import rate_matches
 from equipoise.ratings.trueskill2.replay import replay as replay_with
 from equipoise.ratings.trueskill2.system import TrueSkill2
 from tests.ratings.samples import ANN, BOB, CID, DAN, duel, people, random_matches
-from tests.ratings.trueskill2.brute_force import GaussianSkill, posterior
+from tests.ratings.trueskill2.brute_force import Normal, posterior
 
 COUNTED = {
     "kill_own": 0.3,
@@ -60,7 +60,7 @@ def test_a_duel_is_what_summing_over_all_performances_says(name, unrelated):
     system = trueskill2(**STEADY, **COUNTED, **QUITTING | {"quit_unrelated": unrelated})
     system.seed(ANN, rating=3.5, sigma=1.2)
     system.seed(BOB, rating=2.8, sigma=0.8)
-    posteriors = posterior(system.params, DUELS[name], (GaussianSkill(3.5, 1.44), GaussianSkill(2.8, 0.64)))
+    posteriors = posterior(system.params, DUELS[name], (Normal(3.5, 1.44), Normal(2.8, 0.64)))
     system.rate(DUELS[name])
     for player, posterior_skill in zip((ANN, BOB), posteriors, strict=True):
         assert system.skill(player) == pytest.approx(posterior_skill.mean, rel=0, abs=1e-3)
@@ -102,7 +102,7 @@ def test_matches_whose_sites_were_still_moving_in_the_end_are_counted(monkeypatc
 @pytest.mark.slow
 def test_two_quits_in_a_duel_are_nearly_what_the_sum_says():
     system, match = trueskill2(**STEADY, **QUITTING), replace(TEN, quits=frozenset({ANN, BOB}))
-    posteriors = posterior(system.params, match, (GaussianSkill(3.0, 1.6), GaussianSkill(3.0, 1.6)))
+    posteriors = posterior(system.params, match, (Normal(3.0, 1.6), Normal(3.0, 1.6)))
     system.rate(match)
     assert [system.skill(player) for player in (ANN, BOB)] == pytest.approx([b.mean for b in posteriors], abs=0.1)
     assert system.uncertainty(ANN) == pytest.approx(math.sqrt(posteriors[0].variance), abs=0.1)

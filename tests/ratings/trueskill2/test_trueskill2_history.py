@@ -23,7 +23,7 @@ from equipoise.ratings.trueskill2.params import columns_of
 from equipoise.ratings.trueskill2.replay import replay as replay_with
 from equipoise.ratings.trueskill2.system import TrueSkill2
 from tests.ratings.samples import ANN, BOB, duel, odd_matches, people
-from tests.ratings.trueskill2.brute_force import GaussianSkill, drawn, evidence
+from tests.ratings.trueskill2.brute_force import Normal, drawn, evidence
 
 EVERYTHING = {
     "kill_own": 0.25,
@@ -233,8 +233,8 @@ def test_the_gradient_of_a_duel_is_that_of_its_evidence(seeds):
         p = TrueSkill2.create(**params | changed).params
         variance = seeds["sigma"] ** 2 if "sigma" in seeds else p.initial_variance
         first, second = (
-            GaussianSkill(seeds.get("rating", p.initial), variance),
-            GaussianSkill(p.initial, p.initial_variance),
+            Normal(seeds.get("rating", p.initial), variance),
+            Normal(p.initial, p.initial_variance),
         )
         return evidence(p, match, (first, second))
 

@@ -55,7 +55,7 @@ def gaussian_k(params: Facts, given: Facts) -> dict[str, Any]:
 
 
 def gaussian_duels(params: Facts, given: Facts) -> dict[str, Any]:
-    """Everybody against everybody of the other team: as a team, where its players are equal."""
+    """Each player against each of the other team; as a match of teams if the players of a team are equal."""
     teams = tuple(tuple(PlayerId(f"{t}.{p}") for p in range(len(side))) for t, side in enumerate(given["teams"]))
     if any(len(set(side)) != 1 for side in given["teams"]):
         raise ValueError("duels of unequal players are not what our Elo makes of a team")

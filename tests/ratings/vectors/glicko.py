@@ -22,7 +22,7 @@ ANN, BOB = PlayerId("ann"), PlayerId("bob")
 
 
 def make_glicko(params: Facts, apart: bool) -> System:
-    """Without a c, nobody's deviation grows."""
+    """Without a c, deviations do not grow."""
     return Glicko.create(c=params.get("c", 0), periods="match" if apart else "calendar")
 
 

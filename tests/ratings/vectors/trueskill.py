@@ -38,13 +38,13 @@ def trueskill_match(params: Facts, given: Facts) -> dict[str, Any]:
     settings = known({"draw_probability": 0.1} | params, *SETTINGS)
     settings["draw_probability"] = narrowed(settings["draw_probability"], given.get("weights"))
     system = TrueSkill.create(**settings)
-    match = lineup_members(system, given, given.get("ranks") or range(len(given["teams"])))
+    match = match_of(system, given, given.get("ranks") or range(len(given["teams"])))
     answers = {"quality": system.quality(match)}
     chances = system.predict(match)
     answers |= {"wins": list(chances.wins), "draw": chances.draw}
     if len(match.teams) == 2:
         plain = TrueSkill.create(**settings | {"tau": 0, "draw_probability": 0})
-        better = plain.predict(lineup_members(plain, given, ())).wins[0]
+        better = plain.predict(match_of(plain, given, ())).wins[0]
         answers |= dict.fromkeys(("win_probability", "P", "E"), better)
     system.rate(match)
     return answers | {"ratings": ratings(system, match)}
@@ -79,7 +79,7 @@ def trueskill_matches(params: Facts, given: Facts) -> dict[str, Any]:
 def ttt_match(params: Facts, given: Facts) -> dict[str, Any]:
     """One match; a higher result is better, and without results the teams are in order, the best first."""
     system = through_time(params, given)
-    match = lineup_members(system, given, ranks(given.get("result"), len(given["teams"])))
+    match = match_of(system, given, ranks(given.get("result"), len(given["teams"])))
     probability = evidence(system, match)
     system.rate(match)
     return {"posteriors": ratings(system, match), "evidence": probability}
@@ -89,9 +89,7 @@ def ttt_orders(params: Facts, given: Facts) -> dict[str, Any]:
     """The probabilities of many results of the same teams, added up."""
     system, count = through_time(params, given), len(given["teams"])
     results = given["results"] if "results" in given else itertools.permutations(range(count))
-    return {
-        "sum_evidence": sum(evidence(system, lineup_members(system, given, ranks(each, count))) for each in results)
-    }
+    return {"sum_evidence": sum(evidence(system, match_of(system, given, ranks(each, count))) for each in results)}
 
 
 def ttt_margin(params: Facts, given: Facts) -> dict[str, Any]:
@@ -139,27 +137,27 @@ def ranks(results: Sequence[float] | None, count: int) -> list[float]:
     return [-result for result in results] if results else list(range(count))
 
 
-def lineup_members(system: GaussianSystem[Any], given: Facts, order: Sequence[float]) -> Match:
-    """The match of an entry, its players placed."""
+def match_of(system: GaussianSystem[Any], given: Facts, order: Sequence[float]) -> Match:
+    """The match of an entry, with its players restored into the system."""
     teams = tuple(
         tuple(PlayerId(f"{team}.{seat}") for seat in range(len(side))) for team, side in enumerate(given["teams"])
     )
-    for side, beliefs in zip(teams, given["teams"], strict=True):
-        for player, (mean, deviation) in zip(side, beliefs, strict=True):
+    for side, skills in zip(teams, given["teams"], strict=True):
+        for player, (mean, deviation) in zip(side, skills, strict=True):
             place(system, player, mean, deviation)
-    return Match(teams, tuple(order), fraction_played=shares(teams, given.get("weights")))
+    return Match(teams, tuple(order), fraction_played=fractions(teams, given.get("weights")))
 
 
 def place(system: GaussianSystem[Any], player: PlayerId, mean: float, deviation: float) -> None:
-    """As after a match of long ago, at any number: an operator's `seed` has limits, entries have none."""
+    """Restore a player at this skill; `seed` would refuse numbers that some entries have."""
     system.restore(player, {"mu": mean, "variance": deviation**2, "rounds": 0, "last_played": None})
 
 
-def shares(teams: Sequence[Sequence[PlayerId]], weights: Weights) -> dict[PlayerId, float]:
-    """What part of the match each played; all of it where nothing is said.
+def fractions(teams: Sequence[Sequence[PlayerId]], weights: Weights) -> dict[PlayerId, float]:
+    """Each player's fraction of the match by an entry's weights; empty without weights.
 
-    A weight may be above 1, a share may not.  All are divided by the largest, which says the same of who is better, and
-    of a draw if its margin is as much smaller.
+    A weight may be above 1, a fraction may not.  So all are divided by the largest, which does not change who wins, nor
+    a draw if its margin is divided too (`narrowed`).
     """
     if not weights:
         return {}
@@ -173,7 +171,7 @@ def largest(weights: Weights) -> float:
 
 
 def narrowed(draws: float, weights: Weights) -> float:
-    """The probability of draws whose margin is divided as `shares` divides the weights."""
+    """The draw probability whose margin is divided as `fractions` divides the weights."""
     whole = largest(weights)
     return 2.0 * NORMAL.cdf(NORMAL.inv_cdf((draws + 1.0) / 2.0) / whole) - 1.0 if whole > 1.0 and draws else draws
 
@@ -210,7 +208,7 @@ def history_of(given: Facts) -> Iterator[Match]:
         yield Match(
             teams=teams,
             ranks=tuple(ranks(results, len(teams))),
-            fraction_played=shares(teams, weights),
+            fraction_played=fractions(teams, weights),
             started_at=None if time is None else time * DAY,
         )
 

@@ -26,7 +26,7 @@ class Stay:
 
 
 class Attendance:
-    """Everybody who was on a side at any time of the round.
+    """The players who were on a side at any time of the round.
 
     >>> ann, bob = PlayerId("ann"), PlayerId("bob")
     >>> attendance = Attendance()
@@ -48,12 +48,12 @@ class Attendance:
         stay.side, stay.since = side, now
 
     def fight(self, players: Iterable[PlayerId]) -> None:
-        """They dealt damage."""
+        """Note that these players dealt damage."""
         for player in players:
             self._stays[player].fought = True
 
     def leave(self, player: PlayerId, now: float) -> None:
-        """The player disconnected."""
+        """Note that the player disconnected."""
         if stay := self._stays.get(player):
             stay.stop(now)
 

@@ -53,7 +53,7 @@ class ClosedLoop:
         """Players whom autobalance has moved."""
 
     def change_map(self, map: Map) -> None:
-        """A new map; everybody chooses a side anew."""
+        """Start a map; all players choose a side again."""
         self.game.change_map(map)
         self._hear(self.game.hello(), self.game.roster())
         if not self.game.arena:
@@ -103,11 +103,11 @@ class ClosedLoop:
         return True
 
     def end_round(self, winner: Side | None, captures: dict[Side, int]) -> None:
-        """The round is over and rated."""
+        """End the round; the session has it rated."""
         self._hear(self.game.end_round(winner, captures))
 
     def _sync(self) -> None:
-        """Tell the session what has happened in the game."""
+        """Pass the game's new events to the session and carry out its answers."""
         self._hear(*self.game.take())
 
     def _hear(self, *events: e.Event) -> None:

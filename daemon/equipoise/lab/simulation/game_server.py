@@ -2,7 +2,7 @@
 
 `equipoise simulate` and the demo both play on it. It speaks the core's vocabulary: what happens is collected as script
 events until `take` fetches them, and orders are the core's effects. Whether a session in this process answers
-(`closed_loop`) or a daemon behind the protocol (the demo), the game does not know.
+(`closed_loop`) or a daemon behind the protocol (the demo) makes no difference to the game.
 
 A round goes IDLE → FREEZE (`start_round`) → RUNNING (`go_live`) → OVER (`end_round`) → FREEZE … Nothing happens by
 itself: time passes in `pass_time` alone, players die in `die` alone, and who wins is the caller's decision.
@@ -61,7 +61,7 @@ class Client:
 
     @property
     def where(self) -> Where:
-        """What a `SideChanged` says."""
+        """The player's side and whether they wait, as in `SideChanged`."""
         return self.side, self.waiting
 
 
@@ -92,7 +92,7 @@ class RunningRound:
 
 
 class GameServer:
-    """The state of the game, and the events that nobody has taken yet."""
+    """The state of the game, and the events that have not been taken yet."""
 
     def __init__(self, name: ServerId, boot: int, map: Map) -> None:
         self.name = name
@@ -105,7 +105,7 @@ class GameServer:
         self.waiting_for_players = False
         self.clients: dict[PlayerId, Client] = {}
         self.locks: dict[PlayerId, tuple[Side, float]] = {}
-        """Where a player must stay, and until when."""
+        """By locked player, the side they must stay on, and until when."""
         self._events: list[e.ScriptEvent] = []
         self._maps = 1
         self._rounds = 0
@@ -131,17 +131,17 @@ class GameServer:
 
     @property
     def arena(self) -> bool:
-        """In arena players wait on the bench, and nobody joins a running round."""
+        """True in arena, where players wait on the bench and do not join a running round."""
         return self.map.mode is Mode.ARENA
 
     @property
     def uneven(self) -> bool:
-        """A round is running in which somebody may have to be moved."""
+        """True if a running round has sides so uneven that autobalance may act."""
         gap = len(self.on(Side.A)) - len(self.on(Side.B))
         return self.phase is Phase.RUNNING and not self.arena and abs(gap) >= 2
 
     def locked(self, player: PlayerId) -> Side | None:
-        """The side on which the player must stay now."""
+        """The side on which a player is locked now; None if on none."""
         side, until = self.locks.get(player, (None, 0.0))
         return side if until > self.clock else None
 
@@ -160,12 +160,12 @@ class GameServer:
         )
 
     def roster(self) -> e.RosterSeen:
-        """Where everybody is; changes of side up to now need no event of their own any more."""
+        """The roster; changes of side up to now then need no event of their own."""
         return e.RosterSeen(self.clock, self._roster())
 
     @property
     def quiet(self) -> bool:
-        """There is nothing to take."""
+        """True if there are no events to take."""
         return not self._events and self._reported == self._where()
 
     def take(self) -> tuple[e.ScriptEvent, ...]:
@@ -228,7 +228,7 @@ class GameServer:
         self._events.append(e.SideWanted(self.clock, player, side))
 
     def change_map(self, map: Map) -> None:
-        """A new map: nobody is on a side, and outside arena the game waits for players."""
+        """Start a map: all players leave their sides, and outside arena the game waits for players."""
         self.map, self.phase = map, Phase.IDLE
         self.waiting_for_players = not self.arena
         self._maps += 1
@@ -239,19 +239,19 @@ class GameServer:
             client.side, client.waiting = None, self.arena
 
     def end_waiting(self) -> None:
-        """Waiting For Players expires."""
+        """End the warm-up in which the game waits for players."""
         self.waiting_for_players = False
         self._events.append(e.WaitingEnded(self.clock))
 
     def start_round(self) -> None:
-        """Freeze time begins; everybody on a side lives."""
+        """Begin freeze time; all players on a side are alive."""
         self.phase = Phase.FREEZE
         for client in self.clients.values():
             client.alive = client.side is not None
         self._events.append(e.RoundStarted(self.clock, self._roster()))
 
     def go_live(self) -> RoundId:
-        """Freeze time is over."""
+        """End freeze time: the round goes live with the present lineup."""
         self.phase = Phase.RUNNING
         self._rounds += 1
         lineup = tuple(LineupPlayer(player, side) for side in Side for player in self.on(side))
@@ -262,7 +262,7 @@ class GameServer:
         return self._round.id
 
     def fight(self) -> None:
-        """Everybody on a side deals some damage."""
+        """Let every player on a side deal some damage."""
         self._running.attendance.fight(player for side in Side for player in self.on(side))
 
     def die(self, player: PlayerId) -> None:
@@ -301,7 +301,7 @@ class GameServer:
     # Orders.
 
     def apply(self, order: Order) -> bool:
-        """Carry out an order; True when it changed at once where somebody is."""
+        """Carry out an order; returns True if a player changed sides at once."""
         match order:
             case Assign():
                 return self._assign(order)

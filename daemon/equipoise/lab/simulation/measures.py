@@ -45,7 +45,7 @@ class RatedRound:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Means over the rounds since the last point; `found` is as of now."""
+    """Means over the rounds since the last point, and the order found at this point."""
 
     round: int
     found: float
@@ -60,25 +60,25 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """How one kind of people fares."""
+    """Results of one kind of people."""
 
     kind: Kind
     people: int
     won: float
-    """Fraction of all their rounds."""
+    """Fraction won of all their rounds."""
     won_honestly: float | None
-    """Fraction of the rounds that they did not throw; None: they threw all."""
+    """Fraction won of the rounds they did not throw; None if they threw all."""
     won_thrown: float | None
-    """Fraction of the rounds that they threw; None: they threw none."""
+    """Fraction won of the rounds they threw; None if they threw none."""
     rated: float
-    """Mean rank among everybody by the system, 0 lowest to 1 highest."""
+    """Mean rank by the system among all people, 0 lowest to 1 highest."""
     true: float
     """Mean rank by hidden skill."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """How sitting out was shared; only arena has a bench."""
+    """How evenly the bench was shared; only arena has a bench."""
 
     share: float
     """Fraction of all player-rounds that were sat out."""
@@ -121,7 +121,7 @@ class BenchTurns:
     rounds: int = 0
 
     def count(self, here: Iterable[PlayerId], benched: Iterable[PlayerId]) -> None:
-        """Add a round."""
+        """Count a round with the people on the server and those on the bench."""
         self.rounds += 1
         for players, counts in ((here, self.here), (benched, self.benched)):
             for player in players:

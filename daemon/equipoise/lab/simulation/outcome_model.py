@@ -1,4 +1,4 @@
-"""Who wins a simulated round, by the players' hidden skill.
+"""Draws the winner of a simulated round from the players' hidden skill.
 
     log-odds of A = Σ skill(A) − Σ skill(B) + bonds(A) − bonds(B) + advantage(side A) + advantage(map)
 
@@ -26,7 +26,7 @@ class OutcomeModel:
         self.map_advantages = {name: rng.gauss(0, scenario.map_spread) for name in MAP_NAMES}
 
     def win_probability(self, a: Sequence[Person], b: Sequence[Person], map: str) -> float:
-        """Probability that A wins, if these people play the whole round, nobody throws it and it has a winner.
+        """Probability that A wins if these people play the whole round, none of them throws it and it has a winner.
 
         >>> ann, bob = Person(PlayerId("ann"), 0.5), Person(PlayerId("bob"), -0.5)
         >>> model = OutcomeModel(Scenario(), Random(1))
@@ -36,7 +36,7 @@ class OutcomeModel:
         return _logistic(strength(a, self.scenario.bond) - strength(b, self.scenario.bond) + self._advantage(map))
 
     def thrown(self, people: Collection[Person]) -> frozenset[PlayerId]:
-        """Who throws the round that starts now."""
+        """Draw who of these people throws the round."""
         throwers = [person for person in people if person.kind is Kind.THROWER]
         return frozenset(person.id for person in throwers if self.rng.random() < THROWN)
 

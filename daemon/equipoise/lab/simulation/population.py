@@ -1,4 +1,4 @@
-"""The people of a simulated pool: how good they truly are, who comes, who stays away, who leaves for good.
+"""The people of a simulated pool: their true skill, and who joins, leaves and is replaced.
 
 All draws come from one generator that nothing else uses, in an order that does not depend on who is on which side:
 every rating system under comparison meets the same people at the same times.
@@ -21,16 +21,16 @@ class Kind(Enum):
 
     REGULAR = "regular"
     SMURF = "smurf"
-    """A new account of somebody better than all; they come when half of the rounds are over."""
+    """A new account with more skill than all others; it appears when half of the rounds are over."""
     THROWER = "thrower"
     """Loses some rounds on purpose."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What is simulated. Skill is in log-odds: A wins with the logistic of the difference of both sides' sums.
+    """Parameters of a simulation. Skill is in log-odds: A wins with the logistic of the difference of the sides' sums.
 
-    RatingError for values that cannot be played.
+    Raises `RatingError` for values that cannot be simulated.
     """
 
     rounds: int = 1000
@@ -52,14 +52,14 @@ class Scenario:
     bond: float = 0.1
     """What each member of a party adds, log-odds, per friend on the same side."""
     side_advantage: float = 0.0
-    """Of side A, log-odds."""
+    """Advantage of side A, log-odds."""
     map_spread: float = 0.0
     """Standard deviation, over maps, of what a map adds to that."""
     stalemates: float = 0.02
     """Fraction of the rounds without a winner."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be played."""
+        """Raise `RatingError` for values that cannot be simulated."""
         for name, low, high in _RANGES:
             value = getattr(self, name)
             if not low <= value <= high:
@@ -98,7 +98,7 @@ THROW = 2.0
 
 @dataclass(slots=True)
 class Person:
-    """Somebody who plays. No rating system reads `skill`."""
+    """A member of the population. No rating system reads `skill`."""
 
     id: PlayerId
     skill: float
@@ -107,14 +107,14 @@ class Person:
     rounds: int = 0
     """Rounds of which they played more than half; the three counts below are of these."""
     won: float = 0.0
-    """A draw counts half."""
+    """Rounds won; a draw counts half."""
     thrown: int = 0
     thrown_won: float = 0.0
 
 
 @dataclass(slots=True)
 class Population:
-    """Everybody who may come, and those who are gone for good."""
+    """The people who may join, and those who have left for good."""
 
     scenario: Scenario
     rng: Random
@@ -131,7 +131,7 @@ class Population:
             person.kind = Kind.THROWER
 
     def everybody(self) -> list[Person]:
-        """With those who are gone."""
+        """All people, including those who have left for good."""
         return [*self.people, *self.gone]
 
     def pass_round(self, number: int, here: set[PlayerId]) -> None:
@@ -163,19 +163,19 @@ class Population:
         return PlayerId(str(STEAM_ID_BASE + next(self._numbers)))
 
     def opening(self) -> list[Person]:
-        """Who is on the server at the start."""
+        """The people on the server at the start."""
         parties, wanted = _parties(self.people), int(OPENING * self.scenario.slots)
         return _first(self.rng.sample(parties, min(len(parties), wanted)), wanted, wanted)
 
     def coming(self, here: set[PlayerId]) -> list[Person]:
-        """Who joins now; a party comes when there is room for all of it."""
+        """The people who join now; a party joins only if there is room for all of it."""
         away = _parties(person for person in self.people if person.id not in here)
         self.rng.shuffle(away)
         free = self.scenario.slots - len(here)
         return _first(away, sum(self.rng.random() < FILL for _ in range(free)), free)
 
     def leaving(self, here: set[PlayerId]) -> tuple[list[Person], list[Person]]:
-        """Who leaves before the next round, and who in its middle: as many, or one more. Friends leave together."""
+        """The people who leave before the next round and in its middle (as many, or one more); parties leave whole."""
         present = _parties(person for person in self.people if person.id in here)
         tired = [party for party in present if self.rng.random() < 1 / MEAN_STAY]
         before, within, half = list[Person](), list[Person](), sum(map(len, tired)) // 2
@@ -195,7 +195,7 @@ def _parties(people: Iterable[Person]) -> list[list[Person]]:
 
 
 def _first(parties: Iterable[list[Person]], wanted: int, room: int) -> list[Person]:
-    """As many people as are wanted, and the last one's friends; a party that does not fit stays away as a whole."""
+    """About `wanted` people from whole parties in order; a party that exceeds `room` is skipped."""
     found: list[Person] = []
     for party in parties:
         if len(found) < wanted and len(found) + len(party) <= room:

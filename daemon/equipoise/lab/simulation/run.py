@@ -45,7 +45,7 @@ SHUTOUT = 0.3
 
 @dataclass(slots=True)
 class _Run:
-    """The state of a simulation."""
+    """The state of a running simulation."""
 
     scenario: Scenario
     rng: Random
@@ -77,7 +77,7 @@ def simulate(
     20
     """
     system = playable(model)
-    # Separate generators: the same people come and go, and results are drawn alike, whatever the teams.
+    # Separate generators, so that the people and the luck of a round do not depend on the teams.
     people, results, rest = (Random(f"{scenario.seed} {use}") for use in ("people", "luck", "ground"))
     loop = ClosedLoop(Map(MAP_NAMES[0], scenario.mode), system, rules or Rules())
     run = _Run(scenario, rest, Population(scenario, people), OutcomeModel(scenario, results), loop)

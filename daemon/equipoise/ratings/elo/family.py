@@ -1,4 +1,4 @@
-"""What Elo and the football rankings share: how a live match gets to the kernel of Elo."""
+"""Shared by Elo and the football rankings: passing a live match to Elo's kernel."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ R = TypeVar("R", bound=Record)
 
 
 class EloFamily(PointsSystem[P, R]):
-    """A team is as strong as the mean of its players, and each of them moves by the team's surprise."""
+    """Systems in which a team is as strong as the mean of its players, who all move by the team's surprise."""
 
     favoured: str
     """The name of the side that has an advantage."""
     advantage: float
-    """Points that it adds to a team's rating."""
+    """Points that this side adds to its team's rating."""
 
     def __init__(self, params: P, constants: kernel.EloConstants, favoured: str, advantage: float) -> None:
         super().__init__(params)
@@ -32,14 +32,14 @@ class EloFamily(PointsSystem[P, R]):
 
     @abstractmethod
     def terms(self, match: Match) -> kernel.MatchTerms:
-        """What the kernel reads of the match besides players; refuses (`RatingError`) what the system cannot read."""
+        """What the kernel reads besides the players; raises `RatingError` for a match that the system cannot read."""
 
     def chance(self, match: Match, arrays: MatchArrays, records: list[R]) -> float:
-        """By the mean ratings of the lineups."""
+        """The expected score of the first team, by the mean ratings of the lineups."""
         return kernel.expected_score(0, arrays, self.leads(match.sides), records, self.constants)
 
     def learn(self, match: Match, arrays: MatchArrays, records: list[R], wins: list[float], after: list[float]) -> None:
-        """Each participant by the team's surprise."""
+        """Move each participant by K times their team's surprise."""
         kernel.rate_match(0, arrays, self.terms(match), records, wins, after, self.constants)
 
     def lead(self, sides: tuple[str, ...]) -> float:
@@ -51,7 +51,7 @@ class EloFamily(PointsSystem[P, R]):
         return [self.lead(sides)] if sides else []
 
     def gap(self, probability: float, size: int) -> float:
-        """By the curve's slope at an even match; ratings are averaged, so `size` times a single player's."""
+        """Linear, by the curve's slope at an even match, times `size`: teams are compared by their mean rating."""
         slope = 1.0 / math.sqrt(2.0 * math.pi) if self.constants.gaussian else 0.25
         return size * self.constants.spread * probability / slope
 

@@ -7,11 +7,11 @@ moves by the team's surprise times K, the weight of the match and the fraction t
 
 What else an Elo system may have is a number in `EloConstants` or a column of `MatchTerms`; with the defaults it changes
 nothing: a K that is larger for newcomers (as FIDE and USCF have it), for winners or by the margin of victory; a score
-that is the logistic of the margin; points that a side gives its team; changes in whole points; matches by which nobody
-loses.  Football's rankings are made of these.
+that is the logistic of the margin; points that a side gives its team; changes in whole points; matches in which no team
+loses points.  Football's rankings are made of these.
 
-A match is rated by `rate_match`, in a replay as in a live system.  `replay_duels` is the same for one against one:
-there no team is added up and no lineup looked up, which halves the time of a replay.
+`rate_match` rates a match, in a replay and in a live system.  `replay_duels` does the same for one against one without
+adding up teams or looking up lineups, which halves the time of a replay.
 
 Formulas, sources and decisions: docs/ratings/elo.md.
 """
@@ -40,27 +40,27 @@ class EloConstants(NamedTuple):
     spread: float
     """Points per unit of the curve: of the logistic's logit, or of the normal's deviation."""
     k: float
-    """Points."""
+    """K, points."""
     win_factor: float
     loss_factor: float
     newcomer: float
     newcomer_rounds: float
     margin_power: float
     margin_scale: float
-    """0: the score is the result."""
+    """Points of the game; 0: the score is the result."""
     whole: bool
     """Changes are rounded to whole points, halves away from 0."""
 
 
 class MatchTerms(NamedTuple):
-    """What Elo reads of m matches besides `MatchArrays`; an array is empty where every match is an ordinary one."""
+    """What Elo reads of m matches besides `MatchArrays`; an array is empty if it would change no match."""
 
     lead: Floats
     """Shape (m,), points that the sides themselves give the first team over the second."""
     margin: Floats
     """Shape (m,), points or goals of the first team less the second's; NaN where unknown."""
     scores: Floats
-    """Shape (2·m,), where scores are not the results: they need not add up to 1."""
+    """Shape (2·m,): each team's score, for systems in which it is not the result; a match's need not add up to 1."""
     protected: Any
     """Shape (m,), flags: no player loses points by the match."""
 
@@ -76,7 +76,7 @@ def win_probability(difference: float, c: EloConstants) -> float:
 
 
 def scored(earned: float, margin: float, c: EloConstants) -> float:
-    """The score: what was earned (1, 0.5 or 0), or the logistic of the margin."""
+    """The score: the result `earned` (1, 0.5 or 0), or with a `margin_scale` the logistic of the margin."""
     if c.margin_scale == 0.0 or math.isnan(margin):
         return earned
     winner = 1.0 / (1.0 + math.exp(-abs(margin) / c.margin_scale))
@@ -84,7 +84,7 @@ def scored(earned: float, margin: float, c: EloConstants) -> float:
 
 
 def stake(weight: float, margin: float, c: EloConstants) -> float:
-    """K of a match, before what is each side's or each player's own."""
+    """K of a match, before the factors for a side's result and for a newcomer."""
     k = c.k * weight
     if c.margin_power != 0.0 and not math.isnan(margin):
         k *= (1.0 + abs(margin)) ** c.margin_power
@@ -92,14 +92,14 @@ def stake(weight: float, margin: float, c: EloConstants) -> float:
 
 
 def side_factor(earned: float, c: EloConstants) -> float:
-    """What K is multiplied by for winners and for losers; 1 for both at a draw."""
+    """The factor on K for winners or for losers; 1 at a draw."""
     if c.win_factor == c.loss_factor == 1.0:
         return 1.0
     return c.win_factor if earned > 0.5 else c.loss_factor if earned < 0.5 else 1.0
 
 
 def nearest(change: float) -> float:
-    """Whole points, halves away from 0, so that what one gains the other still loses.
+    """Round to whole points, halves away from 0, so that one team still gains what the other loses.
 
     >>> nearest(2.5), nearest(-2.5), nearest(0.4)
     (3.0, -3.0, 0.0)
@@ -129,7 +129,7 @@ def strength(team: int, matches: MatchArrays, records: Any, initial: float) -> f
 
 
 def expected_score(match: int, matches: MatchArrays, lead: Floats, records: Any, c: EloConstants) -> float:
-    """The score expected of the first team."""
+    """The expected score of a match's first team."""
     difference = strength(2 * match, matches, records, c.initial) - strength(2 * match + 1, matches, records, c.initial)
     return win_probability(difference + (lead[match] if len(lead) > 0 else 0.0), c)
 
@@ -147,7 +147,7 @@ def rate_match(
 def learn(
     match: int, matches: MatchArrays, terms: MatchTerms, records: Any, wins: Floats, after: Floats, c: EloConstants
 ) -> None:
-    """Move every participant of a match of which `wins` was expected."""
+    """Move every participant of a match whose expected scores are in `wins`."""
     a, b, at = 2 * match, 2 * match + 1, matches.started_at[match]
     earned = result(matches.ranks[a], matches.ranks[b])
     margin = terms.margin[match] if len(terms.margin) > 0 else math.nan
@@ -168,8 +168,8 @@ def learn(
 def replay_duels(
     matches: MatchArrays, terms: MatchTerms, records: Any, wins: Floats, after: Floats, c: EloConstants
 ) -> None:
-    """`rate_match` for every match, where each is one against one and those two are its lineup as they are."""
-    # Looked up only where something is known: asking seven empty arrays takes as long as all the rest.
+    """`rate_match` for a history in which `record_arrays.only_duels` holds."""
+    # Checking seven empty arrays in every match would take as long as all the rest, so it is done once.
     ordinary = len(terms.lead) + len(terms.margin) + len(terms.scores) + len(terms.protected) == 0
     ordinary = ordinary and len(matches.weight) + len(matches.fraction_played) == 0
     for match in range(len(matches.started_at)):

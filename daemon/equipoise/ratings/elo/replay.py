@@ -27,7 +27,7 @@ def replay(system: Elo, history: History) -> Replayed:
 
 
 def terms_of(system: Elo, history: History) -> kernel.MatchTerms:
-    """`Elo.terms` of every match."""
+    """`Elo.terms` for every match of a history."""
     params = system.params
     points = history.points if params.margin_power or params.margin_scale else None
     return kernel.MatchTerms(
@@ -39,10 +39,10 @@ def terms_of(system: Elo, history: History) -> kernel.MatchTerms:
 
 
 def leads(system: EloFamily[Any, Any], history: History) -> Floats:
-    """`EloFamily.lead` of every match, shape (m,); empty where no side has a name or an advantage."""
+    """`EloFamily.lead` for every match, shape (m,); empty if no side has a name or an advantage."""
     if history.side is None or not system.advantage:
         return NOTHING
-    # The last row is that of UNKNOWN, -1.
+    # UNKNOWN is -1, so it indexes the last row.
     points = np.array([system.advantage * (side == system.favoured) for side in (*history.sides, "")])
     each = points[history.side]
     lead: Floats = each[0::2] - each[1::2]

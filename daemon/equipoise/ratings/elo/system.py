@@ -25,29 +25,29 @@ class EloParams(PointsParams):
     form: Literal["logistic", "gaussian"] = one_of("logistic", "gaussian")
     """The curve of the expectation: 1/(1 + base^(-d/scale)), or Φ(d/(√2·β)) (Herbrich et al. 2006, eq. 1)."""
     base: float = ranged(10.0, 1.001, 1000)
-    """Of the logistic form."""
+    """Base of the logistic form."""
     scale: float = ranged(400.0, 0.001, LIMIT)
-    """Points: of the logistic form, the difference at which the odds are `base` to 1."""
+    """Points; in the logistic form, the difference at which the odds are `base` to 1."""
     beta: float = ranged(200.0, 0.001, LIMIT)
-    """β, points: of the Gaussian form, the deviation of one performance."""
+    """β, points; in the Gaussian form, the deviation of one performance."""
     k: float = ranged(32.0, 0, LIMIT)
-    """K, points: the change by a complete surprise.  The Gaussian form's is α·β·√π; α = 0.07 in chess."""
+    """K, points: the change after a complete surprise.  The Gaussian form's is α·β·√π; α = 0.07 in chess."""
     win_factor: float = ranged(1.0, 0, 100)
-    """Multiplies K for winners; a draw has neither factor.  Above `loss_factor`, points come into being."""
+    """Multiplies K for winners, not at a draw.  If it is above `loss_factor`, the sum of all ratings grows."""
     loss_factor: float = ranged(1.0, 0, 100)
-    """Multiplies K for losers."""
+    """Multiplies K for losers, not at a draw."""
     newcomer: float = ranged(0.0, 0, 100)
-    """K is 1 + this times as large in a player's first round; 0: the same for everybody."""
+    """K is larger by the factor 1 + this in a player's first round; 0: the same for all players."""
     newcomer_rounds: float = ranged(30.0, 0.1, 100_000)
-    """Rounds in which that excess falls to 1/e."""
+    """Rounds in which the excess of a newcomer's K falls to 1/e."""
     margin_power: float = ranged(0.0, 0, 10)
-    """Multiplies K by (1 + |margin|) to this power; 0: a win is a win."""
+    """Multiplies K by (1 + |margin|) to this power; at 0 the margin does not matter."""
     margin_scale: float = ranged(0.0, 0, LIMIT)
     """Points of the game: the score is the logistic of margin over this; 0: the score is 1, 0.5 or 0."""
     side_advantage: float = ranged(0.0, -LIMIT, LIMIT)
     """Points that the favoured side adds to its team's rating."""
     favoured_side: str = "home"
-    """Its name in `Match.sides`."""
+    """Name in `Match.sides` of the side with the advantage."""
 
     def constants(self) -> kernel.EloConstants:
         """The parameters as the formulas read them."""
@@ -77,11 +77,11 @@ class Elo(EloFamily[EloParams, Record]):
         super().__init__(params, params.constants(), params.favoured_side, params.side_advantage)
 
     def newcomer(self) -> Record:
-        """At the initial rating."""
+        """A record at the initial rating."""
         return Record(self.constants.initial)
 
     def terms(self, match: Match) -> kernel.MatchTerms:
-        """Margins count where both teams' points are known and a parameter says what for."""
+        """The margin is read if the points of both teams are known and a margin parameter is set."""
         reads_margin = match.points and (self.params.margin_power or self.params.margin_scale)
         margin = [match.points[0] - match.points[1]] if reads_margin else []
         return kernel.MatchTerms(self.leads(match.sides), margin, scores=[], protected=[])

@@ -41,7 +41,7 @@ KNOCK_OUT: Final = frozenset(
         Kind.WORLD_CUP_QUARTER_FINAL_ON,
     }
 )
-"""The knock-out stages of final competitions: nobody loses points there."""
+"""The knock-out stages of final competitions, in which no team loses points."""
 
 SHOOT_OUT_WON, SHOOT_OUT_LOST = 0.75, 0.5
 
@@ -55,7 +55,7 @@ class FifaMenParams(PointsParams):
 
 
 class FifaMen(Football[FifaMenParams, Record]):
-    """There is no home advantage."""
+    """The men's ranking; it has no home advantage."""
 
     name = "fifa_men"
     parameters = FifaMenParams
@@ -66,11 +66,11 @@ class FifaMen(Football[FifaMenParams, Record]):
         super().__init__(params, constants(params.initial, 600.0 / math.log(10.0)), HOME, 0.0)
 
     def newcomer(self) -> Record:
-        """At the initial rating."""
+        """A team at the initial rating."""
         return Record(self.constants.initial)
 
     def outcome(self, goals: int, other: int, winner: int) -> Outcome:
-        """W.  Level goals with a winner are a shoot-out; after a match that was won it decided the tie alone."""
+        """W.  Level goals with a winner are a shoot-out; one after goals that decide the match settled the tie only."""
         if goals == other and winner:
             scores = (SHOOT_OUT_WON, SHOOT_OUT_LOST)
             return Outcome(1.0, *(scores if winner > 0 else reversed(scores)))

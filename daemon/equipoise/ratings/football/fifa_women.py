@@ -36,7 +36,7 @@ IMPORTANCE: Final[Mapping[Kind, float]] = dict.fromkeys(Kind, PER_IMPORTANCE) | 
 
 FRIENDLIES: Final = frozenset(kind for kind in Kind if IMPORTANCE[kind] == PER_IMPORTANCE)
 NOVEL_FRIENDLIES = 10
-"""So many friendlies of a pair count double."""
+"""The first so many friendlies of a pair of teams count double."""
 
 RANKED_AFTER = 5
 """Matches against ranked teams until a team is ranked."""
@@ -49,7 +49,7 @@ PERCENTAGES: Final = (
     (52.5, 19.0, 11.6, 7.2, 5.8, 4.4, 3.0),
     (53.0, 20.0, 12.5, 8.0, 6.5, 5.0, 3.5),
 )
-"""What a team that did not win scores, by its goals (5: or more) and the goal difference (6: or more)."""
+"""Score in percent of a team that did not win, by its goals (last row: 5 or more) and the goal difference (6)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +65,21 @@ class FifaWomenParams(PointsParams):
     home: float = ranged(100.0, -LIMIT, LIMIT)
     """H, points that the home team is better by."""
     scale: float = ranged(200.0, 0.001, LIMIT)
-    """c, points."""
+    """c, points: scale of the expectation."""
 
 
 @dataclass(slots=True)
 class Team(Record):
-    """What the ranking knows of a team."""
+    """A team's points and its counts of matches."""
 
     recognised: int = 0
     """Matches against ranked teams."""
     friendlies: dict[PlayerId, int] = field(default_factory=dict)
-    """How many it played against each other team."""
+    """Number of friendlies against each other team."""
 
 
 class FifaWomen(Football[FifaWomenParams, Team]):
-    """A shoot-out is a draw.  The scores of a draw need not add up to 1, so points are made and lost."""
+    """A shoot-out counts as a draw.  The scores of a draw need not add up to 1, so the sum of all points changes."""
 
     name = "fifa_women"
     parameters = FifaWomenParams
@@ -90,11 +90,11 @@ class FifaWomen(Football[FifaWomenParams, Team]):
         super().__init__(params, constants(params.initial, 2.0 * params.scale / math.log(10.0)), HOME, params.home)
 
     def newcomer(self) -> Team:
-        """At the initial rating, not ranked."""
+        """A team at the initial rating, not ranked yet."""
         return Team(self.constants.initial)
 
     def outcome(self, goals: int, other: int, winner: int) -> Outcome:
-        """S_act: a part of the match for who did not win it, the rest for who did."""
+        """S_act: a percentage for the team that did not win, the rest for the winner."""
         part = PERCENTAGES[min(goals, other, 5)][min(abs(goals - other), 6)] / 100.0
         if goals == other:
             return Outcome(1.0, part, part)
@@ -120,7 +120,7 @@ class FifaWomen(Football[FifaWomenParams, Team]):
         self.count(kind_of(match.mode), pair_of(match), records, match.started_at)
 
     def count(self, kind: Kind, teams: tuple[PlayerId, PlayerId], records: list[Team], at: float | None) -> None:
-        """Recognise each team whose opponent is ranked; until a team is ranked, every match counts."""
+        """Count the match as recognised for a team whose opponent is ranked; for both while no team was ever ranked."""
         founding = not any(held.recognised >= self.params.shadow_rounds for held in self.players.values())
         recognised = [founding or self.ranked(opponent, at) for opponent in reversed(teams)]
         for record, opponent, counts in zip(records, reversed(teams), recognised, strict=True):
@@ -130,7 +130,7 @@ class FifaWomen(Football[FifaWomenParams, Team]):
                 record.friendlies[opponent] = record.friendlies.get(opponent, 0) + 1
 
     def summary(self, player: PlayerId) -> PlayerSummary:
-        """Visible once ranked; `missing` are matches against ranked teams."""
+        """Visible once the team is ranked; `missing` counts matches against ranked teams."""
         held = self.held(player)
         return replace(self.shown(player, held.rating, held.recognised, held.last_played), rounds=held.rounds)
 
@@ -139,7 +139,7 @@ class FifaWomen(Football[FifaWomenParams, Team]):
         return {**super().state(player), "friendlies": dict(self.held(player).friendlies)}
 
     def stored(self, player: PlayerId, newcomer: Team, state: State) -> dict[str, Any]:
-        """`friendlies` are counts by opponent."""
+        """As for any record, and `friendlies` as counts by opponent."""
         numbers = dict(state)
         counts = numbers.pop("friendlies")
         if not isinstance(counts, Mapping):

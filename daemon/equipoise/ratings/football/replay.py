@@ -40,7 +40,7 @@ def replay(system: Football[Any, Any], history: History) -> Replayed:
 
 
 def _bare(history: History) -> History:
-    """Without what football does not read; the same where there is nothing of it, because a copy is checked again."""
+    """The history without arrays that football ignores; unchanged if it has none, because a copy is checked again."""
     extra = (history.lineup, history.lineup_members, history.skill_at_start, history.fraction_played)
     if all(each is None for each in extra):
         return history
@@ -48,7 +48,7 @@ def _bare(history: History) -> History:
 
 
 def _counted(system: FifaWomen, history: History) -> Floats:
-    """Shape (m,): the importance of each match as it came, with all of them counted."""
+    """Shape (m,): importance of each match at its time; afterwards the system has counted all matches."""
     modes = [UNKNOWN] * len(history) if history.mode is None else history.mode.tolist()
     names = (*history.modes, "")
     teams = [history.players[number] for number in history.members.tolist()]
@@ -62,13 +62,13 @@ def _counted(system: FifaWomen, history: History) -> Floats:
 
 
 def _by_mode(history: History, values: list[float]) -> Floats:
-    """Shape (m,); the last value is that of UNKNOWN, -1."""
+    """Shape (m,): by each match's mode; `UNKNOWN` is -1, so it takes the last value."""
     table = np.array(values, np.float64)
     return np.full(len(history), table[-1]) if history.mode is None else table[history.mode]
 
 
 def _outcomes(system: Football[Any, Any], history: History) -> tuple[Floats, Floats]:
-    """Shape (m,) and (t,): `Outcome` of each match, asked once of each score line that there is."""
+    """Shapes (m,) and (t,): factor and scores of each match; `outcome` is called once per distinct score line."""
     goals = _goals(system, history)
     width = int(goals.max(initial=0)) + 1
     lines = (goals[0::2] * width + goals[1::2]) * 3 + 1

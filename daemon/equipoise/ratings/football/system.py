@@ -25,13 +25,13 @@ from equipoise.ratings.parts.points import PointsParams, Record
 from equipoise.ratings.system import Match, Rated, WinProbabilities
 
 HOME: Final = "home"
-"""What the side with the advantage is called; the other one is anything else, and on neutral ground so are both."""
+"""Name of the home team's side.  On neutral ground neither side has this name."""
 
 MOST_GOALS = 999
 
 
 class Kind(Enum):
-    """What a match was played for, as finely as any of the systems asks."""
+    """The competition and stage of a match, as finely as any of the three systems distinguishes them."""
 
     FRIENDLY = "friendly"
     FRIENDLY_OUTSIDE_WINDOW = "friendly outside window"
@@ -45,11 +45,11 @@ class Kind(Enum):
     OLYMPIC_QUALIFIER = "olympic qualifier"
     CONTINENTAL = "continental"
     CONTINENTAL_KNOCK_OUT = "continental knock-out"
-    """Before the quarter-finals."""
+    """Knock-out rounds before the quarter-finals."""
     CONTINENTAL_QUARTER_FINAL_ON = "continental quarter-final on"
     WORLD_CUP = "world cup"
     WORLD_CUP_KNOCK_OUT = "world cup knock-out"
-    """Before the quarter-finals."""
+    """Likewise."""
     WORLD_CUP_QUARTER_FINAL_ON = "world cup quarter-final on"
     OLYMPICS = "olympics"
     OTHER = "other"
@@ -79,7 +79,7 @@ CONTINENTAL: Final = (
 
 @cache
 def kind_of(mode: str) -> Kind:
-    """A kind by its value, a tournament by its name in the results of martj42; any other name is `OTHER`."""
+    """The kind with this value, or that of a tournament by its name in the results of martj42; `OTHER` if unknown."""
     if mode in (kind.value for kind in Kind):
         return Kind(mode)
     if mode.removesuffix(" qualification") in CONTINENTAL:
@@ -93,12 +93,12 @@ class Outcome(NamedTuple):
     factor: float
     """Multiplies the importance of the match."""
     score: float
-    """Of the first team."""
+    """Score of the first team; `other_score` is that of the second, and they need not add up to 1."""
     other_score: float
 
 
 def order(goals: int, other: int) -> int:
-    """1 where the first is more, 0 where they are level, -1 where it is less."""
+    """1 if `goals` is more than `other`, 0 if they are level, -1 if it is less."""
     return (goals > other) - (goals < other)
 
 
@@ -107,46 +107,46 @@ R = TypeVar("R", bound=Record)
 
 
 class Football(EloFamily[P, R]):
-    """Reads teams, ranks, started_at, points, mode and sides."""
+    """An international ranking; a team is one player.  Reads teams, ranks, started_at, points, mode and sides."""
 
     live = False
     importance: ClassVar[Mapping[Kind, float]]
-    """Of every kind of match."""
+    """Importance of every kind of match, points."""
     protected: ClassVar[frozenset[Kind]] = frozenset()
     """The kinds of match in which no team loses points."""
 
     @abstractmethod
     def outcome(self, goals: int, other: int, winner: int) -> Outcome:
-        """What a score line means.  `winner` is by ranks: 1 for the first team, -1 for the other, 0 for neither."""
+        """Factor and scores of a score line.  `winner` is by ranks: 1 the first team, -1 the second, 0 neither."""
 
     def importance_in(self, match: Match) -> float:
-        """How much the match counts, points."""
+        """Importance of the match, points."""
         return self.importance[kind_of(match.mode)]
 
     def predict(self, match: Match) -> WinProbabilities:
-        """By both ratings and who is at home."""
+        """Predict by both ratings and the home advantage."""
         return super().predict(_bare(match))
 
     def rate(self, match: Match) -> Rated:
-        """The change of both teams."""
+        """Rate a match; raises `RatingError` without goals or for teams of more than one player."""
         for team in match.teams:
             if len(team) != 1:
                 raise RatingError(f"{self.name} rates teams as a whole: one player a side, not {len(team)}")
         return super().rate(_bare(match))
 
     def terms(self, match: Match) -> kernel.MatchTerms:
-        """By the score line, the kind of match and who was at home."""
+        """From the score line, the kind of match and the home team."""
         _, *scores = self._outcome(match)
         return kernel.MatchTerms(self.leads(match.sides), [], scores, [kind_of(match.mode) in self.protected])
 
     def learn(self, match: Match, arrays: MatchArrays, records: list[R], wins: list[float], after: list[float]) -> None:
-        """By the kernel of Elo; the weight of the match is the system's own."""
+        """Rate with Elo's kernel, using the importance as weight of the match."""
         weight = self.importance_in(match) * self._outcome(match).factor
         self.note(match, records)
         super().learn(match, arrays._replace(weight=[weight]), records, wins, after)
 
     def note(self, match: Match, records: list[R]) -> None:
-        """Keep in both records what a match says besides its result, before it is rated."""
+        """Update what a system keeps besides ratings, before the match is rated; here nothing."""
 
     def _outcome(self, match: Match) -> Outcome:
         if not match.points:
@@ -156,7 +156,7 @@ class Football(EloFamily[P, R]):
 
 
 def _bare(match: Match) -> Match:
-    """Without what football does not read: a team is its own lineup, and plays from beginning to end."""
+    """The match without facts that football ignores: the lineup is the teams, and all play to the end."""
     extra = match.lineup or match.skill_at_start or match.fraction_played
     return replace(match, lineup=(), skill_at_start={}, fraction_played={}) if extra else match
 
@@ -169,7 +169,7 @@ def checked_goals(points: float) -> int:
 
 
 def constants(initial: float, spread: float, *, whole: bool = False) -> kernel.EloConstants:
-    """Elo's, where all else comes with the match."""
+    """Elo's constants for a system whose K and margins come with the match (`MatchTerms`)."""
     return kernel.EloConstants(
         initial=float(initial),
         gaussian=False,
@@ -186,5 +186,5 @@ def constants(initial: float, spread: float, *, whole: bool = False) -> kernel.E
 
 
 def pair_of(match: Match) -> tuple[PlayerId, PlayerId]:
-    """The two teams."""
+    """The ids of the two teams."""
     return match.teams[0][0], match.teams[1][0]

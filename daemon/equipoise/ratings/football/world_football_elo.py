@@ -44,7 +44,7 @@ class WorldFootballEloParams(PointsParams):
 
 
 class WorldFootballElo(Football[WorldFootballEloParams, Record]):
-    """A shoot-out is a draw."""
+    """World Football Elo; a shoot-out counts as a draw."""
 
     name = "world_football_elo"
     parameters = WorldFootballEloParams
@@ -55,11 +55,11 @@ class WorldFootballElo(Football[WorldFootballEloParams, Record]):
         super().__init__(params, constants(params.initial, 400.0 / math.log(10.0), whole=whole), HOME, params.home)
 
     def newcomer(self) -> Record:
-        """At the initial rating."""
+        """A team at the initial rating."""
         return Record(self.constants.initial)
 
     def outcome(self, goals: int, other: int, winner: int) -> Outcome:
-        """G and W."""
+        """G, by the goal difference, and W, the result."""
         score = 0.5 + 0.5 * order(goals, other)
         return Outcome(goal_factor(abs(goals - other)), score, 1.0 - score)
 

@@ -22,10 +22,10 @@ FROM_0, ABOVE_0 = (0.0, math.inf), (1e-300, math.inf)
 
 @dataclass(slots=True)
 class GlickoPlayer(Record):
-    """What both systems know of a player: now, at the onset of their last period, and from the matches in it."""
+    """A player's present rating, that at the onset of their last period, and the sums over its matches."""
 
     variance: float = bounded(*ABOVE_0, 0.0)
-    """RD², points², by all that is known."""
+    """RD², points², after the last match."""
     volatility: float = bounded(*FROM_0, 0.0)
     """σ of Glicko-2, in its unit per √period."""
     onset_rating: float = bounded(-LIMIT, LIMIT, 0.0)
@@ -42,7 +42,7 @@ class GlickoConstants(NamedTuple):
 
     initial: float
     variance: float
-    """Points²: a newcomer's, and the most that absence makes of anybody's."""
+    """Points²: a newcomer's variance, and the largest that absence leads to."""
     growth: float
     """c², points² per period; Glicko-2 has each player's own."""
     tau: float
@@ -57,7 +57,7 @@ class Block(NamedTuple):
     """Some duels side by side: arrays of shape (`BLOCK`,) but for the first."""
 
     latest: NDArray[np.int64]
-    """Shape (players,): the first match of the block that the player last played in; -1 before."""
+    """Shape (players,): first match of the last block that the player was in; -1 if none."""
     difference: Floats
     """Of the ratings: first as the period found them, later before the match."""
     variance: Floats

@@ -1,13 +1,13 @@
 """Glicko and Glicko-2: a rating with a deviation, updated by rating periods.
 
 Both assume that the matches of a period are played at once (Glickman 1999, 2013): every match is judged by the ratings
-and deviations that the period found.  A match says the less, the less well the opponent is known (`attenuation`).  Of a
-player's period two sums are all that counts, the information and the surprise of its matches; they make the variance
-and the rating in one step.  Between periods the deviation grows: in Glicko by c² a period, in Glicko-2 by the player's
+and deviations at the onset of the period.  A match says less if the opponent's deviation is large (`attenuation`).  The
+step depends on a player's period by two sums only, the information and the surprise of its matches; they give the new
+variance and rating.  Between periods the deviation grows: in Glicko by c² a period, in Glicko-2 by the player's
 own volatility squared, which each period changes (`settled`).
 
-The daemon cannot wait for a period to end.  So a player has, after every match, the rating that the period would give
-if it ended there: `enter` keeps what the period found, `learn` adds one match to the sums and makes the step again.
+The daemon cannot wait for a period to end.  So after every match a player has the rating that the period would give if
+it ended there: `enter` stores the values at the onset, `learn` adds one match to the sums and repeats the step.
 After the last match of a period that is exactly the rating of the papers.
 
 A team is the mean of its players, in rating and in variance, as if it were one player; each participant learns from the
@@ -40,16 +40,16 @@ SPREAD = 3.0 * Q * Q / (math.pi * math.pi)
 """3q²/π²: what an opponent's variance in points² is beside that of the logistic."""
 
 TOLERANCE = 1e-10
-"""How near ln σ² is to its solution when the iteration ends; the paper's 10⁻⁶ shows in no printed digit either."""
+"""The iteration ends when ln σ² is this near its solution.  The paper's 10⁻⁶ gives the same printed digits."""
 
 FAINTEST = 1e-50
-"""Points⁻²: less information says nothing of a volatility; the squares of its inverse would soon be infinite."""
+"""Points⁻²: with less information the volatility is not updated, because squares of its inverse could overflow."""
 
 MOST_VOLATILE = 10.0
-"""No σ is set, or goes, beyond this: a victory that nobody thought possible would make it some 10⁸."""
+"""Largest σ; without a limit, a win of practically zero probability would lead to some 10⁸."""
 
 BLOCK = 512
-"""Matches that `replay_duels` takes at once: what it keeps of them stays in the fastest memory."""
+"""Matches that `replay_duels` handles at once; its arrays for so many fit into the processor's first-level cache."""
 
 
 def attenuation(variance: float) -> float:
@@ -93,7 +93,7 @@ def begins(p: GlickoPlayer, period: float, c: GlickoConstants) -> bool:
 
 
 def periods_since(p: GlickoPlayer, at: float, c: GlickoConstants) -> float:
-    """Periods from the player's last match to a time, NaN where unknown; 0 within one, and before the first match."""
+    """Periods from a player's last match to a time (NaN if unknown); 0 within a period and before the first match."""
     if p.last_played == NEVER:
         return 0.0 if p.rounds == 0 else 1.0
     if math.isnan(at):
@@ -113,7 +113,7 @@ def grown(p: GlickoPlayer, periods: float, c: GlickoConstants) -> float:
 
 
 def enter(p: GlickoPlayer, at: float, new: bool, c: GlickoConstants) -> None:
-    """The player plays at a time: in the period of their last match, or in a `new` one, whose onset is now."""
+    """Begin a match at time `at`; if the period is `new`, let the deviation grow and store the values at its onset."""
     if new:
         p.variance = grown(p, periods_since(p, at, c), c)
         p.onset_rating, p.onset_variance, p.onset_volatility = p.rating, p.variance, p.volatility
@@ -136,7 +136,7 @@ def learn(p: GlickoPlayer, information: float, surprise: float, c: GlickoConstan
 
 
 def slope(x: float, start: float, phi2: float, v: float, delta2: float, tau: float) -> float:
-    """f(x) of Glicko-2, step 5."""
+    """f(x) of Glicko-2, step 5; its zero is ln σ'²."""
     e = math.exp(x)
     total = phi2 + v + e
     return e * (delta2 - total) / (2.0 * total * total) - (x - start) / (tau * tau)
@@ -187,7 +187,7 @@ def mean_of_lineup(
 
 
 def mean_at_onset(team: int, matches: MatchArrays, records: Records, c: GlickoConstants) -> tuple[float, float]:
-    """Mean rating and mean variance of the participants as their period found them."""
+    """Mean rating and mean variance of the participants at the onset of their periods."""
     rating = variance = 0.0
     for place in range(matches.teams[team], matches.teams[team + 1]):
         p = records[matches.members[place]]
@@ -200,7 +200,7 @@ def mean_at_onset(team: int, matches: MatchArrays, records: Records, c: GlickoCo
 
 
 def expected_score(match: int, matches: MatchArrays, records: Records, c: GlickoConstants) -> float:
-    """The score expected of the first team."""
+    """The expected score of a match's first team."""
     at = matches.started_at[match]
     rating, variance = mean_of_lineup(2 * match, at, matches, records, c)
     other, other_variance = mean_of_lineup(2 * match + 1, at, matches, records, c)
@@ -233,10 +233,10 @@ def rate_match(
 
 
 def face(first: int, matches: MatchArrays, records: Records, b: Block, c: GlickoConstants) -> int:
-    """Match after match enters a block, as far as it can: returns the match behind the last.
+    """Fill a block with matches from `first` on; returns the match after the last that fits.
 
-    Opponents are as their periods found them.  So the block ends before the new period of a player who has a match of
-    their last period in the block, which they have not learned from yet.
+    A match reads its opponents at the onset of their periods.  So the block ends before a player's new period if a
+    match of their previous period is in the block, because they have not learned from that match yet.
     """
     last, limit = first, min(first + BLOCK, len(matches.started_at))
     while last < limit:
@@ -257,7 +257,7 @@ def face(first: int, matches: MatchArrays, records: Records, b: Block, c: Glicko
 
 
 def weigh(count: int, b: Block) -> None:
-    """What each duel of a block says of both players."""
+    """Information and surprise of each duel of a block, for both players."""
     for place in range(count):
         g, h = attenuation(b.other_variance[place]), attenuation(b.variance[place])
         difference, score = b.difference[place], b.score[place]
@@ -268,7 +268,7 @@ def weigh(count: int, b: Block) -> None:
 def move(
     first: int, last: int, matches: MatchArrays, records: Records, after: Floats, b: Block, c: GlickoConstants
 ) -> None:
-    """Match after match, both players learn; keeps in the block what the predictions are made of."""
+    """Both players of each duel learn, match after match; stores in the block what `predict` reads."""
     for match in range(first, last):
         place, one, two = match - first, 2 * match, 2 * match + 1
         p, q = records[matches.members[one]], records[matches.members[two]]
@@ -282,10 +282,10 @@ def move(
 
 
 def predict(first: int, count: int, wins: Floats, b: Block) -> None:
-    """The predictions of a block."""
+    """Fill `wins` for the matches of a block."""
     for place in range(count):
         b.wins[place] = expectation(b.difference[place], attenuation(b.variance[place]))
-    # A loop of its own: writing pairs would keep the loop above from vector instructions.
+    # A separate loop, because writing pairs would keep numba from vectorising the loop above.
     for place in range(count):
         wins[2 * (first + place)], wins[2 * (first + place) + 1] = b.wins[place], 1.0 - b.wins[place]
 
@@ -293,10 +293,10 @@ def predict(first: int, count: int, wins: Floats, b: Block) -> None:
 def replay_duels(
     matches: MatchArrays, records: Records, wins: Floats, after: Floats, b: Block, c: GlickoConstants
 ) -> None:
-    """`rate_match` for every match, where each is one against one and those two are its lineup as they are.
+    """`rate_match` for a history in which `record_arrays.only_duels` holds.
 
-    What a match says depends on the onset of its period alone.  So its roots, quotients and exponentials are computed
-    for a block of matches side by side, several in one vector instruction.
+    What a match says depends only on the onset of its period.  So the roots, quotients and exponentials of a block of
+    matches are computed together, several in one vector instruction.
     """
     first = 0
     while first < len(matches.started_at):
@@ -322,4 +322,4 @@ def replay(
 
 
 CALLED = (settled, slope)
-"""What is worth a real call: it takes long, and no arrays."""
+"""Functions that are not inlined: they take long, and pass no arrays."""

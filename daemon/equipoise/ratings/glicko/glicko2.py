@@ -15,7 +15,7 @@ from equipoise.ratings.parts.players import Bounds
 from equipoise.ratings.system import ranged
 
 VOLATILE = (1e-100, MOST_VOLATILE)
-"""What a volatility may be: its square has a logarithm."""
+"""Range of a volatility, whose square must have a finite logarithm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Glicko2Params(PeriodParams):
 
 
 class Glicko2(GlickoFamily[Glicko2Params]):
-    """A deviation grows by its player's volatility."""
+    """Glicko-2: a player's deviation grows by their own volatility."""
 
     name = "glicko2"
     parameters = Glicko2Params

@@ -21,7 +21,8 @@ RECORD = dtype_of(GlickoPlayer)
 def replay(system: GlickoFamily[Any], history: History) -> Replayed:
     """Rate a history of two-team matches."""
     refuse_other_than_pairs(system.name, history)
-    matches = history.arrays()._replace(members=history.members.view(np.uint32))  # no index counts from the end
+    # Unsigned indexes spare the compiled loops the handling of negative ones.
+    matches = history.arrays()._replace(members=history.members.view(np.uint32))
     block = Block(np.full(len(history.players), -1), *np.empty((len(Block._fields) - 1, kernel.BLOCK)))
     records = to_records(system, history.players, RECORD)
     wins, after = np.empty(len(history.ranks)), np.empty(len(history.members))

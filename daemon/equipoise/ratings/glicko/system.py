@@ -1,4 +1,4 @@
-"""Glicko: a rating and its deviation, matches of one rating period rated together, doubt that grows with absence.
+"""Glicko: a rating and its deviation; the matches of a rating period are rated together; deviations grow with absence.
 
 Formulas, sources and decisions: docs/ratings/glicko.md.
 """
@@ -22,12 +22,12 @@ from equipoise.ratings.validation import DAY, number_of
 
 @dataclass(frozen=True, slots=True)
 class PeriodParams(PointsParams):
-    """What Glicko and Glicko-2 have in common."""
+    """Parameters that Glicko and Glicko-2 have in common."""
 
     initial: float = ranged(1500.0, -LIMIT, LIMIT)
     """r, points: a new player's rating, and a bot's."""
     rd: float = ranged(350.0, 1, 10_000)
-    """RD, points: a new player's deviation, and the most that absence makes of anybody's."""
+    """RD, points: a new player's deviation, and the largest that absence leads to."""
     period_days: float = ranged(1.0, 1e-6, 100_000)
     """Length of a rating period, days."""
     periods: Literal["calendar", "match"] = one_of("calendar", "match")
@@ -63,14 +63,14 @@ class GlickoFamily(PointsSystem[P, GlickoPlayer]):
         )
 
     def newcomer(self) -> GlickoPlayer:
-        """At the initial rating and deviation, as the first period will find the player."""
+        """A record at the initial rating and deviation, before the player's first period."""
         rating, variance, volatility = self.constants.initial, self.constants.variance, self.volatility
         fresh = GlickoPlayer(rating, variance=variance, volatility=volatility)
         fresh.onset_rating, fresh.onset_variance, fresh.onset_volatility = rating, variance, volatility
         return fresh
 
     def chance(self, match: Match, arrays: MatchArrays, records: list[GlickoPlayer]) -> float:
-        """By the mean ratings of the lineups, with the doubt about both."""
+        """The expected score of the first team, by the lineups' mean ratings and the deviations of both."""
         return kernel.expected_score(0, arrays, records, self.constants)
 
     def learn(
@@ -81,19 +81,19 @@ class GlickoFamily(PointsSystem[P, GlickoPlayer]):
         wins: list[float],
         after: list[float],
     ) -> None:
-        """Each participant as if their period ended with this match."""
+        """Rate each participant as if their period ended with this match."""
         kernel.rate_match(0, arrays, records, wins, after, self.constants)
 
     def gap(self, probability: float, size: int) -> float:
-        """4/q times the probability between players known well; ratings are averaged, so `size` times that."""
+        """4/q·size·probability: the slope between players with small deviations; teams are compared by their mean."""
         return size * 4.0 * probability / kernel.Q
 
     def uncertainty(self, player: PlayerId) -> float:
-        """RD in points, after the last match: absence since then is not counted."""
+        """RD in points after the player's last match; absence since then is not included."""
         return math.sqrt(self.held(player).variance)
 
     def seeded(self, player: PlayerId, held: GlickoPlayer, skill: Mapping[str, float]) -> GlickoPlayer:
-        """With a deviation `rd`, points; what the matches of the period have said so far is contained in it."""
+        """Also accepts `rd`, a deviation in points; it includes the information of the period's matches so far."""
         fresh = super().seeded(player, held, {name: value for name, value in skill.items() if name != "rd"})
         if "rd" in skill:
             fresh.variance = number_of(player, "rd", skill["rd"], 1.0, 10_000.0) ** 2
@@ -107,7 +107,7 @@ class GlickoFamily(PointsSystem[P, GlickoPlayer]):
 
 
 class Glicko(GlickoFamily[GlickoParams]):
-    """Everybody's deviation grows alike."""
+    """Glicko: deviations grow by the same c for all players."""
 
     name = "glicko"
     parameters = GlickoParams

@@ -1,4 +1,4 @@
-"""What NS2's kernels read and write: players, matches, time weights, and what belongs to no player.
+"""The data of NS2's kernels: players, matches, time weights, and the environment (win counts and lengths).
 
 The fields are lists when a live match is rated, and numpy arrays in a replay; `Player` objects stand for the records of
 a structured array.
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Player:
-    """What NS2 knows of a player; skills in log-odds."""
+    """A player's skills, in log-odds, and what the learning rates depend on."""
 
     skill: float
     """s, the average of both sides."""
     commander: float
-    """χ."""
+    """χ, skill as a commander."""
     offset: float = 0.0
-    """o: s + o on the plus side, s - o on the other."""
+    """o: skill is s + o on the plus side, s - o on the other."""
     squares: float = bounded(0.0, math.inf, 0.0)
     """g: sum of the squared gradients of s so far."""
     commander_squares: float = bounded(0.0, math.inf, 0.0)
-    """g of χ."""
+    """Sum of the squared gradients of χ so far."""
     rounds: int = 0
     last_played: float = NEVER
     """Seconds since the epoch."""
@@ -55,7 +55,7 @@ class NS2Constants(NamedTuple):
 
 
 class NS2Arrays(NamedTuple):
-    """What NS2 reads of m matches of two teams besides `MatchArrays`; p participants have r stretches of time."""
+    """What NS2 reads of m matches of two teams besides `MatchArrays`; p participants have r spans."""
 
     seconds: Floats
     """Shape (m,), NaN unknown."""
@@ -64,7 +64,7 @@ class NS2Arrays(NamedTuple):
     maps: Ints
     """Shape (m,): number of the map in `EnvironmentArrays.wins`, negative where unknown."""
     spans: Ints
-    """Shape (p + 1,): where each participant's stretches begin."""
+    """Shape (p + 1,): where each participant's spans begin."""
     span_team: Ints
     """Shape (r,), as are all that follow: 0 for the match's first team."""
     span_start: Floats
@@ -74,9 +74,9 @@ class NS2Arrays(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Room for one match: the time weights and the skills of its participants, each in an array of its own.
+    """Working arrays for one match: time weights and skills of its participants.
 
-    So loops over participants run in vector units.
+    They are separate arrays, so that numba can vectorise loops over participants.
     """
 
     average: Floats
@@ -99,7 +99,7 @@ class Workspace(NamedTuple):
 
 
 class Coefficients(NamedTuple):
-    """As in `Workspace`, of all participants of all matches: shape (p,)."""
+    """The first four arrays of `Workspace` for all participants of a history; shape (p,)."""
 
     average: Floats
     side: Floats
@@ -108,15 +108,15 @@ class Coefficients(NamedTuple):
 
 
 class EnvironmentArrays(NamedTuple):
-    """What belongs to no player; modified in place."""
+    """Win counts and lengths of rounds; modified in place."""
 
     wins: Floats
     """Won by the plus side, a draw being half: of all rounds, then `SETS_PER_MAP` numbers for each map."""
     rounds: Floats
-    """Played, likewise."""
+    """Rounds played, indexed like `wins`."""
     lengths: Floats
     """Lengths of the last rounds, seconds; as many as the median looks back, infinite where there are none yet."""
     ordered: Floats
-    """The same, shortest first."""
+    """`lengths`, sorted from the shortest."""
     cursor: Ints
-    """How many lengths are known, and where the next one's place is: that of the oldest in a full window."""
+    """Shape (2,): how many lengths are known, and the index of the next one (the oldest, if the window is full)."""

@@ -1,4 +1,4 @@
-"""What NS2 keeps of no single player: win rates of the plus side, and how long rounds last.
+"""The state of NS2 that belongs to no single player: win counts of the plus side and lengths of rounds.
 
 F, by how much a map at a size favours the plus side, is read from counts of wins (`formulas.intercept`), and only these
 counts are stored.  The whole-history fit finds F as a sum of three steps instead: of all rounds, of a map's rounds
@@ -25,19 +25,19 @@ ALL, MAP, LENGTHS = "all", "map:", "lengths"
 
 SWEEPS = 1000
 TOLERANCE = 1e-14
-"""Wins are found when a sweep moves no win rate by more."""
+"""`wins_of` has converged when a sweep changes no win rate by more."""
 ROUNDING = 1e-9
-"""The part of all rounds that may be left by adding them up in another order."""
+"""Relative rounding error allowed when stored counts of maps are compared with that of all rounds."""
 
 
 def no_rounds(width: int) -> EnvironmentArrays:
-    """Nothing played; the median looks `width` rounds back."""
+    """Empty counts; the median looks `width` rounds back."""
     return EnvironmentArrays([0.0], [0.0], [math.inf] * width, [math.inf] * width, [0, 0])
 
 
 @dataclass(slots=True)
 class Environment:
-    """Counts as the kernels read them, and which map each belongs to.
+    """The counts that the kernels read, and the number of each map in them.
 
     >>> environment = Environment(no_rounds(width=3))
     >>> environment.restore("map:veil", [[3, 4], [2, 2], [1, 2]])
@@ -49,11 +49,11 @@ class Environment:
     maps: dict[str, int] = field(default_factory=dict)
 
     def number(self, name: str) -> int:
-        """Of a map, or `UNKNOWN`."""
+        """The number of a map, or `UNKNOWN`."""
         return self.maps.get(name, UNKNOWN)
 
     def enter(self, name: str) -> int:
-        """The number of a map, which it gets now if it is new; `UNKNOWN` without a name."""
+        """The number of a map, assigned now if the map is new; `UNKNOWN` for an empty name."""
         if name and name not in self.maps:
             self.maps[name] = len(self.maps)
             room = [0.0] * SETS_PER_MAP
@@ -62,18 +62,18 @@ class Environment:
         return self.number(name)
 
     def lengths(self) -> list[float]:
-        """Of the last rounds, seconds, oldest first."""
+        """Lengths of the last rounds, seconds, oldest first."""
         known, oldest = self.arrays.cursor
         lengths = list(self.arrays.lengths[:known])
         return lengths[oldest:] + lengths[:oldest]
 
     def parts(self) -> Parts:
-        """All that is known: of `all` rounds, of each map after `MAP`, and `lengths`."""
+        """The whole state: counts of `all` rounds, of each map under `MAP` and its name, and `lengths`."""
         known = self._parts(self.maps)
         return {key: part for key, part in known.items() if part is not None}
 
     def parts_of(self, name: str) -> Parts:
-        """What a round on a map changes; None for a part before the first round."""
+        """The parts that a round on a map changes; None for a part without rounds."""
         return self._parts([name] if name else [])
 
     def _parts(self, names: Iterable[str]) -> dict[str, object]:
@@ -82,7 +82,7 @@ class Environment:
         return {ALL: everywhere, LENGTHS: self.lengths() or None, **maps}
 
     def restore(self, key: str, part: object) -> None:
-        """Set a part as `parts` gave it; None: as before the first round.  `RatingError` names what cannot be."""
+        """Set a part that `parts` returned, or reset it with None.  Raises `RatingError` for impossible counts."""
         if key == ALL:
             self._set_counts(0, [_pair(ALL, [0.0, 0.0] if part is None else part)])
         elif key == LENGTHS:
@@ -96,7 +96,7 @@ class Environment:
         return 1 + SETS_PER_MAP * self.maps[name] if name in self.maps else len(self.arrays.wins)
 
     def _counts(self, place: int, count: int) -> list[list[float]] | None:
-        """[won by the plus side, played] of so many sets of rounds; None before the first."""
+        """[won by the plus side, played] of `count` sets of rounds from `place` on; None without rounds."""
         pairs = zip(self.arrays.wins[place : place + count], self.arrays.rounds[place : place + count], strict=True)
         listed = [list(pair) for pair in pairs]
         return listed if any(played for _, played in listed) else None
@@ -145,7 +145,7 @@ def steps_of(arrays: EnvironmentArrays, prior_rounds: float) -> list[float]:
 
 
 def _intercepts(number: int, arrays: EnvironmentArrays, prior_rounds: float) -> dict[int, float]:
-    """F of a map at the sizes it was played at, by place."""
+    """F of a map at each size it was played at, by index in the counts."""
     first = 1 + SETS_PER_MAP * number
     return {
         first + 1 + large: intercept(number, bool(large), arrays, prior_rounds)
@@ -161,9 +161,9 @@ def _rounds_without_map(arrays: EnvironmentArrays) -> float:
 def wins_of(arrays: EnvironmentArrays, steps: Sequence[float], prior_rounds: float) -> list[float]:
     """Wins of the plus side, out of the rounds in `arrays`, from which F is read as the sums of these steps.
 
-    Where no wins between none and all give that, the nearest.  By Gauss-Seidel: each size's wins, given all others, are
-    those that make its own rate right.  The equations' matrix is symmetric and positive definite but for the scale of
-    its rows, so sweeps converge from any start, within bounds too.
+    If that needs fewer wins than 0 or more than were played, the nearest possible number.  By Gauss-Seidel: in turn,
+    each size gets the wins that make its own rate right, given all others.  The equations' matrix is symmetric and
+    positive definite up to the scale of its rows, so sweeps converge from any start, within bounds too.
     """
     rounds = [float(played) for played in arrays.rounds]
     wins = [0.5 * played for played in rounds]

@@ -3,7 +3,7 @@
 Each match is a logistic observation of a linear form of the unknowns: s, o and χ of every player, and the steps of F.
 The priors are Gamma(k, θ) for s and χ, and normal for o and the steps.  The log posterior is concave in all of them at
 once, and its (k - 1)·log s keeps s above 0.  So Newton's method converges from anywhere, as long as its steps stay
-inside and never lose ground (`_damping`).  The Hessian is never formed: conjugate gradients solve each Newton step with
+positive and always gain (`_damping`).  The Hessian is never formed: conjugate gradients solve each Newton step with
 sweeps over the history (`fit_formulas`), to a precision that grows as the gradient falls, so that the last steps
 converge quadratically.
 """
@@ -47,17 +47,17 @@ TOLERANCE = 1e-8
 ITERATIONS = 100
 SOLVER_STEPS = 1000
 INSIDE = 0.95
-"""A skill goes at most this part of the way to 0 in one step."""
+"""A step moves a skill at most this fraction of the way to 0."""
 LEAST = 0.01
-"""Log-odds: a warm start has no lower skill."""
+"""Log-odds: the lowest skill of a warm start."""
 NOISE = 1e-12
-"""Relative error of a sum over all matches."""
+"""Relative rounding error of a sum over all matches; smaller losses of posterior are ignored."""
 
 
 def fit(system: NS2, history: History) -> Convergence:
-    """Settle everybody in the history, F and the median, as if it were all that ever was played; warm-started.
+    """Fit all players in the history, F and the median length, as if no other match had ever been played.
 
-    Players who are not in the history stay as they are.  A fit that has not converged settles nobody.
+    Starts from the present skills.  Players outside the history keep theirs.  If it does not converge, nothing changes.
     `Convergence.gradient` is the largest component of the log posterior's gradient.
     """
     matches, facts = index(system, history)
@@ -78,27 +78,27 @@ class Posterior:
 
     x: Design
     score: Floats
-    """Shape (m,): G."""
+    """Shape (m,): G, each match's score."""
     weight: Floats
-    """Shape (m,): 0 for a match that nobody played in."""
+    """Shape (m,): weight of each match; 0 if no participant has any time in it."""
     took_part: Flags
-    """Shape (p,): whether a participant had any time."""
+    """Shape (p,): whether a participant has any time."""
     shape: float
     scale: float
     precision: Floats
-    """Shape (unknowns,): of the normal prior about 0; 0 where the prior is Gamma."""
+    """Shape (unknowns,): precision of the normal prior about 0; 0 for unknowns with a Gamma prior."""
 
     @classmethod
     def of(
         cls, system: NS2, matches: MatchArrays, facts: NS2Arrays, environment: EnvironmentArrays, players: int
     ) -> Posterior:
-        """Of these matches, which are entered into `environment`."""
-        everybody = Coefficients(*(np.empty(len(matches.members)) for _ in Coefficients._fields))
+        """Set up the posterior of these matches; also counts them in `environment`."""
+        coefficients = Coefficients(*(np.empty(len(matches.members)) for _ in Coefficients._fields))
         sizes = np.empty(len(matches.started_at))
         work = allocate(matches, facts)
-        in_machine_code(weigh_matches)(matches, facts, work, environment, everybody, sizes, system.constants)
+        in_machine_code(weigh_matches)(matches, facts, work, environment, coefficients, sizes, system.constants)
         large = sizes >= system.constants.large_above + 0.5
-        average, side, commander, time = (np.asarray(each) for each in everybody)
+        average, side, commander, time = (np.asarray(each) for each in coefficients)
         x = Design(
             players=players,
             teams=np.asarray(matches.teams),
@@ -112,7 +112,7 @@ class Posterior:
         behind = np.asarray(matches.ranks)[::2] - np.asarray(matches.ranks)[1::2]
         params = system.params
         offsets = np.full(players, params.offset_deviation**-2)
-        # As many rounds at even odds as smooth the win rates: each says a quarter of a log-odds squared.
+        # The information of `prior_rounds` rounds at even odds, each 1/4 per log-odds squared, as in smoothing.
         steps = np.full(len(environment.wins), params.prior_rounds / 4.0)
         return cls(
             x=x,
@@ -126,12 +126,12 @@ class Posterior:
 
     @property
     def gamma(self) -> Flags:
-        """Which unknowns are s or χ."""
+        """Shape (unknowns,): True for s and χ, whose prior is Gamma."""
         gamma: Flags = self.precision == 0.0
         return gamma
 
     def log_odds(self, unknowns: Floats) -> Floats:
-        """Shape (m,)."""
+        """Shape (m,): predicted log-odds of each match's first team."""
         rows = np.empty(len(self.score))
         _compiled(multiply)(self.x, unknowns, rows)
         return rows
@@ -144,18 +144,18 @@ class Posterior:
         return float(likelihood + prior - 0.5 * self.precision @ unknowns**2)
 
     def error(self, log_odds: Floats) -> Floats:
-        """weight · (G - p) of each match."""
+        """Shape (m,): weight · (G - p)."""
         return self.weight * (self.score - _logistic(log_odds))
 
     def gradient(self, unknowns: Floats, log_odds: Floats) -> Floats:
-        """Of `value`."""
+        """Shape (unknowns,): gradient of `value`."""
         out = -self.precision * unknowns
         out[self.gamma] = (self.shape - 1.0) / unknowns[self.gamma] - 1.0 / self.scale
         _compiled(collect)(self.x, self.error(log_odds), 1, out)
         return out
 
     def newton_step(self, unknowns: Floats, log_odds: Floats, gradient: Floats) -> Floats:
-        """About -H⁻¹·gradient, the better the smaller the gradient is."""
+        """Approximately -H⁻¹·gradient, more precisely as the gradient falls (`conjugate_gradients`)."""
         chance = _logistic(log_odds)
         weights = self.weight * chance * (1.0 - chance)
         prior = self.precision.copy()
@@ -172,7 +172,7 @@ class Posterior:
 
 
 def maximum(posterior: Posterior, start: Floats) -> tuple[Floats, Convergence]:
-    """The unknowns that maximise it, by damped Newton steps; `Convergence.gradient` is the largest component."""
+    """Maximise the posterior by damped Newton steps; `Convergence.gradient` is the gradient's largest component."""
     unknowns = start
     for iteration in range(ITERATIONS + 1):
         log_odds = posterior.log_odds(unknowns)
@@ -209,7 +209,7 @@ def conjugate_gradients(curvature: Callable[[Floats], Floats], gradient: Floats,
 
 
 def _damping(posterior: Posterior, unknowns: Floats, log_odds: Floats, gradient: Floats, step: Floats) -> float:
-    """How much of the step to go: all, unless that leaves the inside or gains less than its slope promises."""
+    """Fraction of the step to take: 1, or less if a skill would come too near 0 or the gain would be too small."""
     falling = posterior.gamma & (step < 0.0)
     length = min(1.0, INSIDE * float((-unknowns[falling] / step[falling]).min(initial=np.inf)))
     slope, moved = 1e-4 * float(gradient @ step), posterior.log_odds(step)
@@ -221,7 +221,7 @@ def _damping(posterior: Posterior, unknowns: Floats, log_odds: Floats, gradient:
 
 
 def _steps(facts: NS2Arrays, large: Offsets) -> Offsets:
-    """Shape (m, 3): which steps make F, of all rounds, the map's, the map's at the size; negative for none."""
+    """Shape (m, 3): indexes of the steps of F: of all rounds, of the map, of the map at its size; negative for none."""
     maps = np.asarray(facts.maps, np.int64)
     first = 1 + SETS_PER_MAP * maps
     steps = np.stack((np.zeros_like(maps), first, first + 1 + large), axis=1)
@@ -231,7 +231,7 @@ def _steps(facts: NS2Arrays, large: Offsets) -> Offsets:
 
 
 def _start(system: NS2, history: History, unknowns: int) -> Floats:
-    """All players and F as the system has them."""
+    """The unknowns that correspond to the system's present players and win counts."""
     records, players = records_of(system, history), len(history.players)
     start = np.zeros(unknowns)
     start[:players] = np.maximum(records["skill"], LEAST)
@@ -242,7 +242,7 @@ def _start(system: NS2, history: History, unknowns: int) -> Floats:
 
 
 def _settle_players(system: NS2, history: History, posterior: Posterior, unknowns: Floats) -> None:
-    """Skills as found; squared gradients, rounds and times as if all matches had been rated with these skills."""
+    """Store the fitted skills; squared gradients, rounds and times are as if all matches had been rated with them."""
     records, players = records_of(system, history), len(history.players)
     squares = np.zeros_like(unknowns)
     _compiled(collect)(posterior.x, posterior.error(posterior.log_odds(unknowns)) ** 2, 2, squares)
@@ -259,7 +259,7 @@ def _settle_players(system: NS2, history: History, posterior: Posterior, unknown
 
 
 def _without_rounds(system: NS2) -> EnvironmentArrays:
-    """No rounds yet, with room for the maps of the system's environment."""
+    """An environment without rounds, with counts for all maps of the system's environment."""
     fresh = environment_arrays(Environment(no_rounds(system.params.median_rounds)))
     places = len(system.environment.arrays.wins)
     return fresh._replace(wins=np.zeros(places), rounds=np.zeros(places))

@@ -1,4 +1,4 @@
-"""The sweeps over a history that NS2's whole-history fit is made of, as plain functions that numba compiles.
+"""Sweeps over a history for NS2's whole-history fit, as plain functions that numba compiles.
 
 They multiply by a sparse matrix X without storing it.  A row of X is a match: its log-odds are the row times the
 unknowns, which are s, o and χ of every player, and the steps of F.
@@ -30,11 +30,11 @@ class Design(NamedTuple):
     sign: Floats
     """Shape (m,): the coefficient of F, and the sign of `side`."""
     steps: NDArray[np.int64]
-    """Shape (m, 3): which steps make its F, negative for none."""
+    """Shape (m, 3): indexes of the steps that add up to a match's F; negative for none."""
 
 
 def row_times(match: int, x: Design, unknowns: Floats) -> float:
-    """A row times the unknowns."""
+    """The product of one row of X and the unknowns."""
     total: float = 0.0
     f: float = 0.0
     for step in range(3):

@@ -3,11 +3,11 @@
     log(p / (1 - p)) = Σ T·t·(s + R·o) / Σ t  +  Σ T·c·x / Σ c  +  R·F(map, size)
 
 T is 1 for the first team and -1 for the second, R is 1 on the plus side and -1 on the other; t and c are time weights
-on the field and in the commander's chair (`time_weights`), s is a player's average skill, o what they are better by on
-the plus side, χ their skill as a commander, x a mix of χ and field skill, and F what the map favours the plus side by.
+on the field and in the commander's chair (`time_weights`), s is a player's average skill, o their offset on the plus
+side, χ their skill as a commander, x a mix of χ and field skill, and F the advantage of the plus side on the map.
 A match moves each s along its gradient, by a constant rate and by Adagrad's, which falls with the squared gradients
-so far: newcomers move far, and their average before their offset.  F is no unknown here but the log-odds of smoothed
-win rates.  Source, and where this differs from the print: docs/ratings/ns2.md.
+so far: newcomers move far, and their average before their offset.  F is not learnt here: it is the log-odds of smoothed
+win rates.  Source and deviations from it: docs/ratings/ns2.md.
 
 `rate_match` rates a live match, in lists with `Player` objects for records, and every match of a replay, in arrays that
 numba compiles it for.  Loops over participants count from 0: see `time_weights`.
@@ -38,7 +38,7 @@ POINTS = 400.0
 """Skills are kept in log-odds and shown times this."""
 
 SETS_PER_MAP = 3
-"""Sets of rounds that are counted of a map: all, the small ones, the large ones."""
+"""Counts per map: of all its rounds, of the small ones, of the large ones."""
 
 
 def win_probability(log_odds: float) -> float:
@@ -77,7 +77,7 @@ def skill_log_odds(members: Ints, sign: float, records: Records, work: Workspace
 def smoothed(won: float, lost: float, win_rate: float, loss_rate: float, prior_rounds: float) -> tuple[float, float]:
     """Win and loss rate of a set of rounds, smoothed towards those of a wider set.
 
-    Both, because of a win rate next to 1 nothing would be left to compute the loss rate from.
+    Returns both, because 1 minus a win rate close to 1 would have lost all digits.
 
     >>> smoothed(20.0, 0.0, 0.5, 0.5, prior_rounds=20.0)
     (0.75, 0.25)
@@ -97,7 +97,7 @@ def intercept(number: int, large: bool, environment: EnvironmentArrays, prior_ro
         return math.log((won + 0.5 * prior_rounds) / (lost + 0.5 * prior_rounds))
     place = 1 + SETS_PER_MAP * number
     size, other = (place + 2, place + 1) if large else (place + 1, place + 2)
-    # What rounding leaves of equal sums is not below 0.
+    # Rounding must not leave a difference of equal sums below 0.
     won = max(0.0, won - wins[place])
     lost = max(0.0, lost - (rounds[place] - wins[place]))
     win_rate, loss_rate = smoothed(won, lost, 0.5, 0.5, prior_rounds)
@@ -121,7 +121,7 @@ def predict_match(
     present: float,
     c: NS2Constants,
 ) -> float:
-    """Win probability of the first team, from `work` as `fill_time_weights` has filled it; fills the rest of it."""
+    """Win probability of the first team; reads the time weights in `work` and fills its skills."""
     members, sign = members_of(match, matches), facts.sign[match]
     gather_skills(members, records, work)
     log_odds = skill_log_odds(members, sign, records, work)
@@ -141,7 +141,7 @@ def gradient_step(size: int, sign: float, error: float, work: Workspace, c: NS2C
 
 
 def commander_step(p: Player, gradient: float, c: NS2Constants) -> None:
-    """Move χ, as s is moved."""
+    """Move χ, with the same learning rates as s."""
     p.commander_squares += gradient * gradient
     p.commander += (c.constant + c.adagrad / math.sqrt(p.commander_squares + c.epsilon)) * gradient
 
@@ -157,13 +157,13 @@ def scatter_skills(
             commander_step(p, error * work.commander[place], c)
         if work.time[place] > 0.0:
             p.rounds += 1
-            # Not by `max`, which could be the NaN of an unknown time.
+            # Not by `max`, which would return NaN for an unknown time.
             if started_at > p.last_played:
                 p.last_played = started_at
 
 
 def weight_of(match: int, matches: MatchArrays) -> float:
-    """w: what the match counts, 1 being an ordinary one."""
+    """w, the weight of a match; 1 if unknown."""
     return matches.weight[match] if len(matches.weight) > 0 else 1.0
 
 
@@ -175,7 +175,7 @@ def score_of(match: int, matches: MatchArrays) -> float:
 def count_result(
     match: int, matches: MatchArrays, facts: NS2Arrays, environment: EnvironmentArrays, large: bool
 ) -> None:
-    """Count a match for F."""
+    """Add a match to the counts that F is read from."""
     sign, weight = facts.sign[match], weight_of(match, matches)
     if sign == 0.0:
         return
@@ -192,7 +192,7 @@ def count_result(
 def update_environment(
     match: int, matches: MatchArrays, facts: NS2Arrays, environment: EnvironmentArrays, large: bool
 ) -> None:
-    """What a match that somebody played in leaves behind besides skills."""
+    """Count a match with any time played: its result for F, and its length."""
     count_result(match, matches, facts, environment, large)
     length = length_of(match, matches, facts)
     if 0.0 < length < math.inf:
@@ -208,7 +208,7 @@ def rate_match(
     environment: EnvironmentArrays,
     c: NS2Constants,
 ) -> float:
-    """Rate one match: returns the win probability of its first team, and leaves everybody's new s in `work.skill`."""
+    """Rate one match; returns the win probability of its first team and leaves all new s in `work.skill`."""
     present = fill_time_weights(match, matches, facts, work, median_length(environment, c.usual_seconds), c.field_share)
     first = predict_match(match, matches, facts, records, work, environment, present, c)
     error = weight_of(match, matches) * (score_of(match, matches) - first)
@@ -244,20 +244,20 @@ def weigh_matches(
     facts: NS2Arrays,
     work: Workspace,
     environment: EnvironmentArrays,
-    everybody: Coefficients,
+    coefficients: Coefficients,
     sizes: Floats,
     c: NS2Constants,
 ) -> None:
-    """Time weights of match after match, by the median at each; fills `everybody` and `sizes` (players present)."""
+    """Fill `coefficients` and `sizes` (players present), match after match, with the median length at each."""
     for match in range(len(matches.started_at)):
         sizes[match] = fill_time_weights(
             match, matches, facts, work, median_length(environment, c.usual_seconds), c.field_share
         )
         first = matches.teams[2 * match]
         for place in range(matches.teams[2 * match + 2] - first):
-            everybody.average[first + place] = work.average[place]
-            everybody.side[first + place] = work.side[place]
-            everybody.commander[first + place] = work.commander[place]
-            everybody.time[first + place] = work.time[place]
+            coefficients.average[first + place] = work.average[place]
+            coefficients.side[first + place] = work.side[place]
+            coefficients.commander[first + place] = work.commander[place]
+            coefficients.time[first + place] = work.time[place]
         if sizes[match] > 0.0:
             update_environment(match, matches, facts, environment, is_large(sizes[match], c))

@@ -1,4 +1,4 @@
-"""Replays of NS2: histories as the arrays of its kernels, and players back from them; needs numpy."""
+"""Replays a history by NS2's kernel; needs numpy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Kernel: TypeAlias = Callable[..., Any]
 
 FIELDS = tuple(each.name for each in fields(Player))
 RECORD = np.dtype([(name, np.int64 if name == "rounds" else np.float64) for name in FIELDS])
-"""A player as the kernels see them; shape (n,) in the order of `History.players`."""
+"""Row of the kernels' record array, which has shape (n,) in the order of `History.players`."""
 
 
 def replay(system: NS2, history: History) -> Replayed:
@@ -44,12 +44,12 @@ def replay(system: NS2, history: History) -> Replayed:
 
 @cache
 def in_machine_code(kernel: Kernel) -> Kernel:
-    """A kernel, compiled; multiplications and additions may be fused."""
+    """Compile a kernel; numba may fuse multiplications with additions, which changes the last bits."""
     return compiled(kernel, inline="all", instead=IN_VECTORS, fastmath={"contract"}, **UNCOUNTED)
 
 
 def index(system: NS2, history: History) -> tuple[MatchArrays, NS2Arrays]:
-    """The history as the kernels read it; its maps are in the system's environment from now on."""
+    """Convert a history to the kernels' arrays; also enters its maps into the system's environment."""
     if not history.pairs:
         raise RatingError("ns2 rates two teams, no other number")
     spans = history.spans or Spans(np.zeros(len(history.members) + 1, np.int64), *_NO_SPANS)
@@ -68,30 +68,30 @@ def index(system: NS2, history: History) -> tuple[MatchArrays, NS2Arrays]:
 
 
 def records_of(system: NS2, history: History) -> NDArray[np.void]:
-    """The players in the history as the system holds them."""
+    """Shape (n,): a copy of the record of each player in the history."""
     held = map(system.held, history.players)
     return np.array(list(map(attrgetter(*FIELDS), held)), RECORD).view(np.recarray)
 
 
 def write_back(system: NS2, history: History, records: NDArray[np.void], took_part: Flags) -> None:
-    """Players who took part are held from now on, others only if they were before."""
+    """Store the records of players who took part, and of others only if they were held before."""
     for number, record in zip(np.flatnonzero(took_part).tolist(), records[took_part].tolist(), strict=True):
         system.players[history.players[number]] = Player(*record)
 
 
 def environment_arrays(environment: Environment) -> EnvironmentArrays:
-    """A copy in numpy arrays."""
+    """A copy of the environment's lists as numpy arrays."""
     wins, rounds, lengths, ordered = (np.array(each, np.float64) for each in environment.arrays[:4])
     return EnvironmentArrays(wins, rounds, lengths, ordered, np.array(environment.arrays.cursor, np.int64))
 
 
 def write_environment_back(environment: Environment, arrays: EnvironmentArrays) -> None:
-    """The numpy arrays as lists again."""
+    """Store the replayed arrays in the environment, as lists."""
     environment.arrays = EnvironmentArrays(*(np.asarray(each).tolist() for each in arrays))
 
 
 def allocate(matches: MatchArrays, facts: NS2Arrays) -> Workspace:
-    """Room for the match with most participants, and for that with most stretches."""
+    """Allocate working arrays for the match with most participants and the one with most spans."""
     begins = np.asarray(matches.teams)[::2]
     most = np.diff(begins), np.diff(np.asarray(facts.spans)[begins])
     size = max(int(each.max(initial=0)) for each in most)

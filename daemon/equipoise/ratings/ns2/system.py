@@ -1,6 +1,6 @@
 """NS2, the default of NS2 pools: logistic regression on who played when, for which side and in which role.
 
-Its formulas, where they differ from the print, and what their source leaves open: docs/ratings/ns2.md.
+Formulas, deviations from the source and decisions: docs/ratings/ns2.md.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from equipoise.ratings.system import (
 from equipoise.ratings.validation import count_of, number_of
 
 LIMIT = 50_000.0
-"""Points: no skill is seeded beyond this, either way."""
+"""Points: largest absolute skill that `seed` accepts."""
 
 SEEDS = {"rating": "skill", "offset": "offset", "commander": "commander"}
-"""By what `seed` calls it: the field that holds it, in log-odds."""
+"""The names that `seed` accepts, and the fields they set (in log-odds)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +48,23 @@ class NS2Params(Params):
     scale: float = ranged(0.5, 0.001, 1000)
     """θ of the Gamma prior, log-odds: k·θ is its mean, (k - 1)·θ its mode and what a newcomer has."""
     constant_rate: float = ranged(0.2, 0, 1000)
-    """c, log-odds per unit of gradient."""
+    """c, log-odds per unit of gradient: the constant part of the learning rate."""
     adagrad_rate: float = ranged(0.6, 0, 1000)
-    """a, log-odds."""
+    """a, log-odds: the Adagrad part of the learning rate is a/√(g + ε)."""
     adagrad_floor: float = ranged(0.1, 1e-9, 1000)
-    """ε, squared gradients: with it the first round counts c + a/√ε."""
+    """ε, squared gradients: the learning rate of a player's first round is about c + a/√ε."""
     offset_deviation: float = ranged(0.375, 0.001, 1000)
-    """Log-odds: standard deviation of o in the whole-history fit."""
+    """Log-odds: prior standard deviation of o; read by the whole-history fit only."""
     commander_field_share: float = ranged(0.0, 0, 1)
-    """How much of a commander's part is their field skill; 0.5 is what the community's balancers use."""
+    """Weight of field skill in a commander's term; the community's balancers use 0.5."""
     plus_side: str = "marines"
     """The side on which skill is s + o; on any other it is s - o."""
     prior_rounds: float = ranged(20.0, 0.001, 100_000)
-    """Rounds of a wider set, by which F's win rates are smoothed towards it."""
+    """Weight in rounds with which F's win rates are smoothed towards those of a wider set of rounds."""
     large_above: int = ranged(16, 0, 1000)
-    """Players of both sides above which a match is a large one for F."""
+    """A match with more players, on both sides together, is a large one for F."""
     usual_seconds: float = ranged(1200.0, 1, 100_000)
-    """r, seconds, until a round's length is known."""
+    """r in seconds before the length of any round is known."""
     median_rounds: int = ranged(101, 1, 10_000)
     """Rounds over which r is the median length."""
     shadow_rounds: int = ranged(50, 0, 100_000)
@@ -80,7 +80,7 @@ class NS2Params(Params):
 
     @property
     def newcomer(self) -> float:
-        """(k - 1)·θ, log-odds: what the whole-history fit says of a player without rounds."""
+        """(k - 1)·θ, log-odds: the prior's mode, and so the fit's estimate for a player without rounds."""
         return (self.shape - 1.0) * self.scale
 
     def constants(self) -> NS2Constants:
@@ -97,7 +97,7 @@ class NS2Params(Params):
 
 
 class NS2(PlayerTable[NS2Params, Player]):
-    """Skills go in and out in points; states are in log-odds."""
+    """The NS2 system.  Skills in arguments and results are in points; states are in log-odds."""
 
     name = "ns2"
     parameters = NS2Params
@@ -108,14 +108,14 @@ class NS2(PlayerTable[NS2Params, Player]):
         self.environment = Environment(no_rounds(params.median_rounds))
 
     def predict(self, match: Match) -> WinProbabilities:
-        """By who plays, and when where that is known; a draw counts as half a win, so `draw` is 0."""
+        """Predict from the participants and their time, not the lineup.  A draw counts as half a win: `draw` is 0."""
         matches, players, facts = self._arrays(match, self.environment.number(match.map))
         records, work = [self.held(player) for player in players], allocate(matches, facts)
         present = fill_time_weights(0, matches, facts, work, self.median_seconds, self.constants.field_share)
         return _wins(predict_match(0, matches, facts, records, work, self.environment.arrays, present, self.constants))
 
     def rate(self, match: Match) -> Rated:
-        """Learn.  Read: teams, ranks, started_at, seconds, fraction_played, spans, map, sides, weight.
+        """Rate a match.  Reads teams, ranks, started_at, seconds, fraction_played, spans, map, sides, weight.
 
         >>> system = NS2.create()
         >>> rated = system.rate(Match(teams=(("ann",), ("bob",)), ranks=(0, 1)))
@@ -138,7 +138,7 @@ class NS2(PlayerTable[NS2Params, Player]):
         return Rated(prediction, tuple(changes))
 
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
-        """On the field: s, or s ± o on a side; as a commander: χ, mixed with that by `commander_field_share`."""
+        """s on the field, s ± o on a side; χ for a commander, mixed with field skill by `commander_field_share`."""
         p = self.held(player)
         toward = 0.0 if not context.side else 1.0 if context.side == self.params.plus_side else -1.0
         field = p.skill + toward * p.offset
@@ -148,7 +148,7 @@ class NS2(PlayerTable[NS2Params, Player]):
         return POINTS * ((1.0 - mix) * p.commander + mix * field)
 
     def gap(self, probability: float, size: int) -> float:
-        """Log-odds are the sums' difference by 2·size, and move 4 times as fast as an even match's probability."""
+        """Log-odds are the difference of the sums over 2·size; at an even match they change 4 times the probability."""
         return probability * 4.0 * 2.0 * size * POINTS
 
     def uncertainty(self, player: PlayerId) -> float:
@@ -157,7 +157,7 @@ class NS2(PlayerTable[NS2Params, Player]):
 
     @property
     def median_seconds(self) -> float:
-        """r, the median length of the last rounds, s."""
+        """r, the median length of the last rounds, seconds."""
         return median_length(self.environment.arrays, self.constants.usual_seconds)
 
     def summary(self, player: PlayerId) -> PlayerSummary:
@@ -178,19 +178,19 @@ class NS2(PlayerTable[NS2Params, Player]):
         self.players[player] = Player(**values)
 
     def shared(self, match: Match | None = None) -> Parts:
-        """Win rates of the plus side and the last rounds' lengths: `Environment.parts`."""
+        """Win counts of the plus side by map and size, and the lengths of the last rounds: `Environment.parts`."""
         return self.environment.parts() if match is None else self.environment.parts_of(match.map)
 
     def restore_shared(self, key: str, part: object) -> None:
-        """A part as `shared` gave it; of more lengths than the median looks back, the last are kept."""
+        """Set a part that `shared` returned; of more lengths than `median_rounds` only the last are kept."""
         self.environment.restore(key, part)
 
     def newcomer(self) -> Player:
-        """At the mode of the Gamma prior, in both roles."""
+        """A record at the mode of the Gamma prior, in both roles."""
         return Player(self.params.newcomer, self.params.newcomer)
 
     def _arrays(self, match: Match, number: int) -> tuple[MatchArrays, list[PlayerId], NS2Arrays]:
-        """A history of this match alone, whose map has this number; and its participants."""
+        """The match as a history of one, with `number` as its map; and the ids of its participants."""
         if len(match.teams) != 2:
             raise RatingError(f"ns2 rates two teams, not {len(match.teams)}")
         matches, players = one_match(match)
@@ -211,7 +211,7 @@ class NS2(PlayerTable[NS2Params, Player]):
 
 
 def allocate(matches: MatchArrays, facts: NS2Arrays) -> Workspace:
-    """Room for one match, as lists."""
+    """Allocate working lists for one match."""
     return Workspace(*([0.0] * max(len(matches.members), len(facts.span_team)) for _ in Workspace._fields))
 
 

@@ -1,13 +1,12 @@
-"""NS2's time weights: how much each participant's time counts, and how long rounds last.
+"""NS2's time weights: how much each participant's time counts, and the median length of rounds.
 
 What happens early in a round decides more: a moment t seconds into it counts a^-t, with a = 2^(2/r) and r the median
 length of the last rounds, so that the first half of a median round counts twice its second.  A stretch of time counts
 the integral of that.  Of a match, the time weights become coefficients: each participant's part of the total of both
 teams, separately for the field and for the commanders' chairs.
 
-Plain functions, compiled by numba.  Loops over participants or stretches count from 0 over slices or over the arrays of
-a `Workspace`: where an index might be negative, or records stand in place of arrays, machine code takes them one by one
-and not eight at a time.
+Plain functions, compiled by numba.  Loops over participants or spans count from 0 over slices or over the arrays of a
+`Workspace`, because numba does not vectorise a loop whose index might be negative or that reads an array of records.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ if TYPE_CHECKING:
     from equipoise.ratings.parts.match_arrays import Floats, Ints, MatchArrays
 
 LONGEST = 32.0
-"""Median rounds after which a match counts no more: 2^-64 of its weight would be left."""
+"""In median lengths: time later in a match counts nothing, because 2^-64 of its weight would be left."""
 
 BRIEFEST, LENGTHIEST = 1e-9, 1e9
-"""Seconds: r is no less and no more, so that nothing made of it overflows."""
+"""Seconds: r is clipped to this range, so that nothing computed from it overflows."""
 
 
 def median_length(environment: EnvironmentArrays, usual: float) -> float:
@@ -40,7 +39,7 @@ def median_length(environment: EnvironmentArrays, usual: float) -> float:
 
 
 def length_of(match: int, matches: MatchArrays, facts: NS2Arrays) -> float:
-    """Seconds; where unknown, until the last stretch ends; infinite without any."""
+    """Length of a match, seconds; if unknown, the end of its last span; infinite without spans."""
     if not math.isnan(facts.seconds[match]):
         return facts.seconds[match]
     first, last = facts.spans[matches.teams[2 * match]], facts.spans[matches.teams[2 * match + 2]]
@@ -56,12 +55,12 @@ def decay(halvings: float) -> float:
 
 
 def decayed(halvings: float) -> float:
-    """1 - 2^-halvings; exactly 0 of no halvings, and of few as accurate as of many."""
+    """1 - 2^-halvings; exactly 0 for 0 halvings, and with full relative precision for few."""
     return -math.expm1(-math.log(2.0) * halvings)
 
 
 def decay_in_vectors(halvings: float) -> float:
-    """`decay`, of at most 64 halvings, without a library call: so a loop over stretches makes eight at a time.
+    """`decay` for at most 64 halvings, without a library call, so that numba can vectorise a loop over spans.
 
     The Taylor series of a 1024th of the exponent, in even and odd powers, squared ten times; right to 1e-12.
     """
@@ -90,11 +89,11 @@ def decayed_in_vectors(halvings: float) -> float:
 
 
 def time_weight(start: float, end: float, length: float, per_second: float) -> float:
-    """What a stretch of a match counts; start, end and length in seconds, `per_second` is 2/r.
+    """Time weight of a span; start, end and the match's length in seconds, `per_second` is 2/r.
 
     a^-start - a^-end = a^-start · (1 - a^-(end - start)).  As a product it is exactly 0 where no time is left; as a
     difference, machine code that fuses the last multiplication with the subtraction would keep a rounding error, and
-    take it for somebody's time.  What lies outside of the match counts nothing.
+    count it as time played.  Time outside of the match counts nothing.
 
     The halves of a round of 1200 s, where that is the median:
 
@@ -108,14 +107,14 @@ def time_weight(start: float, end: float, length: float, per_second: float) -> f
 def fill_span_weights(
     starts: Floats, ends: Floats, teams: Ints, work: Workspace, length: float, per_second: float
 ) -> None:
-    """Fill `work.spans`."""
+    """Fill `work.spans` with the signed time weights of a match's spans."""
     for span in range(len(starts)):
         weight = time_weight(starts[span], ends[span], length, per_second)
         work.spans[span] = weight if teams[span] == 0 else -weight
 
 
 def add_spans(begin: int, end: int, commanders: Flags, work: Workspace, place: int) -> None:
-    """Add up a participant's time: on the field signed by team and unsigned, and in the chair of either team."""
+    """Add up a participant's time weights: on the field, signed by team and unsigned, and commanding each team."""
     average, side, first, second = 0.0, 0.0, 0.0, 0.0
     for span in range(begin, end):
         signed = work.spans[span]
@@ -132,7 +131,7 @@ def add_spans(begin: int, end: int, commanders: Flags, work: Workspace, place: i
 def add_whole_match(
     member: int, first_team: bool, whole: float, matches: MatchArrays, work: Workspace, place: int
 ) -> None:
-    """A participant without stretches: on their team's field, for the fraction they played of the match's weight."""
+    """Time weight of a participant without spans: on their team's field for their fraction of the match."""
     weight = whole * fraction_played_at(member, matches.fraction_played)
     work.average[place], work.side[place] = weight if first_team else -weight, weight
     work.commander[place], work.time[place] = 0.0, 0.0
@@ -160,14 +159,14 @@ def fill_time_weights(
         first_chair += work.commander[place]
         second_chair += work.time[place]
     chairs = first_chair + second_chair
-    # With a commander on one side only there is no difference of commanders.
+    # The commanders' term needs a commander on both sides.
     both = first_chair > 0.0 and second_chair > 0.0
     normalise(work, last - first, field, chairs if both else 0.0, field_share)
     return (field + chairs) / whole if whole > 0.0 else 0.0
 
 
 def normalise(work: Workspace, size: int, field: float, chairs: float, field_share: float) -> None:
-    """Times become coefficients: parts of the total of both teams, none where the total is 0."""
+    """Divide times by the totals of both teams, which makes them coefficients; 0 where the total is 0."""
     per_field = 1.0 / field if field > 0.0 else 0.0
     per_chair = 1.0 / chairs if chairs > 0.0 else 0.0
     for place in range(size):
@@ -197,7 +196,7 @@ def replace_ordered(old: float, new: float, ordered: Floats) -> None:
 
 
 def replace_ordered_in_vectors(old: float, new: float, ordered: Floats) -> None:
-    """The same, comparing every number with its neighbour, eight at a time: a binary search branches unpredictably."""
+    """`replace_ordered` without branches, so that it is vectorised: a binary search branches unpredictably."""
     last = len(ordered) - 1
     if new > old:
         for each in range(last):
@@ -225,4 +224,4 @@ IN_VECTORS: dict[str, Callable[..., Any]] = {
     "decayed": decayed_in_vectors,
     "replace_ordered": replace_ordered_in_vectors,
 }
-"""What machine code calls instead, by name."""
+"""Replacements for `compiling.compiled`: the forms that numba can vectorise."""

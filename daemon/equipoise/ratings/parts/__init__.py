@@ -1,1 +1,1 @@
-"""What several rating systems stand on."""
+"""Code shared by several rating systems: records, match arrays, truncated Gaussians, kernel compilation."""

@@ -20,7 +20,7 @@ Function: TypeAlias = Callable[..., Any]
 F = TypeVar("F", bound=Function)
 
 UNCOUNTED: dict[str, Any] = {"_nrt": False}
-"""An option for `compiled`: do not count references to arrays; for kernels that allocate nothing.
+"""Option for `compiled` that turns reference counting of arrays off; only for kernels that allocate nothing.
 
 Counting them at every call makes a replay of TrueSkill 2 twice, and one of NS2 four times as slow.  The option is
 private to numba; without it the results are the same.
@@ -35,7 +35,7 @@ def compiled(
     instead: Mapping[str, Function] = MappingProxyType({}),
     **options: Any,
 ) -> F:
-    """The function and all it calls as machine code, which numba caches on disk.
+    """Compile a function and all it calls to machine code, which numba caches on disk.
 
     `inline` names the functions whose body is copied into their callers, "all" means all but `called`.  numba counts
     references to arrays: at a real call, and where an exception may be raised, the counting costs more than the
@@ -51,7 +51,7 @@ def compiled(
     small -= {function.__name__ for function in called} | {entry.__name__}
     settings = {name: sorted(value) if isinstance(value, set) else value for name, value in sorted(options.items())}
     contents = _digest(functions, constants, f"{sorted(small)} {settings}")
-    namespace = {"__name__": entry.__module__, **constants}  # numba loads from its cache by the name of the module
+    namespace = {"__name__": entry.__module__, **constants}  # numba looks its cache up by the module name
     for name, function in functions.items():
         copy = FunctionType(function.__code__, namespace, name)
         # numba's cache notices a change of the entry's own file only, so the digest of all sources is in the name.

@@ -1,4 +1,4 @@
-"""Players as Gaussians, N(mu, variance) in units of skill: what a match is expected to be, and what it teaches.
+"""Players as Gaussians, N(mu, variance) in units of skill: predicting a match, and updating skills from its result.
 
 A player performs N(skill, β²) in one match; a team performs the sum of its players' performances, each times the
 fraction of the match that they played.  So a team's performance is Gaussian too, and `team_order` says what the order
@@ -11,9 +11,9 @@ variance s then has
 That is the whole update (`update`), in closed form for two teams (Herbrich, Minka & Graepel 2006, section 3).  Before
 a match the variance of every skill grows (`drift`): by τ² a match in TrueSkill, with time in TrueSkill Through Time.
 
-The prediction is about the lineup, everybody who was there when the match began, to its end; the update is about the
-participants and the fractions they played.  Where both are the same and there are two teams, which is nearly every
-match of most histories, one sum serves both: a replay is a third faster by it.
+The prediction is about the lineup, that is all players on the sides when the match went live, as if they all stayed to
+the end; the update is about the participants and the fractions they played.  In nearly every match of most histories
+both are the same and there are two teams: then one sum serves both, which makes a replay a third faster.
 
 These are plain functions.  The live system calls `predict_match` and `replay` with a history of one match in lists,
 whose records are the players that it holds; a bulk replay calls the same functions compiled, with arrays.
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class GaussianSkill:
-    """What is known of a player: skill N(mu, variance) after their last match.  A record has the same fields."""
+    """The skill of a player after their last match, N(mu, variance).  A row of the record array has the same fields."""
 
     mu: float
     variance: float = bounded(0.0, math.inf)
@@ -55,7 +55,7 @@ class GaussianConstants(NamedTuple):
     """The parameters as the formulas read them; variances in squared units of skill."""
 
     mean: float
-    """Of a newcomer, as is `variance`."""
+    """Mean of a newcomer's skill; `variance` is its variance."""
     variance: float
     noise: float
     """β²: variance of one performance about the skill."""
@@ -72,18 +72,18 @@ class GaussianConstants(NamedTuple):
 
 
 class GaussianAnswers(NamedTuple):
-    """A `Replayed` to be filled; shapes as in `MatchArrays`."""
+    """The arrays of `history.Replayed`, filled by the kernel; shapes as in `MatchArrays`."""
 
     wins: Filled
-    """Shape (t,)."""
+    """Shape (t,): win probabilities."""
     draws: Filled
-    """Shape (m,)."""
+    """Shape (m,): probabilities of a draw."""
     after: Filled
-    """Shape (p,): ratings as they are shown."""
+    """Shape (p,): shown ratings after the match."""
 
 
 def drift(p: GaussianSkill, at: float, c: GaussianConstants) -> float:
-    """Variance gained since a player's last match, when one begins at `at`, NaN where that is unknown.
+    """Variance that a skill gains between a player's last match and one at time `at` (NaN if unknown).
 
     >>> c = GaussianConstants(25.0, 64.0, 16.0, 0.7, 3.0, tau2=0.0, gamma2=0.01, unknown=4.0)
     >>> drift(GaussianSkill(25.0, 9.0, rounds=1, last_played=1000.0), 1500.0, c)
@@ -104,7 +104,7 @@ def shown(p: GaussianSkill, c: GaussianConstants) -> float:
 def update(
     p: GaussianSkill, slope: float, curvature: float, fraction_played: float, at: float, c: GaussianConstants
 ) -> None:
-    """One player after a match that began at `at`; slope and curvature are those of the team.  Modifies `p`."""
+    """Update one player, `p`, by the slope and curvature of their team; `at` is when the match went live."""
     variance = p.variance + drift(p, at, c)
     lever = fraction_played * variance
     p.mu += lever * slope
@@ -115,7 +115,7 @@ def update(
 
 
 def sum_lineup(match: int, arrays: MatchArrays, records: Records, sides: Teams, c: GaussianConstants) -> int:
-    """Fill mean, variance and size of every team as it lined up, each to play to the end; returns how many teams."""
+    """Fill mean, variance and size of every team's lineup, playing to the end; returns the number of teams."""
     first, at, lineup, numbers = arrays.matches[match], arrays.started_at[match], arrays.lineup, arrays.lineup_members
     known, count = arrays.skill_at_start, int(arrays.matches[match + 1] - first)
     some = len(known) > 0
@@ -135,7 +135,7 @@ def sum_lineup(match: int, arrays: MatchArrays, records: Records, sides: Teams, 
 
 
 def sum_participants(match: int, arrays: MatchArrays, records: Records, sides: Teams, c: GaussianConstants) -> None:
-    """Fill mean, variance and size of every team as it played."""
+    """Fill mean, variance and size of every team from its participants and the fractions they played."""
     first, at, teams, members = arrays.matches[match], arrays.started_at[match], arrays.teams, arrays.members
     fraction_played, count = arrays.fraction_played, int(arrays.matches[match + 1] - first)
     partly = len(fraction_played) > 0
@@ -151,7 +151,7 @@ def sum_participants(match: int, arrays: MatchArrays, records: Records, sides: T
 
 
 def predict_match(match: int, arrays: MatchArrays, records: Records, sides: Teams, c: GaussianConstants) -> float:
-    """Fill `sides.wins` for the lineups of a match; returns the chance of a draw."""
+    """Fill `sides.wins` for the lineups of a match; returns the probability of a draw."""
     return expect(sides, sum_lineup(match, arrays, records, sides, c), c.unit)
 
 
@@ -167,7 +167,7 @@ def rate_match(
 def update_participants(
     match: int, arrays: MatchArrays, records: Records, sides: Teams, answers: GaussianAnswers, c: GaussianConstants
 ) -> None:
-    """Update everybody by the ranks, given the teams as they played; takes `sides.wins` to the answers."""
+    """Update all participants by the ranks, given `sum_participants`; copies `sides.wins` into `answers`."""
     first, at, teams, members = arrays.matches[match], arrays.started_at[match], arrays.teams, arrays.members
     fraction_played, after, partly = arrays.fraction_played, answers.after, len(arrays.fraction_played) > 0
     count = int(arrays.matches[match + 1] - first)
@@ -185,7 +185,7 @@ def update_participants(
 def sum_whole(
     begin: int, end: int, members: Ints, records: Records, at: float, c: GaussianConstants
 ) -> tuple[float, float]:
-    """Mean and variance of a team whose lineup played to the end."""
+    """Mean and variance of a team whose participants are its lineup and all played to the end."""
     mean = variance = 0.0
     for place in range(begin, end):
         p = records[members[place]]
@@ -199,8 +199,8 @@ def replay(
 ) -> None:
     """Rate match after match; modifies `records`, fills `answers`; `sides` has room for the match with most teams.
 
-    `whole`: every lineup is the participants, who played all the time, and nothing is known of skills at the start.
-    Two whole teams are rated in the loop itself, because a call would cost a tenth of the speed.
+    `whole`: every lineup is the participants, all played to the end, and no skill at start is known.  Two such teams
+    are rated in the loop itself, because a call would cost a tenth of the speed.
     """
     matches, teams, members, ranks, started_at = arrays[:5]
     wins, draws, after = answers

@@ -19,7 +19,7 @@ RECORD = dtype_of(GaussianSkill)
 
 
 def replay(system: GaussianSystem[Any], history: History) -> Replayed:
-    """Rate a history by the compiled kernel."""
+    """Rate a history of matches between any number of teams."""
     records = to_records(system, history.players, RECORD)
     replayed = Replayed(*(np.empty(len(each)) for each in (history.ranks, history, history.members)))
     answers = GaussianAnswers(replayed.wins, replayed.draws, replayed.after)

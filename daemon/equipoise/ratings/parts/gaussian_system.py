@@ -1,4 +1,4 @@
-"""Systems that know each player's skill as a Gaussian and learn from the order of teams: TrueSkill and its offspring.
+"""Systems that hold each skill as a Gaussian and learn from the order of teams: TrueSkill and its relatives.
 
 They differ in how a variance grows between matches, and in what they make of a whole history.  The formulas are in
 `gaussian_formulas`.
@@ -32,12 +32,12 @@ from equipoise.ratings.system import (
 from equipoise.ratings.validation import count_of, number_of
 
 LIMIT = 1e6
-"""No mean or deviation is set beyond this."""
+"""Largest absolute mean and largest deviation that a parameter or a seed may set, in units of skill."""
 
 
 @dataclass(frozen=True)
 class PriorParams(Params):
-    """What a new player is like.
+    """Parameters of a new player's skill and of performances.
 
     Tuning tries parameters in the order of their fields.  A dataclass has those of its last base first: the parameters
     of a system's dynamics, in a class between this one and `GaussianParams`, come after β.
@@ -46,17 +46,17 @@ class PriorParams(Params):
     mu: float = ranged(25.0, -LIMIT, LIMIT)
     """μ₀, mean of a new player's skill."""
     sigma: float = ranged(25.0 / 3.0, 0.001, LIMIT)
-    """σ₀, its deviation."""
+    """σ₀, deviation of a new player's skill."""
     beta: float = ranged(25.0 / 6.0, 0.001, LIMIT)
     """β, deviation of one performance about the skill."""
 
 
 @dataclass(frozen=True)
 class GaussianParams(PriorParams):
-    """What every Gaussian system has, in units of skill; defaults are those of TrueSkill's first implementation."""
+    """Parameters of every Gaussian system, in units of skill; defaults as in TrueSkill's first implementation."""
 
     draw_probability: float = ranged(0.1, 0, 0.99)
-    """Share of matches between equals that are drawn; sets the margin ε."""
+    """Fraction of matches between equals that are drawn; sets the margin ε."""
     confidence: float = ranged(3.0, 0, 100)
     """k, deviations: the shown rating is μ - k·σ."""
     shadow_rounds: int = ranged(0, 0, 100_000)
@@ -92,14 +92,14 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
         self.constants = params.constants()
 
     def predict(self, match: Match) -> WinProbabilities:
-        """Of the lineups, each expected to play to the end; bots are as newcomers."""
+        """Predict the lineups, assuming that all play to the end; bots count as newcomers."""
         arrays, players = one_match(match)
         sides = Teams.of(len(match.teams))
         draw = self.predict_arrays(arrays, self._records(players), sides)
         return WinProbabilities(tuple(sides.wins), draw)
 
     def rate(self, match: Match) -> Rated:
-        """Every participant, by what the order of the teams says of theirs."""
+        """Update every participant from the order of the teams."""
         scores = [match.score(team) for team in range(len(match.teams))]
         refuse_bots(match)
         (arrays, players), c = one_match(match), self.constants
@@ -117,13 +117,13 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
         return Rated(prediction, tuple(changes))
 
     def predict_arrays(self, arrays: MatchArrays, records: list[GaussianSkill], sides: Teams) -> float:
-        """Fill `sides.wins` for the only match; returns the chance of a draw."""
+        """Fill `sides.wins` for the one match in `arrays`; returns the probability of a draw."""
         return kernel.predict_match(0, arrays, records, sides, self.constants)
 
     def rate_arrays(
         self, arrays: MatchArrays, whole: bool, records: list[GaussianSkill], sides: Teams, answers: GaussianAnswers
     ) -> None:
-        """Predict and rate the only match, as a replay does."""
+        """Predict and rate the one match in `arrays`, with the kernel of the replay."""
         kernel.replay(arrays, whole, records, sides, answers, self.constants)
 
     def _records(self, players: Sequence[PlayerId]) -> list[GaussianSkill]:
@@ -134,7 +134,7 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
     def quality(self, match: Match) -> float:
         """How even a match of these teams and fractions would be, 0 to 1 (`team_order.quality`).
 
-        As in the source, of the skills after the last match, without the variance that they gain until this one.
+        As in the source, uses the skills after the last match, without the variance they would gain before this one.
         """
         teams, noise = Teams.of(len(match.teams)), [0.0] * len(match.teams)
         for team, side in enumerate(match.teams):
@@ -148,11 +148,11 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
         return quality(teams, noise)
 
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
-        """The mean; bots and strangers have a newcomer's."""
+        """μ; for bots and players who are not held, a newcomer's μ₀."""
         return self.held(player).mu
 
     def gap(self, probability: float, size: int) -> float:
-        """Along the slope at an even match of settled players: there c² = 2·size·β², and that slope is φ(ε/c)/c."""
+        """Linear, by the slope φ(ε/c)/c at an even match of players with known skill, where c² = 2·size·β²."""
         c = math.sqrt(2.0 * size * self.constants.noise)
         return probability * c / pdf(margin_of(2.0 * size, self.constants.unit) / c)
 
@@ -161,7 +161,7 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
         return math.sqrt(self.held(player).variance)
 
     def summary(self, player: PlayerId) -> PlayerSummary:
-        """Visible after the shadow rounds."""
+        """The rating μ - k·σ; visible after the shadow rounds."""
         held = self.held(player)
         return self.shown(player, shown(held, self.constants), held.rounds, held.last_played)
 
@@ -185,5 +185,5 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
         self.players[player] = held
 
     def newcomer(self) -> GaussianSkill:
-        """What a player is on first sight."""
+        """The record of a new player: N(μ₀, σ₀²), without rounds."""
         return GaussianSkill(self.constants.mean, self.constants.variance)

@@ -1,10 +1,10 @@
-"""Matches as arrays: what every kernel of a rating system reads.
+"""Matches as arrays, the input of every kernel of a rating system.
 
-A replay makes them of a `History` (`History.arrays`, numpy arrays).  A live system makes them of the one match that it
-rates (`one_match`, lists), and calls the same kernel as plain Python.  So a match is rated alike in both.
+A replay makes them from a `History` (`History.arrays`, numpy arrays).  A live system makes them from the one match that
+it rates (`one_match`, lists), and calls the same kernel as plain Python.  So both rate a match alike.
 
-What is unknown: an array is empty where nothing is known of any match.  In an array that is not empty, NaN stands for
-an unknown number, and -1 for a player, squad or name that there is not.
+An array is empty if its values are unknown for every match.  In an array that is not empty, NaN stands for an unknown
+number, and -1 for no player, no squad or no name.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class MatchArrays(NamedTuple):
 
 
 def one_match(match: Match) -> tuple[MatchArrays, list[PlayerId]]:
-    """A match as a history of one, and the players that its numbers mean.
+    """A match as a history of one, and the ids of its players by number.
 
-    Participants have the numbers from 0 on, in the order of the teams; the others of the lineup follow.
+    Participants are numbered from 0 in the order of the teams; players who are only in the lineup follow.
 
     >>> ann, bob, cid = map(PlayerId, ("ann", "bob", "cid"))
     >>> arrays, players = one_match(Match(teams=((ann, bob), (cid,)), lineup=((bob,), (PlayerId("bot:1"),))))

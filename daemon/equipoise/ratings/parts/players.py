@@ -1,8 +1,8 @@
 """Systems that hold a record of each player: all but TeamSkill, whose base systems do.
 
-A record is a dataclass.  Its fields are the state of a player: `state` gives them by name as plain data, `restore`
-makes a record of them again.  A field says by its metadata from where to where a stored number may be (`bounded`), and
-by its type whether the number is whole.  `NEVER` in a record is null in a state.
+A record is a dataclass whose fields are the state of a player: `state` returns them by name as plain data, `restore`
+makes a record from them.  A field's metadata holds the range of the stored number (`bounded`), and its type says
+whether the number is whole.  `NEVER` in a record is null in a state.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from equipoise.ratings.validation import DAY, NEVER, count_of, known_time, numbe
 
 
 class ShownParams(Protocol):
-    """When a rating is shown, and for how long."""
+    """Parameters that say when a rating is shown and when it is stale."""
 
     @property
     def shadow_rounds(self) -> int:
@@ -39,10 +39,10 @@ R = TypeVar("R")
 
 
 class PlayerTable(System[P], Generic[P, R]):
-    """The records of players.  A player is held from their first match, seed or restored state on."""
+    """A system with one record per player.  A player is held after their first match, `seed` or `restore`."""
 
     bounds: ClassVar[Mapping[str, Bounds]] = {}
-    """Where a system allows another range for a field than its record does."""
+    """Ranges by field that replace those in the record's metadata."""
 
     def __init__(self, params: P) -> None:
         super().__init__(params)
@@ -50,10 +50,10 @@ class PlayerTable(System[P], Generic[P, R]):
 
     @abstractmethod
     def newcomer(self) -> R:
-        """A new record, as of a player without matches."""
+        """The record of a player without matches."""
 
     def held(self, player: PlayerId) -> R:
-        """The record of a player; for a stranger a newcomer's, which is not kept."""
+        """The record of a player; for a player who is not held, a newcomer's record, which is not kept."""
         return self.players.get(player) or self.newcomer()
 
     def state(self, player: PlayerId) -> State:
@@ -61,18 +61,18 @@ class PlayerTable(System[P], Generic[P, R]):
         return plain(self.held(player))
 
     def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
-        """Hold what `state` says; history rows are not needed."""
+        """Hold a player with the fields in `state`; `history` is not used."""
         newcomer = self.newcomer()
         if set(state) != {each.name for each in fields(newcomer)}:  # type: ignore[arg-type]
             raise RatingError(f"{player}: not a {self.name} state: {sorted(state)}")
         self.players[player] = replace(newcomer, **self.stored(player, newcomer, state))  # type: ignore[type-var]
 
     def stored(self, player: PlayerId, newcomer: R, state: State) -> dict[str, Any]:
-        """The checked values of a record's fields; a null for `NEVER` is left out."""
+        """The fields of a state, checked; a null for `NEVER` is left out."""
         return checked(player, newcomer, state, self.bounds)
 
     def forget(self, player: PlayerId) -> None:
-        """Hold the player no longer."""
+        """Remove the player's record."""
         self.players.pop(player, None)
 
     def __contains__(self, player: PlayerId) -> bool:
@@ -84,13 +84,13 @@ class PlayerTable(System[P], Generic[P, R]):
         return self.params.stale_days * DAY
 
     def shown(self, player: PlayerId, rating: float, rounds: int, last_played: float) -> PlayerSummary:
-        """A summary that is visible after the shadow period."""
+        """Make a summary that is visible after the shadow period."""
         missing = max(0, self.params.shadow_rounds - rounds)
         return PlayerSummary(player, rating, rounds, missing == 0, known_time(last_played), missing)
 
 
 def bounded(low: float, high: float, default: Any = MISSING) -> Any:
-    """A field of a record whose stored value is from low to high."""
+    """Declare a field of a record whose stored value must be from low to high."""
     return field(default=default, metadata={"bounds": (low, high)})
 
 
@@ -102,9 +102,9 @@ def plain(record: Any) -> dict[str, object]:
 def checked(
     player: PlayerId, record: Any, values: Mapping[str, object], bounds: Mapping[str, Bounds] | None = None
 ) -> dict[str, Any]:
-    """The values of some fields of such a record, or a `RatingError` that names the player and the field.
+    """Check stored values of a record's fields; raises `RatingError`, naming the player and the field.
 
-    None is allowed where a record begins with `NEVER` or None, and left out: it stays so.
+    None is allowed for a field whose default is `NEVER` or None, and is left out of the result.
     """
     return {
         each.name: _number(player, each, values[each.name], getattr(record, each.name), bounds or {})
@@ -120,7 +120,7 @@ def _number(player: PlayerId, kept: Field[Any], value: object, like: object, bou
 
 
 def refuse_bots(match: Match) -> None:
-    """A bot may be in a lineup; a `RatingError` names one among the participants."""
+    """Raise `RatingError` for a bot among the participants; bots may only be in a lineup."""
     for player in (player for side in match.teams for player in side):
         if is_bot(player):
             raise RatingError(f"{player}: bots are not rated: they may only stand in a lineup")

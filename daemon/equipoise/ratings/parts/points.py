@@ -31,7 +31,7 @@ from equipoise.ratings.validation import FARTHEST, MOST, NEVER
 
 @dataclass(slots=True)
 class Record:
-    """What every such system knows of a player."""
+    """The fields that every points system keeps of a player."""
 
     rating: float = bounded(-LIMIT, LIMIT)
     rounds: int = bounded(0, MOST, 0)
@@ -41,7 +41,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class PointsParams(Params):
-    """When a rating is shown."""
+    """Parameters of every points system: when a rating is shown and when it is stale."""
 
     shadow_rounds: int = ranged(20, 0, 100_000)
     """Rounds before a rating is shown; 20 is what an Elo rating takes to settle (LMU slides, "ELO")."""
@@ -61,25 +61,25 @@ class PointsSystem(PlayerTable[P, R]):
 
     @abstractmethod
     def chance(self, match: Match, arrays: MatchArrays, records: list[R]) -> float:
-        """The score expected of the first team, by the kernel; `arrays` are of this match alone."""
+        """The expected score of the first team, by the kernel; `arrays` holds this match only."""
 
     @abstractmethod
     def learn(self, match: Match, arrays: MatchArrays, records: list[R], wins: list[float], after: list[float]) -> None:
         """Rate the match by the kernel: modify `records`, fill `wins` (two) and `after` (of each participant)."""
 
     def predict(self, match: Match) -> WinProbabilities:
-        """Of both lineups; a draw counts as half a win, so the chance of a draw is 0."""
+        """Predict the lineups.  A draw counts as half a win, so `draw` is 0."""
         self._refuse_other_than_two(match)
         arrays, players = one_match(match)
         first = self.chance(match, arrays, self._records(players))
         return WinProbabilities((first, 1.0 - first))
 
     def rate(self, match: Match) -> Rated:
-        """The change of every participant."""
+        """Rate a match; one change per participant."""
         self._refuse_other_than_two(match)
         scores = match.score(0), match.score(1)
         arrays, players = one_match(match)
-        if match.lineup or BOT in arrays.lineup_members:  # Without a lineup it is of the participants.
+        if match.lineup or BOT in arrays.lineup_members:  # Without a lineup, a bot here is a participant.
             refuse_bots(match)
         records = self._records(players)
         before = [record.rating for record in records]
@@ -93,11 +93,11 @@ class PointsSystem(PlayerTable[P, R]):
         return Rated(WinProbabilities((wins[0], wins[1])), tuple(changes))
 
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
-        """The rating in points; a stranger and a bot have a newcomer's."""
+        """The rating in points; for bots and players who are not held, a newcomer's."""
         return self.held(player).rating
 
     def summary(self, player: PlayerId) -> PlayerSummary:
-        """Visible after the shadow period."""
+        """The rating in points; visible after the shadow period."""
         held = self.held(player)
         return self.shown(player, held.rating, held.rounds, held.last_played)
 
@@ -109,7 +109,7 @@ class PointsSystem(PlayerTable[P, R]):
         self.players[player] = self.seeded(player, self.held(player), skill)
 
     def seeded(self, player: PlayerId, held: R, skill: Mapping[str, float]) -> R:
-        """The record with these fields set, or a `RatingError`."""
+        """The record with these fields set; raises `RatingError` for a value out of range."""
         return replace(held, **checked(player, held, skill, self.bounds))
 
     def _records(self, players: list[PlayerId]) -> list[R]:

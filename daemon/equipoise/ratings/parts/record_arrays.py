@@ -1,4 +1,4 @@
-"""The records of players on their way to the arrays of a replay and back; needs numpy."""
+"""Converts the records of players to the arrays of a replay and back; needs numpy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def dtype_of(kind: type[Any]) -> np.dtype[np.void]:
-    """The row of an array for a record of this kind: its numbers, by name; other fields are left out."""
+    """The array dtype for a kind of record: its int and float fields, by name; other fields are left out."""
     types = {"int": np.int64, "float": np.float64}
     return np.dtype([(field.name, types[field.type]) for field in fields(kind) if field.type in types])
 
@@ -37,7 +37,7 @@ def to_records(table: PlayerTable[Any, Any], players: Sequence[PlayerId], row: n
 
 
 def write_back(table: PlayerTable[Any, Any], players: Sequence[PlayerId], records: NDArray[np.void]) -> None:
-    """Hold the participants as the replay left them; players who were in lineups only stay as they were."""
+    """Store the replayed records of all participants; players who were only in lineups stay unchanged."""
     names, newcomer = records.dtype.names or (), table.newcomer()
     played, strangers, kind = names.index("rounds"), newcomer.rounds, type(newcomer)
     whole = names == tuple(field.name for field in fields(newcomer))
@@ -45,7 +45,7 @@ def write_back(table: PlayerTable[Any, Any], players: Sequence[PlayerId], record
         held = table.players.get(player)
         if row[played] <= (held.rounds if held else strangers):
             continue
-        if held is None and whole:  # Nearly all of millions of groups: twice as fast as field by field.
+        if held is None and whole:  # The usual case for millions of groups; twice as fast as setting each field.
             table.players[player] = kind(*row)
         else:
             held = table.players.setdefault(player, held or table.newcomer())
@@ -54,13 +54,13 @@ def write_back(table: PlayerTable[Any, Any], players: Sequence[PlayerId], record
 
 
 def refuse_other_than_pairs(name: str, history: History) -> None:
-    """A `RatingError` where a match is not between two teams."""
+    """Raise `RatingError` unless every match is between two teams."""
     if not history.pairs:
         raise RatingError(f"{name} rates two teams, no other number")
 
 
 def only_duels(history: History) -> bool:
-    """Whether every match is one against one, and those two were the lineup with the skills that they have."""
+    """Whether every match is one against one, with the participants as lineup and no skill at start known."""
     _, lineup_members, skill_at_start = history.predicted_lineup
     if not history.singles:
         return False

@@ -1,4 +1,4 @@
-"""Teams as independent Gaussian performances: what to expect of their order, and what an order says of them.
+"""Teams as independent Gaussian performances: probabilities of their order, and inference from an observed order.
 
 A team performs N(mean, variance), the sums over its players.  Of two teams that are neighbours in the ranking, one
 beats the other by more than a margin, or they draw within it (Herbrich, Minka & Graepel 2006, sections 2 and 3).  What
@@ -35,20 +35,20 @@ SETTLED = 1e-10
 MOST_SWEEPS = 10_000
 
 LEAST = 1e-12
-"""What a cut leaves of a variance at least: a draw without a margin would leave nothing."""
+"""The least fraction of a variance that a cut leaves: a draw without a margin would leave nothing."""
 
 KNOWN = 1e-18
-"""Up to this variance a performance is taken as known: that of a team without players, or all of fraction 0."""
+"""A performance with at most this variance counts as known: a team without players, or all of fraction 0."""
 
 EDGE = 1e-9
-"""Known performances that leave less space, by parts, for those ranked between them leave none."""
+"""If two known performances are closer than this, relatively, no team can be ranked between them."""
 
 REACH = 8.0
-"""Deviations from a mean beyond which nothing happens."""
+"""Deviations from a mean beyond which the probability mass is neglected."""
 
 NODES = (0.1488743389816312, 0.4333953941292472, 0.6794095682990244, 0.8650633666889845, 0.9739065285171717)
 WEIGHTS = (0.2955242247147529, 0.2692667193099964, 0.2190863625159820, 0.1494513491505806, 0.0666713443086881)
-"""Of Gauss and Legendre's rule of ten points, on -1 to 1: those above 0."""
+"""Weights of the ten-point Gauss-Legendre rule on -1 to 1, for its five points above 0."""
 
 PIECE = 1.5
 """Deviations, of the team that has the smallest one there, over which that rule is applied."""
@@ -58,16 +58,16 @@ class Teams(NamedTuple):
     """The teams of one match, and working arrays; all of shape (teams,) and modified in place.  Unit: of skill."""
 
     order: Ints
-    """Filled by `learn` for three teams or more: from best to worst."""
+    """The teams from best to worst; filled by `learn` for three teams or more."""
     observed: Ints
-    """Likewise, by link, numbered by its upper place: 0 where the two teams are not compared."""
+    """By link, numbered by its upper place: 0 if its two teams are not compared; filled like `order`."""
     mean: Floats
-    """Of the performance, as is `variance`."""
+    """Mean of each team's performance; `variance` is its variance."""
     variance: Floats
     size: Floats
-    """Players."""
+    """Number of players."""
     wins: Floats
-    """Filled by `expect`: that the team is first, alone."""
+    """Filled by `expect`: the probability that the team is first alone."""
     slope: Floats
     """Filled by `learn`: first derivative of the log probability of the order by `mean`; `curvature` the second."""
     curvature: Floats
@@ -84,7 +84,7 @@ class Teams(NamedTuple):
 
     @classmethod
     def of(cls, count: int) -> Teams:
-        """For so many teams, as lists of zeros."""
+        """Working arrays for `count` teams, as lists of zeros."""
         return cls([0] * count, [0] * count, *[[0.0] * count for _ in range(12)])
 
 
@@ -107,14 +107,14 @@ def margin_of(size: float, unit: float) -> float:
 
 
 def above_margin(difference: float, margin: float, variance: float) -> float:
-    """The chance that N(difference, variance) is above a margin."""
+    """The probability that N(difference, variance) is above a margin."""
     if variance > 0.0:
         return cdf((difference - margin) / math.sqrt(variance))
     return 0.5 if difference == margin else 1.0 if difference > margin else 0.0
 
 
 def expect(teams: Teams, count: int, unit: float) -> float:
-    """Fill `wins`; returns the chance that first place is shared.  In closed form for two, else summed up."""
+    """Fill `wins`; returns the probability of a shared first place.  Closed form for two teams, else quadrature."""
     if count == 2:
         margin = margin_of(teams.size[0] + teams.size[1], unit)
         difference, variance = teams.mean[0] - teams.mean[1], teams.variance[0] + teams.variance[1]
@@ -132,14 +132,14 @@ def expect(teams: Teams, count: int, unit: float) -> float:
 
 
 def expect_of_two(difference: float, variance: float, margin: float) -> tuple[float, float, float]:
-    """The chances of the first, of the second, and of a draw."""
+    """The probabilities that the first team wins, that the second wins, and that they draw."""
     first = above_margin(difference, margin, variance)
     second = above_margin(-difference, margin, variance)
     return first, second, max(0.0, 1.0 - first - second) if margin > 0.0 else 0.0
 
 
 def chance(teams: Teams, team: int, count: int, unit: float) -> float:
-    """That the team beats every other one by the margin: piece by piece over its own performance.
+    """The probability that a team beats all others by the margin, integrated piece by piece over its performance.
 
     Below the first piece some other team is surely not beaten; a piece is short where the chance to beat one is steep.
     """
@@ -168,7 +168,7 @@ def chance(teams: Teams, team: int, count: int, unit: float) -> float:
 
 
 def edge_of(teams: Teams, team: int, other: int, unit: float) -> tuple[float, float]:
-    """From where on a team beats another one on average, in its own deviations from its mean; and how soon surely."""
+    """Where a team's performance just beats another on average, and how wide the transition is; in its deviations."""
     deviation = math.sqrt(teams.variance[team])
     margin = margin_of(teams.size[team] + teams.size[other], unit)
     width = max(math.sqrt(teams.variance[other]) / deviation, LEAST)
@@ -176,7 +176,7 @@ def edge_of(teams: Teams, team: int, other: int, unit: float) -> tuple[float, fl
 
 
 def beats_all(teams: Teams, team: int, performance: float, count: int, unit: float) -> float:
-    """The chance of a performance to beat every other team by the margin."""
+    """The probability that a known performance of one team beats every other team by the margin."""
     beaten = 1.0
     for other in range(count):
         if other != team and beaten > 0.0:
@@ -292,7 +292,7 @@ def compare_neighbours(teams: Teams, ranks: Ranks, first: int, count: int, unit:
 
 
 def is_possible(difference: float, low: float, high: float, space: float) -> bool:
-    """Whether a difference is above `low`, and below a finite `high`, by at least `space`."""
+    """Whether a difference is at least `space` above `low` and, if `high` is finite, at least `space` below it."""
     if high == math.inf:
         return difference > low + space
     return low + space <= difference <= high - space

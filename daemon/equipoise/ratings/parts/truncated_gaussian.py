@@ -1,4 +1,4 @@
-"""The normal distribution where it is cut off: what every TrueSkill needs of it, exact at any distance.
+"""Moments of a truncated normal distribution, accurate at any distance, for all TrueSkill variants.
 
 A cut replaces a Gaussian by the Gaussian of the same mean and variance.  In units of its deviation the mean moves by v
 and the variance shrinks by the factor 1 - w.  By the mean, v is the first derivative of the logarithm of the mass that
@@ -21,7 +21,7 @@ FAR = 5.0
 """From here on a tail is taken from its continued fraction: the quotient of density and mass cancels."""
 
 TERMS = 30
-"""Of the continued fraction: it has settled to the last bit at `FAR`, and further out sooner."""
+"""Terms of the continued fraction: it has converged to the last bit at `FAR`, and further out sooner."""
 
 NARROW = 1e-3
 """Below this half-width the density over an interval is an exponential to a part in 10⁶ of its variance."""

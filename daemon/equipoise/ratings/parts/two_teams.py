@@ -16,7 +16,7 @@ LIMIT = 1_000_000.0
 
 
 def result(rank: int, other: int) -> float:
-    """1, 0.5 or 0; without a branch, which half the time would be guessed wrong.
+    """The score by two ranks: 1, 0.5 or 0.  Without a branch, which the processor would mispredict half the time.
 
     >>> result(0, 1), result(2, 2), result(1, 0)
     (1.0, 0.5, 0.0)
@@ -25,7 +25,7 @@ def result(rank: int, other: int) -> float:
 
 
 def within_limit(rating: float) -> float:
-    """The rating, held at `LIMIT` where it is beyond."""
+    """The rating, clipped to ±`LIMIT`."""
     return rating if abs(rating) <= LIMIT else math.copysign(LIMIT, rating)
 
 
@@ -35,7 +35,7 @@ def fraction_played_at(place: int, fraction_played: Floats) -> float:
 
 
 def lineup_sum(team: int, matches: MatchArrays, records: Any, initial: float) -> float:
-    """The ratings of a team's lineup, added up: as they were at the start where known; `initial` for a bot."""
+    """Sum of a team's lineup: of each player the skill at start if known, else the rating; `initial` for a bot."""
     members, skills = matches.lineup_members, matches.skill_at_start
     known, total = len(skills) > 0, 0.0
     for place in range(matches.lineup[team], matches.lineup[team + 1]):

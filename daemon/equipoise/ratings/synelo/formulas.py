@@ -6,13 +6,13 @@ Every participant moves by K times the surprise (F2).  K is between K_min and K_
 the player's last W rounds: the drift of the ratings between the halves of the window (velocity), score less expectation
 (excess), and the deviation of the ratings (volatility).
 
-Recomputing C from the window would cost W steps for each player of each round; measured, a replay is twenty times as
+Recomputing C from the window would cost W steps for each player of each round, which makes a replay twenty times as
 slow.  So a player keeps the sums over their window, and `remember` changes them in constant time as the oldest row
 leaves and the newest enters.  Rounded ratings are whole and small enough for exact sums; the excess is kept in fixed
-point, and so is exact in any order; other sums are made afresh each time the window has gone round (`resum`).
+point, and so is exact in any order; other sums are recomputed each time the window has been overwritten once (`resum`).
 
 A player is a `SynEloPlayer` with a window of their own in a live system; in a replay it is a row of an array, and all
-windows lie behind each other in two arrays (`Players`).  `window_of` is all that differs.
+windows lie behind each other in two arrays (`Players`).  Only `window_of` differs.
 
 Formulas F1 to F5 and what their source leaves open: docs/ratings.md.
 """
@@ -46,7 +46,7 @@ FIXED_POINT = 2.0**50
 
 @dataclass(slots=True)
 class SynEloPlayer(Record):
-    """What SynElo knows of a player: a rating, the sums over their window, and its rows.
+    """A player's rating, the sums over their window, and the rows of the window.
 
     Windowed ratings are relative to the initial one.  Whole ratings, as banker's rounding makes them, have exact
     sums: `count * squares` stays below 2⁵³ (`synelo.system.LIMIT`).
@@ -55,7 +55,7 @@ class SynEloPlayer(Record):
     count: int = 0
     """Rows in the window."""
     head: int = 0
-    """Where its oldest row is; 0 until it is full."""
+    """Index of the oldest row; 0 until the window is full."""
     total: float = 0.0
     squares: float = 0.0
     """Sum of squared ratings."""
@@ -66,7 +66,7 @@ class SynEloPlayer(Record):
     ring: array[float] = field(default_factory=lambda: array("d"))
     """Ratings after each windowed round."""
     errors: array[int] = field(default_factory=lambda: array("q"))
-    """score - expected of each, in fixed point."""
+    """score - expected of each windowed round, in fixed point."""
 
 
 class SynEloConstants(NamedTuple):
@@ -116,7 +116,7 @@ def convergence(p: SynEloPlayer, c: SynEloConstants) -> float:
 
 
 def k_factor(p: SynEloPlayer, c: SynEloConstants) -> float:
-    """F4 and F5: K of a player in their next round, points."""
+    """F4 and F5: a player's K in their next round, points."""
     away = p.rating - c.initial
     compression = math.exp(-away * away / (2.0 * c.compression * c.compression))
     return c.k_min + (c.k_max - c.k_min) * convergence(p, c) * compression
@@ -139,7 +139,7 @@ def wrapped(place: int, width: int) -> int:
 
 
 def resum(p: SynEloPlayer, ring: Ratings, base: int) -> None:
-    """Take the sums afresh from a window whose oldest row is its first."""
+    """Recompute the sums from a window whose oldest row is its first."""
     half = p.count // 2
     p.total = p.squares = p.drift = 0.0
     for place in range(p.count):
@@ -153,19 +153,19 @@ def resum(p: SynEloPlayer, ring: Ratings, base: int) -> None:
 
 
 def remember(p: SynEloPlayer, ring: Ratings, errors: Errors, base: int, error: int, c: SynEloConstants) -> None:
-    """Append a player's newest round to their window, in constant time; of a full one the oldest row goes.
+    """Append a player's newest round to their window, in constant time; a full window drops its oldest row.
 
     The window is at `base` of `ring` and `errors` (modified in place); places not used yet hold 0.
     """
     full, half = p.count == c.width, p.count // 2
     place = base + (p.head if full else p.count)
-    value, oldest = p.rating - c.initial, 1.0 * ring[place]  # a product: squared in double precision below
+    value, oldest = p.rating - c.initial, 1.0 * ring[place]  # a product, to square it in double precision below
     p.total += value - oldest
     p.squares += value * value - oldest * oldest
     p.excess += error - errors[place]
     ring[place], errors[place] = value, error
-    # Growing, the newer half gives up its oldest row or the older half takes in the middle: the same row here.
-    # Full, both happen, and the oldest row leaves the older half.
+    # In a growing window the newer half loses its oldest row, or the older half gains the middle one: the same row.
+    # In a full window both happen, and the oldest row leaves the older half.
     p.drift += value - ring[base + wrapped(p.head + half, c.width)]
     if full:
         p.drift += oldest - ring[base + wrapped(p.head + c.width - half, c.width)]
@@ -191,7 +191,7 @@ def move(
         p.last_played = at
     p.rating = updated(p.rating, k * (score - expected), p.rounds, c)
     remember(p, ring, errors, base, fixed(score) - fixed(expected), c)
-    if p.head == 0 and p.count == c.width and not c.whole:  # once round: unrounded sums gather no drift
+    if p.head == 0 and p.count == c.width and not c.whole:  # overwritten once: rounding errors do not accumulate
         resum(p, ring, base)
 
 
@@ -199,20 +199,20 @@ class Players(NamedTuple):
     """The players of a match or of a history; modified in place."""
 
     records: Any
-    """Of each player."""
+    """One record per player: objects in a list, or rows of an array."""
     rings: Any
-    """Windowed ratings: each player's own, or those of all players behind each other.
+    """Windowed ratings: one array per player, or in a replay one array for all.
 
-    In the array of a replay with whole ratings, single precision holds them exactly in half the memory.
+    A replay with whole ratings uses single precision, which holds them exactly in half the memory.
     """
     errors: Any
-    """Likewise, score - expected in fixed point."""
+    """score - expected in fixed point, laid out like `rings`."""
     bases: Any
-    """Shape (players,): in a replay, where each player's window begins in `rings` and `errors`."""
+    """Shape (players,): in a replay, the index in `rings` and `errors` where each player's window begins."""
 
 
 def window_of(number: int, players: Players) -> tuple[Ratings, Errors, int]:
-    """Where a player's window is: the array of ratings, that of errors, and the first place in both."""
+    """A player's window: the array of ratings, that of errors, and the first index in both."""
     return players.rings[number], players.errors[number], 0
 
 
@@ -222,11 +222,11 @@ def window_in_arrays(number: int, players: Players) -> tuple[Ratings, Errors, in
 
 
 IN_ARRAYS = {"window_of": window_in_arrays}
-"""What a replay is compiled with instead."""
+"""Replacement for `compiling.compiled` in a replay."""
 
 
 def expected_score(match: int, matches: MatchArrays, records: Any, c: SynEloConstants) -> float:
-    """The score expected of the first team."""
+    """The expected score of a match's first team."""
     strength = lineup_sum(2 * match, matches, records, c.initial)
     return win_probability(strength - lineup_sum(2 * match + 1, matches, records, c.initial), c.theta)
 

@@ -36,7 +36,7 @@ def replay(system: SynElo, history: History) -> Replayed:
 
 
 def _players(system: SynElo, history: History, records: NDArray[np.void]) -> kernel.Players:
-    """The records with copies of the windows, all windows in one array."""
+    """The records, with copies of all windows one behind another in one array."""
     # No more rows than a player can fill: in a long history most players never fill a window.
     most = records["count"] + np.bincount(history.members, minlength=len(records))
     bases = np.cumsum(np.concatenate(([0], np.minimum(most, system.window))), dtype=np.int64)

@@ -27,7 +27,7 @@ from equipoise.ratings.system import (
 from equipoise.ratings.validation import count_of, known_time, number_of
 
 LIMIT = 50_000.0
-"""No rating is set beyond this: sums of squares over the largest window stay whole numbers below 2⁵³."""
+"""Points: the largest rating; keeps sums of squares over the largest window below 2⁵³, where floats are exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,32 +37,32 @@ class SynEloParams(Params):
     initial: float = ranged(1000.0, 0, LIMIT)
     """R_0, points: a new player's rating, and a bot's."""
     floor: float = ranged(100.0, 0, LIMIT)
-    """R_min, points: no rating falls below."""
+    """R_min, points: the lowest rating."""
     shadow_rounds: int = ranged(50, 0, 100_000)
-    """T_shadow, rounds before a rating is shown."""
+    """T_shadow: rounds before a rating is shown."""
     shadow_cap: float = ranged(2200.0, 0, LIMIT)
     """R_Tshadow, points: the most a rating can be after the last shadow round.
 
     At the defaults it never binds: 50 rounds with C = 1 and a surprise of 1 lead from 1000 to 1997.
     """
     stale_days: float = ranged(30.0, 0, 100_000)
-    """T_stale, days without a rated round before a player is flagged."""
+    """T_stale: days without a rated round before a player is flagged."""
     k_max: int = ranged(12, 1, 1000)
-    """k_max, players: the largest team size; over several servers the median of theirs.  Sets Θ."""
+    """k_max, players: the largest team size, or its median over the servers of a pool.  Sets Θ."""
     theta: float | None = ranged(None, 1, 1_000_000)
     """Θ, points: the logistic's scale; None derives it from `k_max` (F1)."""
     k_factor_min: float = ranged(2.0, 0, 10_000)
-    """K_min, points."""
+    """K_min, points (F5)."""
     k_factor_max: float = ranged(72.0, 0.001, 10_000)
-    """K_max, points."""
+    """K_max, points (F5)."""
     window: int = ranged(500, 2, 1000)
     """W, rounds that the convergence score looks back."""
     velocity_weight: float = ranged(0.25, 0, 1000)
-    """w_vel (F3)."""
+    """w_vel, weight of the velocity in C (F3)."""
     excess_weight: float = ranged(0.25, 0, 1000)
-    """w_wre (F3)."""
+    """w_wre, weight of the excess of wins in C (F3)."""
     volatility_weight: float = ranged(0.5, 0, 1000)
-    """w_vol (F3)."""
+    """w_vol, weight of the volatility in C (F3)."""
     compression: float = ranged(400.0, 1, 1_000_000)
     """σ, points: width of the Gaussian that shrinks K away from R_0 (F4)."""
     rounding: Literal["bankers", "none"] = one_of("bankers", "none")
@@ -117,11 +117,11 @@ class SynElo(PointsSystem[SynEloParams, SynEloPlayer]):
 
     @property
     def window(self) -> int:
-        """W."""
+        """W: `restore` needs a player's last W history rows."""
         return self.params.window
 
     def chance(self, match: Match, arrays: MatchArrays, records: list[SynEloPlayer]) -> float:
-        """F1 on the sums of the lineups."""
+        """The expected score of the first team: F1 on the sums of the lineups."""
         return kernel.expected_score(0, arrays, records, self.constants)
 
     def learn(
@@ -132,7 +132,7 @@ class SynElo(PointsSystem[SynEloParams, SynEloPlayer]):
         wins: list[float],
         after: list[float],
     ) -> None:
-        """F2 for each participant."""
+        """Apply F2 to each participant."""
         participants = records[: len(after)]
         for record in participants:
             if record.count == len(record.ring) < self.constants.width:
@@ -146,11 +146,11 @@ class SynElo(PointsSystem[SynEloParams, SynEloPlayer]):
         return 4.0 * self.constants.theta * probability
 
     def uncertainty(self, player: PlayerId) -> float:
-        """F3's C."""
+        """C, the convergence score (F3)."""
         return kernel.convergence(self.held(player), self.constants)
 
     def seeded(self, player: PlayerId, held: SynEloPlayer, skill: Mapping[str, float]) -> SynEloPlayer:
-        """The window stays."""
+        """The record with these fields set; its window stays."""
         if "rating" in skill:
             number_of(player, "rating", self._rating(player, skill["rating"]), self.constants.floor, LIMIT)
         return super().seeded(player, held, skill)
@@ -166,7 +166,7 @@ class SynElo(PointsSystem[SynEloParams, SynEloPlayer]):
         }
 
     def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
-        """`state` and at least its `windowed` last rows; older ones (before a reset) are not looked at."""
+        """Hold a player by `state` and the last `windowed` history rows; older rows, before a reset, are ignored."""
         if set(state) != {"rating", "rounds", "last_played", "windowed"}:
             raise RatingError(f"{player}: not a synelo state: {sorted(state)}")
         held = SynEloPlayer(self._rating(player, state["rating"]), count_of(player, "rounds", state["rounds"]))
@@ -178,7 +178,7 @@ class SynElo(PointsSystem[SynEloParams, SynEloPlayer]):
         self.players[player] = held
 
     def newcomer(self) -> SynEloPlayer:
-        """What a player is on first sight."""
+        """A record at the initial rating with an empty window."""
         return SynEloPlayer(self.constants.initial)
 
     def _fill(self, player: PlayerId, held: SynEloPlayer, rows: Sequence[Past]) -> None:

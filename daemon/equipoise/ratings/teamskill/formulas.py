@@ -1,7 +1,7 @@
 """TeamSkill: teams rated by the groups of players in them (DeLong et al., PAKDD 2011), as a loop over a history.
 
 Every group of k players of a team is a unit that a base system rates as if it were a player.  Its record is per member,
-on the scale of one player; so a team of K people with groups of k is worth K times the mean of its groups.  Three
+on the scale of one player; so the strength of a team of K is K times the mean of its groups of k.  Three
 systems differ in which groups make the prediction: TeamSkill-k takes those of one size (K); TeamSkill-AllK averages all
 sizes, either all players and every reliable group (EV) or the largest reliable groups and what is in none (LS).
 
@@ -62,33 +62,33 @@ if TYPE_CHECKING:
     Flags: TypeAlias = NDArray[np.bool_]
 
 K, EV, LS = 0, 1, 2
-"""Which TeamSkill."""
+"""The kinds of TeamSkill: -k, -AllK-EV, -AllK-LS."""
 
 
 class Plan(NamedTuple):
-    """What each of m matches asks of which groups."""
+    """For m matches, which sizes of groups predict and learn."""
 
     kind: int
     """`K`, `EV` or `LS`."""
     reliable: int
-    """Matches together from which a group counts."""
+    """A group counts after this many matches together."""
     whole: bool
-    """All lineups are the participants, and no skill at the start is known."""
+    """Every lineup is the participants, and no skill at start is known."""
     largest: Offsets
-    """Shape (m,): size of the largest groups that are looked at; those that predict TeamSkill-k."""
+    """Shape (m,): largest size of groups in use; in TeamSkill-k, the size that predicts."""
     rated: Flags
-    """Shape (m, sizes + 1): which sizes learn."""
+    """Shape (m, sizes + 1): whether groups of a size learn from the match."""
     new: Offsets
-    """Shape (m,): groups that the match may be the first to see, at most."""
+    """Shape (m,): upper bound of the number of groups that first play in the match."""
 
 
 class Spare(NamedTuple):
     """Working arrays of one match; modified in place."""
 
     matches: Offsets
-    """Shape (2,): 0 and how many teams."""
+    """Shape (2,): 0 and the number of teams."""
     wins: Floats
-    """Shape (teams,): answers of sizes that make no prediction, as `after` by group of two and more."""
+    """Shape (teams,): discarded predictions of sizes that do not predict; `after` likewise, by group."""
     draws: Floats
     """Shape (1,)."""
     after: Floats
@@ -97,37 +97,37 @@ class Spare(NamedTuple):
 
 
 class Work(NamedTuple):
-    """All that a replay reads and writes, but for the base's constants."""
+    """All arrays that a replay reads and writes; the base's constants are separate."""
 
     arrays: MatchArrays
     """Players are numbered in the order of their names."""
     terms: MatchTerms
-    """What Elo reads besides; empty over the other bases."""
+    """What Elo reads besides `arrays`; empty over the other bases."""
     plan: Plan
     numbering: Numbering
     choices: Choices
     played: Units
-    """Of the match at hand, as is `lineup`."""
+    """Groups of the participants of the current match."""
     lineup: Units
-    """Filled where the lineups are not the participants."""
+    """Groups of its lineups; filled only if the lineups are not the participants."""
     records: Records
-    """Shape (g,): of every unit, by its number."""
+    """Shape (g,): the record of every player and group, by number."""
     sides: Teams
     spare: Spare
     answers: GaussianAnswers
 
 
 def scale(sides: Teams, groups: Ints, people: Ints) -> None:
-    """A team of groups is K times their mean, in variance too; both arguments are offsets of shape (teams + 1,)."""
+    """Scale sums over groups to K times their mean and mean variance; both offsets have shape (teams + 1,)."""
     for team in range(len(people) - 1):
         many, count = people[team + 1] - people[team], groups[team + 1] - groups[team]
-        worth = many / count if count > 0 else 1.0
-        sides.mean[team], sides.variance[team] = worth * sides.mean[team], worth * sides.variance[team]
+        factor = many / count if count > 0 else 1.0
+        sides.mean[team], sides.variance[team] = factor * sides.mean[team], factor * sides.variance[team]
         sides.size[team] = 1.0 * many if count > 0 else 0.0
 
 
 def predict_groups(arrays: MatchArrays, people: Ints, records: Any, sides: Teams, c: GaussianConstants) -> float:
-    """Fill `sides.wins` for the lineups of the first match, of groups; returns the chance of a draw.
+    """Fill `sides.wins` for the lineups of the first match, of groups; returns the probability of a draw.
 
     `people`: offsets of the lineups' players, as `arrays.lineup` are of their groups.
     """
@@ -202,14 +202,14 @@ def glicko_units(
 
 
 def known_skill(number: int, records: Records, c: Any) -> tuple[float, float]:
-    """Mean and variance of a unit after its last match; a negative number is a newcomer."""
+    """Mean and variance of a unit after its last match; a newcomer's for a negative number."""
     if number < 0:
         return c.mean, c.variance
     return records[number].mu, records[number].variance
 
 
 def elo_known_skill(number: int, records: Records, c: Any) -> tuple[float, float]:
-    """`known_skill` over Elo, which knows no variance."""
+    """`known_skill` over Elo, which has no variance."""
     return (records[number].rating, 0.0) if number >= 0 else (c.initial, 0.0)
 
 
@@ -219,7 +219,7 @@ def glicko_known_skill(number: int, records: Records, c: Any) -> tuple[float, fl
 
 
 def expect_teams(count: int, lead: float, sides: Teams, c: Any) -> float:
-    """Fill `sides.wins` for teams of `sides.size` equal newcomers with that mean and variance; the chance of a draw.
+    """Fill `sides.wins` for teams of equal players with `sides`' mean and variance; returns the draw probability.
 
     Modifies mean and variance of the sides.  `lead`: Elo points that the sides themselves give the first team.
     """
@@ -246,7 +246,7 @@ def glicko_expect_teams(count: int, lead: float, sides: Teams, c: Any) -> float:
 
 
 def average(lineup: Units, team: int, largest: int, work: Work, c: Any) -> tuple[float, float]:
-    """Per member of a team, over the groups that count: mean, and mean variance; each size m weighs m times."""
+    """Mean and mean variance per member of a team, over the groups that count; the mean of each size m has weight m."""
     plan, choices, covered = work.plan, work.choices, work.spare.covered
     some = len(work.arrays.skill_at_start) > 0
     mean = variance = weight = 0.0
@@ -279,8 +279,8 @@ def reliable(number: int, records: Records, plan: Plan) -> bool:
     return number >= 0 and records[number].rounds >= plan.reliable
 
 
-def others_lined_up(match: int, whole: bool, arrays: MatchArrays) -> bool:
-    """Whether the lineups are anything else than the participants in order, or skills at the start are known."""
+def lineup_differs(match: int, whole: bool, arrays: MatchArrays) -> bool:
+    """Whether the lineups differ from the participants, in players or order, or a skill at start is known."""
     if whole or len(arrays.skill_at_start) > 0:
         return not whole
     for team in range(arrays.matches[match], arrays.matches[match + 1]):
@@ -296,9 +296,9 @@ def others_lined_up(match: int, whole: bool, arrays: MatchArrays) -> bool:
 def groups_of_size(
     match: int, size: int, arrays: MatchArrays, played: Units, lineup: Units, spare: Spare
 ) -> MatchArrays:
-    """The match as one of groups, alone in its arrays; of size 1 as the history has it.
+    """One match as a history of groups of a size; for size 1, a view of the history's arrays.
 
-    Groups have no skill at the start.
+    Groups have no skill at start.
     """
     first, end = arrays.matches[match], arrays.matches[match + 1]
     ranks, started_at = arrays.ranks[first:end], arrays.started_at[match : match + 1]
@@ -332,9 +332,9 @@ def groups_of_size(
 
 
 def make_groups(match: int, work: Work) -> bool:
-    """Fill `played` and, where it differs (the answer), `lineup`."""
+    """Fill `work.played`, and `work.lineup` if it differs; returns whether it differs."""
     arrays, largest = work.arrays, work.plan.largest[match]
-    first, differs = arrays.matches[match], others_lined_up(match, work.plan.whole, arrays)
+    first, differs = arrays.matches[match], lineup_differs(match, work.plan.whole, arrays)
     for team in range(arrays.matches[match + 1] - first):
         begin, end = arrays.teams[first + team], arrays.teams[first + team + 1]
         sort_members(work.played, team, begin, end, arrays.members, arrays.fraction_played)
@@ -373,7 +373,7 @@ def replay_match(match: int, work: Work, c: Any) -> None:
 
 
 def replay(match: int, work: Work, c: Any) -> int:
-    """From a match on, as far as there is room for new groups; returns the first that is not rated."""
+    """Rate from a match on, until there is no room for new groups; returns the first match not rated."""
     enter_keys(work.numbering)
     room = len(work.numbering.last)
     while match < len(work.arrays.started_at) and work.numbering.counts[0] + work.plan.new[match] <= room:
@@ -390,9 +390,9 @@ BASES: Final[Mapping[str, Mapping[str, Function]]] = {
     "elo": {"rate_units": elo_units, "known_skill": elo_known_skill, "expect_teams": elo_expect_teams},
     "glicko": {"rate_units": glicko_units, "known_skill": glicko_known_skill, "expect_teams": glicko_expect_teams},
 }
-"""What is compiled in place of which function, by base."""
+"""By base, the functions that are compiled in place of those for TrueSkill."""
 
 
 def build(base: str) -> Replay:
-    """`replay` over a base, compiled."""
+    """Compile `replay` over a base."""
     return compiled(replay, instead=BASES[base], _nrt=False)

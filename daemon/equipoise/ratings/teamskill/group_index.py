@@ -1,6 +1,6 @@
-"""Groups as numbers: which group of which team is which, for a replay over arrays.
+"""Numbers groups for a replay over arrays.
 
-Players are numbered in the order of their names.  Larger groups get the next free numbers as they first play: the key
+Players are numbered in the order of their names.  Larger groups get the next free numbers when they first play: the key
 of a group is the number of the group without its last member, and that member, so that groups of any size need one
 table of pairs.  The table hashes with open addressing, at most half full.
 
@@ -23,47 +23,47 @@ if TYPE_CHECKING:
     Offsets: TypeAlias = NDArray[np.int64]
 
 MOST_GROUPS: Final = 5000
-"""Of one size in one team."""
+"""Limit on the groups of one size in one team."""
 
 FREE = -1
-"""In `Numbering.keys`: no group."""
+"""In `Numbering.keys`: an empty slot."""
 
 NO_GROUP = -1
-"""In place of the number of a group that never played, or of a bot."""
+"""The number of a bot, and of a group that never played."""
 
 
 class Numbering(NamedTuple):
-    """The numbers given out, g of them at most; modified in place."""
+    """The numbers of groups, up to g; modified in place."""
 
     players: int
-    """How many there are: the number of the first larger group."""
+    """Number of players, which is also the number of the first larger group."""
     counts: Offsets
-    """Shape (2,): numbers given out, and how many of them are in `keys`."""
+    """Shape (2,): how many numbers are in use, and how many of them are in `keys`."""
     without: Numbers
-    """Shape (g,): of each group, the one without its last member."""
+    """Shape (g,): for each group, the number of the group without its last member."""
     last: Numbers
-    """Shape (g,): that member."""
+    """Shape (g,): the number of each group's last member."""
     keys: Offsets
     """Shape (a power of two,): `without · players + last` of the groups, hashed; at least half are `FREE`."""
     numbers: Numbers
-    """Of each key."""
+    """The group's number for each slot of `keys`."""
 
 
 class Choices(NamedTuple):
     """Positions in a sorted team of n, chosen k at a time in the order of `itertools.combinations`."""
 
     rows: Offsets
-    """Shape (n + 1, k + 1): how many choices; 0 where they are not listed, being too many."""
+    """Shape (n + 1, k + 1): number of choices; 0 if there are too many, which are not listed."""
     at: Offsets
     """Shape (n + 1, k + 1): where they begin in `first` and `last`."""
     first: Numbers
-    """Which choice of k - 1 is all but the last position."""
+    """For each choice, the row of the choice of k - 1 without its last position."""
     last: Numbers
-    """The last position."""
+    """For each choice, its last position."""
     parts_at: Offsets
     """Shape (n + 1, k + 1): where their parts begin in `parts`."""
     parts: Numbers
-    """The k choices of k - 1 that are in each; none unless somebody asks."""
+    """For each choice, the rows of the k choices of k - 1 that it contains; empty if not requested."""
 
 
 class Units(NamedTuple):
@@ -72,13 +72,13 @@ class Units(NamedTuple):
     starts: Offsets
     """Shape (sizes + 1, teams + 1): where each team's groups begin."""
     numbers: Numbers
-    """Shape (sizes + 1, room)."""
+    """Shape (sizes + 1, room): the numbers of the groups."""
     facts: Floats
-    """Shape (sizes + 1, room): the least of what is known of its members; filled where something is."""
+    """Shape (sizes + 1, room): least fraction played of a group's members, or a player's skill at start, if known."""
 
 
 def slot_of(key: int, keys: Offsets) -> int:
-    """Where a key is, or would be."""
+    """The slot of a key, or the empty slot where it belongs."""
     mask = len(keys) - 1
     slot = (((key ^ (key >> 29)) * 0x9E3779B1) >> 16) & mask
     while keys[slot] != key and keys[slot] != FREE:
@@ -87,7 +87,7 @@ def slot_of(key: int, keys: Offsets) -> int:
 
 
 def enter_keys(numbering: Numbering) -> None:
-    """Put the groups that are not in `keys` yet there."""
+    """Enter the groups that are not in `keys` yet."""
     counts = numbering.counts
     for number in range(counts[1], counts[0]):
         key = numbering.without[number] * numbering.players + numbering.last[number]
@@ -97,7 +97,7 @@ def enter_keys(numbering: Numbering) -> None:
 
 
 def number_of(without: int, last: int, new: bool, numbering: Numbering) -> int:
-    """The number of a group; one that never played gets the next one if it is to be `new`."""
+    """The number of a group; a group without a number gets the next one if `new`, else `NO_GROUP`."""
     if without < 0 or last < 0:
         return NO_GROUP
     key = without * numbering.players + last

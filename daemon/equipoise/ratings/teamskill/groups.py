@@ -1,4 +1,4 @@
-"""Groups of players by their ids, and what rates them in a live system.
+"""Groups of players as ids, and the systems that rate them live.
 
 A group's rating is held per member, so that it is on the scale of a single player's: the skill of a group of k is
 k times it.  Its prior is a player's: k·μ₀ and, of its skill, k·σ₀².
@@ -27,10 +27,10 @@ from equipoise.ratings.teamskill.group_index import MOST_GROUPS
 from equipoise.ratings.trueskill.system import TrueSkill, TrueSkillParams
 
 AND: Final = "+"
-"""Between the members in the id of a group of two and more; a group of one is its player."""
+"""Separates the members in a group's id; the id of a group of one is the player's."""
 
 _ESCAPED: Final = (("%", "%25"), (AND, "%2B"))
-"""What stands there for these in a member's id."""
+"""Characters of a member's id that are escaped in a group's id, and how."""
 
 PLAYERS_ONLY: Final[Mapping[str, Any]] = {
     "counts": {},
@@ -39,13 +39,13 @@ PLAYERS_ONLY: Final[Mapping[str, Any]] = {
     "quits": frozenset(),
     "skill_at_start": {},
 }
-"""Facts of players that groups do not have."""
+"""Fields of `Match` that groups do not have, with their empty values."""
 
 
 class GroupTrueSkill(TrueSkill):
-    """TrueSkill of overlapping groups of one size: a team of K is K times the mean of them, in variance too.
+    """TrueSkill of overlapping groups of one size: a team of K has K times their mean and K times their mean variance.
 
-    So it is as sure of a team as if its groups were K/k that have no player in common.
+    So a team is known as well as if it consisted of K/k groups without common players.
     """
 
     def __init__(self, params: TrueSkillParams, size: int) -> None:
@@ -70,15 +70,15 @@ class GroupTrueSkill(TrueSkill):
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What rates players, what rates groups of a size, and what predicts teams of equal players."""
+    """A base system: for players, for groups of a size, and its prediction for teams of equal players."""
 
     kind: type[PlayerTable[Any, Any]]
     for_groups: Callable[[PlayerTable[Any, Any], int], PlayerTable[Any, Any]]
-    """Makes a system for groups of a size like the one for players."""
+    """Makes a system for groups of a size, with the parameters of the one for players."""
     expect: Callable[[int, float, Teams, Any], float]
-    """`formulas.expect_teams`."""
+    """The base's form of `formulas.expect_teams`."""
     two_teams: bool
-    """Whether it rates two teams only."""
+    """Whether the base rates matches of two teams only."""
 
 
 def _alike(system: PlayerTable[Any, Any], size: int) -> PlayerTable[Any, Any]:
@@ -94,7 +94,7 @@ BASES: Final[Mapping[str, Base]] = {
 
 @cache
 def people_of(groups: int, size: int) -> int:
-    """How many players a team has that makes so many groups of a size; 0 if it makes none.
+    """The size of a team that has this many groups of a size; 0 if it has none.
 
     >>> people_of(66, 2)
     12
@@ -103,19 +103,19 @@ def people_of(groups: int, size: int) -> int:
 
 
 def groups_of(side: Collection[PlayerId], size: int) -> tuple[PlayerId, ...]:
-    """All groups of a size; the same people make the same group in any order.
+    """The ids of all groups of a size in a team, independent of the order of its players.
 
     >>> groups_of([PlayerId("cid"), PlayerId("ann"), PlayerId("bob")], 2)
     ('ann+bob', 'ann+cid', 'bob+cid')
     """
-    everybody = sorted(side)
+    ordered = sorted(side)
     if size == 1:
-        return tuple(everybody)
-    return tuple(PlayerId(AND.join(group)) for group in combinations(map(escaped, everybody), size))
+        return tuple(ordered)
+    return tuple(PlayerId(AND.join(group)) for group in combinations(map(escaped, ordered), size))
 
 
 def escaped(player: PlayerId) -> str:
-    """A member as the ids of their groups have it."""
+    """A player's id as it is written in a group's id."""
     text: str = player
     for plain, instead in _ESCAPED:
         text = text.replace(plain, instead)
@@ -132,13 +132,13 @@ def members_of(group: str) -> list[PlayerId]:
 
 
 def parts_of(group: PlayerId) -> tuple[PlayerId, ...]:
-    """The groups of one less that are in one of two and more."""
-    everybody = members_of(group)
-    return groups_of(everybody, len(everybody) - 1)
+    """The groups of one member less that a group of two or more contains."""
+    members = members_of(group)
+    return groups_of(members, len(members) - 1)
 
 
 def in_groups(match: Match, size: int) -> Match:
-    """The match as one of groups; each has the fraction of its member who played least, and no other facts."""
+    """The match with groups as players; a group's fraction played is its members' least, other facts are dropped."""
     if size == 1:
         return match
     for side in (*match.teams, *match.predicted_lineup):

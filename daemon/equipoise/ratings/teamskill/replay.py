@@ -1,4 +1,4 @@
-"""Players and groups on their way to the arrays of TeamSkill's kernel and back; needs numpy."""
+"""Replays a history by TeamSkill's kernel: converts players and groups to arrays and back; needs numpy."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ NOTHING: Final[Floats] = np.empty(0)
 
 @dataclass(frozen=True, slots=True)
 class _Base:
-    """How a base's players get to arrays, and what it reads of matches besides `MatchArrays`."""
+    """How a base's records become arrays, and what it reads of matches besides `MatchArrays`."""
 
     row: np.dtype[np.void]
     terms: Callable[..., MatchTerms]
-    """Of the system for players and a history; refuses one that the base cannot read."""
+    """Called with the system for players and a history; raises `RatingError` for one that the base cannot read."""
 
 
 def replay(system: TeamSkill[Any], history: History) -> Replayed:
-    """Rate a history by the compiled kernel; what memory it takes grows with the groups, not with the matches."""
+    """Rate a history by the compiled kernel; memory grows with the number of groups, not of matches."""
     if not len(history):
         return Replayed(np.empty(0), np.empty(0), np.empty(0))
     base = _BASES[system.params.base]
@@ -95,7 +95,7 @@ class _Records:
             self.records[list(units.values())] = to_records(system.learner(size), list(units), base.row)
 
     def allocate(self, more: int) -> None:
-        """For so many more groups, and for as many as there are."""
+        """Allocate room for `more` groups, and at least double the room."""
         known = int(self.numbering.counts[0])
         room = max(2 * known, known + more, 1024)
         extra = room - known
@@ -111,7 +111,7 @@ class _Records:
         self.records = np.concatenate([self.records[:known], np.repeat(self.newcomer, extra)]).view(np.recarray)
 
     def write_back(self) -> None:
-        """What played is held by the learner of its size as the replay left it."""
+        """Store the records of players and groups that played in the learners of their sizes."""
         players, (known, _), without, last, *_ = self.numbering
         names = [PlayerId(escaped(player)) for player in self.names]
         for group, member in zip(without[players:known].tolist(), last[players:known].tolist(), strict=True):
@@ -131,14 +131,14 @@ class _Records:
 def _held_groups(
     system: TeamSkill[Any], order: dict[PlayerId, int]
 ) -> tuple[list[int], list[int], dict[int, dict[PlayerId, int]]]:
-    """Groups that the system holds, of players that the history names, numbered with all that they begin with."""
+    """Number the groups that the system holds of players in the history, and their leading subgroups."""
     numbers: dict[tuple[int, int], int] = {}
     held: dict[int, dict[PlayerId, int]] = {}
     for size, learner in system.learners.items():
         for group in learner.players if size > 1 else ():
             members = [order.get(member, -1) for member in members_of(group)]
             if members[0] < 0 or any(one >= other for one, other in pairwise(members)):
-                continue  # a stranger is in it, or its id is not the one that its members make
+                continue  # a member is not in the history, or the id is not in canonical form
             number = members[0]
             for member in members[1:]:
                 number = numbers.setdefault((number, member), len(order) + len(numbers))
@@ -147,7 +147,7 @@ def _held_groups(
 
 
 def plan_of(system: TeamSkill[Any], history: History) -> tuple[kernel.Plan, Choices]:
-    """Which sizes of groups every match asks for, and how teams are made of groups."""
+    """The sizes of groups that each match needs, and the choices of members that make groups of a team."""
     teams, lineup, matches = np.diff(history.teams), np.diff(history.predicted_lineup[0]), history.matches[:-1]
     least, most = np.minimum.reduceat(teams, matches), np.maximum.reduceat(np.maximum(teams, lineup), matches)
     present = np.unique(np.concatenate([teams, lineup]))
@@ -181,7 +181,7 @@ def _refuse_too_many(people: Offsets, sizes: Offsets) -> None:
 
 
 def _choices(present: Offsets, largest: int, *, with_parts: bool) -> Choices:
-    """For teams of these sizes; up to the largest size of which there are not too many."""
+    """The choices for teams of these sizes; sizes with too many groups (`MOST_GROUPS`) are not listed."""
     shape = int(present.max(initial=0)) + 1, largest + 1
     rows, at, parts_at = (np.zeros(shape, np.int64) for _ in range(3))
     firsts, lasts, every = ([np.empty(0, np.int32)] for _ in range(3))
@@ -202,7 +202,7 @@ def _choices(present: Offsets, largest: int, *, with_parts: bool) -> Choices:
 
 
 def _arrays_of(history: History, places: Numbers) -> MatchArrays:
-    """The history with players by the order of their names; every fraction and, of any, every skill at start known."""
+    """The arrays with players renumbered in order of their names, and unknown fractions filled with 1."""
     arrays, members = history.arrays(), places[history.members]
     alike = arrays.lineup_members is history.members and arrays.lineup is history.teams
     skills: Floats = np.asarray(arrays.skill_at_start)
@@ -215,7 +215,7 @@ def _arrays_of(history: History, places: Numbers) -> MatchArrays:
 
 
 def _units(matches: Offsets, sides: Offsets, choices: Choices) -> Units:
-    """Room for the groups of the match that has most."""
+    """Allocate room for the groups of the match with the most."""
     widest = choices.rows.max(axis=1)[np.diff(sides)]
     room, teams = int(np.add.reduceat(widest, matches[:-1]).max()), int(np.diff(matches).max())
     sizes = choices.rows.shape[1]

@@ -1,4 +1,4 @@
-"""TeamSkill (DeLong et al., PAKDD 2011): teams as good as the groups in them, rated by another system.
+"""TeamSkill (DeLong et al., PAKDD 2011): rates the groups of players in a team with another system.
 
 Its formulas, and what its sources leave open, are in docs/ratings/teamskill.md.
 """
@@ -40,20 +40,20 @@ from equipoise.ratings.teamskill.groups import (
 )
 
 LARGEST = 12
-"""Players in a group, at most."""
+"""Upper limit of the parameters `k` and `largest`."""
 
 
 @dataclass(frozen=True, slots=True)
 class BaseParams(Params):
-    """What rates the groups."""
+    """Parameters that choose the system which rates groups."""
 
     base: str = "trueskill"
-    """`elo`, `glicko` or `trueskill`."""
+    """The base system: `elo`, `glicko` or `trueskill`."""
     settings: Mapping[str, object] = field(default_factory=dict)
-    """Its own parameters; those that differ from its defaults."""
+    """Parameters of the base system that differ from its defaults."""
 
     def __post_init__(self) -> None:
-        """Refuse values out of range, and what the base refuses."""
+        """Raise `RatingError` for values out of range and for settings that the base refuses."""
         Params.__post_init__(self)
         if self.base not in BASES:
             raise RatingError(f"base: {self.base!r} is none of {', '.join(sorted(BASES))}")
@@ -68,7 +68,7 @@ class TeamSkillKParams(BaseParams):
     """Parameters of TeamSkill-k."""
 
     k: int = ranged(2, 1, LARGEST)
-    """Players in a group; fewer where a team has fewer."""
+    """Players in a group; fewer if the smallest team has fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,89 +78,89 @@ class TeamSkillAllKParams(BaseParams):
     largest: int = ranged(3, 1, LARGEST)
     """Players in a group, at most."""
     reliable: int = ranged(3, 1, 100_000)
-    """Matches together from which a group of two or more counts."""
+    """A group of two or more counts after this many matches together."""
 
 
 P = TypeVar("P", bound=BaseParams)
 
 
 class TeamSkill(System[P], Generic[P]):
-    """One base system for each size of group; that of size 1 holds the players, and what a pool shows of them.
+    """One base system for each size of group; that of size 1 holds the players.
 
-    Skill and uncertainty are the base's, of a player alone: what a group adds belongs to no single player.
+    A player's skill, uncertainty, summary and state are those of size 1: what a group adds belongs to no single player.
     """
 
     def __init__(self, params: P) -> None:
         self.params = params
         self.learners: dict[int, PlayerTable[Any, Any]] = {1: self._learner()}
-        """By size of group."""
+        """The base systems, by size of group."""
 
     @abstractmethod
     def sizes(self, match: Match) -> tuple[int, ...]:
-        """Of the groups that learn from the match; always with 1."""
+        """Sizes of the groups that learn from a match; always includes 1."""
 
     @abstractmethod
     def strength(self, side: tuple[PlayerId, ...]) -> float:
-        """TeamSkill of a team, on the scale of a sum of players."""
+        """TS of a team, on the scale of a sum of players' skills."""
 
     def rate(self, match: Match) -> Rated:
-        """By the base system of every size; changes are those of players.  The base decides which facts are read."""
+        """Rate with the base system of every size, which decides what facts are read; changes are those of players."""
         match.score(0)
         prediction, sizes = self.predict(match), self.sizes(match)
-        rated = self.learners[1].rate(match)  # refuses what any other would refuse
+        rated = self.learners[1].rate(match)  # first, because it refuses every match that another size would refuse
         for size in sizes[1:]:
             self.learner(size).rate(in_groups(match, size))
         changes = (change._replace(expected=prediction.expected(change.team)) for change in rated.changes)
         return Rated(prediction, tuple(changes))
 
     def learner(self, size: int) -> PlayerTable[Any, Any]:
-        """What rates groups of a size."""
+        """The base system for groups of a size, made if it is new."""
         if size not in self.learners:
             self.learners[size] = BASES[self.params.base].for_groups(self.learners[1], size)
         return self.learners[size]
 
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
-        """As the base has it."""
+        """The base's skill of the player alone."""
         return self.learners[1].skill(player, context)
 
     def gap(self, probability: float, size: int) -> float:
-        """As the base has it."""
+        """Linear, as in the base: `size` players a side, without what groups add."""
         return self.learners[1].gap(probability, size)
 
     def uncertainty(self, player: PlayerId) -> float:
-        """As the base has it."""
+        """The base's uncertainty of the player alone, in its unit."""
         return self.learners[1].uncertainty(player)
 
     @property
     def stale_after(self) -> float:
-        """As the base has it."""
+        """The base's `stale_days` in seconds."""
         return self.learners[1].stale_after
 
     def summary(self, player: PlayerId) -> PlayerSummary:
-        """As the base has it."""
+        """The base's summary of the player alone."""
         return self.learners[1].summary(player)
 
     def seed(self, player: PlayerId, **skill: float) -> None:
-        """As the base has it."""
+        """Seed the player in the base, with the values that the base knows; groups stay as they are."""
         self.learners[1].seed(player, **skill)
 
     def state(self, player: PlayerId) -> State:
-        """The base's."""
+        """The base's state of the player alone; groups are in `shared`."""
         return self.learners[1].state(player)
 
     def restore(self, player: PlayerId, state: State, history: Iterable[Past] = ()) -> None:
-        """The base's."""
+        """Hold the player again in the base."""
         self.learners[1].restore(player, state, history)
 
     def forget(self, player: PlayerId) -> None:
-        """Hold the player no longer; their groups stay."""
+        """Drop the player from memory; their groups stay."""
         self.learners[1].forget(player)
 
     def __contains__(self, player: PlayerId) -> bool:
         return player in self.learners[1]
 
     def shared(self, match: Match | None = None) -> Parts:
-        """By its id, the base's state of each group of two and more; None of one that has yet to play."""
+        """The base's state of each group of two or more, by the group's id; None for a group that has not played."""
         if match is not None:
             learning = ((group, self.learner(size)) for size in self.sizes(match)[1:] for group in _all(match, size))
             return {group: dict(learner.state(group)) if group in learner else None for group, learner in learning}
@@ -168,7 +168,7 @@ class TeamSkill(System[P], Generic[P]):
         return {group: dict(learner.state(group)) for learner in larger for group in learner.players}
 
     def restore_shared(self, key: str, part: object) -> None:
-        """One group as it was."""
+        """Restore the state of one group; None removes it."""
         group, size = PlayerId(key), key.count(AND) + 1
         if not 2 <= size <= LARGEST:
             raise RatingError(f"{self.name}: not a group of 2 to {LARGEST}: {key!r}")
@@ -184,46 +184,46 @@ class TeamSkill(System[P], Generic[P]):
 
 
 class TeamSkillK(TeamSkill[TeamSkillKParams]):
-    """Groups of one size: a team is K/k times the mean skill of all it has."""
+    """TeamSkill-k: groups of one size; a team is K/k times the mean skill of all its groups."""
 
     name = "teamskill_k"
     parameters = TeamSkillKParams
 
     def sizes(self, match: Match) -> tuple[int, ...]:
-        """1 and, where it is another, k or as many as the smallest team has."""
+        """1, and the size that makes the prediction if it is larger."""
         return tuple(sorted({1, self.size(match)}))
 
     def size(self, match: Match) -> int:
-        """Of the groups that the match is predicted by."""
+        """Size of the groups that predict a match: k, or the size of the smallest team if that is less."""
         return max(1, min(self.params.k, *map(len, (*match.teams, *match.predicted_lineup))))
 
     def predict(self, match: Match) -> WinProbabilities:
-        """By the learner of that size, whose teams are the means of their groups."""
+        """Predict with the learner of that size, in which a team is the mean of its groups."""
         size = self.size(match)
         return self.learner(size).predict(in_groups(match, size))
 
     def strength(self, side: tuple[PlayerId, ...]) -> float:
-        """(k-1)!(K-k)!/(K-1)! times the sum of its groups."""
+        """(k-1)!(K-k)!/(K-1)! times the sum of the skills of its groups."""
         size = min(self.params.k, len(side))
         total = sum(self.learner(size).skill(group) for group in groups_of(side, size))
         return coefficient(len(side), size) * size * total
 
 
 class TeamSkillAllK(TeamSkill[TeamSkillAllKParams]):
-    """Groups of all sizes: a team is K/Σm times the sum of the mean skills of those of each size m that count."""
+    """TeamSkill-AllK: a team is K/Σm times the sum, over sizes m, of the mean skill of the groups that count."""
 
     def sizes(self, match: Match) -> tuple[int, ...]:
-        """All that every team has groups of, and not too many."""
+        """Sizes up to `largest` of which every team has groups, but not more than `MOST_GROUPS`."""
         largest = min(self.params.largest, *map(len, match.teams))
         biggest = max(map(len, (*match.teams, *match.predicted_lineup)))
         return (1, *(size for size in range(2, largest + 1) if comb(biggest, size) <= MOST_GROUPS))
 
     @abstractmethod
     def counting(self, side: tuple[PlayerId, ...]) -> Mapping[int, tuple[PlayerId, ...]]:
-        """The groups of a team that count, by size; none of a size that has none."""
+        """The groups of a team that count, by size; sizes without any are left out."""
 
     def predict(self, match: Match) -> WinProbabilities:
-        """As the base predicts teams of equal players, that are as good and as well known as the groups that count."""
+        """The base's prediction for teams of equal players with the mean and variance of the groups that count."""
         base, judge, count = BASES[self.params.base], self.learners[1], len(match.teams)
         if base.two_teams and count != 2:
             raise RatingError(f"{judge.name} rates two teams, not {count}")
@@ -236,11 +236,11 @@ class TeamSkillAllK(TeamSkill[TeamSkillAllKParams]):
         return WinProbabilities(tuple(sides.wins), draw)
 
     def strength(self, side: tuple[PlayerId, ...]) -> float:
-        """K/Σm times the sum over m of the mean skill of its groups of m."""
+        """K/Σm times the sum, over sizes m, of the mean skill of the groups of m that count."""
         return len(side) * self._average(side, {})[0]
 
     def _average(self, side: tuple[PlayerId, ...], skill_at_start: Mapping[PlayerId, float]) -> tuple[float, float]:
-        """Per member of a team: mean and variance; each size m weighs m times."""
+        """Mean and variance per member of a team; the mean of each size m has weight m."""
         mean = variance = weight = 0.0
         for size, groups in self.counting(side).items():
             learner, each = self.learner(size), size / len(groups)
@@ -261,25 +261,25 @@ class TeamSkillAllK(TeamSkill[TeamSkillAllKParams]):
 
 
 class TeamSkillAllKEV(TeamSkillAllK):
-    """Every player counts, and every larger group that is reliable."""
+    """TeamSkill-AllK-EV: every player counts, and every reliable group of two or more."""
 
     name = "teamskill_allk_ev"
     parameters = TeamSkillAllKParams
 
     def counting(self, side: tuple[PlayerId, ...]) -> Mapping[int, tuple[PlayerId, ...]]:
-        """All players; all reliable groups."""
+        """All players and all reliable groups, by size."""
         found = {size: self._known(side, size) for size in range(2, self.params.largest + 1)}
         return {size: groups for size, groups in {1: groups_of(side, 1), **found}.items() if groups}
 
 
 class TeamSkillAllKLS(TeamSkillAllK):
-    """Only the largest subsets count: reliable groups in no larger one that is, and players in none."""
+    """TeamSkill-AllK-LS: a group counts if reliable and in no larger one that is; a player, if they are in none."""
 
     name = "teamskill_allk_ls"
     parameters = TeamSkillAllKParams
 
     def counting(self, side: tuple[PlayerId, ...]) -> Mapping[int, tuple[PlayerId, ...]]:
-        """From the largest size down, without what is part of a group that counts."""
+        """From the largest size down, without groups that are part of a group that counts."""
         found: dict[int, tuple[PlayerId, ...]] = {}
         covered: set[PlayerId] = set()
         for size in range(min(self.params.largest, len(side)), 0, -1):
@@ -292,7 +292,7 @@ class TeamSkillAllKLS(TeamSkillAllK):
 
 
 def _all(match: Match, size: int) -> Iterator[PlayerId]:
-    """The groups that learn from it; none where they are too many, which is refused."""
+    """The groups of a size in a match; none if a team has too many, because such a match is refused."""
     for side in match.teams:
         if comb(len(side), size) <= MOST_GROUPS:
             yield from groups_of(side, size)

@@ -1,1 +1,1 @@
-"""TrueSkill and TrueSkill Through Time."""
+"""TrueSkill, which rates the order of any number of teams, and TrueSkill Through Time, which also fits histories."""

@@ -9,10 +9,10 @@ from equipoise.ratings.trueskill.through_time import TrueSkillThroughTime
 
 
 def fit(system: TrueSkillThroughTime, history: History) -> Convergence:
-    """Estimate every skill by all these matches, in this order, from newcomers on.
+    """Estimate every skill from all these matches, in this order; all players begin as newcomers.
 
-    Players of the history are left as after their last match; what the system knew of them before is dropped.  To
-    continue a fit by later matches, keep a `Smoother`.
+    Each player ends with their skill after the last match; the previous one is dropped.  To continue a fit with later
+    matches, keep a `Smoother`.
     """
     smoother = Smoother(system.constants, system.params.tolerance)
     smoother.append(history)

@@ -20,7 +20,7 @@ from equipoise.ratings.trueskill import smoothing_formulas as kernel
 from equipoise.ratings.validation import NEVER
 
 SLOWER = 10.0
-"""Messages stop at the tolerance over this: what is left to go is more than the last step."""
+"""Messages stop at the tolerance over this, because the remaining distance is larger than the last step."""
 
 WHOLE = ("owner", "earlier", "later")
 NODE = np.dtype([(name, np.int32 if name in WHOLE else np.float64) for name in kernel.Node.__slots__])
@@ -38,7 +38,7 @@ class Curve:
 
 
 class Smoother:
-    """A growing history: `append` matches, then `run`.  What no new match reaches is not computed again.
+    """The fit of a growing history: `append` matches, then `run`.  Matches that nothing new affects are not recomputed.
 
     `tolerance` is in units of skill: the estimate has converged when no further sweep would move a skill by more.
     """
@@ -65,7 +65,7 @@ class Smoother:
         )
 
     def append(self, history: History) -> None:
-        """Add matches that come after all before; `run` takes them in."""
+        """Add matches that are later than all previous ones; they take effect in `run`."""
         graph, known = self.graph, self.appearances
         nodes = np.zeros(len(history.members), NODE)
         known_parts = history.fraction_played
@@ -89,9 +89,9 @@ class Smoother:
         self.kernels.link(len(graph.stale), self.graph, self.appearances, self.constants)
 
     def run(self, most: int) -> Convergence:
-        """Sweep, the first time forward, until no message moves by the tolerance, or `most` times.
+        """Sweep until no message moves by the tolerance, `most` times at most.
 
-        The first sweep over a new history gives what rating match after match gives.
+        The first sweep is forward, and over a new history gives the ratings of match after match.
         """
         sides = allocate_sides(self.graph.matches)
         sweeps, moved = self.kernels.sweeps(self.graph, sides, most, self._even(), self.sweeping)
@@ -102,7 +102,7 @@ class Smoother:
         return self.kernels.evidence(self.graph, allocate_sides(self.graph.matches), self.sweeping)
 
     def skills(self) -> dict[PlayerId, GaussianSkill]:
-        """Every player after their last match; people who were in lineups only have no skill."""
+        """The skill of every participant after their last match; players who were only in lineups have none."""
         played = self.appearances.last != kernel.NO_NODE
         means, variances = _posterior(self.graph.nodes[self.appearances.last[played]])
         records, names = self.appearances.records[played], compress(self.numbers, played.tolist())
@@ -111,7 +111,7 @@ class Smoother:
         return {player: GaussianSkill(*skill) for player, skill in zip(names, skills, strict=True)}
 
     def curve(self, player: PlayerId) -> Curve:
-        """A player's skill by all matches, before and after; `RatingError` for a player without matches."""
+        """A player's skill at each of their matches, given all matches; `RatingError` for one without matches."""
         nodes = self.graph.nodes[np.flatnonzero(self.appearances.members == self.numbers.get(player, kernel.NO_NODE))]
         if not len(nodes):
             raise RatingError(f"{player}: plays in no match of this history")
@@ -119,7 +119,7 @@ class Smoother:
         return Curve(self.appearances.started_at[nodes["owner"]], means, np.sqrt(variances))
 
     def _even(self) -> bool:
-        """Whether every team of a match played as much as the others, all fractions together."""
+        """Whether in every match all teams have the same sum of fractions played."""
         played = np.add.reduceat(np.append(self.graph.nodes["fraction_played"], 0.0), self.graph.teams[:-1])
         played[np.diff(self.graph.teams) == 0] = 0.0
         first = np.repeat(played[self.graph.matches[:-1]], np.diff(self.graph.matches))
@@ -132,7 +132,7 @@ def _compiled() -> kernel.Kernels:
 
 
 def _records(array: NDArray[np.void]) -> NDArray[np.void]:
-    """With fields as attributes, as the kernel reads them."""
+    """A view with fields as attributes, as the kernel reads them."""
     return array.view(np.recarray)
 
 
@@ -141,7 +141,7 @@ def _continued(before: Offsets, more: Offsets) -> Offsets:
 
 
 def _posterior(nodes: NDArray[np.void]) -> tuple[Floats, Floats]:
-    """Means and variances by all three messages."""
+    """Means and variances of nodes, the product of all three messages."""
     precisions = nodes["forward"] + nodes["backward"] + nodes["likelihood"]
     shifts = nodes["forward_shift"] + nodes["backward_shift"] + nodes["likelihood_shift"]
     return shifts / precisions, 1.0 / precisions

@@ -6,8 +6,8 @@ node holds three messages about its skill: `forward`, what all earlier matches s
 times mean, so that messages multiply by addition (Dangauthier, Herbrich, Minka & Graepel 2007, section 3).
 
 Sweeps go forward and back over the matches until no message moves; the first one forward is the online system.  A match
-is inferred again only while it is stale, that is after a message to one of its nodes has moved: an appended match costs
-what it changes, not what was there before.
+is inferred again only while it is stale, that is after a message to one of its nodes has moved.  So an appended match
+costs only the recomputation of what it affects.
 
 These are plain functions that numba can compile.  `nodes` and `records` are record arrays with the fields of `Node` and
 `GaussianSkill`, modified in place.
@@ -35,15 +35,15 @@ class Node:
     """A player's skill at one match."""
 
     owner: int
-    """The match."""
+    """Number of the match."""
     earlier: int
-    """The player's node before, or `NO_NODE`."""
+    """The player's previous node, or `NO_NODE`."""
     later: int
     """The player's next node, or `NO_NODE`."""
     widening: float
     """Variance that the skill gained since the earlier node."""
     fraction_played: float
-    """Of the match."""
+    """Fraction of the match that the player played."""
     forward: float
     """A precision, as are `backward` and `likelihood`; each shift is a precision times a mean."""
     forward_shift: float
@@ -61,15 +61,15 @@ class Graph(NamedTuple):
     teams: NDArray[np.int64]
     """Shape (t + 1,): where each team's nodes begin."""
     ranks: NDArray[np.int32]
-    """Shape (t,)."""
+    """Shape (t,): `Match.ranks`."""
     nodes: NDArray[np.void]
-    """Shape (p,).  Messages are modified in place."""
+    """Shape (p,): a `Node` per participant; messages are modified in place."""
     stale: NDArray[np.bool_]
-    """Shape (m,): whether the match is to be inferred.  Modified in place."""
+    """Shape (m,): whether the match must be inferred again; modified in place."""
 
 
 class Appearances(NamedTuple):
-    """Who plays when: p nodes, m matches, n players."""
+    """The players of p nodes and the times of m matches, with the state of n players."""
 
     members: NDArray[np.int32]
     """Shape (p,): the player's number."""
@@ -85,17 +85,17 @@ class SmoothingConstants(NamedTuple):
     """The parameters as the sweeps read them."""
 
     noise: float
-    """β²."""
+    """β²: variance of one performance about the skill."""
     unit: float
     """Draw margin of one player (`team_order.margin_of`)."""
     spread: float
-    """Half of σ₀: a deviation below σ₀ moves by less than this times the fraction that its precision moves by."""
+    """σ₀/2: bounds how far a deviation moves, which is this times the relative change of its precision at most."""
     tolerance: float
     """Messages that move a mean or a deviation by no more than this, in units of skill, are not passed on."""
 
 
 def link_nodes(begin: int, graph: Graph, appearances: Appearances, c: GaussianConstants) -> None:
-    """Tie the nodes of the matches from `begin` on to their players' nodes before."""
+    """Link the nodes of the matches from `begin` on to their players' previous nodes."""
     members, started_at, records, last = appearances
     matches, teams, _, nodes, _ = graph
     for match in range(begin, len(matches) - 1):
@@ -111,7 +111,7 @@ def link_nodes(begin: int, graph: Graph, appearances: Appearances, c: GaussianCo
 
 
 def start_node(place: int, earlier: int, nodes: NDArray[np.void], widening: float, c: GaussianConstants) -> None:
-    """Make a node the one after an earlier one, or a newcomer's first; nothing is known of its own match yet."""
+    """Initialise a node as the successor of an earlier one or as a newcomer's first, without a likelihood yet."""
     node = nodes[place]
     node.earlier, node.later, node.widening = earlier, NO_NODE, widening
     node.backward = node.backward_shift = node.likelihood = node.likelihood_shift = 0.0
@@ -125,7 +125,7 @@ def start_node(place: int, earlier: int, nodes: NDArray[np.void], widening: floa
 
 
 def sum_teams(match: int, graph: Graph, sides: Teams, c: SmoothingConstants) -> int:
-    """Fill the teams by what is known of their players without the match itself; returns how many teams."""
+    """Fill the teams from their players' cavities, without this match's likelihood; returns the number of teams."""
     _, teams, _, nodes, _ = graph
     first = graph.matches[match]
     count = int(graph.matches[match + 1] - first)
@@ -163,7 +163,7 @@ def infer_match(match: int, graph: Graph, sides: Teams, c: SmoothingConstants) -
 
 
 def update_likelihood(node: Node, slope: float, curvature: float) -> None:
-    """What the match says of a node's skill; slope and curvature are the team's (`team_order`)."""
+    """Set a node's likelihood from its team's slope and curvature (`team_order`)."""
     precision, fraction = node.forward + node.backward, node.fraction_played
     mean, cut = (node.forward_shift + node.backward_shift) / precision, -fraction * fraction * curvature
     left = max(1.0 - cut / precision, LEAST)
@@ -171,7 +171,7 @@ def update_likelihood(node: Node, slope: float, curvature: float) -> None:
 
 
 def send_forward(node: Node, later: Node, stale: NDArray[np.bool_], c: SmoothingConstants) -> float:
-    """Tell a player's next node what is known up to this one; returns how far it moved, 0 if not by the tolerance."""
+    """Send the forward message to a player's next node; returns how far it moved it, 0 if within the tolerance."""
     precision, shift = node.forward + node.likelihood, node.forward_shift + node.likelihood_shift
     through = 1.0 + later.widening * precision
     precision, shift = precision / through, shift / through
@@ -184,7 +184,7 @@ def send_forward(node: Node, later: Node, stale: NDArray[np.bool_], c: Smoothing
 
 
 def send_backward(node: Node, earlier: Node, stale: NDArray[np.bool_], c: SmoothingConstants) -> float:
-    """Tell a player's node before what is known from this one on; otherwise as `send_forward`."""
+    """Send the backward message to a player's previous node; returns as `send_forward` does."""
     precision, shift = node.backward + node.likelihood, node.backward_shift + node.likelihood_shift
     through = 1.0 + node.widening * precision
     precision, shift = precision / through, shift / through
@@ -197,17 +197,18 @@ def send_backward(node: Node, earlier: Node, stale: NDArray[np.bool_], c: Smooth
 
 
 def movement(node: Node, precision: float, shift: float, c: SmoothingConstants) -> float:
-    """How far so much more precision and shift moves a node's mean, or its deviation if that is farther."""
+    """How far a change of precision and shift moves a node's mean or its deviation, whichever is more."""
     total = node.forward + node.backward
     mean = (node.forward_shift + node.backward_shift) / total
     return max(abs(shift - precision * mean), c.spread * abs(precision)) / total
 
 
 def shift_level(graph: Graph, c: SmoothingConstants) -> None:
-    """Move all skills by as much as the first ones of all players together are off their prior.
+    """Shift all skills by the distance of the players' first skills, on average, from the prior's mean.
 
-    Where sides are even, matches do not say how good all players are, only the prior does: at the fixed point the first
-    skills have the prior's mean, all in all.  Sweeps alone approach that a hundred times more slowly than the rest.
+    If sides are even, matches do not determine the common level of all players; only the prior does.  At the fixed
+    point the average of the first skills is the prior's mean.  Sweeps alone approach it a hundred times more slowly
+    than the differences.
     """
     nodes, stale = graph.nodes, graph.stale
     total, newcomers = 0.0, 0
@@ -231,9 +232,9 @@ def shift_level(graph: Graph, c: SmoothingConstants) -> None:
 
 
 def run_sweeps(graph: Graph, sides: Teams, most: int, even: bool, c: SmoothingConstants) -> tuple[int, float]:
-    """Sweep to and fro over the stale matches until there are none; returns sweeps and the last one's movement.
+    """Sweep forward and back over the stale matches until there are none; returns sweeps and the last one's movement.
 
-    No more than `most` sweeps; the movement is 0 if it has converged.  `even`: no side of any match is larger, so that
+    At most `most` sweeps; the movement is 0 on convergence.  `even`: no side of any match is larger, so that
     `shift_level` applies.
     """
     count, moved = len(graph.stale), 0.0
@@ -266,7 +267,7 @@ Evidence: TypeAlias = Callable[[Graph, Teams, SmoothingConstants], float]
 
 
 class Kernels(NamedTuple):
-    """The functions that work on a graph."""
+    """The functions that a `Smoother` runs on a graph, plain or compiled."""
 
     link: Link
     sweeps: Sweeps
@@ -274,7 +275,7 @@ class Kernels(NamedTuple):
 
 
 def build(*, compiled: bool) -> Kernels:
-    """The functions as they are here, or compiled with their callees."""
+    """The functions of this module, or compiled with their callees."""
     if not compiled:
         return Kernels(link_nodes, run_sweeps, sum_evidence)
     return Kernels(

@@ -14,7 +14,7 @@ from equipoise.ratings.system import ranged
 
 @dataclass(frozen=True)
 class DynamicsParams(PriorParams):
-    """How TrueSkill's skills change."""
+    """Parameters of how skills change between matches."""
 
     tau: float = ranged(25.0 / 300.0, 0, LIMIT)
     """τ, deviation that the skill gains with every match."""
@@ -30,7 +30,7 @@ class TrueSkillParams(GaussianParams, DynamicsParams):
 
 
 class TrueSkill(GaussianSystem[TrueSkillParams]):
-    """Variances grow by τ² with every match, and not with time."""
+    """TrueSkill: variances grow by τ² before every match, independently of time."""
 
     name = "trueskill"
     parameters = TrueSkillParams

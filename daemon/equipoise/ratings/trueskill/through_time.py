@@ -1,6 +1,6 @@
 """TrueSkill Through Time (Dangauthier, Herbrich, Minka & Graepel, NIPS 2007): skill that changes with time.
 
-Live it is the forward pass of its model, match after match: what is known of a player from the past alone.
+A live system runs the forward pass of the model, match after match, which knows a player from the past alone.
 `equipoise.ratings.fit` estimates every skill by a whole history (`smoothing`).  Its formulas and what its sources leave
 open are in docs/ratings/trueskill_through_time.md.
 """
@@ -17,7 +17,7 @@ from equipoise.ratings.validation import DAY
 
 @dataclass(frozen=True)
 class DriftParams(PriorParams):
-    """How skills change with time."""
+    """Parameters of how skills change with time."""
 
     gamma: float = ranged(25.0 / 300.0, 0, LIMIT)
     """γ, deviation that the skill gains in one `period_days`."""
@@ -32,7 +32,7 @@ class ThroughTimeParams(GaussianParams, DriftParams):
     tolerance: float = ranged(1e-6, 1e-12, 1.0)
     """Units of skill: a fit has converged when no skill at any match moves by more."""
     sweeps: int = ranged(10_000, 1, 10_000_000)
-    """At most, of a fit."""
+    """Maximum number of sweeps of a fit."""
 
     def constants(self) -> GaussianConstants:
         """The parameters as the formulas read them."""
@@ -41,7 +41,7 @@ class ThroughTimeParams(GaussianParams, DriftParams):
 
 
 class TrueSkillThroughTime(GaussianSystem[ThroughTimeParams]):
-    """Variances grow with the time between a player's matches."""
+    """TrueSkill Through Time: variances grow with the time between a player's matches."""
 
     name = "trueskill_through_time"
     parameters = ThroughTimeParams

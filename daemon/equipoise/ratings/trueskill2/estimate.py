@@ -1,7 +1,7 @@
-"""Parameters of TrueSkill 2 under which a history is most likely; needs numpy.
+"""Maximum-likelihood estimates of TrueSkill 2's parameters from a history; needs numpy.
 
 The log evidence of a history has no closed form, but sweeps of EP give its gradient (see `gradient`), and after a step
-of the parameters the messages are nearly right already.  So one sweep each way and one step take turns, instead of a
+of the parameters the messages are nearly right already.  So one sweep each way and one step alternate, instead of a
 whole fit for each step.  The steps are Rprop's, which reads only the signs of the gradient: its components differ by
 many orders of magnitude, and are not exact before the messages have settled.  Minka, Cleven & Zaykov 2018, section 4.
 """
@@ -38,16 +38,16 @@ POSITIVE: Final = (
     "base_gamma2",
     "base_tau2",
 )
-"""Estimated by their logarithm."""
+"""Parameters estimated on a logarithmic scale."""
 
 PROBABILITIES: Final = ("quit_unrelated", "quit_related")
-"""Estimated by their logit."""
+"""Parameters estimated on a logit scale."""
 
 FIRST, LARGEST = 0.05, 0.5
-"""Rprop's first steps, and its largest, on the parameters' own, logarithmic or logit scale."""
+"""Rprop's first and largest step sizes, on the scale on which a parameter is estimated."""
 
 GROWTH, SHRINKAGE = 1.2, 0.5
-"""What Rprop multiplies the size of a step by while the slope keeps its sign, and when it has turned."""
+"""Rprop's factors on a step size: while the slope keeps its sign, and after the sign has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +55,19 @@ class Unknown:
     """One number that is estimated."""
 
     name: str
-    """Of its parameter."""
+    """Name of the parameter that it belongs to."""
     rows: tuple[int, ...]
-    """Where it is in the table of parameters."""
+    """Rows of the parameter table that contain it."""
     columns: tuple[int, ...]
 
     def scaled(self, value: float) -> float:
-        """A value on the scale on which it is estimated."""
+        """Convert a value to the scale on which it is estimated."""
         if self.name in POSITIVE:
             return math.log(value)
         return math.log(value / (1.0 - value)) if self.name in PROBABILITIES else value
 
     def plain(self, scaled: float) -> float:
-        """A value from that scale, held within the parameter's range."""
+        """Convert a value back from that scale, clipped to the parameter's range."""
         value = scaled
         if self.name in POSITIVE:
             value = math.exp(min(scaled, 700.0))
@@ -89,7 +89,7 @@ class Rprop:
 
     def __init__(self, first: Floats, largest: float, smallest: float = 1e-6) -> None:
         self.size = first.copy()
-        """Of the next step of each number."""
+        """Size of the next step of each number."""
         self._largest = largest
         self._smallest = smallest
         self._sign = np.zeros_like(first)
@@ -108,9 +108,9 @@ class Rprop:
 def estimate(
     system: TrueSkill2, history: History, names: Sequence[str], sweeps: int = 100, run: Sweep | None = None
 ) -> TrueSkill2Params:
-    """Climb from the parameters of the system; only those named move, in each mode that has its own.
+    """Climb from the parameters of the system; only those in `names` move, in each mode that has its own.
 
-    What is off (a variance or a probability of 0) stays off, and is refused with a `RatingError`: start from a guess.
+    Raises `RatingError` for a variance or a probability of 0, which is off and would stay off: start from a guess.
     `run` is `sweep_history`, by default compiled.
     """
     unknowns = [unknown for name in names for unknown in _unknowns(system, name)]
@@ -129,7 +129,7 @@ def estimate(
 
 
 def _unknowns(system: TrueSkill2, name: str) -> list[Unknown]:
-    """One for each entry of the parameter in each row that has its own; what modes cannot differ in is in all rows."""
+    """One unknown per entry of the parameter and row with its own value; a parameter in `COMMON` is in all rows."""
     everywhere = tuple(range(len(system.table)))
     sets = [everywhere] if name in COMMON else [(row,) for row in everywhere]
     modes = list(system.rows)
@@ -150,7 +150,7 @@ def _check(unknown: Unknown, value: float) -> None:
 
 
 def _estimated(params: TrueSkill2Params, unknowns: Sequence[Unknown], table: Floats) -> TrueSkill2Params:
-    """The parameters with what was found, those of modes that differ too."""
+    """The parameters with the estimates filled in, including those of modes."""
     rows: list[dict[str, object]] = [{} for _ in table]
     for unknown in unknowns:
         row, value = unknown.rows[0], float(table[unknown.rows[0], unknown.columns[0]])

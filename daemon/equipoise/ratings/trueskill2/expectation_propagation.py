@@ -1,16 +1,16 @@
-"""What a match says of its players' performances: expectation propagation (EP) on one joint Gaussian.
+"""Inference of the performances in a match: expectation propagation (EP) on one joint Gaussian.
 
 Before the match the performances are independent Gaussians.  Every site (see `factor_graph`) is about one linear form
 d of them.  A count above zero is Gaussian: conditioning the joint on it once is exact.  Any other site is replaced by
 the Gaussian that gives d the mean and variance it has under the observation itself, computed in the cavity: the joint
-without the site.  One such site is exact at once; several say something of each other, so EP goes round until none
-of them moves.  A site changes the joint by a rank-1 update, which costs n²: cheap enough to keep the exact joint of a
+without the site.  A single such site is exact at once; several depend on each other, so EP repeats until none of them
+moves.  A site changes the joint by a rank-1 update, which costs n²: cheap enough to keep the exact joint of a
 match instead of a message for each edge of the graph.  Minka, Cleven & Zaykov 2018 (MSR-TR-2018-8), (5) to (13).
 
 A quit is not log-concave, so its Gaussian may be poor where the order of the teams cuts nearly the same d.  Between
 two teams `correct_quits` therefore ends with the moments under that cut, integrated numerically (`quits`).
 
-Plain functions, compiled by numba as they stand.  The first `variables` performances of the graph are in use.
+Plain functions, also compiled by numba.  The first `variables` performances of the graph are in use.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ CONVERGED = 1e-9
 """EP has converged when no site, in one iteration, moves d by more than this part of d's deviation without it."""
 MOST_ITERATIONS = 500
 DAMPED_FROM, DAMPING = 10, 0.5
-"""From this iteration on, a site goes only so much of the way to its new value."""
+"""From this iteration on, a site moves only this fraction of the way to its new value."""
 
 
 def infer(
@@ -78,7 +78,7 @@ def infer(
 
 
 def run_ep(graph: FactorGraph, variables: int, exact: int, sites: int, c: Row) -> bool:
-    """Update the sites from `exact` on until none moves; whether it came to that."""
+    """Update the sites from `exact` on until none moves; returns whether EP converged."""
     for iteration in range(MOST_ITERATIONS):
         moved, step = 0.0, 1.0 if iteration < DAMPED_FROM else DAMPING
         for site in range(exact, sites):
@@ -159,14 +159,14 @@ def fixes_difference(graph: FactorGraph, site: int, c: Row) -> bool:
 
 
 def update_site(graph: FactorGraph, variables: int, site: int, step: float, c: Row) -> float:
-    """Move a site towards what it says in its cavity; how far d moved, in deviations of d in the cavity."""
+    """Update a site in its cavity by a fraction `step`; returns how far d moved, in deviations of d in the cavity."""
     mean, variance = project_site(graph, variables, site, c)
     precision, shift = graph.precision[site], graph.shift[site]
     rest = 1.0 - precision * variance
     is_order = graph.kind[site] >= WON
     if variance <= 0.0 or (is_order and graph.most_precision[site] == 0.0):
         return 0.0
-    if precision > 0.0 and fixes_difference(graph, site, c):  # It says the same whatever the others say.
+    if precision > 0.0 and fixes_difference(graph, site, c):  # A fixed difference does not depend on the other sites.
         return 0.0
     if rest <= LEAST_REMAINDER:  # The cavity is improper: wait until the other sites have moved.
         return 1.0

@@ -8,9 +8,9 @@
 
 where teams are sums of performances weighted by the fraction of the match that each player played.  A site is what an
 observation says of its d, as a Gaussian: a precision and a shift (precision times mean).  This file lists the sites;
-`expectation_propagation` finds what they say.
+`expectation_propagation` computes them.
 
-Plain functions, compiled by numba as they stand.  `FactorGraph` is of lists (one live match) or of arrays (a replay).
+Plain functions, also compiled by numba.  `FactorGraph` is of lists (one live match) or of arrays (a replay).
 A row `c` of parameters is as `params` makes it.
 """
 
@@ -36,13 +36,13 @@ KILLS, DEATHS, NO_KILLS, NO_DEATHS, QUIT, STAYED, WON, DRAWN = range(8)
 """Kinds of sites, in this order: up to `DEATHS` Gaussian, up to `STAYED` about a player, then about two teams."""
 
 COMPLETED, LEFT, UNKNOWN = range(3)
-"""`FactorGraph.ending`: bots and other players of whom nothing is known end `UNKNOWN`."""
+"""Values of `FactorGraph.ending`; bots and players without observations are `UNKNOWN`."""
 
 ABSENT = 1e-9
-"""A team with no more presence than this performs 0, for certain: nobody played in it."""
+"""A team with at most this presence counts as absent: its performance is exactly 0."""
 
 LEAST_REMAINDER = 1e-12
-"""The part of a variance that a site leaves at least: a draw without a margin would leave nothing."""
+"""The least fraction of a variance that a site leaves: a draw without a margin would leave nothing."""
 
 
 class FactorGraph(NamedTuple):
@@ -51,12 +51,12 @@ class FactorGraph(NamedTuple):
     mean: Floats
     """Shape (n,), as are all up to `ending`: a performance before the match, β."""
     variance: Floats
-    """β²."""
+    """Variance of the performance before the match, β²."""
     fraction_played: Floats
     minutes: Floats
-    """Played; NaN where unknown."""
+    """Minutes played; NaN where unknown."""
     kills: Floats
-    """NaN where unknown, as are `deaths`."""
+    """Kills in the match, NaN where unknown; `deaths` likewise."""
     deaths: Floats
     team: Ints
     ending: Ints
@@ -67,32 +67,32 @@ class FactorGraph(NamedTuple):
     order: Ints
     """Shape (t,): teams from best to worst."""
     order_observed: Ints
-    """Shape (t,), by place in `order`: 0 where its comparison with the next place says nothing."""
+    """Shape (t,), by place in `order`: 0 if the place is not compared with the next one."""
     joint_mean: Floats
-    """Shape (n,): of the joint posterior."""
+    """Shape (n,): mean of the joint posterior."""
     covariance: Floats
-    """Shape (n * n,): of the joint posterior, row after row."""
+    """Shape (n * n,): covariance of the joint posterior, row after row."""
     coefficient: Floats
-    """Shape (n,): of the d of the site at hand."""
+    """Shape (n,): coefficients of the performances in the d of the current site."""
     cross_covariance: Floats
-    """Shape (n,): of each performance with that d."""
+    """Shape (n,): covariance of each performance with that d."""
     kind: Ints
-    """By site, as are all that follow."""
+    """By site, as are all that follow: its kind."""
     subject: Ints
-    """The variable of the player it is about; of an order, the place of the better team."""
+    """Index of the player that the site is about; for an order, the place of the better team."""
     precision: Floats
-    """What the site says of d."""
+    """Precision of the site's Gaussian factor of d."""
     shift: Floats
     """Its precision times its mean."""
     most_precision: Floats
-    """Of an order: the largest precision that it may take; 0 where it says nothing."""
+    """For an order, the largest precision it may take; 0 if it is not observed."""
     target_mean: Floats
-    """Of a quit between two teams: the exact mean of d; `target_variance` is 0 where there is none."""
+    """For a quit between two teams, the exact mean of d; `target_variance` is 0 if there is none."""
     target_variance: Floats
 
     @classmethod
     def allocate(cls, variables: int, teams: int) -> FactorGraph:
-        """Room for so many, as lists.
+        """Allocate lists for so many performances and teams.
 
         >>> graph = FactorGraph.allocate(variables=2, teams=2)
         >>> len(graph.mean), len(graph.covariance), len(graph.kind)
@@ -109,7 +109,7 @@ class FactorGraph(NamedTuple):
 
 
 def reset_joint(graph: FactorGraph, variables: int, ranks: Ints, first: int, teams: int) -> None:
-    """Fill what is known before any site: the joint, presences, and `order` from `ranks[first:]` (a stable sort)."""
+    """Fill the joint prior, the presences, and `order` by a stable sort of `ranks[first:]`; there are no sites yet."""
     total = 0.0
     for team in range(teams):
         graph.presence[team] = 0.0
@@ -131,7 +131,7 @@ def reset_joint(graph: FactorGraph, variables: int, ranks: Ints, first: int, tea
 
 
 def add_exact_sites(graph: FactorGraph, variables: int, c: Row) -> int:
-    """Counts above zero; returns how many sites there are.
+    """Add sites for counts above zero; returns the number of sites.
 
     By (9) count/minutes is N(d, v/minutes): a precision of minutes/v and a shift of count/v.
     """
@@ -150,7 +150,7 @@ def add_exact_sites(graph: FactorGraph, variables: int, c: Row) -> int:
 
 
 def add_player_sites(graph: FactorGraph, variables: int, sites: int, completed: bool, c: Row) -> int:
-    """Counts of zero, quits and, if `completed`, those who stayed; returns how many sites there are now."""
+    """Add sites for counts of zero, for quits and, if `completed`, for staying; returns the number of sites."""
     for variable in range(variables):
         if graph.minutes[variable] > 0.0:
             if graph.kills[variable] == 0.0 and is_counted(c, KILL_OWN):
@@ -165,7 +165,7 @@ def add_player_sites(graph: FactorGraph, variables: int, sites: int, completed: 
 
 
 def add_order_sites(graph: FactorGraph, variables: int, sites: int, ranks: Ints, first: int, teams: int, c: Row) -> int:
-    """The chain of adjacent pairs in `order`; returns how many sites there are now."""
+    """Add a site for each adjacent pair in `order`; returns the number of sites."""
     find_observed_order(graph, ranks, first, teams, c)
     for place in range(teams - 1):
         better, worse = graph.order[place], graph.order[place + 1]
@@ -182,11 +182,11 @@ def add_order_sites(graph: FactorGraph, variables: int, sites: int, ranks: Ints,
 
 
 def find_observed_order(graph: FactorGraph, ranks: Ints, first: int, teams: int, c: Row) -> None:
-    """Fill `order_observed`: 0 where a comparison has nothing to say, or says what cannot be.
+    """Fill `order_observed`: 0 where a comparison carries no information or is impossible.
 
-    The performance of an absent team is known: 0.  So two absent teams next to each other say nothing.  Two absent
-    teams with others in between leave room for them if all of those draw, or if more of them draw within ε than win by
-    it; else the order is impossible, and neither end of it is taken in.
+    The performance of an absent team is known to be 0.  So comparing two adjacent absent teams carries no information.
+    Teams between two absent ones have room if all of those pairs draw, or if more of them draw within ε than win by it;
+    else the order is impossible, and the comparisons at both ends are ignored.
     """
     known, wins, draws = -1, 0, 0
     for place in range(teams):
@@ -203,7 +203,7 @@ def find_observed_order(graph: FactorGraph, ranks: Ints, first: int, teams: int,
 
 
 def add_site(graph: FactorGraph, sites: int, kind: int, subject: int) -> int:
-    """One more site, which says nothing yet; returns how many there are now."""
+    """Add a site with precision 0; returns the number of sites."""
     graph.kind[sites], graph.subject[sites] = kind, subject
     graph.precision[sites] = graph.shift[sites] = 0.0
     return sites + 1

@@ -29,22 +29,22 @@ MOST_SWEEPS = 2000
 
 @dataclass(slots=True, eq=False)
 class Sweeps:
-    """A history with its messages, ready to be swept."""
+    """A history with its messages, and the two kinds of sweeps over it."""
 
     indexed: IndexedHistory
     own: Messages
     base: Messages
     skill: Floats
-    """Shape (p,): mean skill at each participation, by all messages, β."""
+    """Shape (p,): mean skill at each participation given all messages, β."""
     graph: FactorGraph
     run: Sweep
 
     def forward(self, table: Floats) -> float:
-        """From the first match to the last; how far the farthest skill moved, β."""
+        """Sweep from the first match to the last; returns the largest movement of a skill, β."""
         return self._sweep(table, np.zeros_like(table), back=False)
 
     def back_and_forth(self, table: Floats, gradients: Floats) -> float:
-        """One sweep each way; adds to `gradients`, and returns how far the farthest skill moved, β."""
+        """One sweep each way; adds to `gradients`, and returns the largest movement of a skill, β."""
         return self._sweep(table, gradients, back=True)
 
     def _sweep(self, table: Floats, gradients: Floats, *, back: bool) -> float:
@@ -64,7 +64,7 @@ class Sweeps:
 def fit(system: TrueSkill2, history: History, run: Sweep | None = None) -> Convergence:
     """Sweep forward and backward over all matches until no skill moves (section 3 of the paper, "batch").
 
-    Everybody in the history starts anew, at what they were seeded with.  Staying to the end is an observation here.
+    All players in the history start anew, at their seeds.  Staying to the end is an observation here.
     `run` is `sweep_history`, by default compiled.  `Convergence.gradient` is how far the last sweep moved a skill, β.
     """
     sweeps = prepared(system, history, run)
@@ -73,13 +73,13 @@ def fit(system: TrueSkill2, history: History, run: Sweep | None = None) -> Conve
     while moved > TOLERANCE and done < MOST_SWEEPS:
         moved = sweeps.back_and_forth(table, np.zeros_like(table))
         done += 1
-    sweeps.forward(table)  # It leaves the message after everybody's last match.
+    sweeps.forward(table)  # Leaves each chain's message after its last match, for `_write_back`.
     _write_back(system, history, sweeps)
     return Convergence(done, float(moved), bool(moved <= TOLERANCE))
 
 
 def prepared(system: TrueSkill2, history: History, run: Sweep | None = None) -> Sweeps:
-    """A history without messages yet, in which everybody starts at what they were seeded with."""
+    """Set up the sweeps of a history, without messages; all players start at their seeds."""
     indexed = index(system, history)
     graph, _ = allocate(history)
     people = [system.held(player) for player in history.players]
@@ -94,7 +94,7 @@ def _compiled() -> Sweep:
 
 
 def _no_messages(participations: int, players: Sequence[Player]) -> Messages:
-    """Of chains that start as these players were seeded."""
+    """Empty messages for chains that start at these players' seeds."""
     mean = [np.nan if player.start_mean is None else player.start_mean for player in players]
     variance = [np.nan if player.start_variance is None else player.start_variance for player in players]
     seeds = {"start_mean": np.array(mean, np.float64), "start_variance": np.array(variance, np.float64)}
@@ -106,7 +106,7 @@ def _no_messages(participations: int, players: Sequence[Player]) -> Messages:
 
 
 def _write_back(system: TrueSkill2, history: History, sweeps: Sweeps) -> None:
-    """Everybody as they go on after their last match; those who were only in a lineup stay as they were."""
+    """Store each player's skills after their last match; players who were only in a lineup stay unchanged."""
     own, base, chains = sweeps.own, sweeps.base, sweeps.indexed.chains
     for person in np.flatnonzero(base.seen).tolist():
         player, before = history.players[person], system.held(history.players[person])

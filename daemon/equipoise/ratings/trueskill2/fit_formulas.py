@@ -7,7 +7,7 @@ paper's "batch" inference (Minka, Cleven & Zaykov 2018, section 3).
 
 Here (13) is normalised: that a player stayed to the end is an observation.
 
-Plain functions, compiled by numba as they stand; `own` and `base` are the messages of the players' own parts and of
+Plain functions, also compiled by numba; `own` and `base` are the messages of the players' own parts and of
 their bases, `skill` (shape (p,), β) is each participant's mean skill at the match by all messages.
 """
 
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 def fill_graph_by_cavities(
     match: int, matches: MatchArrays, facts: TrueSkill2Arrays, own: Messages, base: Messages, graph: FactorGraph, c: Row
 ) -> int:
-    """Enter each team's participants, as they are by everything but this match, then its bots; returns how many."""
+    """Enter each team's participants in their cavities, then its bots; returns the number of performances."""
     variables = 0
     for team in range(matches.matches[match], matches.matches[match + 1]):
         number = team - matches.matches[match]
@@ -98,7 +98,7 @@ def update_likelihoods(
     graph: FactorGraph,
     c: Row,
 ) -> float:
-    """Renew what the match says of all its participants; how far the farthest skill moved since the last time, β."""
+    """Update the likelihoods of all participants of a match; returns the largest movement of a skill, β."""
     moved, variable = 0.0, 0
     weight = c[BASE_WEIGHT]
     for team in range(matches.matches[match], matches.matches[match + 1]):
@@ -124,7 +124,7 @@ def infer_match(
     graph: FactorGraph,
     c: Row,
 ) -> tuple[int, int, float]:
-    """One match in its cavity: how many variables and sites it has, and how far the farthest skill moved."""
+    """Infer one match in its cavity; returns its numbers of variables and sites, and the largest movement, β."""
     first, end = matches.matches[match], matches.matches[match + 1]
     variables = fill_graph_by_cavities(match, matches, facts, own, base, graph, c)
     sites, _ = infer(graph, variables, matches.ranks, first, end - first, True, c)
@@ -140,7 +140,7 @@ def sweep_forward(
     graph: FactorGraph,
     table: Table,
 ) -> float:
-    """From the first match to the last; how far the farthest skill moved, β."""
+    """Sweep from the first match to the last; returns the largest movement of a skill, β."""
     reset_messages(own)
     reset_messages(base)
     farthest = 0.0
@@ -168,7 +168,7 @@ def sweep_backward(
     table: Table,
     gradients: Table,
 ) -> float:
-    """From the last match to the first; adds to `gradients`, and returns how far the farthest skill moved, β."""
+    """Sweep from the last match to the first; adds to `gradients`, and returns the largest movement of a skill, β."""
     farthest = 0.0
     for match in range(len(facts.row) - 1, -1, -1):
         c, g = table[facts.row[match]], gradients[facts.row[match]]
@@ -200,7 +200,7 @@ def sweep_history(
     gradients: Table,
     back: bool,
 ) -> float:
-    """Forward and, if asked, back again; how far the farthest skill moved, β."""
+    """Sweep forward and, if `back`, backward too; returns the largest movement of a skill, β."""
     moved = sweep_forward(matches, facts, own, base, skill, graph, table)
     if back:
         moved = max(moved, sweep_backward(matches, facts, own, base, skill, graph, table, gradients))

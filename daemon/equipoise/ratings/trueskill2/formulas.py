@@ -1,10 +1,10 @@
-"""TrueSkill 2's online loop: skills drift, a match is predicted, and what it says is learnt.
+"""TrueSkill 2's online loop: skills drift, a match is predicted, and its result updates them.
 
 A player's skill in a mode is w·base + own part: two Gaussians that are kept apart, equation (20) of Minka, Cleven &
 Zaykov 2018 (their dependence is dropped, as the paper does).  A match goes through four steps: both parts gain
-variance for the time since they last played (3); the performances of all players enter a factor graph; EP finds what
-the match says of each performance, as derivatives of its log evidence; and each part takes its share of that, then
-gains experience and variance for having played (8).
+variance for the time since they last played (3); the performances of all players enter a factor graph; EP computes the
+derivatives of the match's log evidence by each performance; and each part is updated by them, then gains experience
+and variance for having played (8).
 
 `rate_match` rates a live match, in lists, and every match of a replay, in arrays that numba compiles it for.
 """
@@ -51,29 +51,29 @@ NO_CHAIN = -1
 PER_MINUTE = 60.0
 
 HALF_PAIR = 0.5
-"""`Teams.size`: two of them make 1, so that the draw margin is ε whatever the sizes are."""
+"""`Teams.size` of every team: two of them add up to 1, so that the draw margin is ε for all team sizes."""
 
 
 class TrueSkill2Arrays(NamedTuple):
     """What TrueSkill 2 reads of matches besides `MatchArrays`: m matches, p participants, s players in lineups."""
 
     row: Ints
-    """Shape (m,): which row of the table has the match's parameters."""
+    """Shape (m,): the row of the table with the match's parameters."""
     minutes: Floats
-    """Shape (m,), NaN unknown."""
+    """Shape (m,): length of the match, NaN if unknown."""
     chain: Ints
-    """Shape (p,): a participant's own part in the match's mode, which runs through all their matches in it."""
+    """Shape (p,): index of the participant's own part in the match's mode."""
     lineup_chain: Ints
-    """Shape (s,): likewise; `NO_CHAIN` for a bot."""
+    """Shape (s,): `chain` of each lineup member; `NO_CHAIN` for a bot."""
     kills: Floats
-    """Shape (p,), NaN unknown, as are `deaths`."""
+    """Shape (p,): kills, NaN if unknown; `deaths` likewise."""
     deaths: Floats
     ending: Ints
     """Shape (p,): as `FactorGraph.ending`."""
     squad: Ints
     """Shape (p,): size of the participant's squad in their team, 1 alone."""
     lineup_squad: Ints
-    """Shape (s,): likewise."""
+    """Shape (s,): `squad` of each lineup member."""
 
 
 class Skills(NamedTuple):
@@ -84,9 +84,9 @@ class Skills(NamedTuple):
     variance: Floats
     rounds: Ints
     last: Floats
-    """When it last played, seconds since the epoch; `NEVER`."""
+    """Time of the player's last match in the mode, seconds since the epoch; `NEVER` if none."""
     base_mean: Floats
-    """Shape (k,), as are all that follow."""
+    """Shape (k,), β; the fields that follow have the same shape."""
     base_variance: Floats
     base_last: Floats
 
@@ -109,12 +109,12 @@ def skill_at(skills: Skills, chain: int, player: int, now: float, c: Row) -> tup
 
 
 def squad_offset_of(size: int, c: Row) -> float:
-    """(7): what coming in a squad of that size adds to a performance, β."""
+    """(7): what a squad of this size adds to a member's performance, β."""
     return c[SQUAD + min(size, SQUADS) - 1]
 
 
 def experience_gain(rounds: int, c: Row) -> float:
-    """(8): what a skill gains by the match that follows so many others, β."""
+    """(8): what a skill gains by a match after `rounds` earlier ones, β."""
     return c[EXPERIENCE + min(rounds, MATCHES)]
 
 
@@ -143,8 +143,8 @@ def fill_graph(
 ) -> int:
     """Enter the performances of each team's participants, then of the bots in its lineup; returns how many.
 
-    A function of its own: inside of `rate_match`, numba would first take the count for the constant 0, and compile
-    all that takes it twice.
+    A separate function: inside `rate_match`, numba would first infer the count as the constant 0, and compile all
+    functions that take it twice.
     """
     variables, now = 0, matches.started_at[match]
     for team in range(matches.matches[match], matches.matches[match + 1]):
@@ -162,7 +162,7 @@ def fill_graph(
 
 
 def add_performance(variable: int, team: int, mean: float, variance: float, graph: FactorGraph) -> None:
-    """The performance of a player who plays to the end, without any observations."""
+    """Enter the performance of a player who plays to the end, without observations."""
     graph.mean[variable], graph.variance[variable], graph.team[variable] = mean, variance, team
     graph.fraction_played[variable], graph.ending[variable] = 1.0, UNKNOWN
     graph.minutes[variable] = graph.kills[variable] = graph.deaths[variable] = math.nan
@@ -171,7 +171,7 @@ def add_performance(variable: int, team: int, mean: float, variance: float, grap
 def add_observations(
     variable: int, match: int, place: int, matches: MatchArrays, facts: TrueSkill2Arrays, graph: FactorGraph
 ) -> None:
-    """What is known of a participant."""
+    """Enter the counts and the ending of a participant."""
     fraction_played = fraction_played_at(place, matches.fraction_played)
     graph.fraction_played[variable], graph.ending[variable] = fraction_played, facts.ending[place]
     graph.minutes[variable] = fraction_played * facts.minutes[match]
@@ -179,7 +179,7 @@ def add_observations(
 
 
 def bots_of(team: int, matches: MatchArrays, facts: TrueSkill2Arrays) -> int:
-    """How many bots are in a team's lineup."""
+    """The number of bots in a team's lineup."""
     bots = 0
     for place in range(matches.lineup[team], matches.lineup[team + 1]):
         if facts.lineup_chain[place] == NO_CHAIN:
@@ -188,7 +188,7 @@ def bots_of(team: int, matches: MatchArrays, facts: TrueSkill2Arrays) -> int:
 
 
 def update_skill(chain: int, player: int, slope: float, curvature: float, now: float, skills: Skills, c: Row) -> None:
-    """What a match says of a skill, as derivatives of its log evidence by the mean; then what playing it adds."""
+    """Update a skill by derivatives of the match's log evidence by its mean; then add experience and variance."""
     weight = c[BASE_WEIGHT]
     own = skills.variance[chain] + c[TAU2] * minutes_between(skills.last[chain], now)
     base = skills.base_variance[player] + c[BASE_TAU2] * minutes_between(skills.base_last[player], now)

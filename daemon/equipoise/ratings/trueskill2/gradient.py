@@ -6,7 +6,7 @@ is the sum, over all factors that contain it, of the derivative of the factor's 
 with the columns of a row of parameters; most need only the first and second derivative of a log normaliser by a mean,
 since by a variance it is half of (second + first²).
 
-Plain functions, compiled by numba as they stand.
+Plain functions, also compiled by numba.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def add_site_gradient(variables: int, site: int, graph: FactorGraph, g: Floats, 
     kind, subject = graph.kind[site], graph.subject[site]
     if rest <= 0.0 or variance <= 0.0 or (kind >= WON and graph.most_precision[site] == 0.0):
         return
-    # How far the joint's mean is from the cavity's, by covariance with d.
+    # Distance of the joint's mean from the cavity's, per covariance with d.
     moved = (precision * mean - shift) / rest
     slope, curvature = site_derivatives(graph, site, mean + moved * variance, variance / rest, c)
     by_variance = 0.5 * (curvature + slope * slope)

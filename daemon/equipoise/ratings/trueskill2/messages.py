@@ -1,12 +1,12 @@
 """Messages along a player's own part in a mode, or along their base skill, through all matches they took part in.
 
-Each participation is a node of a chain: the part drifts from one to the next, and each match says something of it.  So
-three Gaussian messages meet at a participation: forward, from what came before (mean and variance); backward, from what
-comes after (precision and shift, because after the last match it says nothing); and the likelihood of the match (also
+Each participation is a node of a chain: the part drifts from one to the next, and each match has a likelihood for it.
+So three Gaussian messages meet at a participation: forward, from earlier matches (mean and variance); backward, from
+later ones (precision and shift, because after the last match its precision is 0); and the likelihood of the match (also
 precision and shift).  The cavity of a match is forward times backward; the posterior is all three.  This is Kalman
 filtering and smoothing, with likelihoods that EP makes Gaussian.
 
-Plain functions, compiled by numba as they stand.
+Plain functions, also compiled by numba.
 """
 
 from __future__ import annotations
@@ -27,35 +27,35 @@ class Messages(NamedTuple):
     """The messages along n chains (own parts, or bases) with p participations in all; modified in place."""
 
     before: Ints
-    """Shape (p,): participations of the chain before this one, filled by `receive_forward`."""
+    """Shape (p,): number of earlier participations in the chain, filled by `receive_forward`."""
     gap: Floats
-    """Shape (p,): minutes since the one before, likewise."""
+    """Shape (p,): minutes since the previous participation, filled by `receive_forward`."""
     mean: Floats
-    """Shape (p,): the forward message, as is `variance`."""
+    """Shape (p,): mean of the forward message; `variance` is its variance."""
     variance: Floats
     later_precision: Floats
-    """Shape (p,): the backward message, as is `later_shift`."""
+    """Shape (p,): precision of the backward message; `later_shift` is its shift."""
     later_shift: Floats
     precision: Floats
-    """Shape (p,): the likelihood of the match, as is `shift`."""
+    """Shape (p,): precision of the match's likelihood; `shift` is its shift."""
     shift: Floats
     start_mean: Floats
-    """Shape (n,), as are all that follow: what the chain was seeded with, else NaN; so is `start_variance`."""
+    """Shape (n,), as are all that follow: mean the chain was seeded with, or NaN; `start_variance` likewise."""
     start_variance: Floats
     forward_mean: Floats
-    """The forward message that leaves the last participation so far, as is `forward_variance`."""
+    """Mean of the forward message after the latest participation; `forward_variance` is its variance."""
     forward_variance: Floats
     backward_precision: Floats
-    """The backward message that leaves it, as is `backward_shift`."""
+    """Precision of the backward message before that participation; `backward_shift` is its shift."""
     backward_shift: Floats
     seen: Ints
-    """Participations so far, in a sweep forward."""
+    """Number of participations so far in a forward sweep."""
     last: Floats
-    """When the last one was, seconds since the epoch; `NEVER`."""
+    """Time of the latest participation, seconds since the epoch; `NEVER` if none."""
 
 
 def reset_messages(messages: Messages) -> None:
-    """Begin a sweep forward."""
+    """Reset the state of all chains for a forward sweep."""
     for chain in range(len(messages.seen)):
         messages.seen[chain], messages.last[chain] = 0, NEVER
 
@@ -107,7 +107,7 @@ def send_backward(place: int, chain: int, drift: float, messages: Messages) -> N
 def through_noise(precision: float, shift: float, gain: float, noise: float) -> tuple[float, float]:
     """A message about x + gain + N(0, noise) as a message about x.
 
-    That it is 3, with a variance of 1, and that noise adds a variance of 1 and a gain of 2:
+    With x + gain + noise known as N(3, 1), a gain of 2 and a noise of variance 1:
 
     >>> precision, shift = through_noise(1.0, 3.0, gain=2.0, noise=1.0)
     >>> shift / precision, 1 / precision
@@ -118,16 +118,16 @@ def through_noise(precision: float, shift: float, gain: float, noise: float) -> 
 
 
 def cavity(place: int, messages: Messages) -> tuple[float, float]:
-    """Mean and variance of a part by everything but the match itself."""
+    """Mean and variance of a part from all messages except the match's likelihood."""
     return combined(
         messages.mean[place], messages.variance[place], messages.later_precision[place], messages.later_shift[place]
     )
 
 
 def update_likelihood(place: int, slope: float, curvature: float, messages: Messages) -> None:
-    """What the match says of a part, from derivatives of its log evidence by the part's mean in the cavity.
+    """Set a part's likelihood from derivatives of the match's log evidence by the part's mean in the cavity.
 
-    Where the match makes the part less sure, it moves the mean only: a negative precision could leave no cavity.
+    If the match would increase the variance, only the mean moves: a negative precision could make a cavity improper.
     """
     mean, variance = cavity(place, messages)
     precision, shift = message(mean, variance, slope, curvature)

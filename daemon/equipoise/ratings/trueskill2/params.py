@@ -1,4 +1,4 @@
-"""TrueSkill 2's parameters, as an operator gives them and as rows of numbers that its kernels read.
+"""TrueSkill 2's parameters, by name for operators and as rows of numbers for its kernels.
 
 Symbols and equation numbers are those of Minka, Cleven & Zaykov 2018 (MSR-TR-2018-8).  Skill is in units of β.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Row: TypeAlias = "Sequence[float] | NDArray[np.float64]"
-"""The parameters that hold in a mode, as numbers."""
+"""The parameters of one mode, as numbers."""
 
 Offsets: TypeAlias = tuple[float, ...]
 
@@ -30,7 +30,7 @@ BASE_WEIGHT, BASE_VARIANCE, BASE_GAMMA2, BASE_TAU2, BOT = range(16, 21)
 
 SQUAD: Final = BOT + 1
 SQUADS: Final = 16
-"""Squad sizes from 1 that a row tells apart; larger ones are as the largest."""
+"""A row has an offset for squads of 1 to this many players; larger squads have the last."""
 
 EXPERIENCE: Final = SQUAD + SQUADS
 MATCHES: Final = 200
@@ -63,19 +63,19 @@ COLUMNS: Final[tuple[str, ...]] = (
 """The parameters that are one number of a row each, in order; the bots' skill and the offsets follow."""
 
 COMMON: Final = ("base_variance", "base_gamma2", "base_tau2", "shadow_rounds", "stale_days", "modes")
-"""What cannot differ by mode."""
+"""Parameters that cannot differ by mode."""
 
 LIMIT = 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class TrueSkill2Params(Params):
-    """Parameters of TrueSkill 2; the defaults are those published for Halo 5, and all else is off."""
+    """Parameters of TrueSkill 2; the defaults are those published for Halo 5, and everything unpublished is off."""
 
     initial: float = ranged(3.0, -LIMIT, LIMIT)
     """m0 (m_d), β: mean skill of new players (1), (17)."""
     initial_variance: float = ranged(1.6, 0, LIMIT)
-    """v0 (v_d), β²: its variance."""
+    """v0 (v_d), β²: variance of new players' skill."""
     gamma2: float = ranged(1e-3, 0, LIMIT)
     """γ² (γ_d²), β²: variance that skill gains by a match (8), (19)."""
     tau2: float = ranged(1e-8, 0, LIMIT)
@@ -85,27 +85,27 @@ class TrueSkill2Params(Params):
     margin: float = ranged(1e-3, 0, LIMIT)
     """ε, β: team performances that differ by no more are a draw."""
     kill_own: float = ranged(0.0, -LIMIT, LIMIT)
-    """w_p of kills, per minute and β (9); both weights 0: kills are not looked at."""
+    """w_p of kills, per minute and β (9); both weights 0: kills are ignored."""
     kill_opponent: float = ranged(0.0, -LIMIT, LIMIT)
     """w_o of kills, per minute and β; below 0."""
     kill_variance: float = ranged(1.0, 1e-6, LIMIT)
     """v of kills, kills² per minute."""
     death_own: float = ranged(0.0, -LIMIT, LIMIT)
-    """w_p of deaths, per minute and β; below 0.  Both weights 0: deaths are not looked at."""
+    """w_p of deaths, per minute and β; below 0.  Both weights 0: deaths are ignored."""
     death_opponent: float = ranged(0.0, -LIMIT, LIMIT)
     """w_o of deaths, per minute and β."""
     death_variance: float = ranged(1.0, 1e-6, LIMIT)
     """v of deaths, deaths² per minute."""
     quit_margin: float = ranged(0.0, -LIMIT, 0)
-    """m_q, β: how far ahead of their opponents a player is who is about to leave; below 0 (12)."""
+    """m_q, β: the lead over the opponents below which a player tends to leave; 0 or less (12)."""
     quit_variance: float = ranged(1.0, 1e-6, LIMIT)
-    """v_q, β²."""
+    """v_q, β²: variance of that threshold (12)."""
     quit_unrelated: float = ranged(0.1, 0, 0.999)
     """p_u: probability to leave for other reasons (13)."""
     quit_related: float = ranged(0.0, 0, 1)
-    """p_r: probability to leave when behind; 0: quits are not looked at."""
+    """p_r: probability to leave when behind; 0: quits are ignored."""
     base_weight: float = ranged(1.0, 0, 1000)
-    """w_d of (20): what the base skill counts in a mode."""
+    """w_d of (20): weight of the base skill in a mode."""
     base_variance: float = ranged(0.0, 0, LIMIT)
     """v_b, β²: prior variance of the base skill (14); 0: modes have nothing in common."""
     base_gamma2: float = ranged(0.0, 0, LIMIT)
@@ -123,10 +123,10 @@ class TrueSkill2Params(Params):
     stale_days: float = ranged(30.0, 0, 100_000)
     """Days without a rated round before a player is flagged."""
     modes: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """By mode: what differs there.  Modes without an entry are as the parameters above say."""
+    """By mode, the parameters that differ there.  Modes without an entry use the parameters above."""
 
     def __post_init__(self) -> None:
-        """Refuse values out of range, naming the mode too."""
+        """Raise `RatingError` for values out of range, naming the mode if it is one of `modes`."""
         Params.__post_init__(self)
         for name, most in (("squad_offset", SQUADS - 1), ("experience_offset", MATCHES + 1)):
             object.__setattr__(self, name, _offsets(name, getattr(self, name), most))
@@ -135,7 +135,7 @@ class TrueSkill2Params(Params):
             self.of_mode(mode)
 
     def of_mode(self, mode: str) -> TrueSkill2Params:
-        """What holds in a mode."""
+        """The parameters that apply in a mode."""
         own = self.modes.get(mode, {})
         try:
             for name in own:
@@ -147,7 +147,7 @@ class TrueSkill2Params(Params):
             raise RatingError(f"modes.{mode}: {error}") from None
 
     def row(self) -> list[float]:
-        """As kernels read it."""
+        """The parameters as the row of numbers that kernels read."""
         row = [float(getattr(self, name)) for name in COLUMNS]
         row.append(float(self.initial if self.bot is None else self.bot))
         row += _filled((0.0, *self.squad_offset), SQUADS)
@@ -155,7 +155,7 @@ class TrueSkill2Params(Params):
 
 
 def columns_of(params: TrueSkill2Params, name: str) -> list[list[int]]:
-    """Where the numbers of a parameter stand in a row; an offset that is carried on stands in many places."""
+    """The columns of a row that hold each number of a parameter; the last offset of a list fills many columns."""
     if name == "initial" and params.bot is None:
         return [[COLUMNS.index(name), BOT]]
     if name in COLUMNS:
@@ -169,7 +169,7 @@ def columns_of(params: TrueSkill2Params, name: str) -> list[list[int]]:
 
 
 def bounds_of(name: str) -> tuple[float, float]:
-    """The range of a parameter; of offsets the widest."""
+    """The range of a parameter; for offsets, the widest range."""
     for parameter in fields(TrueSkill2Params):
         if parameter.name == name and parameter.metadata:
             return parameter.metadata["low"], parameter.metadata["high"]

@@ -1,4 +1,4 @@
-"""What TrueSkill 2 holds of a player."""
+"""TrueSkill 2's record of a player: a base skill, and a part of its own for each mode."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from equipoise.ratings.validation import NEVER
 
 @dataclass(slots=True)
 class Skill:
-    """A player's own part in one mode, β and β²."""
+    """A player's own part in one mode; mean in β, variance in β²."""
 
     mean: float
     variance: float = bounded(0.0, math.inf)
     rounds: int = 0
     """Matches played in the mode."""
     last: float = NEVER
-    """When the last one was, seconds since the epoch."""
+    """Time of the last match in the mode, seconds since the epoch."""
 
 
 @dataclass(slots=True)
 class BaseSkill:
-    """A player's base skill, β and β², and what is the same in all modes."""
+    """A player's base skill, mean in β and variance in β², and what is common to all modes."""
 
     base_mean: float
     base_variance: float = bounded(0.0, math.inf)
@@ -32,7 +32,7 @@ class BaseSkill:
     rounds: int = 0
     """Matches rated in all modes."""
     start_mean: float | None = None
-    """What a mode begins with if it was seeded; None: what its parameters say.  So is `start_variance`."""
+    """Seeded mean of an own part in a new mode; None: the mode's prior.  `start_variance` likewise."""
     start_variance: float | None = bounded(0.0, math.inf, None)
 
 
@@ -44,11 +44,11 @@ class Player(BaseSkill):
 
     @property
     def usual_mode(self) -> str:
-        """The mode played most; of equals the first."""
+        """The mode played most; the first one among equals."""
         return max(self.modes, key=lambda mode: self.modes[mode].rounds, default="")
 
     def learn(self, mode: str, skills: Skills, chain: int, number: int) -> None:
-        """Take over what a kernel has made of the own part in a mode and of the base."""
+        """Copy the own part in a mode and the base from a kernel's arrays."""
         before = self.modes[mode].rounds if mode in self.modes else 0
         own = Skill(
             mean=float(skills.mean[chain]),

@@ -1,4 +1,4 @@
-"""What a quit says of a player, beside the order of the teams: nearly the same thing twice in a small match.
+"""Inference from a quit together with the order of the teams, two observations that are nearly the same in a duel.
 
 A player leaves when d, by how much they are ahead of their opponents, falls below m_q, or for other reasons, (12) and
 (13) of Minka, Cleven & Zaykov 2018.  Between two teams the order cuts one difference D.  Taking that cut as a Gaussian
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from equipoise.ratings.trueskill2.params import Row
 
 INTERVALS = 64
-"""Of Simpson's rule, over what the cut leaves of D."""
+"""Intervals of Simpson's rule over the part of D's range that the cut leaves."""
 
 WIDTH_BELOW, WIDTH_ABOVE = 6.0, 12.0
-"""Deviations of D that are summed over; beyond a cut in the tail, `WIDTH_ABOVE` over how far out it is."""
+"""Width of the integration range in deviations of D; for a cut t deviations out, `WIDTH_ABOVE`/t beyond it."""
 
 
 def quit_probability(mean: float, variance: float, c: Row) -> float:

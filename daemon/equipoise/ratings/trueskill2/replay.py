@@ -1,4 +1,4 @@
-"""Replays of TrueSkill 2: histories as the arrays of its kernels, and players back from them; needs numpy."""
+"""Replays a history by TrueSkill 2's kernel; needs numpy."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ Whole: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IndexedHistory:
-    """A history as the kernels read it, and which skill each chain is."""
+    """A history as the kernels read it, and the player and mode of each chain."""
 
     matches: MatchArrays
     facts: TrueSkill2Arrays
     chains: tuple[tuple[int, str], ...]
-    """By chain: the number of the player in `History.players`, and the mode."""
+    """For each chain, the index of the player in `History.players`, and the mode."""
 
 
 def replay(system: TrueSkill2, history: History, run: RateMatches | None = None) -> Replayed:
@@ -59,7 +59,7 @@ def _compiled() -> RateMatches:
 
 
 def index(system: TrueSkill2, history: History) -> IndexedHistory:
-    """The arrays that kernels read; each player has a chain for each mode they played or were in a lineup of."""
+    """Convert a history to arrays; each player has a chain for each mode they played or were in a lineup of."""
     modes = (*history.modes, "")
     mode = np.full(len(history), UNKNOWN) if history.mode is None else history.mode.astype(np.int64)
     matches, squad = history.arrays(), _squads(history)
@@ -80,7 +80,7 @@ def index(system: TrueSkill2, history: History) -> IndexedHistory:
 
 
 def skills_of(system: TrueSkill2, history: History, indexed: IndexedHistory) -> Skills:
-    """The skills of all players in the history as the system holds them."""
+    """Copies of the skills of all players in the history, as arrays."""
     people = [system.held(player) for player in history.players]
     own = [system.own(people[person], mode) for person, mode in indexed.chains]
     return Skills(
@@ -95,7 +95,7 @@ def skills_of(system: TrueSkill2, history: History, indexed: IndexedHistory) -> 
 
 
 def write_back(system: TrueSkill2, history: History, indexed: IndexedHistory, skills: Skills) -> None:
-    """Players who took part are held from now on; those who were only in a lineup are not."""
+    """Store the skills of all participants; players who were only in a lineup are left out."""
     for chain in np.unique(indexed.facts.chain).tolist():
         person, mode = indexed.chains[chain]
         player = history.players[person]
@@ -103,7 +103,7 @@ def write_back(system: TrueSkill2, history: History, indexed: IndexedHistory, sk
 
 
 def allocate(history: History) -> tuple[FactorGraph, Teams]:
-    """Room for the match with most participants and lineups, and for that with most teams, in arrays."""
+    """Allocate arrays for the match with most participants and lineup members, and the one with most teams."""
     lineup, _, _ = history.predicted_lineup
     players = np.diff(history.teams[history.matches]) + np.diff(lineup[history.matches])
     teams = int(np.diff(history.matches).max(initial=2))
@@ -112,7 +112,7 @@ def allocate(history: History) -> tuple[FactorGraph, Teams]:
 
 
 def _chains(matches: MatchArrays, mode: Whole, modes: int) -> tuple[Whole, Whole, Whole]:
-    """All chains, as player * modes + mode; and the place there of each participant and of each lineup member."""
+    """All chains, as player * modes + mode; and the index of each participant's and each lineup member's chain."""
     of_team = np.repeat(np.arange(len(mode)), np.diff(matches.matches))
     members, lineup_members = np.asarray(matches.members, np.int64), np.asarray(matches.lineup_members, np.int64)
     played = members * modes + mode[np.repeat(of_team, np.diff(matches.teams))]
@@ -127,14 +127,14 @@ def _squads(history: History) -> Whole:
     if history.squad is None:
         return np.ones(len(history.members), np.int64)
     team = np.repeat(np.arange(len(history.ranks)), np.diff(history.teams))
-    squad = history.squad.astype(np.int64) - ALONE  # From 0 on: no number of one team may be another's.
+    squad = history.squad.astype(np.int64) - ALONE  # From 0 on, so that numbers of different teams stay apart.
     numbers = team * (int(squad.max(initial=0)) + 1) + squad
     _, number, sizes = np.unique(numbers, return_inverse=True, return_counts=True)
     return np.where(history.squad == ALONE, 1, sizes[number])
 
 
 def _lineup_squads(history: History, squad: Whole) -> Whole:
-    """Shape (s,): as of the participant who is there; those who did not take part came alone."""
+    """Shape (s,): squad size of each lineup member, 1 for players who did not take part."""
     if history.lineup_members is None:
         return squad
     if history.squad is None:

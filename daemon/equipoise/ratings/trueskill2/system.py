@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
-    """Skill is the mean in a mode, uncertainty its deviation σ, both in units of β."""
+    """The TrueSkill 2 system.  Skill is the mean in a mode, uncertainty its deviation σ, both in units of β."""
 
     name = "trueskill2"
     parameters = TrueSkill2Params
@@ -55,24 +55,24 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
     def __init__(self, params: TrueSkill2Params) -> None:
         super().__init__(params)
         self.rows = {mode: number for number, mode in enumerate(params.modes, start=1)}
-        """Which row of `table` has a mode's own parameters; all other modes have the first."""
+        """The row of `table` for each mode with parameters of its own; other modes use row 0."""
         self.table = [params.row(), *(params.of_mode(mode).row() for mode in params.modes)]
         self.stuck = 0
-        """Matches rated in which EP did not converge."""
+        """Number of rated matches in which EP did not converge."""
 
     def row(self, mode: str) -> Row:
-        """The parameters that hold in a mode."""
+        """The parameters that apply in a mode, as a row of numbers."""
         return self.table[self.rows.get(mode, 0)]
 
     def predict(self, match: Match) -> WinProbabilities:
-        """By the skills and squads of the lineup, each of whom is expected to play to the end."""
+        """Predict by the skills and squads of the lineup, as if all play to the end."""
         matches, players = one_match(match)
         sides, skills = Teams.of(len(match.teams)), self._skills(players, match.mode)
         draw = predict_match(0, matches, _facts(match, matches), skills, sides, self.row(match.mode))
         return WinProbabilities(tuple(sides.wins), draw)
 
     def rate(self, match: Match) -> Rated:
-        """Learn from the order, the counts and the quits.  Ignored: spans, points, map, sides and weight."""
+        """Rate a match by its order, counts and quits.  Ignores spans, points, map, sides and weight."""
         scores = [match.score(team) for team in range(len(match.teams))]
         refuse_bots(match)
         matches, players = one_match(match)
@@ -93,7 +93,7 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
         return Rated(prediction, tuple(changes))
 
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
-        """The mean; without a mode, in the one played most.  Strangers have a newcomer's, bots `bot`.
+        """The mean in a mode, or in the one played most if none is given; a newcomer's if not held; `bot` for bots.
 
         >>> system = TrueSkill2.create()
         >>> change = system.rate(Match(teams=(("ann",), ("bob",)), ranks=(0, 1))).changes[0]
@@ -106,9 +106,9 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
         return self._mean(held, context.mode or held.usual_mode)
 
     def gap(self, probability: float, size: int) -> float:
-        """Along the slope at an even match of settled players: there c² = 2·size·β², and that slope is φ(ε/c)/c.
+        """Linear, by the slope φ(ε/c)/c at an even match of players with known skill, where c² = 2·size·β².
 
-        Practically infinite where the margin is so wide that the slope underflows.
+        Practically infinite if the margin is so wide that the slope underflows.
         """
         c = math.sqrt(2.0 * size * self.table[0][BETA2])
         slope = pdf(self.table[0][MARGIN] / c) / c
@@ -121,7 +121,7 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
         return math.sqrt(self.own(held, held.usual_mode).variance + weight * weight * held.base_variance)
 
     def summary(self, player: PlayerId) -> PlayerSummary:
-        """The mean, in the mode played most; visible after the shadow rounds."""
+        """The mean in the mode played most; visible after the shadow rounds."""
         held = self.held(player)
         last = max((own.last for own in held.modes.values()), default=NEVER)
         return self.shown(player, self.skill(player), held.rounds, last)
@@ -151,7 +151,7 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
         return {**plain(held), "modes": {mode: plain(own) for mode, own in held.modes.items()}}
 
     def stored(self, player: PlayerId, newcomer: Player, state: State) -> dict[str, Any]:
-        """The base as any record; of each mode a `Skill`."""
+        """The base's fields, and a `Skill` for each mode."""
         modes, names = state["modes"], {each.name for each in fields(Skill)}
         if not isinstance(modes, Mapping):
             raise RatingError(f"{player}: not a trueskill2 state: modes {modes!r}")
@@ -163,11 +163,11 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
         return checked(player, BaseSkill(0.0, 0.0), state) | {"modes": own}
 
     def newcomer(self) -> Player:
-        """What a player is on first sight."""
+        """A player with the prior of the base and no modes yet."""
         return Player(0.0, self.table[0][BASE_VARIANCE])
 
     def own(self, held: Player, mode: str) -> Skill:
-        """A player's own part in a mode, as it starts if they never played it."""
+        """A player's own part in a mode; its prior if they never played it."""
         if mode in held.modes:
             return held.modes[mode]
         row = self.row(mode)
@@ -178,7 +178,7 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
         return self.own(held, mode).mean + self.row(mode)[BASE_WEIGHT] * held.base_mean
 
     def _skills(self, players: Iterable[PlayerId], mode: str) -> Skills:
-        """Copies, as lists: a player's number is the place of both their own part and their base."""
+        """Copies of the skills as lists, in which a player's number indexes both their own part and their base."""
         people = [self.held(player) for player in players]
         own = [self.own(player, mode) for player in people]
         return Skills(
@@ -193,7 +193,7 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
 
 
 def _facts(match: Match, matches: MatchArrays) -> TrueSkill2Arrays:
-    """What a history of this match alone has besides; a player's number is their chain too."""
+    """The arrays that TrueSkill 2 reads besides `MatchArrays`; a player's number is also their chain."""
     playing = [player for side in match.teams for player in side]
     counts = [match.counts.get(player) for player in playing]
     squad = _squad_sizes(match)
@@ -211,7 +211,7 @@ def _facts(match: Match, matches: MatchArrays) -> TrueSkill2Arrays:
 
 
 def _squad_sizes(match: Match) -> dict[PlayerId, int]:
-    """Of participants who came with others of their team."""
+    """Squad size of each participant in a squad, counting members in the same team."""
     sizes: dict[PlayerId, int] = {}
     for squad in match.squads:
         for side in match.teams:
