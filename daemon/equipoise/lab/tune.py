@@ -21,7 +21,7 @@ from equipoise.lab.correction import Correction, fit
 from equipoise.lab.histories import head, scores
 from equipoise.lab.models import Model, forecast
 from equipoise.ratings.history import Floats, History
-from equipoise.ratings.system import among
+from equipoise.ratings.parameters import among
 
 TRIALS = 2000
 FIRST, LEAST, LONGEST = 0.7, 0.02, 2.0

@@ -11,7 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from equipoise.errors import RatingError
-from equipoise.ratings.system import Convergence, Match, System, among
+from equipoise.ratings.parameters import among
+from equipoise.ratings.system import Convergence, Match, System
 
 if TYPE_CHECKING:
     from equipoise.ratings.history import History, Replayed

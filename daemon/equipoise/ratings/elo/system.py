@@ -11,9 +11,10 @@ from typing import Literal
 
 from equipoise.ratings.elo import formulas as kernel
 from equipoise.ratings.elo.family import EloFamily
+from equipoise.ratings.parameters import one_of, ranged
 from equipoise.ratings.parts.points import PointsParams, Record
 from equipoise.ratings.parts.two_teams import LIMIT
-from equipoise.ratings.system import Match, one_of, ranged
+from equipoise.ratings.system import Match
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from equipoise.ratings.football.system import HOME, Football, Kind, Outcome, constants, order
+from equipoise.ratings.parameters import ranged
 from equipoise.ratings.parts.points import PointsParams, Record
 from equipoise.ratings.parts.two_teams import LIMIT
-from equipoise.ratings.system import ranged
 
 FRIENDLY = 10.0
 IMPORTANCE: Final[Mapping[Kind, float]] = dict.fromkeys(Kind, FRIENDLY) | {

@@ -13,10 +13,11 @@ from typing import Any, ClassVar, Final
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
 from equipoise.ratings.football.system import HOME, Football, Kind, Outcome, constants, kind_of, pair_of
+from equipoise.ratings.parameters import ranged
 from equipoise.ratings.parts.players import checked
 from equipoise.ratings.parts.points import PointsParams, PointsSystem, Record
 from equipoise.ratings.parts.two_teams import LIMIT
-from equipoise.ratings.system import Match, State, ranged
+from equipoise.ratings.system import Match, State
 from equipoise.ratings.validation import count_of, known_time
 
 PER_IMPORTANCE = 15.0

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
 from equipoise.ratings.football.system import HOME, Football, Kind, Outcome, constants, order
+from equipoise.ratings.parameters import one_of, ranged
 from equipoise.ratings.parts.points import PointsParams, Record
 from equipoise.ratings.parts.two_teams import LIMIT
-from equipoise.ratings.system import one_of, ranged
 
 OTHERS = 30.0
 IMPORTANCE: Final[Mapping[Kind, float]] = dict.fromkeys(Kind, OTHERS) | {

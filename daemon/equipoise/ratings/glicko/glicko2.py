@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from equipoise.ratings.glicko.formulas import MOST_VOLATILE
 from equipoise.ratings.glicko.system import GlickoFamily, PeriodParams
+from equipoise.ratings.parameters import ranged
 from equipoise.ratings.parts.players import Bounds
-from equipoise.ratings.system import ranged
 
 VOLATILE = (1e-100, MOST_VOLATILE)
 """Range of a volatility, whose square must have a finite logarithm."""

@@ -13,10 +13,11 @@ from typing import ClassVar, Literal, TypeVar
 from equipoise.core.model import PlayerId
 from equipoise.ratings.glicko import formulas as kernel
 from equipoise.ratings.glicko.arrays import GlickoConstants, GlickoPlayer
+from equipoise.ratings.parameters import one_of, ranged
 from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.points import PointsParams, PointsSystem
 from equipoise.ratings.parts.two_teams import LIMIT
-from equipoise.ratings.system import Match, one_of, ranged
+from equipoise.ratings.system import Match
 from equipoise.ratings.validation import DAY, number_of
 
 

@@ -16,20 +16,10 @@ from equipoise.ratings.ns2.arrays import NS2Arrays, NS2Constants, Player, Worksp
 from equipoise.ratings.ns2.environment import UNKNOWN, Environment, no_rounds
 from equipoise.ratings.ns2.formulas import POINTS, predict_match, rate_match
 from equipoise.ratings.ns2.time_weights import fill_time_weights, median_length
+from equipoise.ratings.parameters import Params, ranged
 from equipoise.ratings.parts.match_arrays import MatchArrays, one_match
 from equipoise.ratings.parts.players import PlayerTable, refuse_bots
-from equipoise.ratings.system import (
-    ANYWHERE,
-    Change,
-    Match,
-    Params,
-    Parts,
-    Rated,
-    Role,
-    SkillContext,
-    WinProbabilities,
-    ranged,
-)
+from equipoise.ratings.system import ANYWHERE, Change, Match, Parts, Rated, Role, SkillContext, WinProbabilities
 from equipoise.ratings.validation import count_of, number_of
 
 LIMIT = 50_000.0

@@ -13,22 +13,14 @@ from typing import TypeVar
 
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
+from equipoise.ratings.parameters import Params, ranged
 from equipoise.ratings.parts import gaussian_formulas as kernel
 from equipoise.ratings.parts.gaussian_formulas import GaussianAnswers, GaussianConstants, GaussianSkill, shown
 from equipoise.ratings.parts.match_arrays import MatchArrays, one_match
 from equipoise.ratings.parts.players import PlayerTable, refuse_bots
 from equipoise.ratings.parts.team_order import Teams, draw_unit, margin_of, quality
 from equipoise.ratings.parts.truncated_gaussian import pdf
-from equipoise.ratings.system import (
-    ANYWHERE,
-    Change,
-    Match,
-    Params,
-    Rated,
-    SkillContext,
-    WinProbabilities,
-    ranged,
-)
+from equipoise.ratings.system import ANYWHERE, Change, Match, Rated, SkillContext, WinProbabilities
 from equipoise.ratings.validation import count_of, number_of
 
 LIMIT = 1e6

@@ -13,19 +13,11 @@ from typing import ClassVar, TypeVar
 
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
+from equipoise.ratings.parameters import Params, ranged
 from equipoise.ratings.parts.match_arrays import BOT, MatchArrays, one_match
 from equipoise.ratings.parts.players import PlayerTable, ShownParams, bounded, checked, refuse_bots
 from equipoise.ratings.parts.two_teams import LIMIT
-from equipoise.ratings.system import (
-    ANYWHERE,
-    Change,
-    Match,
-    Params,
-    Rated,
-    SkillContext,
-    WinProbabilities,
-    ranged,
-)
+from equipoise.ratings.system import ANYWHERE, Change, Match, Rated, SkillContext, WinProbabilities
 from equipoise.ratings.validation import FARTHEST, MOST, NEVER
 
 

@@ -14,21 +14,10 @@ from typing import Any, Generic, TypeVar
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
 from equipoise.ratings.elo.system import Elo
+from equipoise.ratings.parameters import Params, ranged
 from equipoise.ratings.parts.players import PlayerTable
 from equipoise.ratings.parts.team_order import Teams
-from equipoise.ratings.system import (
-    ANYWHERE,
-    Match,
-    Params,
-    Parts,
-    Past,
-    Rated,
-    SkillContext,
-    State,
-    System,
-    WinProbabilities,
-    ranged,
-)
+from equipoise.ratings.system import ANYWHERE, Match, Parts, Past, Rated, SkillContext, State, System, WinProbabilities
 from equipoise.ratings.teamskill.group_index import MOST_GROUPS
 from equipoise.ratings.teamskill.groups import (
     AND,

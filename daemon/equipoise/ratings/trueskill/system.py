@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from equipoise.ratings.parameters import ranged
 from equipoise.ratings.parts.gaussian_formulas import GaussianConstants
 from equipoise.ratings.parts.gaussian_system import LIMIT, GaussianParams, GaussianSystem, PriorParams
-from equipoise.ratings.system import ranged
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from equipoise.errors import RatingError
-from equipoise.ratings.system import Params, build_params, ranged, table
+from equipoise.ratings.parameters import Params, build_params, ranged, table
 
 if TYPE_CHECKING:
     import numpy as np
