@@ -42,7 +42,7 @@ def orders(count: int) -> Iterator[tuple[int, ...]]:
 
 
 def matches(count: int) -> list[Match]:
-    """Every order of teams of one, of whom any may have stayed away or play nothing; nobody plays twice."""
+    """Every order of teams of one, any of which may be empty or have fraction 0; no player plays twice."""
     made = []
     for ranks, idle in itertools.product(orders(count), itertools.product((False, True), repeat=count)):
         away = sum(ranks) % 2 == 0
@@ -80,7 +80,7 @@ def test_every_order_of_teams_is_replayed_as_it_is_rated():
 
 
 def test_a_fit_of_all_those_orders_is_rating_them():
-    """Nobody plays twice: there is no later match to correct an earlier one."""
+    """No player plays twice: there is no later match to correct an earlier one."""
     online, fitted = (create("trueskill_through_time") for _ in range(2))
     history = matches(3)
     rated = [online.rate(match) for match in history]

@@ -289,7 +289,7 @@ def test_what_no_match_depends_on_stays_as_it_is():
 
 
 def test_an_offset_of_experience_is_estimated_by_the_matches_that_follow_it():
-    """Everybody plays twice: what the second match adds shows nowhere."""
+    """All play twice: what the second match adds shows nowhere."""
     matches = [duel("ann", "bob"), duel("cid", "dan"), duel("ann", "eve", 0.0), duel("bob", "fay", 0.0)]
     guess = TrueSkill2.create(experience_offset=(0.1, 0.1, 0.1))
     found = estimate(guess, History.of(matches), ["experience_offset"], sweeps=5, run=sweep_history)

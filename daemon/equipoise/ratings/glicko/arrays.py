@@ -54,12 +54,12 @@ class GlickoConstants(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Some duels side by side: arrays of shape (`BLOCK`,) but for the first."""
+    """Consecutive duels that are computed together; all arrays but the first have shape (`BLOCK`,)."""
 
     latest: NDArray[np.int64]
     """Shape (players,): first match of the last block that the player was in; -1 if none."""
     difference: Floats
-    """Of the ratings: first as the period found them, later before the match."""
+    """Difference of the ratings: at the onset of the period at first, later before the match."""
     variance: Floats
     other_variance: Floats
     score: Floats
