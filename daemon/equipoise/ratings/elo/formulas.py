@@ -32,7 +32,7 @@ SQRT_2 = math.sqrt(2.0)
 
 
 class EloConstants(NamedTuple):
-    """The parameters as the formulas read them."""
+    """Elo's parameters, in points unless a field says otherwise."""
 
     initial: float
     """Points: a bot's rating, and the strength of a team without players."""

@@ -51,7 +51,7 @@ class EloParams(PointsParams):
     """Name in `Match.sides` of the side with the advantage."""
 
     def constants(self) -> kernel.EloConstants:
-        """The parameters as the formulas read them."""
+        """Elo's parameters for the formulas: the base and the scale become one spread."""
         gaussian = self.form == "gaussian"
         return kernel.EloConstants(
             initial=float(self.initial),

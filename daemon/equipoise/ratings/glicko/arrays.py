@@ -38,7 +38,7 @@ class GlickoPlayer(Record):
 
 
 class GlickoConstants(NamedTuple):
-    """The parameters as the formulas read them."""
+    """Glicko's and Glicko-2's parameters, in points and rating periods."""
 
     initial: float
     variance: float

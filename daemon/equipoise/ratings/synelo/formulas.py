@@ -70,7 +70,7 @@ class SynEloPlayer(Record):
 
 
 class SynEloConstants(NamedTuple):
-    """The parameters as the formulas read them."""
+    """SynElo's parameters, in points unless a field says otherwise."""
 
     initial: float
     floor: float

@@ -80,7 +80,7 @@ class SynEloParams(Params):
         return 400.0 * ((self.k_max + 1) // 2) if self.theta is None else float(self.theta)
 
     def constants(self) -> kernel.SynEloConstants:
-        """The parameters as the formulas read them."""
+        """SynElo's parameters for the formulas: theta and the window's width are worked out."""
         return kernel.SynEloConstants(
             initial=float(self.initial),
             floor=float(self.floor),

@@ -25,7 +25,7 @@ class TrueSkillParams(GaussianParams, DynamicsParams):
     """Parameters of TrueSkill."""
 
     def constants(self) -> GaussianConstants:
-        """The parameters as the formulas read them."""
+        """The Gaussian kernel's parameters, with a drift at each match."""
         return super().constants()._replace(tau2=self.tau**2)
 
 

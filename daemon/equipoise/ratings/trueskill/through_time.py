@@ -35,7 +35,7 @@ class ThroughTimeParams(GaussianParams, DriftParams):
     """Maximum number of sweeps of a fit."""
 
     def constants(self) -> GaussianConstants:
-        """The parameters as the formulas read them."""
+        """The Gaussian kernel's parameters, with a drift that grows with the time between matches."""
         gamma2 = self.gamma**2
         return super().constants()._replace(gamma2=gamma2 / (self.period_days * DAY), unknown=gamma2)
 
