@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 
 import equipoise
-from bench.scripts import BOOT, FACTS, SESSION, roster, round_ended
+from bench.scripts import BOOT, hello, roster, round_ended
 from equipoise import app, config
 
 OURS = str(Path(equipoise.__file__).parent)
@@ -144,7 +144,7 @@ async def _measure(calls: Calls, folder: Path) -> None:
                 print("  ", " > ".join(calls.deepest[False]), "\n  ", " > ".join(calls.deepest[True]))
 
         here = {"kind": "roster", "players": roster()}
-        await script.post(_hello(), here)
+        await script.post(hello(), here)
         for number in range(3):
             await script.post(round_ended(number))
         await script.post(here)
@@ -153,19 +153,6 @@ async def _measure(calls: Calls, folder: Path) -> None:
         await script.post(SCRAMBLE)
         await count("split", {"kind": "round_started", "players": roster()})
     print(f"target: {TARGET}")
-
-
-def _hello() -> dict[str, object]:
-    return {
-        "kind": "hello",
-        "plugin": "bench",
-        "game": "tf2",
-        "map": "koth_harvest_final",
-        "session": SESSION,
-        "slots": 24,
-        "phase": "running",
-        "facts": FACTS,
-    }
 
 
 if __name__ == "__main__":

@@ -61,17 +61,21 @@ class Script:
 
     def introduce(self) -> None:
         """Say hello, and report 24 players in a running round."""
-        hello = {
-            "kind": "hello",
-            "plugin": "bench",
-            "game": "tf2",
-            "map": "koth_harvest_final",
-            "session": SESSION,
-            "slots": 24,
-            "phase": "running",
-            "facts": FACTS,
-        }
-        self.post(hello, {"kind": "roster", "players": roster()})
+        self.post(hello(), {"kind": "roster", "players": roster()})
+
+
+def hello() -> dict[str, object]:
+    """The script introduces itself in the middle of a round."""
+    return {
+        "kind": "hello",
+        "plugin": "bench",
+        "game": "tf2",
+        "map": "koth_harvest_final",
+        "session": SESSION,
+        "slots": 24,
+        "phase": "running",
+        "facts": FACTS,
+    }
 
 
 def roster() -> list[dict[str, object]]:

@@ -37,7 +37,7 @@ from equipoise.service.held import Held, Snapshot
 from equipoise.service.rating import RoundRating
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.port import Audit, Clock, PlayerRow, RatedRound, Store
-from equipoise.wire.values import Kept
+from equipoise.wire.values import RoundStatus
 
 GROUP = 32
 """Rounds in one transaction at most: it holds the store's thread for under a tenth of a second."""
@@ -51,7 +51,7 @@ log = logging.getLogger(__name__)
 class Recorded:
     """What became of a round."""
 
-    status: Kept
+    status: RoundStatus
     rated: RatedRound | None
     """Its first answer; None while it is kept."""
 

@@ -31,7 +31,7 @@ from equipoise.errors import ScriptError, SpillError
 from equipoise.service.pool import Pool
 from equipoise.store.port import Clock
 from equipoise.wire.memory import Remembered, encode_memory
-from equipoise.wire.values import Batch, Kept
+from equipoise.wire.values import Batch, RoundStatus
 
 THREAD_FROM = 32
 """Players from which a split is solved in a thread. 24 take a millisecond: on a busy machine the way to a thread and
@@ -65,7 +65,7 @@ class Work:
     orders: list[f.Order] = field(default_factory=list)
     decisions: list[f.LogDecision] = field(default_factory=list)
     look_ups: list[f.LookUp] = field(default_factory=list)
-    rounds: dict[RoundId, Kept] = field(default_factory=dict)
+    rounds: dict[RoundId, RoundStatus] = field(default_factory=dict)
     summaries: dict[PlayerId, PlayerSummary] = field(default_factory=dict)
     """Of players who joined or were rated."""
     console: list[Text] = field(default_factory=list)

@@ -3,7 +3,7 @@
 from equipoise.wire.decode import batch_of, decode_as, decode_batch, decode_form
 from equipoise.wire.encode import encode_refusal, encode_reply
 from equipoise.wire.games import GAMES, NS2, TF2, Game
-from equipoise.wire.values import Batch, Kept, Reply
+from equipoise.wire.values import Batch, Reply, RoundStatus
 
 __all__ = [
     "GAMES",
@@ -11,8 +11,8 @@ __all__ = [
     "TF2",
     "Batch",
     "Game",
-    "Kept",
     "Reply",
+    "RoundStatus",
     "batch_of",
     "decode_as",
     "decode_batch",

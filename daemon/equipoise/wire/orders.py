@@ -10,6 +10,8 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from equipoise.wire.values import RoundStatus
+
 
 class Text(msgspec.Struct, frozen=True):
     """A phrase that the script translates; an argument `@<id>` is shown as that player's name."""
@@ -103,7 +105,7 @@ class Cache(msgspec.Struct, frozen=True):
     splits: tuple[str, ...]
 
 
-Rounds = dict[str, Literal["stored", "kept"]]
+Rounds = dict[str, RoundStatus]
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,8 @@ from equipoise.core.events import ScriptEvent
 from equipoise.core.model import DueIf, PlayerId, PlayerSummary, RoundId, ServerId, SplitCache
 from equipoise.core.phrases import Text
 
-Kept = Literal["stored", "kept"]
+RoundStatus = Literal["stored", "kept"]
+"""In the database, or in the ring's file and waiting for the database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Reply:
     """The answer to a batch, before it is encoded in the words of the script's game."""
 
     orders: tuple[Order, ...] = ()
-    rounds: Mapping[RoundId, Kept] = field(default_factory=dict)
+    rounds: Mapping[RoundId, RoundStatus] = field(default_factory=dict)
     summaries: tuple[PlayerSummary, ...] = ()
     pending: bool = False
     reason: Text | None = None
