@@ -22,8 +22,6 @@ from bench.scripts import BOOT, hello, roster, round_ended
 from equipoise import app, config
 
 OURS = str(Path(equipoise.__file__).parent)
-ARITHMETIC = tuple(f"{OURS}/{part}/" for part in ("solver", "ratings"))
-"""Folders of algorithms, whose frames say little about a round's way through the daemon: depth is given without too."""
 BEHIND_SECONDS = 0.3
 """Seconds to wait until the work that follows a reply is done."""
 TARGET = "round end: 12 frames"
@@ -50,8 +48,8 @@ class Calls:
         """Reset all counts to 0."""
         self.count = 0
         self.files: set[str] = set()
-        self.deepest: dict[bool, list[str]] = {False: [], True: []}
-        """Names of the deepest stack's functions, outermost first: without the arithmetic, and with it."""
+        self.deepest: list[str] = []
+        """Names of the deepest stack's functions, outermost first."""
 
     def seen(self, frame: FrameType, event: str, argument: object) -> None:
         """Count a call; the signature is that of `sys.setprofile`."""
@@ -60,16 +58,12 @@ class Calls:
         self.count += 1
         self.files.add(frame.f_code.co_filename)
         stack = list(_stack(frame))
-        arithmetic = frame.f_code.co_filename.startswith(ARITHMETIC)
-        for kind in {True, arithmetic}:
-            if len(stack) > len(self.deepest[kind]):
-                self.deepest[kind] = [each.f_code.co_qualname for each in reversed(stack)]
+        if len(stack) > len(self.deepest):
+            self.deepest = [each.f_code.co_qualname for each in reversed(stack)]
 
     def row(self, name: str) -> str:
         """A line of the table."""
-        without, together = (len(self.deepest[kind]) for kind in (False, True))
-        depth = f"depth {without:3}, with arithmetic {together:3}"
-        return f"{name:10} {self.count:6} calls {len(self.files):4} files   {depth}"
+        return f"{name:10} {self.count:6} calls {len(self.files):4} files   depth {len(self.deepest):3}"
 
 
 def _stack(frame: FrameType | None) -> Iterator[FrameType]:
@@ -141,7 +135,7 @@ async def _measure(calls: Calls, folder: Path) -> None:
             calls.counting = False
             print(calls.row(name))
             if "-v" in sys.argv:
-                print("  ", " > ".join(calls.deepest[False]), "\n  ", " > ".join(calls.deepest[True]))
+                print("  ", " > ".join(calls.deepest))
 
         here = {"kind": "roster", "players": roster()}
         await script.post(hello(), here)

@@ -40,6 +40,10 @@ back takes longer, and the script waits for it. 100 may take seconds, and other 
 Seen = tuple[int, Context]
 """The pool's version and the context that a session's summaries are of."""
 
+_Question = asks.AskSplit | asks.AskMoves | asks.CacheSplits
+_Plain = f.Order | f.RecordRound | f.LogDecision | f.LookUp | f.Ignored | asks.LoadSummaries
+"""Every effect but a question of balance."""
+
 log = logging.getLogger(__name__)
 
 
@@ -144,16 +148,28 @@ class Work:
         """Obey effects in order; what an answer leads to comes behind the effects that wait already."""
         waiting = deque(effects)
         while waiting:
-            for answered in await self._obey(waiting.popleft()):
+            effect = waiting.popleft()
+            answers: list[Event]
+            if isinstance(effect, _Question):
+                players = _asked_about(effect)
+                # The ratings that the answer is made from come before it.
+                answers = [SummariesLoaded(await self._summaries(players, self.session))]
+                if len(players) < THREAD_FROM:
+                    answers.append(answer(effect, self.pool.system))
+                else:
+                    answers.append(await asyncio.to_thread(answer, effect, self.pool.system))
+            else:
+                answers = await self._obey(effect)
+            for answered in answers:
+                if isinstance(answered, SplitSolved) and answered.ask.dry:
+                    self.dry_split = answered
                 waiting.extend(self.session.receive(answered, self.clock.monotonic()))
 
-    async def _obey(self, effect: f.Effect) -> Sequence[Event]:
+    async def _obey(self, effect: _Plain) -> list[Event]:
         """The events that answer an effect."""
         match effect:
             case asks.LoadSummaries(players):
-                return (SummariesLoaded(await self._summaries(players, self.session)),)
-            case asks.AskSplit() | asks.AskMoves() | asks.CacheSplits():
-                return await self._solve(effect)
+                return [SummariesLoaded(await self._summaries(players, self.session))]
             case f.RecordRound():
                 return await self._see_rated(effect.round.id)
             case f.LogDecision():
@@ -168,7 +184,7 @@ class Work:
                 log.debug("ignored: %s", type(event).__name__)
             case _:
                 assert_never(effect)
-        return ()
+        return []
 
     async def _summaries(self, players: Sequence[PlayerId], session: Session) -> tuple[PlayerSummary, ...]:
         """With what the players are worth on the session's map and in its mode."""
@@ -176,21 +192,6 @@ class Work:
         if session is self.session and self.seen == self._current() and all(player in known for player in players):
             return tuple(known[player] for player in players)
         return summaries_on(self.pool.system, session.memory.context, await self.pool.summaries(players))
-
-    async def _solve(self, ask: asks.AskSplit | asks.AskMoves | asks.CacheSplits) -> Sequence[Event]:
-        """The answer to a question of balance, behind the ratings that it was made from."""
-        if isinstance(ask, asks.AskMoves):
-            players = (*ask.larger, *ask.smaller)
-        else:
-            players = tuple(entry.id for entry in ask.entries)
-        summaries = SummariesLoaded(await self._summaries(players, self.session))
-        if len(players) < THREAD_FROM:
-            solved = answer(ask, self.pool.system)
-        else:
-            solved = await asyncio.to_thread(answer, ask, self.pool.system)
-        if isinstance(solved, SplitSolved) and solved.ask.dry:
-            self.dry_split = solved
-        return (summaries, solved)
 
     async def _record(self, record: f.RecordRound, memory: Memory) -> None:
         """Have a round rated and stored; with it the memory of the session that has counted it."""
@@ -207,14 +208,21 @@ class Work:
         self.rounds[record.round.id] = done.status
         self._rated[record.round.id] = tuple(change.id for change in done.rated.changes) if done.rated else ()
 
-    async def _see_rated(self, round: RoundId) -> Sequence[Event]:
+    async def _see_rated(self, round: RoundId) -> list[Event]:
         """The ratings that a stored round has changed; nothing for one that waits in the ring."""
         summaries = await self._summaries(self._rated.get(round, ()), self.session)
         self.summaries |= {summary.id: summary for summary in summaries}
-        return (SummariesLoaded(summaries),) if summaries else ()
+        return [SummariesLoaded(summaries)] if summaries else []
 
     def _refused(self, record: f.RecordRound, error: ScriptError | SpillError) -> ScriptError:
         if isinstance(error, SpillError):
             return ScriptError("busy", f"round {record.round.id} cannot be kept: {error}", status=503)
         # No store will ever take it: its path lets the script drop this round alone.
         return ScriptError(error.code, error.message, path=f"$.events[{self._number}]", status=error.status)
+
+
+def _asked_about(ask: _Question) -> tuple[PlayerId, ...]:
+    """The players whose ratings decide the answer."""
+    if isinstance(ask, asks.AskMoves):
+        return (*ask.larger, *ask.smaller)
+    return tuple(entry.id for entry in ask.entries)

@@ -60,7 +60,9 @@ def touches(first: int, second: int, shift: int, width: int) -> bool:
 def nearest(first: int, second: int, shift: int, floor: int, ceiling: int) -> int:
     """The least distance between numbers of the two sets, if it is below `ceiling`; else `ceiling`.
 
-    `floor` must be a valid lower bound. The gap between the end of one set and the start of the other is one, too.
+    `floor` must be a valid lower bound. The gap between the end of one set and the start of the other is one, too. The
+    least width at which the sets touch is found by steps that double, then halve: `covered` is the first set dilated by
+    2·width, and `runs[i]` by 2^(i+1) − 1, so that one shift of it widens `covered` by a step of 2^i.
 
     >>> nearest(0b1, 0b100000, shift=0, floor=0, ceiling=UNBOUNDED)
     5
@@ -72,15 +74,6 @@ def nearest(first: int, second: int, shift: int, floor: int, ceiling: int) -> in
         return ceiling
     if first.bit_length() > second.bit_length():
         first, second, shift = second, first, -shift
-    return _least_width(first, second, shift, floor)
-
-
-def _least_width(first: int, second: int, shift: int, floor: int) -> int:
-    """The least width, from `floor` on, at which the sets touch: found by steps that double, then halve.
-
-    `covered` is the first set dilated by 2·width. `runs[i]` is the first set dilated by 2^(i+1) − 1, so that one shift
-    of it widens `covered` by a step of 2^i.
-    """
     width, covered = floor, dilate(first, 2 * floor)
     if overlap(covered, second, shift - width):
         return width

@@ -12,7 +12,7 @@ S(b, a) holds the negatives of S(a, b), its bits are those of S(a, b) in reverse
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -96,7 +96,9 @@ class Half:
             if low <= a < end:
                 by_a.append(mirrored(same[a], self._span(placed - 1, a, a - 1)) if same[a] else 0)
             sources = zip(same[low:end], same[low + 1 : end + 1], by_a, to_bench[low:end], strict=True)
-            rows.append(_row(low, a, to_a[a], sources))
+            # The classes (a, b) from b = `low` on, each from those where x goes to B, to the bench and to A.
+            row = [to_b | (idle | on_a << to_a[a]) << shift for to_b, idle, on_a, shift in sources]
+            rows.append([0] * (low + 1) + row + [0] * (a + 1 - low - len(row)))
             fewer = same
         return rows
 
@@ -142,9 +144,3 @@ class Half:
         """The class (a, b) of the first `placed` values has the position's bit."""
         layer = self.layers[placed]
         return a < len(layer) and b <= a and bool(layer[a][b + 1] >> position & 1)
-
-
-def _row(low: int, a: int, to_a: int, sources: Iterable[tuple[int, int, int, int]]) -> list[int]:
-    """The classes (a, b) from b = `low` on, each from those where x goes to B, to the bench and to A."""
-    row = [by_b | (idle | by_a << to_a) << to_bench for by_b, idle, by_a, to_bench in sources]
-    return [0] * (low + 1) + row + [0] * (a + 1 - low - len(row))

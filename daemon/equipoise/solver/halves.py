@@ -34,11 +34,22 @@ def solve(values: Sequence[int], goals: Sequence[Goal]) -> list[Solution]:
     [Solution(distance=2, places=[1, -1, -1, 1])]
     """
     order = sorted(range(len(values)), key=values.__getitem__)
-    halves = Halves([values[i] for i in order])
-    found = halves.narrow_pass(goals) if len(values) >= LARGE else {}
+    ascending = [values[i] for i in order]
+    halves = Halves(ascending, _cut(ascending))
+    found: dict[Goal, Solution] = {}
+    if len(values) >= LARGE:
+        window = halves.narrow_window(goals)
+        halves.lower.sweep(window)
+        halves.upper.sweep(window)
+        found = {goal: solution for goal in goals if (solution := halves.solution(goal, UNBOUNDED))}
     left = [goal for goal in goals if goal not in found or found[goal].distance > halves.parity_bound(goal)]
     if left:
-        found |= halves.full_pass(left, found)
+        ceilings = {goal: found[goal].distance if goal in found else UNBOUNDED for goal in left}
+        lower, upper = halves.windows(ceilings)
+        halves.lower.sweep(lower)
+        halves.upper.sweep(upper)
+        for goal, ceiling in ceilings.items():
+            found[goal] = halves.solution(goal, ceiling) or found[goal]
     return [_unsorted(found[goal], order) for goal in goals]
 
 
@@ -66,8 +77,7 @@ def _cut(values: Sequence[int]) -> int:
 class Halves:
     """Ascending values in two halves, and the pairs of classes in which they meet."""
 
-    def __init__(self, values: Sequence[int]) -> None:
-        cut = _cut(values)
+    def __init__(self, values: Sequence[int], cut: int) -> None:
         self.lower, self.upper = Half(values[:cut]), Half(values[cut:])
         self.counts = cut, len(values) - cut
         needed = self.lower.size + self.upper.size
@@ -79,23 +89,25 @@ class Halves:
         """A lower bound on the distance from the goal's target."""
         return parity_bound(self.odd, sum(self.counts) - self.odd, goal)
 
-    def narrow_pass(self, goals: Sequence[Goal]) -> dict[Goal, Solution]:
-        """A good assignment for each goal that classes of nearly equal sides can meet."""
-        window = Window(max(max(goal.a, goal.b) for goal in goals), NARROW, drift_max=NARROW)
-        self.lower.sweep(window)
-        self.upper.sweep(window)
-        return {goal: solution for goal in goals if (solution := self._solution(goal, UNBOUNDED))}
+    def narrow_window(self, goals: Sequence[Goal]) -> Window:
+        """The classes of nearly equal sides, in which a good assignment is found fast."""
+        return Window(max(max(goal.a, goal.b) for goal in goals), NARROW, drift_max=NARROW)
 
-    def full_pass(self, goals: Sequence[Goal], known: Mapping[Goal, Solution]) -> dict[Goal, Solution]:
-        """The optimum for each goal, among all classes that may be nearer than the known solutions."""
-        ceilings = {goal: known[goal].distance if goal in known else UNBOUNDED for goal in goals}
-        lower, upper = self._windows(ceilings) if known else (self._window(goals, 0), self._window(goals, 1))
-        self.lower.sweep(lower)
-        self.upper.sweep(upper)
-        found = dict(known)
+    def windows(self, ceilings: Mapping[Goal, int]) -> tuple[Window, Window]:
+        """The smallest windows with all classes that may come nearer to a goal than its ceiling."""
+        if UNBOUNDED in ceilings.values():
+            goals = list(ceilings)
+            return self._window(goals, 0), self._window(goals, 1)
+        lower, upper = list[Class](), list[Class]()
         for goal, ceiling in ceilings.items():
-            found[goal] = self._solution(goal, ceiling) or known[goal]
-        return found
+            for a, b in self._classes(goal):
+                p, q = goal.b - b, goal.a - a
+                shift = self._shift(a, b, goal)
+                # Judged by the least and the greatest difference of the two classes.
+                if shift - self.upper.span(p, q) < ceiling and -shift - self.lower.span(a, b) < ceiling:
+                    lower.append((a, b))
+                    upper.append((p, q))
+        return Window.around(lower), Window.around(upper)
 
     def _window(self, goals: Sequence[Goal], half: int) -> Window:
         """All of a half's classes that the other half can complete to a goal."""
@@ -106,31 +118,25 @@ class Halves:
             total_min=min(goal.a + goal.b for goal in goals) - other,
         )
 
-    def _windows(self, ceilings: Mapping[Goal, int]) -> tuple[Window, Window]:
-        """The smallest windows with all classes that may come nearer than the ceilings, judged by their extremes."""
-        lower, upper = list[Class](), list[Class]()
-        for goal, ceiling in ceilings.items():
-            for a, b in self._classes(goal):
-                p, q = goal.b - b, goal.a - a
-                shift = self._shift(a, b, goal)
-                if shift - self.upper.span(p, q) < ceiling and -shift - self.lower.span(a, b) < ceiling:
-                    lower.append((a, b))
-                    upper.append((p, q))
-        return Window.around(lower), Window.around(upper)
-
-    def _solution(self, goal: Goal, ceiling: int) -> Solution | None:
+    def solution(self, goal: Goal, ceiling: int) -> Solution | None:
         """The best pair of classes below the ceiling; a pair that cannot improve on the best so far costs one test."""
         floor, best, found = self.parity_bound(goal), ceiling, None
         for a, b in self._classes(goal):
-            first, second, shift = self._sets(a, b, goal)
+            first, second = self.lower.reach(a, b), self.upper.reach(goal.b - b, goal.a - a)
             if not first or not second:
                 continue
+            shift = self._shift(a, b, goal)
             distance = nearest(first, second, shift, floor, best)
             if distance < best:
-                best, found = distance, (a, b)
+                best, found = distance, (a, b, first, second, shift)
                 if best == floor:
                     break
-        return Solution(best, self._places(*found, goal, best)) if found else None
+        if found is None:
+            return None
+        a, b, first, second, shift = found
+        low, high = coincidence(first, second, shift, best)
+        upper = self.upper.trace(goal.b - b, goal.a - a, high)
+        return Solution(best, self.lower.trace(a, b, low) + [-place for place in upper])
 
     def _classes(self, goal: Goal) -> Iterator[Class]:
         """The lower half's classes that the upper half can complete; those of even halves, the fullest, first."""
@@ -147,11 +153,3 @@ class Halves:
     def _shift(self, a: int, b: int, goal: Goal) -> int:
         """How far the bitset of class (a, b) lies above that of the class that completes it."""
         return self.lower.least(a, b) - self.upper.least(goal.b - b, goal.a - a) - goal.target
-
-    def _sets(self, a: int, b: int, goal: Goal) -> tuple[int, int, int]:
-        return self.lower.reach(a, b), self.upper.reach(goal.b - b, goal.a - a), self._shift(a, b, goal)
-
-    def _places(self, a: int, b: int, goal: Goal, distance: int) -> list[int]:
-        low, high = coincidence(*self._sets(a, b, goal), distance)
-        upper = self.upper.trace(goal.b - b, goal.a - a, high)
-        return self.lower.trace(a, b, low) + [-place for place in upper]
