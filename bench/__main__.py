@@ -26,6 +26,7 @@ BENCHES = (
     "round_end",
     "polls",
     "startup",
+    "plugin",
 )
 
 
