@@ -39,7 +39,7 @@ RETIRED = {
 }
 """Each with the word to write instead."""
 
-WORD = re.compile(r"(?<![\w-])(" + "|".join(RETIRED) + r")(?![\w-])", re.IGNORECASE)
+WORD = re.compile(r"(?<![A-Za-z-])(" + "|".join(RETIRED) + r")(?![A-Za-z-])", re.IGNORECASE)
 
 
 def texts() -> Iterator[tuple[str, str]]:

@@ -182,7 +182,7 @@ def test_captures_mean_nothing_in_arena() -> None:
     assert reason_after(Mode.ARENA, A, (1, 0), Tally(4, 2)) is None
 
 
-def test_after_round_one_of_arena_a_scramble_is_due_whoever_won() -> None:
+def test_after_round_one_of_arena_a_scramble_is_due_after_any_outcome() -> None:
     assert {reason_after(Mode.ARENA, winner) for winner in (A, B, None)} == {Text(Phrase.REASON_ROUND_TWO)}
 
 

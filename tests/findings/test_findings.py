@@ -47,7 +47,7 @@ def test_teams_are_balanced_by_what_the_system_has_learnt() -> None:
     assert one.true == 0.5
 
 
-def test_a_thrower_costs_his_side_two_log_odds() -> None:
+def test_a_thrower_costs_the_own_side_two_log_odds() -> None:
     rng, never = np.random.default_rng(1), Model.of("synelo:k_factor_min=0,k_factor_max=0.001")
     played = list(balanced_rounds(never.make(), np.zeros(4), 1000, 2, rng, lambda number, here: (0,)))
     won = sum(one.won(0) or 0.0 for one in played) / 1000
@@ -60,7 +60,7 @@ def test_who_does_not_play_has_no_score_and_no_chance() -> None:
     assert (one.chance(0), one.chance(1), one.chance(2)) == (0.75, 0.25, None)
 
 
-def test_rounds_that_he_threw_are_left_out_when_asked() -> None:
+def test_thrown_rounds_are_left_out_when_asked() -> None:
     rounds = [Round((0,), (9,), 0.5, 0.5, 0.0, (0,)), Round((8,), (0,), 0.5, 0.5, 0.0, ())]
     assert throwing.share_won(rounds) == 0.5
     assert throwing.share_won(rounds, thrown=False) == 1.0

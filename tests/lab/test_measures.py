@@ -58,7 +58,7 @@ def test_overconfidence_is_what_favourites_were_to_score_less_what_they_scored()
     assert found.error == pytest.approx(math.sqrt(deviation / 4))
 
 
-def test_whoever_wins_as_often_as_predicted_is_not_overconfident() -> None:
+def test_a_favourite_who_wins_as_often_as_predicted_is_not_overconfident() -> None:
     even = [played(0.75, 1.0)] * 3 + [played(0.75, 0.0), played(0.25, 0.0), played(0.25, 0.0), played(0.25, 0.5)]
     found = overconfidence([*even, played(0.25, 0.5)])
     assert found is not None

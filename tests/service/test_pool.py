@@ -93,7 +93,7 @@ async def test_a_stranger_whose_first_round_was_stored_without_an_answer_is_aske
 
 
 @in_loop
-async def test_no_more_strangers_are_remembered_than_memory_has_room_for(tmp_path: Path) -> None:
+async def test_the_number_of_remembered_strangers_is_bounded(tmp_path: Path) -> None:
     async with opened(tmp_path, kind=Traced) as pool:
         await pool.summaries([player(1)])
         await pool.summaries([player(number) for number in range(2, MOST_ABSENT + 2)])
