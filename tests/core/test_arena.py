@@ -45,7 +45,7 @@ def arena(text: str, given: Rules | None = None) -> Game:
 
 def after_scramble(text: str) -> Game:
     """An evening past rounds 1 and 2, which other players played."""
-    game = arena("")
+    game = arena("|||h")
     tally = [(0.0, ended(finished(f"early{n}", winner, mode=Mode.ARENA))) for n, winner in enumerate((A, B))]
     play(game.session, tally)
     play(game.session, [(0.0, e.ScrambledAlone(0.0, split("|")))])
@@ -274,12 +274,14 @@ def test_a_player_benched_in_this_freeze_stays_benched_until_the_round_was_playe
     assert len(of(Assign, game.effects)) == 1
 
 
-def test_a_joiner_in_the_freeze_makes_bigger_sides_when_they_even_them() -> None:
+def test_a_joiner_in_the_freeze_waits_though_they_would_even_the_sides() -> None:
     game = after_scramble("ab|cd|e")
     game.start()
     game.seat(ids("f")[0], None, waiting=True)
-    game.happens(e.SideChanged(1.0, ids("f")[0], None, waiting=True))
-    assert assigned(of(Assign, game.effects)[1:]).split.size == 3
+    assert not of(AskSplit, game.happens(e.SideChanged(1.0, ids("f")[0], None, waiting=True)))
+    game.open()
+    game.end(A)
+    assert assigned(game.start()).split.size == 3
 
 
 def test_when_more_waited_than_can_play_the_bench_alone_decides() -> None:
