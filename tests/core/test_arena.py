@@ -220,6 +220,33 @@ def test_the_player_whose_leaving_makes_the_difference_least_gives_way() -> None
     assert assigned(game.start()).split.bench == ids("b")
 
 
+def test_if_the_bench_leaves_the_sides_uneven_the_fewest_players_change_side() -> None:
+    game = after_scramble("ab|cd|e")
+    game.ratings |= {PlayerId("a"): 2600.0, PlayerId("b"): 2500.0, PlayerId("e"): 2400.0}
+    game.ratings |= dict.fromkeys(ids("cd"), 2000.0)
+    # With c or d benched and e in their place 5100 play against 4400. The best for that bench is 4600 against 4900,
+    # and a alone has to change side for it.
+    order = assigned(game.start())
+    assert game.stands() in ("be|ad|c", "be|ac|d")
+    assert order.split.side_of(PlayerId("a")) is B
+
+
+def test_nobody_changes_side_when_the_sides_are_within_the_tolerance_of_the_best() -> None:
+    game = after_scramble("ab|cd|e")
+    game.ratings = dict(zip(ids("abcde"), (2100.0, 2000.0, 2000.0, 2000.0, 2090.0), strict=True))
+    # 4190 against 4000 with e for b, 4100 against 4090 with e for c: d and c give way first, and nobody else moves.
+    game.start()
+    assert game.stands() in ("ab|ce|d", "ab|de|c")
+
+
+def test_whose_turn_it_is_on_the_bench_does_not_depend_on_who_could_change_side() -> None:
+    game = after_scramble("ab|cd|e")
+    memory = game.session.memory
+    game.session.state.memory = memory.bench(ids("bcde"))
+    game.ratings |= {PlayerId("a"): 3500.0}
+    assert assigned(game.start()).split.bench == ids("a")
+
+
 def test_players_benched_fewest_times_give_way_first() -> None:
     game = after_scramble("ab|cd|e")
     game.round(A)  # e sat out before it went live; b sits out this one

@@ -14,7 +14,6 @@ players who sat out the last round come in.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose
@@ -129,7 +128,7 @@ def ask(
         entries,
         sizes,
         bench_costs(roster, state.memory.benched),
-        math.inf if purpose is Purpose.EQUAL_SIDES else state.rules.scramble.tolerance,
+        state.rules.scramble.tolerance,
         _must_play(state, purpose, sum(sizes) - sum(entry.bot for entry in entries)),
         moment,
         by,
