@@ -153,6 +153,13 @@ def test_when_a_side_is_empty_the_late_ones_fill_it() -> None:
     assert names(asked) == "ab"
 
 
+def test_a_side_with_nobody_who_has_a_class_counts_as_empty() -> None:
+    session = evening("a|b|", unready="b")
+    play(session, [(1.0, started("a|b|", unready="b"))])
+    asked = question(play(session, [(2.0, seen("a|b|c", 2.0, unready="b"))]))
+    assert names(asked) == "ac"
+
+
 def test_the_script_falls_back_on_the_cache_for_the_candidates_only() -> None:
     game = Game(Mode.ARENA, "ab|cd", dict(RATINGS))
     game.session.state.memory = game.session.memory.count(finished("x", A).id, Tally(completed=5))

@@ -67,7 +67,8 @@ def _choose_candidates(state: State) -> None:
     if state.candidates is None:
         state.candidates = here
     left = not state.candidates <= here
-    if (left or not all(state.roster.sizes().values())) and _needed(state):
+    empty = any(not any(entry.ready for entry in state.roster.on(side)) for side in Side)
+    if (left or empty) and _needed(state):
         state.candidates = here
 
 
