@@ -28,6 +28,9 @@ Solved = SplitSolved | MovesSolved | SplitsCached | ChanceFound | SolveFailed
 QUANTILES = tuple(NormalDist().inv_cdf((n + 0.5) / 200) for n in range(200))
 """Equally probable values of a standard normal variable: a mean over them is an integral, here to 10⁻³."""
 
+CERTAIN = 1e-9
+"""Predictions nearer to 0 or 1 are cut to this: their log-odds would be infinite."""
+
 Values = tuple[list[float], list[float]]
 """Each player's skill on A, and on B, in rating points: two lists in the players' order."""
 
@@ -91,8 +94,10 @@ def chance(system: System[Any], context: Context, a: Iterable[PlayerId], b: Iter
 def distance(system: System[Any], context: Context, a: Sequence[PlayerId], b: Sequence[PlayerId]) -> float | None:
     """How far the true win probability is expected to be from a half, E|p - 1/2|; None without known deviations.
 
-    The difference of the sides is taken as normal around the difference of the sums of skill, with the sum of the
-    players' variances, and p as the logistic of it that has the system's own slope at an even match (`System.gap`).
+    The log-odds of p are taken as normal. Their variance is the sum of the players' variances, by the slope at an even
+    match (`System.gap`). Their mean is the one with which p is on average what the system predicts, by MacKay's
+    approximation E[logistic(x)] = logistic(mean / √(1 + π·variance / 8)) ("The evidence framework applied to
+    classification networks", 1992): predictions of uncertain players lean towards a half already.
 
     >>> from equipoise.core.model import Mode
     >>> from equipoise.ratings import create
@@ -107,15 +112,11 @@ def distance(system: System[Any], context: Context, a: Sequence[PlayerId], b: Se
     known = [deviation for deviation in deviations if deviation is not None]
     if len(known) < len(deviations):
         return None
-    mean = sum(skills(system, context, Side.A, a)) - sum(skills(system, context, Side.B, b))
-    spread = math.hypot(*known)
-    log_odds = 4.0 / system.gap(1.0, max(len(a), len(b)))
-    return fmean(abs(_logistic(log_odds * (mean + spread * z)) - 0.5) for z in QUANTILES)
-
-
-def _logistic(x: float) -> float:
-    """In a form that does not overflow, however long the odds."""
-    return 0.5 * (1.0 + math.tanh(0.5 * x))
+    spread = 4.0 / system.gap(1.0, max(len(a), len(b))) * math.hypot(*known)
+    predicted = min(max(chance(system, context, a, b), CERTAIN), 1.0 - CERTAIN)
+    mean = math.log(predicted / (1.0 - predicted)) * math.sqrt(1.0 + math.pi * spread**2 / 8.0)
+    # logistic(x) - 1/2 = tanh(x/2) / 2, which does not overflow.
+    return fmean(abs(math.tanh((mean + spread * z) / 2.0)) / 2.0 for z in QUANTILES)
 
 
 def skills(system: System[Any], context: Context, side: Side, players: Iterable[PlayerId]) -> list[float]:
