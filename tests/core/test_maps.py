@@ -57,6 +57,7 @@ def test_the_longest_key_that_the_name_begins_with_counts() -> None:
 
 
 def test_maps_of_the_workshop_and_capitals_are_recognised() -> None:
+    assert level_of("surf_utopia", {"SURF_": "rate"}).reason == "SURF_"
     names = ("workshop/vsh_dust.ugc454118849", "VSH_Dust", "workshop/454118849")
     assert [level_of(name, DEFAULT_LEVELS).reason for name in names] == ["vsh_", "vsh_", ""]
 
@@ -119,6 +120,22 @@ def test_where_the_games_own_rules_forbid_it_that_is_the_reason(words: tuple[str
     session = Session(Rules())
     effects = play(session, [(0.0, hello(inactive_reason="mannpower")), (1.0, command(*words))])
     assert effects[-1] == Tell(ids("a")[0], (Text(Phrase.MAP_OFF, ("mannpower",)),))
+
+
+def test_the_games_own_rules_are_the_reason_before_the_maps_name() -> None:
+    session = Session(replace(Rules(), maps={"this": "rate"}))
+    effects = play(session, [(0.0, hello(inactive_reason="mannpower")), (1.0, command("vote"))])
+    assert effects[-1] == Tell(ids("a")[0], (Text(Phrase.MAP_OFF, ("mannpower",)),))
+
+
+def test_locks_from_before_the_configuration_changed_are_not_sent_again() -> None:
+    session = on_a_map("balance")
+    play(session, [(1.0, e.ScrambledAlone(1.0, split("abc|def")))])
+    sent = {
+        level: play(Session(replace(Rules(), maps={"this": level}), session.memory), [(2.0, hello(at=2.0))])
+        for level in ("balance", "rate")
+    }
+    assert (len(of(Lock, sent["balance"])), of(Lock, sent["rate"])) == (6, [])
 
 
 def test_look_ups_and_the_switch_work_on_every_map() -> None:

@@ -355,6 +355,24 @@ def test_when_another_vote_has_the_menu_the_next_voice_tries_again() -> None:
     assert of(OpenVote, wish(session, "a", 3.0)) == [OpenVote(OrderId("o2"), 20.0)]
 
 
+def test_a_vote_that_the_script_cannot_show_is_no_news_to_players() -> None:
+    session = begun(Mode.KOTH, TEN)
+    order = open_vote(session)
+    failed = play(session, [(2.0, e.OrderFailed(2.0, order.order, "off"))])
+    assert failed == [LogDecision("failed", Text(Phrase.REASON_VOTE), order.order)]
+
+
+def test_the_first_of_two_deadlines_counts() -> None:
+    session = begun(Mode.KOTH, "abcdefg|hij")
+    open_vote(session, now=0.0)
+    question = session.state.asked_moves
+    assert question is not None
+    play(session, [(1.0, e.MovesSolved(question, ids("ab")))])
+    assert session.deadline() == 20.0
+    session.tick(20.0)
+    assert session.deadline() == 50.0
+
+
 def test_a_vote_without_a_result_is_given_up() -> None:
     session = begun(Mode.KOTH, TEN)
     order = open_vote(session, now=1.0)
