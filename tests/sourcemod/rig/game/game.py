@@ -4,10 +4,9 @@ import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.sourcemod.rig.plugin import Plugin
-from tests.sourcemod.rig.sm.events import Event
-from tests.sourcemod.rig.sourcemod import SourceMod
-
+from ..plugin import Plugin
+from ..sm.events import Event
+from ..sourcemod import SourceMod
 from .entities import Entities, Entity
 from .facts import EVENTS, MAPS, SPECTATOR, UNASSIGNED, Mode, Value
 from .joining import obey
@@ -67,13 +66,13 @@ class Game:
     # The clock.
 
     def frame(self) -> None:
-        """One game frame."""
+        """One game frame. SourceMod comes first: its hook of the game's GameFrame is a pre hook (sourcemod.cpp)."""
         self.now += TICK
         self.map_time += TICK
+        self.sm.frame()
         if self.running:
             self.rounds.think()
             self.teams.think()
-        self.sm.frame()
 
     def advance(self, seconds: float) -> None:
         """Run frames for `seconds` of game time."""

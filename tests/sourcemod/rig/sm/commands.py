@@ -10,15 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tests.sourcemod.rig.binding import Call, Callback, Text, native
-from tests.sourcemod.rig.machine import NativeError
-from tests.sourcemod.rig.memory import Buffer
-
+from ..binding import Call, Callback, Text, native
+from ..machine import NativeError
+from ..memory import Buffer
 from .admins import allowed
 from .strings import split_command
 
 if TYPE_CHECKING:
-    from tests.sourcemod.rig.sourcemod import SourceMod
+    from ..sourcemod import SourceMod
 
 CONSOLE, CHAT = 0, 1
 HANDLED, STOP = 3, 4

@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.sourcemod.rig.binding import Call, Callback, native
-from tests.sourcemod.rig.machine import NativeError
-from tests.sourcemod.rig.memory import Buffer, Ref
-
+from ..binding import Call, Callback, native
+from ..machine import NativeError
+from ..memory import Buffer, Ref
 from .strings import NUMBER, split_command
 
 if TYPE_CHECKING:
-    from tests.sourcemod.rig.sourcemod import SourceMod
+    from ..sourcemod import SourceMod
 
 UPPER, LOWER = 0, 1
 DONTRECORD = 1 << 17

@@ -1,9 +1,8 @@
 """SourceMod itself: handles, libraries, features, what a plugin says about itself."""
 
-from tests.sourcemod.rig.binding import NATIVES, Call, Text, native
-from tests.sourcemod.rig.machine import NativeError
-from tests.sourcemod.rig.memory import Buffer
-
+from ..binding import NATIVES, Call, Text, native
+from ..machine import NativeError
+from ..memory import Buffer
 from .files import File
 from .timers import Timer
 

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tests.sourcemod.rig.binding import Call, Callback, native
-from tests.sourcemod.rig.machine import NativeError
+from ..binding import Call, Callback, native
+from ..machine import NativeError
 
 if TYPE_CHECKING:
-    from tests.sourcemod.rig.sourcemod import SourceMod
+    from ..sourcemod import SourceMod
 
 REPEAT, NO_MAPCHANGE, CLOSE_DATA = 1 << 0, 1 << 1, 1 << 9
 ACCURACY = 0.1
