@@ -94,7 +94,10 @@ class Game:
     # Maps.
 
     def start_map(self, name: str, mode: Mode | None = None) -> None:
-        """Start the first map, or change to another: OnClientDisconnect for all, OnMapEnd, OnMapStart, they return."""
+        """Start the first map, or change to another: OnClientDisconnect for all, OnMapEnd, OnMapStart, they return.
+
+        Two frames pass until OnConfigsExecuted; those who return are there before it.
+        """
         humans = self._end_map() if self.running else []
         self.map, self.mode, self.map_time = name, mode or MAPS[name], 0.0
         self.entities.clear()
@@ -103,13 +106,11 @@ class Game:
         self.teams.start_map()
         self.rounds.clocks.create()
         self.running = True
-        if self.mode.arena:
-            self.sm.convars["tf_arena_use_queue"].set("1")
-        for convar, value in self.server_cfg.items():
-            self.sm.convars[convar].set(value)
+        self.sm.configs.load_map(name, arena=self.mode.arena)
         self.sm.start_map()
         for player in humans:
             self._return(player)
+        self.until(lambda: self.sm.configs.executed)
 
     def _end_map(self) -> list[Player]:
         players = list(self.players.values())

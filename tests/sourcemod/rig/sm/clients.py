@@ -190,12 +190,7 @@ def KickClient(call: Call, index: int, text: Text) -> None:
     """The client leaves at the next frame; until then it is in the kick queue."""
     player = call.client(index, in_game=False)
     player.kicked = text.to(index)
-
-    def leave() -> None:
-        if player.kicked is not None:
-            call.sm.world.leave(player, player.kicked)
-
-    call.sm.commands.later.append(leave)
+    call.sm.commands.kicks.append(player)
 
 
 @native()

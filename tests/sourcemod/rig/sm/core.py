@@ -12,7 +12,7 @@ RUNNING = 0
 
 
 class FailState(NativeError):
-    """The plugin gave up: SourceMod stops it."""
+    """The plugin gave up: SourceMod stops it (CPlugin::EvictWithError)."""
 
 
 @native()
@@ -31,7 +31,7 @@ def CloseHandle(call: Call, handle: int) -> None:
         return
     thing = call.sm.handles.close(handle)
     if isinstance(thing, Timer):
-        call.sm.timers.end(thing)
+        call.sm.timers.kill(thing)
     elif isinstance(thing, File):
         thing.stream.close()
 
