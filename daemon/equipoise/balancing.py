@@ -10,25 +10,44 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from statistics import NormalDist, fmean
 from typing import Any
 
-from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose
+from equipoise.core.asks import AskChance, AskMoves, AskSplit, CacheSplits, Purpose
 from equipoise.core.bench import duel
 from equipoise.core.effects import RecordRound
-from equipoise.core.events import MovesSolved, SolveFailed, SplitsCached, SplitSolved
+from equipoise.core.events import ChanceFound, MovesSolved, SolveFailed, SplitsCached, SplitSolved
 from equipoise.core.model import Context, Entry, Participant, PlayerId, PlayerSummary, Side, Split
 from equipoise.errors import SplitError
 from equipoise.ratings.system import Match, SkillContext, System, ranks_of
 from equipoise.solver import Assignment, Pin, best_split, splits, transfer
 
-Solved = SplitSolved | MovesSolved | SplitsCached | SolveFailed
+Question = AskSplit | AskMoves | CacheSplits | AskChance
+Solved = SplitSolved | MovesSolved | SplitsCached | ChanceFound | SolveFailed
+
+QUANTILES = tuple(NormalDist().inv_cdf((n + 0.5) / 200) for n in range(200))
+"""Equally probable values of a standard normal variable: a mean over them is an integral, here to 10⁻³."""
 
 Values = tuple[list[float], list[float]]
 """Each player's skill on A, and on B, in rating points: two lists in the players' order."""
 
 
-def answer(ask: AskSplit | AskMoves | CacheSplits, system: System[Any]) -> Solved:
+def asked_players(ask: Question) -> tuple[PlayerId, ...]:
+    """The players whose skills a question is answered from."""
+    match ask:
+        case AskMoves():
+            return (*ask.larger, *ask.smaller)
+        case AskChance():
+            return (*ask.a, *ask.b)
+        case AskSplit() | CacheSplits():
+            return tuple(entry.id for entry in ask.entries)
+
+
+def answer(ask: Question, system: System[Any]) -> Solved:
     """Solve an ask with the system's present skills; `SolveFailed` when the constraints allow no answer."""
+    if isinstance(ask, AskChance):
+        sides = (ask.a, ask.b)
+        return ChanceFound(ask, chance(system, ask.context, *sides), distance(system, ask.context, *sides))
     try:
         match ask:
             case AskSplit():
@@ -67,6 +86,36 @@ def chance(system: System[Any], context: Context, a: Iterable[PlayerId], b: Iter
     """
     match = Match(teams=(tuple(a), tuple(b)), map=context.map, mode=context.mode.value, sides=context.mode.sides)
     return system.predict(match).expected(0)
+
+
+def distance(system: System[Any], context: Context, a: Sequence[PlayerId], b: Sequence[PlayerId]) -> float | None:
+    """How far the true win probability is expected to be from a half, E|p - 1/2|; None without known deviations.
+
+    The difference of the sides is taken as normal around the difference of the sums of skill, with the sum of the
+    players' variances, and p as the logistic of it that has the system's own slope at an even match (`System.gap`).
+
+    >>> from equipoise.core.model import Mode
+    >>> from equipoise.ratings import create
+    >>> players, context = [PlayerId(name) for name in "abcd"], Context(Mode.KOTH, "koth_viaduct")
+    >>> round(distance(create("trueskill"), context, players[:2], players[2:]), 2)  # strangers
+    0.34
+    >>> distance(create("synelo"), context, players[:2], players[2:]) is None
+    True
+    """
+    asked = SkillContext(context.mode.value, context.map)
+    deviations = [system.deviation(player, asked) for player in (*a, *b)]
+    known = [deviation for deviation in deviations if deviation is not None]
+    if len(known) < len(deviations):
+        return None
+    mean = sum(skills(system, context, Side.A, a)) - sum(skills(system, context, Side.B, b))
+    spread = math.hypot(*known)
+    log_odds = 4.0 / system.gap(1.0, max(len(a), len(b)))
+    return fmean(abs(_logistic(log_odds * (mean + spread * z)) - 0.5) for z in QUANTILES)
+
+
+def _logistic(x: float) -> float:
+    """In a form that does not overflow, however long the odds."""
+    return 0.5 * (1.0 + math.tanh(0.5 * x))
 
 
 def skills(system: System[Any], context: Context, side: Side, players: Iterable[PlayerId]) -> list[float]:

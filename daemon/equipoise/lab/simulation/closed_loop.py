@@ -11,7 +11,7 @@ from typing import Any, assert_never
 
 from equipoise.balancing import answer, match_of, summaries_on
 from equipoise.core import events as e
-from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, LoadSummaries
+from equipoise.core.asks import AskChance, AskMoves, AskSplit, CacheSplits, LoadSummaries
 from equipoise.core.effects import (
     Assign,
     Cancel,
@@ -21,6 +21,7 @@ from equipoise.core.effects import (
     LogDecision,
     LookUp,
     Move,
+    OpenVote,
     Place,
     RecordRound,
     Say,
@@ -124,12 +125,12 @@ class ClosedLoop:
                     self._sync()
                 case LoadSummaries():
                     self._load(effect.players)
-                case AskSplit() | AskMoves():
+                case AskSplit() | AskMoves() | AskChance():
                     self._hear(answer(effect, self.system))
                 case RecordRound():
                     self._rate(effect)
-                case Say() | Tell() | LogDecision() | LookUp() | CacheSplits() | Ignored():
-                    pass  # Messages, log lines, and splits for a script that loses its daemon: not simulated.
+                case OpenVote() | Say() | Tell() | LogDecision() | LookUp() | CacheSplits() | Ignored():
+                    pass  # Votes, messages, log lines, and splits for a script that loses its daemon: not simulated.
                 case _:
                     assert_never(effect)
 
