@@ -48,6 +48,7 @@
 #include "equipoise/cache.sp"
 #include "equipoise/fallback.sp"
 #include "equipoise/chat.sp"
+#include "equipoise/words.sp"
 #include "equipoise/commands.sp"
 #include "equipoise/api.sp"
 
@@ -76,6 +77,8 @@ public void OnPluginStart()
 {
 	LoadTranslations("common.phrases");
 	LoadTranslations("equipoise.phrases");
+	LoadTranslations("equipoise.plugin.phrases");
+	Words_Create();
 	Settings_Create();
 	Engine_Find();
 	Ring_Create();
@@ -103,12 +106,14 @@ public void OnMapStart()
 
 public void OnConfigsExecuted()
 {
+	Words_Apply();
 	Session_Configured();
 }
 
 public void OnMapEnd()
 {
 	Session_End();
+	Engine_Restore();
 }
 
 Action Timer_Second(Handle timer)

@@ -77,7 +77,7 @@ bool Session_Watching()
 // What the daemon decides is carried out, and its placements are kept.
 bool Session_Enforcing()
 {
-	return g_SwitchedOn && Session_Watching();
+	return g_SwitchedOn && Session_Watching() && !Engine_HumansTogether();
 }
 
 void Session_SwitchOn(bool on)

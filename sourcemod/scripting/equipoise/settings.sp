@@ -9,6 +9,7 @@ enum Setting
 	Setting_Server,
 	Setting_Secret,
 	Setting_ChatPrefix,
+	Setting_Words,
 	SETTINGS
 };
 
@@ -26,7 +27,8 @@ static const SettingRow g_Table[] =
 	{"equipoise_url", "http://127.0.0.1:27500", FCVAR_NONE, "Where the daemon listens, without a path."},
 	{"equipoise_server", "", FCVAR_NONE, "This server's name in the daemon's configuration."},
 	{"equipoise_secret", "", FCVAR_PROTECTED, "This server's secret, as `equipoise init` printed it."},
-	{"equipoise_chat_prefix", "[Equipoise]", FCVAR_NONE, "Stands before every chat line of the plugin."}
+	{"equipoise_chat_prefix", "[Equipoise]", FCVAR_NONE, "Stands before every chat line of the plugin."},
+	{"equipoise_words", "", FCVAR_NONE, "Other names for chat words, as in \"rank=skill top=best\"; \"rank=\" gives a word up."}
 };
 
 static ConVar g_Settings[SETTINGS];
@@ -39,6 +41,7 @@ void Settings_Create()
 		g_Settings[i] = CreateConVar(g_Table[i].name, g_Table[i].value, g_Table[i].help, g_Table[i].flags);
 	}
 	g_Settings[Setting_Enabled].AddChangeHook(OnEnabledChanged);
+	g_Settings[Setting_Words].AddChangeHook(OnWordsChanged);
 	AutoExecConfig(true, "equipoise");
 }
 
@@ -55,4 +58,9 @@ void Settings_Text(Setting setting, char[] buffer, int size)
 static void OnEnabledChanged(ConVar cvar, const char[] before, const char[] after)
 {
 	Session_Toggled();
+}
+
+static void OnWordsChanged(ConVar cvar, const char[] before, const char[] after)
+{
+	Words_Apply();
 }
