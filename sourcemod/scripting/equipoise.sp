@@ -13,6 +13,7 @@
 #pragma newdecls required
 
 #undef REQUIRE_PLUGIN
+#include <adminmenu>
 #include <equipoise>
 #define REQUIRE_PLUGIN
 
@@ -48,8 +49,11 @@
 #include "equipoise/cache.sp"
 #include "equipoise/fallback.sp"
 #include "equipoise/chat.sp"
+#include "equipoise/why.sp"
+#include "equipoise/vote.sp"
 #include "equipoise/words.sp"
 #include "equipoise/commands.sp"
+#include "equipoise/menu.sp"
 #include "equipoise/api.sp"
 
 public Plugin myinfo =
@@ -76,6 +80,7 @@ public APLRes AskPluginLoad2(Handle myself, bool late, char[] error, int errorSi
 public void OnPluginStart()
 {
 	LoadTranslations("common.phrases");
+	LoadTranslations("core.phrases");
 	LoadTranslations("equipoise.phrases");
 	LoadTranslations("equipoise.plugin.phrases");
 	Words_Create();
@@ -92,6 +97,7 @@ public void OnPluginStart()
 	Observe_Hook();
 	CreateTimer(1.0, Timer_Second, _, TIMER_REPEAT);
 	Players_Reread();
+	Menu_Find();
 }
 
 public void OnPluginEnd()
@@ -106,7 +112,7 @@ public void OnMapStart()
 
 public void OnConfigsExecuted()
 {
-	Words_Apply();
+	Settings_Configured();
 	Session_Configured();
 }
 

@@ -35,14 +35,25 @@ static Action Command_Status(int client, int args)
 static Action Command_Forward(int client, int args)
 {
 	char word[WORD_SIZE], argument[WORD_SIZE];
-	JSONArray words = Words(word);
-	AddArguments(words, 1);
+	Word(word);
 	GetCmdArg(1, argument, sizeof(argument));
+	Commands_Perform(client, word, argument);
+	return Plugin_Handled;
+}
+
+// As if the client had typed it.
+void Commands_Perform(int client, const char[] word, const char[] argument)
+{
+	JSONArray words = new JSONArray();
+	words.PushString(word);
+	if (argument[0] != '\0')
+	{
+		words.PushString(argument);
+	}
 	if (Commands_Send(client, words))
 	{
 		Announce(client, word, argument);
 	}
-	return Plugin_Handled;
 }
 
 static void Announce(int client, const char[] word, const char[] argument)
@@ -90,23 +101,26 @@ static void Activity(int client, int target, const char[] phrase, const char[] o
 static Action Command_Target(int client, int args)
 {
 	char word[WORD_SIZE], target[MAX_NAME_LENGTH], id[ID_SIZE], rating[WORD_SIZE];
-	JSONArray words = Words(word);
+	Word(word);
 	bool sets = StrEqual(word, "set");
 	if (args < (sets ? 2 : 1))
 	{
 		ReplyToCommand(client, "[SM] Usage: %s%s <#userid|name|steamid64>%s", COMMAND_PREFIX, word, sets ? " <rating>" : "");
-		delete words;
 		return Plugin_Handled;
 	}
 	GetCmdArg(1, target, sizeof(target));
 	if (!Resolve(client, target, id))
 	{
-		delete words;
 		return Plugin_Handled;  // the caller has been shown why
 	}
+	JSONArray words = new JSONArray();
+	words.PushString(word);
 	words.PushString(id);
-	AddArguments(words, 2);
-	GetCmdArg(2, rating, sizeof(rating));
+	if (sets)
+	{
+		GetCmdArg(2, rating, sizeof(rating));
+		words.PushString(rating);
+	}
 	int found = Players_Find(id);
 	if (found != 0)
 	{
@@ -141,25 +155,12 @@ static bool Resolve(int client, const char[] target, char id[ID_SIZE])
 	return id[0] != '\0';
 }
 
-// The command itself without its prefix, also in `word`. The caller hands the handle on to Commands_Send or deletes it.
-static JSONArray Words(char word[WORD_SIZE])
+// The command itself without its prefix.
+static void Word(char word[WORD_SIZE])
 {
 	char command[WORD_SIZE];
 	GetCmdArg(0, command, sizeof(command));
 	strcopy(word, sizeof(word), command[strlen(COMMAND_PREFIX)]);
-	JSONArray words = new JSONArray();
-	words.PushString(word);
-	return words;
-}
-
-static void AddArguments(JSONArray words, int first)
-{
-	char word[NAME_SIZE];
-	for (int i = first; i <= GetCmdArgs() && words.Length < 8; i++)
-	{
-		GetCmdArg(i, word, sizeof(word));
-		words.PushString(word);
-	}
 }
 
 // Another plugin asks as the console would; false while the daemon does not answer.

@@ -292,7 +292,7 @@ static void Shrink(ArrayList events)
 static bool Durable(JSONObject event)
 {
 	return Is(event, "sides_switched") || Is(event, "scrambled_alone")
-		|| Is(event, "order_done") || Is(event, "order_failed");
+		|| Is(event, "order_done") || Is(event, "order_failed") || Is(event, "vote_ended");
 }
 
 static void Drop(int index)

@@ -43,6 +43,35 @@ void Settings_Create()
 	g_Settings[Setting_Enabled].AddChangeHook(OnEnabledChanged);
 	g_Settings[Setting_Words].AddChangeHook(OnWordsChanged);
 	AutoExecConfig(true, "equipoise");
+	char server[NAME_SIZE], file[NAME_SIZE + 16];
+	if (CommandLine(Setting_Server, server, sizeof(server)))
+	{
+		FormatEx(file, sizeof(file), "equipoise-%s", server);
+		AutoExecConfig(false, file);  // of this server alone: several may run from one install
+	}
+}
+
+// What the server was started with (`+equipoise_server eu-1`) wins over every config file. SourceMod executes the
+// plugin's own after server.cfg and the map's, so that it would win otherwise.
+void Settings_Configured()
+{
+	char value[256];
+	for (int i = 0; i < view_as<int>(SETTINGS); i++)
+	{
+		if (CommandLine(view_as<Setting>(i), value, sizeof(value)))
+		{
+			g_Settings[i].SetString(value);
+		}
+	}
+	Words_Apply();
+}
+
+static bool CommandLine(Setting setting, char[] value, int size)
+{
+	char parameter[40];
+	FormatEx(parameter, sizeof(parameter), "+%s", g_Table[setting].name);
+	GetCommandLineParam(parameter, value, size);
+	return value[0] != '\0';
 }
 
 bool Settings_Enabled()
