@@ -52,6 +52,8 @@ class Phrase(Enum):
     TEAMS_CHANCE = "RED has a {1} % chance."
     STATUS = "Equipoise: {1}, round {2}, streak {3}, pending {4}, last scramble {5}."
     STATUS_OFF = "Equipoise is off on this server."
+    MAP_OFF = "Equipoise leaves this map alone: {1}."
+    MAP_RATE = "Rounds on this map are rated, but the teams are left alone: {1}."
     DRY_RUN = "A scramble would move {1} players and give RED a {3} % chance instead of {2} %."
     DRY_RUN_LINE = "{1} to {2}"
     WHY_LINE = "{1}: {2}"

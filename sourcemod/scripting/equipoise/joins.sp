@@ -163,7 +163,7 @@ static void Put(int client, TFTeam side)
 	else if (Players_Side(client) != side)
 	{
 		TF2_ChangeClientTeam(client, side);
-		Assign_OfferClass(client);
+		Classes_Offer(client);
 	}
 }
 
