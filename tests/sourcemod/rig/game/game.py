@@ -4,10 +4,9 @@ import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.sourcemod.rig.plugin import Plugin
-from tests.sourcemod.rig.sm.events import Event
-from tests.sourcemod.rig.sourcemod import SourceMod
-
+from ..plugin import Plugin
+from ..sm.events import Event
+from ..sourcemod import SourceMod
 from .entities import Entities, Entity
 from .facts import EVENTS, MAPS, SPECTATOR, UNASSIGNED, Mode, Value
 from .joining import obey
@@ -67,13 +66,13 @@ class Game:
     # The clock.
 
     def frame(self) -> None:
-        """One game frame."""
+        """One game frame. SourceMod comes first: its hook of the game's GameFrame is a pre hook (sourcemod.cpp)."""
         self.now += TICK
         self.map_time += TICK
+        self.sm.frame()
         if self.running:
             self.rounds.think()
             self.teams.think()
-        self.sm.frame()
 
     def advance(self, seconds: float) -> None:
         """Run frames for `seconds` of game time."""
@@ -95,7 +94,10 @@ class Game:
     # Maps.
 
     def start_map(self, name: str, mode: Mode | None = None) -> None:
-        """Start the first map, or change to another: OnClientDisconnect for all, OnMapEnd, OnMapStart, they return."""
+        """Start the first map, or change to another: OnClientDisconnect for all, OnMapEnd, OnMapStart, they return.
+
+        Two frames pass until OnConfigsExecuted; those who return are there before it.
+        """
         humans = self._end_map() if self.running else []
         self.map, self.mode, self.map_time = name, mode or MAPS[name], 0.0
         self.entities.clear()
@@ -104,13 +106,11 @@ class Game:
         self.teams.start_map()
         self.rounds.clocks.create()
         self.running = True
-        if self.mode.arena:
-            self.sm.convars["tf_arena_use_queue"].set("1")
-        for convar, value in self.server_cfg.items():
-            self.sm.convars[convar].set(value)
+        self.sm.configs.load_map(name, arena=self.mode.arena)
         self.sm.start_map()
         for player in humans:
             self._return(player)
+        self.until(lambda: self.sm.configs.executed)
 
     def _end_map(self) -> list[Player]:
         players = list(self.players.values())

@@ -6,6 +6,7 @@ from . import (  # noqa: F401  (importing a module registers its natives)
     chat,
     clients,
     commands,
+    configs,
     convars,
     core,
     entities,

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tests.sourcemod.rig.binding import Call, native
-from tests.sourcemod.rig.memory import Buffer, Ref
+from ..binding import Call, native
+from ..memory import Buffer, Ref
 
 if TYPE_CHECKING:
-    from tests.sourcemod.rig.sourcemod import SourceMod
+    from ..sourcemod import SourceMod
 
 ROOT = 1 << 14
 LETTERS = "abcdefghijklmnzopqrst"

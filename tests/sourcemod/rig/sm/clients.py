@@ -1,8 +1,8 @@
 """Clients as plugins see them, and what they may do to them."""
 
-from tests.sourcemod.rig.binding import Call, Connected, InGame, Text, native
-from tests.sourcemod.rig.game.players import Player
-from tests.sourcemod.rig.memory import Buffer
+from ..binding import Call, Connected, InGame, Text, native
+from ..game.players import Player
+from ..memory import Buffer
 
 ENGINE, STEAM2, STEAM3, STEAM64 = range(4)
 PUBLIC_UNIVERSE = 76561197960265728
@@ -190,12 +190,7 @@ def KickClient(call: Call, index: int, text: Text) -> None:
     """The client leaves at the next frame; until then it is in the kick queue."""
     player = call.client(index, in_game=False)
     player.kicked = text.to(index)
-
-    def leave() -> None:
-        if player.kicked is not None:
-            call.sm.world.leave(player, player.kicked)
-
-    call.sm.commands.later.append(leave)
+    call.sm.commands.kicks.append(player)
 
 
 @native()

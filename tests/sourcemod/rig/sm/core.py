@@ -1,9 +1,8 @@
 """SourceMod itself: handles, libraries, features, what a plugin says about itself."""
 
-from tests.sourcemod.rig.binding import NATIVES, Call, Text, native
-from tests.sourcemod.rig.machine import NativeError
-from tests.sourcemod.rig.memory import Buffer
-
+from ..binding import NATIVES, Call, Text, native
+from ..machine import NativeError
+from ..memory import Buffer
 from .files import File
 from .timers import Timer
 
@@ -13,7 +12,7 @@ RUNNING = 0
 
 
 class FailState(NativeError):
-    """The plugin gave up: SourceMod stops it."""
+    """The plugin gave up: SourceMod stops it (CPlugin::EvictWithError)."""
 
 
 @native()
@@ -32,7 +31,7 @@ def CloseHandle(call: Call, handle: int) -> None:
         return
     thing = call.sm.handles.close(handle)
     if isinstance(thing, Timer):
-        call.sm.timers.end(thing)
+        call.sm.timers.kill(thing)
     elif isinstance(thing, File):
         thing.stream.close()
 

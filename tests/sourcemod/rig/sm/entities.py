@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from tests.sourcemod.rig.binding import Call, native
-from tests.sourcemod.rig.machine import NativeError
-from tests.sourcemod.rig.memory import Buffer, Ref, float_to_cell
+from ..binding import Call, native
+from ..machine import NativeError
+from ..memory import Buffer, Ref, float_to_cell
 
 if TYPE_CHECKING:
-    from tests.sourcemod.rig.game.entities import Entity, Prop
+    from ..game.entities import Entity, Prop
 
 
 def _entity(call: Call, index: int) -> "Entity":
