@@ -25,15 +25,22 @@
 #define ID_SIZE 24
 // Ids of orders, rounds and sessions.
 #define NAME_SIZE 64
+// The name of a map: the protocol takes 128 characters.
+#define MAP_SIZE 129
 
 #include "equipoise/settings.sp"
 #include "equipoise/reading.sp"
 #include "equipoise/players.sp"
 #include "equipoise/roster.sp"
+#include "equipoise/classes.sp"
 #include "equipoise/facts.sp"
+#include "equipoise/timers.sp"
 #include "equipoise/presence.sp"
+#include "equipoise/record.sp"
 #include "equipoise/rounds.sp"
+#include "equipoise/waiting.sp"
 #include "equipoise/observe.sp"
+#include "equipoise/level.sp"
 #include "equipoise/session.sp"
 #include "equipoise/engine.sp"
 #include "equipoise/ring.sp"
@@ -41,11 +48,13 @@
 #include "equipoise/post.sp"
 #include "equipoise/reply.sp"
 #include "equipoise/orders.sp"
+#include "equipoise/medics.sp"
 #include "equipoise/assign.sp"
 #include "equipoise/moves.sp"
 #include "equipoise/locks.sp"
 #include "equipoise/joins.sp"
 #include "equipoise/arena.sp"
+#include "equipoise/idle.sp"
 #include "equipoise/cache.sp"
 #include "equipoise/fallback.sp"
 #include "equipoise/chat.sp"
@@ -92,8 +101,10 @@ public void OnPluginStart()
 	Moves_Create();
 	Locks_Create();
 	Cache_Create();
+	Level_Create();
 	Commands_Register();
 	Joins_Listen();
+	Classes_Listen();
 	Observe_Hook();
 	CreateTimer(1.0, Timer_Second, _, TIMER_REPEAT);
 	Players_Reread();
@@ -120,12 +131,16 @@ public void OnMapEnd()
 {
 	Session_End();
 	Engine_Restore();
+	Settings_EndMap();
 }
 
 Action Timer_Second(Handle timer)
 {
-	Rounds_Tick();
+	Post_Tick();  // first: an error in the others does not keep it from posting
+	Session_Look();
+	Session_Inform();
+	Rounds_Look();
 	Arena_Tick();
-	Post_Tick();
+	Idle_Tick();
 	return Plugin_Continue;
 }

@@ -28,6 +28,12 @@ static Action Command_Poll(int args)
 // What is known here is answered at once, the rest by the daemon.
 static Action Command_Status(int client, int args)
 {
+	char level[16], reason[NAME_SIZE];
+	Session_Level(level, sizeof(level), reason, sizeof(reason));
+	if (StrEqual(level, "off") || StrEqual(level, "rate"))
+	{
+		ReplyToCommand(client, "%t", StrEqual(level, "off") ? "Equipoise_MapOff" : "Equipoise_MapRate", reason);
+	}
 	Engine_Describe(client);
 	return Command_Forward(client, args);
 }

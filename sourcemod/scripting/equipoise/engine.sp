@@ -84,7 +84,7 @@ bool Engine_HumansTogether()
 
 static void OnHumansTeamChanged(ConVar cvar, const char[] before, const char[] after)
 {
-	Engine_Apply();
+	Session_Look();
 }
 
 void Engine_Apply()

@@ -261,7 +261,7 @@ static void Put(int client, TFTeam side, TFTeam wanted)
 	else
 	{
 		TF2_ChangeClientTeam(client, side);
-		Assign_OfferClass(client);
+		Classes_Offer(client);
 	}
 }
 

@@ -23,7 +23,8 @@ enum struct SettingRow
 
 static const SettingRow g_Table[] =
 {
-	{"equipoise_enabled", "1", FCVAR_NONE, "1: observe and obey the daemon. 0: leave the game alone."},
+	// Not in the plugin's own cfg: that one is executed last (CoreConfig.cpp) and would overrule a map's cfg.
+	{"equipoise_enabled", "1", FCVAR_DONTRECORD, "1: observe and obey the daemon. 0: leave the game alone."},
 	{"equipoise_url", "http://127.0.0.1:27500", FCVAR_NONE, "Where the daemon listens, without a path."},
 	{"equipoise_server", "", FCVAR_NONE, "This server's name in the daemon's configuration."},
 	{"equipoise_secret", "", FCVAR_PROTECTED, "This server's secret, as `equipoise init` printed it."},
@@ -74,6 +75,12 @@ static bool CommandLine(Setting setting, char[] value, int size)
 	return value[0] != '\0';
 }
 
+// What a map's cfg said of it ends with the map; server.cfg is executed again on the next one.
+void Settings_EndMap()
+{
+	g_Settings[Setting_Enabled].RestoreDefault();
+}
+
 bool Settings_Enabled()
 {
 	return g_Settings[Setting_Enabled].BoolValue;
@@ -86,7 +93,7 @@ void Settings_Text(Setting setting, char[] buffer, int size)
 
 static void OnEnabledChanged(ConVar cvar, const char[] before, const char[] after)
 {
-	Session_Toggled();
+	Session_Look();
 }
 
 static void OnWordsChanged(ConVar cvar, const char[] before, const char[] after)
