@@ -17,8 +17,11 @@ from .sm.events import Events
 from .sm.formats import Formats
 from .sm.forwards import DynamicNative, GlobalForward, Listener, Pending, PrivateForward
 from .sm.http import EXTENSION, LIBRARY, Http
+from .sm.menu_natives import MenuStyle
+from .sm.menus import Menu, Menus
 from .sm.phrases import Phrases
 from .sm.timers import Timers
+from .sm.votes import Votes
 
 if TYPE_CHECKING:
     from .game.game import Game
@@ -46,6 +49,7 @@ class SourceMod:
         self.convars, self.configs, self.commands = ConVars(self), Configs(self), Commands(self)
         self.events, self.timers = Events(self), Timers(self)
         self.chat, self.http = Chat(self), Http(self)
+        self.menus, self.votes, self.menu_style = Menus(self), Votes(self), MenuStyle()
 
     def load(self, path: Path, *, translations: Path | None = None) -> Plugin:
         """Load a compiled plugin; late if a map is running. LoadError if SourceMod would refuse it."""
@@ -70,9 +74,12 @@ class SourceMod:
             self.forward("OnLibraryRemoved", name)
         plugin.call("OnPluginEnd")
         self.plugins.remove(plugin)
-        for part in (self.convars, self.configs, self.commands, self.events, self.timers, self.http):
+        plugin.failed = True
+        for part in (self.convars, self.configs, self.commands, self.events, self.timers, self.http, self.menus):
             part.forget(plugin)
-        self.handles.drop_owned(plugin)
+        for thing in self.handles.drop_owned(plugin):
+            if isinstance(thing, Menu):
+                self.menus.cancel(thing)
         self.dynamic = {name: native for name, native in self.dynamic.items() if native.callback.plugin is not plugin}
 
     def fail(self, plugin: Plugin, reason: str) -> None:
@@ -83,6 +90,10 @@ class SourceMod:
     def forward(self, name: str, *arguments: Argument) -> int:
         """Call a public function in every plugin that has it; the highest Action."""
         results = [plugin.call(name, *arguments) or 0 for plugin in list(self.plugins) if plugin.public(name)]
+        # PlayerManager::OnClientDisconnect_Post: SourceMod's own listeners hear of it after the plugins.
+        if name == "OnClientDisconnect_Post":
+            for part in (self.menus, self.votes):
+                part.client_left(int(arguments[0]))  # type: ignore[arg-type]
         return max(results, default=0)
 
     def listen(self, name: str, listener: Listener) -> None:
@@ -136,10 +147,12 @@ class SourceMod:
         for plugin in [plugin for plugin in self.plugins if plugin.failed]:
             self.unload(plugin)
         self.http.run()
+        self.menus.frame()
         self.forward("OnGameFrame")
 
     def start_map(self) -> None:
         """The map runs: OnMapStart. Its configuration is executed two frames later."""
+        self.votes.end_map()
         self.forward("OnMapStart")
         self.configs.server_activated()
 

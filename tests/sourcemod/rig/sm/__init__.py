@@ -18,6 +18,7 @@ from . import (  # noqa: F401  (importing a module registers its natives)
     json,
     maps,
     maths,
+    menu_natives,
     packs,
     phrases,
     strings,

@@ -182,7 +182,7 @@ def GetClientDeaths(call: Call, client: InGame) -> int:
 
 @native()
 def ChangeClientTeam(call: Call, client: InGame, team: int) -> None:
-    call.sm.world.teams.change(client, team, by_plugin=True)
+    call.sm.world.teams.change(client, team)
 
 
 @native()
@@ -200,4 +200,5 @@ def KickClientEx(call: Call, index: int, text: Text) -> None:
 
 @native()
 def ForcePlayerSuicide(call: Call, client: InGame) -> None:
-    call.sm.world.teams.suicide(client)
+    """`CommitSuicide(false, false)`: not by force (extensions/sdktools/vnatives.cpp)."""
+    call.sm.world.teams.lives.suicide(client, forced=False)

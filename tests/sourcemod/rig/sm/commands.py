@@ -78,7 +78,10 @@ class Commands:
     def from_client(self, player: Any, line: str) -> None:
         """A client types `line` in his console."""
         with self._running(Invocation(line, split_command(line)), CONSOLE) as command:
-            if command.words and not self._intercepted(player.index, command):
+            if not command.words:
+                return
+            chosen = command.words[0].lower() == "menuselect" and self.sm.menus.press(player.index, _key(command))
+            if not self._intercepted(player.index, command) and not chosen:
                 self._reach_game(player, command)
 
     def from_server(self, line: str) -> list[str]:
@@ -182,14 +185,27 @@ class Commands:
                 self._dispatch(player.index, command)
 
     @contextmanager
-    def _running(self, command: Invocation, source: int) -> Iterator[Invocation]:
+    def replying(self, source: int) -> Iterator[None]:
+        """Meanwhile replies go to the chat or to the console."""
         before, self.source = self.source, source
+        try:
+            yield
+        finally:
+            self.source = before
+
+    @contextmanager
+    def _running(self, command: Invocation, source: int) -> Iterator[Invocation]:
         self._stack.append(command)
         try:
-            yield command
+            with self.replying(source):
+                yield command
         finally:
             self._stack.pop()
-            self.source = before
+
+
+def _key(command: Invocation) -> int:
+    word = command.words[1] if len(command.words) > 1 else ""
+    return int(word) if word.isdecimal() else 0
 
 
 @native()

@@ -23,8 +23,16 @@ ENGINE = {
     "mp_tournament": "0", "mp_waitingforplayers_time": "30", "mp_waitingforplayers_cancel": "0",
     "mp_bonusroundtime": "15", "mp_enableroundwaittime": "1", "mp_stalemate_enable": "0", "mp_timelimit": "0",
     "mp_maxrounds": "0", "mp_winlimit": "0", "mp_windifference": "0", "mp_restartgame": "0",
-    "mp_disable_respawn_times": "0", "sv_tags": "", "sm_show_activity": "13", "sv_visiblemaxplayers": "-1",
+    "mp_disable_respawn_times": "0", "sv_tags": "", "sm_show_activity": "13",
+    "sm_vote_delay": "30", "sv_visiblemaxplayers": "-1",
     "tf_gamemode_arena": "0",
+    "mp_waitingforplayers_restart": "0", "mp_restartround": "0", "mp_restartgame_immediate": "0", "nextlevel": "",
+    "mp_chattime": "10", "mp_windifference_min": "0", "mp_stalemate_timelimit": "240", "mp_match_end_at_timelimit": "0",
+    "mp_humans_must_join_team": "any", "mp_highlander": "0", "mp_idlemaxtime": "3", "mp_idledealmethod": "1",
+    "mp_respawnwavetime": "10", "mp_allowspectators": "1", "mp_spectators_restricted": "0",
+    "tf_flag_caps_per_round": "3", "tf_passtime_scores_per_round": "5", "tf_arena_round_time": "0",
+    "tf_arena_force_class": "0", "tf_arena_change_limit": "1", "tf_bot_offline_practice": "0",
+    "spec_freeze_time": "4.0", "spec_freeze_traveltime": "0.4", "tf_stalematechangeclasstime": "20",
 }  # fmt: skip
 """TF2's own variables that a balancing plugin may look at, with the engine's defaults."""
 

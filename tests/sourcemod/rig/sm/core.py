@@ -4,6 +4,7 @@ from ..binding import NATIVES, Call, Text, native
 from ..machine import NativeError
 from ..memory import Buffer
 from .files import File
+from .menus import Menu
 from .timers import Timer
 
 AVAILABLE, UNAVAILABLE, UNKNOWN = range(3)
@@ -30,7 +31,9 @@ def CloseHandle(call: Call, handle: int) -> None:
     if not handle:
         return
     thing = call.sm.handles.close(handle)
-    if isinstance(thing, Timer):
+    if isinstance(thing, Menu):
+        call.sm.menus.cancel(thing)
+    elif isinstance(thing, Timer):
         call.sm.timers.kill(thing)
     elif isinstance(thing, File):
         thing.stream.close()
