@@ -442,7 +442,7 @@ def test_during_an_arena_round_a_joiner_is_parked(game: Game, daemon: Daemon, ar
     assert joiner.team == SPECTATOR
     assert not daemon.events("side_wanted")
     assert daemon.events("side_changed")[-1] | {"at": 0} == {
-        "kind": "side_changed", "at": 0, "id": str(joiner.steamid), "side": "none", "waiting": True,
+        "kind": "side_changed", "at": 0, "id": str(joiner.steamid), "side": "none", "waiting": True, "ready": False,
     }  # fmt: skip
 
 

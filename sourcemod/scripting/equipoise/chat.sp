@@ -3,7 +3,7 @@
 // What players read: the daemon names a phrase and its arguments, each player reads it in their own language.
 
 #define MAX_ARGUMENTS 6
-#define ARGUMENT_SIZE 96
+#define ARGUMENT_SIZE 192
 #define LINE_SIZE 254
 
 enum struct Text

@@ -100,7 +100,8 @@ static int Handle_Panel(Menu menu, MenuAction action, int param1, int param2)
 	return 0;
 }
 
-// How many bytes of `text` fit into `limit`: up to the end of a word, or at least of a character.
+// How many bytes of `text` fit into `limit`: up to the end of a word, or of a character where a word is too long (Chinese
+// has no spaces).
 static int Cut(const char[] text, int limit)
 {
 	if (strlen(text) <= limit)
@@ -108,11 +109,11 @@ static int Cut(const char[] text, int limit)
 		return strlen(text);
 	}
 	int end = limit;
-	while (end > 0 && text[end] != ' ')
+	while (end > limit / 2 && text[end] != ' ')
 	{
 		end--;
 	}
-	if (end > 0)
+	if (text[end] == ' ')
 	{
 		return end;
 	}
