@@ -28,6 +28,12 @@ Solved = SplitSolved | MovesSolved | SplitsCached | ChanceFound | SolveFailed
 QUANTILES = tuple(NormalDist().inv_cdf((n + 0.5) / 200) for n in range(200))
 """Equally probable values of a standard normal variable: a mean over them is an integral, here to 10⁻³."""
 
+CERTAIN = 1e-9
+"""Predictions nearer to 0 or 1 are cut to this: their log-odds would be infinite."""
+
+Pins = dict[int, Pin]
+"""Where players must be, by their index among the ask's entries."""
+
 Values = tuple[list[float], list[float]]
 """Each player's skill on A, and on B, in rating points: two lists in the players' order."""
 
@@ -91,8 +97,10 @@ def chance(system: System[Any], context: Context, a: Iterable[PlayerId], b: Iter
 def distance(system: System[Any], context: Context, a: Sequence[PlayerId], b: Sequence[PlayerId]) -> float | None:
     """How far the true win probability is expected to be from a half, E|p - 1/2|; None without known deviations.
 
-    The difference of the sides is taken as normal around the difference of the sums of skill, with the sum of the
-    players' variances, and p as the logistic of it that has the system's own slope at an even match (`System.gap`).
+    The log-odds of p are taken as normal. Their variance is the sum of the players' variances, by the slope at an even
+    match (`System.gap`). Their mean is the one with which p is on average what the system predicts, by MacKay's
+    approximation E[logistic(x)] = logistic(mean / √(1 + π·variance / 8)) ("The evidence framework applied to
+    classification networks", 1992): predictions of uncertain players lean towards a half already.
 
     >>> from equipoise.core.model import Mode
     >>> from equipoise.ratings import create
@@ -107,15 +115,11 @@ def distance(system: System[Any], context: Context, a: Sequence[PlayerId], b: Se
     known = [deviation for deviation in deviations if deviation is not None]
     if len(known) < len(deviations):
         return None
-    mean = sum(skills(system, context, Side.A, a)) - sum(skills(system, context, Side.B, b))
-    spread = math.hypot(*known)
-    log_odds = 4.0 / system.gap(1.0, max(len(a), len(b)))
-    return fmean(abs(_logistic(log_odds * (mean + spread * z)) - 0.5) for z in QUANTILES)
-
-
-def _logistic(x: float) -> float:
-    """In a form that does not overflow, however long the odds."""
-    return 0.5 * (1.0 + math.tanh(0.5 * x))
+    spread = 4.0 / system.gap(1.0, max(len(a), len(b))) * math.hypot(*known)
+    predicted = min(max(chance(system, context, a, b), CERTAIN), 1.0 - CERTAIN)
+    mean = math.log(predicted / (1.0 - predicted)) * math.sqrt(1.0 + math.pi * spread**2 / 8.0)
+    # logistic(x) - 1/2 = tanh(x/2) / 2, which does not overflow.
+    return fmean(abs(math.tanh((mean + spread * z) / 2.0)) / 2.0 for z in QUANTILES)
 
 
 def skills(system: System[Any], context: Context, side: Side, players: Iterable[PlayerId]) -> list[float]:
@@ -145,27 +149,36 @@ def _values(system: System[Any], context: Context, players: Sequence[PlayerId]) 
 
 
 def _best(ask: AskSplit, values: Values, system: System[Any]) -> Assignment:
-    """The best split within the tolerance; of uneven sizes either side may be the larger one.
+    """The best split for the ask's purpose.
 
     The tolerance comes as a win probability. The solver wants rating points, and the system converts: how much a
     probability is in points depends on its scale and on the team size.
     """
-    tolerance = ask.tolerance if math.isinf(ask.tolerance) else system.gap(ask.tolerance, max(ask.sizes))
+    pins = _pins(ask)
+    if ask.purpose is Purpose.EQUAL_SIDES and sum(ask.sizes) < len(ask.entries):
+        # Whose turn it is on the bench does not depend on how even the others could be made by moving them.
+        fewest_moves = _within(ask, values, pins, math.inf)
+        pins |= dict.fromkeys(fewest_moves.bench, Pin.BENCH)
+    return _within(ask, values, pins, system.gap(ask.tolerance, max(ask.sizes)))
+
+
+def _within(ask: AskSplit, values: Values, pins: Pins, tolerance: float) -> Assignment:
+    """The best split within a tolerance in points; of uneven sizes either side may be the larger one."""
     if ask.sizes[0] == ask.sizes[1]:
-        return _best_of(ask, ask.sizes, values, tolerance)
-    optima = _optima(ask, values)
+        return _best_of(ask, ask.sizes, values, pins, tolerance)
+    optima = _optima(ask, values, pins)
     limit = min(optima.values()) + tolerance
     # One limit for both ways round: the tolerance is counted from the better of the two optima.
-    close = [_best_of(ask, sizes, values, limit - least) for sizes, least in optima.items() if least <= limit]
+    close = [_best_of(ask, sizes, values, pins, limit - least) for sizes, least in optima.items() if least <= limit]
     return min(close, key=lambda found: (found.bench_cost, found.moves, abs(found.difference)))
 
 
-def _optima(ask: AskSplit, values: Values) -> dict[tuple[int, int], float]:
+def _optima(ask: AskSplit, values: Values, pins: Pins) -> dict[tuple[int, int], float]:
     """The least difference with A and with B as the larger side; SplitError when bots rule out both."""
     optima = {}
     for sizes in (ask.sizes, ask.sizes[::-1]):
         try:
-            optima[sizes] = abs(_best_of(ask, sizes, values, 0.0).difference)
+            optima[sizes] = abs(_best_of(ask, sizes, values, pins, 0.0).difference)
         except SplitError as error:
             refusal = error
     if not optima:
@@ -173,20 +186,20 @@ def _optima(ask: AskSplit, values: Values) -> dict[tuple[int, int], float]:
     return optima
 
 
-def _best_of(ask: AskSplit, sizes: tuple[int, int], values: Values, tolerance: float) -> Assignment:
+def _best_of(ask: AskSplit, sizes: tuple[int, int], values: Values, pins: Pins, tolerance: float) -> Assignment:
     on_a, on_b = values
     return best_split(
         on_a,
         values_b=on_b,
         sizes=sizes,
-        pins=_pins(ask),
+        pins=pins,
         bench_cost=[ask.bench_cost.get(entry.id, 0) for entry in ask.entries],
         current=[entry.side for entry in ask.entries],
         tolerance=tolerance,
     )
 
 
-def _pins(ask: AskSplit) -> dict[int, Pin]:
+def _pins(ask: AskSplit) -> Pins:
     """Constraints for the solver: bots stay on their side, and some players may not be benched."""
     pins = {index: Pin.PLAY for index, entry in enumerate(ask.entries) if entry.id in ask.must_play}
     stand = {Side.A: Pin.A, Side.B: Pin.B}

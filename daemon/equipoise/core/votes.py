@@ -18,7 +18,7 @@ from dataclasses import replace
 from equipoise.core.asks import AskChance
 from equipoise.core.bench import eligible_count
 from equipoise.core.effects import Cancel, LogDecision, OpenVote, Say, Tell
-from equipoise.core.events import ChanceFound, Phase, VoteEnded
+from equipoise.core.events import ChanceFound, VoteEnded
 from equipoise.core.model import Mode, OrderId, PlayerId, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import VoteRules
@@ -35,9 +35,9 @@ ROUNDS_IN_A_ROW = 2
 
 def ask_for(state: State, by: PlayerId | None, now: float) -> Effects:
     """A player asks for a vote: they are told why not, or their voice counts, at once or when the chance is known."""
-    refusal = _refusal(state, by, now)
-    if by is None or refusal is not None:
-        return (Tell(by, (Text(refusal or Phrase.VOTE_NOT_PLAYING),)),)
+    if (refusal := _refusal(state, by, now)) is not None:
+        return (Tell(by, (Text(refusal),)),)
+    assert by is not None, "the console is not eligible"
     a, b = (tuple(entry.id for entry in state.roster.on(side)) for side in Side)
     if not (a and b) or state.memory.tally.streak >= ROUNDS_IN_A_ROW:
         return _count(state, by, now)
@@ -62,10 +62,8 @@ def _refusal(state: State, by: PlayerId | None, now: float) -> Phrase | None:
 
 
 def _round_ends(state: State, now: float) -> bool:
-    """The running round is in its last seconds, as far as its end is known."""
-    if state.phase is not Phase.RUNNING or state.ends_at is None:
-        return False
-    return now >= state.ends_at - state.rules.vote.quiet_seconds
+    """The round is in its last seconds, as far as its end is known."""
+    return state.ends_at is not None and now >= state.ends_at - state.rules.vote.quiet_seconds
 
 
 def chance_found(state: State, event: ChanceFound, now: float) -> Effects:
