@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from . import buildings
 from .carrying import drop_flag
 from .facts import UNASSIGNED, State
-from .players import FIRST_STEAMID, Phase, Player
+from .players import FIRST_STEAMID, Player
 
 if TYPE_CHECKING:
     from .game import Game
@@ -46,7 +46,6 @@ def leave(game: "Game", player: Player, reason: str) -> None:
         game.entities.remove(thing)
     del game.players[player.index]
     player.in_game = False
-    player.phase = Phase.OBSERVER
     game.sm.forward("OnClientDisconnect_Post", player.index)
 
 
