@@ -45,6 +45,7 @@ def leave(game: "Game", player: Player, reason: str) -> None:
     for thing in (*player.buildings, *player.weapons.values(), player):
         game.entities.remove(thing)
     del game.players[player.index]
+    game.teams.scoreboard.forget(player)
     player.in_game = False
     game.sm.forward("OnClientDisconnect_Post", player.index)
 

@@ -85,6 +85,7 @@ class Player(Entity):
         self.map_stats: dict[str, int] = {}
         self.round_stats: dict[str, int] = {}
         self.shown_scores: dict[str, dict[str, int]] = {"m_ScoreData": {}, "m_RoundScoreData": {}}
+        self.shown_row: tuple[object, ...] = ()
         self.scores_changed = True
         self.weapons: dict[int, Entity] = {}
         self.buildings: list[Entity] = []

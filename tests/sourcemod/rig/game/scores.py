@@ -56,7 +56,7 @@ class Scoreboard:
         self.manager = self.game.entities.get(index) if index != -1 else None
         if self.manager is not None:
             places = self.game.slots + 1
-            for name in (*_QUICK, *_SLOW):
+            for name in (*_COPIED, "m_bAlive", "m_bConnected", *_SLOW):
                 self.manager.props[name] = [0] * places
             self.manager.props["m_flNextRespawnTime"] = [0.0] * places
 
@@ -87,6 +87,11 @@ class Scoreboard:
         player.map_stats.clear()
         player.round_stats.clear()
         player.scores_changed = True
+
+    def forget(self, player: Player) -> None:
+        """`UpdateDisconnectedPlayer`: the slot is shown as empty."""
+        if self.manager is not None:
+            self.manager.props["m_bConnected"][player.index] = 0  # type: ignore[index]
 
     def total(self, player: Player) -> int:
         """The points of a player on this map, at once."""
@@ -131,22 +136,21 @@ class Scoreboard:
         # A respawn time is 0 for the living, and on the game's clock.
         wave = 0.0 if player.alive else self.game.teams.spawning.next_wave(player)
         respawn = wave - self.game.now + self.game.map_time if wave else 0.0
-        quick = (
-            player.frags, player.deaths, player.shown_scores[MAP_TABLE].get("m_iPoints", 0), player.team,
-            int(player.alive), player.health, 1, player.current_class,
-            int(player.arena_spectator), respawn,
-        )  # fmt: skip
-        for name, value in zip((*_QUICK, "m_flNextRespawnTime"), quick, strict=True):
-            manager.props[name][player.index] = value  # type: ignore[index,call-overload]
+        props = player.props
+        row = (*(props[name] for name in _COPIED.values()), int(player.alive), 1, respawn)
+        if row != player.shown_row:
+            player.shown_row = row
+            for name, value in zip((*_COPIED, "m_bAlive", "m_bConnected", "m_flNextRespawnTime"), row, strict=True):
+                manager.props[name][player.index] = value  # type: ignore[index,call-overload]
         if slowly:
             for name, field in _SLOW.items():
                 manager.props[name][player.index] = player.round_stats.get(field, 0)  # type: ignore[index]
 
 
-_QUICK = (
-    "m_iScore", "m_iDeaths", "m_iTotalScore", "m_iTeam", "m_bAlive", "m_iHealth", "m_bConnected", "m_iPlayerClass",
-    "m_bArenaSpectator",
-)  # fmt: skip
+_COPIED = {
+    "m_iScore": "m_iFrags", "m_iDeaths": "m_iDeaths", "m_iTotalScore": "m_iPoints", "m_iTeam": "m_iTeamNum",
+    "m_iHealth": "m_iHealth", "m_iPlayerClass": "m_iClass", "m_bArenaSpectator": "m_bArenaSpectator",
+}  # fmt: skip
 _SLOW = {
     "m_iDamage": "m_iDamageDone", "m_iHealing": "m_iHealPoints", "m_iDamageAssist": "m_iDamageAssist",
     "m_iHealingAssist": "m_iHealingAssist", "m_iDamageBlocked": "m_iDamageBlocked", "m_iBonusPoints": "m_iBonusPoints",
