@@ -192,6 +192,7 @@ def test_flags_are_captures(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     play.go_live(game)
     for _ in range(3):
         play.capture_flag(game, blu[0])
+    game.advance(1.1)
     settle(game)
     assert ended(daemon)["captures"] == {"red": 0, "blu": 3}
     assert ended(daemon)["winner"] == "blu"

@@ -99,7 +99,7 @@ def test_sides_switched_between_stages_turn_the_whole_round(game: Game, daemon: 
     game.join(red[1], "spectate")
     play.capture(game, BLU, 0, blu[0])
     game.rounds.win(BLU, Reason.POINTS_CAPTURED, full_round=False)
-    game.rounds._switch = True
+    game.sides.switch_pending = True
     play.next_round(game)
     play.go_live(game)
     game.rounds.win(RED, Reason.DEFENDED)

@@ -8,11 +8,11 @@ from collections.abc import Callable
 import pytest
 
 from tests.sourcemod.rig import Game, Plugin, play
-from tests.sourcemod.rig.game.facts import ALIVE, BLU, DEAD, DYING, RED, SPECTATOR, UNASSIGNED, State
+from tests.sourcemod.rig.game.facts import ALIVE, BLU, DEAD, DYING, RED, SPECTATOR, UNASSIGNED, State, Value
 from tests.sourcemod.rig.game.players import Player
 
 Script = Callable[..., Plugin]
-Event = tuple[str, dict[str, object]]
+Event = tuple[str, dict[str, Value]]
 
 MOVER = """
     public void OnPluginStart()
