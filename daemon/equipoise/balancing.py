@@ -10,18 +10,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from statistics import NormalDist, fmean
 from typing import Any
 
-from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose
+from equipoise.core.asks import AskChance, AskMoves, AskSplit, CacheSplits, Purpose
 from equipoise.core.bench import duel
 from equipoise.core.effects import RecordRound
-from equipoise.core.events import MovesSolved, SolveFailed, SplitsCached, SplitSolved
+from equipoise.core.events import ChanceFound, MovesSolved, SolveFailed, SplitsCached, SplitSolved
 from equipoise.core.model import Context, Entry, Participant, PlayerId, PlayerSummary, Side, Split
 from equipoise.errors import SplitError
 from equipoise.ratings.system import Match, SkillContext, System, ranks_of
 from equipoise.solver import Assignment, Pin, best_split, splits, transfer
 
-Solved = SplitSolved | MovesSolved | SplitsCached | SolveFailed
+Question = AskSplit | AskMoves | CacheSplits | AskChance
+Solved = SplitSolved | MovesSolved | SplitsCached | ChanceFound | SolveFailed
+
+QUANTILES = tuple(NormalDist().inv_cdf((n + 0.5) / 200) for n in range(200))
+"""Equally probable values of a standard normal variable: a mean over them is an integral, here to 10⁻³."""
+
+CERTAIN = 1e-9
+"""Predictions nearer to 0 or 1 are cut to this: their log-odds would be infinite."""
 
 Pins = dict[int, Pin]
 """Where players must be, by their index among the ask's entries."""
@@ -30,8 +38,22 @@ Values = tuple[list[float], list[float]]
 """Each player's skill on A, and on B, in rating points: two lists in the players' order."""
 
 
-def answer(ask: AskSplit | AskMoves | CacheSplits, system: System[Any]) -> Solved:
+def asked_players(ask: Question) -> tuple[PlayerId, ...]:
+    """The players whose skills a question is answered from."""
+    match ask:
+        case AskMoves():
+            return (*ask.larger, *ask.smaller)
+        case AskChance():
+            return (*ask.a, *ask.b)
+        case AskSplit() | CacheSplits():
+            return tuple(entry.id for entry in ask.entries)
+
+
+def answer(ask: Question, system: System[Any]) -> Solved:
     """Solve an ask with the system's present skills; `SolveFailed` when the constraints allow no answer."""
+    if isinstance(ask, AskChance):
+        sides = (ask.a, ask.b)
+        return ChanceFound(ask, chance(system, ask.context, *sides), distance(system, ask.context, *sides))
     try:
         match ask:
             case AskSplit():
@@ -70,6 +92,34 @@ def chance(system: System[Any], context: Context, a: Iterable[PlayerId], b: Iter
     """
     match = Match(teams=(tuple(a), tuple(b)), map=context.map, mode=context.mode.value, sides=context.mode.sides)
     return system.predict(match).expected(0)
+
+
+def distance(system: System[Any], context: Context, a: Sequence[PlayerId], b: Sequence[PlayerId]) -> float | None:
+    """How far the true win probability is expected to be from a half, E|p - 1/2|; None without known deviations.
+
+    The log-odds of p are taken as normal. Their variance is the sum of the players' variances, by the slope at an even
+    match (`System.gap`). Their mean is the one with which p is on average what the system predicts, by MacKay's
+    approximation E[logistic(x)] = logistic(mean / √(1 + π·variance / 8)) ("The evidence framework applied to
+    classification networks", 1992): predictions of uncertain players lean towards a half already.
+
+    >>> from equipoise.core.model import Mode
+    >>> from equipoise.ratings import create
+    >>> players, context = [PlayerId(name) for name in "abcd"], Context(Mode.KOTH, "koth_viaduct")
+    >>> round(distance(create("trueskill"), context, players[:2], players[2:]), 2)  # strangers
+    0.34
+    >>> distance(create("synelo"), context, players[:2], players[2:]) is None
+    True
+    """
+    asked = SkillContext(context.mode.value, context.map)
+    deviations = [system.deviation(player, asked) for player in (*a, *b)]
+    known = [deviation for deviation in deviations if deviation is not None]
+    if len(known) < len(deviations):
+        return None
+    spread = 4.0 / system.gap(1.0, max(len(a), len(b))) * math.hypot(*known)
+    predicted = min(max(chance(system, context, a, b), CERTAIN), 1.0 - CERTAIN)
+    mean = math.log(predicted / (1.0 - predicted)) * math.sqrt(1.0 + math.pi * spread**2 / 8.0)
+    # logistic(x) - 1/2 = tanh(x/2) / 2, which does not overflow.
+    return fmean(abs(math.tanh((mean + spread * z) / 2.0)) / 2.0 for z in QUANTILES)
 
 
 def skills(system: System[Any], context: Context, side: Side, players: Iterable[PlayerId]) -> list[float]:

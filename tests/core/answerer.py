@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 
-from equipoise.core.asks import Ask, AskMoves, AskSplit, CacheSplits, LoadSummaries, Purpose
-from equipoise.core.events import Answer, MovesSolved, SolveFailed, SplitsCached, SplitSolved, SummariesLoaded
+from equipoise.core.asks import Ask, AskChance, AskMoves, AskSplit, CacheSplits, LoadSummaries, Purpose
+from equipoise.core.events import (
+    Answer,
+    ChanceFound,
+    MovesSolved,
+    SolveFailed,
+    SplitsCached,
+    SplitSolved,
+    SummariesLoaded,
+)
 from equipoise.core.model import Entry, PlayerId, PlayerSummary, Side, Split
 
 POINTS_PER_CHANCE = 4 * 2400
@@ -30,6 +38,9 @@ def answer(
             return MovesSolved(ask, _transfer(ask, (ratings, on_b or ratings)))
         case CacheSplits():
             return SplitsCached(ask, tuple(_every_size(ask, (ratings, on_b or ratings))))
+        case AskChance():
+            ahead = difference(Split(ask.a, ask.b), ratings, on_b) / points_per_chance
+            return ChanceFound(ask, min(1.0, max(0.0, 0.5 + ahead)), None)
 
 
 def difference(split: Split, ratings: Ratings, on_b: Ratings | None = None) -> float:

@@ -8,7 +8,19 @@ from dataclasses import replace
 from equipoise.core import events as e
 from equipoise.core.asks import Ask, AskMoves, Purpose
 from equipoise.core.autobalance import can_move
-from equipoise.core.effects import Assign, Cancel, Effect, Ignored, Lock, LogDecision, Move, Order, Place, Unlock
+from equipoise.core.effects import (
+    Assign,
+    Cancel,
+    Effect,
+    Ignored,
+    Lock,
+    LogDecision,
+    Move,
+    OpenVote,
+    Order,
+    Place,
+    Unlock,
+)
 from equipoise.core.model import Mode, OrderId, PlayerId, Roster, Side, Split
 from equipoise.core.phrases import Phrase
 from equipoise.core.rules import Rules
@@ -40,6 +52,7 @@ class LawfulServer:
         self.roster = Roster()
         self.asks: list[tuple[Ask, e.Answer]] = []
         self.orders: list[Assign | Move] = []
+        self.votes: list[OpenVote] = []
         self.given: set[OrderId] = set()
 
     def happens(self, event: e.Event) -> list[Effect]:
@@ -87,6 +100,8 @@ class LawfulServer:
             assert ask.cost.keys() == set(ask.movable)
 
     def judge_one(self, effect: Effect) -> None:
+        if isinstance(effect, Assign | Move | Place | Lock | OpenVote):
+            assert self.session.state.map_level.level == "balance"
         match effect:
             case Assign():
                 self.judge_assign(effect)
@@ -94,6 +109,8 @@ class LawfulServer:
                 self.judge_move(effect)
             case Place():
                 self.obey(effect)
+            case OpenVote():
+                self.judge_vote(effect)
             case Lock():
                 assert not effect.player.startswith("bot:")
             case Cancel():
@@ -110,6 +127,16 @@ class LawfulServer:
         assert order.order not in self.given
         self.given.add(order.order)
         self.orders.append(order)
+
+    def judge_vote(self, vote: OpenVote) -> None:
+        assert vote.order not in self.given
+        self.given.add(vote.order)
+        self.votes.append(vote)
+        state = self.session.state
+        assert state.acts
+        assert state.voices.order == vote.order
+        assert state.memory.pending is None
+        assert len(state.roster.eligible()) >= self.rules.vote.min_players
 
     def judge_assign(self, order: Assign) -> None:
         self.new(order)
@@ -197,7 +224,9 @@ class LawfulServer:
         assert self.session.memory.pending == memory.pending
 
     def judge_numbers(self) -> None:
-        memory = self.session.memory
+        state, memory = self.session.state, self.session.memory
+        assert {entry.id for entry in state.roster.humans()} >= state.voices.asked_at.keys()
+        assert memory.pending is None or (state.voices.order, state.voices.asked_at) == (None, {})
         assert 0 <= memory.tally.streak <= memory.tally.completed
         assert 0 <= memory.tally.since_scramble <= memory.tally.completed
         assert (memory.tally.streak == 0) == (memory.tally.streak_side is None)

@@ -106,6 +106,8 @@ def _small(event: events.ScriptEvent) -> dict[str, Any]:
             return {"kind": "order_done", "order": order}
         case events.OrderFailed(_, order, reason):
             return {"kind": "order_failed", "order": order, "reason": reason}
+        case events.VoteEnded(_, order, yes, no):
+            return {"kind": "vote_ended", "order": order, "yes": yes, "no": no}
         case events.Commanded(_, words, by, admin):
             return {"kind": "command", "words": words, "by": by or "", "admin": admin}
         case _:

@@ -1,4 +1,4 @@
-"""What a session asks the shell, which answers with an event: ratings to load, splits and moves to solve.
+"""What a session asks the shell, which answers with an event: ratings to load, splits and moves to solve, chances.
 
 Asks have a file of their own because both sides of the conversation name them: an ask is an effect, and the event that
 answers it carries it back.
@@ -91,4 +91,16 @@ class CacheSplits:
     """Arena: one player may sit out; elsewhere an odd number of players is split unevenly."""
 
 
-Ask = LoadSummaries | AskSplit | AskMoves | CacheSplits
+@dataclass(frozen=True, slots=True)
+class AskChance:
+    """Answered by `ChanceFound`: how even the present sides are, for a player who asks for a vote."""
+
+    version: int
+    context: Context
+    a: tuple[PlayerId, ...]
+    b: tuple[PlayerId, ...]
+    by: PlayerId
+    """The player who asks."""
+
+
+Ask = LoadSummaries | AskSplit | AskMoves | CacheSplits | AskChance

@@ -60,6 +60,8 @@ class Memory:
     """Orders given so far, which makes their ids unique."""
     enabled: bool = True
     """An admin has not switched Equipoise off."""
+    no_vote_before: float = 0.0
+    """When players may ask for the next vote."""
 
     @property
     def context(self) -> Context:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from equipoise.core import autobalance, commands, joins, scrambles
+from equipoise.core import autobalance, commands, joins, scrambles, votes
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, LoadSummaries, Moment
 from equipoise.core.bench import waiting_players
@@ -26,6 +26,7 @@ from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.state import Effects, State
 from equipoise.core.triggers import Outcome, Tally, due, due_if
+from equipoise.core.voices import Voices
 
 LATE_ROUNDS = 2
 """Rounds taken as played when a script is loaded in the middle of an unknown map: it goes on with round 3's rules, so
@@ -79,15 +80,17 @@ class Session:
         """Apply one event and return what to do about it, in order. `now` is in seconds, on the daemon's clock."""
         if not isinstance(event, e.Answer):
             self._state.heard_at = now
-        return _RECEIVE[type(event)](self._state, event, now)
+        effects = _RECEIVE[type(event)](self._state, event, now)
+        return (*effects, *votes.settle(self._state))
 
     def deadline(self) -> float | None:
         """When `tick` must be called, on the daemon's clock; None: nothing waits for time to pass."""
-        return autobalance.overdue_at(self._state)
+        times = (autobalance.overdue_at(self._state), votes.overdue_at(self._state))
+        return min((at for at in times if at is not None), default=None)
 
     def tick(self, now: float) -> Effects:
         """Give up what is overdue at `now`."""
-        return autobalance.overdue(self._state, now)
+        return (*autobalance.overdue(self._state, now), *votes.overdue(self._state, now))
 
 
 def _ignore(state: State, event: e.Event) -> Effects:
@@ -101,11 +104,12 @@ def _hello(state: State, event: e.Hello, now: float) -> Effects:
     state.known = True
     state.enter(event.phase, event.at)
     state.waiting, state.inactive_reason = event.waiting, event.inactive_reason
-    state.wants = frozenset(("roster",))
+    state.wants = frozenset(("roster",)) if state.has_roster else frozenset()
     # A script that was loaded anew knows no locks.
     locks = tuple(
         Lock(player, held.side, None if held.until is None else held.until - now)
         for player, held in state.memory.locks.items()
+        if state.balances
     )
     return (*dropped, *locks, *(_due_after_waiting(state) if event.due else ()))
 
@@ -139,6 +143,7 @@ def _forget_map(state: State) -> None:
 def _forget_orders(state: State) -> None:
     """Forget orders and questions: the script that had them was loaded anew."""
     state.asked = state.asked_moves = state.gap_since = None
+    state.voices = Voices()
     for outstanding in (state.assigned, state.moves, state.pending_joins):
         outstanding.clear()
 
@@ -309,7 +314,9 @@ def _count(state: State, event: e.RoundEnded) -> Effects:
 
 
 def _alone(state: State, event: e.ScrambledAlone, now: float) -> Effects:
-    return scrambles.alone(state, event, now) if state.memory.session else _ignore(state, event)
+    if not state.memory.session:
+        return _ignore(state, event)
+    return (*votes.cancel(state), *scrambles.alone(state, event, now))
 
 
 def _order_done(state: State, event: e.OrderDone, now: float) -> Effects:
@@ -325,7 +332,13 @@ def _order_failed(state: State, event: e.OrderFailed, now: float) -> Effects:
         return scrambles.failed(state, event.order)
     if event.order in state.moves:
         return autobalance.failed(state, event.order, now)
+    if event.order == state.voices.order:
+        return votes.failed(state, event.order, event.reason)
     return _ignore(state, event)
+
+
+def _vote_ended(state: State, event: e.VoteEnded, now: float) -> Effects:
+    return votes.ended(state, event, now) if event.order == state.voices.order else _ignore(state, event)
 
 
 def _summaries(state: State, event: e.SummariesLoaded, now: float) -> Effects:
@@ -359,11 +372,13 @@ _RECEIVE: dict[type, Callable[[State, Any, float], Effects]] = {
     e.ScrambledAlone: _alone,
     e.OrderDone: _order_done,
     e.OrderFailed: _order_failed,
+    e.VoteEnded: _vote_ended,
     e.Commanded: commands.obey,
     e.Heartbeat: lambda state, event, now: _look(state, now),
     e.SummariesLoaded: _summaries,
     e.SplitSolved: lambda state, event, now: scrambles.solved(state, event),
     e.MovesSolved: autobalance.solved,
+    e.ChanceFound: votes.chance_found,
     e.SplitsCached: lambda state, event, now: scrambles.cached(state, event),
     e.SolveFailed: _not_solved,
 }

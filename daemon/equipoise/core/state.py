@@ -12,6 +12,7 @@ from typing import Literal
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits
 from equipoise.core.effects import Effect, Lock, Move
 from equipoise.core.events import Phase, SideWanted, SplitSolved
+from equipoise.core.maps import MapLevel, level_of
 from equipoise.core.memory import HeldSide, Memory
 from equipoise.core.model import (
     Entry,
@@ -26,6 +27,7 @@ from equipoise.core.model import (
     SplitCache,
 )
 from equipoise.core.rules import Rules
+from equipoise.core.voices import Voices
 
 Effects = tuple[Effect, ...]
 
@@ -79,6 +81,8 @@ class State:
     """Players whom the script could not move in this round."""
     pending_joins: dict[PlayerId, SideWanted] = field(default_factory=dict)
     """Questions for a side that wait until all ratings are known."""
+    voices: Voices = field(default_factory=Voices)
+    """Players who ask for a vote, and the vote that runs."""
     cache: SplitCache | None = None
     asked_cache: CacheSplits | None = None
     """The cache that is being solved."""
@@ -103,9 +107,24 @@ class State:
         return self.memory.mode is Mode.ARENA
 
     @property
+    def map_level(self) -> MapLevel:
+        """How far Equipoise goes on this map, by its name."""
+        return level_of(self.memory.map, self.rules.maps)
+
+    @property
+    def balances(self) -> bool:
+        """The sides of this map are Equipoise's business: neither its name nor the game's rules forbid it."""
+        return not self.inactive_reason and self.map_level.level == "balance"
+
+    @property
+    def has_roster(self) -> bool:
+        """The script reports players: it is known, and does not leave the game alone by the map's name."""
+        return self.known and self.map_level.level != "off"
+
+    @property
     def enforces(self) -> bool:
-        """Scrambles become due: Equipoise is on, and the script does not leave this map alone."""
-        return self.memory.enabled and not self.inactive_reason
+        """Scrambles become due: Equipoise is on, and balances this map."""
+        return self.memory.enabled and self.balances
 
     @property
     def acts(self) -> bool:
@@ -177,7 +196,7 @@ class State:
 
     def lock(self, sides: Mapping[PlayerId, Side], now: float) -> Effects:
         """Lock placed players: in arena until the next scramble, elsewhere for the minutes of the rules, 0 for none."""
-        if not self.arena and self.rules.lock.minutes == 0:
+        if not self.balances or (not self.arena and self.rules.lock.minutes == 0):
             return ()
         return self.lock_until(sides, None if self.arena else now + self.rules.lock.minutes * 60, now)
 

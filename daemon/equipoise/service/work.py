@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from equipoise.balancing import answer, summaries_on
+from equipoise.balancing import Question, answer, asked_players, summaries_on
 from equipoise.core import asks
 from equipoise.core import effects as f
 from equipoise.core.events import Event, PlayerJoined, RoundEnded, ScriptEvent, SplitSolved, SummariesLoaded
@@ -152,7 +152,7 @@ class Work:
         match effect:
             case asks.LoadSummaries(players):
                 return (SummariesLoaded(await self._summaries(players, self.session)),)
-            case asks.AskSplit() | asks.AskMoves() | asks.CacheSplits():
+            case asks.AskSplit() | asks.AskMoves() | asks.CacheSplits() | asks.AskChance():
                 return await self._solve(effect)
             case f.RecordRound():
                 return await self._see_rated(effect.round.id)
@@ -162,7 +162,7 @@ class Work:
                 self.look_ups.append(effect)
             case f.Tell():
                 self.tell(effect)
-            case f.Assign() | f.Move() | f.Cancel() | f.Place() | f.Lock() | f.Unlock() | f.Say():
+            case f.Assign() | f.Move() | f.Cancel() | f.Place() | f.Lock() | f.Unlock() | f.OpenVote() | f.Say():
                 self.orders.append(effect)
             case f.Ignored(event):
                 log.debug("ignored: %s", type(event).__name__)
@@ -177,12 +177,9 @@ class Work:
             return tuple(known[player] for player in players)
         return summaries_on(self.pool.system, session.memory.context, await self.pool.summaries(players))
 
-    async def _solve(self, ask: asks.AskSplit | asks.AskMoves | asks.CacheSplits) -> Sequence[Event]:
+    async def _solve(self, ask: Question) -> Sequence[Event]:
         """The answer to a question of balance, behind the ratings that it was made from."""
-        if isinstance(ask, asks.AskMoves):
-            players = (*ask.larger, *ask.smaller)
-        else:
-            players = tuple(entry.id for entry in ask.entries)
+        players = asked_players(ask)
         summaries = SummariesLoaded(await self._summaries(players, self.session))
         if len(players) < THREAD_FROM:
             solved = answer(ask, self.pool.system)

@@ -11,7 +11,7 @@ from typing import Any, assert_never
 
 from equipoise.balancing import Solved, answer, match_of, summaries_on
 from equipoise.core import events as e
-from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, LoadSummaries
+from equipoise.core.asks import AskChance, AskMoves, AskSplit, CacheSplits, LoadSummaries
 from equipoise.core.effects import (
     Assign,
     Cancel,
@@ -21,6 +21,7 @@ from equipoise.core.effects import (
     LogDecision,
     LookUp,
     Move,
+    OpenVote,
     Place,
     RecordRound,
     Say,
@@ -143,8 +144,8 @@ class ClosedLoop:
                     self._rate(effect)
                 case LogDecision():
                     self.teams = _TEAMS.get(effect.kind, self.teams)
-                case Say() | Tell() | LookUp() | CacheSplits() | Ignored():
-                    pass  # Messages, and splits for a script that loses its daemon: not simulated.
+                case AskChance() | OpenVote() | Say() | Tell() | LookUp() | CacheSplits() | Ignored():
+                    pass  # Votes, messages, and splits for a script that loses its daemon: not simulated.
                 case _:
                     assert_never(effect)
 

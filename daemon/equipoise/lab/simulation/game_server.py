@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias, assert_never
 
 from equipoise.core import events as e
 from equipoise.core.asks import Moment
-from equipoise.core.effects import Assign, Cancel, Lock, Move, Order, Place, Say, Tell, Unlock
+from equipoise.core.effects import Assign, Cancel, Lock, Move, OpenVote, Order, Place, Say, Tell, Unlock
 from equipoise.core.events import Phase
 from equipoise.core.model import (
     Entry,
@@ -318,8 +318,8 @@ class GameServer:
                 self.locks[order.player] = order.side, until
             case Unlock():
                 self.locks = {player: lock for player, lock in self.locks.items() if player not in order.players}
-            case Say() | Tell():
-                pass  # Simulated players do not read.
+            case OpenVote() | Say() | Tell():
+                pass  # Simulated players neither vote nor read.
             case _:
                 assert_never(order)
         return False
