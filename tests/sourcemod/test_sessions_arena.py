@@ -54,10 +54,6 @@ def test_an_arena_evening(new_evening: NewEvening) -> None:
     # Ann, Dee and Eve sat out the duel: those who did not come first, and no player twice in a row.
     assert len({bench[0] for bench in benched}) >= 3
     assert all(one != two for one, two in pairwise(benched))
-    # Between scrambles the bench changes, and the fewest players change side that make the teams even again.
-    made_equal = evening.decisions("equal_sides")
-    assert len(made_equal) == 2
-    assert all(abs(one["detail"]["after"] - 0.5) < 0.05 for one in made_equal)
 
 
 @pytest.mark.slow
