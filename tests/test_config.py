@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 import tomllib
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -65,7 +66,7 @@ def test_the_example_has_every_key_with_its_default() -> None:
             for key in section.__struct_fields__
             for value in [getattr(section, key)]
         }
-    assert example == dataclasses.asdict(Rules())
+    assert example == json.loads(json.dumps(dataclasses.asdict(Rules())))
     params = dataclasses.asdict(ratings.create("synelo").params)
     assert pool["main"] == {"system": "synelo", **{k: v for k, v in params.items() if v is not None}}
     assert "# theta = " in EXAMPLE.read_text()
@@ -77,7 +78,7 @@ def test_the_example_has_every_key_with_its_default() -> None:
 def test_every_number_of_the_rules_has_a_range() -> None:
     def numbers(rules: Any) -> set[tuple[type, str]]:
         fields = [(field.name, getattr(rules, field.name)) for field in dataclasses.fields(rules)]
-        own = {(type(rules), name) for name, value in fields if type(value) in (int, float)}
+        own = {(type(rules), name) for name, value in fields if type(value) in (int, float, tuple)}
         return own.union(*(numbers(value) for _, value in fields if dataclasses.is_dataclass(value)))
 
     assert numbers(Rules()) == set(config.RANGES)
@@ -146,6 +147,15 @@ WRONG = (
     ("[pool.main]\n[server.a]\nsecret_file = 'gone'", "$.server.a.secret_file"),
     ("[pool.main]\n[server.a]\nsecret_file = 'config.toml'", "$.server.a.secret_file"),
     ("[pool.main]\n[server.a]\nsecret_file = '.'", "$.server.a.secret_file"),
+    ("[vote]\nfraction = 1.5", "$.vote.fraction"),
+    ("[vote]\nfair_band = [0.4]", "$.vote.fair_band"),
+    ("[vote]\nfair_band = [-0.1, 0.5]", "$.vote.fair_band[0]"),
+    ("[vote]\nfair_band = [0.6, 0.4]", "$.vote.fair_band"),
+    ("maps = 3", "$.maps"),
+    ("[maps]\nvsh_ = 'on'", "$.maps.vsh_"),
+    ("[maps]\nvsh_ = []", "$.maps.vsh_"),
+    ("[maps]\n'' = 'off'", "$.maps."),
+    (SMALL + "[server.arena-1.maps]\nvsh_ = true", "$.server.arena-1.maps.vsh_"),
     (SMALL + "game = 'tf2'", "$.token.owner.game"),
     (SMALL.replace("owner.sha256", "arena-1.sha256"), "$.token.owner.secret_file"),
     (SMALL.replace("admin", "god"), "$.token.owner.role"),
@@ -166,6 +176,19 @@ def refused(folder: Path, text: str) -> str:
 
 def test_what_is_wrong_is_named_by_its_path(tmp_path: Path) -> None:
     assert {text: refused(tmp_path, text) for text, _ in WRONG} == dict(WRONG)
+
+
+def test_a_wrong_level_of_a_map_is_answered_with_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"maps\.vsh_: must be off, rate or balance"):
+        load(tmp_path, "[maps]\nvsh_ = 'on'")
+
+
+def test_maps_are_added_to_the_defaults_and_a_servers_own_to_those(tmp_path: Path) -> None:
+    text = SMALL.replace("[token", '[server.arena-1.maps]\n"cp_a.v2" = "rate"\nvsh_ = "rate"\n[token')
+    read = load(tmp_path, text + '[maps]\nvsh_ = "balance"\ncp_a = "off"')
+    expected = {**Rules().maps, "cp_a": "off", "cp_a.v2": "rate", "vsh_": "rate"}
+    assert read.servers[config.ServerId("arena-1")].rules.maps == expected
+    assert tomllib.loads("\n".join(config.printed(read)))["server"]["arena-1"]["maps"] == expected
 
 
 def test_a_pools_table_is_printed_as_it_is_read(tmp_path: Path) -> None:

@@ -10,25 +10,50 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from statistics import NormalDist, fmean
 from typing import Any
 
-from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose
+from equipoise.core.asks import AskChance, AskMoves, AskSplit, CacheSplits, Purpose
 from equipoise.core.bench import duel
 from equipoise.core.effects import RecordRound
-from equipoise.core.events import MovesSolved, SolveFailed, SplitsCached, SplitSolved
+from equipoise.core.events import ChanceFound, MovesSolved, SolveFailed, SplitsCached, SplitSolved
 from equipoise.core.model import Context, Entry, Participant, PlayerId, PlayerSummary, Side, Split
 from equipoise.errors import SplitError
 from equipoise.ratings.system import Match, SkillContext, System, ranks_of
 from equipoise.solver import Assignment, Pin, best_split, splits, transfer
 
-Solved = SplitSolved | MovesSolved | SplitsCached | SolveFailed
+Question = AskSplit | AskMoves | CacheSplits | AskChance
+Solved = SplitSolved | MovesSolved | SplitsCached | ChanceFound | SolveFailed
+
+QUANTILES = tuple(NormalDist().inv_cdf((n + 0.5) / 200) for n in range(200))
+"""Equally probable values of a standard normal variable: a mean over them is an integral, here to 10⁻³."""
+
+CERTAIN = 1e-9
+"""Predictions nearer to 0 or 1 are cut to this: their log-odds would be infinite."""
+
+Pins = dict[int, Pin]
+"""Where players must be, by their index among the ask's entries."""
 
 Values = tuple[list[float], list[float]]
 """Each player's skill on A, and on B, in rating points: two lists in the players' order."""
 
 
-def answer(ask: AskSplit | AskMoves | CacheSplits, system: System[Any]) -> Solved:
+def asked_players(ask: Question) -> tuple[PlayerId, ...]:
+    """The players whose skills a question is answered from."""
+    match ask:
+        case AskMoves():
+            return (*ask.larger, *ask.smaller)
+        case AskChance():
+            return (*ask.a, *ask.b)
+        case AskSplit() | CacheSplits():
+            return tuple(entry.id for entry in ask.entries)
+
+
+def answer(ask: Question, system: System[Any]) -> Solved:
     """Solve an ask with the system's present skills; `SolveFailed` when the constraints allow no answer."""
+    if isinstance(ask, AskChance):
+        sides = (ask.a, ask.b)
+        return ChanceFound(ask, chance(system, ask.context, *sides), distance(system, ask.context, *sides))
     try:
         match ask:
             case AskSplit():
@@ -69,6 +94,34 @@ def chance(system: System[Any], context: Context, a: Iterable[PlayerId], b: Iter
     return system.predict(match).expected(0)
 
 
+def distance(system: System[Any], context: Context, a: Sequence[PlayerId], b: Sequence[PlayerId]) -> float | None:
+    """How far the true win probability is expected to be from a half, E|p - 1/2|; None without known deviations.
+
+    The log-odds of p are taken as normal. Their variance is the sum of the players' variances, by the slope at an even
+    match (`System.gap`). Their mean is the one with which p is on average what the system predicts, by MacKay's
+    approximation E[logistic(x)] = logistic(mean / √(1 + π·variance / 8)) ("The evidence framework applied to
+    classification networks", 1992): predictions of uncertain players lean towards a half already.
+
+    >>> from equipoise.core.model import Mode
+    >>> from equipoise.ratings import create
+    >>> players, context = [PlayerId(name) for name in "abcd"], Context(Mode.KOTH, "koth_viaduct")
+    >>> round(distance(create("trueskill"), context, players[:2], players[2:]), 2)  # strangers
+    0.34
+    >>> distance(create("synelo"), context, players[:2], players[2:]) is None
+    True
+    """
+    asked = SkillContext(context.mode.value, context.map)
+    deviations = [system.deviation(player, asked) for player in (*a, *b)]
+    known = [deviation for deviation in deviations if deviation is not None]
+    if len(known) < len(deviations):
+        return None
+    spread = 4.0 / system.gap(1.0, max(len(a), len(b))) * math.hypot(*known)
+    predicted = min(max(chance(system, context, a, b), CERTAIN), 1.0 - CERTAIN)
+    mean = math.log(predicted / (1.0 - predicted)) * math.sqrt(1.0 + math.pi * spread**2 / 8.0)
+    # logistic(x) - 1/2 = tanh(x/2) / 2, which does not overflow.
+    return fmean(abs(math.tanh((mean + spread * z) / 2.0)) / 2.0 for z in QUANTILES)
+
+
 def skills(system: System[Any], context: Context, side: Side, players: Iterable[PlayerId]) -> list[float]:
     """The skill of each player on a side, in their order, in rating points: splits balance the sums.
 
@@ -96,27 +149,36 @@ def _values(system: System[Any], context: Context, players: Sequence[PlayerId]) 
 
 
 def _best(ask: AskSplit, values: Values, system: System[Any]) -> Assignment:
-    """The best split within the tolerance; of uneven sizes either side may be the larger one.
+    """The best split for the ask's purpose.
 
     The tolerance comes as a win probability. The solver wants rating points, and the system converts: how much a
     probability is in points depends on its scale and on the team size.
     """
-    tolerance = ask.tolerance if math.isinf(ask.tolerance) else system.gap(ask.tolerance, max(ask.sizes))
+    pins = _pins(ask)
+    if ask.purpose is Purpose.EQUAL_SIDES and sum(ask.sizes) < len(ask.entries):
+        # Whose turn it is on the bench does not depend on how even the others could be made by moving them.
+        fewest_moves = _within(ask, values, pins, math.inf)
+        pins |= dict.fromkeys(fewest_moves.bench, Pin.BENCH)
+    return _within(ask, values, pins, system.gap(ask.tolerance, max(ask.sizes)))
+
+
+def _within(ask: AskSplit, values: Values, pins: Pins, tolerance: float) -> Assignment:
+    """The best split within a tolerance in points; of uneven sizes either side may be the larger one."""
     if ask.sizes[0] == ask.sizes[1]:
-        return _best_of(ask, ask.sizes, values, tolerance)
-    optima = _optima(ask, values)
+        return _best_of(ask, ask.sizes, values, pins, tolerance)
+    optima = _optima(ask, values, pins)
     limit = min(optima.values()) + tolerance
     # One limit for both ways round: the tolerance is counted from the better of the two optima.
-    close = [_best_of(ask, sizes, values, limit - least) for sizes, least in optima.items() if least <= limit]
+    close = [_best_of(ask, sizes, values, pins, limit - least) for sizes, least in optima.items() if least <= limit]
     return min(close, key=lambda found: (found.bench_cost, found.moves, abs(found.difference)))
 
 
-def _optima(ask: AskSplit, values: Values) -> dict[tuple[int, int], float]:
+def _optima(ask: AskSplit, values: Values, pins: Pins) -> dict[tuple[int, int], float]:
     """The least difference with A and with B as the larger side; SplitError when bots rule out both."""
     optima = {}
     for sizes in (ask.sizes, ask.sizes[::-1]):
         try:
-            optima[sizes] = abs(_best_of(ask, sizes, values, 0.0).difference)
+            optima[sizes] = abs(_best_of(ask, sizes, values, pins, 0.0).difference)
         except SplitError as error:
             refusal = error
     if not optima:
@@ -124,20 +186,20 @@ def _optima(ask: AskSplit, values: Values) -> dict[tuple[int, int], float]:
     return optima
 
 
-def _best_of(ask: AskSplit, sizes: tuple[int, int], values: Values, tolerance: float) -> Assignment:
+def _best_of(ask: AskSplit, sizes: tuple[int, int], values: Values, pins: Pins, tolerance: float) -> Assignment:
     on_a, on_b = values
     return best_split(
         on_a,
         values_b=on_b,
         sizes=sizes,
-        pins=_pins(ask),
+        pins=pins,
         bench_cost=[ask.bench_cost.get(entry.id, 0) for entry in ask.entries],
         current=[entry.side for entry in ask.entries],
         tolerance=tolerance,
     )
 
 
-def _pins(ask: AskSplit) -> dict[int, Pin]:
+def _pins(ask: AskSplit) -> Pins:
     """Constraints for the solver: bots stay on their side, and some players may not be benched."""
     pins = {index: Pin.PLAY for index, entry in enumerate(ask.entries) if entry.id in ask.must_play}
     stand = {Side.A: Pin.A, Side.B: Pin.B}

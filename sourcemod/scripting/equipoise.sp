@@ -13,6 +13,7 @@
 #pragma newdecls required
 
 #undef REQUIRE_PLUGIN
+#include <adminmenu>
 #include <equipoise>
 #define REQUIRE_PLUGIN
 
@@ -24,15 +25,22 @@
 #define ID_SIZE 24
 // Ids of orders, rounds and sessions.
 #define NAME_SIZE 64
+// The name of a map: the protocol takes 128 characters.
+#define MAP_SIZE 129
 
 #include "equipoise/settings.sp"
 #include "equipoise/reading.sp"
 #include "equipoise/players.sp"
 #include "equipoise/roster.sp"
+#include "equipoise/classes.sp"
 #include "equipoise/facts.sp"
+#include "equipoise/timers.sp"
 #include "equipoise/presence.sp"
+#include "equipoise/record.sp"
 #include "equipoise/rounds.sp"
+#include "equipoise/waiting.sp"
 #include "equipoise/observe.sp"
+#include "equipoise/level.sp"
 #include "equipoise/session.sp"
 #include "equipoise/engine.sp"
 #include "equipoise/ring.sp"
@@ -40,15 +48,21 @@
 #include "equipoise/post.sp"
 #include "equipoise/reply.sp"
 #include "equipoise/orders.sp"
+#include "equipoise/medics.sp"
 #include "equipoise/assign.sp"
 #include "equipoise/moves.sp"
 #include "equipoise/locks.sp"
 #include "equipoise/joins.sp"
 #include "equipoise/arena.sp"
+#include "equipoise/idle.sp"
 #include "equipoise/cache.sp"
 #include "equipoise/fallback.sp"
 #include "equipoise/chat.sp"
+#include "equipoise/why.sp"
+#include "equipoise/vote.sp"
+#include "equipoise/words.sp"
 #include "equipoise/commands.sp"
+#include "equipoise/menu.sp"
 #include "equipoise/api.sp"
 
 public Plugin myinfo =
@@ -75,7 +89,10 @@ public APLRes AskPluginLoad2(Handle myself, bool late, char[] error, int errorSi
 public void OnPluginStart()
 {
 	LoadTranslations("common.phrases");
+	LoadTranslations("core.phrases");
 	LoadTranslations("equipoise.phrases");
+	LoadTranslations("equipoise.plugin.phrases");
+	Words_Create();
 	Settings_Create();
 	Engine_Find();
 	Ring_Create();
@@ -84,11 +101,14 @@ public void OnPluginStart()
 	Moves_Create();
 	Locks_Create();
 	Cache_Create();
+	Level_Create();
 	Commands_Register();
 	Joins_Listen();
+	Classes_Listen();
 	Observe_Hook();
 	CreateTimer(1.0, Timer_Second, _, TIMER_REPEAT);
 	Players_Reread();
+	Menu_Find();
 }
 
 public void OnPluginEnd()
@@ -103,18 +123,24 @@ public void OnMapStart()
 
 public void OnConfigsExecuted()
 {
+	Settings_Configured();
 	Session_Configured();
 }
 
 public void OnMapEnd()
 {
 	Session_End();
+	Engine_Restore();
+	Settings_EndMap();
 }
 
 Action Timer_Second(Handle timer)
 {
-	Rounds_Tick();
+	Post_Tick();  // first: an error in the others does not keep it from posting
+	Session_Look();
+	Session_Inform();
+	Rounds_Look();
 	Arena_Tick();
-	Post_Tick();
+	Idle_Tick();
 	return Plugin_Continue;
 }

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 
-from equipoise.core.asks import Ask, AskMoves, AskSplit, CacheSplits, LoadSummaries, Purpose
-from equipoise.core.events import Answer, MovesSolved, SolveFailed, SplitsCached, SplitSolved, SummariesLoaded
+from equipoise.core.asks import Ask, AskChance, AskMoves, AskSplit, CacheSplits, LoadSummaries, Purpose
+from equipoise.core.events import (
+    Answer,
+    ChanceFound,
+    MovesSolved,
+    SolveFailed,
+    SplitsCached,
+    SplitSolved,
+    SummariesLoaded,
+)
 from equipoise.core.model import Entry, PlayerId, PlayerSummary, Side, Split
 
 POINTS_PER_CHANCE = 4 * 2400
@@ -31,6 +38,9 @@ def answer(
             return MovesSolved(ask, _transfer(ask, (ratings, on_b or ratings)))
         case CacheSplits():
             return SplitsCached(ask, tuple(_every_size(ask, (ratings, on_b or ratings))))
+        case AskChance():
+            ahead = difference(Split(ask.a, ask.b), ratings, on_b) / points_per_chance
+            return ChanceFound(ask, min(1.0, max(0.0, 0.5 + ahead)), None)
 
 
 def difference(split: Split, ratings: Ratings, on_b: Ratings | None = None) -> float:
@@ -55,16 +65,23 @@ def _duel(entries: Sequence[Entry], side_skills: SideSkills) -> Split:
 
 
 def _preferred(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) -> Split | None:
-    """Within the tolerance of the optimum: the cheapest bench, then the fewest moves, then the least difference."""
+    """Within the tolerance of the optimum: the cheapest bench, then the fewest moves, then the least difference.
+
+    Equal sides choose the bench first, without a tolerance, and are then as balanced as that bench allows.
+    """
     allowed = [split for split in _splits(ask.entries, {ask.sizes, ask.sizes[::-1]}) if _meets(ask, split)]
     if not allowed:
         return None
+
+    def order(split: Split) -> tuple[int, int, float]:
+        return _bench_cost(ask, split), _moved(ask, split), abs(difference(split, *side_skills))
+
+    if ask.purpose is Purpose.EQUAL_SIDES:
+        bench = set(min(allowed, key=order).bench)
+        allowed = [split for split in allowed if set(split.bench) == bench]
     least = min(abs(difference(split, *side_skills)) for split in allowed)
-    slack = math.inf if math.isinf(ask.tolerance) else ask.tolerance * points_per_chance
-    close = [split for split in allowed if abs(difference(split, *side_skills)) <= least + slack]
-    return min(
-        close, key=lambda split: (_bench_cost(ask, split), _moved(ask, split), abs(difference(split, *side_skills)))
-    )
+    limit = least + ask.tolerance * points_per_chance
+    return min((split for split in allowed if abs(difference(split, *side_skills)) <= limit), key=order)
 
 
 def _splits(entries: Sequence[Entry], sizes: set[tuple[int, int]]) -> Iterator[Split]:

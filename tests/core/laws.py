@@ -8,8 +8,21 @@ from dataclasses import replace
 from equipoise.core import events as e
 from equipoise.core.asks import Ask, AskMoves, Purpose
 from equipoise.core.autobalance import can_move
-from equipoise.core.effects import Assign, Cancel, Effect, Ignored, Lock, LogDecision, Move, Order, Place, Unlock
-from equipoise.core.model import Mode, OrderId, Roster, Side, Split
+from equipoise.core.effects import (
+    Assign,
+    Cancel,
+    Effect,
+    Ignored,
+    Lock,
+    LogDecision,
+    Move,
+    OpenVote,
+    Order,
+    Place,
+    Unlock,
+)
+from equipoise.core.model import Mode, OrderId, PlayerId, Roster, Side, Split
+from equipoise.core.phrases import Phrase
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.core.state import State
@@ -39,6 +52,7 @@ class LawfulServer:
         self.roster = Roster()
         self.asks: list[tuple[Ask, e.Answer]] = []
         self.orders: list[Assign | Move] = []
+        self.votes: list[OpenVote] = []
         self.given: set[OrderId] = set()
 
     def happens(self, event: e.Event) -> list[Effect]:
@@ -54,8 +68,11 @@ class LawfulServer:
         return list(effects)
 
     def may_end(self, event: e.Event, before: State) -> None:
-        """A pending scramble ends by being carried out, by a cancel, or with the map."""
+        """A pending scramble ends by being carried out, by a cancel, with the map or, in arena, with the last human."""
         match event:
+            case e.PlayerLeft() | e.RosterSeen():
+                assert self.session.state.arena
+                assert not self.session.state.roster.humans()
             case e.OrderDone():
                 assert before.assigned[event.order].ask.purpose is Purpose.SCRAMBLE
             case e.Commanded():
@@ -83,6 +100,8 @@ class LawfulServer:
             assert ask.cost.keys() == set(ask.movable)
 
     def judge_one(self, effect: Effect) -> None:
+        if isinstance(effect, Assign | Move | Place | Lock | OpenVote):
+            assert self.session.state.map_level.level == "balance"
         match effect:
             case Assign():
                 self.judge_assign(effect)
@@ -90,6 +109,8 @@ class LawfulServer:
                 self.judge_move(effect)
             case Place():
                 self.obey(effect)
+            case OpenVote():
+                self.judge_vote(effect)
             case Lock():
                 assert not effect.player.startswith("bot:")
             case Cancel():
@@ -107,20 +128,41 @@ class LawfulServer:
         self.given.add(order.order)
         self.orders.append(order)
 
+    def judge_vote(self, vote: OpenVote) -> None:
+        assert vote.order not in self.given
+        self.given.add(vote.order)
+        self.votes.append(vote)
+        state = self.session.state
+        assert state.acts
+        assert state.voices.order == vote.order
+        assert state.memory.pending is None
+        assert len(state.roster.eligible()) >= self.rules.vote.min_players
+
     def judge_assign(self, order: Assign) -> None:
         self.new(order)
-        here, split = self.session.state.roster, order.split
+        here, split = self.session.state.balanced_roster(), order.split
         placed = (*split.a, *split.b, *split.bench)
         assert len(placed) == len(set(placed))
-        assert set(placed) == {entry.id for entry in here.eligible()}
+        others = self.benched_beside(split)
+        assert set(placed) - others == {entry.id for entry in here.eligible()}
         event = self.session.state.assigned[order.order]
         if event.ask.purpose is Purpose.DUEL:
             assert (len(split.a), len(split.b)) == (1, 1)
         elif event.after is not None:
-            self.judge_sizes(split)
+            self.judge_sizes(replace(split, bench=tuple(set(split.bench) - others)))
+        elif order.reason.phrase is Phrase.REASON_WAITS:
+            assert split.a + split.b == tuple(entry.id for side in Side for entry in here.on(side) if not entry.bot)
         else:
             assert abs(len(split.a) - len(split.b)) <= 1
         assert self.session.state.arena or split.bench == ()
+
+    def benched_beside(self, split: Split) -> set[PlayerId]:
+        """Players of the bench whom the split was not about: on a side in arena's freeze, but late or not ready."""
+        state = self.session.state
+        here = {entry.id for entry in state.balanced_roster().eligible()}
+        others = {entry.id for entry in state.roster.humans() if entry.side is not None} - here
+        assert others <= set(split.bench) or not state.arena
+        return others & set(split.bench)
 
     def judge_sizes(self, split: Split) -> None:
         state = self.session.state
@@ -149,7 +191,7 @@ class LawfulServer:
             assert roster_text(self.session.state.roster) == roster_text(self.roster)
 
     def carry_out(self, order: Assign | Move, shown: bool) -> None:
-        for entry in self.roster.eligible():
+        for entry in self.roster.humans():
             if isinstance(order, Assign):
                 side = order.split.side_of(entry.id)
                 placed = side is not None or entry.id in order.split.bench
@@ -182,7 +224,9 @@ class LawfulServer:
         assert self.session.memory.pending == memory.pending
 
     def judge_numbers(self) -> None:
-        memory = self.session.memory
+        state, memory = self.session.state, self.session.memory
+        assert {entry.id for entry in state.roster.humans()} >= state.voices.asked_at.keys()
+        assert memory.pending is None or (state.voices.order, state.voices.asked_at) == (None, {})
         assert 0 <= memory.tally.streak <= memory.tally.completed
         assert 0 <= memory.tally.since_scramble <= memory.tally.completed
         assert (memory.tally.streak == 0) == (memory.tally.streak_side is None)

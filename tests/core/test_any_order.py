@@ -12,14 +12,19 @@ from equipoise.core import events as e
 from equipoise.core.asks import Ask
 from equipoise.core.effects import Assign, Ignored, Move
 from equipoise.core.model import Entry, Mode, OrderId, PlayerId, Presence, Roster, RoundId, Side, Split
-from equipoise.core.rules import ArenaRules, Rules, ScrambleRules
+from equipoise.core.rules import ArenaRules, Rules, ScrambleRules, VoteRules
 from equipoise.core.session import Session
 from tests.core.laws import PLAYERS, LawfulServer
 from tests.core.scripts import MAP, command, finished, hello, ids, roster, roster_text
 
 RULES = (
     Rules(),
-    Rules(ArenaRules("everyone", 2), ScrambleRules(min_players=2, tolerance=0.0, top_player_always_plays=True)),
+    Rules(
+        ArenaRules("everyone", 2),
+        ScrambleRules(min_players=2, tolerance=0.0, top_player_always_plays=True),
+        vote=VoteRules(min_players=2, cooldown_minutes=0.0, fair_band=(0.5, 0.5)),
+    ),
+    Rules(maps={"map 1": "rate", "map 2": "off"}),
 )
 COMMANDS = (
     ("scramble", "now"),
@@ -103,15 +108,16 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
         waiting=st.booleans(),
         marks=st.sampled_from(["", "", "", "immune", "carrier", "building"]),
         alive=st.booleans(),
+        ready=st.sampled_from([True, True, True, False]),
         reported=st.booleans(),
     )
     def stands(
-        self, player: PlayerId, side: Side | None, waiting: bool, marks: str, alive: bool, reported: bool
+        self, player: PlayerId, side: Side | None, waiting: bool, marks: str, alive: bool, ready: bool, reported: bool
     ) -> None:
-        entry = Entry(player, side, waiting and side is None, alive, self.now)
+        entry = Entry(player, side, waiting and side is None, alive, self.now, ready=ready)
         self.roster = self.roster.with_entry(replace(entry, **{marks: True}) if marks else entry)  # type: ignore[arg-type]
         if reported:
-            self.happens(e.SideChanged(self.now, player, entry.side, entry.waiting))
+            self.happens(e.SideChanged(self.now, player, entry.side, entry.waiting, ready))
 
     @rule(side=st.sampled_from(Side), stay=st.integers(0, 2), ends_in=st.sampled_from([None, None, 5.0, 33.0]))
     def most_of_a_side_watch(self, side: Side, stay: int, ends_in: float | None) -> None:
@@ -178,6 +184,22 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
         bench = tuple(entry.id for entry in made.entries if entry.side is None)
         a, b = (tuple(entry.id for entry in made.on(side)) for side in Side)
         self.happens(e.ScrambledAlone(self.now, Split(a, b, bench)))
+
+    @rule(voters=st.lists(humans, min_size=1, max_size=5), how=st.sampled_from(["ended", "failed", "open"]))
+    def players_ask_for_a_vote(self, voters: list[PlayerId], how: str) -> None:
+        for voter in voters:
+            self.happens(command("vote", by=voter, admin=False))
+            self.all_asks_answered()
+        if self.votes and how != "open":
+            self.vote_ends(6, 1, failed=how == "failed")
+
+    @precondition(lambda self: self.votes)
+    @rule(yes=st.integers(0, 6), no=st.integers(0, 6), failed=st.booleans())
+    def vote_ends(self, yes: int, no: int, failed: bool) -> None:
+        order = self.votes.pop().order
+        runs = self.session.state.voices.order == order
+        event = e.OrderFailed(self.now, order, "vote_running") if failed else e.VoteEnded(self.now, order, yes, no)
+        assert runs is not any(isinstance(effect, Ignored) for effect in self.happens(event))
 
     @rule(words=st.sampled_from(COMMANDS + (("on",),) * 3), admin=st.sampled_from([True, True, False]))
     def commands(self, words: tuple[str, ...], admin: bool) -> None:
@@ -253,6 +275,8 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
         self.roster = roster("abcd|ef")
         self.round_starts()
         self.settle()
+        if not self.session.state.balances:
+            return
         opening = self.mode is Mode.ARENA and duel and self.session.memory.tally.completed == 0
         assert self.session.memory.pending is None or opening
         if due is not None or self.mode is Mode.ARENA:

@@ -36,6 +36,8 @@ def reply(
         cache=UNSET if cache is None else cache,
         want=want,  # type: ignore[arg-type]
         enabled=True,
+        level="balance",
+        level_reason="",
         next=5.0,
     )
 

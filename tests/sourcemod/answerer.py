@@ -166,6 +166,7 @@ def obliging(event: Json) -> list[Json]:
 def seat(game: Game, name: str, side: str, cls: str = "soldier") -> Player:
     """A player connects, asks for a side, gets it, and chooses a class."""
     player = game.connect(name)
+    settle(game)
     game.join(player, side)
     settle(game)
     game.command(player, f"joinclass {cls}")
@@ -174,6 +175,7 @@ def seat(game: Game, name: str, side: str, cls: str = "soldier") -> Player:
 
 def crowd(game: Game, red: int, blu: int) -> tuple[list[Player], list[Player]]:
     """Fill both sides, alternating by slot. The players join in one frame: arena starts with the first two."""
+    settle(game)  # the map's level is known
     sides: dict[str, list[Player]] = {"red": [], "blue": []}
     for n in range(max(red, blu)):
         for side, size in (("red", red), ("blue", blu)):

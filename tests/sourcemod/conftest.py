@@ -24,11 +24,12 @@ def equipoise_smx(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def new_game(tmp_path: Path) -> Iterator[Callable[..., Game]]:
-    """Makes fake servers (`slots=`, `ripext=`) and shuts them down."""
+    """Makes fake servers (`slots=`, `ripext=`, `forwards_seen=`) and shuts them down."""
     games: list[Game] = []
 
-    def make(*, slots: int = 24, ripext: bool = True) -> Game:
-        games.append(Game(tmp_path / f"server{len(games)}", slots=slots, ripext=ripext))
+    def make(*, slots: int = 24, ripext: bool = True, forwards_seen: bool = True) -> Game:
+        folder = tmp_path / f"server{len(games)}"
+        games.append(Game(folder, slots=slots, ripext=ripext, forwards_seen=forwards_seen))
         return games[-1]
 
     yield make

@@ -1,5 +1,6 @@
 """What is typed, what is read, and what other plugins may ask."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,10 +29,120 @@ def commands(game: Game, daemon: Daemon) -> list[tuple[list[str], str, bool]]:
     return [(event["words"], event["by"], event["admin"]) for event in daemon.events("command")]
 
 
-@pytest.mark.parametrize("word", ["rating", "rank", "top", "teams"])
-def test_players_ask_in_chat(game: Game, daemon: Daemon, ann: Player, word: str) -> None:
-    game.say(ann, f"!{word}")
+@pytest.mark.parametrize(
+    ("typed", "word"),
+    [
+        ("rating", "rating"),
+        ("rank", "rank"),
+        ("top", "top"),
+        ("TEAMS", "teams"),
+        ("scramble", "vote"),
+        ("votescramble", "vote"),
+    ],
+)
+def test_players_ask_in_chat(game: Game, daemon: Daemon, ann: Player, typed: str, word: str) -> None:
+    game.say(ann, f"!{typed}")
     assert commands(game, daemon) == [([word], str(ann.steamid), False)]
+
+
+def test_a_word_that_another_plugin_owns_gets_another_name(game: Game, daemon: Daemon, ann: Player) -> None:
+    game.sm.convars["equipoise_words"].set("rank=skill  top= nonsense scramble=Even")
+    for typed in ("!rank", "!top", "!scramble", "!skill", "!even", "!rating"):
+        game.say(ann, typed)
+    assert [words for words, _, _ in commands(game, daemon)] == [["rank"], ["vote"], ["rating"]]
+    game.sm.convars["equipoise_words"].set("")
+    daemon.forget()
+    for typed in ("!rank", "!skill"):
+        game.say(ann, typed)
+    assert [words for words, _, _ in commands(game, daemon)] == [["rank"]]
+
+
+RANKME = """
+public void OnPluginStart()
+{
+	RegConsoleCmd("sm_rank", Command_Rank);
+}
+
+Action Command_Rank(int client, int args)
+{
+	PrintToChat(client, "RankMe: 1 of 2");
+	return Plugin_Handled;
+}
+"""
+
+
+def test_a_word_that_was_given_up_from_the_start_is_the_other_plugins_alone(
+    game: Game, daemon: Daemon, plugin: Plugin, script: Callable[..., Plugin]
+) -> None:
+    config = game.sm.root.parent.parent / "cfg" / "sourcemod" / "equipoise.cfg"
+    config.write_text(config.read_text() + 'equipoise_words "rank=skill"\n')
+    script(RANKME, "rankme")
+    game.start_map("koth_harvest_final")
+    bob = seat(game, "Bob", "red")
+    settle(game)
+    daemon.forget()
+    game.say(bob, "!rank")
+    assert bob.chat[-1] == "RankMe: 1 of 2"
+    game.say(bob, "!skill")
+    assert [words for words, _, _ in commands(game, daemon)] == [["rank"]]
+
+
+@pytest.mark.parametrize(
+    ("line", "log", "shown"),
+    [
+        ("sm_eq_scramble", "Asked for a scramble now.", "Hat eine sofortige Neuverteilung verlangt."),
+        ("sm_eq_scramble next", "Asked for a scramble at the next round start.", ""),
+        ("sm_eq_scramble cancel", "Cancelled scrambles and votes.", ""),
+        ("sm_eq_balance", "Asked to close the gap between the sides.", ""),
+        ("sm_eq_on", "Switched balancing on.", ""),
+        ("sm_eq_off", "Switched balancing off.", ""),
+        ("sm_eq_set Bob 1500", "Set the rating of Bob to 1500.", "Hat die Wertung von Bob auf 1500 gesetzt."),
+        ("sm_eq_reset 76561198000000001", "Made 76561198000000001 a newcomer again.", ""),
+    ],
+)
+def test_what_an_admin_does_is_logged_and_shown(
+    game: Game, daemon: Daemon, ann: Player, line: str, log: str, shown: str
+) -> None:
+    bob = seat(game, "Bob", "blue")
+    bob.language = "de"
+    ann.flags = ROOT
+    game.command(ann, line)
+    (action,) = game.sm.log.actions
+    assert action == (ann.index, bob.index if "Bob" in line else -1, f'"{game_name(ann)}": {log}')
+    assert bob.chat[-1].startswith("[Equipoise] Ann: ")
+    assert shown in bob.chat[-1]
+
+
+def game_name(player: Player) -> str:
+    """A player as `%L` writes them."""
+    return f"{player.name}<{player.userid}><{player.steam2}><>"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["sm_eq_status", "sm_eq_why", "sm_eq_rating Ann", "sm_eq_scramble dry", "sm_eq_set Nobody 3", "sm_eq_set Ann"],
+)
+def test_what_changes_nothing_is_not_logged(game: Game, daemon: Daemon, ann: Player, line: str) -> None:
+    ann.flags = ROOT
+    game.command(ann, line)
+    game.rcon(line)
+    assert game.sm.log.actions == []
+
+
+def test_in_silence_nothing_is_logged_as_done(game: Game, daemon: Daemon, ann: Player) -> None:
+    game.sm.http.offline = True
+    game.advance(10)
+    ann.flags = ROOT
+    game.command(ann, "sm_eq_off")
+    assert game.sm.log.actions == []
+    assert "does not answer" in ann.console[-1]
+
+
+@pytest.mark.parametrize("line", ["sm_eq_rating", "sm_eq_set Ann", "sm_eq_reset"])
+def test_a_command_without_its_target_says_how_it_is_used(game: Game, daemon: Daemon, ann: Player, line: str) -> None:
+    (answer,) = game.rcon(line)
+    assert answer.startswith(f"[SM] Usage: {line.split()[0]} <#userid|name|steamid64>")
+    assert commands(game, daemon) == []
 
 
 @pytest.mark.parametrize(
@@ -179,6 +290,7 @@ def test_other_plugins_ask_and_hear(game: Game, daemon: Daemon, ann: Player, tmp
     daemon.sticky["pending"] = True
     assert game.rcon("ask") == ["1 1 1 2 0", "1 1234.5 7 1", "1"]
     assert commands(game, daemon)[-1] == (["scramble", "now"], "", True)
+    assert ("equipoise.smx", "natives.smx asks for a scramble.") in game.sm.log.messages
     game.sm.http.offline = True
     game.advance(10)
     assert game.rcon("ask")[0].startswith("1 0 ")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, crowd, install, seat, settle
+from tests.sourcemod.answerer import Daemon, complaints, crowd, install, seat, settle
 from tests.sourcemod.rig import Game, LoadError, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason
 
@@ -20,9 +20,11 @@ def values(game: Game, *names: str) -> list[str]:
 def test_the_engines_balancing_is_off_while_the_plugin_runs(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.server_cfg["mp_autoteambalance"] = "2"
     game.start_map("koth_harvest_final")
+    settle(game)
     assert values(game, *BALANCING) == ["0", "0", "0"]
     assert values(game, "mp_teams_unbalance_limit") == ["1"]
     game.start_map("arena_well")
+    settle(game)
     assert values(game, *BALANCING, "tf_arena_use_queue") == ["0", "0", "0", "0"]
     game.unload(plugin)
     assert values(game, *BALANCING, "tf_arena_use_queue") == ["2", "1", "1", "1"]
@@ -31,12 +33,147 @@ def test_the_engines_balancing_is_off_while_the_plugin_runs(game: Game, daemon: 
 def test_what_was_off_before_stays_off(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.server_cfg["mp_autoteambalance"] = "0"
     game.start_map("koth_harvest_final")
+    settle(game)
     game.unload(plugin)
     assert values(game, *BALANCING) == ["0", "1", "1"]
 
 
+def test_what_an_operator_changes_between_maps_is_what_they_get_back(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    """A config that sets 0 changes nothing while the variable is 0: so it is let go before the configs run."""
+    game.server_cfg["mp_autoteambalance"] = "1"
+    game.start_map("koth_harvest_final")
+    settle(game)
+    game.server_cfg["mp_autoteambalance"] = "0"
+    game.start_map("cp_gorge")
+    settle(game)
+    assert values(game, "mp_autoteambalance") == ["0"]
+    game.unload(plugin)
+    assert values(game, "mp_autoteambalance") == ["0"]
+
+
+@pytest.mark.parametrize("name", [*BALANCING, "sv_vote_issue_autobalance_allowed", "tf_arena_use_queue"])
+def test_a_held_variable_is_put_back_at_once_and_its_new_value_is_kept_for_later(
+    game: Game, daemon: Daemon, plugin: Plugin, name: str
+) -> None:
+    game.start_map("arena_well")
+    settle(game)
+    game.rcon(f"{name} 2")
+    assert values(game, name) == ["0"]
+    assert f"{name} stays 0 while Equipoise balances; the console, RCON, a config or another plugin wanted 2" in log(
+        game
+    )
+    game.unload(plugin)
+    assert values(game, name) == ["2"]
+
+
+BASECOMMANDS = """
+public void OnPluginStart()
+{
+	RegAdminCmd("sm_cvar", Command_Cvar, ADMFLAG_CONVARS);
+}
+
+Action Command_Cvar(int client, int args)
+{
+	char name[64], value[64];
+	GetCmdArg(1, name, sizeof(name));
+	GetCmdArg(2, value, sizeof(value));
+	FindConVar(name).SetString(value);
+	return Plugin_Handled;
+}
+"""
+
+
+def test_an_admin_who_sets_a_held_variable_is_named_and_reads_why(
+    game: Game, daemon: Daemon, plugin: Plugin, script: Callable[..., Plugin]
+) -> None:
+    script(BASECOMMANDS, "basecommands")
+    game.start_map("koth_harvest_final")
+    settle(game)
+    ann = seat(game, "Ann", "red")
+    ann.flags = 1 << 14
+    game.command(ann, "sm_cvar mp_autoteambalance 1")
+    assert values(game, "mp_autoteambalance") == ["0"]
+    assert "balances; Ann<" in log(game)
+    assert "mp_autoteambalance stays 0 while Equipoise balances" in ann.chat[-1]
+
+
+RIVAL = """
+ConVar g_Cvar;
+
+public void OnPluginStart()
+{
+	g_Cvar = FindConVar("mp_autoteambalance");
+	g_Cvar.AddChangeHook(OnChanged);
+	RegServerCmd("compete", Command_Compete);
+}
+
+Action Command_Compete(int args)
+{
+	g_Cvar.IntValue = 1;
+	return Plugin_Handled;
+}
+
+void OnChanged(ConVar cvar, const char[] before, const char[] after)
+{
+	cvar.IntValue = 1;
+}
+"""
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_with_a_plugin_that_holds_the_same_variable_we_give_up_and_say_so(
+    game: Game, daemon: Daemon, equipoise_smx: Path, script: Callable[..., Plugin], *, first: bool
+) -> None:
+    if first:
+        script(RIVAL, "rival")
+    install(game, daemon, equipoise_smx)
+    if not first:
+        script(RIVAL, "rival")
+    game.start_map("koth_harvest_final")
+    settle(game)
+    game.rcon("compete")
+    assert values(game, *BALANCING) == ["1", "0", "0"]
+    assert len([text for text in complaints(game) if "mp_autoteambalance is given up on this map" in text]) == 1
+    assert "mp_autoteambalance is 1: another plugin" in " ".join(game.rcon("sm_eq_status"))
+    game.start_map("cp_gorge")
+    settle(game)
+    assert len([text for text in complaints(game) if "given up" in text]) == 2
+
+
+def test_a_variable_that_is_set_again_and_again_is_logged_once_a_minute(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("koth_harvest_final")
+    settle(game)
+    for _ in range(10):
+        game.rcon("mp_autoteambalance 1")
+        game.advance(2)
+    assert values(game, "mp_autoteambalance") == ["0"]
+    assert log(game).count("mp_autoteambalance stays 0") == 1
+    assert not complaints(game)
+
+
+def test_the_status_names_what_is_held(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.server_cfg["mp_autoteambalance"] = "2"
+    game.start_map("koth_harvest_final")
+    settle(game)
+    assert "mp_autoteambalance is held at 0, otherwise 2." in game.rcon("sm_eq_status")
+    daemon.sticky["enabled"] = False
+    game.rcon("equipoise_poll")
+    settle(game)
+    assert "held" not in " ".join(game.rcon("sm_eq_status"))
+
+
+def log(game: Game) -> str:
+    """All that plugins logged as messages."""
+    return "\n".join(text for _, text in game.sm.log.messages)
+
+
 def test_an_admins_off_gives_the_teams_back_and_on_takes_them_again(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("koth_harvest_final")
+    settle(game)
     red, _ = crowd(game, 1, 1)
     daemon.sticky["enabled"] = False
     game.rcon("equipoise_poll")
@@ -75,6 +212,7 @@ def test_the_operators_off_is_silent(game: Game, daemon: Daemon, plugin: Plugin)
 
 def test_a_round_that_was_not_watched_whole_is_partial(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("koth_harvest_final")
+    settle(game)
     crowd(game, 1, 1)
     play.go_live(game)
     game.sm.convars["equipoise_enabled"].set("0")
@@ -90,6 +228,7 @@ def test_a_round_that_was_not_watched_whole_is_partial(game: Game, daemon: Daemo
 def test_play_goes_on_when_the_daemon_never_answered(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.sm.http.offline = True
     game.start_map("koth_harvest_final")
+    settle(game)
     players = [game.add(f"P{n}", "red") for n in range(6)]
     assert sorted(player.team for player in players) == [RED] * 3 + [BLU] * 3
     for _ in range(2):
@@ -102,6 +241,7 @@ def test_play_goes_on_when_the_daemon_never_answered(game: Game, daemon: Daemon,
 def test_arena_goes_on_when_the_daemon_never_answered(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.sm.http.offline = True
     game.start_map("arena_well")
+    settle(game)
     players = [game.add(f"P{n}", "red") for n in range(4)]
     for loser in (RED, BLU):
         play.go_live(game)
@@ -121,6 +261,7 @@ def test_a_reload_goes_on_in_the_middle_of_a_map(
     game: Game, daemon: Daemon, plugin: Plugin, equipoise_smx: Path
 ) -> None:
     game.start_map("koth_harvest_final")
+    settle(game)
     ann = seat(game, "Ann", "red")
     settle(game)
     game.unload(plugin)

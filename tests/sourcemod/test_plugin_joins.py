@@ -6,7 +6,7 @@ import pytest
 
 from tests.sourcemod.answerer import Daemon, Json, crowd, ids, obliging, seat, seconds_of_play, settle
 from tests.sourcemod.rig import Game, Player, Plugin, play
-from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, UNASSIGNED, State
+from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, UNASSIGNED, Reason, State
 
 VETO = 3
 WHY = {"phrase": "Equipoise_ReasonJoinSmaller", "args": []}
@@ -63,13 +63,137 @@ def test_a_joiner_goes_where_the_daemon_says_and_reads_why(game: Game, daemon: D
 
 @pytest.mark.parametrize(
     ("command", "side"),
-    [("jointeam red", "red"), ("jointeam blue", "blu"), ("jointeam auto", "any"), ("autoteam", "any")],
+    [
+        ("jointeam red", "red"),
+        ("jointeam BLUE", "blu"),
+        ("jointeam Auto", "any"),
+        ("jointeam 3", "red"),
+        ("jointeam blu", "red"),
+        ('jointeam ""', "red"),
+        ("autoteam", "any"),
+    ],
 )
-def test_every_way_of_asking_is_understood(game: Game, daemon: Daemon, live: Sides, command: str, side: str) -> None:
+def test_a_request_is_read_as_the_game_reads_it(
+    game: Game, daemon: Daemon, live: Sides, command: str, side: str
+) -> None:
+    """`HandleCommand_JoinTeam`: words in any case, and RED for every word that it does not know."""
     joiner = game.connect("New")
     game.command(joiner, command)
     settle(game)
     assert [event["side"] for event in daemon.events("side_wanted")] == [side]
+
+
+@pytest.mark.parametrize("command", ["jointeam", "jointeam unassigned"])
+def test_what_asks_for_nothing_does_nothing(game: Game, daemon: Daemon, live: Sides, command: str) -> None:
+    joiner = game.connect("New")
+    game.command(joiner, command)
+    seconds_of_play(game, 3)
+    assert joiner.team == UNASSIGNED
+    assert not daemon.events("side_wanted")
+
+
+@pytest.mark.parametrize("word", ["spectate", "Spectator", "spectatearena"])
+def test_every_word_for_watching_is_left_to_the_game(game: Game, daemon: Daemon, live: Sides, word: str) -> None:
+    joiner = game.connect("New")
+    game.join(joiner, word)
+    settle(game)
+    assert not daemon.events("side_wanted")
+
+
+@pytest.mark.parametrize("command", ["show_motd", "closedwelcomemenu", "team_ui_setup"])
+def test_with_mp_forceautoteam_the_daemon_places_who_opens_the_menus(
+    game: Game, daemon: Daemon, live: Sides, command: str
+) -> None:
+    """The game's own choice would pass by every listener of `jointeam`."""
+    game.sm.convars["mp_forceautoteam"].set("1")
+    daemon.answers["side_wanted"] = placing("blu")
+    joiner = game.connect("New")
+    game.command(joiner, command)
+    assert joiner.team == UNASSIGNED
+    settle(game)
+    assert joiner.team == BLU
+    assert [event["side"] for event in daemon.events("side_wanted")] == ["any"]
+
+
+@pytest.mark.parametrize("command", ["show_motd", "closedwelcomemenu", "team_ui_setup"])
+def test_without_mp_forceautoteam_the_menus_place_no_player(
+    game: Game, daemon: Daemon, live: Sides, command: str
+) -> None:
+    joiner = game.connect("New")
+    game.command(joiner, command)
+    settle(game)
+    assert joiner.team == UNASSIGNED
+    assert not daemon.events("side_wanted")
+
+
+@pytest.mark.parametrize("command", ["autoteam", "jointeam auto", "team_ui_setup", "show_motd"])
+@pytest.mark.parametrize("answering", [True, False])
+def test_who_asks_for_any_side_while_on_one_stays_and_lives(
+    game: Game, daemon: Daemon, live: Sides, command: str, *, answering: bool
+) -> None:
+    """The game would count them where they are and send them to the smaller side, which costs a life."""
+    red, _ = live
+    game.sm.convars["mp_forceautoteam"].set("1")
+    seat(game, "Third", "red")
+    game.sm.http.offline = not answering
+    seconds_of_play(game, 8)
+    game.command(red[0], command)
+    settle(game)
+    assert (red[0].team, red[0].deaths) == (RED, 0)
+    assert not daemon.events("side_wanted")[1:]
+
+
+@pytest.mark.parametrize("command", ["autoteam", "jointeam auto"])
+def test_who_asks_for_any_side_leaves_one_that_is_larger_by_two_without_a_death(
+    game: Game, daemon: Daemon, live: Sides, command: str
+) -> None:
+    red, blu = live
+    game.leave(blu[0])
+    game.leave(blu[1])
+    settle(game)
+    daemon.answers["side_wanted"] = placing("blu")
+    game.command(red[0], command)
+    settle(game)
+    assert (red[0].team, red[0].deaths, red[0].alive) == (BLU, 0, True)
+
+
+def test_a_side_of_nine_is_full_in_highlander(game: Game, daemon: Daemon, live: Sides) -> None:
+    game.sm.convars["mp_highlander"].set("1")
+    for n in range(7):
+        game.add_bot(f"Bot{n}", RED)
+    daemon.answers["side_wanted"] = placing("red")
+    joiner = game.connect("New")
+    game.join(joiner, "red")
+    settle(game)
+    assert joiner.team == UNASSIGNED
+
+
+@pytest.mark.parametrize("humans", ["blue", "red", "spectator"])
+def test_with_mp_humans_must_join_team_the_sides_are_the_operators(
+    game: Game, daemon: Daemon, live: Sides, humans: str
+) -> None:
+    """Humans against bots: there is nothing to even out, and the game refuses every other side."""
+    game.sm.convars["mp_humans_must_join_team"].set(humans)
+    assert game.sm.convars["mp_autoteambalance"].value == "1"
+    joiner = game.connect("New")
+    game.join(joiner, "red")
+    settle(game)
+    assert not daemon.events("side_wanted")
+    daemon.order("assign", order="o-1", moment="now", reason=WHY, red=ids(live[1]), blu=ids(live[0]), bench=[])
+    poll(game)
+    assert daemon.results() == {"o-1": "off"}
+
+
+def test_no_player_is_placed_after_the_last_round_of_a_map(game: Game, daemon: Daemon, live: Sides) -> None:
+    game.sm.convars["mp_maxrounds"].set("1")
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    joiner = game.connect("New")
+    daemon.answers["side_wanted"] = placing("red")
+    game.until(lambda: game.rounds.state is State.GAME_OVER, within=60)
+    game.join(joiner, "red")
+    settle(game)
+    assert joiner.team == UNASSIGNED
+    assert not daemon.events("side_wanted")
 
 
 def test_no_player_is_held_longer_than_two_seconds(game: Game, daemon: Daemon, live: Sides) -> None:
@@ -126,6 +250,7 @@ def test_a_lock_refuses_the_other_side_without_asking(game: Game, daemon: Daemon
     assert "stay there for 180 more seconds" in red[0].chat[-1]
     lock(daemon, red[0], "red", 0)
     poll(game)
+    seconds_of_play(game, 2)
     game.join(red[0], "blue")
     assert "until the next scramble" in red[0].chat[-1]
 
@@ -176,7 +301,7 @@ def test_spectating_is_free_and_the_way_back_is_to_the_lock(game: Game, daemon: 
     poll(game)
     game.sm.http.offline = True
     game.advance(8)
-    game.join(red[0], "spectate")
+    game.command(red[0], "spectate")
     assert red[0].team == SPECTATOR
     game.join(red[0], "blue")
     assert red[0].team == RED
@@ -236,14 +361,51 @@ def test_bots_and_players_unknown_to_steam_are_the_engines(game: Game, daemon: D
     assert not daemon.events("side_wanted")
 
 
-def test_asking_twice_asks_once_and_the_last_wish_counts(game: Game, daemon: Daemon, live: Sides) -> None:
+def test_the_game_takes_one_jointeam_in_two_seconds_and_so_do_we(game: Game, daemon: Daemon, live: Sides) -> None:
+    """`CTFPlayer::ClientCommand` drops what comes within 2 s, but never sees what the plugin has handled."""
+    daemon.answers["side_wanted"] = placing("red", "Equipoise_RefusedGap")
+    red, _ = live
+    for _ in range(33):  # a bind held down for half a second
+        game.join(red[0], "blue")
+        game.settle()
+    assert len(daemon.events("side_wanted")) == 1
+    assert sum("4 against 2" in line for line in red[0].chat) == 1
+    seconds_of_play(game, 2)
+    game.join(red[0], "blue")
+    settle(game)
+    assert len(daemon.events("side_wanted")) == 2
+
+
+def test_while_a_wish_is_held_the_next_one_is_not_sent_and_counts(game: Game, daemon: Daemon, live: Sides) -> None:
     joiner = game.connect("New")
-    game.join(joiner, "red")
+    game.command(joiner, "autoteam")
     game.advance(0.5)
     game.join(joiner, "blue")
     game.advance(3)
     assert joiner.team == BLU
     assert len(daemon.events("side_wanted")) == 1
+
+
+def test_spectate_has_no_limit_but_jointeam_spectate_has(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, blu = live
+    daemon.answers["side_wanted"] = obliging
+    for player in (red[0], blu[0]):
+        game.join(player, "red")
+    game.command(red[0], "spectate")
+    game.join(blu[0], "spectate")
+    settle(game)
+    assert (red[0].team, blu[0].team) == (SPECTATOR, RED)
+
+
+def test_who_takes_the_slot_of_a_leaver_does_not_inherit_their_limit(game: Game, daemon: Daemon, live: Sides) -> None:
+    daemon.answers["side_wanted"] = obliging
+    leaver = game.connect("Leaver")
+    game.join(leaver, "red")
+    game.leave(leaver)
+    joiner = game.connect("New")
+    game.join(joiner, "blue")
+    settle(game)
+    assert (joiner.index, joiner.team) == (leaver.index, BLU)
 
 
 def test_a_player_who_leaves_while_held_is_forgotten(game: Game, daemon: Daemon, live: Sides) -> None:
@@ -280,7 +442,7 @@ def test_during_an_arena_round_a_joiner_is_parked(game: Game, daemon: Daemon, ar
     assert joiner.team == SPECTATOR
     assert not daemon.events("side_wanted")
     assert daemon.events("side_changed")[-1] | {"at": 0} == {
-        "kind": "side_changed", "at": 0, "id": str(joiner.steamid), "side": "none", "waiting": True,
+        "kind": "side_changed", "at": 0, "id": str(joiner.steamid), "side": "none", "waiting": True, "ready": False,
     }  # fmt: skip
 
 
@@ -288,7 +450,7 @@ def test_choosing_to_watch_ends_the_waiting(game: Game, daemon: Daemon, arena: S
     joiner = game.connect("New")
     game.join(joiner, "red")
     settle(game)
-    game.join(joiner, "spectate")
+    game.command(joiner, "spectate")
     settle(game)
     assert [event["waiting"] for event in daemon.events("side_changed")] == [True, False]
 

@@ -76,7 +76,7 @@ def test_players_who_sit_out_watch_and_wait(game: Game, daemon: Daemon, plugin: 
     assert red[2].team == SPECTATOR
     assert unharmed(*red)
     assert daemon.events("side_changed")[-1] | {"at": 0} == {
-        "kind": "side_changed", "at": 0, "id": ids(red)[2], "side": "none", "waiting": True,
+        "kind": "side_changed", "at": 0, "id": ids(red)[2], "side": "none", "waiting": True, "ready": True,
     }  # fmt: skip
     daemon.once["want"] = ["roster"]
     poll(game)

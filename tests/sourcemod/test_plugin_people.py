@@ -99,7 +99,7 @@ def test_sides_switched_between_stages_turn_the_whole_round(game: Game, daemon: 
     game.join(red[1], "spectate")
     play.capture(game, BLU, 0, blu[0])
     game.rounds.win(BLU, Reason.POINTS_CAPTURED, full_round=False)
-    game.rounds._switch = True
+    game.sides.switch_pending = True
     play.next_round(game)
     play.go_live(game)
     game.rounds.win(RED, Reason.DEFENDED)
@@ -118,8 +118,8 @@ def test_a_side_change_is_reported_once(game: Game, daemon: Daemon, plugin: Plug
     settle(game)
     ann = seat(game, "Ann", "red")
     settle(game)
-    changes = [(event["id"], event["side"]) for event in daemon.events("side_changed")]
-    assert changes == [(str(ann.steamid), "red")]
+    changes = [(event["id"], event["side"], event["ready"]) for event in daemon.events("side_changed")]
+    assert changes == [(str(ann.steamid), "red", False), (str(ann.steamid), "red", True)]
 
 
 def test_the_roster_says_what_forbids_moving_a_player(game: Game, daemon: Daemon, plugin: Plugin) -> None:

@@ -48,6 +48,30 @@ def test_every_language_says_everything(language: str) -> None:
         assert "%" not in str(text).replace("%%", ""), phrase.key
 
 
+def own_phrases() -> dict[str, Tree]:
+    """What the plugin says by itself, in English."""
+    return phrases(TRANSLATIONS / "equipoise.plugin.phrases.txt")
+
+
+def test_the_plugins_own_texts_are_those_that_it_uses() -> None:
+    source = "".join(path.read_text(encoding="utf-8") for path in SCRIPTING.rglob("*.sp"))
+    used = set(re.findall(r'"(Equipoise_(?!On|Is|Get|Request)\w+)"', source))
+    assert set(own_phrases()) == used - {phrase.key for phrase in Phrase}
+    for key, texts in own_phrases().items():
+        formats = ",".join(f"{{{n}:s}}" for n in range(1, len(arguments(texts["en"])) + 1))
+        assert texts.get("#format", "") == formats, key
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_says_what_the_plugin_says(language: str) -> None:
+    translated = phrases(TRANSLATIONS / language / "equipoise.plugin.phrases.txt")
+    assert list(translated) == list(own_phrases())
+    for key, texts in own_phrases().items():
+        assert list(translated[key]) == [language]
+        assert arguments(translated[key][language]) == arguments(texts["en"]), key
+        assert "%" not in str(translated[key][language]), key
+
+
 def test_there_are_no_languages_but_these() -> None:
     assert sorted(path.name for path in TRANSLATIONS.iterdir() if path.is_dir()) == sorted(LANGUAGES)
 
@@ -104,11 +128,12 @@ def test_the_readme_names_every_setting_command_and_forward(game: Game, plugin: 
     include = (SCRIPTING / "include" / "equipoise.inc").read_text(encoding="utf-8")
     offered = re.findall(r"^(?:native|forward) \w+ (Equipoise_\w+)", include, flags=re.MULTILINE)
     commands = re.findall(r'Reg(?:Admin|Console|Server)Cmd\("(\w+)"', (SCRIPTING / "equipoise/commands.sp").read_text())
-    assert len(own) == 6
+    words = re.findall(r'\{"(\w+)", "\w+"\}', (SCRIPTING / "equipoise/words.sp").read_text())
+    assert len(own) == 7
     assert len(offered) == 12
-    assert len(commands) == 14
-    spoken = {"sm_rating": "!rating", "sm_rank": "!rank", "sm_top": "!top", "sm_teams": "!teams"}
-    missing = [name for name in (*own, *offered, *commands) if spoken.get(name, name) not in readme]
+    assert len(commands) == 10
+    assert len(words) == 6
+    missing = [name for name in (*own, *offered, *commands, *(f"!{word}" for word in words)) if name not in readme]
     assert missing == []
 
 

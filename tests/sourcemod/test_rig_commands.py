@@ -148,30 +148,6 @@ def test_a_console_variable_keeps_its_bounds_and_tells_of_changes(game: Game, sc
     assert game.rcon("rig_limit") == ['"rig_limit" = "10.000000"']
 
 
-def test_a_plugins_config_file_is_written_once_and_executed_on_every_map(game: Game, script: Script) -> None:
-    script("""
-        ConVar g_Secret;
-        public void OnPluginStart()
-        {
-            g_Secret = CreateConVar("rig_secret", "unset", "a secret");
-            CreateConVar("rig_version", "1", "not for the file", FCVAR_DONTRECORD);
-            AutoExecConfig(true, "rig");
-        }
-        public void OnConfigsExecuted()
-        {
-            char value[32];
-            g_Secret.GetString(value, sizeof(value));
-            PrintToServer("secret %s, balance %d", value, FindConVar("mp_autoteambalance").IntValue);
-        }""")
-    game.server_cfg["mp_autoteambalance"] = "2"
-    game.start_map("cp_badlands")
-    config = game.sm.root.parent.parent / "cfg" / "sourcemod" / "rig.cfg"
-    assert config.read_text(encoding="utf-8") == '// a secret\nrig_secret "unset"\n'
-    config.write_text('rig_secret "hunter 2" // ours\n', encoding="utf-8")
-    game.start_map("ctf_2fort")
-    assert game.sm.console == ["secret unset, balance 2", "secret hunter 2, balance 2"]
-
-
 def test_an_events_hook_before_it_may_change_silence_or_block_it(game: Game, script: Script) -> None:
     script("""
         public void OnPluginStart()

@@ -5,120 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from tests.sourcemod.rig import Game, Plugin, play
-from tests.sourcemod.rig.game.facts import BLU, GHOST, RED, SPECTATOR, UBERCHARGED
+from tests.sourcemod.rig.game.facts import ALIVE, BLU, DEAD, RED, UBERCHARGED, UNASSIGNED, State
 
 Script = Callable[..., Plugin]
-
-MOVER = """
-    public void OnPluginStart()
-    {
-        RegServerCmd("plainly", Command_Plainly);
-        RegServerCmd("gently", Command_Gently);
-        HookEvent("player_team", Event_Team);
-    }
-    void Event_Team(Event event, const char[] name, bool silent)
-    {
-        int client = GetClientOfUserId(event.GetInt("userid"));
-        PrintToServer("%d to %d, still on %d", event.GetInt("oldteam"), event.GetInt("team"), GetClientTeam(client));
-    }
-    Action Command_Plainly(int args) { ChangeClientTeam(1, 3); return Plugin_Handled; }
-    Action Command_Gently(int args)
-    {
-        SetEntProp(1, Prop_Send, "m_lifeState", 2);
-        ChangeClientTeam(1, 3);
-        SetEntProp(1, Prop_Send, "m_lifeState", 0);
-        if (args == 0)
-        {
-            TF2_RespawnPlayer(1);
-        }
-        return Plugin_Handled;
-    }"""
-
-
-@pytest.fixture
-def live(game: Game, script: Script) -> Game:
-    """A live 5CP round with a mover plugin: client 1 on RED, 2 on BLU, 3 on RED, 4 on BLU."""
-    script(MOVER)
-    game.sm.convars["mp_autoteambalance"].set("0")
-    game.start_map("cp_badlands")
-    for i in range(4):
-        game.add(f"player {i + 1}", "blue" if i % 2 else "red")
-    play.go_live(game)
-    game.sm.console.clear()
-    game.history.clear()
-    return game
-
-
-def test_moving_the_living_plainly_costs_them_a_death(live: Game) -> None:
-    live.rcon("plainly")
-    player = live.players[1]
-    assert (player.team, player.alive, player.deaths, player.suicides) == (BLU, False, 1, 1)
-    assert live.events() == ["player_team", "player_death"]
-    assert live.sm.console == ["2 to 3, still on 2"]
-
-
-def test_moving_with_the_life_state_trick_and_a_respawn_costs_nothing(live: Game) -> None:
-    live.rcon("gently")
-    player = live.players[1]
-    assert (player.team, player.alive, player.deaths, player.misplaced) == (BLU, True, 0, False)
-    assert live.events() == ["player_team", "player_spawn"]
-
-
-def test_without_a_respawn_the_moved_player_stands_in_wrong_colours(live: Game) -> None:
-    live.rcon("gently norespawn")
-    assert live.players[1].misplaced
-
-
-def test_a_ghost_is_not_moved_and_nothing_says_so(live: Game) -> None:
-    live.players[1].set_condition(GHOST, True)
-    live.rcon("plainly")
-    assert (live.players[1].team, live.events()) == (RED, [])
-
-
-def test_going_to_watch_by_command_is_a_suicide_and_by_plugin_is_not(live: Game) -> None:
-    live.command(live.players[1], "jointeam spectate")
-    live.teams.change(live.players[3], SPECTATOR, by_plugin=True)
-    assert [(p.team, p.alive, p.deaths) for p in (live.players[1], live.players[3])] == [(1, False, 1), (1, False, 0)]
-
-
-def test_the_jointeam_command_refuses_what_unbalances_and_plugins_may_do_it(live: Game) -> None:
-    live.command(live.players[2], "jointeam red")
-    assert live.players[2].team == BLU
-    live.teams.change(live.players[2], RED, by_plugin=True)
-    assert live.players[2].team == RED
-
-
-def test_a_feigned_death_is_an_event_and_nothing_else(live: Game) -> None:
-    play.feign(live, live.players[1], live.players[2])
-    assert live.history[-1][2]["death_flags"] == 32
-    assert (live.players[2].alive, live.players[2].deaths, live.players[1].frags) == (True, 0, 0)
-
-
-def test_the_dead_come_back_in_a_wave(live: Game) -> None:
-    victim = live.players[2]
-    play.kill(live, live.players[1], victim)
-    assert (victim.alive, victim.deaths, live.players[1].frags) == (False, 1, 1)
-    live.advance(8.1)
-    assert victim.alive
-
-
-def test_a_dead_player_joining_the_smaller_side_spawns_at_once(live: Game) -> None:
-    live.leave(live.players[4])
-    play.kill(live, live.players[2], live.players[1])
-    live.rcon("plainly")
-    live.advance(0.1)
-    assert (live.players[1].alive, live.players[1].deaths) == (True, 1)
-
-
-@pytest.mark.parametrize("setting", ["0", "1"])
-def test_the_engine_balances_sides_only_while_it_is_told_to(live: Game, setting: str) -> None:
-    live.sm.convars["mp_autoteambalance"].set(setting)
-    for index in (2, 4):
-        live.leave(live.players[index])
-    live.advance(12)
-    sizes = len(live.teams.members(RED)), len(live.teams.members(BLU))
-    balanced = "teamplay_teambalanced_player" in live.events()
-    assert (sizes, balanced) == (((1, 1), True) if setting == "1" else ((2, 0), False))
 
 
 def test_a_client_is_announced_step_by_step(game: Game, script: Script) -> None:
@@ -194,10 +83,11 @@ def test_a_map_change_takes_everybody_through_the_door_again(game: Game, script:
     engine_time = game.now
     game.start_map("arena_well")
     assert game.sm.console == [
-        "start cp_badlands 0", "configs", "in 2", "in 3", "out 2", "out 3", "end", "start arena_well 0", "configs",
-        "in 2",
+        "start cp_badlands 0", "configs", "in 2", "in 3", "out 2", "out 3", "end", "start arena_well 0", "in 2",
+        "configs",
     ]  # fmt: skip
-    assert (player.team, player.deaths, game.map_time, game.now) == (0, 0, 0.0, engine_time)
+    assert (player.team, player.deaths, game.map_time) == (0, 0, 2 * game.tick)
+    assert game.now == engine_time + 2 * game.tick
     game.advance(1.5)
     assert game.sm.console[-1] == "stayed"
 
@@ -247,3 +137,85 @@ def test_buildings_charge_and_the_flag_can_be_observed(game: Game, script: Scrip
     game.teams.change(engineer, BLU)
     play.drop_flag(game, scout)
     assert game.rcon("look")[0::3] == ["builder 0", "flag 0"]
+
+
+@pytest.mark.parametrize("side", [RED, None])
+def test_a_leaver_loses_buildings_and_flag_before_the_team_and_dies_no_death(
+    game: Game, script: Script, side: int | None
+) -> None:
+    script("""
+        public void OnPluginStart() { HookEvent("player_team", Event_Team); }
+        void Event_Team(Event event, const char[] name, bool silent)
+        {
+            int client = GetClientOfUserId(event.GetInt("userid"));
+            PrintToServer("%s in game %d on %d", name, IsClientInGame(client), GetClientTeam(client));
+        }
+        public void OnClientDisconnect(int client) { PrintToServer("disconnect on %d", GetClientTeam(client)); }
+        public void OnClientDisconnect_Post(int client) { PrintToServer("gone"); }""")
+    game.start_map("ctf_2fort")
+    player, _ = game.add("Ann", side or UNASSIGNED, "engineer"), game.add("Bob", "blue")
+    game.frame()
+    if side:
+        play.go_live(game)
+        play.build(game, player, "obj_dispenser")
+        play.pick_up_flag(game, player)
+    game.history.clear()
+    game.sm.console.clear()
+    game.leave(player)
+    sides = ["object_removed", "object_detonated", "teamplay_flag_event", "player_team"]
+    assert game.events() == ["player_disconnect", *(sides if side else [])]
+    team = ["player_team in game 1 on 2"] if side else []
+    assert game.sm.console == [f"disconnect on {side or 0}", *team, "gone"]
+
+
+def test_nothing_of_a_leaver_is_announced_after_the_map_is_over(game: Game) -> None:
+    game.sm.convars["mp_maxrounds"].set("1")
+    game.start_map("koth_harvest_final")
+    player, _ = game.add("Ann", "red"), game.add("Bob", "blue")
+    play.go_live(game)
+    game.rounds.win(RED, 1)
+    game.until(lambda: game.rounds.state == State.GAME_OVER)
+    game.history.clear()
+    game.leave(player)
+    assert game.events() == ["player_disconnect"]
+
+
+@pytest.mark.parametrize(("respawn", "charge"), [(True, 0.0), (False, 0.75)])
+def test_a_respawn_empties_a_medigun_and_a_move_without_one_does_not(
+    game: Game, *, respawn: bool, charge: float
+) -> None:
+    game.start_map("koth_harvest_final")
+    medic, _ = game.add("M", "blue", "medic"), game.add("S", "red")
+    play.go_live(game)
+    medic.charge = 0.75
+    medic.props["m_lifeState"] = DEAD
+    game.teams.change(medic, RED)
+    medic.props["m_lifeState"] = ALIVE
+    if respawn:
+        game.teams.force_respawn(medic)
+    assert medic.charge == charge
+
+
+def test_arenas_first_blood_is_the_first_kill_of_an_enemy_who_has_a_team_mate(game: Game) -> None:
+    game.start_map("arena_well")
+    game.sm.convars["tf_arena_use_queue"].set("0")
+    red, blu, mate, lone = (game.add(n, s) for n, s in (("R", "red"), ("B", "blue"), ("M", "blue"), ("L", "red")))
+    play.go_live(game)
+    game.history.clear()
+    play.kill(game, None, lone)
+    play.kill(game, mate, red)
+    flags = [fields["death_flags"] for _, name, fields in game.history if name == "player_death"]
+    assert (flags, blu.alive) == ([0, 0x10], True)
+
+
+def test_the_wish_to_die_is_granted_once_in_five_seconds_and_never_to_losers(game: Game) -> None:
+    game.start_map("koth_harvest_final")
+    winner, loser = game.add("W", "red"), game.add("L", "blue")
+    play.go_live(game)
+    game.command(winner, "kill")
+    game.teams.force_respawn(winner)
+    game.command(winner, "explode")
+    assert (winner.alive, winner.deaths) == (True, 1)
+    game.rounds.win(RED, 1)
+    game.command(loser, "kill")
+    assert (loser.alive, loser.deaths) == (True, 0)

@@ -80,8 +80,8 @@ def _fields(event: events.ScriptEvent, batch: Batch) -> dict[str, Any]:
             return {"kind": "player_joined", "id": id, "name": batch.names.get(id, "")}
         case events.PlayerLeft(_, id):
             return {"kind": "player_left", "id": id}
-        case events.SideChanged(_, id, side, waiting):
-            return {"kind": "side_changed", "id": id, "side": WORDS[side], "waiting": waiting}
+        case events.SideChanged(_, id, side, waiting, ready):
+            return {"kind": "side_changed", "id": id, "side": WORDS[side], "waiting": waiting, "ready": ready}
         case events.SideWanted(_, id, side):
             return {"kind": "side_wanted", "id": id, "side": "any" if side is None else WORDS[side]}
         case events.RoundStarted(_, roster):
@@ -106,6 +106,8 @@ def _small(event: events.ScriptEvent) -> dict[str, Any]:
             return {"kind": "order_done", "order": order}
         case events.OrderFailed(_, order, reason):
             return {"kind": "order_failed", "order": order, "reason": reason}
+        case events.VoteEnded(_, order, yes, no):
+            return {"kind": "vote_ended", "order": order, "yes": yes, "no": no}
         case events.Commanded(_, words, by, admin):
             return {"kind": "command", "words": words, "by": by or "", "admin": admin}
         case _:
@@ -139,6 +141,7 @@ def _line(entry: Entry) -> dict[str, Any]:
         "carrier": entry.carrier,
         "building": entry.building,
         "charge": entry.charge,
+        "ready": entry.ready,
     }
 
 

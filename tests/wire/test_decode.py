@@ -86,7 +86,7 @@ hellos = st.builds(
     waiting=flags,
     late=flags,
     due=flags,
-    inactive_reason=st.sampled_from(["", "mvm", "tournament"]),
+    inactive_reason=st.sampled_from(["", "mvm", "tournament", "training", "mannpower", "hell"]),
 )
 splits = st.lists(ids, unique=True, max_size=9).map(
     lambda pool: Split(tuple(pool[:3]), tuple(pool[3:6]), tuple(pool[6:]))
@@ -105,6 +105,7 @@ happenings = st.one_of(
     st.builds(events.ScrambledAlone, seconds, splits),
     st.builds(events.OrderDone, seconds, orders),
     st.builds(events.OrderFailed, seconds, orders, words),
+    st.builds(events.VoteEnded, seconds, orders, counts, counts),
     st.builds(
         events.Commanded,
         seconds,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.core.asks import Moment
-from equipoise.core.effects import Assign, Cancel, Lock, Move, Order, Place, Say, Tell, Unlock
+from equipoise.core.effects import Assign, Cancel, Lock, Move, OpenVote, Order, Place, Say, Tell, Unlock
 from equipoise.core.model import DueIf, OrderId, PlayerId, PlayerSummary, RoundId, Side, Split, SplitCache
 from equipoise.core.phrases import Phrase, Text
 from equipoise.wire import NS2, TF2, Reply, encode_refusal, encode_reply
@@ -49,6 +49,7 @@ commands: st.SearchStrategy[Order] = st.one_of(
     st.builds(Place, ids, st.none() | sides, texts),
     st.builds(Lock, ids, sides, st.none() | st.floats(0.1, 1e6)),
     st.builds(Unlock, pools),
+    st.builds(OpenVote, orders, floats),
     st.builds(Say, texts),
     st.builds(Tell, st.none() | ids, st.lists(texts, max_size=4).map(tuple)),
 )
@@ -65,6 +66,8 @@ replies = st.builds(
     cache=st.none() | caches(),
     want=st.sampled_from([(), ("hello",), ("hello", "roster")]),
     enabled=st.booleans(),
+    level=st.sampled_from(["off", "rate", "balance"]),
+    level_reason=st.text(max_size=8),
     next=floats,
 )
 
@@ -120,6 +123,8 @@ def _order(sent: dict[str, Any]) -> Order:
             return Lock(sent["id"], SIDES[sent["side"]], sent["seconds"] or None)
         case "unlock":
             return Unlock(tuple(sent["ids"]))
+        case "vote":
+            return OpenVote(**sent)
         case "say":
             return Say(_text(sent["text"]))
         case "tell":

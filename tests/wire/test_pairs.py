@@ -27,6 +27,7 @@ EVENTS: dict[type, tuple[type, dict[str, str]]] = {
     wire.ScrambledAlone: (events.ScrambledAlone, {"red": "split", "blu": "split", "bench": "split"}),
     wire.OrderDone: (events.OrderDone, {}),
     wire.OrderFailed: (events.OrderFailed, {}),
+    wire.VoteEnded: (events.VoteEnded, {}),
     wire.Commanded: (events.Commanded, {}),
     wire.Heartbeat: (events.Heartbeat, {}),
 }
@@ -37,6 +38,7 @@ ORDERS: dict[type, tuple[type, dict[str, str]]] = {
     orders.Place: (effects.Place, {"id": "player"}),
     orders.Lock: (effects.Lock, {"id": "player"}),
     orders.Unlock: (effects.Unlock, {"ids": "players"}),
+    orders.Vote: (effects.OpenVote, {}),
     orders.Say: (effects.Say, {}),
     orders.Tell: (effects.Tell, {"id": "player"}),
 }

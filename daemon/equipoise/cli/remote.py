@@ -80,6 +80,8 @@ def _state(each: dict[str, Any]) -> str:
         return f"lost for {each['silent_seconds']:.0f} s"
     if each["inactive_reason"]:
         return f"inactive: {each['inactive_reason']}"
+    if each["level"] != "balance":
+        return f"{'inactive' if each['level'] == 'off' else 'only rates'}: {each['level_reason']}"
     return "on" if each["enabled"] else "off"
 
 

@@ -1,4 +1,4 @@
-"""What a session asks the shell, which answers with an event: ratings to load, splits and moves to solve.
+"""What a session asks the shell, which answers with an event: ratings to load, splits and moves to solve, chances.
 
 Asks have a file of their own because both sides of the conversation name them: an ask is an effect, and the event that
 answers it carries it back.
@@ -38,7 +38,8 @@ class Purpose(Enum):
     SCRAMBLE = "scramble"
     """The best split within the tolerance."""
     EQUAL_SIDES = "equal_sides"
-    """Arena between scrambles: players who waited play, as few as possible move, then the least difference."""
+    """Arena between scrambles: the bench is chosen first, by its cost and as if no other player moved; then the fewest
+    moves that bring the difference within the tolerance of the least that this bench allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,7 @@ class AskSplit:
     bench_cost: Mapping[PlayerId, int]
     """Small whole numbers; of the splits within the tolerance the cheapest bench wins."""
     tolerance: float
-    """Win probability that may be given up for a better bench and fewer moves; `inf`: these decide alone, and the
-    difference only between equals."""
+    """Win probability that may be given up for a better bench and fewer moves."""
     must_play: frozenset[PlayerId] = frozenset()
     moment: Moment = Moment.FREEZE
     by: PlayerId | None = None
@@ -91,4 +91,16 @@ class CacheSplits:
     """Arena: one player may sit out; elsewhere an odd number of players is split unevenly."""
 
 
-Ask = LoadSummaries | AskSplit | AskMoves | CacheSplits
+@dataclass(frozen=True, slots=True)
+class AskChance:
+    """Answered by `ChanceFound`: how even the present sides are, for a player who asks for a vote."""
+
+    version: int
+    context: Context
+    a: tuple[PlayerId, ...]
+    b: tuple[PlayerId, ...]
+    by: PlayerId
+    """The player who asks."""
+
+
+Ask = LoadSummaries | AskSplit | AskMoves | CacheSplits | AskChance

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from equipoise.core import autobalance, scrambles
+from equipoise.core import autobalance, scrambles, votes
 from equipoise.core.asks import Moment, Purpose
 from equipoise.core.bench import eligible_count
 from equipoise.core.effects import LogDecision, LookUp, Say, Tell
 from equipoise.core.events import Commanded, Phase
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.state import Effects, State
+from equipoise.core.voices import Voices
 
-PLAYERS_MAY = frozenset(("rating", "rank", "top", "teams"))
-LOOK_UPS = PLAYERS_MAY | {"status", "why", "set", "reset"}
+LOOK_UPS_FOR_ALL = frozenset(("rating", "rank", "top", "teams"))
+LOOK_UPS = LOOK_UPS_FOR_ALL | {"status", "why", "set", "reset"}
+PLAYERS_MAY = LOOK_UPS_FOR_ALL | {"vote"}
+MOVES_PLAYERS = frozenset(("vote", "scramble", "balance"))
+"""What is refused on a map whose sides are not to be balanced."""
 
 
 def obey(state: State, event: Commanded, now: float) -> Effects:
@@ -24,6 +28,10 @@ def obey(state: State, event: Commanded, now: float) -> Effects:
         return _tell(event, Text(Phrase.REFUSED_ADMIN))
     if verb in LOOK_UPS:
         return (LookUp(event),)
+    if verb in MOVES_PLAYERS and rest != ["cancel"] and (why := left_alone(state)) is not None:
+        return _tell(event, why)
+    if verb == "vote":
+        return votes.ask_for(state, event.by, now)
     if verb == "scramble":
         return _SCRAMBLES.get(rest[0] if rest else "now", _unknown)(state, event)
     if verb == "balance":
@@ -31,6 +39,15 @@ def obey(state: State, event: Commanded, now: float) -> Effects:
     if verb in ("on", "off"):
         return _switch(state, event, on=verb == "on")
     return _unknown(state, event)
+
+
+def left_alone(state: State) -> Text | None:
+    """Why nothing is ordered on this map; None: orders may be given."""
+    if state.balances:
+        return None
+    if state.map_level.level == "rate" and not state.inactive_reason:
+        return Text(Phrase.MAP_RATE, (state.map_level.reason,))
+    return Text(Phrase.MAP_OFF, (state.inactive_reason or state.map_level.reason,))
 
 
 def _tell(event: Commanded, *lines: Text) -> Effects:
@@ -73,13 +90,21 @@ def _scramble_dry(state: State, event: Commanded) -> Effects:
 
 def _cancel(state: State, event: Commanded) -> Effects:
     if state.memory.pending is None:
-        return _tell(event, Text(Phrase.NOTHING_PENDING))
+        return _cancel_vote(state, event)
     state.memory = replace(state.memory, pending=None, tally=state.memory.tally.without_streak())
     if state.asked is not None and state.asked.purpose is Purpose.SCRAMBLE:
         state.asked = None
     text = Text(Phrase.SCRAMBLE_CANCELLED)
     log = LogDecision("cancel", Text(Phrase.REASON_ADMIN))
     return (*_tell(event, text), log, Say(text), *scrambles.in_freeze(state))
+
+
+def _cancel_vote(state: State, event: Commanded) -> Effects:
+    """While a scramble is pending there is no vote: `cancel` means the one or the other."""
+    if state.voices == Voices():
+        return _tell(event, Text(Phrase.NOTHING_PENDING))
+    text = Text(Phrase.VOTE_CANCELLED)
+    return (*_tell(event, text), LogDecision("cancel", text), *votes.cancel(state), Say(text))
 
 
 _SCRAMBLES: dict[str, Callable[[State, Commanded], Effects]] = {

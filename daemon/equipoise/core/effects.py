@@ -42,7 +42,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Drop an order that was not carried out yet."""
+    """Drop a move that was not carried out yet, or end a vote without a result."""
 
     order: OrderId
 
@@ -74,6 +74,15 @@ class Unlock:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenVote:
+    """Have every human on a side, or waiting for one, vote on a scramble; answered by `VoteEnded`."""
+
+    order: OrderId
+    seconds: float
+    """How long they may vote."""
+
+
+@dataclass(frozen=True, slots=True)
 class Say:
     """Show a text to every player."""
 
@@ -88,7 +97,7 @@ class Tell:
     lines: tuple[Text, ...]
 
 
-Order = Assign | Move | Cancel | Place | Lock | Unlock | Say | Tell
+Order = Assign | Move | Cancel | Place | Lock | Unlock | OpenVote | Say | Tell
 
 
 # Work for the host.
@@ -118,6 +127,7 @@ DecisionKind = Literal[
     "move",
     "place",
     "switch",
+    "vote",
     "failed",
 ]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from equipoise.core.asks import AskMoves, AskSplit, CacheSplits
+from equipoise.core.asks import AskChance, AskMoves, AskSplit, CacheSplits
 from equipoise.core.model import Mode, OrderId, PlayerId, PlayerSummary, Roster, Round, RoundId, Side, Split
 
 
@@ -44,7 +44,7 @@ class Hello:
     late: bool = False
     """Loaded in the middle of a map."""
     inactive_reason: str = ""
-    """Why the script does nothing on this map ("mvm", "tournament"); empty when it acts."""
+    """Why the script does nothing on this map: a word of the protocol, such as "mvm"; empty when it acts."""
     due: bool = False
     """Waiting For Players ended while the daemon was away, and its scramble was not carried out."""
 
@@ -83,6 +83,8 @@ class SideChanged:
     id: PlayerId
     side: Side | None
     waiting: bool = False
+    ready: bool = True
+    """As in `Entry`; a change of this alone comes with the same side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,16 @@ class OrderFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class VoteEnded:
+    """The time of a vote is over, or everybody has voted."""
+
+    at: float
+    order: OrderId
+    yes: int
+    no: int
+
+
+@dataclass(frozen=True, slots=True)
 class Commanded:
     """A command came from a player, from the server's console or through the admin API."""
 
@@ -219,6 +231,17 @@ class SplitsCached:
 
 
 @dataclass(frozen=True, slots=True)
+class ChanceFound:
+    """Answers `AskChance`."""
+
+    ask: AskChance
+    chance: float
+    """Win probability of side A, from 0 to 1."""
+    distance: float | None
+    """How far the true win probability is expected to be from a half; None: the rating system knows no uncertainty."""
+
+
+@dataclass(frozen=True, slots=True)
 class SolveFailed:
     """The solver gave no answer to an ask; `reason` says why."""
 
@@ -241,8 +264,9 @@ ScriptEvent = (
     | ScrambledAlone
     | OrderDone
     | OrderFailed
+    | VoteEnded
     | Commanded
     | Heartbeat
 )
-Answer = SummariesLoaded | SplitSolved | MovesSolved | SplitsCached | SolveFailed
+Answer = SummariesLoaded | SplitSolved | MovesSolved | SplitsCached | ChanceFound | SolveFailed
 Event = ScriptEvent | Answer

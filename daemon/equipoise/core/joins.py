@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from equipoise.core.asks import LoadSummaries
-from equipoise.core.effects import LogDecision, Place
+from equipoise.core.effects import Ignored, LogDecision, Place
 from equipoise.core.events import Phase, SideWanted
 from equipoise.core.memory import HeldSide
 from equipoise.core.model import Entry, PlayerId, Roster, Side
@@ -38,7 +38,13 @@ class Placement:
 
 
 def side_wanted(state: State, event: SideWanted, now: float) -> Effects:
-    """Answer at once, or load the missing ratings first."""
+    """Answer at once, or load the missing ratings first.
+
+    On a map by whose name nothing is ordered the script does not ask; one that has not read that yet lets the player go
+    when no answer comes.
+    """
+    if state.map_level.level != "balance":
+        return (Ignored(event, state.phase),)
     missing = state.without_summary(event.id) if state.acts else ()
     if missing:
         state.pending_joins[event.id] = event

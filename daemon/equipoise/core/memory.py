@@ -60,6 +60,8 @@ class Memory:
     """Orders given so far, which makes their ids unique."""
     enabled: bool = True
     """An admin has not switched Equipoise off."""
+    no_vote_before: float = 0.0
+    """When players may ask for the next vote."""
 
     @property
     def context(self) -> Context:
@@ -69,6 +71,10 @@ class Memory:
     def next_map(self, session: str, map: str, mode: Mode) -> Memory:
         """Begin a session on a new map: recent moves, order numbers and the admin's switch are kept."""
         return Memory(session, map, mode, moved=self.moved, orders=self.orders, enabled=self.enabled)
+
+    def emptied(self) -> Memory:
+        """The last human left an arena server: who comes next begins with round 1."""
+        return replace(self, pending=None, tally=Tally(), benched={})
 
     def count(self, round: RoundId, tally: Tally) -> Memory:
         """Note a round as counted; `tally` includes it."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from equipoise.core.effects import RecordRound
+from equipoise.core.maps import level_of
 from equipoise.core.model import Mode, Participant, PlayerId, Presence, Round, Side, is_bot
 from equipoise.core.rules import Rules
 
@@ -55,6 +56,8 @@ _TOOK_PART = {Mode.ARENA: _played_arena, Mode.NS2: _was_on_a_side}
 
 
 def _why_unrated(round: Round, rated: tuple[Participant, ...], rules: Rules) -> str | None:
+    if (level := level_of(round.map, rules.maps)).level == "off":
+        return f"maps.{level.reason} is off"
     if round.waiting:
         return "inside Waiting For Players"
     if round.partial:

@@ -20,6 +20,7 @@ class Phrase(Enum):
     REASON_NO_CAPTURE = "the losing side captured nothing"
     REASON_ROUNDS = "{1} full rounds since the last scramble"
     REASON_ADMIN = "ordered by an admin"
+    REASON_VOTE = "the players voted for it"
     # Why a player plays, waits or is moved.
     REASON_DUEL = "round 1 is a duel between the two closest ratings"
     REASON_EQUAL_SIDES = "players who waited come in, and the sides are made equal"
@@ -40,6 +41,21 @@ class Phrase(Enum):
     SCRAMBLE_CANCELLED = "The pending scramble was cancelled."
     BENCHED = "You sit out this round: you have sat out least often."
     DUEL_WAIT = "You play from the next round."
+    # The vote.
+    VOTE_QUESTION = "Balance the teams at the next round start?"
+    """The title of the script's menu."""
+    VOTE_VOICE = "{1} wants balanced teams: {2} of {3} for a vote. Type !scramble to join."
+    VOTE_TOO_FEW = "There are too few players for a vote."
+    VOTE_COOLDOWN = "The last vote was a short while ago. Try again later."
+    VOTE_EVEN = "Teams are even: {1} has a {2} % chance."
+    VOTE_ROUND_ENDS = "The round ends soon. Ask for a vote in the next one."
+    VOTE_RUNNING = "A vote is running already."
+    VOTE_PASSED = "The vote passed: {1} of {2} votes for balanced teams."
+    VOTE_FAILED = "The vote failed: {1} of {2} votes for balanced teams, {3} were needed."
+    VOTE_CANCELLED = "An admin cancelled the vote."
+    VOTE_OFF = "Votes are switched off on this server."
+    VOTE_ALREADY_DUE = "Teams are balanced at the next round start anyway."
+    VOTE_NOT_PLAYING = "Only players on a side, or waiting for one, ask for a vote."
     # Answers to commands.
     RATING = "{1}: rating {2} after {3} rounds."
     RATING_SHADOW = "{1}: {2} more rounds until the rating is shown."
@@ -52,6 +68,8 @@ class Phrase(Enum):
     TEAMS_CHANCE = "RED has a {1} % chance."
     STATUS = "Equipoise: {1}, round {2}, streak {3}, pending {4}, last scramble {5}."
     STATUS_OFF = "Equipoise is off on this server."
+    MAP_OFF = "Equipoise leaves this map alone ({1})."
+    MAP_RATE = "Equipoise only rates rounds on this map ({1})."
     DRY_RUN = "A scramble would move {1} players and give RED a {3} % chance instead of {2} %."
     DRY_RUN_LINE = "{1} to {2}"
     WHY_LINE = "{1}: {2}"
@@ -100,6 +118,16 @@ _REFUSALS = frozenset(
         Phrase.REFUSED_LOCKED_SCRAMBLE,
         Phrase.REFUSED_ADMIN,
         Phrase.REFUSED_GAP,
+        Phrase.VOTE_TOO_FEW,
+        Phrase.VOTE_COOLDOWN,
+        Phrase.VOTE_EVEN,
+        Phrase.VOTE_ROUND_ENDS,
+        Phrase.VOTE_RUNNING,
+        Phrase.VOTE_OFF,
+        Phrase.VOTE_ALREADY_DUE,
+        Phrase.VOTE_NOT_PLAYING,
+        Phrase.MAP_OFF,
+        Phrase.MAP_RATE,
         Phrase.NOTHING_PENDING,
         Phrase.NOT_ENOUGH_PLAYERS,
         Phrase.NOTHING_TO_BALANCE,

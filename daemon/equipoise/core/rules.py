@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
+
+from equipoise.core.maps import DEFAULT_LEVELS, Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,27 @@ class LockRules:
 
 
 @dataclass(frozen=True, slots=True)
+class VoteRules:
+    """The players' vote for a scramble."""
+
+    enabled: bool = True
+    min_players: int = 6
+    """With fewer eligible players there is no vote."""
+    start_fraction: float = 0.3
+    """Fraction of the eligible players who have to ask for a vote before it starts."""
+    fraction: float = 0.6
+    """Fraction of the votes cast that has to be for it."""
+    seconds: float = 20.0
+    """How long players may vote."""
+    cooldown_minutes: float = 10.0
+    """How long after a vote no other starts."""
+    quiet_seconds: float = 60.0
+    """No vote starts this close to a known end of the round."""
+    fair_band: tuple[float, float] = (0.42, 0.58)
+    """Win probabilities of side A that count as even: then no vote starts, unless a side won the last two rounds."""
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
     """The rules of one server."""
 
@@ -60,6 +84,9 @@ class Rules:
     scramble: ScrambleRules = field(default_factory=ScrambleRules)
     autobalance: AutobalanceRules = field(default_factory=AutobalanceRules)
     lock: LockRules = field(default_factory=LockRules)
+    vote: VoteRules = field(default_factory=VoteRules)
+    maps: Mapping[str, Level] = field(default_factory=lambda: dict(DEFAULT_LEVELS))
+    """The level of maps, by name or prefix."""
     ns2_min_seconds: float = 60.0
     """NS2: a shorter round is not rated."""
     silence_seconds: float = 90.0

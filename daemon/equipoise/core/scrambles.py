@@ -4,13 +4,16 @@ A split is asked for with the roster's version, solved outside the session, and 
 holds; otherwise it is asked for again, up to `MAX_ATTEMPTS` orders per freeze. A pending scramble survives every
 failure on this way: it ends by being carried out, by an admin's cancel, or with the map.
 
+In arena a freeze has *candidates*: the players who were eligible when it began. Its teams are made of them, and who
+comes later waits; only if teams have to be made again, because a candidate left or a side is empty, the late ones
+take part too. Other players on a side, who are late or have no class, go to the bench.
+
 Three purposes, in this order: arena's opening duel, a scramble that is due, and in arena sides of equal size, so that
 players who sat out the last round come in.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose
@@ -52,20 +55,58 @@ def in_freeze(state: State) -> Effects:
     idle = state.asked is None and not state.assigned and state.attempts < MAX_ATTEMPTS
     if state.phase is not Phase.FREEZE or not idle or not state.acts or state.waiting:
         return ()
-    if eligible_count(state.roster) < 2:
+    if state.arena:
+        _choose_candidates(state)
+    if (needed := _needed(state)) is None:
+        return _bench_others(state)
+    return ask(state, *needed) if eligible_count(state.balanced_roster()) >= 2 else ()
+
+
+def _bench_others(state: State) -> Effects:
+    """Order players to the bench who stand on a side and are no candidates; the candidates stay where they are."""
+    roster = state.balanced_roster()
+    a, b = (tuple(entry.id for entry in roster.on(side)) for side in Side)
+    if not _others(state) or not a or not b:
         return ()
+    purpose = Purpose.DUEL if _duels(state) else Purpose.EQUAL_SIDES
+    question = _question(state, purpose, Text(Phrase.REASON_WAITS))
+    split = Split(a, b, tuple(sorted(waiting_players(roster))))
+    return _order(state, SplitSolved(question, split, None, None, None))
+
+
+def _others(state: State) -> tuple[PlayerId, ...]:
+    """Arena's freeze: humans on a side who are not among its candidates, or have no class."""
+    if not state.arena or state.candidates is None:
+        return ()
+    playing = {entry.id for entry in state.balanced_roster().entries}
+    return tuple(entry.id for entry in state.roster.humans() if entry.side is not None and entry.id not in playing)
+
+
+def _choose_candidates(state: State) -> None:
+    """The eligible at the freeze's start; those who came later too, if the teams fell apart in it."""
+    here = frozenset(entry.id for entry in state.roster.eligible())
+    if state.candidates is None:
+        state.candidates = here
+    left = not state.candidates <= here
+    empty = any(not any(entry.ready for entry in state.roster.on(side)) for side in Side)
+    if (left or empty) and _needed(state):
+        state.candidates = here
+
+
+def _needed(state: State) -> tuple[Purpose, Text] | None:
+    """The purpose of the split that this freeze needs, and the reason; None when the teams are right."""
     if _duels(state):
-        return () if _duel_is_set(state) else ask(state, Purpose.DUEL, Text(Phrase.REASON_DUEL))
+        return None if _duel_is_set(state) else (Purpose.DUEL, Text(Phrase.REASON_DUEL))
     if state.memory.pending is not None and enough_players(state):
-        return ask(state, Purpose.SCRAMBLE, state.memory.pending)
+        return Purpose.SCRAMBLE, state.memory.pending
     if state.arena and not _sides_are_equal(state):
-        return ask(state, Purpose.EQUAL_SIDES, Text(Phrase.REASON_EQUAL_SIDES))
-    return ()
+        return Purpose.EQUAL_SIDES, Text(Phrase.REASON_EQUAL_SIDES)
+    return None
 
 
 def enough_players(state: State) -> bool:
     """There are as many eligible players as a scramble needs."""
-    return eligible_count(state.roster) >= state.rules.scramble.min_players
+    return eligible_count(state.balanced_roster()) >= state.rules.scramble.min_players
 
 
 def _duels(state: State) -> bool:
@@ -74,13 +115,15 @@ def _duels(state: State) -> bool:
 
 def _duel_is_set(state: State) -> bool:
     """One human faces another, and it is the pair that was chosen, or there is no other."""
-    facing = all(sum(not entry.bot for entry in state.roster.on(side)) == 1 for side in Side)
-    return facing and (state.teams_made or eligible_count(state.roster) == 2)
+    roster = state.balanced_roster()
+    facing = all(sum(not entry.bot for entry in roster.on(side)) == 1 for side in Side)
+    return facing and (state.teams_made or eligible_count(roster) == 2)
 
 
 def _sides_are_equal(state: State) -> bool:
     """The sides have their largest sizes, and no player sat out the last round and should come in."""
-    return (state.teams_made or not waiting_players(state.roster)) and has_largest_sizes(state.roster)
+    roster = state.balanced_roster()
+    return (state.teams_made or not waiting_players(roster)) and has_largest_sizes(roster)
 
 
 def ask(
@@ -96,35 +139,37 @@ def ask(
 
     `dry`: the answer is shown to the player `by` and nothing is ordered.
     """
-    entries = split_entries(state.roster)
+    question = replace(_question(state, purpose, reason), moment=moment, by=by, dry=dry)
+    if not dry:
+        state.asked = question
+    return (question,)
+
+
+def _question(state: State, purpose: Purpose, reason: Text) -> AskSplit:
+    roster = state.balanced_roster()
+    entries = split_entries(roster)
     sizes = (1, 1) if purpose is Purpose.DUEL else team_sizes(entries, bench=state.arena)
-    question = AskSplit(
+    return AskSplit(
         purpose,
         state.version,
         reason,
         state.memory.context,
         entries,
         sizes,
-        bench_costs(state.roster, state.memory.benched),
-        math.inf if purpose is Purpose.EQUAL_SIDES else state.rules.scramble.tolerance,
+        bench_costs(roster, state.memory.benched),
+        state.rules.scramble.tolerance,
         _must_play(state, purpose, sum(sizes) - sum(entry.bot for entry in entries)),
-        moment,
-        by,
-        dry,
     )
-    if not dry:
-        state.asked = question
-    return (question,)
 
 
 def _must_play(state: State, purpose: Purpose, places: int) -> frozenset[PlayerId]:
     """Players who may not be benched; `places` is how many humans play."""
     if purpose is Purpose.EQUAL_SIDES:
-        waited = waiting_players(state.roster)
+        waited = waiting_players(state.balanced_roster())
         # When most players waited, not all of them can play: then the bench costs alone decide.
         return waited if len(waited) <= places else frozenset()
     if purpose is Purpose.SCRAMBLE and state.rules.scramble.top_player_always_plays:
-        rated = [summary for entry in state.roster.eligible() if (summary := state.summaries.get(entry.id))]
+        rated = [summary for entry in state.balanced_roster().eligible() if (summary := state.summaries.get(entry.id))]
         return frozenset(summary.id for summary in sorted(rated, key=lambda summary: -summary.balance)[:1])
     return frozenset()
 
@@ -160,8 +205,9 @@ def _ask_again(state: State, question: AskSplit) -> Effects:
 def _order(state: State, event: SplitSolved) -> Effects:
     order = state.next_order()
     state.attempts += 1
-    state.assigned[order] = event
     split = humans_only(event.split)
+    split = replace(split, bench=(*split.bench, *_others(state)))
+    state.assigned[order] = replace(event, split=split)
     return (
         Assign(order, event.ask.reason, split, event.ask.moment),
         LogDecision(_KINDS[event.ask.purpose], event.ask.reason, order, split, (), event.before, event.after),
@@ -190,13 +236,14 @@ def not_solved(state: State, question: AskSplit) -> Effects:
 def _from_cache(state: State) -> Split | None:
     if state.cache is None:
         return None
-    return from_cache(state.cache, [entry.id for entry in state.roster.eligible()], bench=state.arena)
+    present = [entry.id for entry in state.balanced_roster().eligible()]
+    return from_cache(state.cache, present, bench=state.arena)
 
 
 def done(state: State, order: OrderId, now: float) -> Effects:
     """The script has carried out an assignment."""
     event = state.assigned.pop(order)
-    split = humans_only(event.split)
+    split = event.split
     scrambled = event.ask.purpose is Purpose.SCRAMBLE
     unlocked = _scrambled(state, split) if scrambled else ()
     locked = _make_teams(state, split, now)
@@ -229,8 +276,11 @@ def _make_teams(state: State, split: Split, now: float) -> Effects:
 
 
 def _tell_bench(event: SplitSolved) -> Effects:
-    phrase = Phrase.DUEL_WAIT if event.ask.purpose is Purpose.DUEL else Phrase.BENCHED
-    return tuple(Tell(player, (Text(phrase),)) for player in event.split.bench if not is_bot(player))
+    """Tell who sits out why: it is their turn, or the round has a duel, or they came too late for it."""
+    in_turn = {entry.id for entry in event.ask.entries if event.ask.purpose is not Purpose.DUEL}
+    return tuple(
+        Tell(player, (Text(Phrase.BENCHED if player in in_turn else Phrase.DUEL_WAIT),)) for player in event.split.bench
+    )
 
 
 def failed(state: State, order: OrderId) -> Effects:

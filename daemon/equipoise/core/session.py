@@ -14,18 +14,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from equipoise.core import autobalance, commands, joins, scrambles
+from equipoise.core import autobalance, commands, joins, scrambles, votes
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, LoadSummaries, Moment
 from equipoise.core.bench import waiting_players
 from equipoise.core.effects import Ignored, Lock, LogDecision
 from equipoise.core.memory import Memory
-from equipoise.core.model import DueIf, Mode, Roster, Side, SplitCache
+from equipoise.core.model import DueIf, Entry, Mode, Roster, Side, SplitCache
 from equipoise.core.participation import recorded
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.state import Effects, State
 from equipoise.core.triggers import Outcome, Tally, due, due_if
+from equipoise.core.voices import Voices
 
 LATE_ROUNDS = 2
 """Rounds taken as played when a script is loaded in the middle of an unknown map: it goes on with round 3's rules, so
@@ -66,7 +67,7 @@ class Session:
     def due_if(self) -> tuple[DueIf, ...]:
         """Outcomes of the running round after which a scramble is due; the script uses them without the daemon."""
         state = self._state
-        if not state.acts or state.waiting or state.memory.pending is not None:
+        if not state.acts or state.waiting or state.memory.pending is not None or _walked_out(state):
             return ()
         return due_if(state.memory.mode, state.memory.tally, state.rules)
 
@@ -79,15 +80,17 @@ class Session:
         """Apply one event and return what to do about it, in order. `now` is in seconds, on the daemon's clock."""
         if not isinstance(event, e.Answer):
             self._state.heard_at = now
-        return _RECEIVE[type(event)](self._state, event, now)
+        effects = _RECEIVE[type(event)](self._state, event, now)
+        return (*effects, *votes.settle(self._state))
 
     def deadline(self) -> float | None:
         """When `tick` must be called, on the daemon's clock; None: nothing waits for time to pass."""
-        return autobalance.overdue_at(self._state)
+        times = (autobalance.overdue_at(self._state), votes.overdue_at(self._state))
+        return min((at for at in times if at is not None), default=None)
 
     def tick(self, now: float) -> Effects:
         """Give up what is overdue at `now`."""
-        return autobalance.overdue(self._state, now)
+        return (*autobalance.overdue(self._state, now), *votes.overdue(self._state, now))
 
 
 def _ignore(state: State, event: e.Event) -> Effects:
@@ -101,11 +104,12 @@ def _hello(state: State, event: e.Hello, now: float) -> Effects:
     state.known = True
     state.enter(event.phase, event.at)
     state.waiting, state.inactive_reason = event.waiting, event.inactive_reason
-    state.wants = frozenset(("roster",))
+    state.wants = frozenset(("roster",)) if state.has_roster else frozenset()
     # A script that was loaded anew knows no locks.
     locks = tuple(
         Lock(player, held.side, None if held.until is None else held.until - now)
         for player, held in state.memory.locks.items()
+        if state.balances
     )
     return (*dropped, *locks, *(_due_after_waiting(state) if event.due else ()))
 
@@ -139,6 +143,7 @@ def _forget_map(state: State) -> None:
 def _forget_orders(state: State) -> None:
     """Forget orders and questions: the script that had them was loaded anew."""
     state.asked = state.asked_moves = state.gap_since = None
+    state.voices = Voices()
     for outstanding in (state.assigned, state.moves, state.pending_joins):
         outstanding.clear()
 
@@ -149,7 +154,21 @@ def _roster(state: State, event: e.RosterSeen, now: float) -> Effects:
     state.wants = frozenset()
     state.ends_at = None if event.ends_in is None else now + event.ends_in
     state.accept_roster(event.roster)
-    return (*_seen(state, now), *scrambles.ask_first_cache(state))
+    return (*_last_human_left(state), *_seen(state, now), *scrambles.ask_first_cache(state))
+
+
+def _last_human_left(state: State) -> Effects:
+    """Arena: an empty server ends what is pending, the streak and the turns on the bench."""
+    if not state.arena or not _is_empty(state):
+        return ()
+    dropped = state.memory.pending
+    state.memory, state.teams_made = state.memory.emptied(), False
+    return (LogDecision("dropped", dropped),) if dropped is not None else ()
+
+
+def _is_empty(state: State) -> bool:
+    # Before its first roster the session does not know who is here.
+    return "roster" not in state.wants and not state.roster.humans()
 
 
 def _seen(state: State, now: float) -> Effects:
@@ -177,13 +196,15 @@ def _left(state: State, event: e.PlayerLeft, now: float) -> Effects:
     state.pending_joins.pop(event.id, None)
     autobalance.leave(state, event.id)
     state.set_roster(state.roster.without(event.id))
-    return _look(state, now)
+    return (*_last_human_left(state), *_look(state, now))
 
 
 def _changed(state: State, event: e.SideChanged, now: float) -> Effects:
     if not state.known:
         return _ignore(state, event)
-    state.place(event.id, event.side, waiting=event.waiting)
+    old = state.roster.get(event.id) or Entry(event.id, None)
+    entry = replace(old, side=event.side, waiting=event.waiting, ready=event.ready)
+    state.set_roster(state.roster.with_entry(entry))
     return _seen(state, now)
 
 
@@ -230,11 +251,18 @@ def _live(state: State, event: e.RoundLive, now: float) -> Effects:
     state.enter(e.Phase.RUNNING, event.at)
     state.accept_roster(event.roster)
     state.round, state.skill_at_start, state.teams_made = event.round, None, False
-    state.lineup = {entry.id: side for side in Side for entry in state.roster.on(side)}
-    if state.arena and not state.waiting:
+    # In arena a player who stands on a side without a class, or died in the freeze, does not play the round.
+    playing = {entry.id for entry in state.roster.entries if entry.alive or not state.arena}
+    state.lineup = {entry.id: side for side in Side for entry in state.roster.on(side) if entry.id in playing}
+    if state.arena and not state.waiting and not _walked_out(state):
         state.memory = state.memory.bench(tuple(sorted(waiting_players(state.roster))))
     _note_skill_at_start(state)
     return (*too_late, *_load_missing(state), *autobalance.check(state, now))
+
+
+def _walked_out(state: State) -> bool:
+    """A side of arena was empty when the running round went live: the round counts for nothing."""
+    return state.arena and state.round is not None and set(state.lineup.values()) != set(Side)
 
 
 def _note_skill_at_start(state: State) -> None:
@@ -274,16 +302,21 @@ def _stop(state: State, event: e.RoundEnded) -> Effects:
 def _count(state: State, event: e.RoundEnded) -> Effects:
     """Count a finished round, and make a scramble due if a trigger says so."""
     round = event.round
-    if round.waiting:
+    if round.waiting or round.walk_out:
         return ()
     tally = state.memory.tally.after(round.winner)
     state.memory = state.memory.count(round.id, tally)
+    if state.arena and _is_empty(state):
+        # They left this very round: it must not make the next one round 2.
+        return _last_human_left(state)
     reason = due(state.memory.mode, tally, Outcome.of(round), state.rules)
     return scrambles.make_due(state, reason) if reason and state.enforces else ()
 
 
 def _alone(state: State, event: e.ScrambledAlone, now: float) -> Effects:
-    return scrambles.alone(state, event, now) if state.memory.session else _ignore(state, event)
+    if not state.memory.session:
+        return _ignore(state, event)
+    return (*votes.cancel(state), *scrambles.alone(state, event, now))
 
 
 def _order_done(state: State, event: e.OrderDone, now: float) -> Effects:
@@ -299,7 +332,13 @@ def _order_failed(state: State, event: e.OrderFailed, now: float) -> Effects:
         return scrambles.failed(state, event.order)
     if event.order in state.moves:
         return autobalance.failed(state, event.order, now)
+    if event.order == state.voices.order:
+        return votes.failed(state, event.order, event.reason)
     return _ignore(state, event)
+
+
+def _vote_ended(state: State, event: e.VoteEnded, now: float) -> Effects:
+    return votes.ended(state, event, now) if event.order == state.voices.order else _ignore(state, event)
 
 
 def _summaries(state: State, event: e.SummariesLoaded, now: float) -> Effects:
@@ -333,11 +372,13 @@ _RECEIVE: dict[type, Callable[[State, Any, float], Effects]] = {
     e.ScrambledAlone: _alone,
     e.OrderDone: _order_done,
     e.OrderFailed: _order_failed,
+    e.VoteEnded: _vote_ended,
     e.Commanded: commands.obey,
     e.Heartbeat: lambda state, event, now: _look(state, now),
     e.SummariesLoaded: _summaries,
     e.SplitSolved: lambda state, event, now: scrambles.solved(state, event),
     e.MovesSolved: autobalance.solved,
+    e.ChanceFound: votes.chance_found,
     e.SplitsCached: lambda state, event, now: scrambles.cached(state, event),
     e.SolveFailed: _not_solved,
 }

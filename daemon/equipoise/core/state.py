@@ -12,6 +12,7 @@ from typing import Literal
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits
 from equipoise.core.effects import Effect, Lock, Move
 from equipoise.core.events import Phase, SideWanted, SplitSolved
+from equipoise.core.maps import MapLevel, level_of
 from equipoise.core.memory import HeldSide, Memory
 from equipoise.core.model import (
     Entry,
@@ -26,6 +27,7 @@ from equipoise.core.model import (
     SplitCache,
 )
 from equipoise.core.rules import Rules
+from equipoise.core.voices import Voices
 
 Effects = tuple[Effect, ...]
 
@@ -63,6 +65,8 @@ class State:
     """The split that is being solved."""
     attempts: int = 0
     """Assignments ordered in this freeze."""
+    candidates: frozenset[PlayerId] | None = None
+    """Arena's freeze: the players whom its split may place. None before a split was considered."""
     teams_made: bool = False
     """A split was carried out in this freeze: the players who wait now are its bench and have not sat out yet."""
     moves: dict[OrderId, Move] = field(default_factory=dict)
@@ -77,6 +81,8 @@ class State:
     """Players whom the script could not move in this round."""
     pending_joins: dict[PlayerId, SideWanted] = field(default_factory=dict)
     """Questions for a side that wait until all ratings are known."""
+    voices: Voices = field(default_factory=Voices)
+    """Players who ask for a vote, and the vote that runs."""
     cache: SplitCache | None = None
     asked_cache: CacheSplits | None = None
     """The cache that is being solved."""
@@ -101,9 +107,24 @@ class State:
         return self.memory.mode is Mode.ARENA
 
     @property
+    def map_level(self) -> MapLevel:
+        """How far Equipoise goes on this map, by its name."""
+        return level_of(self.memory.map, self.rules.maps)
+
+    @property
+    def balances(self) -> bool:
+        """The sides of this map are Equipoise's business: neither its name nor the game's rules forbid it."""
+        return not self.inactive_reason and self.map_level.level == "balance"
+
+    @property
+    def has_roster(self) -> bool:
+        """The script reports players: it is known, and does not leave the game alone by the map's name."""
+        return self.known and self.map_level.level != "off"
+
+    @property
     def enforces(self) -> bool:
-        """Scrambles become due: Equipoise is on, and the script does not leave this map alone."""
-        return self.memory.enabled and not self.inactive_reason
+        """Scrambles become due: Equipoise is on, and balances this map."""
+        return self.memory.enabled and self.balances
 
     @property
     def acts(self) -> bool:
@@ -112,7 +133,7 @@ class State:
 
     def enter(self, phase: Phase, at: float) -> None:
         """Begin a phase of the round, at a time of the script's clock."""
-        self.phase, self.phase_at = phase, at
+        self.phase, self.phase_at, self.candidates = phase, at, None
 
     def close_round(self) -> None:
         """Forget the running round: its id, lineup, skills at the start, and end time."""
@@ -128,10 +149,26 @@ class State:
         if self.memory.mode is Mode.NS2:
             # In NS2 bots do not count towards sizes, so the rules need not see them.
             roster = Roster(roster.humans())
-        changed = _positions(roster) != _positions(self.roster)
+        if not self.arena:
+            # Elsewhere a player may join a running round, so a split need not wait for their class.
+            roster = Roster(tuple(entry if entry.ready else replace(entry, ready=True) for entry in roster.entries))
+        before = _positions(self.balanced_roster())
         self.roster = roster
+        changed = _positions(self.balanced_roster()) != before
         self.version += changed
         return changed
+
+    def balanced_roster(self) -> Roster:
+        """The part of the roster that splits are about.
+
+        In arena's freeze those are bots and the candidates: who comes later waits for the next round, or a stream of
+        joiners would have teams made again and again until the round goes live.
+        """
+        candidates = self.candidates
+        if candidates is None:
+            return self.roster
+        entries = self.roster.entries
+        return Roster(tuple(entry for entry in entries if entry.bot or (entry.eligible and entry.id in candidates)))
 
     def place(self, player: PlayerId, side: Side | None, *, waiting: bool = False) -> bool:
         """Put one player on a side, or on none; True when they were elsewhere before."""
@@ -139,8 +176,8 @@ class State:
         return self.set_roster(self.roster.with_entry(replace(old, side=side, waiting=waiting)))
 
     def place_split(self, split: Split) -> None:
-        """Put all eligible players where a split says."""
-        for entry in self.roster.eligible():
+        """Put all players where a split says."""
+        for entry in self.roster.humans():
             if entry.id in split.bench:
                 self.place(entry.id, None, waiting=True)
             elif (side := split.side_of(entry.id)) is not None:
@@ -159,7 +196,7 @@ class State:
 
     def lock(self, sides: Mapping[PlayerId, Side], now: float) -> Effects:
         """Lock placed players: in arena until the next scramble, elsewhere for the minutes of the rules, 0 for none."""
-        if not self.arena and self.rules.lock.minutes == 0:
+        if not self.balances or (not self.arena and self.rules.lock.minutes == 0):
             return ()
         return self.lock_until(sides, None if self.arena else now + self.rules.lock.minutes * 60, now)
 

@@ -127,6 +127,8 @@ def decoded(order: wire.AnyOrder) -> effects.Order:
             return effects.Lock(PlayerId(order.id), SIDES[order.side], order.seconds or None)
         case wire.Unlock():
             return effects.Unlock(tuple(map(PlayerId, order.ids)))
+        case wire.Vote():
+            return effects.OpenVote(OrderId(order.order), order.seconds)
         case wire.Say():
             return effects.Say(phrase(order.text))
         case wire.Tell():

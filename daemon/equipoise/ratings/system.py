@@ -283,6 +283,13 @@ class System(ABC, Generic[P]):
     def uncertainty(self, player: PlayerId) -> float:
         """How uncertain the skill is, 0 or more, in the system's own unit; smaller is more certain."""
 
+    def deviation(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float | None:
+        """The standard deviation of the skill, in its unit; None where the system does not know it.
+
+        The players' deviations are taken as independent.
+        """
+        return None
+
     @abstractmethod
     def summary(self, player: PlayerId) -> PlayerSummary:
         """What the pool shows about a player; for a player who is not held, what it shows about a newcomer."""

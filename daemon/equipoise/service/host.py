@@ -18,6 +18,7 @@ from typing import Any
 
 from equipoise.balancing import answer
 from equipoise.core import autobalance, scrambles
+from equipoise.core.commands import left_alone
 from equipoise.core.effects import Order, Tell
 from equipoise.core.events import Commanded, Heartbeat, MovesSolved
 from equipoise.core.model import ServerId, SplitCache
@@ -179,6 +180,8 @@ class Host:
 
     async def _propose_moves(self) -> CommandAnswer:
         """The moves that autobalance would order now."""
+        if (why := left_alone(self.session.state)) is not None:
+            return CommandAnswer(False, (why,))
         question = autobalance.proposal(self.session.state, self._clock.monotonic())
         if question is None:
             return CommandAnswer(False, (Text(Phrase.NOTHING_TO_BALANCE),))
@@ -223,7 +226,7 @@ class Host:
             reply.cancel()
             raise
         self.skipped += missed
-        answered = self._reply(work, want_roster=missed and self.session.state.known)
+        answered = self._reply(work, want_roster=missed and self.session.state.has_roster)
         reply.set_result(answered)
         return answered
 
@@ -312,6 +315,8 @@ class Host:
             cache=cache,
             want=tuple(sorted(state.wants | ({"roster"} if want_roster else set()))),
             enabled=memory.enabled,
+            level=state.map_level.level,
+            level_reason=state.map_level.reason,
             next=self.rules.poll_seconds,
         )
 

@@ -6,6 +6,7 @@ A shadow rating counts in every split but is shown to no player, its owner inclu
 from __future__ import annotations
 
 from equipoise.balancing import chance
+from equipoise.core.commands import left_alone
 from equipoise.core.events import Commanded
 from equipoise.core.model import STEAM_ID_BASE, PlayerId, PlayerSummary, ServerId, Side
 from equipoise.core.phrases import Phrase, Text
@@ -111,13 +112,16 @@ class Lookups:
         memory = session.memory
         if not memory.enabled:
             return (Text(Phrase.STATUS_OFF),)
+        alone = left_alone(session.state)
+        if alone is not None and alone.phrase is Phrase.MAP_OFF:
+            return (alone,)
         await self._journal.flush()
         decisions = await self._store.decisions(self._server, SCRAMBLE_AMONG)
         scrambled_at = [one.at for one in decisions if one.kind in ("scramble", "alone")]
         last = f"{(self._clock.epoch() - scrambled_at[0]) / 60:.0f} min" if scrambled_at else "-"
         pending = memory.pending.english if memory.pending else "-"
         shown = (memory.mode.value, str(round_number(session)), str(memory.tally.streak), pending, last)
-        return (Text(Phrase.STATUS, shown),)
+        return (*filter(None, (alone,)), Text(Phrase.STATUS, shown))
 
     async def _why(self) -> Lines:
         await self._journal.flush()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from equipoise.balancing import chance, skills
 from equipoise.core.events import Phase, SplitSolved
+from equipoise.core.maps import Level
 from equipoise.core.model import Mode, PlayerId, ServerId, Side
 from equipoise.core.phrases import Text
 from equipoise.core.session import Session
@@ -56,6 +57,10 @@ class ServerStatus:
     plugin: str | None
     enabled: bool
     inactive_reason: str
+    """Why the script leaves the map alone, by the game's rules; empty when it does not."""
+    level: Level
+    """How far Equipoise goes on the map, by its name."""
+    level_reason: str
     map: str
     mode: Mode
     phase: Phase
@@ -98,6 +103,8 @@ class ServerStatus:
             plugin=plugin,
             enabled=memory.enabled,
             inactive_reason=state.inactive_reason,
+            level=state.map_level.level,
+            level_reason=state.map_level.reason,
             map=memory.map,
             mode=memory.mode,
             phase=state.phase,

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from equipoise.balancing import answer, summaries_on
+from equipoise.balancing import Question, answer, asked_players, summaries_on
 from equipoise.core import asks
 from equipoise.core import effects as f
 from equipoise.core.events import Event, PlayerJoined, RoundEnded, ScriptEvent, SplitSolved, SummariesLoaded
@@ -40,7 +40,6 @@ back takes longer, and the script waits for it. 100 may take seconds, and other 
 Seen = tuple[int, Context]
 """The pool's version and the context that a session's summaries are of."""
 
-_Question = asks.AskSplit | asks.AskMoves | asks.CacheSplits
 _Plain = f.Order | f.RecordRound | f.LogDecision | f.LookUp | f.Ignored | asks.LoadSummaries
 """Every effect but a question of balance."""
 
@@ -150,8 +149,8 @@ class Work:
         while waiting:
             effect = waiting.popleft()
             answers: list[Event]
-            if isinstance(effect, _Question):
-                players = _asked_about(effect)
+            if isinstance(effect, Question):
+                players = asked_players(effect)
                 # The ratings that the answer is made from come before it.
                 answers = [SummariesLoaded(await self._summaries(players, self.session))]
                 if len(players) < THREAD_FROM:
@@ -178,7 +177,7 @@ class Work:
                 self.look_ups.append(effect)
             case f.Tell():
                 self.tell(effect)
-            case f.Assign() | f.Move() | f.Cancel() | f.Place() | f.Lock() | f.Unlock() | f.Say():
+            case f.Assign() | f.Move() | f.Cancel() | f.Place() | f.Lock() | f.Unlock() | f.OpenVote() | f.Say():
                 self.orders.append(effect)
             case f.Ignored(event):
                 log.debug("ignored: %s", type(event).__name__)
@@ -219,10 +218,3 @@ class Work:
             return ScriptError("busy", f"round {record.round.id} cannot be kept: {error}", status=503)
         # No store will ever take it: its path lets the script drop this round alone.
         return ScriptError(error.code, error.message, path=f"$.events[{self._number}]", status=error.status)
-
-
-def _asked_about(ask: _Question) -> tuple[PlayerId, ...]:
-    """The players whose ratings decide the answer."""
-    if isinstance(ask, asks.AskMoves):
-        return (*ask.larger, *ask.smaller)
-    return tuple(entry.id for entry in ask.entries)

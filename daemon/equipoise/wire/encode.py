@@ -60,6 +60,8 @@ def _encode(reply: Reply, game: Game) -> bytes:
             cache=UNSET if reply.cache is None else cache(reply.cache),
             want=reply.want,
             enabled=reply.enabled,
+            level=reply.level,
+            level_reason=reply.level_reason,
             next=float(reply.next),
         )
     )
@@ -97,6 +99,8 @@ def order(each: effects.Order, game: Game) -> orders.AnyOrder:
             return orders.Lock(player, game.word(side), 0.0 if seconds is None else float(seconds))
         case effects.Unlock(players):
             return orders.Unlock(players)
+        case effects.OpenVote(id, seconds):
+            return orders.Vote(id, float(seconds))
         case effects.Say(said):
             return orders.Say(text(said))
         case effects.Tell(player, lines):

@@ -22,6 +22,9 @@ MOST_EVENTS = 256
 
 Wanted = SideWord | Literal["any"]
 
+InactiveReason = Literal["", "mvm", "tournament", "training", "mannpower", "hell"]
+"""What TF2's script finds in the game's own rules; maps by name are the daemon's (`core.maps`)."""
+
 
 class Hello(ScriptEvent, frozen=True, tag="hello", kw_only=True):
     """A script introduces itself; `plugin` goes beside the event, `slots` is for later use."""
@@ -35,7 +38,7 @@ class Hello(ScriptEvent, frozen=True, tag="hello", kw_only=True):
     waiting: bool = False
     late: bool = False
     due: bool = False
-    inactive_reason: Literal["", "mvm", "tournament"] = ""
+    inactive_reason: InactiveReason = ""
     facts: Facts = field(default_factory=Facts)
 
     def fact(self, here: Here) -> core.Hello:
@@ -82,14 +85,15 @@ class PlayerLeft(ScriptEvent, frozen=True, tag="player_left", kw_only=True):
 
 
 class SideChanged(ScriptEvent, frozen=True, tag="side_changed", kw_only=True):
-    """A player changed side, or left their side to watch or wait."""
+    """A player changed side, left their side to watch or wait, or became ready."""
 
     id: Player
     side: OnSide
     waiting: bool = False
+    ready: bool = True
 
     def fact(self, here: Here) -> core.SideChanged:
-        return core.SideChanged(self.time(here), player_id(self.id), SIDES.get(self.side), self.waiting)
+        return core.SideChanged(self.time(here), player_id(self.id), SIDES.get(self.side), self.waiting, self.ready)
 
 
 class SideWanted(ScriptEvent, frozen=True, tag="side_wanted", kw_only=True):
@@ -168,6 +172,17 @@ class OrderFailed(ScriptEvent, frozen=True, tag="order_failed", kw_only=True):
         return core.OrderFailed(self.time(here), OrderId(str(self.order)), str(self.reason))
 
 
+class VoteEnded(ScriptEvent, frozen=True, tag="vote_ended", kw_only=True):
+    """A vote is over, with the votes cast."""
+
+    order: Word
+    yes: Count
+    no: Count
+
+    def fact(self, here: Here) -> core.VoteEnded:
+        return core.VoteEnded(self.time(here), OrderId(str(self.order)), int(self.yes), int(self.no))
+
+
 class Commanded(ScriptEvent, frozen=True, tag="command", kw_only=True):
     """A player, or the server's console if `by` is empty, typed a command."""
 
@@ -202,6 +217,7 @@ AnyEvent = (
     | ScrambledAlone
     | OrderDone
     | OrderFailed
+    | VoteEnded
     | Commanded
     | Heartbeat
 )

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from equipoise.core.maps import Level
 from equipoise.wire.values import RoundStatus
 
 
@@ -46,7 +47,7 @@ class Move(Order, frozen=True, tag="move"):
 
 
 class Cancel(Order, frozen=True, tag="cancel"):
-    """Drop the move of this id if it was not carried out yet."""
+    """Drop the move of this id if it was not carried out yet, or end its vote without a result."""
 
     order: str
 
@@ -73,6 +74,13 @@ class Unlock(Order, frozen=True, tag="unlock"):
     ids: tuple[str, ...]
 
 
+class Vote(Order, frozen=True, tag="vote"):
+    """Have the players vote on a scramble for `seconds`."""
+
+    order: str
+    seconds: float
+
+
 class Say(Order, frozen=True, tag="say"):
     """A line for every player."""
 
@@ -86,7 +94,7 @@ class Tell(Order, frozen=True, tag="tell"):
     lines: tuple[Text, ...]
 
 
-AnyOrder = Assign | Move | Cancel | Place | Lock | Unlock | Say | Tell
+AnyOrder = Assign | Move | Cancel | Place | Lock | Unlock | Vote | Say | Tell
 
 
 class PlayerSummary(msgspec.Struct, frozen=True):
@@ -121,6 +129,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     cache: Cache | UnsetType = UNSET
     want: tuple[Literal["hello", "roster"], ...]
     enabled: bool
+    level: Level
+    level_reason: str
     next: float
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from equipoise.core.effects import Order
 from equipoise.core.events import ScriptEvent
+from equipoise.core.maps import Level
 from equipoise.core.model import DueIf, PlayerId, PlayerSummary, RoundId, ServerId, SplitCache
 from equipoise.core.phrases import Text
 
@@ -46,6 +47,9 @@ class Reply:
     cache: SplitCache | None = None
     want: tuple[Literal["hello", "roster"], ...] = ()
     enabled: bool = True
+    level: Level = "balance"
+    level_reason: str = ""
+    """The key of the configuration that set the level; empty where none matched the map."""
     next: float = 5.0
     stale: bool = False
     """The batch was older than the last one: only its rounds were taken."""

@@ -114,7 +114,7 @@ static any Native_IsWaiting(Handle plugin, int params)
 
 static any Native_RequestScramble(Handle plugin, int params)
 {
-	return Commands_RequestScramble(GetNativeCell(1));
+	return Commands_RequestScramble(plugin, GetNativeCell(1));
 }
 
 static int Client(int client)

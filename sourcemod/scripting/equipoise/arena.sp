@@ -12,39 +12,76 @@ void Arena_Park(int client)
 	{
 		return;  // players on a side keep playing
 	}
+	Arena_Wait(client);
+}
+
+// The player watches and wants to play.
+void Arena_Wait(int client)
+{
 	g_Players[client].waiting = true;
-	if (!Assign_HasClass(client))
-	{
-		Assign_OfferClass(client);
-	}
+	g_Players[client].offered = false;
+	Classes_Offer(client);
 	Post_Soon();
 }
 
-// No round can start while a side is empty.
-void Arena_Tick()
+// Players without a class cannot be spawned: they are in no duel and no split until they have chosen.
+void Arena_RoundStarts()
 {
-	if (!Session_Enforcing() || !Facts_Arena() || GameRules_GetRoundState() != RoundState_Pregame)
+	if (!Session_Enforcing() || !Facts_Arena())
 	{
 		return;
 	}
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		if (Players_Human(client) && Players_Side(client) != TFTeam_Unassigned && !Classes_Ready(client))
+		{
+			Assign_Put(client, TFTeam_Spectator);
+		}
+	}
+}
+
+// Once a second.
+void Arena_Tick()
+{
+	if (!Session_Enforcing() || !Facts_Arena())
+	{
+		return;
+	}
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		if (Players_Waiting(client) && !g_Players[client].offered)
+		{
+			Classes_Offer(client);
+		}
+	}
+	// No round can start while a side is empty. In the freeze the daemon fills it, if it answers.
+	RoundState state = GameRules_GetRoundState();
+	if (state == RoundState_Pregame || (state == RoundState_Preround && Post_Silent()))
+	{
+		Fill();
+	}
+}
+
+static void Fill()
+{
 	if (EmptySide() != TFTeam_Unassigned)
 	{
 		Arena_Admit();
 	}
 	TFTeam empty = EmptySide();
 	int newcomer = empty == TFTeam_Unassigned ? 0 : Newcomer(Players_Other(empty));
-	if (newcomer != 0 && (Players_Lead() >= 2 || Players_Lead() <= -2))
+	if (newcomer != 0)
 	{
 		Assign_Put(newcomer, empty);
 	}
 }
 
-// Puts every waiting player on the side that is short of players.
+// Puts every waiting player who has a class on the side that is short of players.
 void Arena_Admit()
 {
 	for (int client = 1; client <= MaxClients; client++)
 	{
-		if (Players_Human(client) && g_Players[client].waiting)
+		if (Players_Waiting(client) && Classes_Ready(client))
 		{
 			Assign_Put(client, Players_SmallerSide());
 		}
@@ -60,18 +97,36 @@ static TFTeam EmptySide()
 	return GetTeamClientCount(view_as<int>(TFTeam_Blue)) == 0 ? TFTeam_Blue : TFTeam_Unassigned;
 }
 
-// Who of this side came to the server last; 0: only bots are there.
+// Of those on this side with a class, who came to the server last; 0: fewer than two have one, bots counted.
 static int Newcomer(TFTeam side)
 {
 	int newcomer = 0;
 	int last = 0;
+	int ready = 0;
 	for (int client = 1; client <= MaxClients; client++)
 	{
-		if (Players_Human(client) && Players_Side(client) == side && GetClientUserId(client) > last)
+		if (!Players_Known(client) || Players_Side(client) != side || !Classes_Ready(client))
+		{
+			continue;
+		}
+		ready++;
+		if (!IsFakeClient(client) && GetClientUserId(client) > last)
 		{
 			newcomer = client;
 			last = GetClientUserId(client);
 		}
 	}
-	return newcomer;
+	return ready < 2 ? 0 : newcomer;
+}
+
+// A frame after the spawn of a player without a side, whom another plugin may have respawned: they would stand in the
+// world without weapons. Leaving the spectators for a moment makes them watch again.
+void Arena_Unspawn(any userid)
+{
+	int client = GetClientOfUserId(userid);
+	if (client != 0 && TF2_GetClientTeam(client) == TFTeam_Spectator && IsPlayerAlive(client))
+	{
+		Assign_Team(client, TFTeam_Unassigned);
+		Assign_Team(client, TFTeam_Spectator);
+	}
 }

@@ -20,12 +20,22 @@ enum struct Plan
 	}
 }
 
-static bool g_Moving;
+static int g_Moved;    // who is being moved by us
+static int g_MovedAt;  // in which tick: a native error in the middle of a move says nothing of later ones
 
-// Players are being moved by us: nothing that anybody has to read about.
-bool Assign_Moving()
+// The player is being moved by us: nothing that anybody has to read about.
+bool Assign_Moving(int client)
 {
-	return g_Moving;
+	return client == g_Moved && GetGameTickCount() == g_MovedAt;
+}
+
+// To this team at once, alive or not: to a side only when the game takes the player for dead.
+void Assign_Team(int client, TFTeam team)
+{
+	g_Moved = client;
+	g_MovedAt = GetGameTickCount();
+	TF2_ChangeClientTeam(client, team);
+	g_Moved = 0;
 }
 
 void Assign_Obey(JSONObject order)
@@ -120,27 +130,31 @@ void Assign_Apply(Plan plan, JSONObject reason)
 // False when the game does not let the player go: in a duel, as a ghost, in hell, while coaching.
 bool Assign_Put(int client, TFTeam team)
 {
-	bool moved = TF2_GetClientTeam(client) == team || Change(client, team);
+	bool moved = TF2_GetClientTeam(client) == team || (Released(client) && Change(client, team));
 	if (moved && team == TFTeam_Spectator)
 	{
-		g_Players[client].waiting = true;
-		Post_Soon();
+		Arena_Wait(client);
 	}
 	return moved;
 }
 
+// What CTFPlayer::ChangeTeam refuses, and a duel, which it would end.
+static bool Released(int client)
+{
+	return !TF2_IsPlayerInDuel(client) && GetEntProp(client, Prop_Send, "m_bIsCoaching") == 0 && !Facts_Hell()
+		&& !TF2_IsPlayerInCondition(client, TFCond_HalloweenGhostMode)
+		&& !TF2_IsPlayerInCondition(client, TFCond_HalloweenKart);
+}
+
 static bool Change(int client, TFTeam team)
 {
-	if (TF2_IsPlayerInDuel(client))
-	{
-		return false;
-	}
+	Charge charge;
+	Medics_Note(client, charge);
+	DropFlag(client);
 	// The engine kills a living player who leaves a side. With this life state it takes the player for dead.
 	int life = GetEntProp(client, Prop_Send, "m_lifeState");
-	g_Moving = true;
 	SetEntProp(client, Prop_Send, "m_lifeState", LIFE_DEAD);
-	TF2_ChangeClientTeam(client, team);
-	g_Moving = false;
+	Assign_Team(client, team);
 	bool moved = TF2_GetClientTeam(client) == team;
 	if (!moved || team > TFTeam_Spectator)
 	{
@@ -148,34 +162,32 @@ static bool Change(int client, TFTeam team)
 	}
 	if (moved && team > TFTeam_Spectator)
 	{
-		Enter(client, life == LIFE_ALIVE);
+		Enter(client, life == LIFE_ALIVE, charge);
 	}
 	return moved;
 }
 
-// The player keeps their position, in the wrong colours, until they are respawned.
-static void Enter(int client, bool wasAlive)
+// ChangeTeam leaves it in the player's hands, and the respawn would drop it as a player of the other side.
+static void DropFlag(int client)
 {
-	if (!Assign_HasClass(client))
+	int flag = GetEntPropEnt(client, Prop_Send, "m_hItem");
+	if (flag > 0)
 	{
-		Assign_OfferClass(client);
+		AcceptEntityInput(flag, "ForceDrop");  // CCaptureFlag::InputForceDrop; other items have no such input
 	}
-	else if (wasAlive || Rounds_Phase() == Phase_Freeze)
+}
+
+// The living keep their position, in the wrong colours, until they are respawned. The dead come back as the game has
+// it: in the freeze in the next frame (CTeamplayRoundBasedRules::RespawnPlayers), in arena's too.
+static void Enter(int client, bool wasAlive, const Charge charge)
+{
+	if (wasAlive)
 	{
 		TF2_RespawnPlayer(client);
+		Medics_Restore(client, charge);
 	}
-}
-
-bool Assign_HasClass(int client)
-{
-	return GetEntProp(client, Prop_Send, "m_iDesiredPlayerClass") != 0;
-}
-
-// The menu that the engine shows to a player who joined a side.
-void Assign_OfferClass(int client)
-{
-	if (!IsFakeClient(client))
+	else if (!Classes_Ready(client))
 	{
-		ShowVGUIPanel(client, TF2_GetClientTeam(client) == TFTeam_Red ? "class_red" : "class_blue");
+		Classes_Offer(client);
 	}
 }

@@ -3,7 +3,7 @@
 // What players read: the daemon names a phrase and its arguments, each player reads it in their own language.
 
 #define MAX_ARGUMENTS 6
-#define ARGUMENT_SIZE 96
+#define ARGUMENT_SIZE 192
 #define LINE_SIZE 254
 
 enum struct Text
@@ -46,11 +46,15 @@ void Chat_Tell(JSONObject order)
 	{
 		return;
 	}
-	for (int i = 0; i < lines.Length && (client != 0 || id[0] == '\0'); i++)
+	bool here = client != 0 || id[0] == '\0';
+	if (here && !Why_Show(client, lines))
 	{
-		JSONObject text = view_as<JSONObject>(lines.Get(i));
-		Chat_Reason(client, text);
-		delete text;
+		for (int i = 0; i < lines.Length; i++)
+		{
+			JSONObject text = view_as<JSONObject>(lines.Get(i));
+			Chat_Reason(client, text);
+			delete text;
+		}
 	}
 	delete lines;
 }
@@ -61,6 +65,14 @@ void Chat_Reason(int client, JSONObject json)
 	Text text;
 	ReadText(json, text);
 	Show(client, text);
+}
+
+// A text of the daemon in the language of a player.
+void Chat_Text(int client, JSONObject json, char[] line, int size)
+{
+	Text text;
+	ReadText(json, text);
+	Translate(client, text, line, size);
 }
 
 // A phrase of our own.
@@ -117,15 +129,7 @@ static void ReadArgument(JSONArray arguments, int index, char argument[ARGUMENT_
 static void Show(int client, Text text)
 {
 	char line[LINE_SIZE], prefix[32];
-	if (TranslationPhraseExists(text.phrase))
-	{
-		FormatEx(line, sizeof(line), "%T", text.phrase, client == 0 ? LANG_SERVER : client,
-			text.one, text.two, text.three, text.four, text.five, text.six);
-	}
-	else
-	{
-		FormatEx(line, sizeof(line), "%s %s %s", text.phrase, text.one, text.two);  // of a newer daemon
-	}
+	Translate(client, text, line, sizeof(line));
 	if (client == 0)
 	{
 		PrintToServer("%s", line);
@@ -133,4 +137,17 @@ static void Show(int client, Text text)
 	}
 	Settings_Text(Setting_ChatPrefix, prefix, sizeof(prefix));
 	PrintToChat(client, "\x04%s\x01 %s", prefix, line);
+}
+
+static void Translate(int client, Text text, char[] line, int size)
+{
+	if (TranslationPhraseExists(text.phrase))
+	{
+		FormatEx(line, size, "%T", text.phrase, client == 0 ? LANG_SERVER : client,
+			text.one, text.two, text.three, text.four, text.five, text.six);
+	}
+	else
+	{
+		FormatEx(line, size, "%s %s %s", text.phrase, text.one, text.two);  // of a newer daemon
+	}
 }

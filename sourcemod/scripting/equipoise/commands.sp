@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// Everything typed is the daemon's to answer; here only names become ids.
+// What admins type. The daemon answers it; here names become ids, and what an admin does is logged and shown as
+// SourceMod's own commands do (`sm_show_activity`).
 
 #define COMMAND_PREFIX "sm_eq_"
 
 void Commands_Register()
 {
-	RegAdminCmd("sm_eq_status", Command_Forward, ADMFLAG_GENERIC, "What Equipoise knows of this server");
+	RegAdminCmd("sm_eq_status", Command_Status, ADMFLAG_GENERIC, "What Equipoise knows of this server");
 	RegAdminCmd("sm_eq_why", Command_Forward, ADMFLAG_GENERIC, "The last decisions and their reasons");
 	RegAdminCmd("sm_eq_rating", Command_Target, ADMFLAG_GENERIC, "<target>: their rating");
 	RegAdminCmd("sm_eq_scramble", Command_Forward, ADMFLAG_KICK, "[now|next|dry|cancel]: make the teams anew");
@@ -15,10 +16,6 @@ void Commands_Register()
 	RegAdminCmd("sm_eq_reset", Command_Target, ADMFLAG_ROOT, "<target>: make them a newcomer again");
 	RegAdminCmd("sm_eq_on", Command_Forward, ADMFLAG_ROOT, "Go on balancing this server");
 	RegAdminCmd("sm_eq_off", Command_Forward, ADMFLAG_ROOT, "Leave this server's teams alone; rounds are still rated");
-	RegConsoleCmd("sm_rating", Command_Player, "Your rating");
-	RegConsoleCmd("sm_rank", Command_Player, "Your rank");
-	RegConsoleCmd("sm_top", Command_Player, "The best players");
-	RegConsoleCmd("sm_teams", Command_Player, "How the sides compare");
 	RegServerCmd("equipoise_poll", Command_Poll, "Ask the daemon for orders now; it sends this itself");
 }
 
@@ -28,33 +25,118 @@ static Action Command_Poll(int args)
 	return Plugin_Handled;
 }
 
-static Action Command_Player(int client, int args)
+// What is known here is answered at once, the rest by the daemon.
+static Action Command_Status(int client, int args)
 {
-	JSONArray words = Words(3);  // without "sm_"
-	Send(client, words);
-	return Plugin_Handled;
+	char level[16], reason[NAME_SIZE];
+	Session_Level(level, sizeof(level), reason, sizeof(reason));
+	if (StrEqual(level, "off") || StrEqual(level, "rate"))
+	{
+		ReplyToCommand(client, "%t", StrEqual(level, "off") ? "Equipoise_MapOff" : "Equipoise_MapRate", reason);
+	}
+	Engine_Describe(client);
+	return Command_Forward(client, args);
 }
 
 static Action Command_Forward(int client, int args)
 {
-	JSONArray words = Words(strlen(COMMAND_PREFIX));
-	AddArguments(words, 1);
-	Send(client, words);
+	char word[WORD_SIZE], argument[WORD_SIZE];
+	Word(word);
+	GetCmdArg(1, argument, sizeof(argument));
+	Commands_Perform(client, word, argument);
 	return Plugin_Handled;
+}
+
+// As if the client had typed it.
+void Commands_Perform(int client, const char[] word, const char[] argument)
+{
+	JSONArray words = new JSONArray();
+	words.PushString(word);
+	if (argument[0] != '\0')
+	{
+		words.PushString(argument);
+	}
+	if (Commands_Send(client, words))
+	{
+		Announce(client, word, argument);
+	}
+}
+
+static void Announce(int client, const char[] word, const char[] argument)
+{
+	if (StrEqual(word, "scramble"))
+	{
+		if (argument[0] == '\0' || StrEqual(argument, "now"))
+		{
+			Activity(client, -1, "Equipoise_DidScrambleNow");
+		}
+		else if (StrEqual(argument, "next"))
+		{
+			Activity(client, -1, "Equipoise_DidScrambleNext");
+		}
+		else if (StrEqual(argument, "cancel"))
+		{
+			Activity(client, -1, "Equipoise_DidScrambleCancel");
+		}
+	}
+	else if (StrEqual(word, "balance"))
+	{
+		Activity(client, -1, "Equipoise_DidBalance");
+	}
+	else if (StrEqual(word, "on"))
+	{
+		Activity(client, -1, "Equipoise_DidOn");
+	}
+	else if (StrEqual(word, "off"))
+	{
+		Activity(client, -1, "Equipoise_DidOff");
+	}
+}
+
+// What an admin did: for the log, and for the players who may see it.
+static void Activity(int client, int target, const char[] phrase, const char[] one = "", const char[] two = "")
+{
+	char line[LINE_SIZE], prefix[32];
+	FormatEx(line, sizeof(line), "%T", phrase, LANG_SERVER, one, two);
+	LogAction(client, target, "\"%L\": %s", client, line);
+	Settings_Text(Setting_ChatPrefix, prefix, sizeof(prefix));
+	StrCat(prefix, sizeof(prefix), " ");
+	ShowActivity2(client, prefix, "%t", phrase, one, two);
 }
 
 static Action Command_Target(int client, int args)
 {
-	char target[MAX_NAME_LENGTH], id[ID_SIZE];
+	char word[WORD_SIZE], target[MAX_NAME_LENGTH], id[ID_SIZE], rating[WORD_SIZE];
+	Word(word);
+	bool sets = StrEqual(word, "set");
+	if (args < (sets ? 2 : 1))
+	{
+		ReplyToCommand(client, "[SM] Usage: %s%s <#userid|name|steamid64>%s", COMMAND_PREFIX, word, sets ? " <rating>" : "");
+		return Plugin_Handled;
+	}
 	GetCmdArg(1, target, sizeof(target));
 	if (!Resolve(client, target, id))
 	{
 		return Plugin_Handled;  // the caller has been shown why
 	}
-	JSONArray words = Words(strlen(COMMAND_PREFIX));
+	JSONArray words = new JSONArray();
+	words.PushString(word);
 	words.PushString(id);
-	AddArguments(words, 2);
-	Send(client, words);
+	if (sets)
+	{
+		GetCmdArg(2, rating, sizeof(rating));
+		words.PushString(rating);
+	}
+	int found = Players_Find(id);
+	if (found != 0)
+	{
+		GetClientName(found, target, sizeof(target));
+	}
+	if (!Commands_Send(client, words) || StrEqual(word, "rating"))
+	{
+		return Plugin_Handled;
+	}
+	Activity(client, found == 0 ? -1 : found, sets ? "Equipoise_DidSet" : "Equipoise_DidReset", target, rating);
 	return Plugin_Handled;
 }
 
@@ -79,48 +161,38 @@ static bool Resolve(int client, const char[] target, char id[ID_SIZE])
 	return id[0] != '\0';
 }
 
-// The command itself without the first `skip` letters.
-static JSONArray Words(int skip)
+// The command itself without its prefix.
+static void Word(char word[WORD_SIZE])
 {
-	char command[32];
+	char command[WORD_SIZE];
 	GetCmdArg(0, command, sizeof(command));
-	JSONArray words = new JSONArray();
-	words.PushString(command[skip]);
-	return words;
-}
-
-static void AddArguments(JSONArray words, int first)
-{
-	char word[NAME_SIZE];
-	for (int i = first; i <= GetCmdArgs() && words.Length < 8; i++)
-	{
-		GetCmdArg(i, word, sizeof(word));
-		words.PushString(word);
-	}
+	strcopy(word, sizeof(word), command[strlen(COMMAND_PREFIX)]);
 }
 
 // Another plugin asks as the console would; false while the daemon does not answer.
-bool Commands_RequestScramble(bool now)
+bool Commands_RequestScramble(Handle plugin, bool now)
 {
 	if (Post_Silent())
 	{
 		return false;
 	}
+	char name[PLATFORM_MAX_PATH];
+	GetPluginFilename(plugin, name, sizeof(name));
+	LogMessage("%s asks for a scramble.", name);
 	JSONArray words = new JSONArray();
 	words.PushString("scramble");
 	words.PushString(now ? "now" : "next");
-	Send(0, words);
-	return true;
+	return Commands_Send(0, words);
 }
 
-// Takes over the handle.
-static void Send(int client, JSONArray words)
+// Takes over the handle. False when the daemon cannot be asked; the caller has read why.
+bool Commands_Send(int client, JSONArray words)
 {
 	if (Post_Silent() || (client != 0 && !Players_Known(client)))
 	{
 		ReplyToCommand(client, "%t", "Equipoise_Silent");
 		delete words;
-		return;
+		return false;
 	}
 	JSONObject event = Outbox_Event("command");
 	event.Set("words", words);
@@ -128,4 +200,5 @@ static void Send(int client, JSONArray words)
 	event.SetString("by", client == 0 ? "" : g_Players[client].id);
 	event.SetBool("admin", client == 0 || CheckCommandAccess(client, "sm_eq_status", ADMFLAG_GENERIC));
 	Outbox_Add(event);
+	return true;
 }

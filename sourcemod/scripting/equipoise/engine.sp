@@ -1,31 +1,92 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// The engine's own balancing: off while the daemon's is on, as the operator had it otherwise.
+// The engine's own balancing: held off while the daemon's is on, as the operator had it otherwise.
+//
+// A change hook puts a held variable back at once and remembers the value that was set, which the variable gets when the
+// plugin lets go: at the end of a map (so that the configs of the next one start from the operator's values), when it
+// stands aside, and when it is unloaded. SourceMod does not say who set a variable; only who uses `sm_cvar` or `sm_rcon`
+// at that moment is known.
+//
 // `mp_teams_unbalance_limit` stays as it is: it binds only what players ask of the engine, never what is placed here.
 
-#define ENGINE_CVARS 4
+#define HELD_CVARS 5
+#define VALUE_SIZE 32
+#define HELD_VALUE "0"
+// So many corrections within a second: another plugin holds the variable too.
+#define PATIENCE 5
+// A change of the same variable is logged once in this time.
+#define LOG_SECONDS 60.0
 
-static const char g_Names[ENGINE_CVARS][] =
+static const char g_Names[HELD_CVARS][] =
 {
 	"mp_autoteambalance",
 	"mp_scrambleteams_auto",
 	"sv_vote_issue_scramble_teams_allowed",
-	"tf_arena_use_queue"  // with it the engine owns arena's teams
+	"sv_vote_issue_autobalance_allowed",  // its vote sets mp_autoteambalance
+	"tf_arena_use_queue"                  // with it the engine owns arena's teams
 };
 
-static ConVar g_Cvars[ENGINE_CVARS];
-static int g_Operators[ENGINE_CVARS];
-static bool g_Replaced[ENGINE_CVARS];
+enum struct Variable
+{
+	ConVar cvar;
+	// What it gets when it is no longer held.
+	char operators[VALUE_SIZE];
+	bool held;
+	bool givenUp;
+	int corrections;
+	float correctedAt;
+	float loggedAt;
+}
+
+static Variable g_Variables[HELD_CVARS];
+static ConVar g_HumansTeam;
+
+// Who uses `sm_cvar` or `sm_rcon` in this tick.
+static int g_Caller;
+static int g_CallTick = -1;
 
 void Engine_Find()
 {
-	for (int i = 0; i < ENGINE_CVARS; i++)
+	for (int i = 0; i < HELD_CVARS; i++)
 	{
-		g_Cvars[i] = FindConVar(g_Names[i]);
+		g_Variables[i].cvar = FindConVar(g_Names[i]);
+		if (g_Variables[i].cvar != null)
+		{
+			g_Variables[i].cvar.AddChangeHook(OnChanged);
+		}
 	}
+	g_HumansTeam = FindConVar("mp_humans_must_join_team");
+	if (g_HumansTeam != null)
+	{
+		g_HumansTeam.AddChangeHook(OnHumansTeamChanged);
+	}
+	AddCommandListener(Command_Caller, "sm_cvar");
+	AddCommandListener(Command_Caller, "sm_rcon");
 }
 
-// Called at every map's start too: a map's config may have set them again.
+static Action Command_Caller(int client, const char[] command, int argc)
+{
+	g_Caller = client;
+	g_CallTick = GetGameTickCount();
+	return Plugin_Continue;
+}
+
+// With mp_humans_must_join_team the game puts every human on one side, against bots: there is nothing to make even.
+bool Engine_HumansTogether()
+{
+	char team[16];
+	if (g_HumansTeam != null)
+	{
+		g_HumansTeam.GetString(team, sizeof(team));
+	}
+	return StrEqual(team, "red", false) || StrEqual(team, "blue", false) || StrEqual(team, "spectator", false);
+}
+
+static void OnHumansTeamChanged(ConVar cvar, const char[] before, const char[] after)
+{
+	Session_Look();
+}
+
 void Engine_Apply()
 {
 	if (!Session_Enforcing())
@@ -33,25 +94,101 @@ void Engine_Apply()
 		Engine_Restore();
 		return;
 	}
-	for (int i = 0; i < ENGINE_CVARS; i++)
+	for (int i = 0; i < HELD_CVARS; i++)
 	{
-		if (g_Cvars[i] != null && g_Cvars[i].IntValue != 0)
+		ConVar cvar = g_Variables[i].cvar;
+		if (cvar != null && !g_Variables[i].held && !g_Variables[i].givenUp)
 		{
-			g_Operators[i] = g_Cvars[i].IntValue;
-			g_Replaced[i] = true;
-			g_Cvars[i].IntValue = 0;
+			cvar.GetString(g_Variables[i].operators, VALUE_SIZE);
+			g_Variables[i].held = true;
+			cvar.SetString(HELD_VALUE);
 		}
 	}
 }
 
 void Engine_Restore()
 {
-	for (int i = 0; i < ENGINE_CVARS; i++)
+	for (int i = 0; i < HELD_CVARS; i++)
 	{
-		if (g_Replaced[i])
+		g_Variables[i].givenUp = false;
+		if (g_Variables[i].held)
 		{
-			g_Cvars[i].IntValue = g_Operators[i];
-			g_Replaced[i] = false;
+			g_Variables[i].held = false;
+			g_Variables[i].cvar.SetString(g_Variables[i].operators);
+		}
+	}
+}
+
+// The variable is read, not `after`: a hook that runs before this one may have set it again.
+static void OnChanged(ConVar cvar, const char[] before, const char[] after)
+{
+	int i = 0;
+	while (g_Variables[i].cvar != cvar)
+	{
+		i++;
+	}
+	if (!g_Variables[i].held || cvar.IntValue == 0)
+	{
+		return;
+	}
+	cvar.GetString(g_Variables[i].operators, VALUE_SIZE);
+	if (Exhausted(i))
+	{
+		g_Variables[i].held = false;
+		g_Variables[i].givenUp = true;
+		LogError("%s is given up on this map: another plugin sets it to %s as often as Equipoise sets it to 0. Let only "
+			... "one of them balance.", g_Names[i], g_Variables[i].operators);
+		return;
+	}
+	Report(i);
+	cvar.SetString(HELD_VALUE);
+}
+
+static bool Exhausted(int i)
+{
+	float now = GetEngineTime();
+	if (now > g_Variables[i].correctedAt + 1.0)
+	{
+		g_Variables[i].correctedAt = now;
+		g_Variables[i].corrections = 0;
+	}
+	return ++g_Variables[i].corrections > PATIENCE;
+}
+
+static void Report(int i)
+{
+	bool known = g_CallTick == GetGameTickCount();
+	if (known && g_Caller != 0 && IsClientInGame(g_Caller))
+	{
+		Chat_Phrase(g_Caller, "Equipoise_VariableHeld", g_Names[i], g_Variables[i].operators);
+	}
+	float now = GetEngineTime();
+	if (g_Variables[i].loggedAt > 0.0 && now < g_Variables[i].loggedAt + LOG_SECONDS)
+	{
+		return;
+	}
+	g_Variables[i].loggedAt = now;
+	char by[128] = "the console, RCON, a config or another plugin";
+	if (known)
+	{
+		FormatEx(by, sizeof(by), "%L", g_Caller);
+	}
+	LogMessage("%s stays 0 while Equipoise balances; %s wanted %s, which it gets when Equipoise lets go.", g_Names[i], by,
+		g_Variables[i].operators);
+}
+
+// One line each for what is held, and for what another plugin won.
+void Engine_Describe(int client)
+{
+	for (int i = 0; i < HELD_CVARS; i++)
+	{
+		if (g_Variables[i].held)
+		{
+			ReplyToCommand(client, "%t", "Equipoise_StatusHeld", g_Names[i], g_Variables[i].operators);
+		}
+		else if (g_Variables[i].givenUp)
+		{
+			ReplyToCommand(client, "%t", "Equipoise_StatusGivenUp", g_Names[i], g_Variables[i].operators);
 		}
 	}
 }

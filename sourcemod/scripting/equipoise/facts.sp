@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// What kind of game the map plays: facts, which the daemon maps to a mode.
+// What kind of game the map plays: facts, which the daemon maps to a mode, and why a map is none of ours.
 
 #define GAME_TYPE_CONTROL_POINTS 2
 #define GAME_TYPE_ARENA 4
@@ -15,8 +15,14 @@ enum struct Facts
 
 static Facts g_Facts;
 
-// Read at a full round's start (`fromStart`) or in the middle, when the owners of the points prove nothing.
-// True when they differ from the last reading.
+void Facts_Forget()
+{
+	Facts nothing;
+	g_Facts = nothing;
+}
+
+// Read at a full round's start (`fromStart`), when the owners of the points are those of the map, or in the middle, when
+// they prove nothing. True when the facts differ from the last reading.
 bool Facts_Read(bool fromStart)
 {
 	Facts before;
@@ -24,8 +30,8 @@ bool Facts_Read(bool fromStart)
 	g_Facts.gameType = GameRules_GetProp("m_nGameType");
 	g_Facts.koth = GameRules_GetProp("m_bPlayingKoth") != 0;
 	g_Facts.multipleTrains = GameRules_GetProp("m_bMultipleTrains") != 0;
-	g_Facts.attackDefend = g_Facts.gameType == GAME_TYPE_CONTROL_POINTS && !g_Facts.koth
-		&& (SwitchesOnWin() || (fromStart && AllPointsRed()));
+	bool allRed = fromStart ? AllPointsRed() : before.attackDefend;
+	g_Facts.attackDefend = g_Facts.gameType == GAME_TYPE_CONTROL_POINTS && !g_Facts.koth && (SwitchesOnWin() || allRed);
 	return before.gameType != g_Facts.gameType || before.koth != g_Facts.koth
 		|| before.multipleTrains != g_Facts.multipleTrains || before.attackDefend != g_Facts.attackDefend;
 }
@@ -35,18 +41,54 @@ bool Facts_Arena()
 	return g_Facts.gameType == GAME_TYPE_ARENA;
 }
 
-// Which the daemon has no use for: it plays for "mvm" or "tournament" rules. Empty: ours to balance.
+bool Facts_Koth()
+{
+	return g_Facts.koth;
+}
+
+// A round may have several stages.
+bool Facts_Staged()
+{
+	int resource = FindEntityByClassname(-1, "tf_objective_resource");
+	return resource != -1 && GetEntProp(resource, Prop_Send, "m_bPlayingMiniRounds") != 0;
+}
+
+// Why the game's own rules for teams stand above ours. Empty: ours to balance.
 void Facts_InactiveReason(char[] buffer, int size)
 {
-	ConVar tournament = FindConVar("mp_tournament");
+	static ConVar tournament;
+	if (tournament == null)
+	{
+		tournament = FindConVar("mp_tournament");
+	}
+	buffer[0] = '\0';
 	if (GameRules_GetProp("m_bPlayingMannVsMachine") != 0)
 	{
 		strcopy(buffer, size, "mvm");
 	}
-	else
+	else if (GameRules_GetProp("m_bIsInTraining") != 0)
 	{
-		strcopy(buffer, size, tournament != null && tournament.BoolValue ? "tournament" : "");
+		strcopy(buffer, size, "training");
 	}
+	else if (tournament != null && tournament.BoolValue)
+	{
+		strcopy(buffer, size, "tournament");
+	}
+	else if (GameRules_GetProp("m_bPowerupMode") != 0)
+	{
+		strcopy(buffer, size, "mannpower");
+	}
+	else if (Facts_Hell())
+	{
+		strcopy(buffer, size, "hell");
+	}
+}
+
+// The game releases no player from their side (CTFGameRules::CanChangeTeam), and a change of team may end the round
+// inside its event (CTFHolidayEntity::FireGameEvent, tf_gamerules.cpp).
+bool Facts_Hell()
+{
+	return GameRules_GetProp("m_bHelltowerPlayersInHell") != 0;
 }
 
 // The caller deletes it.
@@ -58,28 +100,6 @@ JSONObject Facts_Object()
 	facts.SetBool("multiple_trains", g_Facts.multipleTrains);
 	facts.SetBool("attack_defend", g_Facts.attackDefend);
 	return facts;
-}
-
-// Seconds until a timer in the HUD ends the round, negative when no such end is known. KOTH has two clocks that stop
-// and go.
-float Facts_EndsIn()
-{
-	float seconds = -1.0;
-	int timer = -1;
-	while (!g_Facts.koth && !Facts_Arena() && (timer = FindEntityByClassname(timer, "team_round_timer")) != -1)
-	{
-		if (Runs(timer))
-		{
-			seconds = GetEntPropFloat(timer, Prop_Send, "m_flTimerEndTime") - GetGameTime();
-		}
-	}
-	return seconds;
-}
-
-static bool Runs(int timer)
-{
-	return GetEntProp(timer, Prop_Send, "m_bShowInHUD") != 0 && GetEntProp(timer, Prop_Send, "m_bIsDisabled") == 0
-		&& GetEntProp(timer, Prop_Send, "m_bTimerPaused") == 0;
 }
 
 static bool SwitchesOnWin()

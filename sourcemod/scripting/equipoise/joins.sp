@@ -1,37 +1,137 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
 // Players who ask for a side: held until the daemon answers, but never for long.
+//
+// A request that is handled here never reaches the game. What the game looks at before it obeys is therefore looked at
+// here (tf_player.cpp: CTFPlayer::ClientCommand and HandleCommand_JoinTeam).
 
 #define HOLD_SECONDS 2.0
+// The game obeys one `jointeam` within this time and forgets the others: a bind makes thirty in a second.
+#define JOINTEAM_SECONDS 2.0
+// Its limit for `autoteam` and `closedwelcomemenu` (ShouldRunRateLimitedCommand).
+#define COMMAND_SECONDS 0.3
+// A side in Highlander has one player of each class.
+#define HIGHLANDER_SIZE 9
 
 static bool g_Held[MAX_PLAYERS + 1];
 static TFTeam g_Wanted[MAX_PLAYERS + 1];
 static int g_Hold[MAX_PLAYERS + 1];  // which hold it is: the timer of an earlier one is late
 static int g_Holds;
+static float g_NextJoinTeam[MAX_PLAYERS + 1];
+static float g_NextCommand[MAX_PLAYERS + 1];
+
+static ConVar g_ForceAutoTeam;
+static ConVar g_Highlander;
 
 void Joins_Listen()
 {
-	AddCommandListener(Command_Join, "jointeam");
-	AddCommandListener(Command_Join, "autoteam");
-	AddCommandListener(Command_Join, "spectate");
+	g_ForceAutoTeam = FindConVar("mp_forceautoteam");
+	g_Highlander = FindConVar("mp_highlander");
+	AddCommandListener(Command_JoinTeam, "jointeam");
+	AddCommandListener(Command_AutoTeam, "autoteam");
+	AddCommandListener(Command_Spectate, "spectate");
+	// With mp_forceautoteam the game answers these with a side, without any `jointeam`.
+	AddCommandListener(Command_Welcomed, "show_motd");
+	AddCommandListener(Command_Welcomed, "closedwelcomemenu");
+	AddCommandListener(Command_Welcomed, "team_ui_setup");
 }
 
+// The player left.
 void Joins_Forget(int client)
 {
 	g_Held[client] = false;
+	g_NextJoinTeam[client] = 0.0;
+	g_NextCommand[client] = 0.0;
 }
 
-static Action Command_Join(int client, const char[] command, int argc)
+static Action Command_JoinTeam(int client, const char[] command, int argc)
 {
-	if (client == 0 || !Session_Enforcing() || !Players_Human(client))
+	if (!Ours(client))
 	{
 		return Plugin_Continue;
 	}
-	TFTeam wanted = Wanted(command);
+	if (TooSoon(g_NextJoinTeam[client], JOINTEAM_SECONDS))
+	{
+		return Plugin_Handled;
+	}
+	char word[16];
+	GetCmdArg(1, word, sizeof(word));
+	if (argc == 0 || StrEqual(word, "unassigned", false))
+	{
+		return Plugin_Continue;  // to the game that is no request
+	}
+	return Request(client, Wanted(word));
+}
+
+// A side, TFTeam_Spectator, or TFTeam_Unassigned for any side. The game takes every word that it does not know for RED.
+static TFTeam Wanted(const char[] word)
+{
+	if (StrEqual(word, "auto", false))
+	{
+		return TFTeam_Unassigned;
+	}
+	if (StrEqual(word, "spectate", false) || StrEqual(word, "spectator", false) || StrEqual(word, "spectatearena", false))
+	{
+		return TFTeam_Spectator;
+	}
+	return StrEqual(word, "blue", false) ? TFTeam_Blue : TFTeam_Red;
+}
+
+static Action Command_AutoTeam(int client, const char[] command, int argc)
+{
+	if (!Ours(client))
+	{
+		return Plugin_Continue;
+	}
+	return TooSoon(g_NextCommand[client], COMMAND_SECONDS) ? Plugin_Handled : Request(client, TFTeam_Unassigned);
+}
+
+static Action Command_Spectate(int client, const char[] command, int argc)
+{
+	return Ours(client) ? Request(client, TFTeam_Spectator) : Plugin_Continue;
+}
+
+static Action Command_Welcomed(int client, const char[] command, int argc)
+{
+	if (!Ours(client) || !On(g_ForceAutoTeam))
+	{
+		return Plugin_Continue;
+	}
+	if (StrEqual(command, "closedwelcomemenu") && TF2_GetClientTeam(client) != TFTeam_Unassigned)
+	{
+		return Plugin_Continue;  // offers a class
+	}
+	return TooSoon(g_NextCommand[client], COMMAND_SECONDS) ? Plugin_Handled : Request(client, TFTeam_Unassigned);
+}
+
+static bool On(ConVar cvar)
+{
+	return cvar != null && cvar.BoolValue;
+}
+
+static bool Ours(int client)
+{
+	return client != 0 && Session_Enforcing() && Players_Human(client)
+		&& GameRules_GetRoundState() != RoundState_GameOver;  // then the game ignores them
+}
+
+// Whether less than `seconds` passed since the last request; if not, the time starts again.
+static bool TooSoon(float &next, float seconds)
+{
+	if (GetEngineTime() < next)
+	{
+		return true;
+	}
+	next = GetEngineTime() + seconds;
+	return false;
+}
+
+static Action Request(int client, TFTeam wanted)
+{
 	if (wanted == TFTeam_Spectator)
 	{
 		g_Players[client].waiting = false;
-		Joins_Forget(client);
+		g_Held[client] = false;
 		Post_Soon();
 		return Plugin_Continue;
 	}
@@ -44,34 +144,18 @@ static Action Command_Join(int client, const char[] command, int argc)
 	{
 		Arena_Park(client);
 	}
-	else if (side == TFTeam_Unassigned || !Locks_Hold(client))
+	else if (side == TFTeam_Unassigned || (Leaves(side, wanted) && !Locks_Hold(client)))
 	{
 		Ask(client, wanted);
 	}
 	return Plugin_Handled;
 }
 
-// TFTeam_Spectator, a side, or TFTeam_Unassigned for any.
-static TFTeam Wanted(const char[] command)
+// A player on a side who asks for any side leaves it only if it is larger by two.
+static bool Leaves(TFTeam side, TFTeam wanted)
 {
-	char name[16];
-	if (StrEqual(command, "spectate", false))
-	{
-		return TFTeam_Spectator;
-	}
-	if (StrEqual(command, "jointeam", false))
-	{
-		GetCmdArg(1, name, sizeof(name));
-	}
-	if (StrContains(name, "spectat", false) == 0)  // "spectate", "spectatearena"
-	{
-		return TFTeam_Spectator;
-	}
-	if (StrEqual(name, "red", false))
-	{
-		return TFTeam_Red;
-	}
-	return StrEqual(name, "blue", false) ? TFTeam_Blue : TFTeam_Unassigned;
+	int lead = side == TFTeam_Red ? Players_Lead() : -Players_Lead();
+	return wanted != TFTeam_Unassigned || lead >= 2;
 }
 
 static void Ask(int client, TFTeam wanted)
@@ -109,7 +193,7 @@ static Action Timer_Hold(Handle timer, any hold)
 	{
 		if (g_Held[client] && g_Hold[client] == hold && IsClientInGame(client))
 		{
-			Joins_Forget(client);
+			g_Held[client] = false;
 			PlaceAlone(client, g_Wanted[client]);
 		}
 	}
@@ -126,14 +210,15 @@ void Joins_Obey(JSONObject order)
 	{
 		return;  // gone, or placed without an answer
 	}
-	Joins_Forget(client);
+	TFTeam wanted = g_Held[client] ? g_Wanted[client] : TFTeam_Unassigned;
+	g_Held[client] = false;
 	TFTeam side = Read_Side(order, "side");
 	if (!Api_MayPlace(client, side))
 	{
-		PlaceAlone(client, g_Wanted[client]);
+		PlaceAlone(client, wanted);
 		return;
 	}
-	Put(client, side);
+	Put(client, side, wanted);
 	JSONObject reason = Read_Object(order, "reason");
 	if (reason != null)
 	{
@@ -150,21 +235,39 @@ void Joins_Told(JSONObject order)
 	int client = Players_Find(id);
 	if (client != 0)
 	{
-		Joins_Forget(client);
+		g_Held[client] = false;
 	}
 }
 
-static void Put(int client, TFTeam side)
+static void Put(int client, TFTeam side, TFTeam wanted)
 {
+	TFTeam current = Players_Side(client);
 	if (side == TFTeam_Unassigned)
 	{
 		Arena_Park(client);
 	}
-	else if (Players_Side(client) != side)
+	else if (current == side || GameRules_GetRoundState() == RoundState_GameOver)
+	{
+		return;
+	}
+	else if (Full(side))
+	{
+		ShowVGUIPanel(client, "team");  // as the game does
+	}
+	else if (current != TFTeam_Unassigned && wanted == TFTeam_Unassigned)
+	{
+		Assign_Put(client, side);  // they did not ask to leave: no death
+	}
+	else
 	{
 		TF2_ChangeClientTeam(client, side);
-		Assign_OfferClass(client);
+		Classes_Offer(client);
 	}
+}
+
+static bool Full(TFTeam side)
+{
+	return On(g_Highlander) && GetTeamClientCount(view_as<int>(side)) >= HIGHLANDER_SIZE;
 }
 
 // Without an answer: the side of the lock, or the wanted one, if the sizes allow it; otherwise the smaller one.
@@ -181,7 +284,7 @@ static void PlaceAlone(int client, TFTeam wanted)
 	{
 		SayWhy(client, wanted);
 	}
-	Put(client, side);
+	Put(client, side, wanted);
 }
 
 // With the player the side has at most one more than the other.

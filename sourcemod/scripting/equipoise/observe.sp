@@ -6,9 +6,10 @@
 
 void Observe_Hook()
 {
-	HookEvent("teamplay_round_start", Event_RoundStart, EventHookMode_PostNoCopy);
-	HookEvent("teamplay_round_active", Event_RoundActive, EventHookMode_PostNoCopy);
-	HookEvent("teamplay_setup_finished", Event_RoundLive, EventHookMode_PostNoCopy);
+	HookEvent("teamplay_round_start", Event_RoundStart);
+	HookEvent("teamplay_restart_round", Event_Restart, EventHookMode_PostNoCopy);
+	HookEvent("teamplay_round_active", Event_RoundLive, EventHookMode_PostNoCopy);
+	HookEvent("teamplay_setup_finished", Event_SetupFinished, EventHookMode_PostNoCopy);
 	HookEvent("arena_round_start", Event_RoundLive, EventHookMode_PostNoCopy);
 	HookEvent("teamplay_round_win", Event_RoundWin);
 	HookEvent("teamplay_point_captured", Event_PointCaptured);
@@ -24,23 +25,28 @@ static void Event_RoundStart(Event event, const char[] name, bool silent)
 {
 	if (Session_Watching())
 	{
-		Rounds_Start();
+		Rounds_Start(event.GetBool("full_reset", true));
 	}
 }
 
-static void Event_RoundActive(Event event, const char[] name, bool silent)
+static void Event_Restart(Event event, const char[] name, bool silent)
 {
 	if (Session_Watching())
 	{
-		Rounds_Active();
+		Rounds_Restart();
 	}
 }
 
 static void Event_RoundLive(Event event, const char[] name, bool silent)
 {
+	Rounds_Look();
+}
+
+static void Event_SetupFinished(Event event, const char[] name, bool silent)
+{
 	if (Session_Watching())
 	{
-		Rounds_GoLive();
+		Rounds_SetupFinished();
 	}
 }
 
@@ -85,8 +91,12 @@ static Action Event_Team(Event event, const char[] name, bool silent)
 	{
 		Presence_Side(client, team);
 	}
+	if (team > TFTeam_Spectator && g_Players[client].choice[0] != '\0')
+	{
+		RequestFrame(Classes_Give, event.GetInt("userid"));
+	}
 	Post_Soon();
-	if (!Assign_Moving())
+	if (!Assign_Moving(client))
 	{
 		return Plugin_Continue;
 	}
@@ -135,5 +145,9 @@ static void Event_Spawn(Event event, const char[] name, bool silent)
 	if (Moves_Any())
 	{
 		RequestFrame(Moves_Spawned, event.GetInt("userid"));
+	}
+	if (Session_Enforcing() && view_as<TFTeam>(event.GetInt("team")) == TFTeam_Spectator)
+	{
+		RequestFrame(Arena_Unspawn, event.GetInt("userid"));
 	}
 }

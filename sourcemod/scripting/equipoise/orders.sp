@@ -32,6 +32,7 @@ static void Obey(JSONObject order)
 	else if (StrEqual(kind, "cancel"))
 	{
 		Moves_Cancel(order);
+		Vote_Cancel(order);
 	}
 	else
 	{
@@ -57,6 +58,10 @@ static void ObeyDecision(JSONObject order, const char[] kind)
 	else if (StrEqual(kind, "lock"))
 	{
 		Locks_Obey(order);
+	}
+	else if (StrEqual(kind, "vote"))
+	{
+		Vote_Obey(order);
 	}
 	else
 	{

@@ -17,7 +17,7 @@ static ArrayList g_Events;      // JSONObject: not sent yet
 static ArrayList g_Sent;
 static bool g_Hello;
 static bool g_Roster;
-static bool g_Outdated;         // the batch on its way is of a map that is over
+static bool g_Outdated;
 static int g_SentDropped;
 
 void Outbox_Create()
@@ -38,7 +38,7 @@ JSONObject Outbox_Event(const char[] kind)
 // Takes over the handle.
 void Outbox_Add(JSONObject event)
 {
-	if (!Settings_Enabled() || (Post_Lost() && !Durable(event)))
+	if (!Settings_Enabled() || !Wanted(event) || (Post_Lost() && !Durable(event)))
 	{
 		delete event;
 		return;
@@ -52,6 +52,12 @@ void Outbox_Add(JSONObject event)
 	Post_Soon();
 }
 
+// Of a map that is left alone the daemon hears nothing but commands and what became of its orders.
+static bool Wanted(JSONObject event)
+{
+	return !Session_Aside() || Is(event, "command") || Is(event, "order_done") || Is(event, "order_failed");
+}
+
 void Outbox_WantHello()
 {
 	g_Hello = true;
@@ -60,15 +66,14 @@ void Outbox_WantHello()
 
 void Outbox_WantRoster()
 {
-	g_Roster = true;
+	g_Roster = !Session_Aside();
 	Post_Soon();
 }
 
 void Outbox_WantAll()
 {
-	g_Hello = true;
-	g_Roster = true;
-	Post_Soon();
+	Outbox_WantHello();
+	Outbox_WantRoster();
 }
 
 // Events of this kind that were not sent yet are out of date.
@@ -99,7 +104,13 @@ void Outbox_Clear()
 
 bool Outbox_Empty()
 {
-	return !g_Hello && !g_Roster && g_Events.Length == 0 && !Ring_Due() && !Players_AnyChange();
+	return !g_Hello && !g_Roster && g_Events.Length == 0 && !Ring_Due() && (Session_Aside() || !Players_AnyChange());
+}
+
+// The batch on its way is of a map that is over.
+bool Outbox_Outdated()
+{
+	return g_Outdated;
 }
 
 // Everything there is to say, as a batch. The caller deletes it when it was answered or given up.
@@ -128,14 +139,15 @@ JSONObject Outbox_Batch(int seq)
 	return batch;
 }
 
-// Who we are comes first, then rounds that ended; the roster, last, is the truth after everything before it.
+// Who we are comes first, then rounds that ended; the roster, last, is the truth after everything before it. Each part
+// is made before its mark is cleared, and what a native error leaves in g_Sent goes with the next batch.
 static void Collect()
 {
 	g_Outdated = false;
 	if (g_Hello)
 	{
-		g_Hello = false;
 		Take(Session_Hello());
+		g_Hello = false;
 	}
 	ArrayList rounds = Ring_Take();
 	for (int i = 0; i < rounds.Length; i++)
@@ -145,21 +157,22 @@ static void Collect()
 	delete rounds;
 
 	int told = g_Events.Length;
-	if (!g_Roster)
+	if (!g_Roster && !Session_Aside())
 	{
 		Players_PushChanges(g_Events);
 	}
 	bool moved = g_Events.Length > told;
-	for (int i = 0; i < g_Events.Length; i++)
+	while (g_Events.Length > 0)
 	{
-		moved = moved || Is(g_Events.Get(i), "player_left");
-		Take(g_Events.Get(i));
+		JSONObject event = g_Events.Get(0);
+		g_Events.Erase(0);
+		moved = moved || Is(event, "player_left");
+		Take(event);
 	}
-	g_Events.Clear();
 	if (g_Roster || (moved && UnevenRound()))
 	{
-		g_Roster = false;
 		Take(Roster());
+		g_Roster = false;
 	}
 }
 
@@ -184,7 +197,7 @@ static JSONObject Roster()
 	JSONArray players = Roster_Players();
 	event.Set("players", players);
 	delete players;
-	float seconds = Rounds_Phase() == Phase_Running ? Facts_EndsIn() : -1.0;
+	float seconds = Rounds_Phase() == Phase_Running ? Timers_EndsIn() : -1.0;
 	if (seconds >= 0.0)
 	{
 		event.SetFloat("ends_in", seconds);
@@ -208,8 +221,7 @@ void Outbox_GiveUp()
 	Restore();
 	Shrink(g_Events);
 	Ring_Retry();
-	g_Hello = true;
-	g_Roster = true;
+	Outbox_WantAll();
 	if (Rounds_Phase() == Phase_Freeze)
 	{
 		g_Events.Push(Rounds_Started());  // there is still time to answer
@@ -292,7 +304,7 @@ static void Shrink(ArrayList events)
 static bool Durable(JSONObject event)
 {
 	return Is(event, "sides_switched") || Is(event, "scrambled_alone")
-		|| Is(event, "order_done") || Is(event, "order_failed");
+		|| Is(event, "order_done") || Is(event, "order_failed") || Is(event, "vote_ended");
 }
 
 static void Drop(int index)

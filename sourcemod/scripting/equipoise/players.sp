@@ -8,9 +8,16 @@ enum struct Player
 	char id[ID_SIZE];
 	// Parked on the spectator team, but wants to play.
 	bool waiting;
+	// The class they chose there, until the game gets to know it; empty for none.
+	char choice[16];
+	// They were shown the class menu while they wait.
+	bool offered;
+	// They were told that this map is left alone.
+	bool informed;
 	// What was reported last.
 	TFTeam toldSide;
 	bool toldWaiting;
+	bool toldReady;
 	// What the daemon sent last.
 	bool known;
 	float rating;
@@ -43,18 +50,22 @@ public void OnClientPostAdminCheck(int client)
 
 public void OnClientDisconnect(int client)
 {
-	if (!Players_Known(client))
+	if (Players_Known(client))
 	{
-		return;
+		Leave(client);
 	}
+	Player nobody;
+	g_Players[client] = nobody;
+}
+
+static void Leave(int client)
+{
 	JSONObject left = Outbox_Event("player_left");
 	left.SetString("id", g_Players[client].id);
 	Outbox_Add(left);
 	Presence_Left(client);
 	Moves_Left(client);
 	Joins_Forget(client);
-	Player nobody;
-	g_Players[client] = nobody;
 }
 
 // Players who were here before the plugin was loaded.
@@ -117,10 +128,17 @@ TFTeam Players_Side(int client)
 	return team > TFTeam_Spectator ? team : TFTeam_Unassigned;
 }
 
-// Whether a split may place the player.
+// Watches and wants to play.
+bool Players_Waiting(int client)
+{
+	return g_Players[client].waiting && Players_Human(client) && Players_Side(client) == TFTeam_Unassigned;
+}
+
+// Whether a split may place the player. In arena the game would not spawn them without a class.
 bool Players_Eligible(int client)
 {
-	return Players_Human(client) && (Players_Side(client) != TFTeam_Unassigned || g_Players[client].waiting);
+	return Players_Human(client) && (Players_Side(client) != TFTeam_Unassigned || Players_Waiting(client))
+		&& (Classes_Ready(client) || !Facts_Arena());
 }
 
 TFTeam Players_Other(TFTeam side)
@@ -155,7 +173,7 @@ TFTeam Players_SmallerSide(int without = 0)
 	return Players_Lead(without) < 0 ? TFTeam_Red : TFTeam_Blue;
 }
 
-// A `side_changed` for each player whose side differs from the one reported. Sent at the end of a batch and not when
+// A `side_changed` for each player whose side or readiness differs from what was reported. Sent at the end of a batch and not when
 // it happens: the game swaps sides player by player before it says so.
 void Players_PushChanges(ArrayList events)
 {
@@ -169,12 +187,12 @@ void Players_PushChanges(ArrayList events)
 		JSONObject event = Outbox_Event("side_changed");
 		event.SetString("id", g_Players[client].id);
 		Players_SetSide(event, "side", g_Players[client].toldSide);
-		event.SetBool("waiting", g_Players[client].waiting);
+		event.SetBool("waiting", g_Players[client].toldWaiting);
+		event.SetBool("ready", g_Players[client].toldReady);
 		events.Push(event);
 	}
 }
 
-// The player's side differs from the one reported.
 bool Players_AnyChange()
 {
 	for (int client = 1; client <= MaxClients; client++)
@@ -190,11 +208,13 @@ bool Players_AnyChange()
 static bool Changed(int client)
 {
 	return g_Players[client].toldSide != Players_Side(client)
-		|| g_Players[client].toldWaiting != g_Players[client].waiting;
+		|| g_Players[client].toldWaiting != Players_Waiting(client)
+		|| g_Players[client].toldReady != Classes_Ready(client);
 }
 
 void Players_Told(int client)
 {
 	g_Players[client].toldSide = Players_Side(client);
-	g_Players[client].toldWaiting = g_Players[client].waiting;
+	g_Players[client].toldWaiting = Players_Waiting(client);
+	g_Players[client].toldReady = Classes_Ready(client);
 }

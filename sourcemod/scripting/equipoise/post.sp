@@ -20,7 +20,7 @@ static bool g_InFlight;
 static bool g_Soon;
 static bool g_Nudged;          // while a batch was in flight: its answer may not know why
 static int g_Failures;
-static bool g_Answered;
+static bool g_Answered;        // a batch of this map
 static float g_DueAt;
 static float g_SentAt;
 static char g_Complaint[320];
@@ -75,6 +75,12 @@ void Post_NewSession()
 bool Post_Silent()
 {
 	return g_Failures > 0 || !g_Answered;
+}
+
+// The last post was not answered.
+bool Post_Failing()
+{
+	return g_Failures > 0;
 }
 
 // Repetition did not help either.
@@ -145,7 +151,8 @@ static void OnAnswer(HTTPResponse response, any seq, const char[] error)
 		return;
 	}
 	g_InFlight = false;
-	if (response.Status == HTTPStatus_Invalid)
+	// A transport that fails in the middle of a body has a status all the same.
+	if (error[0] != '\0' || response.Status == HTTPStatus_Invalid)
 	{
 		Failed(error);
 		return;
@@ -168,6 +175,7 @@ static void OnAnswer(HTTPResponse response, any seq, const char[] error)
 static void Accepted(JSONObject reply)
 {
 	int seq = g_Seq;
+	bool outdated = Outbox_Outdated();
 	Settle();
 	Outbox_Answered();
 	float wait = Read_Float(reply, "next", POLL_SECONDS);
@@ -177,7 +185,14 @@ static void Accepted(JSONObject reply)
 		LogMessage("The daemon answers again.");
 		g_Complaint[0] = '\0';
 	}
-	Reply_Obey(reply, seq);
+	if (outdated)
+	{
+		Reply_Rounds(reply);  // all else is about another map
+	}
+	else
+	{
+		Reply_Obey(reply, seq);
+	}
 	if (g_Nudged)
 	{
 		Post_Now();
@@ -190,7 +205,7 @@ static void Settle()
 {
 	delete g_Batch;
 	g_Failures = 0;
-	g_Answered = true;
+	g_Answered = !Outbox_Outdated();
 }
 
 static void Refused(HTTPStatus status, JSONObject reply)

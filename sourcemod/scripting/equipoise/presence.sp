@@ -61,6 +61,34 @@ void Presence_Begin()
 	}
 }
 
+// Finds changes of side whose event another plugin blocked.
+void Presence_Look()
+{
+	if (Rounds_Phase() != Phase_Running)
+	{
+		return;
+	}
+	Presence presence;
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		if (!Players_Human(client))
+		{
+			continue;
+		}
+		TFTeam side = Players_Side(client);
+		bool seen = Seen(client);
+		if (seen)
+		{
+			Row(client, presence);
+		}
+		bool on = seen && presence.on;
+		if (on != (side != TFTeam_Unassigned) || (on && presence.side != side))
+		{
+			Presence_Side(client, side);
+		}
+	}
+}
+
 // The player is on this team from now on.
 void Presence_Side(int client, TFTeam team)
 {

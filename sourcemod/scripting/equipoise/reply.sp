@@ -6,6 +6,7 @@
 void Reply_Obey(JSONObject reply, int seq)
 {
 	Reply_Rounds(reply);
+	Level_Replied(reply);
 	Session_SwitchOn(Read_Bool(reply, "enabled", true));
 	Rated(reply);
 	Fallback_Replied(reply, seq);

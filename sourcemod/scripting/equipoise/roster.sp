@@ -31,9 +31,13 @@ static JSONObject Line(int client)
 	JSONObject line = new JSONObject();
 	line.SetString("id", g_Players[client].id);
 	Players_SetSide(line, "side", side);
-	if (g_Players[client].waiting)
+	if (Players_Waiting(client))
 	{
 		line.SetBool("waiting", true);
+	}
+	if (!Classes_Ready(client))
+	{
+		line.SetBool("ready", false);
 	}
 	if (!IsPlayerAlive(client))
 	{
@@ -65,7 +69,7 @@ static void AddHumanFlags(JSONObject line, int client)
 	{
 		line.SetBool("building", true);
 	}
-	float charge = Charge(client);
+	float charge = Medics_Charge(client);
 	if (charge > 0.0)
 	{
 		line.SetFloat("charge", charge);
@@ -93,23 +97,4 @@ static void MarkBuilders(const char[] classname)
 			g_Builder[builder] = true;
 		}
 	}
-}
-
-// Übercharge, 0 to 1; 1 also while it is in use.
-static float Charge(int client)
-{
-	if (!IsPlayerAlive(client) || TF2_GetPlayerClass(client) != TFClass_Medic)
-	{
-		return 0.0;
-	}
-	int medigun = GetPlayerWeaponSlot(client, 1);
-	if (medigun == -1 || !HasEntProp(medigun, Prop_Send, "m_flChargeLevel"))
-	{
-		return 0.0;
-	}
-	if (GetEntProp(medigun, Prop_Send, "m_bChargeRelease") != 0)
-	{
-		return 1.0;
-	}
-	return GetEntPropFloat(medigun, Prop_Send, "m_flChargeLevel");
 }

@@ -2,6 +2,10 @@
 //
 // The life of a round: idle -> freeze -> (live) running -> over -> freeze ... A full round may have several stages,
 // each with a start and a win of its own; it goes live with the first. A round inside Waiting For Players is none.
+//
+// The game's events say when to look; its state and m_bInWaitingForPlayers say what is so. A start in state PREGAME is
+// none (arena fires one when a side is empty after the bonus time), an empty server goes back to PREGAME without any
+// event, and another plugin may block an event: Rounds_Look finds out once a second.
 
 enum Phase
 {
@@ -14,17 +18,10 @@ enum Phase
 static const char g_PhaseNames[][] = {"idle", "freeze", "running", "over"};
 
 static Phase g_Phase;
-static bool g_Waiting;        // m_bInWaitingForPlayers when it was last read
 static int g_Serial;          // how many rounds started: a timer of an earlier one is late
-static int g_Number;          // how many rounds went live
-static char g_Round[NAME_SIZE];
-static bool g_Partial;
 static bool g_StageOver;      // a stage was won, the next start goes on with the same round
-static int g_StartedAt;       // seconds since the epoch, when the round went live
-static float g_LiveAt;
-static JSONArray g_Lineup;
-static int g_Captures[4];     // by TFTeam, over the stages that ended
-static int g_Stage[4];        // by TFTeam, in this stage
+static bool g_StageMissed;    // loaded in a staged round, perhaps after its first stage
+static int g_Played;          // m_nRoundsPlayed when the round began
 
 Phase Rounds_Phase()
 {
@@ -36,16 +33,16 @@ int Rounds_Serial()
 	return g_Serial;
 }
 
-// A round is frozen or running.
+// A round is frozen or running, and no stage of it is over.
 bool Rounds_Live()
 {
-	return g_Phase == Phase_Freeze || g_Phase == Phase_Running;
+	return (g_Phase == Phase_Freeze || g_Phase == Phase_Running) && !g_StageOver;
 }
 
 void Rounds_SetPhase(JSONObject event)
 {
 	event.SetString("phase", g_PhaseNames[g_Phase]);
-	event.SetBool("waiting", g_Waiting);
+	event.SetBool("waiting", Waiting_Now());
 }
 
 // No round, whatever was seen of one.
@@ -54,18 +51,20 @@ void Rounds_Reset()
 	g_Phase = Phase_Idle;
 	g_Serial++;
 	g_StageOver = false;
-	delete g_Lineup;
-	Presence_Clear();
+	g_StageMissed = false;
+	Record_Drop();
 }
 
-// The plugin was loaded in the middle of a map.
+// The plugin was loaded or switched on in the middle of a map.
 void Rounds_Resume()
 {
-	g_Waiting = GameRules_GetProp("m_bInWaitingForPlayers") != 0;
-	if (g_Waiting)
+	Waiting_Begin();
+	if (Waiting_Now())
 	{
 		return;
 	}
+	g_StageMissed = Facts_Staged();
+	g_Played = GameRules_GetProp("m_nRoundsPlayed");
 	switch (GameRules_GetRoundState())
 	{
 		case RoundState_Preround: g_Phase = Phase_Freeze;
@@ -77,7 +76,7 @@ void Rounds_Resume()
 
 static void ResumeRunning()
 {
-	if (GameRules_GetProp("m_bInSetup") != 0)
+	if (Timers_InSetup())
 	{
 		g_Phase = Phase_Freeze;
 	}
@@ -87,81 +86,134 @@ static void ResumeRunning()
 	}
 }
 
-// The game went back to waiting for players, for which it fires no event.
-void Rounds_Tick()
+// Brings the phase in line with the game, whatever event is missing.
+void Rounds_Look()
 {
-	if (Session_Watching() && g_Phase != Phase_Idle && GameRules_GetRoundState() <= RoundState_Pregame)
-	{
-		Rounds_Reset();
-	}
-}
-
-// SourceMod calls both forwards after every call of the game's SetInWaitingForPlayers, even if the game refused it
-// (arena never waits) or nothing changed (every restart ends a wait). They only say when to read the property.
-public void TF2_OnWaitingForPlayersStart()
-{
-	if (Session_Watching())
-	{
-		ReadWaiting();
-	}
-}
-
-public void TF2_OnWaitingForPlayersEnd()
-{
-	if (Session_Watching())
-	{
-		ReadWaiting();
-	}
-}
-
-static void ReadWaiting()
-{
-	bool waiting = GameRules_GetProp("m_bInWaitingForPlayers") != 0;
-	if (waiting == g_Waiting)
+	if (!Session_Watching())
 	{
 		return;
 	}
-	g_Waiting = waiting;
-	if (waiting)
+	bool waitEnded = Waiting_Ended();
+	RoundState state = GameRules_GetRoundState();
+	if (Waiting_Now() || state < RoundState_Preround)
+	{
+		Lose();
+	}
+	else if (state == RoundState_Preround)
+	{
+		g_StageOver = false;
+		if (!IsOpen())
+		{
+			Begin(true);
+		}
+	}
+	else if (state == RoundState_RoundRunning || (state == RoundState_Stalemate && Facts_Arena()))
+	{
+		g_StageOver = false;
+		LookRunning(waitEnded);
+	}
+	else if (state == RoundState_TeamWin)
+	{
+		// CTeamplayRoundBasedRules::SetWinningTeam counts full rounds only.
+		bool full = Facts_Arena() || GameRules_GetProp("m_nRoundsPlayed") != g_Played;
+		Won(view_as<TFTeam>(GameRules_GetProp("m_iWinningTeam")), full, 0);
+	}
+	Presence_Look();
+}
+
+static bool IsOpen()
+{
+	return g_Phase == Phase_Freeze || g_Phase == Phase_Running;
+}
+
+// A wait that is cancelled has no restart: the round that runs becomes real at once, or when its setup time is over.
+// Nothing could be captured before, so it is a whole round.
+static void LookRunning(bool waitEnded)
+{
+	bool setup = !Facts_Arena() && Timers_InSetup();
+	if (!IsOpen() && setup)
+	{
+		Begin(true);
+	}
+	else if (!IsOpen())
+	{
+		Facts_Read(true);
+		Freeze();
+		GoLive(!waitEnded);
+	}
+	else if (g_Phase == Phase_Freeze && !setup)
+	{
+		GoLive(false);
+	}
+}
+
+// The game has no round any more, and fires no event that says so.
+static void Lose()
+{
+	if (g_Phase != Phase_Idle)
 	{
 		Rounds_Reset();
+		Outbox_WantHello();
 	}
-	else
+}
+
+// teamplay_round_start.
+void Rounds_Start(bool fullReset)
+{
+	RoundState state = GameRules_GetRoundState();
+	if (state > RoundState_Preround)
 	{
-		Outbox_Add(Outbox_Event("waiting_ended"));
-		Fallback_WaitingEnded();
+		return;  // not the game's
 	}
-}
-
-void Rounds_ForgetWaiting()
-{
-	g_Waiting = false;
-}
-
-void Rounds_Start()
-{
 	if (GameRules_GetProp("m_bSwitchedTeamsThisRound") != 0)
 	{
 		SwitchSides();
 	}
-	ReadWaiting();
-	if (g_Waiting)
+	Waiting_Ended();
+	if (Waiting_Now() || state < RoundState_Preround)
 	{
-		return;
+		Lose();
 	}
-	if (g_Phase == Phase_Running && g_StageOver)
+	else if (g_StageOver && !fullReset)
 	{
-		g_StageOver = false;
-		return;
+		g_StageOver = false;  // the next stage of the same round
 	}
+	else
+	{
+		Begin(fullReset);
+	}
+}
+
+// teamplay_restart_round: the open round is void.
+void Rounds_Restart()
+{
+	if (GameRules_GetRoundState() == RoundState_Restart)
+	{
+		Rounds_Reset();
+	}
+}
+
+// The phase comes last: a native error on the way leaves a start that Rounds_Look makes up for.
+static void Begin(bool fullReset)
+{
+	bool stageMissed = g_StageMissed && !fullReset;
 	Rounds_Reset();
-	g_Phase = Phase_Freeze;
-	if (Facts_Read(true))
+	if (Facts_Read(fullReset))
 	{
 		Outbox_WantHello();
 	}
-	Outbox_Add(Rounds_Started());
+	Arena_RoundStarts();
+	JSONObject event = Rounds_Started();
+	Freeze();
+	g_StageMissed = stageMissed;
+	Outbox_Add(event);
 	Fallback_RoundStarted();
+}
+
+static void Freeze()
+{
+	g_Played = GameRules_GetProp("m_nRoundsPlayed");
+	g_Phase = Phase_Freeze;
 }
 
 // `round_started`, with the roster of this moment. The caller deletes it.
@@ -177,157 +229,69 @@ JSONObject Rounds_Started()
 static void SwitchSides()
 {
 	Locks_Swap();
-	Presence_Swap();
-	SwapLineup();
-	int red = g_Captures[TFTeam_Red];
-	g_Captures[TFTeam_Red] = g_Captures[TFTeam_Blue];
-	g_Captures[TFTeam_Blue] = red;
+	Record_Swap();
 	Outbox_Add(Outbox_Event("sides_switched"));
 }
 
-static void SwapLineup()
+// teamplay_setup_finished: m_bInSetup and the timer's state change after it.
+void Rounds_SetupFinished()
 {
-	int players = g_Lineup == null ? 0 : g_Lineup.Length;
-	for (int i = 0; i < players; i++)
+	if (g_Phase == Phase_Freeze && GameRules_GetRoundState() == RoundState_RoundRunning)
 	{
-		JSONObject line = view_as<JSONObject>(g_Lineup.Get(i));
-		Players_SetSide(line, "side", Players_Other(Read_Side(line, "side")));
-		delete line;
+		GoLive(false);
 	}
 }
 
-// Play starts, unless a setup time comes first.
-void Rounds_Active()
+static void GoLive(bool missed)
 {
-	if (!Facts_Arena() && GameRules_GetProp("m_bInSetup") == 0)
-	{
-		Rounds_GoLive();
-	}
-}
-
-void Rounds_GoLive()
-{
-	if (g_Phase == Phase_Freeze)
-	{
-		Open(false);
-		JSONObject event = Outbox_Event("round_live");
-		JSONArray players = Roster_Players();
-		event.SetString("round", g_Round);
-		event.Set("players", players);
-		delete players;
-		Outbox_Add(event);
-	}
+	Open(missed || g_StageMissed);
+	JSONObject event = Outbox_Event("round_live");
+	JSONArray players = Roster_Players();
+	Record_SetRound(event);
+	event.Set("players", players);
+	delete players;
+	Outbox_Add(event);
 }
 
 static void Open(bool partial)
 {
+	Record_Open(partial);
 	g_Phase = Phase_Running;
-	g_Partial = partial;
-	g_StageOver = false;
-	g_StartedAt = GetTime();
-	g_LiveAt = GetEngineTime();
-	Session_Name(g_Round, sizeof(g_Round), ++g_Number);
-	g_Captures[TFTeam_Red] = g_Captures[TFTeam_Blue] = 0;
-	g_Stage[TFTeam_Red] = g_Stage[TFTeam_Blue] = 0;
-	delete g_Lineup;
-	g_Lineup = Seats();
-	Presence_Begin();
-}
-
-static JSONArray Seats()
-{
-	JSONArray seats = new JSONArray();
-	for (int client = 1; client <= MaxClients; client++)
-	{
-		if (Players_Known(client) && Players_Side(client) != TFTeam_Unassigned)
-		{
-			JSONObject seat = new JSONObject();
-			seat.SetString("id", g_Players[client].id);
-			Players_SetSide(seat, "side", Players_Side(client));
-			seats.Push(seat);
-			delete seat;
-		}
-	}
-	return seats;
 }
 
 void Rounds_Captured(TFTeam side)
 {
 	if (g_Phase == Phase_Running && side > TFTeam_Spectator)
 	{
-		g_Stage[side]++;
+		Record_Captured(side);
 	}
 }
 
-// A stage or a round is won by `winner`, no side in a stalemate. `losersCaptures` is the engine's count for this stage.
+// teamplay_round_win: a stage or a round is won by `winner`, no side in a stalemate. `losersCaptures` is the engine's
+// count for this stage.
 void Rounds_Won(TFTeam winner, bool full, int losersCaptures)
 {
-	if (g_Waiting)
+	if (GameRules_GetRoundState() == RoundState_TeamWin && !Waiting_Now())
 	{
-		return;
+		Won(winner, full, losersCaptures);
+	}
+}
+
+static void Won(TFTeam winner, bool full, int losersCaptures)
+{
+	if (!Rounds_Live())
+	{
+		return;  // there is no round, or this win is known
 	}
 	if (g_Phase == Phase_Freeze)
 	{
 		Open(true);  // the plugin did not see it go live
 	}
-	if (g_Phase == Phase_Running)
+	Record_EndStage(winner, losersCaptures);
+	g_StageOver = !full;
+	if (full)
 	{
-		EndStage(winner, losersCaptures);
-		g_StageOver = !full;
-		if (full)
-		{
-			Finish(winner);
-		}
+		g_Phase = Phase_Over;
+		Record_Close(winner);
 	}
-}
-
-static void EndStage(TFTeam winner, int losersCaptures)
-{
-	if (winner > TFTeam_Spectator)
-	{
-		TFTeam loser = Players_Other(winner);
-		// Points without a printed name are captured in silence; a late load missed some.
-		g_Stage[loser] = g_Stage[loser] > losersCaptures ? g_Stage[loser] : losersCaptures;
-	}
-	for (int side = view_as<int>(TFTeam_Red); side <= view_as<int>(TFTeam_Blue); side++)
-	{
-		g_Captures[side] += g_Stage[side];
-		g_Stage[side] = 0;
-	}
-}
-
-static void Finish(TFTeam winner)
-{
-	g_Phase = Phase_Over;
-	JSONObject event = Outbox_Event("round_ended");
-	event.SetString("round", g_Round);
-	Session_Describe(event);
-	event.SetInt("started_at", g_StartedAt);
-	event.SetFloat("seconds", GetEngineTime() - g_LiveAt);
-	Players_SetSide(event, "winner", winner);
-	event.SetBool("partial", g_Partial);
-	event.SetBool("waiting", false);
-	AddChildren(event);
-	Ring_Add(g_Round, event);
-	Fallback_RoundEnded(winner, winner > TFTeam_Spectator ? g_Captures[Players_Other(winner)] : 0);
-	delete g_Lineup;
-}
-
-static void AddChildren(JSONObject event)
-{
-	JSONObject captures = new JSONObject();
-	captures.SetInt("red", g_Captures[TFTeam_Red]);
-	captures.SetInt("blu", g_Captures[TFTeam_Blue]);
-	event.Set("captures", captures);
-	delete captures;
-
-	JSONObject facts = Facts_Object();
-	event.Set("facts", facts);
-	delete facts;
-
-	JSONArray players = Presence_Players();
-	event.Set("players", players);
-	delete players;
-
-	event.Set("lineup", g_Lineup);
 }

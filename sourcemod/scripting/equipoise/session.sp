@@ -8,6 +8,8 @@ static bool g_Late;
 static bool g_Configured;
 static char g_InactiveReason[16];
 static bool g_SwitchedOn = true;  // by an admin, at the daemon
+static bool g_Watching;        // when it was last looked at
+static bool g_Enforcing;
 
 void Session_Load(bool late)
 {
@@ -21,7 +23,9 @@ void Session_Begin()
 	g_Configured = false;
 	g_InactiveReason[0] = '\0';
 	Rounds_Reset();
-	Rounds_ForgetWaiting();
+	Waiting_Forget();
+	Facts_Forget();
+	Level_NewMap();
 	Fallback_NewSession();
 	Post_NewSession();
 }
@@ -31,29 +35,8 @@ void Session_Configured()
 {
 	g_Configured = true;
 	Facts_Read(!g_Late);
-	Facts_InactiveReason(g_InactiveReason, sizeof(g_InactiveReason));
-	if (g_InactiveReason[0] != '\0')
-	{
-		LogMessage("Inactive on this map (%s): the game keeps its own teams.", g_InactiveReason);
-	}
-	else if (g_Late)
-	{
-		Rounds_Resume();
-	}
-	Engine_Apply();
-	Outbox_WantAll();
-}
-
-// The operator switched the plugin on or off: what it has not seen it does not know.
-void Session_Toggled()
-{
-	Rounds_Reset();
-	Moves_Clear();
-	if (Session_Watching())
-	{
-		Rounds_Resume();
-	}
-	Engine_Apply();
+	Session_Look();
+	Engine_Apply();  // a cfg may have set them again
 	Outbox_WantAll();
 }
 
@@ -61,32 +44,118 @@ void Session_End()
 {
 	g_Late = false;
 	g_Configured = false;
+	g_Watching = false;
+	g_Enforcing = false;
 	Rounds_Reset();
-	Rounds_ForgetWaiting();
+	Waiting_Forget();
 	Outbox_Clear();
 	Moves_Clear();
 	Locks_Clear();
 }
 
-// Whether events are reported to the daemon.
+// Whether to watch and to enforce may have changed: by the operator, an admin at the daemon, its table of maps, or the
+// game, which has players in hell for a while. What was not watched is not known.
+void Session_Look()
+{
+	if (!g_Configured)
+	{
+		return;
+	}
+	char reason[sizeof(g_InactiveReason)];
+	Facts_InactiveReason(reason, sizeof(reason));
+	if (!StrEqual(reason, g_InactiveReason))
+	{
+		strcopy(g_InactiveReason, sizeof(g_InactiveReason), reason);
+		LogMessage(reason[0] == '\0' ? "Active again.%s" : "Inactive on this map (%s): the game keeps its own teams.", reason);
+		Outbox_WantHello();
+	}
+	if (Session_Watching() != g_Watching)
+	{
+		g_Watching = !g_Watching;
+		Rounds_Reset();
+		Moves_Clear();
+		if (g_Watching)
+		{
+			Rounds_Resume();
+		}
+		Outbox_WantAll();
+	}
+	if (Session_Enforcing() != g_Enforcing)
+	{
+		g_Enforcing = !g_Enforcing;
+		Engine_Apply();
+	}
+}
+
+// Whether events are reported to the daemon. A round in hell is still a round.
 bool Session_Watching()
 {
-	return g_Configured && g_InactiveReason[0] == '\0' && Settings_Enabled();
+	return g_Configured && Settings_Enabled() && (g_InactiveReason[0] == '\0' || StrEqual(g_InactiveReason, "hell"))
+		&& Level_Now() != Level_Off;
 }
 
 // What the daemon decides is carried out, and its placements are kept.
 bool Session_Enforcing()
 {
-	return g_SwitchedOn && Session_Watching();
+	return g_SwitchedOn && Session_Watching() && g_InactiveReason[0] == '\0' && Level_Now() == Level_Balance
+		&& !Engine_HumansTogether();
+}
+
+// The whole map is left alone, and the daemon is told of nothing but commands.
+bool Session_Aside()
+{
+	return g_Configured && !Session_Watching();
+}
+
+// Why less than all is done on this map: "off" or "rate", and the reason as text. Else "balance", or nothing yet.
+void Session_Level(char[] level, int size, char[] reason, int reasonSize)
+{
+	static const char reasons[][][] =
+	{
+		{"mvm", "Mann vs Machine"}, {"training", "training"}, {"tournament", "mp_tournament 1"},
+		{"mannpower", "Mannpower"}, {"hell", "hell"}
+	};
+	Level_Name(Level_Now(), level, size);
+	Level_Reason(reason, reasonSize);
+	for (int i = 0; i < sizeof(reasons); i++)
+	{
+		if (StrEqual(g_InactiveReason, reasons[i][0]))
+		{
+			strcopy(level, size, "off");
+			strcopy(reason, reasonSize, reasons[i][1]);
+		}
+	}
+	if (StrEqual(level, "balance") && Engine_HumansTogether())
+	{
+		strcopy(level, size, "rate");
+		strcopy(reason, reasonSize, "mp_humans_must_join_team");
+	}
+}
+
+// Tells each player once that this map is left alone.
+void Session_Inform()
+{
+	char level[16], reason[NAME_SIZE];
+	Session_Level(level, sizeof(level), reason, sizeof(reason));
+	bool off = StrEqual(level, "off");
+	if (!g_Configured || !Settings_Enabled() || !(off || StrEqual(level, "rate")))
+	{
+		return;
+	}
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		if (!g_Players[client].informed && Players_Human(client) && TF2_GetClientTeam(client) != TFTeam_Unassigned)
+		{
+			g_Players[client].informed = true;
+			Chat_Phrase(client, off ? "Equipoise_MapOff" : "Equipoise_MapRate", reason);
+		}
+	}
 }
 
 void Session_SwitchOn(bool on)
 {
-	if (on != g_SwitchedOn)
-	{
-		g_SwitchedOn = on;
-		Engine_Apply();
-	}
+	g_SwitchedOn = on;
+	Session_Look();
 }
 
 void Session_Boot(char[] buffer, int size)
@@ -103,8 +172,9 @@ void Session_Name(char[] buffer, int size, int number)
 // Which map, which of its lives.
 void Session_Describe(JSONObject event)
 {
-	char map[PLATFORM_MAX_PATH], session[NAME_SIZE];
-	GetCurrentMap(map, sizeof(map));
+	char file[PLATFORM_MAX_PATH], map[MAP_SIZE], session[NAME_SIZE];
+	GetCurrentMap(file, sizeof(file));
+	GetMapDisplayName(file, map, sizeof(map));  // "workshop/cp_x.ugc123" is cp_x, whatever its number
 	Session_Name(session, sizeof(session), g_Number);
 	event.SetString("game", "tf2");
 	event.SetString("map", map);

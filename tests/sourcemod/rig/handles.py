@@ -59,9 +59,9 @@ class Handles:
         del self._entries[handle]
         return entry.thing
 
-    def drop(self, handle: int) -> None:
-        """Close a handle that SourceMod itself ends (a fired timer, an event), if it is still open."""
-        self._entries.pop(handle, None)
+    def drop(self, handle: int) -> bool:
+        """Close a handle that SourceMod itself ends (a fired timer, an event); whether it was still open."""
+        return self._entries.pop(handle, None) is not None
 
     def drop_owned(self, owner: object) -> list[object]:
         """Close all handles of a plugin that unloads; what they stood for."""

@@ -144,3 +144,22 @@ class Shared:
             self.text = memory.text(address)
         else:
             self.cells = memory.cells(address, len(self.cells))
+
+
+class Table(Shared):
+    """A two-dimensional array for a callback: the addresses of its rows, then the rows (direct arrays, 1.11 on)."""
+
+    def __init__(self, rows: Sequence[Sequence[int]]) -> None:
+        super().__init__([])
+        self.rows = rows
+
+    def store(self, machine: Machine, memory: Memory) -> int:
+        """Put it on the heap for one call; its address."""
+        count = len(self.rows)
+        address = machine.allocate(4 * (count + sum(len(row) for row in self.rows)))
+        starts, place = [], address + 4 * count
+        for row in self.rows:
+            starts.append(place)
+            place += 4 * len(row)
+        memory.write_cells(address, [*starts, *(cell for row in self.rows for cell in row)])
+        return address

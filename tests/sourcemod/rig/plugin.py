@@ -36,6 +36,7 @@ class Plugin:
         self.memory: Memory = Memory(self.machine)
         self.context = Call(self, sm)
         self.libraries: list[str] = []
+        self.failed = False
         self.optional: set[str] = set()
         self.native_calls: list[tuple[Plugin, Sequence[int]]] = []
         self.machine.natives = [self._bind(native.name) for native in self.image.natives]
@@ -60,6 +61,8 @@ class Plugin:
 
     def call(self, function: int | str, *arguments: Argument) -> int | None:
         """Call a function by name or id; an error ends this call, is logged, and makes the result None."""
+        if self.failed:
+            return None
         try:
             return self.invoke(function, *arguments)
         except PluginError as error:

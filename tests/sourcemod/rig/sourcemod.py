@@ -1,7 +1,6 @@
 """SourceMod on the fake server: loads plugins, keeps what they registered, runs their frame."""
 
 import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,15 +9,21 @@ from .handles import Handles
 from .machine import PluginError
 from .memory import Shared
 from .plugin import Argument, LoadError, Plugin
+from .sm import adminmenu
+from .sm.adminmenu import AdminMenu
 from .sm.chat import Chat, Log
 from .sm.commands import Commands
+from .sm.configs import Configs
 from .sm.convars import ConVars
 from .sm.events import Events
 from .sm.formats import Formats
 from .sm.forwards import DynamicNative, GlobalForward, Listener, Pending, PrivateForward
 from .sm.http import EXTENSION, LIBRARY, Http
+from .sm.menu_natives import MenuStyle
+from .sm.menus import Menu, Menus
 from .sm.phrases import Phrases
 from .sm.timers import Timers
+from .sm.votes import Votes
 
 if TYPE_CHECKING:
     from .game.game import Game
@@ -39,13 +44,15 @@ class SourceMod:
         self.dynamic: dict[str, DynamicNative] = {}
         self.overrides: dict[str, int] = {}
         self.python_listeners: dict[str, list[Listener]] = {}
-        self.extensions = {"core", "sdktools.ext", "game.tf2.ext"} | ({EXTENSION} if ripext else set())
+        self.extensions = {"core", "sdktools.ext", "game.tf2.ext", "topmenus.ext"} | ({EXTENSION} if ripext else set())
         self.language, self.target = "en", 0
         self.pending: Pending | None = None
         self.phrases, self.formats = Phrases([]), Formats()
-        self.convars, self.commands = ConVars(self), Commands(self)
+        self.convars, self.configs, self.commands = ConVars(self), Configs(self), Commands(self)
         self.events, self.timers = Events(self), Timers(self)
         self.chat, self.http = Chat(self), Http(self)
+        self.menus, self.votes, self.menu_style = Menus(self), Votes(self), MenuStyle()
+        self.admin_menu = AdminMenu(self)
 
     def load(self, path: Path, *, translations: Path | None = None) -> Plugin:
         """Load a compiled plugin; late if a map is running. LoadError if SourceMod would refuse it."""
@@ -64,23 +71,34 @@ class SourceMod:
         """End a plugin: OnPluginEnd, then everything that was its own."""
         if plugin not in self.plugins:
             return
+        # CPluginManager::Purge: the libraries go first, and a plugin that failed is not asked to clean up.
+        libraries, plugin.libraries = plugin.libraries, []
+        for name in libraries:
+            self.forward("OnLibraryRemoved", name)
         plugin.call("OnPluginEnd")
         self.plugins.remove(plugin)
-        for part in (self.convars, self.commands, self.events, self.timers, self.http):
+        plugin.failed = True
+        for part in (self.convars, self.configs, self.commands, self.events, self.timers, self.http):
             part.forget(plugin)
-        self.handles.drop_owned(plugin)
+        for part in (self.menus, self.admin_menu):
+            part.forget(plugin)
+        for thing in self.handles.drop_owned(plugin):
+            if isinstance(thing, Menu):
+                self.menus.cancel(thing)
         self.dynamic = {name: native for name, native in self.dynamic.items() if native.callback.plugin is not plugin}
-        for name in plugin.libraries:
-            self.forward("OnLibraryRemoved", name)
 
     def fail(self, plugin: Plugin, reason: str) -> None:
-        """`SetFailState`: the plugin is logged and stopped at the end of this frame."""
+        """`SetFailState`: the plugin is logged, runs no more code, and is gone in the next frame."""
         self.log.errors.append((plugin.name, reason))
-        self.commands.later.append(lambda: self.unload(plugin))
+        plugin.failed = True
 
     def forward(self, name: str, *arguments: Argument) -> int:
         """Call a public function in every plugin that has it; the highest Action."""
         results = [plugin.call(name, *arguments) or 0 for plugin in list(self.plugins) if plugin.public(name)]
+        # PlayerManager::OnClientDisconnect_Post: SourceMod's own listeners hear of it after the plugins.
+        if name == "OnClientDisconnect_Post":
+            for part in (self.menus, self.votes):
+                part.client_left(int(arguments[0]))  # type: ignore[arg-type]
         return max(results, default=0)
 
     def listen(self, name: str, listener: Listener) -> None:
@@ -98,10 +116,13 @@ class SourceMod:
     def libraries(self) -> set[str]:
         """Names that LibraryExists knows."""
         own = {"sdktools", "__CanTestFeatures__"} | ({LIBRARY} if EXTENSION in self.extensions else set())
+        own |= {adminmenu.LIBRARY} if self.admin_menu.menu else set()
         return own.union(*(plugin.libraries for plugin in self.plugins))
 
     def provides(self, native: str) -> bool:
-        """Whether a native is bound: sm-ripext's only with the extension."""
+        """Whether a native is bound: sm-ripext's only with the extension, the admin menu's only with that plugin."""
+        if native in adminmenu.NATIVES:
+            return self.admin_menu.menu is not None
         return EXTENSION in self.extensions or not native.startswith(RIPEXT)
 
     def plugin_handle(self, plugin: Plugin) -> int:
@@ -122,22 +143,26 @@ class SourceMod:
         return self.phrases.text(None, key, language)[1]
 
     def frame(self) -> None:
-        """What SourceMod does in one game frame."""
+        """What comes before the game's own frame (TimerSystem::GameFrame, RunFrameHooks in frame_hooks.cpp).
+
+        The command buffer is the engine's and runs before SourceMod's hook; so do the commands clients sent.
+        """
         self.commands.run_queue()
         self.timers.run()
+        self.timers.run_requested()
+        self.commands.run_delayed()
+        self.configs.frame()
+        for plugin in [plugin for plugin in self.plugins if plugin.failed]:
+            self.unload(plugin)
         self.http.run()
-        for plugin in list(self.plugins):
-            if plugin.public("OnGameFrame"):
-                plugin.call("OnGameFrame")
+        self.menus.frame()
+        self.forward("OnGameFrame")
 
-    def start_map(self, plugin: Plugin | None = None) -> None:
-        """Tell everybody (or one late plugin) that a map runs and its configuration was executed."""
-        tell: Callable[..., object] = plugin.call if plugin else self.forward
-        tell("OnMapStart")
-        tell("OnAutoConfigsBuffered")
-        self.convars.run_configs(plugin)
-        tell("OnServerCfg")
-        tell("OnConfigsExecuted")
+    def start_map(self) -> None:
+        """The map runs: OnMapStart. Its configuration is executed two frames later."""
+        self.votes.end_map()
+        self.forward("OnMapStart")
+        self.configs.server_activated()
 
     def _introduce(self, plugin: Plugin) -> None:
         error = Shared.buffer(256)
@@ -154,13 +179,21 @@ class SourceMod:
             plugin.invoke("OnPluginStart")
         except PluginError as error:
             raise LoadError(f"Error detected in plugin startup: {error}\n{error.trace}") from error
+        self._tell_libraries(plugin)
+        # CPlugin::Call_OnAllPluginsLoaded.
+        plugin.call("OnAllPluginsLoaded")
+        if self.world.running:
+            plugin.call("OnMapStart")
+        if self.world.running and self.configs.executed:
+            self.configs.run_late(plugin)
+
+    def _tell_libraries(self, plugin: Plugin) -> None:
+        """Everybody hears of the plugin's libraries, and it of the other plugins' (CPluginManager::RunSecondPass)."""
         for name in plugin.libraries:
             self.forward("OnLibraryAdded", name)
-        plugin.call("OnAllPluginsLoaded")
-        for name in sorted(self.libraries()):
+        others = [name for other in self.plugins if other is not plugin for name in other.libraries]
+        for name in [*([adminmenu.LIBRARY] if self.admin_menu.menu else []), *others]:
             plugin.call("OnLibraryAdded", name)
-        if self.world.running:
-            self.start_map(plugin)
 
     def _require(self, plugin: Plugin) -> None:
         """Extensions and libraries that the plugin declares as required must be there."""

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias, assert_never
 
 from equipoise.core import events as e
 from equipoise.core.asks import Moment
-from equipoise.core.effects import Assign, Cancel, Lock, Move, Order, Place, Say, Tell, Unlock
+from equipoise.core.effects import Assign, Cancel, Lock, Move, OpenVote, Order, Place, Say, Tell, Unlock
 from equipoise.core.events import Phase
 from equipoise.core.model import (
     Entry,
@@ -254,9 +254,11 @@ class GameServer:
         """End freeze time: the round goes live with the present lineup."""
         self.phase = Phase.RUNNING
         self._rounds += 1
-        lineup = tuple(LineupPlayer(player, side) for side in Side for player in self.on(side))
+        there = tuple(LineupPlayer(player, side) for side in Side for player in self.on(side))
+        # In arena a player who died in the freeze does not come back before the next round.
+        lineup = tuple(one for one in there if self.clients[one.id].alive or not self.arena)
         self._round = RunningRound(RoundId(f"{self.boot}-{self._rounds}"), self.clock, lineup)
-        for one in lineup:
+        for one in there:
             self._round.attendance.play(one.id, one.side, self.clock)
         self._events.append(e.RoundLive(self.clock, self._round.id, self._roster()))
         return self._round.id
@@ -316,8 +318,8 @@ class GameServer:
                 self.locks[order.player] = order.side, until
             case Unlock():
                 self.locks = {player: lock for player, lock in self.locks.items() if player not in order.players}
-            case Say() | Tell():
-                pass  # Simulated players do not read.
+            case OpenVote() | Say() | Tell():
+                pass  # Simulated players neither vote nor read.
             case _:
                 assert_never(order)
         return False

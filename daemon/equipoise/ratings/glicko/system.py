@@ -17,7 +17,7 @@ from equipoise.ratings.parameters import one_of, ranged
 from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.points import PointsParams, PointsSystem
 from equipoise.ratings.parts.two_teams import LIMIT
-from equipoise.ratings.system import Match
+from equipoise.ratings.system import ANYWHERE, Match, SkillContext
 from equipoise.ratings.validation import DAY, number_of
 
 
@@ -92,6 +92,10 @@ class GlickoFamily(PointsSystem[P, GlickoPlayer]):
     def uncertainty(self, player: PlayerId) -> float:
         """RD in points after the player's last match; absence since then is not included."""
         return math.sqrt(self.held(player).variance)
+
+    def deviation(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
+        """RD, as `uncertainty`; for bots and players who are not held, a newcomer's."""
+        return self.uncertainty(player)
 
     def seeded(self, player: PlayerId, held: GlickoPlayer, skill: Mapping[str, float]) -> GlickoPlayer:
         """Also accepts `rd`, a deviation in points; it includes the information of the period's matches so far."""

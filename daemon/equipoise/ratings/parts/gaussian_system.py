@@ -152,6 +152,10 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
         """σ after the player's last match."""
         return math.sqrt(self.held(player).variance)
 
+    def deviation(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
+        """σ, as `uncertainty`; for bots and players who are not held, a newcomer's σ₀."""
+        return self.uncertainty(player)
+
     def summary(self, player: PlayerId) -> PlayerSummary:
         """The rating μ - k·σ; visible after the shadow rounds."""
         held = self.held(player)

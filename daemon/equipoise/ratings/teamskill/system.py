@@ -120,6 +120,10 @@ class TeamSkill(System[P], Generic[P]):
         """The base's uncertainty of the player alone, in its unit."""
         return self.learners[1].uncertainty(player)
 
+    def deviation(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float | None:
+        """The base's deviation of the player alone; None if it has none."""
+        return self.learners[1].deviation(player, context)
+
     @property
     def stale_after(self) -> float:
         """The base's `stale_days` in seconds."""

@@ -117,8 +117,18 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
     def uncertainty(self, player: PlayerId) -> float:
         """σ in the mode played most, β."""
         held = self.held(player)
-        weight = self.row(held.usual_mode)[BASE_WEIGHT]
-        return math.sqrt(self.own(held, held.usual_mode).variance + weight * weight * held.base_variance)
+        return self._deviation(held, held.usual_mode)
+
+    def deviation(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
+        """σ in a mode, or in the one played most if none is given, β; 0 for bots, whose skill is a parameter."""
+        if is_bot(player):
+            return 0.0
+        held = self.held(player)
+        return self._deviation(held, context.mode or held.usual_mode)
+
+    def _deviation(self, held: Player, mode: str) -> float:
+        weight = self.row(mode)[BASE_WEIGHT]
+        return math.sqrt(self.own(held, mode).variance + weight * weight * held.base_variance)
 
     def summary(self, player: PlayerId) -> PlayerSummary:
         """The mean in the mode played most; visible after the shadow rounds."""

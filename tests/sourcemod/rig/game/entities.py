@@ -39,8 +39,15 @@ class Entities:
 
     def add(self, classname: str, netclass: str, **props: Prop) -> Entity:
         """A new entity in the lowest free slot behind the clients'."""
-        index = next(i for i in range(self.slots + 1, 2048) if i not in self._by_index)
-        return self.put(Entity(index, classname, netclass, **props))
+        return self.put(Entity(self.free(), classname, netclass, **props))
+
+    def free(self) -> int:
+        """The lowest free slot behind the clients'."""
+        return next(i for i in range(self.slots + 1, 2048) if i not in self._by_index)
+
+    def holds(self, index: int) -> bool:
+        """Whether a slot is taken."""
+        return index in self._by_index
 
     def put(self, entity: Entity) -> Entity:
         """Place an entity (a client) in its own slot."""

@@ -4,17 +4,26 @@ import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.sourcemod.rig.plugin import Plugin
-from tests.sourcemod.rig.sm.events import Event
-from tests.sourcemod.rig.sourcemod import SourceMod
-
+from ..plugin import Plugin
+from ..sm.events import Event
+from ..sourcemod import SourceMod
+from . import connections
+from .arena import Arena
+from .clocks import Clocks
 from .entities import Entities, Entity
-from .facts import EVENTS, MAPS, SPECTATOR, UNASSIGNED, Mode, Value
-from .joining import obey
+from .facts import EVENTS, MAPS, SPECTATOR, UNASSIGNED, Mode, Reason, Value
+from .flags import Flags
+from .joining import join_class, obey
+from .limits import Limits
+from .mvm import Waves
 from .players import FIRST_STEAMID, Player
+from .points import Points
+from .restarts import Restarts
 from .rounds import Rounds
-from .scenery import furnish
+from .scenery import Scenery
+from .sides import Sides
 from .teams import Teams
+from .waiting import Waiting
 
 TICK = 0.015
 EPOCH = 1_763_622_000
@@ -23,14 +32,16 @@ EPOCH = 1_763_622_000
 class Game:
     """A Team Fortress 2 server in `folder`. Times are seconds: `now` since its start, `map_time` on this map.
 
-    `history` holds every event that reached clients or plugins: (now, name, fields).
+    `history` holds every event that reached clients or plugins: (now, name, fields). `forwards_seen`: whether
+    SourceMod's detour catches the game's calls for Waiting For Players, which no source can say. `map_cycle`: what is
+    played after a map that is over; without it the game stays there.
     """
 
     tick = TICK
     epoch = EPOCH
 
-    def __init__(self, folder: Path, *, slots: int = 24, ripext: bool = True) -> None:
-        self.slots = slots
+    def __init__(self, folder: Path, *, slots: int = 24, ripext: bool = True, forwards_seen: bool = True) -> None:
+        self.slots, self.forwards_seen = slots, forwards_seen
         self.now, self.map_time = 100.0, 0.0
         self.map, self.mode, self.running = "", Mode(0), False
         self.players: dict[int, Player] = {}
@@ -40,13 +51,15 @@ class Game:
         self.history: list[tuple[float, str, dict[str, Value]]] = []
         self.said: list[tuple[str, str]] = []
         self.server_cfg: dict[str, str] = {}
-        self.engine_scrambles = 0
+        self.map_cycle: list[str] = []
+        self.outputs: list[Callable[[], object]] = []
+        """What the map's entities have fired in this frame: it acts at the frame's end."""
+        self._next_map: str | None = None
         self._userids = iter(range(2, 1 << 20))
         root = folder / "addons" / "sourcemod"
         root.mkdir(parents=True, exist_ok=True)
         self.sm = SourceMod(self, root, ripext=ripext)
-        self.teams, self.rounds = Teams(self), Rounds(self)
-        self.sm.convars["mp_restartgame"].hooks.append(lambda convar, old, new: self._plan_restart())
+        self._start_rules()
 
     # Plugins.
 
@@ -67,13 +80,22 @@ class Game:
     # The clock.
 
     def frame(self) -> None:
-        """One game frame."""
+        """One game frame. SourceMod comes first: its hook of the game's GameFrame is a pre hook (sourcemod.cpp)."""
+        if self._next_map is not None:
+            name, self._next_map = self._next_map, None
+            self.start_map(name)
         self.now += TICK
         self.map_time += TICK
+        self.sm.frame()
         if self.running:
+            # Entities think first (gameinterface.cpp, GameFrame), the rules after them, then the map's outputs act.
+            self.clocks.think()
+            self.points.think()
             self.rounds.think()
             self.teams.think()
-        self.sm.frame()
+            outputs, self.outputs = self.outputs, []
+            for output in outputs:
+                output()
 
     def advance(self, seconds: float) -> None:
         """Run frames for `seconds` of game time."""
@@ -95,22 +117,52 @@ class Game:
     # Maps.
 
     def start_map(self, name: str, mode: Mode | None = None) -> None:
-        """Start the first map, or change to another: OnClientDisconnect for all, OnMapEnd, OnMapStart, they return."""
+        """Start the first map, or change to another: OnClientDisconnect for all, OnMapEnd, OnMapStart, they return.
+
+        Two frames pass until OnConfigsExecuted; those who return are there before it.
+        """
         humans = self._end_map() if self.running else []
         self.map, self.mode, self.map_time = name, mode or MAPS[name], 0.0
         self.entities.clear()
-        furnish(self)
-        self.teams, self.rounds = Teams(self), Rounds(self)
-        self.teams.start_map()
-        self.rounds.clocks.create()
+        self._start_rules()
+        self.scenery.furnish()
         self.running = True
-        if self.mode.arena:
-            self.sm.convars["tf_arena_use_queue"].set("1")
-        for convar, value in self.server_cfg.items():
-            self.sm.convars[convar].set(value)
+        self.sm.configs.load_map(name, arena=self.mode.arena)
         self.sm.start_map()
         for player in humans:
             self._return(player)
+        self.until(lambda: self.sm.configs.executed)
+
+    def change_level(self) -> None:
+        """`ChangeLevel`: to `nextlevel`, else to the next of the cycle, in the next frame."""
+        following = [*self.map_cycle, *self.map_cycle][self._place_in_cycle() :]
+        self._next_map = self.text("nextlevel") or next(iter(following), None)
+        self.sm.convars["nextlevel"].set("")
+
+    def clean_up_map(self) -> None:
+        """`CleanUpMap`: all entities of the map are made anew, so references to the old ones are dead."""
+        self.clocks.clean_up()
+        self.flags.clean_up()
+        self.scenery.rebuild()
+        self.outputs.clear()
+
+    def number(self, convar: str) -> float:
+        """A variable as a number."""
+        return self.sm.convars[convar].number
+
+    def text(self, convar: str) -> str:
+        """A variable as a text."""
+        return self.sm.convars[convar].value
+
+    def _start_rules(self) -> None:
+        """The game rules and their parts belong to one map."""
+        self.teams, self.arena, self.sides = Teams(self), Arena(self), Sides(self)
+        self.waiting, self.restarts, self.limits = Waiting(self), Restarts(self), Limits(self)
+        self.clocks, self.points, self.flags = Clocks(self), Points(self), Flags(self)
+        self.mvm, self.scenery, self.rounds = Waves(self), Scenery(self), Rounds(self)
+
+    def _place_in_cycle(self) -> int:
+        return self.map_cycle.index(self.map) + 1 if self.map in self.map_cycle else 0
 
     def _end_map(self) -> list[Player]:
         players = list(self.players.values())
@@ -140,7 +192,7 @@ class Game:
         userid = next(self._userids)
         player = Player(index, userid, name, (steamid or FIRST_STEAMID + 1000 + userid) if not bot else 0, bot=bot)
         player.connected_at = self.now
-        self._enter(player)
+        connections.enter(self, player)
         if authorize:
             self.authorize(player)
         return player
@@ -163,10 +215,8 @@ class Game:
     def add_bot(self, name: str, team: int, cls: str = "soldier") -> Player:
         """A bot on a side; no command announces it."""
         player = self.connect(name, bot=True)
-        player.choose(cls)
         self.teams.change(player, team)
-        if self.running and self.rounds.live and not self.mode.arena:
-            self.teams.force_respawn(player)
+        join_class(self, player, cls)
         return player
 
     def add_source_tv(self) -> Player:
@@ -177,7 +227,8 @@ class Game:
         return player
 
     def join(self, player: Player, team: int | str, cls: str | None = None) -> None:
-        """`jointeam red|blue|spectate|auto` and `joinclass`, through the command listeners."""
+        """`jointeam red|blue|spectate|auto` and `joinclass`, by somebody who has waited out the game's limits."""
+        player.patient()
         word = {1: "spectate", 2: "red", 3: "blue"}.get(team, team) if isinstance(team, int) else team
         self.command(player, f"jointeam {word}")
         if cls is not None:
@@ -185,22 +236,7 @@ class Game:
 
     def leave(self, player: Player, reason: str = "Disconnect by user.") -> None:
         """A client disconnects."""
-        network = "BOT" if player.bot else f"[U:1:{player.steamid - FIRST_STEAMID}]"
-        self.fire(
-            "player_disconnect", userid=player.userid, reason=reason, name=player.name, networkid=network,
-            bot=player.bot,
-        )  # fmt: skip
-        self.sm.forward("OnClientDisconnect", player.index)
-        if player.team:
-            self.fire(
-                "player_team", userid=player.userid, team=UNASSIGNED, oldteam=player.team, disconnect=True,
-                autoteam=False, silent=False, name=player.name,
-            )  # fmt: skip
-        for thing in (*player.buildings, *player.weapons.values(), player):
-            self.entities.remove(thing)
-        del self.players[player.index]
-        player.in_game = False
-        self.sm.forward("OnClientDisconnect_Post", player.index)
+        connections.leave(self, player, reason)
 
     def reconnect(self, player: Player) -> Player:
         """The same person comes back: new slot perhaps, new userid, same SteamID."""
@@ -208,16 +244,8 @@ class Game:
             self.leave(player)
         return self.connect(player.name, player.steamid)
 
-    def _enter(self, player: Player) -> None:
-        self.players[player.index] = player
-        self.sm.forward("OnClientConnect", player.index, "", 1)
-        self.sm.forward("OnClientConnected", player.index)
-        player.in_game = True
-        self.entities.put(player)
-        self.sm.forward("OnClientPutInServer", player.index)
-
     def _return(self, player: Player) -> None:
-        self._enter(player)
+        connections.enter(self, player)
         self.authorize(player)
 
     # Commands.
@@ -241,7 +269,13 @@ class Game:
     def server_command(self, words: list[str]) -> None:
         """What the engine does with a server command that is no variable."""
         if words[0] == "mp_scrambleteams":
-            self.engine_scrambles += 1
+            self.restarts.scramble(keep_rounds=words[1:] == ["2"])
+        elif words[0] == "mp_switchteams":
+            self.restarts.switch()
+        elif words[0] == "mp_forcewin":
+            self._force_win(words[1:])
+        elif words[0] == "mp_disable_autokick" and len(words) == 2:
+            self.teams.idle.disable_autokick(int(words[1]))
         elif words[0] not in ("exec", "say", "heartbeat"):
             self.sm.print(f'Unknown command "{words[0]}"')
 
@@ -249,11 +283,12 @@ class Game:
         """Chat that everybody sees."""
         self.said.append((player.name, text))
 
-    def _plan_restart(self) -> None:
-        convar = self.sm.convars["mp_restartgame"]
-        if convar.number > 0:
-            self.rounds.restart_at = self.now + convar.number
-            convar.value = "0"
+    def _force_win(self, words: list[str]) -> None:
+        # mp_forcewin (teamplayroundbased_gamerules.cpp): without a team, that of the first player.
+        first = self.players.get(1)
+        team = int(words[0]) if words else first.team if first else UNASSIGNED
+        reason = Reason.POINTS_CAPTURED if team else Reason.STALEMATE
+        self.rounds.win(team, reason, switch=False)
 
     # Events.
 

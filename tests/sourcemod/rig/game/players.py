@@ -1,24 +1,55 @@
 """A client: a human, a bot or SourceTV."""
 
+from enum import IntEnum
+
 from .entities import Entity, Prop
-from .facts import ALIVE, CLASSES, DEAD, GHOST, KART, MEDIC, UNASSIGNED
+from .facts import ALIVE, CLASSES, DEAD, GHOST, KART, MEDIC, SIDES, SPECTATOR, UNASSIGNED
 
 CONDITION_WORDS = ("m_nPlayerCond", "m_nPlayerCondEx", "m_nPlayerCondEx2", "m_nPlayerCondEx3", "m_nPlayerCondEx4")
 MAX_HEALTH = (0, 125, 125, 200, 175, 150, 300, 175, 125, 125)
 FIRST_STEAMID = 76561197960265728
+SCORE_FIELDS = (
+    "m_iCaptures", "m_iDefenses", "m_iKills", "m_iDeaths", "m_iSuicides", "m_iDominations", "m_iRevenge",
+    "m_iBuildingsBuilt", "m_iBuildingsDestroyed", "m_iHeadshots", "m_iBackstabs", "m_iHealPoints", "m_iInvulns",
+    "m_iTeleports", "m_iDamageDone", "m_iCrits", "m_iResupplyPoints", "m_iKillAssists", "m_iBonusPoints", "m_iPoints",
+)  # fmt: skip
+"""The networked fields of either table, in order (DT_TFPlayerScoringDataExclusive, tf_player_shared.cpp)."""
+
+
+class ObserverMode(IntEnum):
+    """`m_iObserverMode` (shareddefs.h)."""
+
+    NONE = 0
+    DEATHCAM = 1
+    FIXED = 3
+    CHASE = 5
+
+
+class Phase(IntEnum):
+    """`m_nPlayerState` (`TF_STATE_*`, tf_shareddefs.h): what the player's own state machine is doing."""
+
+    ACTIVE = 0
+    WELCOME = 1
+    OBSERVER = 2
+    DYING = 3
 
 
 def _props() -> dict[str, Prop]:
+    # The constructor of CTFPlayer starts players dead; StateEnterWELCOME puts them before the intro camera.
     return {
         "m_iTeamNum": UNASSIGNED, "m_lifeState": DEAD, "m_iClass": 0, "m_iDesiredPlayerClass": 0, "m_iHealth": 0,
         "m_iMaxHealth": 125, "m_iFrags": 0, "m_iDeaths": 0, "m_hItem": -1, "m_hActiveWeapon": -1, "_condition_bits": 0,
-        "m_bArenaSpectator": 0, "m_iObserverMode": 0, "m_bIsCoaching": 0, "m_hMyWeapons": [-1] * 48,
-        **dict.fromkeys(CONDITION_WORDS, 0),
+        "m_bArenaSpectator": 0, "m_iObserverMode": ObserverMode.FIXED, "m_bIsCoaching": 0, "m_hMyWeapons": [-1] * 48,
+        "m_nPlayerState": Phase.WELCOME, "m_hStudent": -1, "m_hCoach": -1, **dict.fromkeys(CONDITION_WORDS, 0),
+        **dict.fromkeys(SCORE_FIELDS, 0),
     }  # fmt: skip
 
 
 class Player(Entity):
-    """A client in a slot. `chat`, `console`, `hints`, `center`, `panels`: what he was shown."""
+    """A client in a slot. `chat`, `console`, `hints`, `center`, `panels`: what they were shown.
+
+    Set `idle` for somebody whose hands left the keyboard: the clocks of `CheckForIdle` run only for them.
+    """
 
     def __init__(self, index: int, userid: int, name: str, steamid: int, *, bot: bool = False) -> None:
         super().__init__(index, "player", "CTFPlayer", **_props())
@@ -29,17 +60,35 @@ class Player(Entity):
         self.in_game = self.authorized = False
         self.connected_at = 0.0
         self.kicked: str | None = None
-        self.duel = False
-        self.suicides = self.score = 0
-        self.spawned_as = UNASSIGNED
-        self.respawn_at: float | None = None
-        self.weapons: dict[int, Entity] = {}
-        self.buildings: list[Entity] = []
+        self.idle = self.autokick_disabled = False
         self.chat: list[str] = []
         self.console: list[str] = []
         self.hints: list[str] = []
         self.center: list[str] = []
         self.panels: list[str] = []
+        self._clear()
+
+    def _clear(self) -> None:
+        self.props = _props()
+        self.duel = self.disconnecting = False
+        self.suicides = self.score = 0
+        self.spawned_as = UNASSIGNED
+        self.instant_spawn = self.menu_open = self.in_spawn_room = False
+        self.died_at: float | None = None
+        self.force_switched_at: float | None = None
+        self.charge_preserved = 0.0
+        self.next_jointeam = self.next_joinclass = self.next_suicide = 0.0
+        self.command_times: dict[str, float] = {}
+        self.last_action = 0.0
+        self.in_spawn_room_since: float | None = None
+        self.watched: Player | None = None
+        self.map_stats: dict[str, int] = {}
+        self.round_stats: dict[str, int] = {}
+        self.shown_scores: dict[str, dict[str, int]] = {"m_ScoreData": {}, "m_RoundScoreData": {}}
+        self.shown_row: tuple[object, ...] = ()
+        self.scores_changed = True
+        self.weapons: dict[int, Entity] = {}
+        self.buildings: list[Entity] = []
 
     def __repr__(self) -> str:
         return f"<{self.name} #{self.index} team {self.team}>"
@@ -54,14 +103,33 @@ class Player(Entity):
         self.props["m_iTeamNum"] = team
 
     @property
+    def phase(self) -> Phase:
+        """Where the player's state machine stands."""
+        return Phase(self._int("m_nPlayerState"))
+
+    @phase.setter
+    def phase(self, phase: Phase) -> None:
+        self.props["m_nPlayerState"] = phase
+
+    @property
     def alive(self) -> bool:
         """What IsPlayerAlive says."""
         return self.props["m_lifeState"] == ALIVE
 
     @property
     def dead(self) -> bool:
-        """What the engine's IsDead says: not quite the opposite of `alive`."""
+        """`CBasePlayer::IsDead` (player.cpp): exactly `m_lifeState` 2, so the dying are neither alive nor dead."""
         return self.props["m_lifeState"] == DEAD
+
+    @property
+    def ready(self) -> bool:
+        """`CTFPlayer::IsReadyToPlay` (tf_player.cpp): on a side, with a class chosen."""
+        return self.team in SIDES and self.desired_class > 0
+
+    @property
+    def arena_spectator(self) -> bool:
+        """Whether they asked to only watch arena: `jointeam spectatearena`."""
+        return self.team == SPECTATOR and bool(self.props["m_bArenaSpectator"])
 
     @property
     def deaths(self) -> int:
@@ -80,18 +148,32 @@ class Player(Entity):
 
     @property
     def misplaced(self) -> bool:
-        """Alive in the colours of a team he has left: somebody moved him and forgot to respawn him."""
+        """Alive in the colours of a team they have left: a plugin moved them without a respawn."""
         return self.alive and self.spawned_as != self.team
 
     @property
+    def current_class(self) -> int:
+        """The class they play; 0: none yet."""
+        return self._int("m_iClass")
+
+    @property
     def desired_class(self) -> int:
-        """The class he will spawn as; 0: none chosen yet."""
+        """The class they will spawn as; 0: none chosen yet."""
         return self._int("m_iDesiredPlayerClass")
 
     @property
-    def stuck(self) -> bool:
-        """A Halloween ghost or kart: the engine ignores team changes."""
-        return self.has_condition(GHOST) or self.has_condition(KART) or bool(self.props["m_bIsCoaching"])
+    def coaching(self) -> bool:
+        """Whether they coach another player."""
+        return bool(self.props["m_bIsCoaching"])
+
+    @coaching.setter
+    def coaching(self, coaching: bool) -> None:
+        self.props["m_bIsCoaching"] = int(coaching)
+
+    @property
+    def transformed(self) -> bool:
+        """A Halloween ghost or kart, for whom `ChangeTeam` and `CommitSuicide` do nothing (tf_player.cpp)."""
+        return self.has_condition(GHOST) or self.has_condition(KART)
 
     @property
     def steam2(self) -> str:
@@ -101,7 +183,7 @@ class Player(Entity):
 
     @property
     def charge(self) -> float:
-        """Übercharge of his medigun, 0–1."""
+        """Übercharge of their medigun, 0–1."""
         medigun = self.weapons.get(1)
         return float(medigun.props["m_flChargeLevel"]) if medigun else 0.0  # type: ignore[arg-type]
 
@@ -116,34 +198,47 @@ class Player(Entity):
         return self.userid << 8 | self.index
 
     def choose(self, name: str) -> None:
-        """Set the class he wants."""
+        """Set the class they want."""
         self.props["m_iDesiredPlayerClass"] = CLASSES.index(name)
 
-    def become_alive(self) -> None:
-        """Spawn as the class he wants."""
+    def come_alive(self) -> None:
+        """Become the class they want, with its health."""
         wanted = self.desired_class
         self.props |= {"m_lifeState": ALIVE, "m_iClass": wanted, "m_iHealth": MAX_HEALTH[wanted]}
-        self.props["m_iMaxHealth"] = MAX_HEALTH[wanted]
-        self.spawned_as, self.respawn_at = self.team, None
+        self.props |= {"m_iMaxHealth": MAX_HEALTH[wanted], "m_iObserverMode": ObserverMode.NONE}
+        self.spawned_as = self.team
 
     def has_condition(self, condition: int) -> bool:
-        """Whether he is in a TFCond."""
+        """Whether they are in a TFCond."""
         word, bit = divmod(condition, 32)
         return bool(self._int(CONDITION_WORDS[word]) >> bit & 1)
 
     def set_condition(self, condition: int, present: bool) -> None:
-        """Put him in a TFCond or take him out."""
+        """Put them in a TFCond or take them out."""
         word, bit = divmod(condition, 32)
         bits = self._int(CONDITION_WORDS[word]) & ~(1 << bit) | present << bit
         self.props[CONDITION_WORDS[word]] = bits
 
+    def remove_conditions(self) -> None:
+        """`CTFPlayerShared::RemoveAllCond`."""
+        self.props |= dict.fromkeys(CONDITION_WORDS, 0)
+
+    def may_command(self, name: str, now: float) -> bool:
+        """`ShouldRunRateLimitedCommand` (basemultiplayerplayer.cpp): each command once in 0.3 s (COMMAND_MAX_RATE)."""
+        last = self.command_times.get(name)
+        if last is not None and now - last < 0.3:
+            return False
+        self.command_times[name] = now
+        return True
+
+    def patient(self) -> None:
+        """Forget the limits on how often they may choose a team or a class: they have waited."""
+        self.next_jointeam = self.next_joinclass = 0.0
+        self.command_times.clear()
+
     def reset(self) -> None:
         """A new map: team, class and scores are gone."""
-        self.props = _props()
-        self.weapons.clear()
-        self.buildings.clear()
-        self.spawned_as, self.respawn_at = UNASSIGNED, None
-        self.suicides = self.score = 0
+        self._clear()
         self.in_game = self.authorized = False
 
     def _int(self, prop: str) -> int:

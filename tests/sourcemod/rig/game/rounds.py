@@ -1,205 +1,334 @@
-"""The round state machine, in the engine's order of states, forwards and events.
+"""The round state machine (teamplayroundbased_gamerules.cpp, CTeamplayRoundBasedRules; tf_gamerules.cpp, CTFGameRules).
 
-INIT → PREGAME → STARTGAME → (waiting for players) PREROUND → RUNNING → … RESTART → PREROUND → RUNNING → TEAM_WIN →
-PREROUND … GAME_OVER. Arena stays in PREGAME until both sides have a player, never waits, and calls its live round
-STALEMATE.
+PREGAME → STARTGAME → PREROUND → RUNNING → TEAM_WIN → PREROUND … GAME_OVER. RESTART falls through to PREROUND in one
+call. Arena calls its live round STALEMATE, like sudden death. Times are `game.now`.
 """
 
-import math
 from typing import TYPE_CHECKING
 
-from .clocks import Clocks
-from .facts import BLU, RED, SIDES, UNASSIGNED, Reason, State, Value
+from . import buildings, panels
+from .facts import BLU, RED, SIDES, UNASSIGNED, Reason, State, opponent
 
 if TYPE_CHECKING:
     from .game import Game
 
 FREEZE = 5.0
-MIN_BONUS = 5.0
+MIN_BONUS = MVM_BONUS = 5.0
+PERIOD = 1.0
+BALANCE_AFTER = 60.0
+BY_TIMER, BY_TIME_LIMIT = 1, 2
 
 
 class Rounds:
-    """The rounds of one map. `caps` are this round's control points by side; `count` counts full rounds."""
+    """The rounds of one map.
+
+    `full_reset` is m_bForceMapReset, `winner` who won last (it stays until the next win; 0 is a stalemate), `played`
+    counts full rounds, `caps` this round's control points by side, `wave_times` the map's respawn waves by side.
+    """
 
     def __init__(self, game: "Game") -> None:
         self.game = game
-        self.clocks = Clocks(game)
-        self.state = State.INIT
-        self.waiting = False
-        self.until = math.inf
-        self.waiting_until = math.inf
-        self.restart_at = math.inf
-        self.started_at = 0.0
+        # The constructor passes from INIT to PREGAME at once.
+        self.state = State.PREGAME
+        self.full_reset = True
+        self.winner = UNASSIGNED
+        self.reason = 0
+        self.scored = False
+        self.played = 0
         self.caps = {RED: 0, BLU: 0}
-        self.count = 0
-        self._full_reset = True
-        self._switch = False
+        self.wave_times: dict[int, float] = {}
+        self.round_start_at = game.now
+        self._after_waiting = False
+        self._until = 0.0
+        self._periodic_at = game.now + 0.1
+        self._balance_at = 0.0
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the game waits for players (m_bInWaitingForPlayers)."""
+        return self.game.waiting.on
+
+    def set_waiting(self, waiting: bool) -> None:
+        """`SetInWaitingForPlayers`."""
+        self.game.waiting.set(waiting)
 
     @property
     def live(self) -> bool:
         """Whether a round is being played, setup included."""
-        return self.state == (State.STALEMATE if self.game.mode.arena else State.RUNNING)
+        return self.state == State.RUNNING or self.state == State.STALEMATE
+
+    @property
+    def won(self) -> bool:
+        """`RoundHasBeenWon`."""
+        return self.state == State.TEAM_WIN
+
+    @property
+    def anybody_ready(self) -> bool:
+        """Whether anybody on a side has chosen a class."""
+        return any(player.ready for player in self.game.players.values())
+
+    def have_players(self) -> bool:
+        """`BHavePlayers`."""
+        return self.game.arena.may_play() if self.game.mode.arena else self.anybody_ready
+
+    def wave_length(self, side: int) -> float:
+        """A side's respawn waves before they are scaled: the map's, else `mp_respawnwavetime`."""
+        return self.wave_times.get(side, self.game.number("mp_respawnwavetime"))
+
+    # Thinking.
 
     def think(self) -> None:
-        """One frame."""
-        if self.waiting and self.game.now >= self.waiting_until:
-            self._restart()
-        if self.game.now >= self.restart_at:
-            self.restart_at = math.inf
-            self._restart()
+        """`Think`: the state's own, then once a second what commands, limits and waiting ask for."""
+        if self.state == State.GAME_OVER:
+            self.game.limits.think()
+            return
+        due = self.game.now > self._periodic_at
+        if due:
+            self.game.flags.check_limit()
         self._think_state()
+        if not due or self._limit_reached():
+            return
+        self.game.restarts.check()
+        self.game.waiting.check()
+        self._periodic_at = self.game.now + PERIOD
 
-    def win(self, team: int, reason: int, *, full_round: bool = True) -> None:
-        """`SetWinningTeam`: team 0 is a stalemate. The win panel comes first, in the same frame."""
-        assert self.live, f"nobody can win in {self.state.name}"
-        before = dict(zip(SIDES, (self.game.teams.scores[side] for side in SIDES), strict=True))
-        if full_round and team in SIDES:
-            self.game.teams.scores[team] += 1
-        self.count += full_round
-        self._enter(State.TEAM_WIN, max(MIN_BONUS, self._number("mp_bonusroundtime")))
-        self.game.rules.props["m_iWinningTeam"] = team
-        self._full_reset = full_round
-        self._switch = full_round and self.game.mode.switch_sides
-        self._panel(team, reason, full_round, before)
-        self.game.fire(
-            "teamplay_round_win",
-            team=team,
-            winreason=int(reason),
-            full_round=full_round,
-            round_time=self.game.now - self.started_at,
-            was_sudden_death=False,
-            flagcaplimit=0,
-            losing_team_num_caps=self.caps[BLU if team == RED else RED],
-        )
-
-    def stalemate(self) -> None:
-        """Nobody wins."""
-        self.win(UNASSIGNED, Reason.STALEMATE)
-
-    def set_waiting(self, waiting: bool) -> None:
-        """`SetInWaitingForPlayers`: SourceMod's forwards fire after every call, whether the game accepted it or not."""
-        # Arena outside a tournament leaves the flag off: CTeamplayRoundBasedRules::SetInWaitingForPlayers, Valve's
-        # teamplayroundbased_gamerules.cpp. The forwards hook that call: SourceMod's extensions/tf2/gameplayrules.cpp.
-        self.waiting = waiting and not (self.game.mode.arena and not self._number("mp_tournament"))
-        self.game.rules.props["m_bInWaitingForPlayers"] = int(self.waiting)
-        if self.waiting:
-            self.waiting_until = self.game.now + self._number("mp_waitingforplayers_time")
-        self.game.sm.forward("TF2_OnWaitingForPlayersStart" if waiting else "TF2_OnWaitingForPlayersEnd")
-
-    def game_over(self, reason: str) -> None:
-        """The map is over; the next one is up to the test."""
-        self._enter(State.GAME_OVER)
-        self.game.fire("teamplay_game_over", reason=reason)
+    def _limit_reached(self) -> bool:
+        if self.state in (State.TEAM_WIN, State.STALEMATE, State.GAME_OVER):
+            return False
+        return self.game.limits.check_running()
 
     def _think_state(self) -> None:
-        over = self.game.now >= self.until
+        over = self.game.now > self._until
         match self.state:
-            case State.INIT:
-                self._enter(State.PREGAME)
             case State.PREGAME:
-                self._think_pregame()
-            case State.STARTGAME:
-                self._enter_preround(full_reset=True)
-            case State.PREROUND if self._side_empty():
-                self._enter(State.PREGAME)
-            case State.PREROUND if over:
-                self._go_live()
-            case State.RUNNING if not self.waiting:
-                self.clocks.think()
+                self.game.teams.check_waves()
+                if self.have_players():
+                    self.enter(State.STARTGAME)
+            case State.STARTGAME if over:
+                self._start_game()
+            case State.PREROUND:
+                if over:
+                    self.enter(State.STALEMATE if self.game.mode.arena else State.RUNNING)
+                self.game.teams.check_waves()
+            case State.RUNNING:
+                self._think_running()
+            case State.TEAM_WIN if over and not self.game.limits.check_after_bonus():
+                self.enter(State.PREROUND)
             case State.STALEMATE:
-                self._think_arena()
-            case State.TEAM_WIN if over:
-                self._after_win()
+                self._think_stalemate()
+            case State.BETWEEN_ROUNDS:
+                self.game.restarts.check_ready()
+                self.game.teams.check_waves()
 
-    def _number(self, convar: str) -> float:
-        return self.game.sm.convars[convar].number
+    def _start_game(self) -> None:
+        number = self.game.number
+        wait = number("mp_waitingforplayers_time") > 0 and not number("tf_bot_offline_practice")
+        if wait and not self.game.mode.training:
+            self.game.waiting.set(True)
+        self.enter(State.PREROUND)
 
-    def _enter(self, state: State, seconds: float = math.inf) -> None:
-        self.state, self.until = state, self.game.now + seconds
+    def _think_running(self) -> None:
+        game = self.game
+        if not self.have_players():
+            self.enter(State.PREGAME)
+            return
+        if game.now > self._balance_at:
+            game.teams.balance(dead_only=True)
+            self._balance_at = game.now + PERIOD
+        game.teams.check_waves()
+        game.restarts.check_ready()
+        if self.state == State.RUNNING and game.limits.time_is_up:
+            self._time_is_up()
+
+    def _time_is_up(self) -> None:
+        """The map's time ran out within a round: most maps play it to its end."""
+        game, scores = self.game, self.game.teams.scores
+        if not game.mode.timed_stalemate and not game.number("mp_match_end_at_timelimit"):
+            return
+        if scores[RED] != scores[BLU]:
+            winner = RED if scores[RED] > scores[BLU] else BLU
+            self.win(winner, Reason.TIME_LIMIT, switch=False, score=False)
+        elif game.flags.away:
+            game.clocks.set_overtime(True)
+        else:
+            game.limits.after_stalemate = True
+            self.stalemate(BY_TIME_LIMIT, full_round=self.full_reset)
+
+    def _think_stalemate(self) -> None:
+        """`State_Think_STALEMATE`: a side without a living member is dead; a living spectator helps nobody."""
+        if not self.game.mode.arena and not self.have_players():
+            self.enter(State.PREGAME)
+            return
+        alive = {player.team for player in self.game.players.values() if player.alive and player.team in SIDES}
+        timer = self.game.clocks.stalemate
+        if len(alive) == 1:
+            winner = alive.pop()
+            if self.full_reset or not self.game.mode.stages:
+                self.win(winner, Reason.OPPONENTS_DEAD, full_round=self.full_reset, switch=False)
+            else:
+                self.game.points.force(winner)
+        elif not alive or (timer is not None and timer.remaining <= 0 and self.game.clocks.may_expire()):
+            self.win(UNASSIGNED, Reason.STALEMATE, full_round=not self.game.mode.stages, switch=False)
+
+    # Wins.
+
+    def win(
+        self, team: int, reason: int, *, full_round: bool = True, switch: bool | None = None, score: bool = True
+    ) -> None:
+        """`SetWinningTeam`: team 0 is a stalemate. A round that is won is not won again.
+
+        `switch` None: as the mode's own winning entity has it. A stage that a test awards brings its points along.
+        """
+        if self.state == State.TEAM_WIN:
+            return
+        if not full_round and team in SIDES:
+            self.game.points.award_stage(team)
+        self.full_reset = full_round
+        self.game.sides.switch_pending = (full_round and self.game.mode.switch_sides) if switch is None else switch
+        self.set_winner(team)
+        self.reason = int(reason)
+        self.scored = self._counts(team, full_round=full_round) and score
+        if self.scored:
+            self.game.teams.scores[team] += 1
+        # True of every arena win: arena's live round is this state.
+        sudden_death = self.state == State.STALEMATE and team in SIDES
+        self.enter(State.TEAM_WIN)
+        self.game.fire(
+            "teamplay_round_win", team=team, winreason=self.reason, full_round=full_round,
+            round_time=self.game.now - self.round_start_at, was_sudden_death=sudden_death,
+            flagcaplimit=panels.flag_limit(self.game),
+            losing_team_num_caps=self.caps[opponent(team)] if team in SIDES else 0,
+        )  # fmt: skip
+        if full_round:
+            self.game.sides.count_win(team)
+
+    def stalemate(self, reason: int = BY_TIMER, *, full_round: bool = True) -> None:
+        """`SetStalemate`: sudden death where `mp_stalemate_enable` allows it, else nobody wins."""
+        if not self.game.number("mp_stalemate_enable"):
+            self.win(UNASSIGNED, Reason.STALEMATE, full_round=full_round, switch=False)
+        elif self.state != State.STALEMATE:
+            self.full_reset = full_round
+            self.set_winner(UNASSIGNED)
+            self.enter(State.STALEMATE)
+            self.game.fire("teamplay_round_stalemate", reason=reason)
+
+    def set_winner(self, team: int) -> None:
+        """m_iWinningTeam."""
+        self.winner = team
+        self.game.rules.props["m_iWinningTeam"] = team
+
+    def _counts(self, team: int, *, full_round: bool) -> bool:
+        if team not in SIDES or (self.game.mode.flags and not self.game.number("tf_flag_caps_per_round")):
+            return False
+        return full_round or self.game.limits.time_is_up
+
+    # States.
+
+    def enter(self, state: State) -> None:
+        """`State_Transition`."""
+        if self.state == State.STALEMATE:
+            self.game.clocks.leave_stalemate()
+        self.state = state
         self.game.rules.props["m_iRoundState"] = int(state)
+        match state:
+            case State.PREGAME:
+                self._periodic_at = self.game.now + 0.1
+            case State.STARTGAME:
+                self._stay(0)
+            case State.PREROUND:
+                self._enter_preround()
+            case State.RUNNING:
+                self._enter_running()
+            case State.TEAM_WIN:
+                self._enter_win()
+            case State.RESTART:
+                self._enter_restart()
+            case State.STALEMATE:
+                self._enter_stalemate()
+            case State.BETWEEN_ROUNDS:
+                self.game.mvm.enter_between_waves()
 
-    def _side_empty(self) -> bool:
-        return self.game.mode.arena and not all(self.game.teams.members(side) for side in SIDES)
-
-    def _think_pregame(self) -> None:
+    def _enter_preround(self) -> None:
         game = self.game
-        if game.mode.mvm:
-            self._enter(State.BETWEEN_ROUNDS)
-        elif not self._side_empty() and any(game.teams.members(side) for side in SIDES):
-            game.teams.check_queue()
-            tournament = self._number("mp_tournament")
-            game.rules.props["m_bAwaitingReadyRestart"] = int(bool(tournament))
-            self._enter(State.STARTGAME)
-            if self._number("mp_waitingforplayers_time") and not tournament:
-                self.set_waiting(True)
-
-    def _restart(self) -> None:
-        """`State_Enter_RESTART`, and the new round in the same frame."""
-        self._enter(State.RESTART)
-        self.game.fire("teamplay_restart_round")
-        self.set_waiting(False)
-        self.game.teams.scores[:] = [0, 0, 0, 0]
-        self._switch = False
-        self._enter_preround(full_reset=True)
-
-    def _enter_preround(self, *, full_reset: bool) -> None:
-        """Everybody is alive, frozen and on his new side when `teamplay_round_start` comes."""
-        game = self.game
-        game.teams.check_queue()
-        freeze = self._number("tf_arena_preround_time") if game.mode.arena else FREEZE
-        self._enter(State.PREROUND, freeze * self._number("mp_enableroundwaittime"))
-        game.teams.balance()
-        self.caps = {RED: 0, BLU: 0}
-        game.rules.props["m_bSwitchedTeamsThisRound"] = int(self._switch)
-        game.rules.props["m_iWinningTeam"] = UNASSIGNED
-        if self._switch:
-            game.teams.switch_sides()
-        self._switch = False
-        self.clocks.reset(full=full_reset)
-        game.teams.respawn_all()
-        game.fire("teamplay_round_start", full_reset=full_reset)
-
-    def _go_live(self) -> None:
-        game = self.game
-        self.started_at = game.now
+        game.teams.balance(dead_only=False)
+        game.teams.balance_starts_at(game.now + BALANCE_AFTER)
+        self._respawn_map()
+        # In arena the team logic may have left for PREGAME: the event comes all the same, in that state.
+        game.fire("teamplay_round_start", full_reset=self.full_reset)
         if game.mode.arena:
-            self._enter(State.STALEMATE)
+            freeze = game.number("tf_arena_preround_time")
+            if self.have_players():
+                game.clocks.show_stalemate(freeze)
+            self._stay(freeze)
+        elif game.mvm.between_waves():
+            self.enter(State.BETWEEN_ROUNDS)
+        else:
+            self._stay(FREEZE * game.number("mp_enableroundwaittime"))
+
+    def _respawn_map(self) -> None:
+        """`RoundRespawn`, first CTFGameRules', then its parent's."""
+        game = self.game
+        buildings.remove_every(game)
+        game.arena.run()
+        game.teams.lives.first_blood = False
+        game.flags.start_round()
+        if not game.mode.mvm:
+            game.fire("scorestats_accumulated_update")
+        game.teams.scoreboard.start_round()
+        game.fire("stats_resetround")
+        self.round_start_at = game.now
+        if self.full_reset or self._after_waiting:
+            game.clean_up_map()
+            if game.number("mp_timelimit") > 0 and game.limits.time_left > 0 and game.clocks.active is None:
+                game.clocks.show_limit(game.limits.time_left)
+        self.wave_times.clear()
+        self.caps = {RED: 0, BLU: 0}
+        game.clocks.round_spawn()
+        game.points.round_spawn(full=self.full_reset or self._after_waiting)
+        game.fire("recalculate_holidays")
+        game.rules.props["m_bHelltowerPlayersInHell"] = 0
+        game.rules.props["m_bSwitchedTeamsThisRound"] = 0
+        game.sides.start_round()
+        game.teams.respawn_players(True)
+
+    def _enter_running(self) -> None:
+        if self.game.mode.mvm:
+            self.game.mvm.announce()
+        self.game.fire("teamplay_round_active")
+        self.game.limits.after_stalemate = self._after_waiting = False
+        self._balance_at = self.game.now + PERIOD
+
+    def _enter_win(self) -> None:
+        game = self.game
+        if self.full_reset:
+            self.played += 1
+            game.rules.props["m_nRoundsPlayed"] = self.played
+        over = game.limits.check_after_bonus(look=True)
+        self._stay(MVM_BONUS if game.mode.mvm else max(MIN_BONUS, int(game.number("mp_bonusroundtime"))))
+        # InternalHandleTeamWin: in slot order, the losers' hands open.
+        for player in list(game.in_game()):
+            if player.team in SIDES and player.team != self.winner:
+                game.flags.drop(player)
+        panels.show(game, over=over)
+
+    def _enter_restart(self) -> None:
+        self.game.fire("teamplay_restart_round")
+        self._after_waiting = self.waiting
+        self.game.waiting.set(False)
+        self.game.restarts.reset_scores()
+        self.game.limits.reset_time()
+        self.enter(State.PREROUND)
+
+    def _enter_stalemate(self) -> None:
+        """`State_Enter_STALEMATE`, `SetupOnStalemateStart`."""
+        game, arena = self.game, self.game.mode.arena
+        buildings.remove_every(game)
+        if arena:
             game.fire("arena_round_start")
         else:
-            self._enter(State.RUNNING)
-            if not self.waiting:
-                self.clocks.start()
-            game.fire("teamplay_round_active")
+            game.teams.respawn_players(True)
+        game.clocks.enter_stalemate(game.number("tf_arena_round_time" if arena else "mp_stalemate_timelimit"))
 
-    def _think_arena(self) -> None:
-        alive = {side: sum(p.alive for p in self.game.teams.members(side)) for side in SIDES}
-        if not any(alive.values()):
-            self.stalemate()
-        elif not all(alive.values()):
-            self.win(RED if alive[RED] else BLU, Reason.OPPONENTS_DEAD)
-
-    def _after_win(self) -> None:
-        limits = (
-            ("mp_timelimit", self.game.map_time / 60, "Reached Time Limit"),
-            ("mp_winlimit", max(self.game.teams.scores), "Reached Win Limit"),
-            ("mp_maxrounds", self.count, "Reached Round Limit"),
-        )
-        for convar, value, reason in limits:
-            if (limit := self._number(convar)) and value >= limit:
-                self.game_over(reason)
-                return
-        if self._side_empty():
-            self._enter(State.PREGAME)
-        else:
-            self._enter_preround(full_reset=self._full_reset)
-
-    def _panel(self, team: int, reason: int, full_round: bool, before: dict[int, int]) -> None:
-        scores = self.game.teams.scores
-        fields: dict[str, Value] = {
-            "winning_team": team, "winreason": int(reason), "cappers": "", "red_score": scores[RED],
-            "blue_score": scores[BLU], "red_score_prev": before[RED], "blue_score_prev": before[BLU],
-        }  # fmt: skip
-        if self.game.mode.arena:
-            self.game.fire("arena_win_panel", panel_style=0, **fields)
-        else:
-            self.game.fire("teamplay_win_panel", panel_style=1, flagcaplimit=3, round_complete=full_round, **fields)
+    def _stay(self, seconds: float) -> None:
+        self._until = self.game.now + seconds
+        self.game.rules.props["m_flStateTransitionTime"] = self.game.map_time + seconds

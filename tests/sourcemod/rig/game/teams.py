@@ -1,191 +1,256 @@
-"""Teams, lives and deaths: what ChangeTeam, ForceRespawn and the engine's own balancing do."""
+"""The four teams and who is on them: `ChangeTeam`, `ForceChangeTeam`, `GetAutoTeam` and the balance tests.
 
+Facts are of tf_player.cpp (CTFPlayer), player.cpp (CBasePlayer) and teamplayroundbased_gamerules.cpp.
+"""
+
+import math
 from typing import TYPE_CHECKING
 
+from . import buildings
+from .balance import Balance
+from .carrying import drop_flag
 from .entities import Entity
-from .facts import BLU, DEAD, MEDIC, RED, SIDES, State, opponent
-from .players import Player
+from .facts import BLU, DEAD, RED, SIDES, SPECTATOR, State, opponent
+from .idle import Idle
+from .lives import Lives
+from .players import ObserverMode, Phase, Player
+from .scores import Scoreboard
+from .spawning import Spawning
 
 if TYPE_CHECKING:
     from .game import Game
 
-RESPAWN_WAVE = 8.0
-BALANCE_AFTER = 10.0
-
-
-class EngineOwnsTeams(AssertionError):
-    """Arena with `tf_arena_use_queue 1`: the engine moves players as it likes, so no plugin may rely on teams."""
+HELLTOWER = 4
+HIGHLANDERS = 9
+MVM_DEFENDERS = 6
 
 
 class Teams:
-    """The four teams. `scores` are by team number."""
+    """The people of a map. `scores` are by team number."""
 
     def __init__(self, game: "Game") -> None:
         self.game = game
         self.scores = [0, 0, 0, 0]
+        self.lives, self.spawning = Lives(game), Spawning(game)
+        self.balancing, self.idle, self.scoreboard = Balance(game), Idle(game), Scoreboard(game)
+        self.state_since = game.now
+        """When the round entered its state."""
+        self._state: State | None = None
         self._entities: list[Entity] = []
-        self._unbalanced_since: float | None = None
+        self._leaving: list[tuple[Player, str]] = []
 
     def start_map(self) -> None:
         """Fresh scores and team entities."""
         self.scores = [0, 0, 0, 0]
         add = self.game.entities.add
-        self._entities = [add("tf_team", "CTFTeam", m_iTeamNum=t, m_iScore=0, m_iFlagCaptures=0) for t in range(4)]
+        self._entities = [
+            add("tf_team", "CTFTeam", m_iTeamNum=t, m_iScore=0, m_nFlagCaptures=0, m_iRole=0, m_iRoundsWon=0)
+            for t in range(4)
+        ]
+        self.scoreboard.start_map()
 
     def members(self, team: int) -> list[Player]:
-        """Players on a team, by slot."""
+        """Players on a team, by slot: bots, the dead and those without a class count."""
         return [player for player in self.game.in_game() if player.team == team]
 
     def entity(self, team: int) -> Entity:
         """The `tf_team` entity."""
         return self._entities[team]
 
-    def check_queue(self) -> None:
-        """In arena, refuse to go on while the engine owns the teams."""
-        if self.game.mode.arena and self.game.sm.convars["tf_arena_use_queue"].number:
-            raise EngineOwnsTeams("tf_arena_use_queue is 1")
+    def think(self) -> None:
+        """One frame, after the round's own think."""
+        leaving, self._leaving = self._leaving, []
+        for player, reason in leaving:
+            if player.in_game:
+                self.game.leave(player, reason)
+        rounds = self.game.rounds
+        if rounds.state is not self._state:
+            self._state, self.state_since = rounds.state, self.game.now
+        for team, entity in enumerate(self._entities):
+            entity.props["m_iScore"] = self.scores[team]
+        self.lives.think()
+        self.idle.think()
+        self.scoreboard.think()
 
-    def change(self, player: Player, team: int, *, by_plugin: bool = False, auto: bool = False) -> None:
-        """`CTFPlayer::ChangeTeam`: kills the living who change between RED and BLU unless `m_lifeState` says dead.
+    # Changes.
 
-        The event comes before the change, so its hooks still see the old team. Going to the spectators does not
-        count as a death.
+    def change(self, player: Player, team: int, *, auto: bool = False, silent: bool = False) -> None:
+        """`CTFPlayer::ChangeTeam`: players' own choice, plugins and the balancing. Keeps a carried flag.
+
+        The event comes before the change, so its hooks still see the old team. It kills the living who change between
+        RED and BLU, unless `m_lifeState` says dead; going to the spectators is no death.
         """
-        if by_plugin:
-            self.check_queue()
-        old = player.team
-        if team == old or player.stuck:
+        if (player.team in SIDES and self._in_hell()) or player.transformed or (player.coaching and team in SIDES):
             return
-        self._destroy_buildings(player)
-        self._announce(player, team, auto=auto)
-        underdog = team in SIDES and len(self.members(team)) < len(self.members(opponent(team)))
-        player.team = team
-        player.props |= {"m_hItem": -1, "m_nPlayerCond": 0}
+        team, old = self.overruled(player, team), player.team
+        if team == old:
+            return
+        buildings.remove_owned(self.game, player, explode=True)
+        uneven = self.unbalanced() if self._default_mode() and old in SIDES else None
+        if uneven is not None and team == uneven[1]:
+            player.instant_spawn = True
+        self._join(player, team, auto=auto, silent=silent)
+        self._leave_class_in_highlander(player)
         if team not in SIDES:
-            player.set("m_lifeState", DEAD)
-            player.respawn_at = None
+            self._become_observer(player)
+            if team == SPECTATOR and old in SIDES:
+                self.game.arena.add(player)
         elif not player.dead and old in SIDES:
-            self.suicide(player)
-        if underdog and player.dead and player.desired_class and self._may_respawn():
-            player.respawn_at = self.game.now
+            self.lives.suicide(player)
+        player.remove_conditions()
+        player.duel = False
+
+    def force_change(self, player: Player, team: int, *, full: bool = False) -> None:
+        """`CTFPlayer::ForceChangeTeam`: side switch, scramble, arena and idling. Leaves the living as they are.
+
+        Duellists and coaches stay. The flag drops. `full`: the sides switch as a whole.
+        """
+        team = self.overruled(player, team)
+        if team == player.team or (player.duel and not player.coaching):
+            return
+        if player.coaching and player.props["m_hStudent"] != -1 and team != SPECTATOR:
+            return
+        buildings.remove_owned(self.game, player, explode=True)
+        self._join(player, team, auto=False, silent=True)
+        if not full:
+            self._leave_class_in_highlander(player)
+        if team not in SIDES:
+            self._become_observer(player)
+            if team == SPECTATOR:
+                self.game.arena.add(player, front=True)
+        drop_flag(self.game, player)
+
+    def observe(self, player: Player) -> None:
+        """`StateTransition(TF_STATE_OBSERVER)`: `StartObserverMode` sets `m_lifeState` 2, the idle clock restarts."""
+        player.phase = Phase.OBSERVER
+        player.props |= {"m_lifeState": DEAD, "m_iHealth": 1, "m_iObserverMode": ObserverMode.CHASE}
+        player.last_action = self.game.now
+
+    def kick(self, player: Player, reason: str) -> None:
+        """`kickid` through the server's command queue: in the next frame."""
+        self._leaving.append((player, reason))
+
+    # Respawns and deaths.
 
     def force_respawn(self, player: Player) -> None:
-        """`CTFPlayer::ForceRespawn`: nothing without a class or a side, nor in arena outside rounds."""
-        pregame = self.game.rounds.state == State.PREGAME
-        if player.team not in SIDES or not player.desired_class or (self.game.mode.arena and pregame):
-            return
-        self.spawn(player)
+        """`CTFPlayer::ForceRespawn`: see spawning.py."""
+        self.spawning.force_respawn(player)
 
-    def spawn(self, player: Player) -> None:
-        """Put a player into the world, alive."""
-        if player.props["m_iClass"] != player.desired_class:
-            self._arm(player)
-        player.become_alive()
-        self.game.fire("player_spawn", userid=player.userid, team=player.team, **{"class": player.desired_class})
+    def respawn_players(self, force: bool) -> None:
+        """`RespawnPlayers`: with `force` everybody who is ready, dead or alive."""
+        self.spawning.respawn_players(force)
+
+    def check_waves(self) -> None:
+        """`CheckRespawnWaves`."""
+        self.spawning.check_waves()
 
     def kill(self, victim: Player, attacker: Player | None) -> None:
-        """A death; without attacker by the world. Only kills of others score."""
-        if not victim.alive:
-            return
-        victim.props |= {"m_lifeState": DEAD, "m_iHealth": 0, "m_iDeaths": victim.deaths + 1, "m_hItem": -1}
-        if attacker is not None and attacker is not victim:
-            attacker.set("m_iFrags", attacker.frags + 1)
-        if self._may_respawn():
-            victim.respawn_at = self.game.now + RESPAWN_WAVE
-        by = attacker.userid if attacker else 0
-        self.game.fire("player_death", userid=victim.userid, attacker=by, victim_entindex=victim.index, weapon="world")
+        """A death; without attacker by the world."""
+        self.lives.kill(victim, attacker)
 
     def suicide(self, player: Player) -> None:
-        """A death by his own hand."""
-        if player.alive:
-            player.suicides += 1
-            self.kill(player, player)
+        """A death by a player's own hand."""
+        self.lives.suicide(player)
 
-    def respawn_all(self) -> None:
-        """`RespawnPlayers(true)`: everybody on a side who has chosen a class."""
-        for player in self.game.in_game():
-            if player.team in SIDES and player.desired_class:
-                self.spawn(player)
+    # Sizes.
 
-    def switch_sides(self) -> None:
-        """`HandleSwitchTeams`: players and scores change sides; one silent event each, nobody dies."""
-        for player in self.members(RED) + self.members(BLU):
-            self._announce(player, opponent(player.team), silent=True)
-            player.team = opponent(player.team)
-        self.scores[RED], self.scores[BLU] = self.scores[BLU], self.scores[RED]
-
-    def would_unbalance(self, player: Player, team: int) -> bool:
-        """Whether the jointeam command refuses: more than `mp_teams_unbalance_limit` ahead of the other side."""
-        limit = int(self.game.sm.convars["mp_teams_unbalance_limit"].number)
-        others = [p for p in self.game.in_game() if p is not player]
-        lead = sum(p.team == team for p in others) + 1 - sum(p.team == opponent(team) for p in others)
-        return limit > 0 and lead > limit
-
-    def smaller(self, player: Player) -> int:
-        """The side the auto-assign takes."""
-        sizes = {side: sum(p.team == side for p in self.game.in_game() if p is not player) for side in SIDES}
-        return min(SIDES, key=lambda side: (sizes[side], self.scores[side], side))
-
-    def think(self) -> None:
-        """One frame: respawn waves, and the engine's own balancing while it is switched on."""
-        for player in self.game.in_game():
-            if player.respawn_at is not None and self.game.now >= player.respawn_at:
-                player.respawn_at = None
-                if not player.alive and player.team in SIDES and self._may_respawn():
-                    self.spawn(player)
-        if self.game.rounds.state == State.RUNNING and not self.game.rounds.waiting:
-            self._autobalance()
-
-    def balance(self) -> None:
-        """`BalanceTeams(false)` before a round: move the newest of the larger side at once."""
-        while not self.game.mode.arena and (larger := self._larger()) is not None:
-            self._balance_by(max(self.members(larger), key=lambda p: p.connected_at))
-
-    def _larger(self) -> int | None:
-        convars = self.game.sm.convars
-        limit = int(convars["mp_teams_unbalance_limit"].number)
-        gap = len(self.members(RED)) - len(self.members(BLU))
-        if not convars["mp_autoteambalance"].number or not limit or abs(gap) <= limit:
+    def unbalanced(self) -> tuple[int, int] | None:
+        """`AreTeamsUnbalanced`: the heaviest and the lightest side if they differ by more than the limit."""
+        if not self.game.arena.uses_queue and not self.should_balance():
             return None
-        return RED if gap > 0 else BLU
+        sizes = {side: len(self.members(side)) for side in SIDES}
+        heavy, light = max(SIDES, key=lambda side: sizes[side]), min(SIDES, key=lambda side: sizes[side])
+        gap = sizes[heavy] - sizes[light]
+        if self.game.arena.uses_queue:
+            return (heavy, light) if gap or not sizes[heavy] else None
+        return (heavy, light) if gap > self.game.number("mp_teams_unbalance_limit") else None
 
-    def _autobalance(self) -> None:
-        larger = None if self.game.mode.arena else self._larger()
-        if larger is None:
-            self._unbalanced_since = None
-        elif self._unbalanced_since is None:
-            self._unbalanced_since = self.game.now
-        elif self.game.now - self._unbalanced_since >= BALANCE_AFTER:
-            dead = [p for p in self.members(larger) if not p.alive]
-            self._balance_by(max(dead or self.members(larger), key=lambda p: p.connected_at))
-            self._unbalanced_since = None
+    def should_balance(self) -> bool:
+        """`ShouldBalanceTeams` of both rules."""
+        off = self.game.number("mp_tournament") or self.game.number("mp_teams_unbalance_limit") <= 0
+        return not (off or self.game.mode.mvm or self._rule("m_bIsInTraining") or self._rule("m_bCompetitiveMode")
+                    or self._rule("m_bHelltowerPlayersInHell"))  # fmt: skip
 
-    def _balance_by(self, player: Player) -> None:
-        side = opponent(player.team)
-        self.change(player, side, auto=True)
-        self.game.fire("teamplay_teambalanced_player", player=player.index, team=side)
+    def would_unbalance(self, team: int, current: int) -> bool:
+        """`WouldChangeUnbalanceTeams`: whether `team` would get more than the limit ahead of the other side."""
+        if team == current or team not in SIDES or not self.should_balance():
+            return False
+        others = len(self.members(opponent(team))) - (current == opponent(team))
+        return len(self.members(team)) + 1 - max(others, 0) > self.game.number("mp_teams_unbalance_limit")
 
-    def _announce(self, player: Player, team: int, *, auto: bool = False, silent: bool = False) -> None:
+    def auto_team(self, player: Player) -> int:
+        """`GetAutoTeam`: the smaller side, the asker counted where they are; even sides: the attackers, or either."""
+        if self.game.number("mp_highlander") and all(len(self.members(side)) >= HIGHLANDERS for side in SIDES):
+            return SPECTATOR
+        if self.game.mode.mvm:
+            return self.overruled(player, RED)
+        red, blu = len(self.members(RED)), len(self.members(BLU))
+        if red != blu:
+            return RED if red < blu else BLU
+        # Payload maps, and maps that made RED the defenders (TEAM_ROLE_DEFENDERS is 1).
+        if self.game.mode.game_type == 3 or self.entity(RED).props["m_iRole"] == 1:
+            return BLU
+        return self.game.sm.random.choice(SIDES)
+
+    def clock_left(self) -> float:
+        """Seconds on the timer in the HUD (`GetActiveRoundTimer`); infinite without one."""
+        shown = self.game.objective.props.get("m_iTimerToShowInHUD") if self.game.objective else None
+        timer = self.game.entities.get(shown) if isinstance(shown, int) and shown > 0 else None
+        if timer is None:
+            return math.inf
+        if timer.props["m_bTimerPaused"]:
+            return float(timer.props["m_flTimeRemaining"])  # type: ignore[arg-type]
+        return float(timer.props["m_flTimerEndTime"]) - self.game.map_time  # type: ignore[arg-type]
+
+    def balance(self, *, dead_only: bool) -> None:
+        """`BalanceTeams`: once a second of a running round with `dead_only`, and before each round without."""
+        self.balancing.apply(dead_only=dead_only)
+
+    def balance_starts_at(self, when: float) -> None:
+        """m_flStartBalancingTeamsAt: no balancing before."""
+        self.balancing.starts_at = when
+
+    # Parts of a change.
+
+    def _join(self, player: Player, team: int, *, auto: bool, silent: bool) -> None:
+        # CBasePlayer::ChangeTeam: the event first.
         self.game.fire(
-            "player_team", userid=player.userid, team=team, oldteam=player.team, disconnect=False, autoteam=auto,
-            silent=silent, name=player.name,
+            "player_team", userid=player.userid, team=team, oldteam=player.team, disconnect=player.disconnecting,
+            autoteam=auto, silent=silent, name=player.name,
         )  # fmt: skip
+        player.team = team
 
-    def _may_respawn(self) -> bool:
-        """Whether the dead come back by themselves: not in arena, not after a round was won."""
-        return not self.game.mode.arena and self.game.rounds.state in (State.PREROUND, State.RUNNING)
+    def _become_observer(self, player: Player) -> None:
+        self.observe(player)
+        if player.team == SPECTATOR:
+            self.spawning.disarm(player)
 
-    def _arm(self, player: Player) -> None:
-        for weapon in player.weapons.values():
-            self.game.entities.remove(weapon)
-        player.weapons.clear()
-        if player.desired_class == MEDIC:
-            medigun = self.game.entities.add(
-                "tf_weapon_medigun", "CWeaponMedigun", m_flChargeLevel=0.0, m_bChargeRelease=0, m_hOwner=player.index
-            )
-            player.weapons[1] = medigun
+    def reset_class(self, player: Player) -> None:
+        """`ResetPlayerClass` after a suicide: Highlander's classes belong to a side."""
+        self.lives.suicide(player)
+        player.props |= {"m_iClass": 0, "m_iDesiredPlayerClass": 0}
 
-    def _destroy_buildings(self, player: Player) -> None:
-        for building in player.buildings:
-            self.game.entities.remove(building)
-        player.buildings.clear()
+    def _leave_class_in_highlander(self, player: Player) -> None:
+        if self.game.number("mp_highlander"):
+            self.reset_class(player)
+
+    def overruled(self, player: Player, team: int) -> int:
+        """`GetTeamAssignmentOverride` (tf_gamerules.cpp): in Mann vs Machine humans defend while there is room."""
+        if not self.game.mode.mvm or player.bot or team == SPECTATOR:
+            return team
+        return RED if len(self.members(RED)) < MVM_DEFENDERS else SPECTATOR
+
+    def _in_hell(self) -> bool:
+        # CTFGameRules::CanChangeTeam: in Helltower's underworld the sides stay.
+        return self._rule("m_halloweenScenario") == HELLTOWER and bool(self._rule("m_bHelltowerPlayersInHell"))
+
+    def _default_mode(self) -> bool:
+        # CTFGameRules::IsDefaultGameMode.
+        mode = self.game.mode
+        other = mode.mvm or mode.arena or self._rule("m_bPlayingMedieval") or self._rule("m_bIsInTraining")
+        return not (other or self.game.number("mp_tournament") or self._rule("m_bCompetitiveMode"))
+
+    def _rule(self, prop: str) -> int:
+        value = self.game.rules.props.get(prop, 0)
+        assert isinstance(value, int)
+        return value

@@ -1,11 +1,13 @@
 """SourceMod's side of the rig: one module per noun, each with the natives that belong to it."""
 
 from . import (  # noqa: F401  (importing a module registers its natives)
+    adminmenu,
     admins,
     arrays,
     chat,
     clients,
     commands,
+    configs,
     convars,
     core,
     entities,
@@ -17,9 +19,11 @@ from . import (  # noqa: F401  (importing a module registers its natives)
     json,
     maps,
     maths,
+    menu_natives,
     packs,
     phrases,
     strings,
     tf2,
     timers,
+    topmenus,
 )

@@ -3,10 +3,9 @@
 import functools
 from collections.abc import Callable
 
-from tests.sourcemod.rig.binding import Call, Callback, native
-from tests.sourcemod.rig.machine import NativeError
-from tests.sourcemod.rig.memory import Buffer, Ref, cell_to_float, cut
-
+from ..binding import Call, Callback, native
+from ..machine import NativeError
+from ..memory import Buffer, Ref, cell_to_float, cut
 from .strings import raw, unraw
 
 ASCENDING, DESCENDING, RANDOM = range(3)

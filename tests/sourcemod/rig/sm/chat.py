@@ -3,14 +3,13 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tests.sourcemod.rig.binding import Call, InGame, Text, native
-from tests.sourcemod.rig.machine import NativeError
-from tests.sourcemod.rig.memory import cut
-
+from ..binding import Call, InGame, Text, native
+from ..machine import NativeError
+from ..memory import cut
 from .strings import raw, unraw
 
 if TYPE_CHECKING:
-    from tests.sourcemod.rig.sourcemod import SourceMod
+    from ..sourcemod import SourceMod
 
 CHAT_BYTES = 253
 CONSOLE_SOURCE = 0

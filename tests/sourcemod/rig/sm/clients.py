@@ -1,8 +1,8 @@
 """Clients as plugins see them, and what they may do to them."""
 
-from tests.sourcemod.rig.binding import Call, Connected, InGame, Text, native
-from tests.sourcemod.rig.game.players import Player
-from tests.sourcemod.rig.memory import Buffer
+from ..binding import Call, Connected, InGame, Text, native
+from ..game.players import Player
+from ..memory import Buffer
 
 ENGINE, STEAM2, STEAM3, STEAM64 = range(4)
 PUBLIC_UNIVERSE = 76561197960265728
@@ -70,7 +70,8 @@ def IsClientReplay(call: Call, client: Connected) -> bool:
 
 @native()
 def IsClientObserver(call: Call, client: InGame) -> bool:
-    return client.team < 2 or not client.alive
+    """`CBasePlayer::IsObserver` (player.cpp): a living spectator is none."""
+    return client.props["m_iObserverMode"] != 0
 
 
 @native()
@@ -182,7 +183,7 @@ def GetClientDeaths(call: Call, client: InGame) -> int:
 
 @native()
 def ChangeClientTeam(call: Call, client: InGame, team: int) -> None:
-    call.sm.world.teams.change(client, team, by_plugin=True)
+    call.sm.world.teams.change(client, team)
 
 
 @native()
@@ -190,12 +191,7 @@ def KickClient(call: Call, index: int, text: Text) -> None:
     """The client leaves at the next frame; until then it is in the kick queue."""
     player = call.client(index, in_game=False)
     player.kicked = text.to(index)
-
-    def leave() -> None:
-        if player.kicked is not None:
-            call.sm.world.leave(player, player.kicked)
-
-    call.sm.commands.later.append(leave)
+    call.sm.commands.kicks.append(player)
 
 
 @native()
@@ -205,4 +201,5 @@ def KickClientEx(call: Call, index: int, text: Text) -> None:
 
 @native()
 def ForcePlayerSuicide(call: Call, client: InGame) -> None:
-    call.sm.world.teams.suicide(client)
+    """`CommitSuicide(false, false)`: not by force (extensions/sdktools/vnatives.cpp)."""
+    call.sm.world.teams.lives.suicide(client, forced=False)

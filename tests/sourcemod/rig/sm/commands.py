@@ -5,20 +5,20 @@ whoever returns Plugin_Handled ends the journey. Chat passes `OnClientSayCommand
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tests.sourcemod.rig.binding import Call, Callback, Text, native
-from tests.sourcemod.rig.machine import NativeError
-from tests.sourcemod.rig.memory import Buffer
-
+from ..binding import Call, Callback, Text, native
+from ..machine import NativeError
+from ..memory import Buffer
 from .admins import allowed
+from .configs import command_lines
 from .strings import split_command
 
 if TYPE_CHECKING:
-    from tests.sourcemod.rig.sourcemod import SourceMod
+    from ..sourcemod import SourceMod
 
 CONSOLE, CHAT = 0, 1
 HANDLED, STOP = 3, 4
@@ -58,7 +58,9 @@ class Commands:
     registered: dict[str, list[Registration]] = field(default_factory=lambda: defaultdict(list))
     listeners: list[tuple[str, Callback]] = field(default_factory=list)
     queue: list[str] = field(default_factory=list)
-    later: list[Callable[[], object]] = field(default_factory=list)
+    fake: list[tuple[Any, str]] = field(default_factory=list)
+    travelling: list[tuple[Any, str]] = field(default_factory=list)
+    kicks: list[Any] = field(default_factory=list)
     _stack: list[Invocation] = field(default_factory=list)
     source: int = CONSOLE
 
@@ -76,7 +78,10 @@ class Commands:
     def from_client(self, player: Any, line: str) -> None:
         """A client types `line` in his console."""
         with self._running(Invocation(line, split_command(line)), CONSOLE) as command:
-            if command.words and not self._intercepted(player.index, command):
+            if not command.words:
+                return
+            chosen = command.words[0].lower() == "menuselect" and self.sm.menus.press(player.index, _key(command))
+            if not self._intercepted(player.index, command) and not chosen:
                 self._reach_game(player, command)
 
     def from_server(self, line: str) -> list[str]:
@@ -88,15 +93,29 @@ class Commands:
         return self.sm.console[before:]
 
     def run_queue(self) -> None:
-        """Execute what `ServerCommand` put off."""
+        """Execute the engine's command buffer, and what clients were made to type by `ClientCommand` and send back."""
         while self.queue:
             self.from_server(self.queue.pop(0))
-        later, self.later = self.later, []
-        for perform in later:
-            perform()
+        travelling, self.travelling = self.travelling, []
+        for player, line in travelling:
+            if player.in_game:
+                self.from_client(player, line)
+
+    def run_delayed(self) -> None:
+        """The commands of `FakeClientCommandEx`, then the kicks of `KickClient` (core/HalfLife2.cpp)."""
+        while self.fake:
+            player, line = self.fake.pop(0)
+            if player.in_game:
+                self.from_client(player, line)
+        while self.kicks:
+            player = self.kicks.pop(0)
+            if self.sm.world.players.get(player.index) is player:
+                self.sm.world.leave(player, player.kicked)
 
     def _server_command(self, command: Invocation) -> None:
         name = command.words[0].lower()
+        if self.sm.configs.obey([name, *command.words[1:]]):
+            return
         convar = self.sm.convars.by_name.get(name)
         if convar is None and name not in self.registered:
             self.sm.world.server_command(command.words)
@@ -166,14 +185,27 @@ class Commands:
                 self._dispatch(player.index, command)
 
     @contextmanager
-    def _running(self, command: Invocation, source: int) -> Iterator[Invocation]:
+    def replying(self, source: int) -> Iterator[None]:
+        """Meanwhile replies go to the chat or to the console."""
         before, self.source = self.source, source
+        try:
+            yield
+        finally:
+            self.source = before
+
+    @contextmanager
+    def _running(self, command: Invocation, source: int) -> Iterator[Invocation]:
         self._stack.append(command)
         try:
-            yield command
+            with self.replying(source):
+                yield command
         finally:
             self._stack.pop()
-            self.source = before
+
+
+def _key(command: Invocation) -> int:
+    word = command.words[1] if len(command.words) > 1 else ""
+    return int(word) if word.isdecimal() else 0
 
 
 @native()
@@ -239,12 +271,12 @@ def IsChatTrigger(call: Call) -> bool:
 
 @native()
 def ServerCommand(call: Call, text: Text) -> None:
-    call.sm.commands.queue.append(text.to(0))
+    call.sm.commands.queue += command_lines(text.to(0))
 
 
 @native()
 def InsertServerCommand(call: Call, text: Text) -> None:
-    call.sm.commands.queue.insert(0, text.to(0))
+    call.sm.commands.queue[:0] = command_lines(text.to(0))
 
 
 @native()
@@ -262,16 +294,17 @@ def FakeClientCommand(call: Call, client: int, text: Text) -> None:
     call.sm.commands.from_client(call.client(client, in_game=True), text.to(client))
 
 
-@native("FakeClientCommandEx", "ClientCommand")
-def client_command_later(call: Call, client: int, text: Text) -> None:
-    """Next frame: by a command queue, or because the line travels to the client and back."""
-    player, line = call.client(client, in_game=True), text.to(client)
+@native()
+def FakeClientCommandEx(call: Call, client: int, text: Text) -> None:
+    call.sm.commands.fake.append((call.client(client, in_game=True), text.to(client)))
 
-    def type_it() -> None:
-        if player.in_game:
-            call.sm.commands.from_client(player, line)
 
-    call.sm.commands.later.append(type_it)
+@native()
+def ClientCommand(call: Call, client: int, text: Text) -> None:
+    """The line travels to the client and back. A bot has nobody to execute it."""
+    player = call.client(client, in_game=True)
+    if not player.bot:
+        call.sm.commands.travelling.append((player, text.to(client)))
 
 
 @native()

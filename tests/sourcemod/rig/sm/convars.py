@@ -1,19 +1,16 @@
-"""Console variables: bounds, change hooks, AutoExecConfig files, and the ones the engine brings along."""
+"""Console variables: bounds, change hooks, and the ones the engine brings along."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.sourcemod.rig.binding import Call, Callback, native
-from tests.sourcemod.rig.machine import NativeError
-from tests.sourcemod.rig.memory import Buffer, Ref
-
-from .strings import NUMBER, split_command
+from ..binding import Call, Callback, native
+from ..machine import NativeError
+from ..memory import Buffer, Ref
+from .strings import NUMBER
 
 if TYPE_CHECKING:
-    from tests.sourcemod.rig.sourcemod import SourceMod
+    from ..sourcemod import SourceMod
 
 UPPER, LOWER = 0, 1
 DONTRECORD = 1 << 17
@@ -26,16 +23,20 @@ ENGINE = {
     "mp_tournament": "0", "mp_waitingforplayers_time": "30", "mp_waitingforplayers_cancel": "0",
     "mp_bonusroundtime": "15", "mp_enableroundwaittime": "1", "mp_stalemate_enable": "0", "mp_timelimit": "0",
     "mp_maxrounds": "0", "mp_winlimit": "0", "mp_windifference": "0", "mp_restartgame": "0",
-    "mp_disable_respawn_times": "0", "sv_tags": "", "sm_show_activity": "13", "sv_visiblemaxplayers": "-1",
+    "mp_disable_respawn_times": "0", "sv_tags": "", "sm_show_activity": "13",
+    "sm_vote_delay": "30", "sv_visiblemaxplayers": "-1",
     "tf_gamemode_arena": "0",
+    "mp_waitingforplayers_restart": "0", "mp_restartround": "0", "mp_restartgame_immediate": "0", "nextlevel": "",
+    "mp_chattime": "10", "mp_windifference_min": "0", "mp_stalemate_timelimit": "240", "mp_match_end_at_timelimit": "0",
+    "mp_humans_must_join_team": "any", "mp_highlander": "0", "mp_idlemaxtime": "3", "mp_idledealmethod": "1",
+    "mp_respawnwavetime": "10", "mp_allowspectators": "1", "mp_spectators_restricted": "0",
+    "tf_flag_caps_per_round": "3", "tf_passtime_scores_per_round": "5", "tf_arena_round_time": "0",
+    "tf_arena_force_class": "0", "tf_arena_change_limit": "1", "tf_bot_offline_practice": "0",
+    "spec_freeze_time": "4.0", "spec_freeze_traveltime": "0.4", "tf_stalematechangeclasstime": "20",
 }  # fmt: skip
 """TF2's own variables that a balancing plugin may look at, with the engine's defaults."""
 
 Hook = Callable[["ConVar", str, str], None]
-
-
-_COMMENT = re.compile(r'^((?:"[^"]*"|[^"/]|/(?!/))*)//.*')
-"""What follows `//`, but not inside quotes: there it is an address."""
 
 
 @dataclass(eq=False, slots=True)
@@ -77,12 +78,11 @@ class ConVar:
 
 
 class ConVars:
-    """All variables of a server, by name in lower case, and the config files plugins asked for."""
+    """All variables of a server, by name in lower case."""
 
     def __init__(self, sm: "SourceMod") -> None:
         self.sm = sm
         self.by_name = {name: ConVar(name, value, value) for name, value in ENGINE.items()}
-        self.configs: list[tuple[object, Path]] = []
 
     def __getitem__(self, name: str) -> ConVar:
         return self.by_name[name.lower()]
@@ -92,31 +92,11 @@ class ConVars:
         return self.sm.handles.find(convar) or self.sm.handles.open(convar, closable=False)
 
     def forget(self, plugin: object) -> None:
-        """Drop an unloaded plugin's hooks and configs; its variables stay, as on a real server."""
+        """Drop an unloaded plugin's hooks; its variables stay, as on a real server."""
         for convar in self.by_name.values():
             convar.hooks[:] = [
                 h for h in convar.hooks if not (isinstance(h, PluginHook) and h.callback.plugin is plugin)
             ]
-        self.configs = [(owner, path) for owner, path in self.configs if owner is not plugin]
-
-    def run_configs(self, plugin: object | None = None) -> None:
-        """Execute the AutoExecConfig files (of one plugin), writing those that do not exist yet."""
-        for owner, path in self.configs:
-            if plugin is None or owner is plugin:
-                if not path.exists():
-                    self._write(owner, path)
-                self._execute(path)
-
-    def _write(self, plugin: object, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        own = [c for c in self.by_name.values() if c.plugin is plugin and not c.flags & DONTRECORD]
-        path.write_text("".join(f'// {c.help}\n{c.name} "{c.default}"\n' for c in own), encoding="utf-8")
-
-    def _execute(self, path: Path) -> None:
-        for line in path.read_text(encoding="utf-8").splitlines():
-            words = split_command(_COMMENT.sub(r"\1", line))
-            if len(words) == 2 and words[0].lower() in self.by_name:
-                self[words[0]].set(words[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,9 +233,3 @@ def convar_unhook(call: Call, convar: ConVar, callback: Callback) -> None:
 @native("ConVar.ReplicateToClient", "SendConVarValue")
 def convar_replicate(call: Call, *unused: int) -> bool:
     return True
-
-
-@native()
-def AutoExecConfig(call: Call, create: bool, name: str, folder: str) -> None:
-    stem = name or f"plugin.{call.plugin.name.removesuffix('.smx')}"
-    call.sm.convars.configs.append((call.plugin, call.sm.root.parent.parent / "cfg" / folder / f"{stem}.cfg"))

@@ -1,10 +1,10 @@
 """SourceMod itself: handles, libraries, features, what a plugin says about itself."""
 
-from tests.sourcemod.rig.binding import NATIVES, Call, Text, native
-from tests.sourcemod.rig.machine import NativeError
-from tests.sourcemod.rig.memory import Buffer
-
+from ..binding import NATIVES, Call, Text, native
+from ..machine import NativeError
+from ..memory import Buffer
 from .files import File
+from .menus import Menu
 from .timers import Timer
 
 AVAILABLE, UNAVAILABLE, UNKNOWN = range(3)
@@ -13,7 +13,7 @@ RUNNING = 0
 
 
 class FailState(NativeError):
-    """The plugin gave up: SourceMod stops it."""
+    """The plugin gave up: SourceMod stops it (CPlugin::EvictWithError)."""
 
 
 @native()
@@ -31,8 +31,10 @@ def CloseHandle(call: Call, handle: int) -> None:
     if not handle:
         return
     thing = call.sm.handles.close(handle)
-    if isinstance(thing, Timer):
-        call.sm.timers.end(thing)
+    if isinstance(thing, Menu):
+        call.sm.menus.cancel(thing)
+    elif isinstance(thing, Timer):
+        call.sm.timers.kill(thing)
     elif isinstance(thing, File):
         thing.stream.close()
 

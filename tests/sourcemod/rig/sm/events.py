@@ -4,13 +4,13 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tests.sourcemod.rig.binding import Call, Callback, native
-from tests.sourcemod.rig.game.facts import EVENTS, Value
-from tests.sourcemod.rig.machine import NativeError
-from tests.sourcemod.rig.memory import Buffer
+from ..binding import Call, Callback, native
+from ..game.facts import EVENTS, Value
+from ..machine import NativeError
+from ..memory import Buffer
 
 if TYPE_CHECKING:
-    from tests.sourcemod.rig.sourcemod import SourceMod
+    from ..sourcemod import SourceMod
 
 PRE, POST, POST_NO_COPY = range(3)
 HANDLED = 3

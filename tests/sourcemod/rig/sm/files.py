@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import BinaryIO
 
-from tests.sourcemod.rig.binding import Call, Text, native
-from tests.sourcemod.rig.machine import NativeError
-from tests.sourcemod.rig.memory import Buffer
-
+from ..binding import Call, Text, native
+from ..machine import NativeError
+from ..memory import Buffer
 from .strings import raw, unraw
 
 

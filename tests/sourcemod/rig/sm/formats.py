@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from tests.sourcemod.rig.binding import Call
-from tests.sourcemod.rig.machine import NativeError
-from tests.sourcemod.rig.memory import Memory, cell_to_float, cut
+from ..binding import Call
+from ..machine import NativeError
+from ..memory import Memory, cell_to_float, cut
 
 CONVERSION = re.compile(r"%([-0]*)(\d*)(?:\.(\d+))?(.?)", re.DOTALL)
 HOLE = re.compile(r"\{(\d+)\}")

@@ -4,14 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tests.sourcemod.rig.binding import Call, Callback, Text, native
-from tests.sourcemod.rig.machine import NativeError
-from tests.sourcemod.rig.memory import Buffer, Ref, Shared
-
+from ..binding import Call, Callback, Text, native
+from ..machine import NativeError
+from ..memory import Buffer, Ref, Shared
 from .strings import raw
 
 if TYPE_CHECKING:
-    from tests.sourcemod.rig.plugin import Plugin
+    from ..plugin import Plugin
 
 IGNORE, SINGLE, EVENT, HOOK = range(4)
 STOP = 4

@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 
-from tests.sourcemod.rig.binding import Call, Callback, Text, native
-from tests.sourcemod.rig.machine import NativeError
-from tests.sourcemod.rig.memory import Buffer
-
+from ..binding import Call, Callback, Text, native
+from ..machine import NativeError
+from ..memory import Buffer
 from . import json
 
 if TYPE_CHECKING:
-    from tests.sourcemod.rig.sourcemod import SourceMod
+    from ..sourcemod import SourceMod
 
 EXTENSION, LIBRARY = "rip.ext", "ripext"
 

@@ -5,10 +5,9 @@ import math
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
-from tests.sourcemod.rig.binding import Call, native
-from tests.sourcemod.rig.machine import NativeError, to_cell
-from tests.sourcemod.rig.memory import Buffer
-
+from ..binding import Call, native
+from ..machine import NativeError, to_cell
+from ..memory import Buffer
 from .files import inside
 from .strings import INTEGER
 

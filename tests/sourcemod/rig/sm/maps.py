@@ -1,9 +1,8 @@
 """StringMap and its snapshot."""
 
-from tests.sourcemod.rig.binding import Call, native
-from tests.sourcemod.rig.machine import NativeError
-from tests.sourcemod.rig.memory import Buffer, Ref
-
+from ..binding import Call, native
+from ..machine import NativeError
+from ..memory import Buffer, Ref
 from .strings import raw
 
 Value = int | str | list[int]

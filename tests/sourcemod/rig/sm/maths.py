@@ -3,9 +3,9 @@
 import math
 from collections.abc import Callable
 
-from tests.sourcemod.rig.binding import Call, native
-from tests.sourcemod.rig.machine import NativeError
-from tests.sourcemod.rig.memory import Ref, cell_to_float, float_to_cell
+from ..binding import Call, native
+from ..machine import NativeError
+from ..memory import Ref, cell_to_float, float_to_cell
 
 
 def _divide(a: float, b: float) -> float:

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.sourcemod.rig.binding import Call, Connected, native
-from tests.sourcemod.rig.machine import NativeError
-from tests.sourcemod.rig.memory import Buffer
+from ..binding import Call, Connected, native
+from ..machine import NativeError
+from ..memory import Buffer
 
 LANGUAGES = {
     "en": "english", "ar": "arabic", "bg": "bulgarian", "chi": "schinese", "cze": "czech", "da": "danish",

@@ -2,8 +2,8 @@
 
 import re
 
-from tests.sourcemod.rig.binding import Call, Text, native
-from tests.sourcemod.rig.memory import Buffer, Ref
+from ..binding import Call, Text, native
+from ..memory import Buffer, Ref
 
 INTEGER = re.compile(r"\s*([+-]?\d+)")
 HEXADECIMAL = re.compile(r"\s*([+-]?(?:0[xX])?[0-9a-fA-F]+)")

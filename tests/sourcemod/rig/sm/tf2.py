@@ -2,9 +2,9 @@
 
 import datetime
 
-from tests.sourcemod.rig.binding import Call, InGame, native
-from tests.sourcemod.rig.machine import NativeError
-from tests.sourcemod.rig.memory import Buffer, Ref
+from ..binding import Call, InGame, native
+from ..machine import NativeError
+from ..memory import Buffer, Ref
 
 ENGINE_TF2 = 17
 TEAM_NAMES = ("Unassigned", "Spectator", "RED", "BLU")

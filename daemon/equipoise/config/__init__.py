@@ -18,14 +18,16 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
 from equipoise import ratings
+from equipoise.config.secret_files import Secrets
+from equipoise.core.maps import DEFAULT_LEVELS, Level
 from equipoise.core.model import ServerId
-from equipoise.core.rules import ArenaRules, AutobalanceRules, LockRules, Rules, ScrambleRules
+from equipoise.core.rules import ArenaRules, AutobalanceRules, LockRules, Rules, ScrambleRules, VoteRules
 from equipoise.errors import ConfigError, RatingError
 
 T = TypeVar("T")
@@ -134,7 +136,7 @@ class Config:
     tokens: Mapping[str, Token]
 
 
-_TABLES = (ArenaRules, ScrambleRules, AutobalanceRules, LockRules)
+_TABLES = (ArenaRules, ScrambleRules, AutobalanceRules, LockRules, VoteRules)
 
 RANGES: Mapping[tuple[type, str], tuple[float, float]] = {
     (ArenaRules, "streak"): (1, 100),
@@ -145,11 +147,21 @@ RANGES: Mapping[tuple[type, str], tuple[float, float]] = {
     (AutobalanceRules, "deadline_seconds"): (0, 600),
     (AutobalanceRules, "quiet_seconds"): (0, 3600),
     (LockRules, "minutes"): (0, 1440),
+    (VoteRules, "min_players"): (2, 100),
+    (VoteRules, "start_fraction"): (0.01, 1),
+    (VoteRules, "fraction"): (0.01, 1),
+    (VoteRules, "seconds"): (5, 60),
+    (VoteRules, "cooldown_minutes"): (0, 1440),
+    (VoteRules, "quiet_seconds"): (0, 3600),
+    (VoteRules, "fair_band"): (0, 1),
     (Rules, "ns2_min_seconds"): (0, 86400),
     (Rules, "silence_seconds"): (10, 86400),
     (Rules, "poll_seconds"): (0.5, 60),
 }
-"""The range of every number of the rules, both ends included."""
+"""The range of every number of the rules, both ends included; of a pair, of both its numbers."""
+
+LONGEST_MAP = 128
+"""Characters of a key of `[maps]`: the protocol's limit for the name of a map."""
 
 
 def load(path: Path, environ: Mapping[str, str]) -> Config:
@@ -158,6 +170,7 @@ def load(path: Path, environ: Mapping[str, str]) -> Config:
     tables, rules = _apart(raw, msgspec.structs.asdict(File()))
     file = _convert(tables, File, "$")
     _check_rules(rules, "$")
+    rules = _merged({"maps": dict(DEFAULT_LEVELS)}, rules)
     _check_listener(file.web)
     pools = {name: _pool(name, keys) for name, keys in file.pool.items()}
     files = Secrets(path.parent, environ.get("CREDENTIALS_DIRECTORY"))
@@ -188,30 +201,6 @@ def state_directory(store: Store, environ: Mapping[str, str]) -> Path:
     return Path(state) / "equipoise"
 
 
-@dataclass(frozen=True, slots=True)
-class Secrets:
-    """Finds files with secrets: first among systemd's credentials, then beside the configuration."""
-
-    beside: Path
-    credentials: str | None
-
-    def digest(self, name: str, path: str) -> bytes:
-        """The SHA-256 that a file holds in hexadecimal; `path` is the key's path for the error."""
-        place = self._place(name)
-        try:
-            text = place.read_text("ascii").strip()
-        except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else "not ASCII text"
-            raise ConfigError(f"{place}: {why}; `equipoise init` makes secrets", path=path) from None
-        if not re.fullmatch(r"[0-9a-fA-F]{64}", text):
-            raise ConfigError(f"{place} must hold a SHA-256 in 64 hexadecimal digits, not the secret", path=path)
-        return bytes.fromhex(text)
-
-    def _place(self, name: str) -> Path:
-        credential = Path(self.credentials or "", Path(name).name)
-        return credential if self.credentials and credential.is_file() else self.beside / Path(name).expanduser()
-
-
 def printed(config: Config) -> Iterator[str]:
     """The effective configuration as lines of TOML, defaults included, secrets left out."""
     yield from _lines("web", msgspec.structs.asdict(config.web))
@@ -236,10 +225,12 @@ def pool_table(pool: Pool) -> Iterator[str]:
 
 def _lines(table: str, keys: Mapping[str, object]) -> Iterator[str]:
     for key, value in keys.items():
+        # Names of maps may have characters that TOML wants in quotes.
+        path = f"{table}.{key if re.fullmatch(r'[A-Za-z0-9_-]+', key) else json.dumps(key)}"
         if isinstance(value, dict):
-            yield from _lines(f"{table}.{key}", value)
+            yield from _lines(path, value)
         elif value is not None:
-            yield f"{table}.{key} = {json.dumps(value, ensure_ascii=False)}"
+            yield f"{path} = {json.dumps(value, ensure_ascii=False)}"
 
 
 def _parse(path: Path) -> Raw:
@@ -275,11 +266,23 @@ def _refusal(text: str, path: str) -> ConfigError:
 
 
 def _check_rules(raw: Raw, path: str) -> None:
-    _convert(raw, _RULES, path)
+    _check_maps(raw.get("maps"), f"{path}.maps")
+    low, high = _rules(_convert(raw, _RULES, path)).vote.fair_band
+    if low > high:
+        raise ConfigError(f"{low:g} is above {high:g}: the lower end comes first", path=f"{path}.vote.fair_band")
 
 
-def _rules(raw: Raw) -> Rules:
-    return _filled(Rules, msgspec.convert(raw, _RULES))
+def _check_maps(raw: object, path: str) -> None:
+    """Refuse wrong levels before msgspec does, which does not name the key."""
+    for key, level in raw.items() if isinstance(raw, dict) else ():
+        if not 1 <= len(key) <= LONGEST_MAP:
+            raise ConfigError(f"a name or prefix has 1 to {LONGEST_MAP} characters", path=f"{path}.{key}")
+        if level not in get_args(Level):
+            raise ConfigError("must be off, rate or balance", path=f"{path}.{key}")
+
+
+def _rules(section: Any) -> Rules:
+    return _filled(Rules, section)
 
 
 def _filled(kind: type[T], section: Any) -> T:
@@ -298,12 +301,23 @@ def _section(kind: type) -> type[Section]:
         if isinstance(default, _TABLES):
             table = _section(type(default))
             fields.append((name, table, table()))
+        elif isinstance(default, dict):
+            fields.append((name, hint, msgspec.field(default_factory=default.copy)))
         else:
-            low, high = RANGES.get((kind, name), (None, None))
-            fields.append((name, hint if low is None else Annotated[hint, Meta(ge=low, le=high)], default))
+            fields.append((name, _ranged(hint, RANGES.get((kind, name))), default))
     section = msgspec.defstruct(kind.__name__, fields, bases=(Section,), frozen=True)
     assert issubclass(section, Section)
     return section
+
+
+def _ranged(hint: Any, limits: tuple[float, float] | None) -> Any:
+    """The type with its range; of a pair, both numbers have it."""
+    if limits is None:
+        return hint
+    number = Annotated[float, Meta(ge=limits[0], le=limits[1])]
+    if get_origin(hint) is tuple:
+        return tuple[number, number]
+    return Annotated[hint, Meta(ge=limits[0], le=limits[1])]
 
 
 _RULES = _section(Rules)
@@ -355,7 +369,7 @@ def _server(name: str, keys: Raw, rules: Raw, pools: Mapping[str, Pool], files: 
         pool=server.pool,
         game=server.game,
         digest=files.digest(server.secret_file, f"{path}.secret_file"),
-        rules=_rules(_merged(rules, overrides)),
+        rules=_rules(msgspec.convert(_merged(rules, overrides), _RULES)),
     )
 
 

@@ -1,0 +1,189 @@
+"""The players' vote for a scramble: voices are counted, a menu is ordered, its result is judged.
+
+The game's own vote is switched off, because it would scramble without looking at ratings. Here a player asks for a
+vote (`ask_for`). When enough of those present have asked, the script shows a menu; what passes makes a scramble due
+like any other trigger. A vote is refused while the teams are even, which only the pool knows: `AskChance` is answered
+by `ChanceFound`, and then the voice counts or the player is told the chance. Ratings can be wrong, so after two rounds
+in a row for one side nothing is asked and every voice counts.
+
+Voices and the running vote end together: with a result, an admin's cancel, the map, and as soon as a scramble is due
+or Equipoise may not act any more (`settle`, after every event).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from equipoise.core.asks import AskChance
+from equipoise.core.bench import eligible_count
+from equipoise.core.effects import Cancel, LogDecision, OpenVote, Say, Tell
+from equipoise.core.events import ChanceFound, VoteEnded
+from equipoise.core.model import Mode, OrderId, PlayerId, Side
+from equipoise.core.phrases import Phrase, Text
+from equipoise.core.rules import VoteRules
+from equipoise.core.scrambles import in_freeze, make_due, percent
+from equipoise.core.state import Effects, State
+from equipoise.core.voices import Voices
+
+OVERDUE_SECONDS = 30.0
+"""How long after its end a vote's result may take: a script repeats what was not answered."""
+
+ROUNDS_IN_A_ROW = 2
+"""After so many rounds for one side the teams do not count as even, whatever their ratings say."""
+
+_SAID = {"vote_running": Phrase.VOTE_RUNNING, "cancelled": Phrase.VOTE_CANCELLED}
+"""What all players read when the script reports that there is no vote, by its reason."""
+
+
+def ask_for(state: State, by: PlayerId | None, now: float) -> Effects:
+    """A player asks for a vote: they are told why not, or their voice counts, at once or when the chance is known."""
+    if (refusal := _refusal(state, by, now)) is not None:
+        return (Tell(by, (Text(refusal),)),)
+    assert by is not None, "the console is not eligible"
+    a, b = (tuple(entry.id for entry in state.roster.on(side)) for side in Side)
+    if not (a and b) or state.memory.tally.streak >= ROUNDS_IN_A_ROW:
+        return _count(state, by, now)
+    return (AskChance(state.version, state.memory.context, a, b, by),)
+
+
+def _refusal(state: State, by: PlayerId | None, now: float) -> Phrase | None:
+    """Why no vote may start now; None: one may, unless the teams are even."""
+    rules, voices = state.rules.vote, state.voices
+    reasons = (
+        (not rules.enabled, Phrase.VOTE_OFF),
+        (not state.memory.enabled, Phrase.STATUS_OFF),
+        (by not in {entry.id for entry in state.roster.eligible()}, Phrase.VOTE_NOT_PLAYING),
+        # A scramble follows the end of waiting too.
+        (state.memory.pending is not None or state.waiting, Phrase.VOTE_ALREADY_DUE),
+        (voices.order is not None, Phrase.VOTE_RUNNING),
+        (now < state.memory.no_vote_before, Phrase.VOTE_COOLDOWN),
+        (eligible_count(state.roster) < rules.min_players, Phrase.VOTE_TOO_FEW),
+        (_round_ends(state, now), Phrase.VOTE_ROUND_ENDS),
+    )
+    return next((phrase for holds, phrase in reasons if holds), None)
+
+
+def _round_ends(state: State, now: float) -> bool:
+    """The round is in its last seconds, as far as its end is known."""
+    return state.ends_at is not None and now >= state.ends_at - state.rules.vote.quiet_seconds
+
+
+def chance_found(state: State, event: ChanceFound, now: float) -> Effects:
+    """Count the voice, unless the teams are even; if the roster has changed since the question, ask again instead."""
+    ask = event.ask
+    if ask.version != state.version:
+        return ask_for(state, ask.by, now)
+    if (refusal := _refusal(state, ask.by, now)) is not None:
+        return (Tell(ask.by, (Text(refusal),)),)
+    if is_even(event, state.rules.vote):
+        return (Tell(ask.by, (Text(Phrase.VOTE_EVEN, (_side_a(state), percent(event.chance))),)),)
+    return _count(state, ask.by, now)
+
+
+def is_even(found: ChanceFound, rules: VoteRules) -> bool:
+    """The teams are known to be even.
+
+    The mean prediction of strangers is always near a half: where the rating system knows its uncertainty, the expected
+    distance from a half counts as well.
+
+    >>> from equipoise.core.model import Context
+    >>> ask = AskChance(0, Context(Mode.KOTH, "koth_viaduct"), (), (), PlayerId("ann"))
+    >>> is_even(ChanceFound(ask, 0.51, None), VoteRules()), is_even(ChanceFound(ask, 0.51, 0.3), VoteRules())
+    (True, False)
+    """
+    low, high = rules.fair_band
+    if not low <= found.chance <= high:
+        return False
+    return found.distance is None or found.distance <= (high - low) / 2
+
+
+def _side_a(state: State) -> str:
+    """Side A as players read it."""
+    return "Marines" if state.memory.mode is Mode.NS2 else "RED"
+
+
+def _count(state: State, by: PlayerId, now: float) -> Effects:
+    """Count a voice, and order the vote when there are enough."""
+    again = by in state.voices.asked_at
+    state.voices = state.voices.with_voice(by, now)
+    eligible = [entry.id for entry in state.roster.eligible()]
+    have = sum(player in state.voices.asked_at for player in eligible)
+    need = _part(state.rules.vote.start_fraction, len(eligible))
+    line = Text(Phrase.VOTE_VOICE, (f"@{by}", str(have), str(need)))
+    if have >= need:
+        return (Say(line), _open(state, now))
+    # Repeated words of one player are not shown to all.
+    return (Tell(by, (line,)),) if again else (Say(line),)
+
+
+def _part(fraction: float, whole: int) -> int:
+    """The least number, at least 1, that is this fraction of the whole; 0.55 of 20 is 11, not 12.
+
+    >>> _part(0.55, 20), _part(0.3, 11), _part(0.6, 0)
+    (11, 4, 1)
+    """
+    return max(1, math.ceil(fraction * whole - 1e-9))
+
+
+def _open(state: State, now: float) -> OpenVote:
+    """Order the vote. The voices stay until it has a result."""
+    order = state.next_order()
+    state.voices = replace(state.voices, order=order, opened_at=now)
+    return OpenVote(order, state.rules.vote.seconds)
+
+
+def ended(state: State, event: VoteEnded, now: float) -> Effects:
+    """Judge the votes cast; a vote that passed makes a scramble due."""
+    rules, votes = state.rules.vote, event.yes + event.no
+    needed = _part(rules.fraction, votes)
+    state.voices = Voices()
+    state.memory = replace(state.memory, no_vote_before=now + rules.cooldown_minutes * 60)
+    if event.yes < needed:
+        failed = Text(Phrase.VOTE_FAILED, (str(event.yes), str(votes), str(needed)))
+        return (LogDecision("vote", failed, event.order), Say(failed))
+    passed = Text(Phrase.VOTE_PASSED, (str(event.yes), str(votes)))
+    due = make_due(state, Text(Phrase.REASON_VOTE))
+    return (LogDecision("vote", passed, event.order), Say(passed), *due, *in_freeze(state))
+
+
+def failed(state: State, order: OrderId, reason: str) -> Effects:
+    """The script could not show the menu, or an admin ended it there.
+
+    The voices stay while another vote has the menu: the next player who asks has it tried again.
+    """
+    taken = reason == "vote_running"
+    state.voices = replace(state.voices, order=None) if taken else Voices()
+    text = _SAID.get(reason)
+    log = LogDecision("failed", Text(Phrase.REASON_VOTE), order)
+    return (log,) if text is None else (log, Say(Text(text)))
+
+
+def cancel(state: State) -> Effects:
+    """End the voices so far, and withdraw the menu if it is shown."""
+    order = state.voices.order
+    state.voices = Voices()
+    return () if order is None else (Cancel(order),)
+
+
+def settle(state: State) -> Effects:
+    """Drop the voices of players who left, and all when a scramble is due anyway or Equipoise may not act."""
+    if not state.acts or state.memory.pending is not None:
+        return cancel(state)
+    state.voices = state.voices.of(state.roster)
+    return ()
+
+
+def overdue_at(state: State) -> float | None:
+    """When a vote without a result is given up."""
+    if state.voices.order is None:
+        return None
+    return state.voices.opened_at + state.rules.vote.seconds + OVERDUE_SECONDS
+
+
+def overdue(state: State, now: float) -> Effects:
+    """Give up a vote that is overdue: the script may have been restarted while the menu was shown."""
+    at, order = overdue_at(state), state.voices.order
+    if at is None or now < at:
+        return ()
+    return (LogDecision("failed", Text(Phrase.REASON_VOTE), order), *cancel(state))

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// What the running round has gathered for its report: when it went live and with whom, and captures over all stages.
+
+static int g_Number;          // how many rounds went live
+static char g_Round[NAME_SIZE];
+static bool g_Partial;
+static int g_StartedAt;       // seconds since the epoch, when the round went live
+static float g_LiveAt;
+static JSONArray g_Lineup;
+static int g_Captures[4];     // by TFTeam, over the stages that ended
+static int g_Stage[4];        // by TFTeam, in this stage
+
+// The round goes live. `partial`: not before our eyes.
+void Record_Open(bool partial)
+{
+	g_Partial = partial;
+	g_StartedAt = GetTime();
+	g_LiveAt = GetEngineTime();
+	Session_Name(g_Round, sizeof(g_Round), ++g_Number);
+	g_Captures[TFTeam_Red] = g_Captures[TFTeam_Blue] = 0;
+	g_Stage[TFTeam_Red] = g_Stage[TFTeam_Blue] = 0;
+	delete g_Lineup;
+	g_Lineup = Lineup();
+	Presence_Begin();
+}
+
+void Record_Drop()
+{
+	delete g_Lineup;
+	Presence_Clear();
+}
+
+void Record_SetRound(JSONObject event)
+{
+	event.SetString("round", g_Round);
+}
+
+// In arena only the living: players without a class are on a side too, and are not spawned.
+static JSONArray Lineup()
+{
+	JSONArray lineup = new JSONArray();
+	for (int client = 1; client <= MaxClients; client++)
+	{
+		if (Players_Known(client) && Players_Side(client) != TFTeam_Unassigned
+			&& (IsPlayerAlive(client) || !Facts_Arena()))
+		{
+			JSONObject seat = new JSONObject();
+			seat.SetString("id", g_Players[client].id);
+			Players_SetSide(seat, "side", Players_Side(client));
+			lineup.Push(seat);
+			delete seat;
+		}
+	}
+	return lineup;
+}
+
+// An arena round that a side went into with no living player counts for nothing.
+static bool Counts()
+{
+	if (!Facts_Arena())
+	{
+		return true;
+	}
+	bool red, blu;
+	for (int i = 0; i < g_Lineup.Length; i++)
+	{
+		JSONObject seat = view_as<JSONObject>(g_Lineup.Get(i));
+		TFTeam side = Read_Side(seat, "side");
+		delete seat;
+		red = red || side == TFTeam_Red;
+		blu = blu || side == TFTeam_Blue;
+	}
+	return red && blu;
+}
+
+// The game swapped the sides: all that was gathered follows the players.
+void Record_Swap()
+{
+	Presence_Swap();
+	int players = g_Lineup == null ? 0 : g_Lineup.Length;
+	for (int i = 0; i < players; i++)
+	{
+		JSONObject seat = view_as<JSONObject>(g_Lineup.Get(i));
+		Players_SetSide(seat, "side", Players_Other(Read_Side(seat, "side")));
+		delete seat;
+	}
+	int red = g_Captures[TFTeam_Red];
+	g_Captures[TFTeam_Red] = g_Captures[TFTeam_Blue];
+	g_Captures[TFTeam_Blue] = red;
+}
+
+void Record_Captured(TFTeam side)
+{
+	g_Stage[side]++;
+}
+
+// `losersCaptures` is the engine's count for this stage.
+void Record_EndStage(TFTeam winner, int losersCaptures)
+{
+	if (winner > TFTeam_Spectator)
+	{
+		TFTeam loser = Players_Other(winner);
+		// Points without a printed name are captured in silence; a late load missed some.
+		g_Stage[loser] = g_Stage[loser] > losersCaptures ? g_Stage[loser] : losersCaptures;
+	}
+	for (int side = view_as<int>(TFTeam_Red); side <= view_as<int>(TFTeam_Blue); side++)
+	{
+		g_Captures[side] += g_Stage[side];
+		g_Stage[side] = 0;
+	}
+}
+
+// Hands the report to the ring.
+void Record_Close(TFTeam winner)
+{
+	JSONObject event = Outbox_Event("round_ended");
+	event.SetString("round", g_Round);
+	Session_Describe(event);
+	event.SetInt("started_at", g_StartedAt);
+	event.SetFloat("seconds", GetEngineTime() - g_LiveAt);
+	Players_SetSide(event, "winner", winner);
+	event.SetBool("partial", g_Partial);
+	event.SetBool("waiting", false);
+	AddChildren(event);
+	Ring_Add(g_Round, event);
+	if (Counts())
+	{
+		Fallback_RoundEnded(winner, winner > TFTeam_Spectator ? g_Captures[Players_Other(winner)] : 0);
+	}
+	delete g_Lineup;
+}
+
+static void AddChildren(JSONObject event)
+{
+	JSONObject captures = new JSONObject();
+	captures.SetInt("red", g_Captures[TFTeam_Red]);
+	captures.SetInt("blu", g_Captures[TFTeam_Blue]);
+	event.Set("captures", captures);
+	delete captures;
+
+	JSONObject facts = Facts_Object();
+	event.Set("facts", facts);
+	delete facts;
+
+	JSONArray players = Presence_Players();
+	event.Set("players", players);
+	delete players;
+
+	event.Set("lineup", g_Lineup);
+}

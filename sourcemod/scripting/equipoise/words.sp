@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+//
+// What players type in chat. Statistics plugins own some of these words too (`!rank`, `!top`): equipoise_words gives
+// ours other names. SourceMod cannot take a command back, so a word that was given up is left to the other plugins.
+
+#define WORD_SIZE 32
+
+// The word, and what the daemon calls it.
+static const char g_Words[][][] =
+{
+	{"rating", "rating"},
+	{"rank", "rank"},
+	{"top", "top"},
+	{"teams", "teams"},
+	{"scramble", "vote"},
+	{"votescramble", "vote"}
+};
+
+static StringMap g_Meanings;    // what the daemon calls it, by the command it is typed as
+static StringMap g_Registered;
+
+void Words_Create()
+{
+	g_Meanings = new StringMap();
+	g_Registered = new StringMap();
+}
+
+// Called when the configs have been executed, and when the setting changes.
+void Words_Apply()
+{
+	char setting[256], name[WORD_SIZE], command[WORD_SIZE + 4];
+	Settings_Text(Setting_Words, setting, sizeof(setting));
+	g_Meanings.Clear();
+	for (int i = 0; i < sizeof(g_Words); i++)
+	{
+		Name(setting, g_Words[i][0], name);
+		if (name[0] == '\0')
+		{
+			continue;
+		}
+		FormatEx(command, sizeof(command), "sm_%s", name);
+		g_Meanings.SetString(command, g_Words[i][1]);
+		if (g_Registered.SetValue(command, 1, false))
+		{
+			RegConsoleCmd(command, Command_Word, "Equipoise: your rating, your rank, the sides, a vote on new teams");
+		}
+	}
+}
+
+// The name of a word in `setting`, which reads like "rank=skill top=": itself if it is not there.
+static void Name(const char[] setting, const char[] word, char name[WORD_SIZE])
+{
+	strcopy(name, sizeof(name), word);
+	char pairs[16][2 * WORD_SIZE], pair[2][WORD_SIZE];
+	int count = ExplodeString(setting, " ", pairs, sizeof(pairs), sizeof(pairs[]));
+	for (int i = 0; i < count; i++)
+	{
+		if (ExplodeString(pairs[i], "=", pair, sizeof(pair), sizeof(pair[])) == 2 && StrEqual(pair[0], word, false))
+		{
+			strcopy(name, sizeof(name), pair[1]);
+			Lower(name);
+		}
+	}
+}
+
+static Action Command_Word(int client, int args)
+{
+	char command[WORD_SIZE + 4], meaning[WORD_SIZE];
+	GetCmdArg(0, command, sizeof(command));
+	Lower(command);
+	if (!g_Meanings.GetString(command, meaning, sizeof(meaning)))
+	{
+		return Plugin_Continue;  // another plugin's
+	}
+	JSONArray words = new JSONArray();
+	words.PushString(meaning);
+	Commands_Send(client, words);
+	return Plugin_Handled;
+}
+
+static void Lower(char[] text)
+{
+	for (int i = 0; text[i] != '\0'; i++)
+	{
+		text[i] = CharToLower(text[i]);
+	}
+}

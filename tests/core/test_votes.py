@@ -1,0 +1,395 @@
+"""Players vote for a scramble: voices open a menu, its result makes a scramble due, and even teams are left alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from equipoise.core import events as e
+from equipoise.core.asks import AskChance, AskSplit, Purpose
+from equipoise.core.effects import Cancel, Effect, Ignored, LogDecision, OpenVote, Say, Tell
+from equipoise.core.model import Mode, OrderId
+from equipoise.core.phrases import Phrase, Text
+from equipoise.core.rules import Rules
+from equipoise.core.session import Session
+from tests.core.scripts import (
+    A,
+    B,
+    assigned,
+    begun,
+    command,
+    ended,
+    finished,
+    hello,
+    ids,
+    of,
+    play,
+    rules,
+    seen,
+    split,
+    started,
+    went_live,
+)
+
+TEN = "abcde|fghij"
+CHANCE = 0.7
+"""Far from even, so that voices count, unless a test says otherwise."""
+
+
+def wish(
+    session: Session, by: str | None, now: float = 1.0, chance: float = CHANCE, distance: float | None = None
+) -> list[Effect]:
+    """A player asks for a vote, and the pool answers at once; what they and the others see."""
+    effects: list[Effect] = []
+    for effect in play(session, [(now, command("vote", by=by, admin=False))]):
+        if isinstance(effect, AskChance):
+            effects += play(session, [(now, e.ChanceFound(effect, chance, distance))])
+        else:
+            effects.append(effect)
+    return effects
+
+
+def refusal(session: Session, by: str | None = "a", now: float = 1.0) -> Text:
+    """What the player is told instead."""
+    (told,) = wish(session, by, now)
+    assert isinstance(told, Tell)
+    assert told.player == by
+    (line,) = told.lines
+    return line
+
+
+def open_vote(session: Session, now: float = 1.0, voters: str = "abc") -> OpenVote:
+    """Enough players ask for a vote; the order for the menu."""
+    (order,) = of(OpenVote, [effect for voter in voters for effect in wish(session, voter, now)])
+    assert isinstance(order, OpenVote)
+    return order
+
+
+def voted(session: Session, order: OpenVote, yes: int, no: int, now: float = 21.0) -> list[Effect]:
+    """The menu is over."""
+    return play(session, [(now, e.VoteEnded(now, order.order, yes, no))])
+
+
+def voice(by: str, have: int, need: int) -> Text:
+    return Text(Phrase.VOTE_VOICE, (f"@{by}", str(have), str(need)))
+
+
+# Voices.
+
+
+def test_the_vote_opens_when_the_configured_part_of_the_players_has_asked() -> None:
+    session = begun(Mode.KOTH, TEN)
+    assert wish(session, "a") == [Say(voice("a", 1, 3))]
+    assert wish(session, "f") == [Say(voice("f", 2, 3))]
+    assert wish(session, "b") == [Say(voice("b", 3, 3)), OpenVote(OrderId("o1"), 20.0)]
+
+
+def test_a_player_who_asks_again_has_one_voice_and_is_answered_alone() -> None:
+    session = begun(Mode.KOTH, TEN)
+    wish(session, "a")
+    assert wish(session, "a") == [Tell(ids("a")[0], (voice("a", 1, 3),))]
+
+
+def test_players_who_wait_for_a_side_have_a_voice_and_those_who_watch_have_none() -> None:
+    session = begun(Mode.ARENA, "abc|def|g|h")
+    assert wish(session, "g") == [Say(voice("g", 1, 3))]
+    assert refusal(session, "h") == Text(Phrase.VOTE_NOT_PLAYING)
+    assert refusal(session, None) == Text(Phrase.VOTE_NOT_PLAYING)
+
+
+def test_the_voices_of_players_who_leave_or_watch_do_not_count() -> None:
+    session = begun(Mode.KOTH, TEN)
+    wish(session, "a")
+    wish(session, "b")
+    play(session, [(2.0, e.PlayerLeft(2.0, ids("a")[0])), (2.0, e.SideChanged(2.0, ids("b")[0], None))])
+    assert wish(session, "c", 3.0) == [Say(voice("c", 1, 3))]
+
+
+def test_a_player_who_comes_back_has_no_voice_from_before() -> None:
+    session = begun(Mode.KOTH, TEN)
+    wish(session, "a")
+    play(session, [(2.0, seen("bcde|fghij", 2.0)), (3.0, seen(TEN, 3.0))])
+    assert wish(session, "b", 4.0) == [Say(voice("b", 1, 3))]
+
+
+def test_a_voice_counts_for_five_minutes() -> None:
+    session = begun(Mode.KOTH, TEN)
+    wish(session, "a", 0.0)
+    assert wish(session, "b", 299.0) == [Say(voice("b", 2, 3))]
+    assert wish(session, "c", 300.0) == [Say(voice("c", 2, 3))]
+
+
+def test_voices_outlast_a_round_and_end_with_a_scramble_and_with_the_map() -> None:
+    session = begun(Mode.KOTH, TEN)
+    wish(session, "a")
+    play(
+        session, [(2.0, ended(finished("r1", A, TEN), 2.0)), (3.0, started(TEN, 3.0)), (4.0, went_live("r2", TEN, 4.0))]
+    )
+    assert wish(session, "b", 5.0) == [Say(voice("b", 2, 3))]
+    play(session, [(6.0, e.ScrambledAlone(6.0, split("abcde|fghij")))])
+    assert wish(session, "c", 7.0) == [Say(voice("c", 1, 3))]
+    play(session, [(8.0, hello(session="s2", at=8.0)), (8.0, seen(TEN, 8.0))])
+    assert wish(session, "d", 9.0) == [Say(voice("d", 1, 3))]
+
+
+# When there is no vote.
+
+
+def test_votes_can_be_switched_off() -> None:
+    assert refusal(begun(Mode.KOTH, TEN, rules=rules(vote={"enabled": False}))) == Text(Phrase.VOTE_OFF)
+
+
+def test_there_is_no_vote_while_an_admin_has_switched_equipoise_off() -> None:
+    session = begun(Mode.KOTH, TEN)
+    wish(session, "b")
+    play(session, [(1.0, command("off"))])
+    assert refusal(session) == Text(Phrase.STATUS_OFF)
+    play(session, [(2.0, command("on"))])
+    assert wish(session, "a", 3.0) == [Say(voice("a", 1, 3))]
+
+
+def test_too_few_players_have_no_vote() -> None:
+    assert refusal(begun(Mode.KOTH, "abc|de|1")) == Text(Phrase.VOTE_TOO_FEW)
+    assert wish(begun(Mode.KOTH, "abc|def"), "a") == [Say(voice("a", 1, 2))]
+
+
+def test_no_vote_opens_in_the_last_minute_of_a_round() -> None:
+    session = begun(Mode.KOTH, TEN)
+    play(session, [(0.0, seen(TEN, ends_in=100.0))])
+    assert wish(session, "a", 39.9) == [Say(voice("a", 1, 3))]
+    assert refusal(session, "b", 40.0) == Text(Phrase.VOTE_ROUND_ENDS)
+    play(session, [(101.0, ended(finished("r1", A, TEN), 101.0))])
+    assert wish(session, "b", 102.0) == [Say(voice("b", 2, 3))]
+
+
+def test_there_is_no_vote_where_a_scramble_follows_anyway() -> None:
+    session = begun(Mode.KOTH, TEN)
+    play(session, [(0.5, command("scramble", "next"))])
+    assert refusal(session) == Text(Phrase.VOTE_ALREADY_DUE)
+    waiting = Session(Rules())
+    play(waiting, [(0.0, hello(waiting=True)), (0.0, seen(TEN))])
+    assert refusal(waiting) == Text(Phrase.VOTE_ALREADY_DUE)
+
+
+# Even teams.
+
+
+@pytest.mark.parametrize(("chance", "even"), [(0.41, False), (0.42, True), (0.51, True), (0.58, True), (0.59, False)])
+def test_even_teams_are_left_alone_and_the_player_is_told_the_chance(chance: float, even: bool) -> None:
+    answered = wish(begun(Mode.KOTH, TEN), "a", chance=chance)
+    told = Tell(ids("a")[0], (Text(Phrase.VOTE_EVEN, ("RED", f"{100 * chance:.0f}")),))
+    assert answered == [told if even else Say(voice("a", 1, 3))]
+
+
+@pytest.mark.parametrize(("distance", "even"), [(0.3, False), (0.081, False), (0.079, True), (None, True)])
+def test_teams_whose_players_are_hardly_known_are_not_known_to_be_even(distance: float | None, even: bool) -> None:
+    answered = wish(begun(Mode.KOTH, TEN), "a", chance=0.5, distance=distance)
+    assert (answered == [Say(voice("a", 1, 3))]) is not even
+
+
+def test_after_two_rounds_for_one_side_the_prediction_is_not_believed() -> None:
+    session = begun(Mode.KOTH, TEN)
+    play(session, [(1.0, ended(finished("r1", A, TEN), 1.0))])
+    assert wish(session, "a", 2.0, chance=0.5) != [Say(voice("a", 1, 3))]
+    play(session, [(3.0, ended(finished("r2", A, TEN), 3.0))])
+    assert wish(session, "a", 4.0, chance=0.5) == [Say(voice("a", 1, 3))]
+    play(session, [(5.0, ended(finished("r3", B, TEN), 5.0))])
+    assert of(Tell, wish(session, "b", 6.0, chance=0.5))
+
+
+def test_sides_of_which_one_is_empty_are_not_even() -> None:
+    assert wish(begun(Mode.KOTH, "abcdef|"), "a", chance=0.5) == [Say(voice("a", 1, 2))]
+
+
+def test_players_of_ns2_read_of_marines() -> None:
+    (told,) = wish(begun(Mode.NS2, TEN), "a", chance=0.5)
+    assert isinstance(told, Tell)
+    assert told.lines == (Text(Phrase.VOTE_EVEN, ("Marines", "50")),)
+
+
+def test_a_chance_of_other_sides_is_asked_for_again() -> None:
+    session = begun(Mode.KOTH, TEN)
+    (question,) = play(session, [(1.0, command("vote", admin=False))])
+    assert isinstance(question, AskChance)
+    play(session, [(1.1, e.SideChanged(1.1, ids("a")[0], B))])
+    (again,) = play(session, [(1.2, e.ChanceFound(question, CHANCE, None))])
+    assert isinstance(again, AskChance)
+    assert (len(question.a), len(again.a), again.by) == (5, 4, ids("a")[0])
+
+
+def test_a_voice_that_is_too_late_when_the_chance_is_known_is_refused() -> None:
+    session = begun(Mode.KOTH, TEN)
+    (question,) = play(session, [(1.0, command("vote", admin=False))])
+    assert isinstance(question, AskChance)
+    play(session, [(1.1, command("scramble", "next"))])
+    answered = play(session, [(1.2, e.ChanceFound(question, CHANCE, None))])
+    assert answered == [Tell(ids("a")[0], (Text(Phrase.VOTE_ALREADY_DUE),))]
+
+
+# The result.
+
+
+def test_a_vote_that_passes_makes_a_scramble_due_at_the_next_round_start() -> None:
+    session = begun(Mode.KOTH, TEN)
+    order = open_vote(session)
+    passed, reason = Text(Phrase.VOTE_PASSED, ("6", "10")), Text(Phrase.REASON_VOTE)
+    assert voted(session, order, 6, 4) == [
+        LogDecision("vote", passed, order.order),
+        Say(passed),
+        LogDecision("pending", reason),
+        Say(Text(Phrase.SCRAMBLE_PENDING)),
+        Say(reason),
+    ]
+    (question,) = of(AskSplit, play(session, [(30.0, started(TEN, 30.0))]))
+    assert isinstance(question, AskSplit)
+    assert (question.purpose, question.reason) == (Purpose.SCRAMBLE, reason)
+
+
+def test_a_vote_that_passes_in_the_freeze_is_carried_out_in_it() -> None:
+    session = begun(Mode.KOTH, TEN)
+    order = open_vote(session)
+    play(session, [(15.0, ended(finished("r1", A, TEN), 15.0)), (20.0, started(TEN, 20.0))])
+    (question,) = of(AskSplit, voted(session, order, 9, 1))
+    assert isinstance(question, AskSplit)
+    solved = e.SplitSolved(question, split("abcdf|eghij"), 0.0, 0.7, 0.5)
+    assert assigned(play(session, [(21.1, solved)])).reason == Text(Phrase.REASON_VOTE)
+
+
+@pytest.mark.parametrize(("yes", "no", "needed"), [(5, 4, 6), (0, 0, 1), (0, 1, 1), (1, 1, 2), (8, 7, 9)])
+def test_a_vote_fails_below_the_configured_part_of_the_votes_cast(yes: int, no: int, needed: int) -> None:
+    session = begun(Mode.KOTH, TEN)
+    order = open_vote(session)
+    failed = Text(Phrase.VOTE_FAILED, (str(yes), str(yes + no), str(needed)))
+    assert voted(session, order, yes, no) == [LogDecision("vote", failed, order.order), Say(failed)]
+    assert session.memory.pending is None
+
+
+@pytest.mark.parametrize(("yes", "no"), [(1, 0), (3, 2), (9, 6)])
+def test_exactly_the_configured_part_of_the_votes_passes(yes: int, no: int) -> None:
+    session = begun(Mode.KOTH, TEN)
+    voted(session, open_vote(session), yes, no)
+    assert session.memory.pending == Text(Phrase.REASON_VOTE)
+
+
+def test_while_a_vote_runs_no_other_opens() -> None:
+    session = begun(Mode.KOTH, TEN)
+    open_vote(session)
+    assert refusal(session, "d", 2.0) == Text(Phrase.VOTE_RUNNING)
+
+
+@pytest.mark.parametrize("yes", [0, 10])
+def test_after_a_vote_there_is_none_for_the_cooldown_also_after_a_restart(yes: int) -> None:
+    session = begun(Mode.KOTH, TEN)
+    voted(session, open_vote(session), yes, 10 - yes, 21.0)
+    play(session, [(22.0, command("scramble", "cancel"))])
+    again = Session(Rules(), session.memory)
+    play(again, [(23.0, hello(at=23.0)), (23.0, seen(TEN, 23.0))])
+    assert refusal(session, "a", 620.9) == refusal(again, "a", 620.9) == Text(Phrase.VOTE_COOLDOWN)
+    assert wish(again, "a", 621.0) == [Say(voice("a", 1, 3))]
+
+
+def test_a_new_map_ends_the_cooldown() -> None:
+    session = begun(Mode.KOTH, TEN)
+    voted(session, open_vote(session), 0, 10)
+    play(session, [(30.0, hello(session="s2", at=30.0)), (30.0, seen(TEN, 30.0))])
+    assert wish(session, "a", 31.0) == [Say(voice("a", 1, 3))]
+
+
+@pytest.mark.parametrize("order", ["o1", "of nobody"])
+def test_the_result_of_an_unknown_vote_is_ignored(order: str) -> None:
+    session = begun(Mode.KOTH, TEN)
+    event = e.VoteEnded(5.0, OrderId(order), 9, 0)
+    assert play(session, [(5.0, event)]) == [Ignored(event, e.Phase.RUNNING)]
+
+
+# How a vote ends without a result.
+
+
+def test_an_admin_cancels_the_voices_so_far() -> None:
+    session = begun(Mode.KOTH, TEN)
+    wish(session, "a")
+    text = Text(Phrase.VOTE_CANCELLED)
+    assert play(session, [(2.0, command("scramble", "cancel"))]) == [
+        Tell(ids("a")[0], (text,)),
+        LogDecision("cancel", text),
+        Say(text),
+    ]
+    assert wish(session, "b", 3.0) == [Say(voice("b", 1, 3))]
+
+
+def test_an_admin_cancels_a_running_vote() -> None:
+    session = begun(Mode.KOTH, TEN)
+    order = open_vote(session)
+    assert of(Cancel, play(session, [(2.0, command("scramble", "cancel"))])) == [Cancel(order.order)]
+    assert of(Ignored, voted(session, order, 9, 0))
+    assert session.memory.pending is None
+
+
+def test_an_admin_cancels_the_scramble_that_was_voted_for() -> None:
+    session = begun(Mode.KOTH, TEN)
+    voted(session, open_vote(session), 9, 0)
+    play(session, [(22.0, command("scramble", "cancel"))])
+    assert session.memory.pending is None
+
+
+@pytest.mark.parametrize("words", [("scramble", "next"), ("off",)])
+def test_a_running_vote_is_withdrawn_when_an_admin_decides(words: tuple[str, ...]) -> None:
+    session = begun(Mode.KOTH, TEN)
+    order = open_vote(session)
+    assert of(Cancel, play(session, [(2.0, command(*words))])) == [Cancel(order.order)]
+
+
+def test_a_running_vote_is_withdrawn_when_a_scramble_becomes_due() -> None:
+    session = begun(Mode.KOTH, TEN)
+    order = open_vote(session)
+    shutout = finished("r1", A, TEN, captures=(1, 0))
+    assert of(Cancel, play(session, [(2.0, ended(shutout, 2.0))])) == [Cancel(order.order)]
+
+
+def test_when_another_vote_has_the_menu_the_next_voice_tries_again() -> None:
+    session = begun(Mode.KOTH, TEN)
+    order = open_vote(session)
+    assert play(session, [(2.0, e.OrderFailed(2.0, order.order, "vote_running"))]) == [
+        LogDecision("failed", Text(Phrase.REASON_VOTE), order.order),
+        Say(Text(Phrase.VOTE_RUNNING)),
+    ]
+    assert of(OpenVote, wish(session, "a", 3.0)) == [OpenVote(OrderId("o2"), 20.0)]
+
+
+@pytest.mark.parametrize(("reason", "said"), [("cancelled", [Say(Text(Phrase.VOTE_CANCELLED))]), ("no_voters", [])])
+def test_a_vote_that_an_admin_ended_in_the_game_or_that_cannot_be_shown_ends_with_its_voices(
+    reason: str, said: list[Effect]
+) -> None:
+    session = begun(Mode.KOTH, TEN)
+    order = open_vote(session)
+    failed = play(session, [(2.0, e.OrderFailed(2.0, order.order, reason))])
+    assert failed == [LogDecision("failed", Text(Phrase.REASON_VOTE), order.order), *said]
+    assert wish(session, "d", 3.0) == [Say(voice("d", 1, 3))]
+
+
+def test_the_first_of_two_deadlines_counts() -> None:
+    session = begun(Mode.KOTH, "abcdefg|hij")
+    open_vote(session, now=0.0)
+    question = session.state.asked_moves
+    assert question is not None
+    play(session, [(1.0, e.MovesSolved(question, ids("ab")))])
+    assert session.deadline() == 20.0
+    session.tick(20.0)
+    assert session.deadline() == 50.0
+
+
+def test_a_vote_without_a_result_is_given_up() -> None:
+    session = begun(Mode.KOTH, TEN)
+    order = open_vote(session, now=1.0)
+    assert session.deadline() == 51.0
+    assert session.tick(50.9) == ()
+    assert session.tick(51.0) == (LogDecision("failed", Text(Phrase.REASON_VOTE), order.order), Cancel(order.order))
+    assert session.deadline() is None
+    assert wish(session, "d", 52.0) == [Say(voice("d", 1, 3))]
+
+
+def test_a_script_that_was_loaded_anew_shows_no_vote() -> None:
+    session = begun(Mode.KOTH, TEN)
+    open_vote(session)
+    play(session, [(2.0, hello(session="s2", late=True, at=2.0)), (2.0, seen(TEN, 2.0))])
+    assert session.deadline() is None
+    assert wish(session, "d", 3.0) == [Say(voice("d", 1, 3))]

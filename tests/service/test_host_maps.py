@@ -1,0 +1,89 @@
+"""What scripts and operators are told of a map that is left alone, or only rated."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from equipoise.core import events as e
+from equipoise.core.maps import Level
+from equipoise.core.model import Mode, RoundId
+from equipoise.core.phrases import Phrase, Text
+from equipoise.core.rules import Rules
+from tests.hosts import SESSION, Rig, player, roster, round_of
+
+HERE = roster([1, 2, 3], [4, 5, 6])
+LEVELS: dict[str, Level] = {"arena_": "rate", "vsh_": "off"}
+
+
+def rig_of(folder: Path) -> Rig:
+    return Rig(folder, rules=replace(Rules(), maps=LEVELS))
+
+
+def hello(map: str) -> e.Hello:
+    return e.Hello(0.0, SESSION, map, Mode.ARENA, e.Phase.IDLE)
+
+
+@pytest.mark.parametrize(
+    ("map", "level", "reason"),
+    [("vsh_dust", "off", "vsh_"), ("arena_well", "rate", "arena_"), ("koth_king", "balance", "")],
+)
+def test_every_reply_names_the_level_of_the_map(tmp_path: Path, map: str, level: str, reason: str) -> None:
+    async def answered() -> None:
+        async with rig_of(tmp_path) as rig:
+            reply = await rig.post(hello(map))
+            status = rig.host.status()
+            assert (reply.level, reply.level_reason) == (status.level, status.level_reason) == (level, reason)
+
+    asyncio.run(answered())
+
+
+def test_a_gap_in_the_numbers_asks_for_no_roster_on_a_map_that_is_left_alone(tmp_path: Path) -> None:
+    async def answered() -> None:
+        async with rig_of(tmp_path) as rig:
+            await rig.post(hello("vsh_dust"))
+            assert (await rig.host.handle(rig.batch(seq=rig.seq + 2))).want == ()
+
+    asyncio.run(answered())
+
+
+def test_a_dry_run_is_refused_with_the_reason(tmp_path: Path) -> None:
+    async def answered() -> None:
+        async with rig_of(tmp_path) as rig:
+            await rig.post(hello("arena_well"), e.RosterSeen(0.0, HERE))
+            for words in (("scramble",), ("balance",)):
+                answer = await rig.host.command(words, "token:owner", dry=True)
+                assert (answer.ok, answer.lines) == (False, (Text(Phrase.MAP_RATE, ("arena_",)),))
+
+    asyncio.run(answered())
+
+
+@pytest.mark.parametrize(
+    ("map", "phrases"), [("vsh_dust", [Phrase.MAP_OFF]), ("arena_well", [Phrase.MAP_RATE, Phrase.STATUS])]
+)
+def test_the_status_in_the_game_says_that_the_map_is_left_alone(
+    tmp_path: Path, map: str, phrases: list[Phrase]
+) -> None:
+    async def answered() -> None:
+        async with rig_of(tmp_path) as rig:
+            await rig.post(hello(map))
+            answer = await rig.host.command(("status",), "token:owner")
+            assert [line.phrase for line in answer.lines] == phrases
+
+    asyncio.run(answered())
+
+
+def test_rounds_of_a_map_that_is_only_rated_are_rated(tmp_path: Path) -> None:
+    async def answered() -> None:
+        async with rig_of(tmp_path) as rig:
+            await rig.post(hello("arena_lumberyard"), e.RosterSeen(0.0, HERE), e.RoundLive(0.0, RoundId("r1"), HERE))
+            won = HERE.entries[0].side
+            reply = await rig.post(e.RoundEnded(0.0, round_of("r1", HERE, won)), e.RoundStarted(0.0, HERE))
+            assert (reply.orders, reply.pending) == ((), False)
+            (summary,) = await rig.pool.summaries((player(1),))
+            assert summary.rounds == 1
+
+    asyncio.run(answered())

@@ -1,0 +1,78 @@
+"""A vote through a host: the pool's own chance decides whether teams are even, and restarts keep the cool-down."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from equipoise.core import events as e
+from equipoise.core.effects import OpenVote, Say, Tell
+from equipoise.core.model import Mode, OrderId, RoundId, Side
+from equipoise.core.phrases import Phrase, Text
+from tests.hosts import Rig, played, player, roster
+
+HERE = roster([1, 2, 3], [4, 5, 6])
+
+
+def wish(number: int) -> e.Commanded:
+    """A player asks for a vote."""
+    return e.Commanded(0.0, ("vote",), player(number), admin=False)
+
+
+async def begin(rig: Rig, leader: float = 1000.0) -> None:
+    """A running round on KOTH; player 1 has this rating."""
+    await rig.pool.edit(player(1), leader, "test")
+    await rig.hello(HERE, Mode.KOTH)
+    await rig.post(e.RoundLive(0.0, RoundId("r0"), HERE))
+
+
+@played
+async def test_even_teams_are_not_voted_on(rig: Rig) -> None:
+    await begin(rig)
+    reply = await rig.post(wish(2))
+    assert reply.orders == (Tell(player(2), (Text(Phrase.VOTE_EVEN, ("RED", "50")),)),)
+
+
+@played
+async def test_uneven_teams_are_voted_on_and_scrambled_at_the_next_round_start(rig: Rig) -> None:
+    await begin(rig, leader=4000.0)
+    opened = await rig.post(wish(2), wish(5))
+    assert [type(order) for order in opened.orders] == [Say, Say, OpenVote]
+    ended = await rig.post(e.VoteEnded(0.0, OrderId("o1"), 4, 2))
+    assert (ended.pending, ended.reason) == (True, Text(Phrase.REASON_VOTE))
+    decisions = (await rig.host.command(("why",), "token:owner")).lines
+    assert decisions[0].args == ("pending", "the players voted for it")
+    assert decisions[1].args == ("vote", "The vote passed: 4 of 6 votes for balanced teams.")
+
+
+@played
+async def test_teams_of_two_lost_rounds_are_voted_on_whatever_their_ratings_say(rig: Rig) -> None:
+    await begin(rig)
+    for name in ("r1", "r2"):
+        await rig.play(name, HERE, Side.B, Mode.KOTH)
+    assert [type(order) for order in (await rig.post(wish(2))).orders] == [Say]
+
+
+def test_strangers_of_a_pool_that_knows_its_uncertainty_may_vote(tmp_path: Path) -> None:
+    async def asked() -> None:
+        async with Rig(tmp_path, system="trueskill") as rig:
+            await rig.hello(HERE, Mode.KOTH)
+            assert [type(order) for order in (await rig.post(wish(2))).orders] == [Say]
+
+    asyncio.run(asked())
+
+
+def test_the_cooldown_outlasts_a_restart(tmp_path: Path) -> None:
+    async def first() -> None:
+        async with Rig(tmp_path) as rig:
+            await begin(rig, leader=4000.0)
+            await rig.post(wish(2), wish(5))
+            await rig.post(e.VoteEnded(0.0, OrderId("o1"), 1, 5))
+
+    async def second() -> None:
+        async with Rig(tmp_path, seq=10) as rig:
+            await rig.hello(HERE, Mode.KOTH)
+            assert (await rig.post(wish(2))).orders == (Tell(player(2), (Text(Phrase.VOTE_COOLDOWN),)),)
+
+    asyncio.run(first())
+    asyncio.run(second())

@@ -1,0 +1,116 @@
+"""Flags and what is won by carrying them (entity_capture_flag.cpp, tf_gamerules.cpp)."""
+
+from typing import TYPE_CHECKING
+
+from .carrying import carried, drop_flag
+from .entities import Entity
+from .facts import BLU, RED, SIDES, Reason, State, opponent
+from .players import Player
+
+if TYPE_CHECKING:
+    from .game import Game
+
+HOME, STOLEN = range(2)
+PICKED_UP, CAPTURED, RETURNED = 1, 2, 5
+PRIORITY = 8
+
+
+class Flags:
+    """The map's flags by the side they belong to: its opponents carry them. `captures` are this round's, by side."""
+
+    def __init__(self, game: "Game") -> None:
+        self.game = game
+        self.by_side: dict[int, Entity] = {}
+        self.captures = {RED: 0, BLU: 0}
+
+    @property
+    def away(self) -> bool:
+        """Whether any flag is stolen or lies about."""
+        return any(flag.props["m_nFlagStatus"] != HOME for flag in self.by_side.values())
+
+    @property
+    def leader(self) -> int:
+        """The side with more captures this round; 0 when they are equal."""
+        red, blu = self.captures[RED], self.captures[BLU]
+        return 0 if red == blu else RED if red > blu else BLU
+
+    def place(self, index: int, side: int) -> Entity:
+        """A flag at its home, at a map's start and whenever the map's entities are made anew."""
+        flag = Entity(
+            index, "item_teamflag", "CCaptureFlag", m_iTeamNum=side, m_nFlagStatus=HOME, m_hPrevOwner=-1,
+            m_hOwnerEntity=-1,
+        )  # fmt: skip
+        self.by_side[side] = flag
+        return flag
+
+    def pick_up(self, player: Player) -> None:
+        """Take the other side's flag."""
+        flag = self.by_side[opponent(player.team)]
+        home = flag.props["m_nFlagStatus"] == HOME
+        flag.props |= {"m_nFlagStatus": STOLEN, "m_hPrevOwner": player.index, "m_hOwnerEntity": player.index}
+        player.set("m_hItem", flag.index)
+        self._fire(flag, PICKED_UP, player, home=home)
+
+    def drop(self, player: Player) -> None:
+        """`CTFPlayer::DropFlag`; nothing if they carry none."""
+        drop_flag(self.game, player)
+
+    def give_back(self, side: int) -> None:
+        """A flag that lay about goes home: the event names no player."""
+        flag = self.by_side[side]
+        flag.props |= {"m_nFlagStatus": HOME, "m_hOwnerEntity": -1}
+        self.game.fire("teamplay_flag_event", eventtype=RETURNED, team=side, priority=PRIORITY)
+
+    def capture(self, player: Player) -> None:
+        """`CCaptureFlag::Capture`: the limit is looked at once a second, not here."""
+        flag, side = carried(self.game, player), player.team
+        assert flag is not None, f"{player.name} carries no flag"
+        flag.props |= {"m_nFlagStatus": HOME, "m_hOwnerEntity": -1}
+        player.set("m_hItem", -1)
+        self._fire(flag, CAPTURED, player)
+        self.score(side)
+        if not self.game.number("tf_flag_caps_per_round"):
+            self.game.teams.scores[side] += 1
+        self.game.fire(
+            "ctf_flag_captured", capping_team=side, capping_team_score=self.captures[side], capper=player.userid,
+            priority=PRIORITY,
+        )  # fmt: skip
+        self.game.points.last_cappers = chr(player.index)
+
+    def score(self, side: int) -> None:
+        """One more capture, or a goal in passtime."""
+        self._set_captures(side, self.captures[side] + 1)
+
+    def check_limit(self) -> None:
+        """`CheckCapsPerRound`, in front of the limits once a second."""
+        over = (State.TEAM_WIN, State.GAME_OVER)
+        if self.game.rounds.waiting or self.game.rounds.state in over:
+            return
+        passtime = self.game.mode.passtime
+        limit = self.game.number("tf_passtime_scores_per_round" if passtime else "tf_flag_caps_per_round")
+        if limit <= 0 or max(self.captures.values()) < limit:
+            return
+        winner = self.leader or RED
+        self.game.rounds.win(winner, Reason.SCORED if passtime else Reason.FLAG_CAPTURE_LIMIT, switch=False)
+
+    def start_round(self) -> None:
+        """`CTFGameRules::RoundRespawn`: nobody has captured anything."""
+        for side in SIDES:
+            self._set_captures(side, 0)
+
+    def clean_up(self) -> None:
+        """The map's flags are made anew: hands are empty."""
+        for player in self.game.players.values():
+            player.props["m_hItem"] = -1
+
+    def _set_captures(self, side: int, captures: int) -> None:
+        self.captures[side] = captures
+        self.game.teams.entity(side).props["m_nFlagCaptures"] = captures
+
+    def _fire(self, flag: Entity, kind: int, player: Player, *, home: bool = False) -> None:
+        # `team` is the robbed side: the flag's, never the player's.
+        fields = {"home": int(home)} if kind == PICKED_UP else {}
+        team = int(flag.props["m_iTeamNum"])  # type: ignore[arg-type]
+        self.game.fire(
+            "teamplay_flag_event", player=player.index, eventtype=kind, team=team, priority=PRIORITY, **fields
+        )

@@ -1,0 +1,251 @@
+"""A vote on new teams: the daemon's order becomes a menu, and what was chosen goes back."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.sourcemod.answerer import Daemon, Json, crowd, obliging, seconds_of_play, settle
+from tests.sourcemod.rig import Game, Player, Plugin, play
+from tests.sourcemod.rig.game.facts import SPECTATOR
+
+QUESTION = "Balance the teams at the next round start?"
+
+Sides = tuple[list[Player], list[Player]]
+
+
+@pytest.fixture
+def live(game: Game, daemon: Daemon, plugin: Plugin) -> Sides:
+    """Two against two in a running round."""
+    daemon.answers["side_wanted"] = obliging
+    game.start_map("koth_harvest_final")
+    sides = crowd(game, 2, 2)
+    play.go_live(game)
+    settle(game)
+    daemon.forget()
+    return sides
+
+
+def order(game: Game, daemon: Daemon, name: str = "v-1", seconds: float = 20.0) -> None:
+    """Order a vote and let the plugin hear of it."""
+    daemon.order("vote", order=name, seconds=seconds)
+    poll(game)
+
+
+def poll(game: Game) -> None:
+    """Let the plugin poll once."""
+    game.rcon("equipoise_poll")
+    settle(game)
+
+
+def choose(game: Game, player: Player, text: str) -> None:
+    """A player presses the key beside this text."""
+    game.sm.menus.choose(player, text)
+
+
+def sees(game: Game, player: Player) -> str:
+    """The title of the menu that a player sees; empty when there is none."""
+    panel = game.sm.menus.of(player.index)
+    return "" if panel is None else panel.title
+
+
+def ended(game: Game, daemon: Daemon) -> list[Json]:
+    """The results that were reported, without their times."""
+    settle(game)
+    return [{key: value for key, value in event.items() if key != "at"} for event in daemon.events("vote_ended")]
+
+
+def test_everyone_who_plays_votes_and_the_counts_are_reported(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, blu = live
+    order(game, daemon)
+    for player, text in zip(red + blu, ("Yes", "Yes", "No", "Yes"), strict=True):
+        assert sees(game, player) == QUESTION
+        assert ended(game, daemon) == []
+        choose(game, player, text)
+    assert ended(game, daemon) == [{"kind": "vote_ended", "order": "v-1", "yes": 3, "no": 1}]
+    assert daemon.results() == {}
+
+
+@pytest.mark.parametrize(("texts", "yes", "no"), [(("Yes", "No"), 1, 1), (("No",), 0, 1), (("Yes",), 1, 0), ((), 0, 0)])
+def test_a_vote_ends_with_its_time_and_counts_who_voted(
+    game: Game, daemon: Daemon, live: Sides, texts: tuple[str, ...], yes: int, no: int
+) -> None:
+    red, _ = live
+    order(game, daemon, seconds=10.0)
+    for player, text in zip(red, texts, strict=False):
+        choose(game, player, text)
+    seconds_of_play(game, 9)
+    assert ended(game, daemon) == []
+    seconds_of_play(game, 3)
+    assert ended(game, daemon) == [{"kind": "vote_ended", "order": "v-1", "yes": yes, "no": no}]
+
+
+def test_the_menu_is_in_each_players_language(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, blu = live
+    red[1].language = "de"
+    order(game, daemon)
+    assert sees(game, red[0]) == QUESTION
+    assert sees(game, red[1]) == "Teams zum nächsten Rundenbeginn ausgleichen?"
+
+
+def test_only_humans_on_a_side_or_waiting_for_one_are_asked(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, blu = live
+    watching, joining = game.connect("Watching"), game.connect("Joining")
+    game.command(watching, "spectate")
+    game.add_bot("Chell", red[0].team)
+    settle(game)
+    order(game, daemon)
+    assert watching.team == SPECTATOR
+    assert [sees(game, player) for player in (watching, joining)] == ["", ""]
+    for player in red + blu:
+        choose(game, player, "Yes")
+    assert [(event["yes"], event["no"]) for event in ended(game, daemon)] == [(4, 0)]
+
+
+def test_in_arena_who_waits_votes_too(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    daemon.answers["side_wanted"] = obliging
+    game.start_map("arena_well")
+    crowd(game, 2, 2)
+    play.go_live(game)
+    waiting = game.connect("Waiting")
+    game.join(waiting, "red")
+    settle(game)
+    assert waiting.team == SPECTATOR
+    order(game, daemon)
+    assert sees(game, waiting) == QUESTION
+
+
+def test_who_leaves_takes_their_vote_along(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, blu = live
+    order(game, daemon)
+    choose(game, red[0], "Yes")
+    game.leave(red[0])
+    for player in (red[1], *blu):
+        choose(game, player, "No")
+    assert [(event["yes"], event["no"]) for event in ended(game, daemon)] == [(0, 3)]
+
+
+def test_the_daemon_withdraws_a_vote_without_an_answer(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, _ = live
+    order(game, daemon)
+    choose(game, red[0], "Yes")
+    daemon.order("cancel", order="v-1")
+    poll(game)
+    assert sees(game, red[1]) == ""
+    seconds_of_play(game, 25)
+    assert ended(game, daemon) == []
+    assert daemon.results() == {}
+    order(game, daemon, "v-2")
+    assert sees(game, red[1]) == QUESTION
+
+
+def test_another_orders_cancel_leaves_the_vote_alone(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, _ = live
+    order(game, daemon)
+    daemon.order("cancel", order="m-7")
+    poll(game)
+    assert sees(game, red[0]) == QUESTION
+
+
+RIVAL = """
+public void OnPluginStart()
+{
+	RegServerCmd("rival_vote", Command_Vote);
+	RegServerCmd("sm_cancelvote", Command_Cancel);
+}
+
+Action Command_Vote(int args)
+{
+	Menu menu = new Menu(Handle_Vote);
+	menu.SetTitle("Next map?");
+	menu.AddItem("a", "a");
+	menu.DisplayVoteToAll(20);
+	return Plugin_Handled;
+}
+
+int Handle_Vote(Menu menu, MenuAction action, int param1, int param2)
+{
+	if (action == MenuAction_End)
+	{
+		delete menu;
+	}
+	return 0;
+}
+
+Action Command_Cancel(int args)
+{
+	CancelVote();
+	return Plugin_Handled;
+}
+"""
+
+
+def test_while_another_plugins_vote_runs_ours_fails(
+    game: Game, daemon: Daemon, live: Sides, script: Callable[..., Plugin]
+) -> None:
+    red, _ = live
+    script(RIVAL, "rival")
+    game.rcon("rival_vote")
+    order(game, daemon)
+    assert daemon.results() == {"v-1": "vote_running"}
+    assert sees(game, red[0]) == "Next map?"
+
+
+def test_a_vote_that_an_admin_of_sourcemod_cancels_has_failed(
+    game: Game, daemon: Daemon, live: Sides, script: Callable[..., Plugin]
+) -> None:
+    script(RIVAL, "rival")
+    order(game, daemon)
+    game.rcon("sm_cancelvote")
+    settle(game)
+    assert daemon.results() == {"v-1": "cancelled"}
+    assert ended(game, daemon) == []
+
+
+def test_there_is_no_vote_without_players_nor_where_nothing_is_enforced(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("koth_harvest_final")
+    settle(game)
+    order(game, daemon, "v-1")
+    game.sm.convars["mp_humans_must_join_team"].set("red")
+    order(game, daemon, "v-2")
+    assert daemon.results() == {"v-1": "no_voters", "v-2": "off"}
+
+
+def test_a_result_outlives_a_silent_daemon(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, blu = live
+    order(game, daemon)
+    game.sm.http.offline = True
+    for player in red + blu:
+        choose(game, player, "Yes")
+    game.advance(15)
+    game.sm.http.offline = False
+    seconds_of_play(game, 6)
+    assert [(event["yes"], event["no"]) for event in ended(game, daemon)] == [(4, 0)]
+
+
+def test_a_map_that_ends_during_a_vote_takes_it_along(game: Game, daemon: Daemon, live: Sides) -> None:
+    order(game, daemon)
+    game.start_map("cp_gorge")
+    settle(game)
+    daemon.forget()
+    red, _ = crowd(game, 1, 1)
+    order(game, daemon, "v-2")
+    assert sees(game, red[0]) == QUESTION
+    assert ended(game, daemon) == []
+
+
+def test_votes_leave_no_handles_behind(game: Game, daemon: Daemon, live: Sides, plugin: Plugin) -> None:
+    red, blu = live
+    order(game, daemon, "first")
+    seconds_of_play(game, 22)
+    before = game.sm.handles.live(plugin)
+    for number in range(5):
+        order(game, daemon, f"v-{number}", seconds=5.0)
+        for player in (red + blu)[:number]:
+            choose(game, player, "Yes")
+        if number == 3:
+            daemon.order("cancel", order="v-3")
+        seconds_of_play(game, 8)
+    assert len(ended(game, daemon)) == 5
+    assert game.sm.handles.live(plugin) == before
