@@ -112,7 +112,7 @@ def test_scramble_now_waits_for_the_next_round_start_in_arena() -> None:
 
 
 @pytest.mark.parametrize("phase", [e.Phase.IDLE, e.Phase.OVER])
-def test_scramble_now_waits_for_the_next_round_start_where_no_round_is(phase: e.Phase) -> None:
+def test_scramble_now_waits_for_the_next_round_start_when_no_round_runs(phase: e.Phase) -> None:
     session = begun(Mode.KOTH, "ab|cd", phase=phase)
     assert play(session, [(1.0, command("scramble", "now"))]) == [tell(ANNOUNCED), *DUE]
 
@@ -124,7 +124,7 @@ def test_scramble_now_ignores_triggers_but_not_the_least_number_of_players() -> 
     assert session.memory.pending is None
 
 
-def test_scramble_now_that_comes_to_nothing_stays_due() -> None:
+def test_scramble_now_that_is_solved_after_the_round_ended_stays_due() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     question = asked(session, (1.0, command("scramble", "now")))
     play(session, [(1.1, ended(finished("r1", A), 1.1)), (1.2, solved(question))])

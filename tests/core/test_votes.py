@@ -186,7 +186,7 @@ def test_teams_whose_players_are_hardly_known_are_not_known_to_be_even(distance:
     assert (answered == [Say(voice("a", 1, 3))]) is not even
 
 
-def test_after_two_rounds_for_one_side_the_prediction_is_not_believed() -> None:
+def test_after_two_rounds_won_by_one_side_teams_do_not_count_as_even() -> None:
     session = begun(Mode.KOTH, TEN)
     play(session, [(1.0, ended(finished("r1", A, TEN), 1.0))])
     assert wish(session, "a", 2.0, chance=0.5) != [Say(voice("a", 1, 3))]
@@ -200,13 +200,13 @@ def test_sides_of_which_one_is_empty_are_not_even() -> None:
     assert wish(begun(Mode.KOTH, "abcdef|"), "a", chance=0.5) == [Say(voice("a", 1, 2))]
 
 
-def test_players_of_ns2_read_of_marines() -> None:
+def test_players_of_ns2_read_the_chance_of_the_marines() -> None:
     (told,) = wish(begun(Mode.NS2, TEN), "a", chance=0.5)
     assert isinstance(told, Tell)
     assert told.lines == (Text(Phrase.VOTE_EVEN, ("Marines", "50")),)
 
 
-def test_a_chance_of_other_sides_is_asked_for_again() -> None:
+def test_a_chance_that_is_out_of_date_is_asked_for_again() -> None:
     session = begun(Mode.KOTH, TEN)
     (question,) = play(session, [(1.0, command("vote", admin=False))])
     assert isinstance(question, AskChance)

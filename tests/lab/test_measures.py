@@ -121,7 +121,7 @@ def test_rounds_of_throwers_are_counted_apart() -> None:
     assert (group.won_honestly, group.won_thrown) == (None, pytest.approx(8.5 / 15))
 
 
-def test_kinds_are_placed_among_everybody() -> None:
+def test_kinds_are_ranked_among_all_people() -> None:
     crowd = people(0.1, 0.2, 0.9)
     crowd[2].kind = Kind.SMURF
     for person in crowd:

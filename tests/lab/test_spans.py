@@ -148,7 +148,7 @@ def test_bad_spans_are_refused_with_file_and_line(tmp_path: Path) -> None:
         assert said.endswith(reason), (name, said)
 
 
-def test_what_lies_behind_the_end_of_the_match_counts_nothing(tmp_path: Path) -> None:
+def test_time_after_the_end_of_the_match_is_ignored(tmp_path: Path) -> None:
     """As ns2 has it: lengths and spans are clocked by different ends of a script."""
     rounds = ("m1,0,,,,1,,,,seconds=600",)
     wins = []

@@ -73,7 +73,7 @@ replies = st.builds(
 
 
 @given(replies)
-def test_what_is_written_is_what_was_meant(reply: Reply) -> None:
+def test_a_reply_reads_back_as_it_was_meant(reply: Reply) -> None:
     assert _read(json.loads(encode_reply(reply))) == reply
 
 
