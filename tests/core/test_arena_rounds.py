@@ -166,8 +166,8 @@ def order_of(effects: list[Effect]) -> tuple[str, str, str]:
     return "".join(split.a), "".join(split.b), "".join(split.bench)
 
 
-def test_a_player_who_reaches_a_side_in_the_freeze_is_benched_and_nobody_else_moves() -> None:
-    """The script may place a joiner whom it asked for before the freeze after it has begun."""
+def test_a_player_who_reaches_a_side_in_the_freeze_is_benched_and_no_other_player_moves() -> None:
+    """A joiner whose place was asked for before the freeze may reach the side after it has begun."""
     session = evening("ab|cd")
     play(session, [(1.0, started("ab|cd"))])
     effects = play(session, [(2.0, e.SideChanged(2.0, PlayerId("e"), A))])

@@ -53,7 +53,7 @@ def tell(*lines: Text) -> Tell:
     return Tell(ids("a")[0], lines)
 
 
-# Who may what.
+# Which commands admins and players may give.
 
 
 @pytest.mark.parametrize("verb", ["rating", "rank", "top", "teams"])

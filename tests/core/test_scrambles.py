@@ -399,7 +399,7 @@ def test_a_scramble_unlocks_the_players_it_does_not_place() -> None:
     assert session.memory.locks.keys() == set(ids("abcd"))
 
 
-# The answerer that stands in for the solver is honest.
+# The answerer, which these tests use instead of the solver, is right.
 
 
 def test_the_split_within_the_tolerance_moves_fewest() -> None:

@@ -38,7 +38,7 @@ CHANCE = 0.7
 def wish(
     session: Session, by: str | None, now: float = 1.0, chance: float = CHANCE, distance: float | None = None
 ) -> list[Effect]:
-    """A player asks for a vote, and the pool answers at once; what they and the others see."""
+    """A player asks for a vote, and the pool answers at once; returns the effects that players see."""
     effects: list[Effect] = []
     for effect in play(session, [(now, command("vote", by=by, admin=False))]):
         if isinstance(effect, AskChance):
@@ -49,7 +49,7 @@ def wish(
 
 
 def refusal(session: Session, by: str | None = "a", now: float = 1.0) -> Text:
-    """What the player is told instead."""
+    """The reason that a player reads whose voice is refused."""
     (told,) = wish(session, by, now)
     assert isinstance(told, Tell)
     assert told.player == by
@@ -65,7 +65,7 @@ def open_vote(session: Session, now: float = 1.0, voters: str = "abc") -> OpenVo
 
 
 def voted(session: Session, order: OpenVote, yes: int, no: int, now: float = 21.0) -> list[Effect]:
-    """The menu is over."""
+    """The script reports the votes cast."""
     return play(session, [(now, e.VoteEnded(now, order.order, yes, no))])
 
 

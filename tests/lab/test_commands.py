@@ -266,7 +266,7 @@ def test_a_fit_that_did_not_converge_says_so_and_fails(league: tuple[str, ...]) 
     assert (done.exit_code, json.loads(done.stdout)["convergence"]["converged"]) == (1, False)
 
 
-# Numbers that are none.
+# Numbers that are not finite.
 
 
 def test_a_leaderboard_refuses_a_rating_that_is_not_finite(league: tuple[str, ...]) -> None:
@@ -290,7 +290,7 @@ def test_a_number_that_json_cannot_write_ends_a_command_with_one_line(
     assert capsys.readouterr().err == "equipoise: a number is infinite or not a number, which JSON cannot write\n"
 
 
-# What is said.
+# Messages.
 
 
 @pytest.mark.parametrize(("system", "rounds"), [("synelo", 50), ("fifa_women", 5), ("elo", 20), ("trueskill", 0)])

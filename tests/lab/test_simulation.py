@@ -282,7 +282,7 @@ def test_every_mode_plays_and_rates_its_rounds(mode: Mode) -> None:
 
 
 def test_people_who_left_for_good_count_among_their_kind() -> None:
-    """Twelve come by at any time; hundreds have."""
+    """Twelve people at any time, each round one of them is replaced."""
     scenario = Scenario(rounds=200, turnover=1.0, people=12, slots=8, throwers=1)
     regular, thrower = simulate(scenario, SYNELO).groups
     assert regular.people > 30

@@ -28,7 +28,7 @@ BODIES = {"size": b"[" * 300_000, "json": b"[" * 40_000, "schema": b'{"v": 1}', 
 
 
 def first(wrongs: list[str], worst: dict[str, Any], good: Any) -> Any:
-    """What the earliest of the wrongs that is about this part of a request makes of it."""
+    """One part of a request: as the earliest of these wrongs that concerns it makes it, else the good one."""
     return next((worst[wrong] for wrong in wrongs if wrong in worst), good)
 
 

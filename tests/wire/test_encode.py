@@ -1,4 +1,4 @@
-"""A reply says all it means in the words of the game, and stays below 16 KB."""
+"""A reply carries every order in the words of the game, and stays below 16 KB."""
 
 from __future__ import annotations
 
