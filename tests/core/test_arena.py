@@ -234,7 +234,7 @@ def test_if_the_bench_leaves_the_sides_uneven_the_fewest_players_change_side() -
 def test_no_player_changes_side_when_the_sides_are_within_the_tolerance_of_the_best() -> None:
     game = after_scramble("ab|cd|e")
     game.ratings = dict(zip(ids("abcde"), (2100.0, 2000.0, 2000.0, 2000.0, 2090.0), strict=True))
-    # 4190 against 4000 with e for b, 4100 against 4090 with e for c: d and c give way first, and nobody else moves.
+    # 4190 against 4000 with e for b, 4100 against 4090 with e for c: d and c give way first, and no other player moves.
     game.start()
     assert game.stands() in ("ab|ce|d", "ab|de|c")
 

@@ -59,7 +59,7 @@ def names(asked: AskSplit) -> str:
     return "".join(entry.id for entry in asked.entries)
 
 
-# Ready: who has a class.
+# Readiness: players with and without a class.
 
 
 def test_a_player_without_a_class_is_no_part_of_a_split_wherever_they_stand() -> None:
@@ -91,7 +91,7 @@ def test_a_player_without_a_class_does_not_count_as_benched() -> None:
 # The freeze: its candidates are the players who were eligible at its start.
 
 
-def test_two_who_are_ready_play_the_duel_and_twenty_who_come_in_the_freeze_wait() -> None:
+def test_two_ready_players_play_the_duel_and_twenty_who_join_in_the_freeze_wait() -> None:
     session = begun(Mode.ARENA, "a|b|", ratings=RATINGS, phase=e.Phase.IDLE)
     crowd = "cdefghijklmnopqrstuv"
     joined = [(2.0, e.SideChanged(2.0, PlayerId(player), None, waiting=True)) for player in crowd]
@@ -223,7 +223,7 @@ def test_the_script_falls_back_on_the_cache_for_the_candidates_only() -> None:
 
 
 @pytest.mark.parametrize(("mode", "lineup"), [(Mode.ARENA, "acd"), (Mode.KOTH, "abcd")])
-def test_in_arena_the_lineup_is_who_is_alive_on_a_side(mode: Mode, lineup: str) -> None:
+def test_in_arena_the_lineup_is_the_players_alive_on_a_side(mode: Mode, lineup: str) -> None:
     session = begun(mode, "ab|cd", ratings=RATINGS, phase=e.Phase.FREEZE)
     play(session, [(1.0, went_live("r9", "ab|cd|e", dead="be"))])
     assert session.state.lineup.keys() == set(ids(lineup))
@@ -314,7 +314,7 @@ def test_a_spectator_keeps_the_session_going() -> None:
 
 
 @pytest.mark.parametrize("mode", [Mode.KOTH, Mode.NS2])
-def test_in_other_modes_an_empty_server_keeps_what_is_pending(mode: Mode) -> None:
+def test_in_other_modes_an_empty_server_keeps_a_pending_scramble(mode: Mode) -> None:
     session = begun(mode, "ab|cd", ratings=RATINGS)
     play(session, [(0.0, command("scramble", "next")), (1.0, seen("", 1.0))])
     assert session.memory.pending is not None
@@ -330,7 +330,7 @@ def test_a_daemon_that_restarts_keeps_the_session_until_a_roster_is_empty() -> N
 # Cancel, and a scramble that waits for players.
 
 
-def test_cancel_drops_what_is_pending_and_sets_the_streak_to_zero() -> None:
+def test_cancel_drops_a_pending_scramble_and_sets_the_streak_to_zero() -> None:
     session = streak_of_three(evening("ab|cd|e"))
     play(session, [(2.0, command("scramble", "cancel"))])
     assert (session.memory.pending, session.memory.tally.streak) == (None, 0)

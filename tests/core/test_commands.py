@@ -350,7 +350,7 @@ def test_in_arena_balance_is_left_to_the_next_round_start() -> None:
 # On and off.
 
 
-def test_switched_off_nothing_is_ordered_and_what_is_pending_stays_so() -> None:
+def test_while_switched_off_nothing_is_ordered_and_a_scramble_stays_pending() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(1.0, command("scramble", "next"))])
     off = Text(Phrase.SWITCHED_OFF)
@@ -372,7 +372,7 @@ def test_switching_off_cancels_moves_that_are_under_way() -> None:
     assert session.deadline() is None
 
 
-def test_switching_on_what_is_on_leaves_moves_alone() -> None:
+def test_switching_on_a_server_that_is_on_cancels_no_moves() -> None:
     session = begun(Mode.KOTH, "abcd|ef")
     moved = moves(play(session, [(1.0, solved(_open_question(session)))]))
     assert len(moved) == 1
@@ -380,7 +380,7 @@ def test_switching_on_what_is_on_leaves_moves_alone() -> None:
     assert list(session.state.moves.values()) == moved
 
 
-def test_switched_on_again_what_is_pending_is_carried_out() -> None:
+def test_a_pending_scramble_is_carried_out_after_switching_on_again() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(1.0, command("scramble", "next")), (2.0, command("off")), (3.0, started("ab|cd", 3.0))])
     on = Text(Phrase.SWITCHED_ON)

@@ -18,7 +18,7 @@ def teams(cache: SplitCache, present: str, *, bench: bool) -> Split | None:
     return from_cache(cache, ids(present), bench=bench)
 
 
-def test_with_everybody_present_the_largest_split_is_taken_as_it_is() -> None:
+def test_with_all_players_present_the_largest_split_is_taken_as_it_is() -> None:
     assert teams(EIGHT, "abcdefgh", bench=True) == split("adfg|bceh")
 
 

@@ -1,4 +1,4 @@
-"""What becomes of an order to move a player: its deadline, its end, and what is asked after it."""
+"""An order to move a player: its deadline, how it ends, and the question that follows it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _solved_twice(session: Session, now: float) -> list[Effect]:
     return solve(session, now) if of(AskMoves, again) else again
 
 
-def test_no_deadline_is_later_than_the_rules_have_it_whatever_the_clock_says() -> None:
+def test_rounding_of_times_makes_no_deadline_later_than_the_rules_allow() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(8.1, seen("abcd|ef", 8.1))])
     assert 8.1 + 10.0 - 8.1 > 10.0

@@ -180,7 +180,7 @@ def test_a_session_restored_from_memory_goes_on_like_one_that_never_ended() -> N
 # A plugin that is loaded late.
 
 
-def test_a_late_load_on_the_same_map_goes_on_with_what_is_remembered() -> None:
+def test_a_late_load_on_the_same_map_goes_on_with_the_remembered_session() -> None:
     session = restarted()
     play(session, [(0.0, hello(Mode.ARENA, e.Phase.RUNNING, session="s2", late=True))])
     assert session.memory == replace(

@@ -174,7 +174,7 @@ def test_there_is_no_vote_where_a_scramble_follows_anyway() -> None:
 
 
 @pytest.mark.parametrize(("chance", "even"), [(0.41, False), (0.42, True), (0.51, True), (0.58, True), (0.59, False)])
-def test_even_teams_are_left_alone_and_the_player_is_told_the_chance(chance: float, even: bool) -> None:
+def test_a_vote_on_even_teams_is_refused_and_the_player_reads_the_chance(chance: float, even: bool) -> None:
     answered = wish(begun(Mode.KOTH, TEN), "a", chance=chance)
     told = Tell(ids("a")[0], (Text(Phrase.VOTE_EVEN, ("RED", f"{100 * chance:.0f}")),))
     assert answered == [told if even else Say(voice("a", 1, 3))]
@@ -277,7 +277,7 @@ def test_while_a_vote_runs_no_other_opens() -> None:
 
 
 @pytest.mark.parametrize("yes", [0, 10])
-def test_after_a_vote_there_is_none_for_the_cooldown_also_after_a_restart(yes: int) -> None:
+def test_after_a_vote_no_other_starts_during_the_cooldown_also_after_a_restart(yes: int) -> None:
     session = begun(Mode.KOTH, TEN)
     voted(session, open_vote(session), yes, 10 - yes, 21.0)
     play(session, [(22.0, command("scramble", "cancel"))])

@@ -66,7 +66,7 @@ def test_thrown_rounds_are_left_out_when_asked() -> None:
     assert throwing.share_won(rounds, thrown=False) == 1.0
 
 
-def test_rounding_costs_an_even_handed_favourite_what_the_arithmetic_says() -> None:
+def test_the_drift_by_rounding_is_that_of_the_arithmetic() -> None:
     # K = 2, P = 0.8: a win is +0.4 and rounds to 0, a loss is -1.6 and rounds to -2.
     assert rounding.drift(2.0, 0.8) == pytest.approx(-0.4)
     # K = 2, P = 0.7: a win is +0.6 and rounds to 1, a loss is -1.4 and rounds to -1.

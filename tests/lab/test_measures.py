@@ -48,7 +48,7 @@ def played(predicted: float, score: float) -> RatedRound:
     return RatedRound(predicted, score, true=0.5, random=0.5)
 
 
-def test_overconfidence_is_what_favourites_were_to_score_less_what_they_scored() -> None:
+def test_overconfidence_is_the_expected_minus_the_actual_score_of_favourites() -> None:
     rounds = [played(0.8, 1.0), played(0.8, 0.0), played(0.3, 1.0), played(0.3, 0.5), played(0.5, 1.0)]
     found = overconfidence(rounds)
     assert found is not None

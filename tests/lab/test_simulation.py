@@ -45,7 +45,7 @@ def play(loop: ClosedLoop, winner: Side | None = Side.A) -> None:
     loop.end_round(winner, {Side.A: 1, Side.B: 1})
 
 
-def test_joins_are_placed_by_what_splits_balance_on_not_by_what_is_shown() -> None:
+def test_joiners_are_placed_by_skill_and_not_by_the_rating_that_is_shown() -> None:
     loop = full(Mode.KOTH, 8, Model("trueskill", {}))
     play(loop)
 
@@ -97,7 +97,7 @@ def test_turnover_keeps_the_number_of_people_and_replaces_none_who_plays() -> No
     assert len({person.id for person in population.people}) == 10
 
 
-def test_skill_drifts_by_what_was_asked_in_a_hundred_rounds() -> None:
+def test_skill_drifts_by_the_given_deviation_in_a_hundred_rounds() -> None:
     population = Population(Scenario(people=2000, drift=0.1, turnover=0.0), Random(1))
     before = [person.skill for person in population.people]
     for number in range(1, 101):

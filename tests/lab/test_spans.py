@@ -60,7 +60,7 @@ def random_spans(rng: Random, seconds: int, team: int) -> tuple[list[str], tuple
     return texts, tuple(spans)
 
 
-def test_a_stretch_is_a_team_two_times_and_a_role_the_field_where_none_is_named(tmp_path: Path) -> None:
+def test_a_span_is_a_team_two_times_and_a_role_which_is_the_field_by_default(tmp_path: Path) -> None:
     extra = "squad=x;spans=2:0-300|1:300-610.5:commander|2:700-700:field"
     spans = read_history(*sets.write(tmp_path, people=people(extra))).spans
     assert spans is not None

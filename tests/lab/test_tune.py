@@ -23,7 +23,7 @@ SLUGGISH = Model("synelo", {"k_max": 1, "k_factor_min": 1.0, "k_factor_max": 2.0
 
 
 def with_points(history: History, goal: float) -> History:
-    """Each win by as many points as the strengths that are known in the end say, and by chance."""
+    """The history with a margin for each win, drawn around the difference of the final strengths."""
     skill = forecast(Model("elo"), history).system.skill
     strength = np.array([skill(name) for name in history.players])[history.members]
     noise = np.random.default_rng(4).exponential(1.0, len(history))
@@ -56,7 +56,7 @@ def prior(value: float, start: float) -> float:
     return math.log10(value / start) ** 2 / 2
 
 
-def test_tuning_finds_what_a_grid_finds(history: History) -> None:
+def test_tuning_comes_as_low_as_a_grid(history: History) -> None:
     assert warm_up(500) == 125
     part, grid = head(history, 500), []
     for k in np.geomspace(2, 2000, 60):

@@ -163,7 +163,7 @@ def test_a_refusal_names_the_path_only_where_there_is_one() -> None:
     assert json.loads(encode_refusal("busy", "later"))["error"] == {"code": "busy", "message": "later"}
 
 
-def test_a_refusal_quotes_little_of_what_was_sent_and_nothing_that_is_no_unicode() -> None:
+def test_a_refusal_quotes_little_of_the_request_and_only_valid_unicode() -> None:
     sent = encode_refusal("schema", "Invalid value '\ud800" + "x" * 200_000, "$.\udfff")
     assert json.loads(sent)["error"]["path"] == "$.?"
     assert len(sent) < 1024

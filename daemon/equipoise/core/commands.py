@@ -22,7 +22,7 @@ MOVES_PLAYERS = frozenset(("vote", "scramble", "balance"))
 
 
 def obey(state: State, event: Commanded, now: float) -> Effects:
-    """Carry out a command, or tell its sender why not."""
+    """Carry out a command, or answer its sender with the reason why not."""
     verb, *rest = event.words or ("",)
     if not event.admin and verb not in PLAYERS_MAY:
         return _tell(event, Text(Phrase.REFUSED_ADMIN))

@@ -240,7 +240,7 @@ class SqliteStore:
 
 
 def _tried(db: Connection, pool: str, one: Submission, window: int) -> RatedRound | Exception:
-    """What became of one round of a group, or why it alone failed."""
+    """The outcome of one round of a group: its answer, or the error for which it alone failed."""
     try:
         with store_errors(), savepoint(db):
             return rounds.apply(db, pool, one, window)
