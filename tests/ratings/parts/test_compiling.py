@@ -43,7 +43,7 @@ def test_a_kernel_is_compiled_with_all_that_it_calls_however_deep_and_with_the_c
     assert functions == {"entry": entry, "halved_twice": halved_twice, "halved": halved}
     assert constants == {"HALF": 0.5}
     names = reachable(cast(FunctionType, elo_kernel.replay))[0].keys()
-    assert {"win_probability", "lineup_sum", "within_limit"} <= names  # also from other modules
+    assert {"win_probability", "lineup_sums", "within_limit"} <= names  # also from other modules
 
 
 def test_what_stands_instead_of_a_function_is_called_for_it_and_its_own_callees_are_found():

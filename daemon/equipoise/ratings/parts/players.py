@@ -56,6 +56,14 @@ class PlayerTable(System[P], Generic[P, R]):
         """The record of a player; for a player who is not held, a newcomer's record, which is not kept."""
         return self.players.get(player) or self.newcomer()
 
+    def records(self, sides: Iterable[Iterable[PlayerId]]) -> list[R]:
+        """The held records of all players themselves; those of newcomers, which are not kept."""
+        get = self.players.get
+        found = [get(player) for side in sides for player in side]
+        if all(found):
+            return found  # type: ignore[return-value]  # none of them is None
+        return [record or self.newcomer() for record in found]
+
     def state(self, player: PlayerId) -> State:
         """The fields of the record by name."""
         return plain(self.held(player))
@@ -121,6 +129,6 @@ def _number(player: PlayerId, kept: Field[Any], value: object, like: object, bou
 
 def refuse_bots(match: Match) -> None:
     """Raise `RatingError` for a bot among the participants; bots may only be in a lineup."""
-    for player in (player for side in match.teams for player in side):
-        if is_bot(player):
+    for side in match.teams:
+        for player in filter(is_bot, side):
             raise RatingError(f"{player}: bots are not rated: they may only stand in a lineup")

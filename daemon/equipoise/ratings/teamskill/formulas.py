@@ -37,7 +37,7 @@ from equipoise.ratings.parts.gaussian_formulas import (
     sum_participants,
     update_participants,
 )
-from equipoise.ratings.parts.match_arrays import MatchArrays
+from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
 from equipoise.ratings.parts.team_order import Teams, expect
 from equipoise.ratings.teamskill.group_index import (
     MOST_GROUPS,
@@ -126,13 +126,14 @@ def scale(sides: Teams, groups: Ints, people: Ints) -> None:
         sides.size[team] = 1.0 * many if count > 0 else 0.0
 
 
-def predict_groups(arrays: MatchArrays, people: Ints, records: Any, sides: Teams, c: GaussianConstants) -> float:
-    """Fill `sides.wins` for the lineups of the first match, of groups; returns the probability of a draw.
+def predict_groups(at: float, lineup: Lineup, people: Ints, records: Any, sides: Teams, c: GaussianConstants) -> float:
+    """Fill `sides.wins` for the lineups of one match, of groups; returns the probability of a draw.
 
-    `people`: offsets of the lineups' players, as `arrays.lineup` are of their groups.
+    `people`, shape (teams + 1,): offsets of the lineups' players, as `lineup.starts` are of their groups.
     """
-    count = sum_lineup(0, arrays, records, sides, c)
-    scale(sides, arrays.lineup, people)
+    count = len(people) - 1
+    sum_lineup(0, count, at, lineup, records, sides, c)
+    scale(sides, lineup.starts, people)
     return expect(sides, count, c.unit)
 
 
@@ -146,7 +147,7 @@ def rate_groups(
     c: GaussianConstants,
 ) -> None:
     """Predict and rate the first match, of groups; modifies their records and fills the answers."""
-    answers.draws[0] = predict_groups(arrays, lineup_people, records, sides, c)
+    answers.draws[0] = predict_groups(arrays.started_at[0], arrays.lineup, lineup_people, records, sides, c)
     sum_participants(0, arrays, records, sides, c)
     scale(sides, arrays.teams, people)
     update_participants(0, arrays, records, sides, answers, c)
@@ -248,7 +249,7 @@ def glicko_expect_teams(count: int, lead: float, sides: Teams, c: Any) -> float:
 def average(lineup: Units, team: int, largest: int, work: Work, c: Any) -> tuple[float, float]:
     """Mean and mean variance per member of a team, over the groups that count; the mean of each size m has weight m."""
     plan, choices, covered = work.plan, work.choices, work.spare.covered
-    some = len(work.arrays.skill_at_start) > 0
+    some = len(work.arrays.lineup.skill_at_start) > 0
     mean = variance = weight = 0.0
     count = lineup.starts[1, team + 1] - lineup.starts[1, team]
     for size in range(min(largest, count), 0, -1):
@@ -281,14 +282,14 @@ def reliable(number: int, records: Records, plan: Plan) -> bool:
 
 def lineup_differs(match: int, whole: bool, arrays: MatchArrays) -> bool:
     """Whether the lineups differ from the participants, in players or order, or a skill at start is known."""
-    if whole or len(arrays.skill_at_start) > 0:
+    if whole or len(arrays.lineup.skill_at_start) > 0:
         return not whole
     for team in range(arrays.matches[match], arrays.matches[match + 1]):
-        begin, seat = arrays.teams[team], arrays.lineup[team]
-        if arrays.teams[team + 1] - begin != arrays.lineup[team + 1] - seat:
+        begin, seat = arrays.teams[team], arrays.lineup.starts[team]
+        if arrays.teams[team + 1] - begin != arrays.lineup.starts[team + 1] - seat:
             return True
         for place in range(arrays.teams[team + 1] - begin):
-            if arrays.members[begin + place] != arrays.lineup_members[seat + place]:
+            if arrays.members[begin + place] != arrays.lineup.members[seat + place]:
                 return True
     return False
 
@@ -305,27 +306,25 @@ def groups_of_size(
     weight = arrays.weight[match : match + 1]
     spare.matches[1] = end - first
     if size == 1:
+        lineups = Lineup(arrays.lineup.starts[first : end + 1], arrays.lineup.members, arrays.lineup.skill_at_start)
         return MatchArrays(
             spare.matches,
             arrays.teams[first : end + 1],
             arrays.members,
             ranks,
             started_at,
-            arrays.lineup[first : end + 1],
-            arrays.lineup_members,
-            arrays.skill_at_start,
+            lineups,
             arrays.fraction_played,
             weight,
         )
+    starts, nothing = lineup.starts[size][: end - first + 1], arrays.lineup.skill_at_start[:0]
     return MatchArrays(
         spare.matches,
         played.starts[size][: end - first + 1],
         played.numbers[size],
         ranks,
         started_at,
-        lineup.starts[size][: end - first + 1],
-        lineup.numbers[size],
-        arrays.skill_at_start[:0],
+        Lineup(starts, lineup.numbers[size], nothing),
         played.facts[size] if len(arrays.fraction_played) > 0 else arrays.fraction_played,
         weight,
     )
@@ -340,8 +339,8 @@ def make_groups(match: int, work: Work) -> bool:
         sort_members(work.played, team, begin, end, arrays.members, arrays.fraction_played)
         list_groups(work.played, team, largest, len(arrays.fraction_played) > 0, True, work.numbering, work.choices)
         if differs:
-            begin, end = arrays.lineup[first + team], arrays.lineup[first + team + 1]
-            sort_members(work.lineup, team, begin, end, arrays.lineup_members, arrays.skill_at_start)
+            begin, end = arrays.lineup.starts[first + team], arrays.lineup.starts[first + team + 1]
+            sort_members(work.lineup, team, begin, end, arrays.lineup.members, arrays.lineup.skill_at_start)
             list_groups(work.lineup, team, largest, False, False, work.numbering, work.choices)
     return differs
 
@@ -352,7 +351,7 @@ def replay_match(match: int, work: Work, c: Any) -> None:
     first, end = arrays.matches[match], arrays.matches[match + 1]
     differs = make_groups(match, work)
     lineup = work.lineup if differs else work.played
-    people, lineup_people = arrays.teams[first : end + 1], arrays.lineup[first : end + 1]
+    people, lineup_people = arrays.teams[first : end + 1], arrays.lineup.starts[first : end + 1]
     wins = answers.wins[first:end]
     if plan.kind != K:
         for team in range(end - first):

@@ -18,7 +18,7 @@ from equipoise.errors import RatingError
 from equipoise.ratings.elo.system import Elo
 from equipoise.ratings.glicko.system import Glicko
 from equipoise.ratings.parts.gaussian_formulas import GaussianAnswers, GaussianSkill
-from equipoise.ratings.parts.match_arrays import MatchArrays
+from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
 from equipoise.ratings.parts.players import PlayerTable
 from equipoise.ratings.parts.team_order import Teams
 from equipoise.ratings.system import Match
@@ -52,15 +52,15 @@ class GroupTrueSkill(TrueSkill):
         super().__init__(params)
         self.size = size
 
-    def predict_arrays(self, arrays: MatchArrays, records: list[GaussianSkill], sides: Teams) -> float:
+    def predict_lineup(self, at: float, lineup: Lineup, records: list[GaussianSkill], sides: Teams) -> float:
         """As TrueSkill, of the scaled means."""
-        return kernel.predict_groups(arrays, self._people(arrays.lineup), records, sides, self.constants)
+        return kernel.predict_groups(at, lineup, self._people(lineup.starts), records, sides, self.constants)
 
     def rate_arrays(
         self, arrays: MatchArrays, whole: bool, records: list[GaussianSkill], sides: Teams, answers: GaussianAnswers
     ) -> None:
         """As TrueSkill, of the scaled means."""
-        people = self._people(arrays.teams), self._people(arrays.lineup)
+        people = self._people(arrays.teams), self._people(arrays.lineup.starts)
         kernel.rate_groups(arrays, *people, records, sides, answers, self.constants)
 
     def _people(self, groups: Any) -> list[int]:

@@ -21,7 +21,7 @@ from equipoise.ratings.glicko.system import Glicko
 from equipoise.ratings.history import Floats, History, Numbers, Offsets, Replayed
 from equipoise.ratings.parts.gaussian_formulas import GaussianAnswers, GaussianSkill
 from equipoise.ratings.parts.gaussian_replay import allocate_sides
-from equipoise.ratings.parts.match_arrays import BOT, MatchArrays
+from equipoise.ratings.parts.match_arrays import BOT, Lineup, MatchArrays
 from equipoise.ratings.parts.points import Record
 from equipoise.ratings.parts.record_arrays import dtype_of, refuse_other_than_pairs, to_records, write_back
 from equipoise.ratings.teamskill import formulas as kernel
@@ -204,12 +204,12 @@ def _choices(present: Offsets, largest: int, *, with_parts: bool) -> Choices:
 def _arrays_of(history: History, places: Numbers) -> MatchArrays:
     """The arrays with players renumbered in order of their names, and unknown fractions filled with 1."""
     arrays, members = history.arrays(), places[history.members]
-    alike = arrays.lineup_members is history.members and arrays.lineup is history.teams
-    skills: Floats = np.asarray(arrays.skill_at_start)
+    starts, lineup_members, skills = history.predicted_lineup
+    alike = lineup_members is history.members and starts is history.teams
+    renumbered = members if alike else np.append(places, np.int32(BOT))[lineup_members]
     return arrays._replace(
         members=members,
-        lineup_members=members if alike else np.append(places, np.int32(BOT))[history.predicted_lineup[1]],
-        skill_at_start=NOTHING if np.isnan(skills).all() else skills,
+        lineup=Lineup(starts, renumbered, NOTHING if np.isnan(skills).all() else skills),
         fraction_played=np.nan_to_num(np.asarray(arrays.fraction_played), nan=1.0),
     )
 

@@ -216,7 +216,7 @@ class TeamSkillAllK(TeamSkill[TeamSkillAllKParams]):
         base, judge, count = BASES[self.params.base], self.learners[1], len(match.teams)
         if base.two_teams and count != 2:
             raise RatingError(f"{judge.name} rates two teams, not {count}")
-        sides = Teams.of(count)
+        sides = Teams.to_predict(count)
         for team, side in enumerate(match.predicted_lineup):
             sides.mean[team], sides.variance[team] = self._average(side, match.skill_at_start)
             sides.size[team] = float(len(side))
