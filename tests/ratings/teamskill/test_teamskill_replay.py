@@ -1,7 +1,6 @@
-"""TeamSkill in bulk: the numbers of `rate` match by match, and its end state.
+"""A replay by TeamSkill gives the numbers and the end state of rating match after match.
 
-The bases' arithmetic is one function in both; here which groups there are and which count, live by ids and in bulk by
-numbers, and what numba makes of it.
+Both run the same functions; these tests compare groups found by id with groups found by number, and plain with compiled.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ KINDS = ("teamskill_k", "teamskill_allk_ls", "teamskill_allk_ev")
 
 
 def agree(live: TeamSkill[Any], bulk: TeamSkill[Any], matches: list[Match]) -> None:
-    """Rated one by one and in bulk: all numbers, and all that is held, to rounding."""
+    """Assert that rating one by one and a replay give the same numbers and the same records, to rounding."""
     rated = [live.rate(match) for match in matches]
     replayed = replay(bulk, History.of(matches))
     for column, numbers in {
@@ -49,7 +48,7 @@ def agree(live: TeamSkill[Any], bulk: TeamSkill[Any], matches: list[Match]) -> N
 
 
 def full_matches(seed: int, count: int, players: int) -> Iterator[Match]:
-    """All that a base reads: sides of any sizes, other lineups, bots among them, fractions, weights, goals."""
+    """Matches with all that a base reads: lineups that differ, bots in them, fractions, weights, goals."""
     rng = random.Random(seed)
     everybody = people(players)
     for number in range(count):
@@ -73,8 +72,7 @@ def full_matches(seed: int, count: int, players: int) -> Iterator[Match]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "base"), list(zip(KINDS, BASES, strict=True)))
 def test_a_replay_is_rating_one_by_one(kind, base):
     settings = {"side_advantage": 40.0, "margin_power": 0.5} if base == "elo" else {}
     for before in (0, 25):
@@ -125,7 +123,7 @@ def test_groups_of_any_size_predict():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS[1:])
 def test_groups_of_all_sizes_count_where_they_are_not_too_many(kind):
-    """Of 15 players there are too many groups of 6 to 9, and not of 10; who is in one of 10 is in all of those."""
+    """15 players have too many groups of 6 to 9, but not of 10; a group of 10 covers its groups of those sizes."""
     fifteens = list(random_matches(seed=7, count=2, players=30, size=15)) * 2
     agree(*(create(kind, base="elo", largest=10, reliable=2) for _ in range(2)), fifteens)
 
