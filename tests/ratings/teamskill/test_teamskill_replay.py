@@ -1,14 +1,14 @@
 """A replay by TeamSkill gives the numbers and the end state of rating match after match.
 
-Both run the same functions; these tests compare groups found by id with groups found by number, and plain with compiled.
+Both run the same functions; these tests compare groups found by id with groups found by number, and plain functions
+with compiled ones.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,33 +18,12 @@ from equipoise.errors import RatingError
 from equipoise.ratings import create, replay
 from equipoise.ratings.history import History
 from equipoise.ratings.system import Match
-from equipoise.ratings.teamskill.system import TeamSkill
+from tests.ratings.histories import agree
 from tests.ratings.samples import odd_matches, people, random_matches
 from tests.ratings.trueskill.brute_force import many_teams
 
 BASES = ("elo", "glicko", "trueskill")
 KINDS = ("teamskill_k", "teamskill_allk_ls", "teamskill_allk_ev")
-
-
-def agree(live: TeamSkill[Any], bulk: TeamSkill[Any], matches: list[Match]) -> None:
-    """Assert that rating one by one and a replay give the same numbers and the same records, to rounding."""
-    rated = [live.rate(match) for match in matches]
-    replayed = replay(bulk, History.of(matches))
-    for column, numbers in {
-        "wins": [win for each in rated for win in each.prediction.wins],
-        "draws": [each.prediction.draw for each in rated],
-        "after": [change.after for each in rated for change in each.changes],
-    }.items():
-        np.testing.assert_allclose(getattr(replayed, column), numbers, rtol=1e-9, atol=1e-9)
-    one, other = (
-        {size: learner.players for size, learner in system.learners.items() if learner.players}
-        for system in (live, bulk)
-    )
-    assert one.keys() == other.keys()
-    for size, held in one.items():
-        assert held.keys() == other[size].keys()
-        for unit, known in held.items():
-            assert asdict(known) == pytest.approx(asdict(other[size][unit]), rel=1e-9, abs=1e-9), unit
 
 
 def full_matches(seed: int, count: int, players: int) -> Iterator[Match]:
@@ -152,13 +131,6 @@ def test_a_history_that_a_base_cannot_read_is_refused_before_anything_changes(ba
     system, threes = create("teamskill_k", base=base), many_teams(seed=4, count=20, players=15)
     with pytest.raises(RatingError, match="two teams"):
         replay(system, History.of([*random_matches(seed=8, count=2, players=6, size=2), *threes]))
-    assert not any(learner.players for learner in system.learners.values())
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_empty_history_changes_nothing(kind):
-    system = create(kind)
-    assert len(replay(system, History.of([])).after) == 0
     assert not any(learner.players for learner in system.learners.values())
 
 

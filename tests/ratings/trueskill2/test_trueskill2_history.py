@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import random
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -14,96 +11,31 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import replay
 from equipoise.ratings.history import History
-from equipoise.ratings.system import Counts, Match, SkillContext
+from equipoise.ratings.system import Counts, Match
 from equipoise.ratings.trueskill2.estimate import Rprop, estimate
 from equipoise.ratings.trueskill2.fit import fit, prepared
 from equipoise.ratings.trueskill2.fit_formulas import sweep_history
-from equipoise.ratings.trueskill2.formulas import rate_matches
 from equipoise.ratings.trueskill2.params import columns_of
-from equipoise.ratings.trueskill2.replay import replay as replay_with
 from equipoise.ratings.trueskill2.system import TrueSkill2
-from tests.ratings.samples import ANN, BOB, duel, odd_matches, people
+from tests.ratings.histories import random_history
+from tests.ratings.samples import ANN, BOB, duel, people
 from tests.ratings.trueskill2.brute_force import Normal, drawn, evidence
-
-EVERYTHING = {
-    "kill_own": 0.25,
-    "kill_opponent": -0.1,
-    "kill_variance": 0.5,
-    "death_own": -0.1,
-    "death_opponent": 0.25,
-    "death_variance": 0.5,
-    "quit_margin": -1.0,
-    "quit_unrelated": 0.05,
-    "quit_related": 0.6,
-    "squad_offset": (0.3, 0.6),
-    "experience_offset": (0.08, 0.06, 0.04, 0.02, 0.0),
-    "gamma2": 0.003,
-    "tau2": 1e-6,
-    "margin": 0.2,
-    "base_variance": 0.4,
-    "base_gamma2": 0.001,
-    "modes": {"arena": {"beta2": 0.8, "base_weight": 0.7}},
-}
-
-
-def rich(seed: int, count: int) -> Iterator[Match]:
-    """Matches as servers make them, with everything that TrueSkill 2 reads."""
-    rng = random.Random(seed)
-    for match in odd_matches(seed, count, 14):
-        playing = [player for side in match.teams for player in side]
-        yield replace(
-            match,
-            seconds=rng.choice((None, 300.0, 900.0)),
-            fraction_played={player: rng.choice((0.0, 0.4, 1.0)) for player in playing if rng.random() < 0.4},
-            counts={player: Counts(rng.randrange(4), rng.randrange(5)) for player in playing if rng.random() < 0.7},
-            quits=frozenset(player for player in playing if rng.random() < 0.1),
-            squads=(match.teams[0][:2], (*match.teams[1][:2], match.teams[0][2])),
-            mode=rng.choice(("", "payload", "arena")),
-        )
-
-
-def test_a_replay_gives_the_numbers_and_the_state_of_rating_one_by_one():
-    live, bulk = TrueSkill2.create(**EVERYTHING), TrueSkill2.create(**EVERYTHING)
-    matches = list(rich(seed=1, count=60))
-    for system in (live, bulk):
-        system.seed(people(1)[0], rating=4.0)
-        for match in matches[:20]:
-            system.rate(match)
-    rated = [live.rate(match) for match in matches[20:]]
-    replayed = replay(bulk, History.of(matches[20:]))
-    wins = [win for each in rated for win in each.prediction.wins]
-    after = [change.after for each in rated for change in each.changes]
-    np.testing.assert_allclose(replayed.wins, wins, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(replayed.draws, [each.prediction.draw for each in rated], rtol=0, atol=1e-9)
-    np.testing.assert_allclose(replayed.after, after, rtol=0, atol=1e-7)
-    assert live.players.keys() == bulk.players.keys()
-    for player in live.players:
-        ours, theirs = live.state(player), bulk.state(player)
-        own, others = ours["modes"], theirs["modes"]
-        assert own.keys() == others.keys()
-        pairs = [(ours, theirs), *((own[mode], others[mode]) for mode in own)]
-        for one, other in pairs:
-            for name in one.keys() - {"modes"}:
-                assert (one[name] is None) == (other[name] is None)
-                assert (one[name] or 0.0) == pytest.approx(other[name] or 0.0, rel=1e-6, abs=1e-7)
+from tests.ratings.trueskill2.samples import EVERYTHING, full_matches
 
 
 @pytest.mark.slow
 def test_thousands_of_random_matches_leave_every_skill_finite():
-    system, rng, count, size = TrueSkill2.create(**EVERYTHING), np.random.default_rng(5), 30_000, 2
-    played = 2 * size * count
-    history = History(
-        players=tuple(people(60)),
-        matches=2 * np.arange(count + 1),
-        teams=size * np.arange(2 * count + 1),
-        members=rng.permuted(np.tile(np.arange(60), (count, 1)), axis=1)[:, : 2 * size].astype(np.int32).ravel(),
-        ranks=rng.integers(0, 2, 2 * count, dtype=np.int32),
-        started_at=300.0 * np.arange(count),
+    system, rng, count = TrueSkill2.create(**EVERYTHING), np.random.default_rng(5), 30_000
+    history = random_history(
+        count,
+        size=2,
+        players=60,
+        times=True,
         seconds=np.full(count, 300.0),
-        fraction_played=rng.random(played),
-        kills=rng.poisson(1.5, played).astype(np.float64),
-        deaths=rng.poisson(1.5, played).astype(np.float64),
-        quit=rng.random(played) < 0.1,
+        fraction_played=rng.random(4 * count),
+        kills=rng.poisson(1.5, 4 * count).astype(np.float64),
+        deaths=rng.poisson(1.5, 4 * count).astype(np.float64),
+        quit=rng.random(4 * count) < 0.1,
     )
     replayed = replay(system, history)
     assert np.isfinite(replayed.after).all()
@@ -115,7 +47,7 @@ def test_thousands_of_random_matches_leave_every_skill_finite():
 def test_one_sweep_forward_is_rating_online():
     params = {name: value for name, value in EVERYTHING.items() if not name.startswith("quit")}
     online, batch = TrueSkill2.create(**params), TrueSkill2.create(**params)
-    matches = list(rich(seed=2, count=12))
+    matches = list(full_matches(seed=2, count=12))
     rated = [online.rate(match) for match in matches]
     sweeps = prepared(batch, History.of(matches), sweep_history)
     sweeps.forward(np.array(batch.table))
@@ -136,7 +68,7 @@ def test_one_sweep_forward_is_rating_online():
 
 @pytest.mark.slow
 def test_sweeps_of_a_fit_are_the_same_in_machine_code():
-    system, history = TrueSkill2.create(**EVERYTHING), History.of(rich(seed=3, count=30))
+    system, history = TrueSkill2.create(**EVERYTHING), History.of(full_matches(seed=3, count=30))
     table, found = np.array(system.table), []
     for run in (sweep_history, None):
         sweeps, gradients = prepared(system, history, run), np.zeros_like(table)
@@ -355,11 +287,3 @@ def test_rprop_climbs_a_hill_of_very_unequal_slopes():
     for _ in range(200):
         here += climb.step(scale * (top - here))
     assert here == pytest.approx(top, abs=1e-3)
-
-
-def test_a_player_who_was_only_in_the_lineup_is_not_made():
-    system = TrueSkill2.create()
-    match = replace(duel("ann", "bob"), lineup=((ANN,), (BOB, PlayerId("cid"))), mode="payload")
-    replay_with(system, History.of([match]), rate_matches)
-    assert set(system.players) == {ANN, BOB}
-    assert math.isfinite(system.skill(ANN, SkillContext("payload")))

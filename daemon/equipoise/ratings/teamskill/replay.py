@@ -63,7 +63,7 @@ def replay(system: TeamSkill[Any], history: History) -> Replayed:
     sizes_of = history.teams, history.predicted_lineup[0]
     played, lineup = (_units(history.matches, each, rule.choices) for each in sizes_of)
     sides, spare = allocate_sides(history.matches), _spare(history.matches, played)
-    done, run = 0, _compiled(type(known.constants))
+    done, run = 0, _compiled(type(known.constants))  # type: ignore[arg-type]  # mypy takes no type for hashable
     while done < len(history):
         known.allocate(int(plan.new[done]))
         groups = rule, known.numbering, played, lineup
