@@ -1,4 +1,4 @@
-"""Every name makes the system that calls itself so."""
+"""Every system is made by its name, and seeds, stores and restores its players."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
 
 
 @pytest.mark.parametrize(("wrong", "meant"), [("elo2", "elo"), ("ELO", "elo"), ("true_skill", "trueskill")])
-def test_a_name_that_is_nearly_right_is_told_the_right_one(wrong: str, meant: str) -> None:
+def test_a_misspelt_system_is_refused_with_the_right_name(wrong: str, meant: str) -> None:
     with pytest.raises(RatingError, match=rf"^{wrong}: no such rating system; did you mean {meant}\? There are elo, "):
         create(wrong)
 
 
-def test_a_parameter_that_is_nearly_right_is_told_the_right_one() -> None:
+def test_a_misspelt_parameter_is_refused_with_the_right_name() -> None:
     with pytest.raises(RatingError, match=r"^k_mx: no such parameter; did you mean k_max\? There are compression, "):
         create("synelo", k_mx=6)
 
@@ -119,7 +119,7 @@ def test_a_stored_number_that_cannot_be_is_refused_by_player_and_field(name: str
 
 @pytest.mark.parametrize("name", ["glicko", "glicko2"])
 @pytest.mark.parametrize("field", ["variance", "onset_variance", "volatility", "onset_volatility"])
-def test_nobody_is_restored_as_known_for_certain_nor_without_volatility(name: str, field: str) -> None:
+def test_a_state_without_variance_or_volatility_is_refused(name: str, field: str) -> None:
     system, player = create(name), PlayerId("ann")
     state = {**system.state(player), field: 0.0}
     if name == "glicko" and "volatility" in field:

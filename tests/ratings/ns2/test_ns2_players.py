@@ -54,7 +54,7 @@ def test_a_newcomer_has_a_thousand_points_which_is_the_mode_of_the_gamma_prior()
     assert system.state(ANN) == NEWCOMER
 
 
-def test_players_are_made_on_first_sight_but_not_by_a_look():
+def test_players_are_held_after_their_first_match_and_not_after_a_query():
     system = ns2()
     system.predict(whole(1, 1, map="ns2_veil"))
     system.summary(ANN)
@@ -108,7 +108,7 @@ def test_a_system_restored_through_json_goes_on_as_if_it_had_never_stopped():
     assert other.shared() == system.shared()
 
 
-def test_what_went_wrong_can_be_put_back():
+def test_a_match_can_be_undone_by_restoring_states_and_parts():
     system, match = played(120), next(busy_matches(seed=7, count=1, players=12))
     whole, states = system.shared(), {player: system.state(player) for player in people(12)}
     for each in (match, replace(match, map="ns2_new")):

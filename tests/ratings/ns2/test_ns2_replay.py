@@ -1,4 +1,4 @@
-"""A replay, whose kernel is compiled, gives the numbers of `rate`, and leaves the system in the same state."""
+"""Replays of NS2: times at the edge of rounding, histories in parts, and spans that are refused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def rate_all(system: NS2, matches: list[Match]) -> None:
 
 
 @pytest.mark.parametrize("seconds", [530.0, 530.3, 7.77, 1999.9])
-def test_time_that_rounds_to_nothing_is_nobodys_in_machine_code_either(seconds):
+def test_time_that_rounds_to_zero_counts_for_no_player_in_machine_code_either(seconds):
     """A commander's chair that is left at once, one taken after the end, and a round without any time played."""
     a, b, c, d = people(4)
     whole_round, chair = (Span(1, 0, seconds),), Role.COMMANDER
@@ -45,7 +45,7 @@ def test_time_that_rounds_to_nothing_is_nobodys_in_machine_code_either(seconds):
     assert fitted.shared()["lengths"] == [seconds, seconds]
 
 
-def test_chairs_taken_when_hardly_anything_counts_any_more_weigh_the_same_in_machine_code():
+def test_commanders_of_the_last_moments_of_a_long_round_weigh_the_same_in_machine_code():
     a, b = people(2)
     for start in (1600.0, 1700.0, 1910.0, 1919.9, 1920.0, 2000.0):
         spans = {

@@ -1,4 +1,4 @@
-"""A live match is read as the history of that one match is."""
+"""The arrays of a live match equal those of a history of that match."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cases() -> list[Match]:
 
 
 def flat(arrays: MatchArrays) -> dict[str, Any]:
-    """The arrays by name, those of the lineup among them."""
+    """The arrays by name, including those of the lineup."""
     own = arrays._asdict()
     return {**own, "lineup": arrays.lineup.starts, **dict(zip(("seats", "skills"), arrays.lineup[1:], strict=True))}
 

@@ -1,4 +1,4 @@
-"""What SynElo keeps of players between rounds, what it refuses, and how one is made."""
+"""SynElo's players between rounds: restored, seeded, reset, refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.ratings.samples import ANN, BOB, CID, duel, random_matches, seeded, s
 # What the store keeps.
 
 
-def test_a_player_restored_from_his_state_and_history_goes_on_as_if_never_forgotten():
+def test_a_player_restored_from_state_and_history_is_rated_as_if_never_forgotten():
     kept, restored = synelo(window=20, k_max=2), synelo(window=20, k_max=2)
     stored: dict[PlayerId, tuple[str, list[list[float]]]] = {}
     for match in random_matches(seed=7, count=200, players=6, size=2):
@@ -38,7 +38,7 @@ def test_a_player_restored_from_his_state_and_history_goes_on_as_if_never_forgot
     assert max(len(rows) for _, rows in stored.values()) > 2 * kept.window
 
 
-def test_a_player_made_new_does_not_look_at_rows_of_his_former_life():
+def test_a_player_who_was_reset_ignores_the_rows_before_the_reset():
     system = synelo()
     for _ in range(5):
         system.rate(duel("ann", "bob"))
@@ -60,7 +60,7 @@ def test_a_window_that_was_made_smaller_is_restored_from_its_last_rows():
     assert smaller.rate(duel("ann", "bob")) == equal.rate(duel("ann", "bob"))
 
 
-def test_a_floor_that_was_raised_does_not_lock_out_who_stands_below_it():
+def test_players_below_a_raised_floor_can_still_be_restored():
     system = synelo(floor=500.0)
     system.restore(ANN, {**NEWCOMER, "rating": 300})
     system.seed(ANN, rounds=3)
@@ -78,7 +78,7 @@ def test_an_admins_rating_keeps_rounds_and_window():
     assert system.uncertainty(ANN) == before
 
 
-def test_players_are_made_on_first_sight_but_not_by_a_look():
+def test_players_are_held_after_their_first_match_and_not_after_a_query():
     system = synelo()
     match = duel("ann", "bob")
     system.predict(match)

@@ -214,8 +214,8 @@ def test_a_refused_match_changes_nothing(kind):
 
 
 @pytest.mark.parametrize(("kind", "base"), list(zip(KINDS, BASES, strict=True)))
-def test_what_players_are_called_makes_no_difference(kind, base):
-    """Names that look like a group's, like each other's with a comma elsewhere, and like what stands for a plus."""
+def test_the_ids_of_players_make_no_difference(kind, base):
+    """Ids that look like group ids, that differ only in where a plus is, and that look like an escaped plus."""
     names = ["a", "a%2Bb", "a+b", "a+b+c", "b", "b+c", "c", "%", "%25", "+", "++"]
     called = dict(zip(sorted(people(11)), map(PlayerId, sorted(names)), strict=True))
     plain, odd = (create(kind, base=base, **({"reliable": 1} if "all" in kind else {})) for _ in range(2))
@@ -244,7 +244,7 @@ def test_what_players_are_called_makes_no_difference(kind, base):
 
 
 @pytest.mark.parametrize("kind", KINDS[1:])
-def test_a_match_is_predicted_however_well_its_players_are_known(kind):
+def test_players_of_small_deviation_can_be_predicted(kind):
     system = create(kind, base="glicko", settings={"rd": 1.0, "c": 0.0}, reliable=1)
     for number in range(5):
         system.rate(replace(PAIRS, ranks=(number % 2, 1 - number % 2)))

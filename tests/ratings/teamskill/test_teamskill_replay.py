@@ -81,7 +81,7 @@ def test_groups_are_known_by_names_and_not_by_the_order_of_the_history(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_names_that_look_like_those_of_groups_are_names(kind):
+def test_player_ids_that_look_like_group_ids_are_player_ids(kind):
     called = dict(zip(people(9), ["a", "a%2Bb", "a+b", "a+b+c", "b", "b+c", "c", "%25", "+"], strict=True))
     matches = [
         replace(match, teams=tuple(tuple(PlayerId(called[player]) for player in side) for side in match.teams))
@@ -134,7 +134,7 @@ def test_a_history_that_a_base_cannot_read_is_refused_before_anything_changes(ba
     assert not any(learner.players for learner in system.learners.values())
 
 
-def test_arrays_without_lineups_are_teams_as_they_played():
+def test_without_lineups_the_participants_are_predicted():
     matches = list(random_matches(seed=9, count=80, players=12, size=4))
     whole = History.of(matches)
     one, other = create("teamskill_allk_ls"), create("teamskill_allk_ls")

@@ -118,7 +118,7 @@ def test_a_gap_of_ten_thousand_points_leaves_numbers(outcome):
         assert 0 < system.uncertainty(player) < 8.1
 
 
-def test_without_dynamics_nobody_becomes_less_certain_by_playing():
+def test_without_dynamics_no_deviation_grows_by_playing():
     system = TrueSkill.create(tau=0)
     for match in many_teams(seed=2, count=200, players=15):
         before = {player: system.uncertainty(player) for team in match.teams for player in team}
@@ -127,7 +127,7 @@ def test_without_dynamics_nobody_becomes_less_certain_by_playing():
             assert system.uncertainty(player) <= uncertainty + 1e-12
 
 
-def test_a_player_who_played_nothing_of_a_match_learns_nothing_but_the_dynamics():
+def test_a_player_with_a_fraction_of_0_changes_by_the_dynamics_only():
     system = TrueSkill.create(tau=0.5)
     system.rate(Match(((ANN,), (BOB, CID)), (0, 1), fraction_played={CID: 0.0}))
     assert system.skill(CID) == 25
@@ -182,7 +182,7 @@ def test_a_player_comes_back_from_their_state():
     assert ANN not in again
 
 
-def test_to_look_makes_nobody():
+def test_a_query_makes_no_player():
     system = TrueSkill.create()
     system.predict(duel("ann", "bob"))
     system.quality(duel("ann", "bob"))

@@ -98,7 +98,7 @@ def test_a_fit_of_one_duel_is_rating_it():
 
 @pytest.mark.parametrize("part", ["own", "base"])
 def test_a_fit_of_a_drifting_skill_is_the_regression_on_all_that_was_seen_of_it(part):
-    """Kills alone say something, and they are Gaussian: a draw is certain by so wide a margin."""
+    """Only kills carry information, and they are Gaussian: with so wide a margin a draw is certain."""
     drifts = {"initial_variance": 1.6, "gamma2": 0.3, "tau2": 2e-3}
     if part == "base":
         drifts = {"base_variance": 1.6, "base_gamma2": 0.3, "base_tau2": 2e-3} | dict.fromkeys(drifts, 0.0)
@@ -117,7 +117,7 @@ def test_a_fit_of_a_drifting_skill_is_the_regression_on_all_that_was_seen_of_it(
     assert sweeps.skill[::2] == pytest.approx(3.0 + prior @ np.linalg.solve(seen, kills / 10.0 - 3.0), abs=1e-9)
 
 
-def test_a_fit_starts_anew_but_from_what_was_seeded():
+def test_a_fit_starts_again_from_the_seeds():
     twice, once = TrueSkill2.create(), TrueSkill2.create()
     matches = [duel("ann", "bob", outcome) for outcome in (1.0, 0.0, 1.0)]
     for system in (twice, once):
@@ -156,7 +156,7 @@ NAMES = (
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", [{}, {"rating": 4.0}, {"sigma": 0.7}], ids=["newcomers", "seeded mean", "and width"])
 def test_the_gradient_of_a_duel_is_that_of_its_evidence(seeds):
-    """What a player was seeded with does not move with the parameters."""
+    """Seeded values do not change with the parameters."""
     params = {name: value for name, value in EVERYTHING.items() if name in NAMES} | {"margin": 0.0}
     counts = {ANN: Counts(7, 4), BOB: Counts(3, 9)}
     match = replace(duel("ann", "bob"), seconds=600.0, fraction_played={BOB: 0.7}, counts=counts)
@@ -221,7 +221,7 @@ def test_what_no_match_depends_on_stays_as_it_is():
 
 
 def test_an_offset_of_experience_is_estimated_by_the_matches_that_follow_it():
-    """All play twice: what the second match adds shows nowhere."""
+    """All play twice: no match follows what the second one adds."""
     matches = [duel("ann", "bob"), duel("cid", "dan"), duel("ann", "eve", 0.0), duel("bob", "fay", 0.0)]
     guess = TrueSkill2.create(experience_offset=(0.1, 0.1, 0.1))
     found = estimate(guess, History.of(matches), ["experience_offset"], sweeps=5, run=sweep_history)
@@ -229,7 +229,7 @@ def test_an_offset_of_experience_is_estimated_by_the_matches_that_follow_it():
     assert found.experience_offset[1:] == (0.1, 0.1)
 
 
-def test_to_gain_by_experience_is_to_meet_opponents_who_are_weaker_by_as_much():
+def test_a_gain_by_experience_equals_opponents_weaker_by_as_much():
     gained, outcomes = [0.0, 0.5, 0.75, 0.8125, 0.875], (1.0, 0.0, 1.0, 1.0, 0.0)
     rivals = [PlayerId(f"rival{number}") for number in range(5)]
     history = History.of(duel("ann", rival, outcome) for rival, outcome in zip(rivals, outcomes, strict=True))
@@ -246,7 +246,7 @@ def test_to_gain_by_experience_is_to_meet_opponents_who_are_weaker_by_as_much():
 
 
 def test_bots_that_are_as_newcomers_move_with_them():
-    """One beats one and a bot in three of ten matches; that is then the chance by what is found."""
+    """One player beats one and a bot in three of ten matches; the estimate predicts that chance."""
     bot, plain = PlayerId("bot:1"), sweep_history
     matches = [
         Match(teams=((a,), (b,)), lineup=((a,), (b, bot)), ranks=(0, 1) if number < 3 else (1, 0))
@@ -256,7 +256,7 @@ def test_bots_that_are_as_newcomers_move_with_them():
     assert TrueSkill2(found).predict(matches[0]).wins[0] == pytest.approx(0.3, abs=1e-3)
 
 
-def test_what_is_off_is_not_estimated():
+def test_a_parameter_that_is_off_is_not_estimated():
     system = TrueSkill2.create()
     with pytest.raises(RatingError, match="quit_related"):
         estimate(system, History.of([duel("ann", "bob")]), ["quit_related"], sweeps=1)

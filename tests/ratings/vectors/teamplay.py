@@ -23,7 +23,7 @@ def trueskill2(params: Facts, given: Facts) -> dict[str, Any]:
 
 
 def trueskill2_batch(params: Facts, given: Facts) -> dict[str, Any]:
-    """Who is equal after rating duels one by one, and the order after fitting them."""
+    """The players of equal skill after rating duels one by one, and the order after a fit."""
     matches = [duel(winner, loser) for winner, loser in given["matches"]]
     online, batch = TrueSkill2.create(), TrueSkill2.create()
     for match in matches:
@@ -38,7 +38,7 @@ def trueskill2_batch(params: Facts, given: Facts) -> dict[str, Any]:
 
 
 def teamskill_k(params: Facts, given: Facts) -> dict[str, Any]:
-    """What the sum over all groups counts."""
+    """The coefficient of the sum over all groups."""
     return {"coef_of_sum": each(lambda size: coefficient(named(params, given, "K"), size), given["k"])}
 
 

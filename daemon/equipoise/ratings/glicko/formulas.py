@@ -208,7 +208,7 @@ def expected_score(match: int, at: float, lineup: Lineup, records: Records, c: G
 def rate_match(
     match: int, matches: MatchArrays, records: Records, wins: Floats, after: Floats, c: GlickoConstants
 ) -> None:
-    """Rate a match of two teams; modifies `records`, fills `wins` (per team) and `after` (per participant)."""
+    """Rate every participant as if their period ended with this match; fills `wins` and `after` for it."""
     a, b, at = 2 * match, 2 * match + 1, matches.started_at[match]
     wins[a] = expected_score(match, at, matches.lineup, records, c)
     wins[b] = 1.0 - wins[a]

@@ -74,7 +74,7 @@ class NS2Params(Params):
         return (self.shape - 1.0) * self.scale
 
     def constants(self) -> NS2Constants:
-        """The parameters that the kernels read."""
+        """The parameters as floats, without those that only live systems read."""
         return NS2Constants(
             constant=float(self.constant_rate),
             adagrad=float(self.adagrad_rate),

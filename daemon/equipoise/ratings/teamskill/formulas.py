@@ -144,15 +144,9 @@ def predict_groups(at: float, lineup: Lineup, people: Ints, records: Any, sides:
 
 
 def rate_groups(
-    arrays: MatchArrays,
-    people: Ints,
-    lineup_people: Ints,
-    records: Any,
-    sides: Teams,
-    answers: GaussianAnswers,
-    c: GaussianConstants,
+    arrays: MatchArrays, people: Ints, lineup_people: Ints, records: Any, sides: Teams, answers: GaussianAnswers, c: Any
 ) -> None:
-    """Predict and rate the first match, of groups; modifies their records and fills the answers."""
+    """Predict and rate the first match, of groups over TrueSkill; modifies their records and fills the answers."""
     answers.draws[0] = predict_groups(arrays.started_at[0], arrays.lineup, lineup_people, records, sides, c)
     sum_participants(0, arrays, records, sides, c)
     scale(sides, arrays.teams, people)
@@ -160,51 +154,27 @@ def rate_groups(
 
 
 def rate_units(
-    match: int,
-    arrays: MatchArrays,
-    people: Ints,
-    lineup_people: Ints,
-    terms: MatchTerms,
-    records: Records,
-    sides: Teams,
-    answers: GaussianAnswers,
-    c: Any,
+    match: int, arrays: MatchArrays, people: Ints, lineup_people: Ints, work: Work, answers: GaussianAnswers, c: Any
 ) -> None:
     """Predict and rate one match of units over TrueSkill; fills `answers`, whose draws are of shape (1,)."""
-    rate_groups(arrays, people, lineup_people, records, sides, answers, c)
+    rate_groups(arrays, people, lineup_people, work.records, work.sides, answers, c)
 
 
 def elo_units(
-    match: int,
-    arrays: MatchArrays,
-    people: Ints,
-    lineup_people: Ints,
-    terms: MatchTerms,
-    records: Records,
-    sides: Teams,
-    answers: GaussianAnswers,
-    c: Any,
+    match: int, arrays: MatchArrays, people: Ints, lineup_people: Ints, work: Work, answers: GaussianAnswers, c: Any
 ) -> None:
     """`rate_units` over Elo."""
-    lead, margin = terms.lead[match : match + 1], terms.margin[match : match + 1]
-    own = MatchTerms(lead, margin, terms.scores, terms.protected)
-    elo_rate(0, arrays, own, records, answers.wins, answers.after, c)
+    lead, margin = work.terms.lead[match : match + 1], work.terms.margin[match : match + 1]
+    own = MatchTerms(lead, margin, work.terms.scores, work.terms.protected)
+    elo_rate(0, arrays, own, work.records, answers.wins, answers.after, c)
     answers.draws[0] = 0.0
 
 
 def glicko_units(
-    match: int,
-    arrays: MatchArrays,
-    people: Ints,
-    lineup_people: Ints,
-    terms: MatchTerms,
-    records: Records,
-    sides: Teams,
-    answers: GaussianAnswers,
-    c: Any,
+    match: int, arrays: MatchArrays, people: Ints, lineup_people: Ints, work: Work, answers: GaussianAnswers, c: Any
 ) -> None:
     """`rate_units` over Glicko."""
-    glicko_rate(0, arrays, records, answers.wins, answers.after, c)
+    glicko_rate(0, arrays, work.records, answers.wins, answers.after, c)
     answers.draws[0] = 0.0
 
 
@@ -394,7 +364,7 @@ def replay_match(match: int, work: Work, c: Any) -> None:
             own_wins = wins if work.rule.kind == K else spare.wins[: end - first]
             own = GaussianAnswers(own_wins, spare.draws, answers.after if size == 1 else spare.after)
             units = groups_of_size(match, size, arrays, work.played, lineup, spare)
-            rate_units(match, units, people, lineup_people, work.terms, work.records, sides, own, c)
+            rate_units(match, units, people, lineup_people, work, own, c)
             if work.rule.kind == K:
                 answers.draws[match] = spare.draws[0]
 

@@ -53,13 +53,13 @@ class GroupTrueSkill(TrueSkill):
         self.size = size
 
     def predict_lineup(self, at: float, lineup: Lineup, records: list[GaussianSkill], sides: Teams) -> float:
-        """As TrueSkill, of the scaled means."""
+        """Fill `sides.wins` by the scaled means; returns the probability of a draw."""
         return kernel.predict_groups(at, lineup, self._people(lineup.starts), records, sides, self.constants)
 
     def rate_arrays(
         self, arrays: MatchArrays, whole: bool, records: list[GaussianSkill], sides: Teams, answers: GaussianAnswers
     ) -> None:
-        """As TrueSkill, of the scaled means."""
+        """Predict and rate with the scaled means; fills `answers`."""
         people = self._people(arrays.teams), self._people(arrays.lineup.starts)
         kernel.rate_groups(arrays, *people, records, sides, answers, self.constants)
 

@@ -160,25 +160,25 @@ def plan_of(system: TeamSkill[Any], history: History) -> tuple[kernel.Plan, kern
     """The sizes of groups that each match needs, and which of them count."""
     teams, lineup, matches = np.diff(history.teams), np.diff(history.predicted_lineup[0]), history.matches[:-1]
     least, most = np.minimum.reduceat(teams, matches), np.maximum.reduceat(np.maximum(teams, lineup), matches)
-    sizes = np.arange(system.largest + 1)
+    sizes = np.arange(system.params.largest + 1)
     if system.rule == kernel.K:
         least = np.minimum(least, np.minimum.reduceat(lineup, matches))
-        largest = np.clip(least, 1, system.largest)
+        largest = np.clip(least, 1, system.params.largest)
         _refuse_too_many(most, largest)
         rated = (sizes == 1) | (sizes == largest[:, None])
     else:
-        largest = np.minimum(most, system.largest)
+        largest = np.minimum(most, system.params.largest)
         fit = np.array(
             [[comb(people, size) <= MOST_GROUPS for size in sizes] for people in range(most.max(initial=0) + 1)]
         )
         rated = (sizes == 1) | (sizes > 1) & (sizes <= least[:, None]) & fit[most]
-    listed = choices_of(np.unique(np.concatenate([teams, lineup])).tolist(), system.largest)
+    listed = choices_of(np.unique(np.concatenate([teams, lineup])).tolist(), system.params.largest)
     choices = Choices(*(np.array(column, np.int64) for column in listed))
     whole = history.lineup is None and history.lineup_members is None and history.skill_at_start is None
     more = np.cumsum(choices.rows * (sizes > 1), axis=1)
     new = np.add.reduceat(more[teams, np.repeat(largest, np.diff(history.matches))], matches)
     covered = np.zeros((2, int(choices.rows.max())), np.bool_)
-    rule = kernel.Rule(system.rule, system.reliable, choices, covered)
+    rule = kernel.Rule(system.rule, system.params.reliable, choices, covered)
     return kernel.Plan(whole, largest, rated, new), rule
 
 

@@ -64,6 +64,13 @@ class TeamSkillKParams(BaseParams):
 
     k: int = ranged(2, 1, LARGEST)
     """Players in a group; fewer if the smallest team has fewer."""
+    reliable: ClassVar[int] = 0
+    """Every group counts."""
+
+    @property
+    def largest(self) -> int:
+        """The largest size of groups."""
+        return self.k
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +83,7 @@ class TeamSkillAllKParams(BaseParams):
     """A group of two or more counts after this many matches together."""
 
 
-P = TypeVar("P", bound=BaseParams)
+P = TypeVar("P", TeamSkillKParams, TeamSkillAllKParams)
 
 
 class TeamSkill(System[P], Generic[P]):
@@ -93,16 +100,6 @@ class TeamSkill(System[P], Generic[P]):
         self.learners: dict[int, PlayerTable[Any, Any]] = {1: self._learner()}
         """The base systems, by size of group."""
 
-    @property
-    @abstractmethod
-    def largest(self) -> int:
-        """The largest size of groups."""
-
-    @property
-    def reliable(self) -> int:
-        """A group of two or more counts after this many matches together."""
-        return 0
-
     @abstractmethod
     def sizes(self, match: Match) -> tuple[int, ...]:
         """Sizes of the groups that learn from a match; always includes 1."""
@@ -117,7 +114,7 @@ class TeamSkill(System[P], Generic[P]):
         prediction, sizes = self.predict(match), self.sizes(match)
         rated = self.learners[1].rate(match)  # first, because it refuses every match that another size would refuse
         for size in sizes[1:]:
-            self.learner(size).rate(in_groups(match, size, self.largest))
+            self.learner(size).rate(in_groups(match, size, self.params.largest))
         expected = [prediction.expected(team) for team in range(len(match.teams))]
         changes = (Change(*change[:5], expected[change.team], change.score) for change in rated.changes)
         return Rated(prediction, tuple(changes))
@@ -194,7 +191,7 @@ class TeamSkill(System[P], Generic[P]):
         """The groups of a size in a match; none if a team has too many, because such a match is refused."""
         for side in match.teams:
             if comb(len(side), size) <= MOST_GROUPS:
-                yield from groups_of(side, size, self.largest)
+                yield from groups_of(side, size, self.params.largest)
 
     def _learner(self) -> PlayerTable[Any, Any]:
         return BASES[self.params.base].kind.create(**self.params.settings)
@@ -207,11 +204,6 @@ class TeamSkillK(TeamSkill[TeamSkillKParams]):
     parameters = TeamSkillKParams
     rule = kernel.K
 
-    @property
-    def largest(self) -> int:
-        """k."""
-        return self.params.k
-
     def sizes(self, match: Match) -> tuple[int, ...]:
         """1, and the size that makes the prediction if it is larger."""
         return tuple(sorted({1, self.size(match)}))
@@ -223,27 +215,17 @@ class TeamSkillK(TeamSkill[TeamSkillKParams]):
     def predict(self, match: Match) -> WinProbabilities:
         """Predict with the learner of that size, in which a team is the mean of its groups."""
         size = self.size(match)
-        return self.learner(size).predict(in_groups(match, size, self.largest))
+        return self.learner(size).predict(in_groups(match, size, self.params.largest))
 
     def strength(self, side: tuple[PlayerId, ...]) -> float:
         """(k-1)!(K-k)!/(K-1)! times the sum of the skills of its groups."""
         size = min(self.params.k, len(side))
-        total = sum(self.learner(size).skill(group) for group in groups_of(side, size, self.largest))
+        total = sum(self.learner(size).skill(group) for group in groups_of(side, size, self.params.largest))
         return coefficient(len(side), size) * size * total
 
 
 class TeamSkillAllK(TeamSkill[TeamSkillAllKParams]):
     """TeamSkill-AllK: a team is K/Σm times the sum, over sizes m, of the mean skill of the groups that count."""
-
-    @property
-    def largest(self) -> int:
-        """Players in a group, at most."""
-        return self.params.largest
-
-    @property
-    def reliable(self) -> int:
-        """A group of two or more counts after this many matches together."""
-        return self.params.reliable
 
     def sizes(self, match: Match) -> tuple[int, ...]:
         """Sizes up to `largest` of which every team has groups, but not more than `MOST_GROUPS`."""
@@ -270,19 +252,19 @@ class TeamSkillAllK(TeamSkill[TeamSkillAllKParams]):
 
     def _average(self, side: tuple[PlayerId, ...], skill_at_start: Mapping[PlayerId, float]) -> tuple[float, float]:
         """`formulas.average` of the groups that are held."""
-        starts, names, _ = listed(side, self.largest)
+        starts, names, _ = listed(side, self.params.largest)
         records: list[Any] = []
         numbers: list[list[int]] = [[]]
-        for size in range(1, self.largest + 1):
+        for size in range(1, self.params.largest + 1):
             first = len(records)
             records += map(self.learner(size).players.get, names[size])
             numbers.append([NO_GROUP if records[n] is None else n for n in range(first, len(records))])
         facts = [[], [skill_at_start.get(player, math.nan) for player in names[1]] if skill_at_start else []]
-        choices = choices_in_team(len(side), self.largest)
+        choices = choices_in_team(len(side), self.params.largest)
         covered = [[False] * max(choices.rows[len(side)]) for _ in range(2)]
-        rule = kernel.Rule(self.rule, self.reliable, choices, covered)
+        rule = kernel.Rule(self.rule, self.params.reliable, choices, covered)
         units, c = Units(starts, numbers, facts), self.learners[1].constants  # type: ignore[attr-defined]
-        return kernel.average(units, 0, self.largest, bool(skill_at_start), rule, records, c)
+        return kernel.average(units, 0, self.params.largest, bool(skill_at_start), rule, records, c)
 
 
 class TeamSkillAllKEV(TeamSkillAllK):
