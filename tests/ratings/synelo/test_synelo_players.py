@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
 
 import pytest
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import create, fit
-from equipoise.ratings.system import Match
-from tests.ratings.samples import ANN, BOB, CID, duel, random_matches, seeded, synelo
+from tests.ratings.samples import ANN, duel, random_matches, seeded, synelo
 
 # What the store keeps.
 
@@ -78,16 +75,6 @@ def test_an_admins_rating_keeps_rounds_and_window():
     assert system.uncertainty(ANN) == before
 
 
-def test_players_are_held_after_their_first_match_and_not_after_a_query():
-    system = synelo()
-    match = duel("ann", "bob")
-    system.predict(match)
-    assert (system.skill(ANN), system.uncertainty(ANN), system.summary(ANN).rounds) == (1000, 1.0, 0)
-    assert ANN not in system
-    system.rate(match)
-    assert ANN in system
-
-
 NEWCOMER = {"rating": 1000.0, "rounds": 0, "last_played": None, "windowed": 0}
 
 
@@ -124,22 +111,6 @@ def test_a_seed_that_cannot_be_is_refused_and_changes_nothing(skill):
     assert system.state(ANN) == {"rating": 1200, "rounds": 0, "last_played": None, "windowed": 0}
 
 
-@pytest.mark.parametrize(
-    "match",
-    [
-        Match(teams=((ANN,), (BOB,))),
-        Match(teams=((ANN,), (PlayerId("bot:3"),)), ranks=(0, 1)),
-        Match(teams=((ANN,), (BOB,), (CID,)), ranks=(0, 1, 2)),
-    ],
-    ids=["not over", "a bot takes part", "three teams"],
-)
-def test_a_match_that_cannot_be_rated_is_refused_and_changes_nothing(match):
-    system = synelo()
-    with pytest.raises(RatingError):
-        system.rate(match)
-    assert ANN not in system
-
-
 # Making one.
 
 
@@ -173,13 +144,3 @@ def test_a_wrong_parameter_is_refused_by_name(name, value):
 def test_synelo_has_no_whole_history_fit():
     with pytest.raises(RatingError, match="synelo"):
         fit(synelo(), [])
-
-
-def test_rating_a_match_loads_neither_numpy_nor_numba():
-    program = (
-        "import sys; from equipoise.ratings import create; from equipoise.ratings.system import Match;"
-        "create('synelo').rate(Match((('a',), ('b',)), (0, 1)));"
-        "print({'numpy', 'numba'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"

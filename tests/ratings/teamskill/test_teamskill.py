@@ -14,7 +14,7 @@ from equipoise.ratings import create
 from equipoise.ratings.system import Match
 from equipoise.ratings.teamskill.groups import coefficient, groups_of
 from equipoise.ratings.teamskill.system import TeamSkillAllKEV, TeamSkillAllKLS, TeamSkillK
-from tests.ratings.samples import ANN, BOB, CID, DAN, duel, odd_matches, people, random_matches
+from tests.ratings.samples import ANN, BOB, CID, DAN, odd_matches, people, random_matches
 
 BASES = ("elo", "glicko", "trueskill")
 KINDS = ("teamskill_k", "teamskill_allk_ls", "teamskill_allk_ev")
@@ -198,19 +198,6 @@ def test_a_foreign_shared_part_is_refused_and_changes_nothing(state):
     with pytest.raises(RatingError):
         system.restore_shared(*state)
     assert system.shared() == before
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_refused_match_changes_nothing(kind):
-    system = create(kind)
-    for match in (
-        replace(duel("ann", "bob"), ranks=()),
-        Match(teams=((ANN, PlayerId("bot:1")), (BOB, CID)), ranks=(0, 1)),
-    ):
-        with pytest.raises(RatingError):
-            system.rate(match)
-    assert system.shared() == {}
-    assert ANN not in system
 
 
 @pytest.mark.parametrize(("kind", "base"), list(zip(KINDS, BASES, strict=True)))

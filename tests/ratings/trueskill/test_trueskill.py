@@ -170,40 +170,6 @@ def test_quality_is_that_of_known_skills_only_as_far_as_they_are_known():
         system.quality(replace(match, fraction_played={ANN: 0.0}))
 
 
-def test_a_player_comes_back_from_their_state():
-    system, again = TrueSkill.create(), TrueSkill.create()
-    matches = list(many_teams(seed=3, count=40, players=15))
-    for match in matches[:30]:
-        system.rate(match)
-    for player in system.players:
-        again.restore(player, system.state(player))
-    assert [again.rate(match) for match in matches[30:]] == [system.rate(match) for match in matches[30:]]
-    again.forget(ANN)
-    assert ANN not in again
-
-
-def test_a_query_makes_no_player():
-    system = TrueSkill.create()
-    system.predict(duel("ann", "bob"))
-    system.quality(duel("ann", "bob"))
-    assert (system.skill(ANN), system.summary(ANN).rounds, system.state(ANN)["rounds"]) == (25, 0, 0)
-    assert not system.players
-
-
-@pytest.mark.parametrize(
-    ("match", "name"),
-    [
-        (Match(((PlayerId("bot:1"),), (BOB,)), (0, 1)), "bot:1"),
-        (Match(((ANN,), (BOB,))), "not over"),
-    ],
-)
-def test_a_match_that_cannot_be_rated_is_refused_and_changes_nothing(match, name):
-    system = TrueSkill.create()
-    with pytest.raises(RatingError, match=name):
-        system.rate(match)
-    assert not system.players
-
-
 @pytest.mark.parametrize(
     ("params", "name"),
     [
