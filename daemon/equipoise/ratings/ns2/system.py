@@ -114,7 +114,7 @@ class NS2(PlayerTable[NS2Params, Player]):
         """
         scores = [match.score(team) for team in range(2)]
         matches, players, facts = self._arrays(match, UNKNOWN)
-        refuse_bots(match)
+        refuse_bots(match, matches.lineup)
         facts.maps[0] = self.environment.enter(match.map)
         records, work = self.records((players,)), allocate(matches, facts)
         before = [POINTS * p.skill for p in records]

@@ -91,8 +91,8 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
     def rate(self, match: Match) -> Rated:
         """Update every participant from the order of the teams."""
         scores = [match.score(team) for team in range(len(match.teams))]
-        refuse_bots(match)
         (arrays, players), c = one_match(match), self.constants
+        refuse_bots(match, arrays.lineup)
         records, whole = self.records((players,)), not (match.lineup or match.skill_at_start or match.fraction_played)
         before = [shown(p, c) for p in records[: len(arrays.members)]]
         answers = GaussianAnswers([0.0] * len(scores), [0.0], before.copy())

@@ -14,7 +14,7 @@ from typing import ClassVar, TypeVar
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
 from equipoise.ratings.parameters import Params, ranged
-from equipoise.ratings.parts.match_arrays import BOT, Lineup, MatchArrays, lineup_of, one_match
+from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays, lineup_of, one_match
 from equipoise.ratings.parts.players import PlayerTable, ShownParams, bounded, checked, refuse_bots
 from equipoise.ratings.parts.two_teams import LIMIT
 from equipoise.ratings.system import ANYWHERE, Change, Match, Rated, SkillContext, WinProbabilities
@@ -71,8 +71,7 @@ class PointsSystem(PlayerTable[P, R]):
         score = match.score(0)
         scores = score, 1.0 - score
         arrays, players = one_match(match)
-        if match.lineup or BOT in arrays.lineup.members:  # Without a lineup, a bot here is a participant.
-            refuse_bots(match)
+        refuse_bots(match, arrays.lineup)
         records = self.records((players,))
         before = [record.rating for record in records]
         wins, after = [0.0, 0.0], [0.0] * len(arrays.members)

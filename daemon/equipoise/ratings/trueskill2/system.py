@@ -74,8 +74,8 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
     def rate(self, match: Match) -> Rated:
         """Rate a match by its order, counts and quits.  Ignores spans, points, map, sides and weight."""
         scores = [match.score(team) for team in range(len(match.teams))]
-        refuse_bots(match)
         matches, players = one_match(match)
+        refuse_bots(match, matches.lineup)
         facts, skills = _facts(match, matches), self._skills(players, match.mode)
         sides, after = Teams.of(len(match.teams)), [0.0] * len(matches.members)
         graph = FactorGraph.allocate(len(matches.members) + len(matches.lineup.members), len(match.teams))
