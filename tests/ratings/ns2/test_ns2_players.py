@@ -52,7 +52,7 @@ def test_a_newcomer_has_a_thousand_points_which_is_the_mode_of_the_gamma_prior()
     assert system.state(ANN) == NEWCOMER
 
 
-def test_a_card_shows_the_average_after_the_shadow_rounds():
+def test_a_summary_shows_the_average_after_the_shadow_rounds():
     system = ns2(shadow_rounds=2)
     for number in range(2):
         change = system.rate(replace(DUEL, started_at=100.0 - number)).changes[0]

@@ -198,7 +198,7 @@ def test_the_prediction_is_of_the_lineup_and_not_of_the_participants():
     assert system.summary(BOB).rounds == 0
 
 
-def test_bots_and_strangers_stand_at_the_doors_with_the_initial_rating():
+def test_bots_and_strangers_are_in_the_lineup_with_the_initial_rating():
     system = seeded(synelo(initial=1200.0), ann=1000)
     match = Match(teams=((ANN,), (BOB,)), lineup=((ANN, PlayerId("bot:7")), (BOB,)))
     assert system.predict(match).wins[0] == pytest.approx(1 / (1 + math.exp(-1000 / 2400)))

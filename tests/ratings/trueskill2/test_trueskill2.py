@@ -322,7 +322,7 @@ def test_a_player_is_stored_and_restored():
     assert other.rate(TEN) == system.rate(TEN)
 
 
-def test_a_newcomers_card_is_hidden_for_the_shadow_rounds():
+def test_a_newcomers_rating_is_hidden_for_the_shadow_rounds():
     system = trueskill2(shadow_rounds=2)
     assert (system.summary(ANN).visible, system.summary(ANN).missing) == (False, 2)
     system.rate(TEN)
