@@ -196,6 +196,21 @@ def test_a_respawn_empties_a_medigun_and_a_move_without_one_does_not(
     assert medic.charge == charge
 
 
+def test_a_regenerated_player_is_whole_and_keeps_the_charge(game: Game, script: Script) -> None:
+    script("""
+        public void OnPluginStart() { RegServerCmd("heal", Command_Heal); }
+        Action Command_Heal(int args) { TF2_RegeneratePlayer(1); return Plugin_Handled; }""")
+    game.start_map("koth_harvest_final")
+    medic, soldier = game.add("M", "blue", "medic"), game.add("S", "red")
+    play.go_live(game)
+    medic.charge = 0.75
+    play.hurt(game, soldier, medic)
+    game.history.clear()
+    game.rcon("heal")
+    assert game.events() == ["post_inventory_application"]
+    assert (medic.health, medic.charge) == (150, 0.75)
+
+
 def test_arenas_first_blood_is_the_first_kill_of_an_enemy_who_has_a_team_mate(game: Game) -> None:
     game.start_map("arena_well")
     game.sm.convars["tf_arena_use_queue"].set("0")
