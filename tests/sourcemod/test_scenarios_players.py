@@ -158,12 +158,13 @@ def test_21_a_watched_player_who_only_dies_does_not_restart_the_idle_clock(game:
     assert gone(bench)
 
 
-def test_21_a_command_restarts_the_idle_clock_and_chat_does_not(game: Game) -> None:
+def test_21_a_command_restarts_the_idle_clock_but_not_chat_nor_kill(game: Game) -> None:
     talker, commander = idle_bench(game), game.connect("commander")
     game.join(commander, SPECTATOR)
     commander.idle = True
     game.advance(100)
     game.say(talker, "still here")
+    game.command(talker, "kill")
     game.command(commander, "a_word_the_game_does_not_know")
     game.advance(25)
     assert (gone(talker), gone(commander)) == (True, False)
