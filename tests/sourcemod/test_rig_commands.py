@@ -155,33 +155,6 @@ def test_targets_are_found_by_group_userid_and_part_of_a_name(game: Game, script
     assert game.rcon("find andy") == ["Andy"]
 
 
-def test_a_console_variable_keeps_its_bounds_and_tells_of_changes(game: Game, script: Script) -> None:
-    script("""
-        ConVar g_Limit;
-        public void OnPluginStart()
-        {
-            g_Limit = CreateConVar("rig_limit", "5", "a limit", 0, true, 1.0, true, 10.0);
-            g_Limit.AddChangeHook(Changed);
-            FindConVar("mp_autoteambalance").AddChangeHook(Changed);
-        }
-        void Changed(ConVar convar, const char[] before, const char[] after)
-        {
-            char name[32];
-            convar.GetName(name, sizeof(name));
-            PrintToServer("%s %s -> %s (%d)", name, before, after, convar.IntValue);
-        }""")
-    game.rcon("rig_limit 7")
-    game.rcon("rig_limit 7")
-    game.rcon("rig_limit 99")
-    game.rcon("mp_autoteambalance 0")
-    assert game.sm.console == [
-        "rig_limit 5 -> 7 (7)",
-        "rig_limit 7 -> 10.000000 (10)",
-        "mp_autoteambalance 1 -> 0 (0)",
-    ]
-    assert game.rcon("rig_limit") == ['"rig_limit" = "10.000000"']
-
-
 def test_an_events_hook_before_it_may_change_silence_or_block_it(game: Game, script: Script) -> None:
     script("""
         public void OnPluginStart()
