@@ -254,7 +254,7 @@ class Game:
     # Commands.
 
     def command(self, player: Player, line: str) -> None:
-        """A client types `line` in his console."""
+        """A client types `line` in their console."""
         self.sm.commands.from_client(player, line)
 
     def say(self, player: Player, text: str) -> None:
@@ -271,16 +271,19 @@ class Game:
 
     def server_command(self, words: list[str]) -> None:
         """What the engine does with a server command that is no variable."""
-        if words[0] == "mp_scrambleteams":
-            self.restarts.scramble(keep_rounds=words[1:] == ["2"])
-        elif words[0] == "mp_switchteams":
-            self.restarts.switch()
-        elif words[0] == "mp_forcewin":
-            self._force_win(words[1:])
-        elif words[0] == "mp_disable_autokick" and len(words) == 2:
-            self.teams.idle.disable_autokick(int(words[1]))
-        elif words[0] not in ("exec", "say", "heartbeat"):
-            self.sm.print(f'Unknown command "{words[0]}"')
+        match words:
+            case ["mp_scrambleteams", *rest]:
+                self.restarts.scramble(keep_rounds=rest == ["2"])
+            case ["mp_switchteams", *_]:
+                self.restarts.switch()
+            case ["mp_forcewin", *rest]:
+                self._force_win(rest)
+            case ["mp_disable_autokick", userid]:
+                self.teams.idle.disable_autokick(int(userid))
+            case ["changelevel" | "map", name, *_]:
+                self._next_map = name
+            case [name, *_] if name not in ("exec", "say", "heartbeat"):
+                self.sm.print(f'Unknown command "{name}"')
 
     def chat(self, player: Player, text: str) -> None:
         """Chat that everybody sees."""
