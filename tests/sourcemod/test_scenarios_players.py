@@ -71,13 +71,13 @@ def test_scenario_18_who_had_no_class_at_arenas_round_start_cannot_spawn_by_choo
     game.sm.convars["tf_arena_use_queue"].set("0")
     undecided = game.connect("undecided")
     game.join(undecided, "red")
-    game.add("Ann", "red")
     game.add("Bob", "blue")
+    game.add("Ann", "red")
     play.go_live(game)
     game.command(undecided, "joinclass scout")
     game.advance(1)
     game.command(undecided, "joinclass scout")
-    assert (undecided.desired_class, undecided.alive) == (1, False)
+    assert (game.rounds.live, undecided.desired_class, undecided.alive) == (True, 1, False)
 
 
 @pytest.mark.parametrize(
