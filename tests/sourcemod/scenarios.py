@@ -58,6 +58,14 @@ def people(game: Game, count: int = 4) -> list[Player]:
     return [game.add(f"player {i}", "blue" if i % 2 else "red") for i in range(count)]
 
 
+def live(game: Game, map: str, count: int = 4) -> list[Player]:
+    """A map whose waiting and setup are over, and its players: RED's and BLU's in turns."""
+    game.start_map(map)
+    players = people(game, count)
+    play.go_live(game)
+    return players
+
+
 def when(game: Game, name: str) -> float:
     """The time of the last event of that name."""
     return next(now for now, event, _ in reversed(game.history) if event == name)

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from tests.sourcemod.rig import Game, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
-from tests.sourcemod.scenarios import Script, fields, names, people, seen, watch
-
-
-def live(game: Game, map: str, count: int = 4) -> None:
-    """A map whose waiting and setup are over."""
-    game.start_map(map)
-    people(game, count)
-    play.go_live(game)
+from tests.sourcemod.scenarios import Script, fields, live, names, people, seen, watch
 
 
 def test_waiting_can_be_begun_again(game: Game, script: Script) -> None:

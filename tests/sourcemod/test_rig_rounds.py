@@ -8,15 +8,9 @@ import pytest
 
 from tests.sourcemod.rig import Game, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Mode, Reason
-from tests.sourcemod.scenarios import Script, fields, names, people, seen, watch
+from tests.sourcemod.scenarios import Script, fields, live, names, people, seen, watch
 
 NewGame = Callable[..., Game]
-
-
-def live(game: Game, map: str) -> None:
-    game.start_map(map)
-    people(game)
-    play.go_live(game)
 
 
 def test_nobody_respawns_after_a_win_and_everybody_does_at_the_next_round(game: Game) -> None:
