@@ -97,3 +97,29 @@ def test_captures_are_counted_between_a_plugin_s_hooks(game: Game, script: Scrip
     play.capture(game, BLU, 0)
     game.frame()
     assert fields(game, "teamplay_round_win")["losing_team_num_caps"] == 1
+
+
+def test_the_timer_of_an_emptied_map_goes_on_and_ends_a_round_that_nobody_plays(game: Game, script: Script) -> None:
+    # The timer does not ask for players, and neither does game_round_win (entity_roundwin.cpp).
+    watch(script)
+    game.leave(live(game, "pl_upward", 1)[0])
+    seen(game)
+    game.advance(330)
+    assert seen(game) == [
+        "teamplay_win_panel S5 W0 U0",
+        "teamplay_round_win S5 W0 U0",
+        "teamplay_round_start S3 W0 U1",
+        "teamplay_round_active S4 W0 U1",
+    ]
+    assert (game.rounds.state, game.teams.scores) == (State.PREGAME, [0, 0, 0, 1])
+
+
+def test_setup_begins_when_waiting_is_cancelled(game: Game, script: Script) -> None:
+    watch(script)
+    game.start_map("cp_gorge")
+    people(game)
+    game.until(lambda: game.rounds.state is State.RUNNING)
+    seen(game)
+    game.rcon("mp_waitingforplayers_cancel 1")
+    game.advance(62)
+    assert seen(game) == ["waiting ends S4 W0 U1", "teamplay_setup_finished S4 W0 U1"]
