@@ -113,48 +113,6 @@ def test_an_admin_command_wants_its_flag_or_an_override(game: Game, script: Scri
     assert nobody.console[1:] == ["done, other right 0"]
 
 
-def test_targets_are_found_by_group_userid_and_part_of_a_name(game: Game, script: Script) -> None:
-    script("""
-        public void OnPluginStart() { LoadTranslations("common.phrases"); RegConsoleCmd("find", Command_Find); }
-        Action Command_Find(int client, int args)
-        {
-            char pattern[32], name[MAX_TARGET_LENGTH];
-            GetCmdArg(1, pattern, sizeof(pattern));
-            int found[MAXPLAYERS];
-            bool translated;
-            int filters = COMMAND_FILTER_NO_BOTS;
-            int count = ProcessTargetString(
-                pattern, client, found, sizeof(found), filters, name, sizeof(name), translated);
-            if (count <= 0)
-            {
-                ReplyToTargetError(client, count);
-            }
-            for (int i = 0; i < count; i++)
-            {
-                ReplyToCommand(client, "%N", found[i]);
-            }
-            return Plugin_Handled;
-        }""")
-    ann, andy = game.connect("Ann"), game.connect("Andy")
-    game.add_bot("Robot", RED)
-    andy.flags, andy.immunity = flag_bits("b"), 50
-
-    def find(pattern: str) -> list[str]:
-        ann.console.clear()
-        game.command(ann, f"find {pattern}")
-        return ann.console
-
-    assert find("@all") == ["Ann"]
-    assert find("@me") == ["Ann"]
-    assert find(f"#{ann.userid}") == ["Ann"]
-    assert find(str(ann.steamid)) == ["[SM] Nobody matches"]
-    assert find(f"#{ann.steamid}") == ["Ann"]
-    assert find("an") == ["[SM] Several players match"]
-    assert find("andy") == ["[SM] You may not target this player"]
-    assert find("robot") == ["[SM] Not for bots"]
-    assert game.rcon("find andy") == ["Andy"]
-
-
 def test_an_events_hook_before_it_may_change_silence_or_block_it(game: Game, script: Script) -> None:
     script("""
         public void OnPluginStart()
