@@ -36,9 +36,9 @@ _ROUND = (
 )  # fmt: skip
 
 
-def watch(script: Script) -> None:
+def watch(script: Script, **options: Game) -> None:
     """Load a plugin that prints the round's events and forwards with round state, waiting and setup."""
-    script(_WATCHER % ", ".join(f'"{name}"' for name in _ROUND), name="watcher")
+    script(_WATCHER % ", ".join(f'"{name}"' for name in _ROUND), name="watcher", **options)
 
 
 def seen(game: Game) -> list[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tests.sourcemod.rig import Game, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
-from tests.sourcemod.scenarios import Script, fields, live, names, people, seen, watch
+from tests.sourcemod.scenarios import Script, fields, live, names, people, seen, since, watch
 
 
 def test_waiting_can_be_begun_again(game: Game, script: Script) -> None:
@@ -123,3 +125,24 @@ def test_setup_begins_when_waiting_is_cancelled(game: Game, script: Script) -> N
     game.rcon("mp_waitingforplayers_cancel 1")
     game.advance(62)
     assert seen(game) == ["waiting ends S4 W0 U1", "teamplay_setup_finished S4 W0 U1"]
+
+
+def test_a_server_that_hibernates_stands_still_until_somebody_comes(
+    new_game: Callable[..., Game], script: Script
+) -> None:
+    game = new_game(hibernates=True)
+    script(
+        """
+        public void OnPluginStart() { CreateTimer(60.0, Timer_Minute, _, TIMER_REPEAT); }
+        Action Timer_Minute(Handle timer) { PrintToServer("a minute"); return Plugin_Continue; }""",
+        on=game,
+    )
+    game.leave(live(game, "pl_upward", 1)[0])
+    game.sm.console.clear()
+    clock, mark = game.map_time, len(game.history)
+    game.advance(601)
+    assert (game.rounds.state, game.map_time, since(game, mark)) == (State.RUNNING, clock, [])
+    assert game.sm.console == ["a minute"] * 10
+    game.connect("Ann")
+    game.frame()
+    assert game.rounds.state is State.PREGAME
