@@ -40,7 +40,7 @@ class ConVar:
         return float(match[1]) if match else 0.0
 
     def set(self, value: str) -> None:
-        """Store `value` within the bounds, whoever sets it (ConVar::InternalSetValue)."""
+        """Store `value` within the bounds, for plugins, files and consoles alike (ConVar::InternalSetValue)."""
         match = NUMBER.match(value)
         number = float(match[1]) if match else 0.0
         held = self._held(number)
