@@ -101,7 +101,7 @@ static void Ended(int yes, int total)
 	g_Order[0] = '\0';
 }
 
-// Nobody voted, or SourceMod's `sm_cancelvote` ended it; the daemon's own cancel needs no answer.
+// No vote was cast, or `sm_cancelvote` of SourceMod ended it; the cancel of the daemon needs no answer.
 static void Cancelled(int reason)
 {
 	if (g_Order[0] == '\0')
