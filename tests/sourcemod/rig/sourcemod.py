@@ -9,6 +9,8 @@ from .handles import Handles
 from .machine import PluginError
 from .memory import Shared
 from .plugin import Argument, LoadError, Plugin
+from .sm import adminmenu
+from .sm.adminmenu import AdminMenu
 from .sm.chat import Chat, Log
 from .sm.commands import Commands
 from .sm.configs import Configs
@@ -42,7 +44,7 @@ class SourceMod:
         self.dynamic: dict[str, DynamicNative] = {}
         self.overrides: dict[str, int] = {}
         self.python_listeners: dict[str, list[Listener]] = {}
-        self.extensions = {"core", "sdktools.ext", "game.tf2.ext"} | ({EXTENSION} if ripext else set())
+        self.extensions = {"core", "sdktools.ext", "game.tf2.ext", "topmenus.ext"} | ({EXTENSION} if ripext else set())
         self.language, self.target = "en", 0
         self.pending: Pending | None = None
         self.phrases, self.formats = Phrases([]), Formats()
@@ -50,6 +52,7 @@ class SourceMod:
         self.events, self.timers = Events(self), Timers(self)
         self.chat, self.http = Chat(self), Http(self)
         self.menus, self.votes, self.menu_style = Menus(self), Votes(self), MenuStyle()
+        self.admin_menu = AdminMenu(self)
 
     def load(self, path: Path, *, translations: Path | None = None) -> Plugin:
         """Load a compiled plugin; late if a map is running. LoadError if SourceMod would refuse it."""
@@ -75,7 +78,9 @@ class SourceMod:
         plugin.call("OnPluginEnd")
         self.plugins.remove(plugin)
         plugin.failed = True
-        for part in (self.convars, self.configs, self.commands, self.events, self.timers, self.http, self.menus):
+        for part in (self.convars, self.configs, self.commands, self.events, self.timers, self.http):
+            part.forget(plugin)
+        for part in (self.menus, self.admin_menu):
             part.forget(plugin)
         for thing in self.handles.drop_owned(plugin):
             if isinstance(thing, Menu):
@@ -111,10 +116,13 @@ class SourceMod:
     def libraries(self) -> set[str]:
         """Names that LibraryExists knows."""
         own = {"sdktools", "__CanTestFeatures__"} | ({LIBRARY} if EXTENSION in self.extensions else set())
+        own |= {adminmenu.LIBRARY} if self.admin_menu.menu else set()
         return own.union(*(plugin.libraries for plugin in self.plugins))
 
     def provides(self, native: str) -> bool:
-        """Whether a native is bound: sm-ripext's only with the extension."""
+        """Whether a native is bound: sm-ripext's only with the extension, the admin menu's only with that plugin."""
+        if native in adminmenu.NATIVES:
+            return self.admin_menu.menu is not None
         return EXTENSION in self.extensions or not native.startswith(RIPEXT)
 
     def plugin_handle(self, plugin: Plugin) -> int:
@@ -183,9 +191,9 @@ class SourceMod:
         """Everybody hears of the plugin's libraries, and it of the other plugins' (CPluginManager::RunSecondPass)."""
         for name in plugin.libraries:
             self.forward("OnLibraryAdded", name)
-        for other in self.plugins:
-            for name in other.libraries if other is not plugin else ():
-                plugin.call("OnLibraryAdded", name)
+        others = [name for other in self.plugins if other is not plugin for name in other.libraries]
+        for name in [*([adminmenu.LIBRARY] if self.admin_menu.menu else []), *others]:
+            plugin.call("OnLibraryAdded", name)
 
     def _require(self, plugin: Plugin) -> None:
         """Extensions and libraries that the plugin declares as required must be there."""

@@ -101,7 +101,7 @@ class Timer(Entity):
         if self.props["m_bTimerPaused"]:
             return
         self.game.clocks.set_overtime(False)
-        if last > 0 and math.floor(last) != math.floor(self._last):
+        if self._last > 0 and math.floor(last) != math.floor(self._last):
             self.game.fire("teamplay_pre_round_time_left", time=math.floor(self._last))
         if self._last <= 0 and self._armed:
             # The event comes before the state: m_bInSetup is still 1 in its handlers.
@@ -152,7 +152,7 @@ class Clocks:
 
     @property
     def in_setup(self) -> bool:
-        """Whether the doors are still closed (m_bInSetup)."""
+        """Whether it is setup time (m_bInSetup)."""
         return bool(self.game.rules.props["m_bInSetup"])
 
     @property

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from . import buildings
 from .carrying import drop_flag
 from .facts import UNASSIGNED, State
-from .players import FIRST_STEAMID, Phase, Player
+from .players import FIRST_STEAMID, Player
 
 if TYPE_CHECKING:
     from .game import Game
@@ -45,8 +45,8 @@ def leave(game: "Game", player: Player, reason: str) -> None:
     for thing in (*player.buildings, *player.weapons.values(), player):
         game.entities.remove(thing)
     del game.players[player.index]
+    game.teams.scoreboard.forget(player)
     player.in_game = False
-    player.phase = Phase.OBSERVER
     game.sm.forward("OnClientDisconnect_Post", player.index)
 
 

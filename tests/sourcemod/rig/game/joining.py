@@ -17,7 +17,7 @@ TEAMS = {"unassigned": UNASSIGNED, "spectator": SPECTATOR, "red": RED, "blue": B
 HUMAN_TEAMS = {"red": RED, "blue": BLU, "spectator": SPECTATOR}
 JOINTEAM_PAUSE, JOINCLASS_PAUSE = 2.0, 0.5
 HIGHLANDERS = 9
-_RATED = ("autoteam", "closedwelcomemenu")
+_RATED = ("autoteam", "closedwelcomemenu", "show_motd")
 CONSOLE_COMMANDS = ("kill", "explode", "retry", "disconnect")
 """Commands of the engine or of the server's console: they never reach the player's ClientCommand."""
 
@@ -76,7 +76,7 @@ def _closed_welcome(game: "Game", player: Player, _: list[str]) -> None:
 
 
 def _set_up_team(game: "Game", player: Player, _: list[str]) -> None:
-    """`team_ui_setup`: with a forced team even for somebody who is on a side; no limit on how often."""
+    """`team_ui_setup` (as often as one likes) and `show_motd`: a forced team comes even to those on a side."""
     if _forced_auto_team(game):
         game.teams.change(player, game.teams.auto_team(player), auto=True)
         player.panels.append("class_blue" if player.team == BLU else "class_red")
@@ -237,6 +237,10 @@ def _spawns_now(game: "Game", player: Player, *, may_spawn: bool) -> bool:
     return may_spawn and (player.instant_spawn or dead_long_enough or in_spawn_room or grace)
 
 
+def _wish_to_die(game: "Game", player: Player, _: list[str]) -> None:
+    game.teams.lives.suicide(player, forced=False)
+
+
 def _set_menu(player: Player, *, is_open: bool) -> None:
     player.menu_open = is_open
 
@@ -248,11 +252,12 @@ _COMMANDS: dict[str, Callable[["Game", Player, list[str]], object]] = {
     "autoteam": _take_auto_team,
     "closedwelcomemenu": _closed_welcome,
     "team_ui_setup": _set_up_team,
+    "show_motd": _set_up_team,
     "menuopen": lambda game, player, _: _set_menu(player, is_open=True),
     "menuclosed": lambda game, player, _: _set_menu(player, is_open=False),
     "resetclass": _reset_class,
-    "kill": lambda game, player, _: game.teams.lives.suicide(player, forced=False),
-    "explode": lambda game, player, _: game.teams.lives.suicide(player, forced=False),
+    "kill": _wish_to_die,
+    "explode": _wish_to_die,
     "retry": lambda game, player, _: game.reconnect(player),
     "disconnect": lambda game, player, _: game.leave(player),
 }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from . import buildings
 from .carrying import carried, drop_flag
 from .facts import DEAD, DYING, ENGINEER, State, Value
-from .players import Phase, Player
+from .players import ObserverMode, Phase, Player
 
 if TYPE_CHECKING:
     from .game import Game
@@ -100,7 +100,7 @@ class Lives:
             if player.phase != Phase.DYING or not player.in_game:
                 self._dying.remove(player)
                 continue
-            player.props["m_lifeState"] = DEAD
+            player.props |= {"m_lifeState": DEAD, "m_iObserverMode": ObserverMode.DEATHCAM}
             assert player.died_at is not None
             if self.game.now >= player.died_at + self.freeze_panel:
                 self.game.teams.observe(player)

@@ -89,7 +89,7 @@ def build(game: Game, player: Player, classname: str, level: int = 1) -> Entity:
 
 
 def go_live(game: Game) -> None:
-    """Advance until the doors open: past waiting, freeze time and setup."""
+    """Advance until the round is live and past waiting, freeze time and setup."""
     rounds = game.rounds
     game.until(lambda: rounds.live and not rounds.waiting and not game.clocks.in_setup, within=300)
 

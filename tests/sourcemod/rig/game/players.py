@@ -8,6 +8,21 @@ from .facts import ALIVE, CLASSES, DEAD, GHOST, KART, MEDIC, SIDES, SPECTATOR, U
 CONDITION_WORDS = ("m_nPlayerCond", "m_nPlayerCondEx", "m_nPlayerCondEx2", "m_nPlayerCondEx3", "m_nPlayerCondEx4")
 MAX_HEALTH = (0, 125, 125, 200, 175, 150, 300, 175, 125, 125)
 FIRST_STEAMID = 76561197960265728
+SCORE_FIELDS = (
+    "m_iCaptures", "m_iDefenses", "m_iKills", "m_iDeaths", "m_iSuicides", "m_iDominations", "m_iRevenge",
+    "m_iBuildingsBuilt", "m_iBuildingsDestroyed", "m_iHeadshots", "m_iBackstabs", "m_iHealPoints", "m_iInvulns",
+    "m_iTeleports", "m_iDamageDone", "m_iCrits", "m_iResupplyPoints", "m_iKillAssists", "m_iBonusPoints", "m_iPoints",
+)  # fmt: skip
+"""The networked fields of either table, in order (DT_TFPlayerScoringDataExclusive, tf_player_shared.cpp)."""
+
+
+class ObserverMode(IntEnum):
+    """`m_iObserverMode` (shareddefs.h)."""
+
+    NONE = 0
+    DEATHCAM = 1
+    FIXED = 3
+    CHASE = 5
 
 
 class Phase(IntEnum):
@@ -24,8 +39,9 @@ def _props() -> dict[str, Prop]:
     return {
         "m_iTeamNum": UNASSIGNED, "m_lifeState": DEAD, "m_iClass": 0, "m_iDesiredPlayerClass": 0, "m_iHealth": 0,
         "m_iMaxHealth": 125, "m_iFrags": 0, "m_iDeaths": 0, "m_hItem": -1, "m_hActiveWeapon": -1, "_condition_bits": 0,
-        "m_bArenaSpectator": 0, "m_iObserverMode": 0, "m_bIsCoaching": 0, "m_hMyWeapons": [-1] * 48,
+        "m_bArenaSpectator": 0, "m_iObserverMode": ObserverMode.FIXED, "m_bIsCoaching": 0, "m_hMyWeapons": [-1] * 48,
         "m_nPlayerState": Phase.WELCOME, "m_hStudent": -1, "m_hCoach": -1, **dict.fromkeys(CONDITION_WORDS, 0),
+        **dict.fromkeys(SCORE_FIELDS, 0),
     }  # fmt: skip
 
 
@@ -69,6 +85,8 @@ class Player(Entity):
         self.map_stats: dict[str, int] = {}
         self.round_stats: dict[str, int] = {}
         self.shown_scores: dict[str, dict[str, int]] = {"m_ScoreData": {}, "m_RoundScoreData": {}}
+        self.shown_row: tuple[object, ...] = ()
+        self.scores_changed = True
         self.weapons: dict[int, Entity] = {}
         self.buildings: list[Entity] = []
 
@@ -187,7 +205,7 @@ class Player(Entity):
         """Become the class they want, with its health."""
         wanted = self.desired_class
         self.props |= {"m_lifeState": ALIVE, "m_iClass": wanted, "m_iHealth": MAX_HEALTH[wanted]}
-        self.props["m_iMaxHealth"] = MAX_HEALTH[wanted]
+        self.props |= {"m_iMaxHealth": MAX_HEALTH[wanted], "m_iObserverMode": ObserverMode.NONE}
         self.spawned_as = self.team
 
     def has_condition(self, condition: int) -> bool:

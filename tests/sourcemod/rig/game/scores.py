@@ -8,22 +8,17 @@ The statistics themselves change at once. Plugins read copies: of each player `m
 from typing import TYPE_CHECKING
 
 from .entities import Entity
-from .players import Player
+from .players import SCORE_FIELDS, Player
 
 if TYPE_CHECKING:
     from .game import Game
 
 REFRESH, REFRESH_SLOWLY = 0.1, 1.0
-FIELDS = (
-    "m_iCaptures", "m_iDefenses", "m_iKills", "m_iDeaths", "m_iSuicides", "m_iDominations", "m_iRevenge",
-    "m_iBuildingsBuilt", "m_iBuildingsDestroyed", "m_iHeadshots", "m_iBackstabs", "m_iHealPoints", "m_iInvulns",
-    "m_iTeleports", "m_iDamageDone", "m_iCrits", "m_iResupplyPoints", "m_iKillAssists", "m_iBonusPoints", "m_iPoints",
-)  # fmt: skip
-"""The networked fields of either table, in order (DT_TFPlayerScoringDataExclusive, tf_player_shared.cpp)."""
-
 MAP_TABLE, ROUND_TABLE = "m_ScoreData", "m_RoundScoreData"
-OFFSETS = {MAP_TABLE: 6000, ROUND_TABLE: 6000 + 4 * len(FIELDS)} | {
-    field: 6000 + 4 * number for number, field in enumerate(FIELDS)
+FIRST_OFFSET = 6000
+SCORE_RANGE = (FIRST_OFFSET, FIRST_OFFSET + 8 * len(SCORE_FIELDS))
+SCORE_OFFSETS = {MAP_TABLE: FIRST_OFFSET, ROUND_TABLE: FIRST_OFFSET + 4 * len(SCORE_FIELDS)} | {
+    field: FIRST_OFFSET + 4 * number for number, field in enumerate(SCORE_FIELDS)
 }
 """Where a property lies in a player. Both tables hold the same names, and a lookup by name alone finds the map's."""
 
@@ -61,7 +56,7 @@ class Scoreboard:
         self.manager = self.game.entities.get(index) if index != -1 else None
         if self.manager is not None:
             places = self.game.slots + 1
-            for name in (*_QUICK, *_SLOW):
+            for name in (*_COPIED, "m_bAlive", "m_bConnected", *_SLOW):
                 self.manager.props[name] = [0] * places
             self.manager.props["m_flNextRespawnTime"] = [0.0] * places
 
@@ -69,11 +64,13 @@ class Scoreboard:
         """`IncrementStat`: for the map and for the round."""
         for stats in (player.map_stats, player.round_stats):
             stats[field] = stats.get(field, 0) + amount
+        player.scores_changed = True
 
     def start_round(self) -> None:
         """`ResetRoundStats`, at every PREROUND."""
         for player in self.game.in_game():
             player.round_stats.clear()
+            player.scores_changed = True
 
     def reset_players(self) -> None:
         """`CTFPlayer::ResetScores` of all: kills, deaths and statistics start again."""
@@ -89,6 +86,12 @@ class Scoreboard:
         """`CTFGameStats::ResetPlayerStats`."""
         player.map_stats.clear()
         player.round_stats.clear()
+        player.scores_changed = True
+
+    def forget(self, player: Player) -> None:
+        """`UpdateDisconnectedPlayer`: the slot is shown as empty."""
+        if self.manager is not None:
+            self.manager.props["m_bConnected"][player.index] = 0  # type: ignore[index]
 
     def total(self, player: Player) -> int:
         """The points of a player on this map, at once."""
@@ -96,9 +99,9 @@ class Scoreboard:
 
     def read(self, player: Player, offset: int) -> int:
         """The integer at an offset of a player's class, as GetEntData reads it."""
-        table, place = divmod((offset - OFFSETS[MAP_TABLE]) // 4, len(FIELDS))
+        table, place = divmod((offset - FIRST_OFFSET) // 4, len(SCORE_FIELDS))
         shown = player.shown_scores[ROUND_TABLE if table else MAP_TABLE]
-        return shown.get(FIELDS[place], 0)
+        return shown.get(SCORE_FIELDS[place], 0)
 
     def think(self) -> None:
         """`ResourceThink`."""
@@ -109,43 +112,45 @@ class Scoreboard:
         if slowly:
             self._next_slowly = self.game.now + REFRESH_SLOWLY
         for player in self.game.in_game():
-            self._show(player, slowly)
+            if player.scores_changed:
+                self._show(player)
+            if self.manager is not None:
+                self._show_in_manager(self.manager, player, slowly)
 
-    def _show(self, player: Player, slowly: bool) -> None:
-        powerup = self.game.mode.powerup
+    def _show(self, player: Player) -> None:
+        player.scores_changed = False
         before = player.shown_scores[MAP_TABLE].get("m_iPoints", 0)
         for table, stats in ((MAP_TABLE, player.map_stats), (ROUND_TABLE, player.round_stats)):
-            shown = dict(stats)
             # UpdateStats (tf_player_shared.cpp): healing is sent in tens, bonus points as points.
-            shown["m_iHealPoints"] = stats.get("m_iHealPoints", 0) // 10 * 10
-            shown["m_iBonusPoints"] = stats.get("m_iBonusPoints", 0) // 10
-            shown["m_iPoints"] = points(stats, powerup=powerup)
-            player.shown_scores[table] = shown
-        total = player.shown_scores[MAP_TABLE]["m_iPoints"]
-        if total > before:
-            self.game.fire("player_score_changed", player=player.index, delta=total - before)
-        if self.manager is not None:
-            self._show_in_manager(self.manager, player, total, slowly)
+            player.shown_scores[table] = stats | {
+                "m_iHealPoints": stats.get("m_iHealPoints", 0) // 10 * 10,
+                "m_iBonusPoints": stats.get("m_iBonusPoints", 0) // 10,
+                "m_iPoints": points(stats, powerup=self.game.mode.powerup),
+            }
+        shown = player.shown_scores[MAP_TABLE]
+        player.props |= {field: shown.get(field, 0) for field in SCORE_FIELDS if field != "m_iDeaths"}
+        if shown["m_iPoints"] > before:
+            self.game.fire("player_score_changed", player=player.index, delta=shown["m_iPoints"] - before)
 
-    def _show_in_manager(self, manager: Entity, player: Player, total: int, slowly: bool) -> None:
+    def _show_in_manager(self, manager: Entity, player: Player, slowly: bool) -> None:
         # A respawn time is 0 for the living, and on the game's clock.
         wave = 0.0 if player.alive else self.game.teams.spawning.next_wave(player)
         respawn = wave - self.game.now + self.game.map_time if wave else 0.0
-        quick = (
-            player.frags, player.deaths, total, player.team, int(player.alive), player.health, 1, player.current_class,
-            int(player.arena_spectator), respawn,
-        )  # fmt: skip
-        for name, value in zip((*_QUICK, "m_flNextRespawnTime"), quick, strict=True):
-            manager.props[name][player.index] = value  # type: ignore[index,call-overload]
+        props = player.props
+        row = (*(props[name] for name in _COPIED.values()), int(player.alive), 1, respawn)
+        if row != player.shown_row:
+            player.shown_row = row
+            for name, value in zip((*_COPIED, "m_bAlive", "m_bConnected", "m_flNextRespawnTime"), row, strict=True):
+                manager.props[name][player.index] = value  # type: ignore[index,call-overload]
         if slowly:
             for name, field in _SLOW.items():
-                manager.props[name][player.index] = player.round_stats.get(field, 0)  # type: ignore[index,call-overload]
+                manager.props[name][player.index] = player.round_stats.get(field, 0)  # type: ignore[index]
 
 
-_QUICK = (
-    "m_iScore", "m_iDeaths", "m_iTotalScore", "m_iTeam", "m_bAlive", "m_iHealth", "m_bConnected", "m_iPlayerClass",
-    "m_bArenaSpectator",
-)  # fmt: skip
+_COPIED = {
+    "m_iScore": "m_iFrags", "m_iDeaths": "m_iDeaths", "m_iTotalScore": "m_iPoints", "m_iTeam": "m_iTeamNum",
+    "m_iHealth": "m_iHealth", "m_iPlayerClass": "m_iClass", "m_bArenaSpectator": "m_bArenaSpectator",
+}  # fmt: skip
 _SLOW = {
     "m_iDamage": "m_iDamageDone", "m_iHealing": "m_iHealPoints", "m_iDamageAssist": "m_iDamageAssist",
     "m_iHealingAssist": "m_iHealingAssist", "m_iDamageBlocked": "m_iDamageBlocked", "m_iBonusPoints": "m_iBonusPoints",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from . import buildings
 from .carrying import drop_flag
 from .facts import BLU, MEDIC, RED, SIDES, SPECTATOR, State
+from .joining import join_class
 from .players import Phase, Player
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Spawning:
         """
         game = self.game
         if game.mode.arena:
+            self._force_class(player)
             waiting = game.rounds.waiting and not self.game.number("tf_arena_use_queue")
             if waiting or game.rounds.state == State.PREGAME:
                 return
@@ -90,6 +92,12 @@ class Spawning:
     def in_own_spawn_room(self, player: Player) -> bool:
         """Whether they stand in a spawn room of their side, where the freeze holds everybody."""
         return player.alive and (player.in_spawn_room or self.game.rounds.state == State.PREROUND)
+
+    def _force_class(self, player: Player) -> None:
+        """`tf_arena_force_class`: another class at random at each spawn, but not for the living in the round."""
+        in_round = self.game.rounds.state == State.STALEMATE
+        if self.game.number("tf_arena_force_class") and player.team in SIDES and not (player.alive and in_round):
+            join_class(self.game, player, "random", may_spawn=False)
 
     def _spawn(self, player: Player) -> None:
         # CTFPlayer::Spawn: InitClass gives the weapons (post_inventory_application), then the event.

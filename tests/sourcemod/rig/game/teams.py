@@ -4,7 +4,6 @@ Facts are of tf_player.cpp (CTFPlayer), player.cpp (CBasePlayer) and teamplayrou
 """
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from . import buildings
@@ -14,7 +13,7 @@ from .entities import Entity
 from .facts import BLU, DEAD, RED, SIDES, SPECTATOR, State, opponent
 from .idle import Idle
 from .lives import Lives
-from .players import Phase, Player
+from .players import ObserverMode, Phase, Player
 from .scores import Scoreboard
 from .spawning import Spawning
 
@@ -38,7 +37,7 @@ class Teams:
         """When the round entered its state."""
         self._state: State | None = None
         self._entities: list[Entity] = []
-        self._later: list[Callable[[], object]] = []
+        self._leaving: list[tuple[Player, str]] = []
 
     def start_map(self) -> None:
         """Fresh scores and team entities."""
@@ -60,12 +59,15 @@ class Teams:
 
     def think(self) -> None:
         """One frame, after the round's own think."""
-        later, self._later = self._later, []
-        for act in later:
-            act()
+        leaving, self._leaving = self._leaving, []
+        for player, reason in leaving:
+            if player.in_game:
+                self.game.leave(player, reason)
         rounds = self.game.rounds
         if rounds.state is not self._state:
             self._state, self.state_since = rounds.state, self.game.now
+        for team, entity in enumerate(self._entities):
+            entity.props["m_iScore"] = self.scores[team]
         self.lives.think()
         self.idle.think()
         self.scoreboard.think()
@@ -121,12 +123,12 @@ class Teams:
     def observe(self, player: Player) -> None:
         """`StateTransition(TF_STATE_OBSERVER)`: `StartObserverMode` sets `m_lifeState` 2, the idle clock restarts."""
         player.phase = Phase.OBSERVER
-        player.props |= {"m_lifeState": DEAD, "m_iHealth": 1}
+        player.props |= {"m_lifeState": DEAD, "m_iHealth": 1, "m_iObserverMode": ObserverMode.CHASE}
         player.last_action = self.game.now
 
     def kick(self, player: Player, reason: str) -> None:
         """`kickid` through the server's command queue: in the next frame."""
-        self._later.append(lambda: player.in_game and self.game.leave(player, reason))
+        self._leaving.append((player, reason))
 
     # Respawns and deaths.
 
@@ -174,7 +176,7 @@ class Teams:
         if team == current or team not in SIDES or not self.should_balance():
             return False
         others = len(self.members(opponent(team))) - (current == opponent(team))
-        return len(self.members(team)) + 1 - max(others, 0) > self.game.number("mp_teams_unbalance_limit")
+        return len(self.members(team)) + 1 - others > self.game.number("mp_teams_unbalance_limit")
 
     def auto_team(self, player: Player) -> int:
         """`GetAutoTeam`: the smaller side, the asker counted where they are; even sides: the attackers, or either."""

@@ -1,6 +1,7 @@
 """SourceMod's side of the rig: one module per noun, each with the natives that belong to it."""
 
 from . import (  # noqa: F401  (importing a module registers its natives)
+    adminmenu,
     admins,
     arrays,
     chat,
@@ -24,4 +25,5 @@ from . import (  # noqa: F401  (importing a module registers its natives)
     strings,
     tf2,
     timers,
+    topmenus,
 )

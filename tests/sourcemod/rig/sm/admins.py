@@ -35,11 +35,19 @@ def flag_bits(letters: str) -> int:
 
 def allowed(sm: "SourceMod", client: int, command: str, flags: int) -> bool:
     """Whether a client has every flag that `command` needs (by override, else `flags`), or root."""
-    if not client:
-        return True
-    own = sm.world.players[client].flags
     needed = sm.overrides.get(command.lower(), flags)
-    return bool(own & ROOT) or own & needed == needed
+    if not client or not needed:
+        return True
+    player = sm.world.players[client]
+    return not player.bot and (bool(player.flags & ROOT) or player.flags & needed == needed)
+
+
+def check_access(sm: "SourceMod", client: int, command: str, flags: int, *, override_only: bool = False) -> bool:
+    """What CheckCommandAccess says: a registered admin command's own flags count before `flags`."""
+    registered = sm.commands.registered.get(command.lower())
+    if registered and not override_only and registered[0].admin:
+        flags = registered[0].flags
+    return allowed(sm, client, command, flags)
 
 
 def can_target(sm: "SourceMod", client: int, target: int) -> bool:
@@ -54,10 +62,7 @@ def can_target(sm: "SourceMod", client: int, target: int) -> bool:
 
 @native()
 def CheckCommandAccess(call: Call, client: int, command: str, flags: int, override_only: bool) -> bool:
-    registered = call.sm.commands.registered.get(command.lower())
-    if registered and not override_only and registered[0].admin:
-        flags = registered[0].flags
-    return allowed(call.sm, client, command, flags)
+    return check_access(call.sm, client, command, flags, override_only=override_only)
 
 
 @native()

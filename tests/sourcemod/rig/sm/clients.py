@@ -70,7 +70,8 @@ def IsClientReplay(call: Call, client: Connected) -> bool:
 
 @native()
 def IsClientObserver(call: Call, client: InGame) -> bool:
-    return client.team < 2 or not client.alive
+    """`CBasePlayer::IsObserver` (player.cpp): a living spectator is none."""
+    return client.props["m_iObserverMode"] != 0
 
 
 @native()

@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING
 
 from ..binding import Call, native
+from ..game.players import Player
+from ..game.scores import SCORE_OFFSETS, SCORE_RANGE
 from ..machine import NativeError
 from ..memory import Buffer, Ref, float_to_cell
 
@@ -129,9 +131,19 @@ def GetEntPropArraySize(call: Call, index: int, kind: int, prop: str) -> int:
 
 @native()
 def FindSendPropInfo(call: Call, netclass: str, prop: str, *details: int) -> int:
-    """The rig has no offsets: a known property answers 1, enough for `HasEntProp`."""
+    """The rig has offsets for players' scores alone; another known property answers 1, enough for `HasEntProp`."""
+    if netclass == "CTFPlayer" and prop in SCORE_OFFSETS:
+        return SCORE_OFFSETS[prop]
     found = any(e.netclass == netclass and prop in e.props for e in call.sm.world.entities.all())
     return 1 if found else -1
+
+
+@native()
+def GetEntData(call: Call, index: int, offset: int, size: int) -> int:
+    entity = _entity(call, index)
+    if not isinstance(entity, Player) or offset not in range(*SCORE_RANGE):
+        raise NativeError(f"The rig has nothing at offset {offset} of {entity.classname}")
+    return call.sm.world.teams.scoreboard.read(entity, offset)
 
 
 @native()
