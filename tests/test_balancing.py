@@ -61,7 +61,7 @@ def random_ask(random: Random) -> tuple[AskSplit, dict[PlayerId, float]]:
         pool,
         (half, half if bench else len(pool) - half),
         {entry.id: random.randint(0, 2) for entry in humans},
-        random.choice((0.0, 0.01, 0.05)) if purpose is Purpose.SCRAMBLE else math.inf,
+        random.choice((0.0, 0.01, 0.05)),
         frozenset(random.sample([entry.id for entry in humans], random.choice((0, 0, 1)))),
     )
     return ask, ratings | {entry.id: 1000.0 for entry in bots}

@@ -23,6 +23,9 @@ from equipoise.solver import Assignment, Pin, best_split, splits, transfer
 
 Solved = SplitSolved | MovesSolved | SplitsCached | SolveFailed
 
+Pins = dict[int, Pin]
+"""Where players must be, by their index among the ask's entries."""
+
 Values = tuple[list[float], list[float]]
 """Each player's skill on A, and on B, in rating points: two lists in the players' order."""
 
@@ -96,27 +99,36 @@ def _values(system: System[Any], context: Context, players: Sequence[PlayerId]) 
 
 
 def _best(ask: AskSplit, values: Values, system: System[Any]) -> Assignment:
-    """The best split within the tolerance; of uneven sizes either side may be the larger one.
+    """The best split for the ask's purpose.
 
     The tolerance comes as a win probability. The solver wants rating points, and the system converts: how much a
     probability is in points depends on its scale and on the team size.
     """
-    tolerance = ask.tolerance if math.isinf(ask.tolerance) else system.gap(ask.tolerance, max(ask.sizes))
+    pins = _pins(ask)
+    if ask.purpose is Purpose.EQUAL_SIDES and sum(ask.sizes) < len(ask.entries):
+        # Whose turn it is on the bench does not depend on how even the others could be made by moving them.
+        fewest_moves = _within(ask, values, pins, math.inf)
+        pins |= dict.fromkeys(fewest_moves.bench, Pin.BENCH)
+    return _within(ask, values, pins, system.gap(ask.tolerance, max(ask.sizes)))
+
+
+def _within(ask: AskSplit, values: Values, pins: Pins, tolerance: float) -> Assignment:
+    """The best split within a tolerance in points; of uneven sizes either side may be the larger one."""
     if ask.sizes[0] == ask.sizes[1]:
-        return _best_of(ask, ask.sizes, values, tolerance)
-    optima = _optima(ask, values)
+        return _best_of(ask, ask.sizes, values, pins, tolerance)
+    optima = _optima(ask, values, pins)
     limit = min(optima.values()) + tolerance
     # One limit for both ways round: the tolerance is counted from the better of the two optima.
-    close = [_best_of(ask, sizes, values, limit - least) for sizes, least in optima.items() if least <= limit]
+    close = [_best_of(ask, sizes, values, pins, limit - least) for sizes, least in optima.items() if least <= limit]
     return min(close, key=lambda found: (found.bench_cost, found.moves, abs(found.difference)))
 
 
-def _optima(ask: AskSplit, values: Values) -> dict[tuple[int, int], float]:
+def _optima(ask: AskSplit, values: Values, pins: Pins) -> dict[tuple[int, int], float]:
     """The least difference with A and with B as the larger side; SplitError when bots rule out both."""
     optima = {}
     for sizes in (ask.sizes, ask.sizes[::-1]):
         try:
-            optima[sizes] = abs(_best_of(ask, sizes, values, 0.0).difference)
+            optima[sizes] = abs(_best_of(ask, sizes, values, pins, 0.0).difference)
         except SplitError as error:
             refusal = error
     if not optima:
@@ -124,20 +136,20 @@ def _optima(ask: AskSplit, values: Values) -> dict[tuple[int, int], float]:
     return optima
 
 
-def _best_of(ask: AskSplit, sizes: tuple[int, int], values: Values, tolerance: float) -> Assignment:
+def _best_of(ask: AskSplit, sizes: tuple[int, int], values: Values, pins: Pins, tolerance: float) -> Assignment:
     on_a, on_b = values
     return best_split(
         on_a,
         values_b=on_b,
         sizes=sizes,
-        pins=_pins(ask),
+        pins=pins,
         bench_cost=[ask.bench_cost.get(entry.id, 0) for entry in ask.entries],
         current=[entry.side for entry in ask.entries],
         tolerance=tolerance,
     )
 
 
-def _pins(ask: AskSplit) -> dict[int, Pin]:
+def _pins(ask: AskSplit) -> Pins:
     """Constraints for the solver: bots stay on their side, and some players may not be benched."""
     pins = {index: Pin.PLAY for index, entry in enumerate(ask.entries) if entry.id in ask.must_play}
     stand = {Side.A: Pin.A, Side.B: Pin.B}

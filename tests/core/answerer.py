@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 
@@ -55,16 +54,23 @@ def _duel(entries: Sequence[Entry], side_skills: SideSkills) -> Split:
 
 
 def _preferred(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) -> Split | None:
-    """Within the tolerance of the optimum: the cheapest bench, then the fewest moves, then the least difference."""
+    """Within the tolerance of the optimum: the cheapest bench, then the fewest moves, then the least difference.
+
+    Equal sides choose the bench first, without a tolerance, and are then as balanced as that bench allows.
+    """
     allowed = [split for split in _splits(ask.entries, {ask.sizes, ask.sizes[::-1]}) if _meets(ask, split)]
     if not allowed:
         return None
+
+    def order(split: Split) -> tuple[int, int, float]:
+        return _bench_cost(ask, split), _moved(ask, split), abs(difference(split, *side_skills))
+
+    if ask.purpose is Purpose.EQUAL_SIDES:
+        bench = set(min(allowed, key=order).bench)
+        allowed = [split for split in allowed if set(split.bench) == bench]
     least = min(abs(difference(split, *side_skills)) for split in allowed)
-    slack = math.inf if math.isinf(ask.tolerance) else ask.tolerance * points_per_chance
-    close = [split for split in allowed if abs(difference(split, *side_skills)) <= least + slack]
-    return min(
-        close, key=lambda split: (_bench_cost(ask, split), _moved(ask, split), abs(difference(split, *side_skills)))
-    )
+    limit = least + ask.tolerance * points_per_chance
+    return min((split for split in allowed if abs(difference(split, *side_skills)) <= limit), key=order)
 
 
 def _splits(entries: Sequence[Entry], sizes: set[tuple[int, int]]) -> Iterator[Split]:

@@ -54,8 +54,11 @@ class LawfulServer:
         return list(effects)
 
     def may_end(self, event: e.Event, before: State) -> None:
-        """A pending scramble ends by being carried out, by a cancel, or with the map."""
+        """A pending scramble ends by being carried out, by a cancel, with the map or, in arena, with the last human."""
         match event:
+            case e.PlayerLeft() | e.RosterSeen():
+                assert self.session.state.arena
+                assert not self.session.state.roster.humans()
             case e.OrderDone():
                 assert before.assigned[event.order].ask.purpose is Purpose.SCRAMBLE
             case e.Commanded():
@@ -109,7 +112,7 @@ class LawfulServer:
 
     def judge_assign(self, order: Assign) -> None:
         self.new(order)
-        here, split = self.session.state.roster, order.split
+        here, split = self.session.state.balanced_roster(), order.split
         placed = (*split.a, *split.b, *split.bench)
         assert len(placed) == len(set(placed))
         assert set(placed) == {entry.id for entry in here.eligible()}

@@ -46,6 +46,7 @@ def roster(
     text: str,
     *,
     dead: str = "",
+    unready: str = "",
     immune: str = "",
     carrier: str = "",
     building: str = "",
@@ -66,6 +67,7 @@ def roster(
             carrier=letter in carrier,
             building=letter in building,
             charge=charge.get(letter, 0.0),
+            ready=letter not in unready,
         )
         for (side, waiting), letters in zip(places, text.split("|"), strict=False)
         for letter in letters
@@ -115,14 +117,14 @@ def seen(text: str, at: float = 0.0, *, ends_in: float | None = None, **marks: s
     return e.RosterSeen(at, roster(text, **marks), ends_in)  # type: ignore[arg-type]
 
 
-def started(text: str, at: float = 0.0) -> e.RoundStarted:
+def started(text: str, at: float = 0.0, *, unready: str = "") -> e.RoundStarted:
     """A round's freeze time begins with this roster."""
-    return e.RoundStarted(at, roster(text))
+    return e.RoundStarted(at, roster(text, unready=unready))
 
 
-def went_live(name: str, text: str, at: float = 0.0) -> e.RoundLive:
-    """The round goes live with this lineup."""
-    return e.RoundLive(at, RoundId(name), roster(text))
+def went_live(name: str, text: str, at: float = 0.0, *, dead: str = "", unready: str = "") -> e.RoundLive:
+    """The round goes live with this roster."""
+    return e.RoundLive(at, RoundId(name), roster(text, dead=dead, unready=unready))
 
 
 def finished(

@@ -103,15 +103,16 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
         waiting=st.booleans(),
         marks=st.sampled_from(["", "", "", "immune", "carrier", "building"]),
         alive=st.booleans(),
+        ready=st.sampled_from([True, True, True, False]),
         reported=st.booleans(),
     )
     def stands(
-        self, player: PlayerId, side: Side | None, waiting: bool, marks: str, alive: bool, reported: bool
+        self, player: PlayerId, side: Side | None, waiting: bool, marks: str, alive: bool, ready: bool, reported: bool
     ) -> None:
-        entry = Entry(player, side, waiting and side is None, alive, self.now)
+        entry = Entry(player, side, waiting and side is None, alive, self.now, ready=ready)
         self.roster = self.roster.with_entry(replace(entry, **{marks: True}) if marks else entry)  # type: ignore[arg-type]
         if reported:
-            self.happens(e.SideChanged(self.now, player, entry.side, entry.waiting))
+            self.happens(e.SideChanged(self.now, player, entry.side, entry.waiting, ready))
 
     @rule(side=st.sampled_from(Side), stay=st.integers(0, 2), ends_in=st.sampled_from([None, None, 5.0, 33.0]))
     def most_of_a_side_watch(self, side: Side, stay: int, ends_in: float | None) -> None:

@@ -45,7 +45,7 @@ def arena(text: str, given: Rules | None = None) -> Game:
 
 def after_scramble(text: str) -> Game:
     """An evening past rounds 1 and 2, which other players played."""
-    game = arena("")
+    game = arena("|||h")
     tally = [(0.0, ended(finished(f"early{n}", winner, mode=Mode.ARENA))) for n, winner in enumerate((A, B))]
     play(game.session, tally)
     play(game.session, [(0.0, e.ScrambledAlone(0.0, split("|")))])
@@ -220,6 +220,33 @@ def test_the_player_whose_leaving_makes_the_difference_least_gives_way() -> None
     assert assigned(game.start()).split.bench == ids("b")
 
 
+def test_if_the_bench_leaves_the_sides_uneven_the_fewest_players_change_side() -> None:
+    game = after_scramble("ab|cd|e")
+    game.ratings |= {PlayerId("a"): 2600.0, PlayerId("b"): 2500.0, PlayerId("e"): 2400.0}
+    game.ratings |= dict.fromkeys(ids("cd"), 2000.0)
+    # With c or d benched and e in their place 5100 play against 4400. The best for that bench is 4600 against 4900,
+    # and a alone has to change side for it.
+    order = assigned(game.start())
+    assert game.stands() in ("be|ad|c", "be|ac|d")
+    assert order.split.side_of(PlayerId("a")) is B
+
+
+def test_nobody_changes_side_when_the_sides_are_within_the_tolerance_of_the_best() -> None:
+    game = after_scramble("ab|cd|e")
+    game.ratings = dict(zip(ids("abcde"), (2100.0, 2000.0, 2000.0, 2000.0, 2090.0), strict=True))
+    # 4190 against 4000 with e for b, 4100 against 4090 with e for c: d and c give way first, and nobody else moves.
+    game.start()
+    assert game.stands() in ("ab|ce|d", "ab|de|c")
+
+
+def test_whose_turn_it_is_on_the_bench_does_not_depend_on_who_could_change_side() -> None:
+    game = after_scramble("ab|cd|e")
+    memory = game.session.memory
+    game.session.state.memory = memory.bench(ids("bcde"))
+    game.ratings |= {PlayerId("a"): 3500.0}
+    assert assigned(game.start()).split.bench == ids("a")
+
+
 def test_players_benched_fewest_times_give_way_first() -> None:
     game = after_scramble("ab|cd|e")
     game.round(A)  # e sat out before it went live; b sits out this one
@@ -274,12 +301,14 @@ def test_a_player_benched_in_this_freeze_stays_benched_until_the_round_was_playe
     assert len(of(Assign, game.effects)) == 1
 
 
-def test_a_joiner_in_the_freeze_makes_bigger_sides_when_they_even_them() -> None:
+def test_a_joiner_in_the_freeze_waits_though_they_would_even_the_sides() -> None:
     game = after_scramble("ab|cd|e")
     game.start()
     game.seat(ids("f")[0], None, waiting=True)
-    game.happens(e.SideChanged(1.0, ids("f")[0], None, waiting=True))
-    assert assigned(of(Assign, game.effects)[1:]).split.size == 3
+    assert not of(AskSplit, game.happens(e.SideChanged(1.0, ids("f")[0], None, waiting=True)))
+    game.open()
+    game.end(A)
+    assert assigned(game.start()).split.size == 3
 
 
 def test_when_more_waited_than_can_play_the_bench_alone_decides() -> None:

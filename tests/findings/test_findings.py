@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.findings import anchoring, compression, converging, feedback, rounding, swaps, theta, throwing
+from bench.findings import anchoring, between, compression, converging, feedback, rounding, swaps, theta, throwing
 from bench.findings.people import Round, balanced_rounds, chance, crowd, player, random_rounds
 from bench.findings.table import compared, figure
 from equipoise.lab.models import Model
@@ -168,3 +168,11 @@ def test_who_never_learns_has_the_brier_score_that_is_the_target() -> None:
     summary = simulate(Scenario(rounds=60, people=30, slots=10, stalemates=0), never)
     assert summary.quality is not None
     assert summary.quality.brier.value == pytest.approx(0.25, abs=1e-4)
+
+
+def test_the_bench_alone_leaves_sides_uneven_that_the_fewest_swaps_even_out() -> None:
+    alone, swapped = (between.one(13, 1, solve, rounds=120).equalised for solve in between.RULES.values())
+    assert alone is not None
+    assert swapped is not None
+    assert alone.even.value + 0.1 < swapped.even.value
+    assert alone.reassigned < 0.02 < swapped.reassigned

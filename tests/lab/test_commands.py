@@ -90,8 +90,10 @@ def test_simulate_tells_of_balance_and_quality(tmp_path: Path) -> None:
     assert "order found, Spearman's ρ" in done.output
     ElementTree.parse(plot)
     assert "<svg" in report.read_text()
+    assert "rounds between scrambles" in done.output
     (pool,) = json.loads(run(*asked, "--json").output)["pools"]
     assert pool["rated"] == 30
+    assert pool["between"]["rounds"] >= pool["equalised"]["rounds"] > 0
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import pytest
 
 from equipoise.core import events as e
 from equipoise.core.effects import Cancel, Lock, Moment, Unlock
-from equipoise.core.model import OrderId, Presence, Side, Split
-from equipoise.lab.simulation.game_server import HELD_SECONDS
-from tests.lab.games import KOTH, A, B, C, D, E, assign, kinds, move, place, server, sides
+from equipoise.core.model import OrderId, PlayerId, Presence, Side, Split
+from equipoise.lab.simulation.game_server import HELD_SECONDS, Map
+from tests.lab.games import ARENA, KOTH, A, B, C, D, E, assign, kinds, move, place, server, sides
 
 
 def test_an_assignment_puts_everybody_exactly_where_it_says() -> None:
@@ -159,6 +159,16 @@ def test_a_finished_round_tells_its_lineup_and_who_played_how_long() -> None:
         Presence(D, Side.B, 0, 30, fought=True, left=True),
         Presence(E, Side.B, 0, 35, fought=False),
     )
+
+
+@pytest.mark.parametrize(("map", "lineup"), [(ARENA, {B, C}), (KOTH, {A, B, C})])
+def test_in_arena_who_died_in_the_freeze_is_not_in_the_lineup(map: Map, lineup: set[PlayerId]) -> None:
+    game = server(A, B, blu=(C,), map=map)
+    game.start_round()
+    game.die(A)
+    game.go_live()
+    game.fight()
+    assert {one.id for one in game.end_round(Side.A).round.lineup} == lineup
 
 
 def test_a_change_of_side_is_told_once_unless_a_roster_told_it() -> None:

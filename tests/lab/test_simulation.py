@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import pytest
 
 from equipoise.core.model import STEAM_ID_BASE, Mode, PlayerId, Side
-from equipoise.core.rules import Rules
+from equipoise.core.rules import ArenaRules, Rules
 from equipoise.errors import RatingError
 from equipoise.lab.models import Model
 from equipoise.lab.simulation.closed_loop import ClosedLoop
 from equipoise.lab.simulation.game_server import Map
+from equipoise.lab.simulation.measures import Teams
 from equipoise.lab.simulation.outcome_model import MAP_NAMES, OutcomeModel
 from equipoise.lab.simulation.population import Kind, Person, Population, Scenario
 from equipoise.lab.simulation.run import simulate
@@ -304,10 +305,30 @@ def test_a_system_for_histories_only_is_refused() -> None:
         simulate(Scenario(rounds=5), Model("world_football_elo"))
 
 
-def test_nobody_sits_out_much_more_often_than_others() -> None:
-    summary = simulate(Scenario(rounds=200, slots=15), SYNELO)
+def test_sides_that_are_made_equal_are_even_and_the_bench_is_shared() -> None:
+    summary = simulate(Scenario(rounds=200, slots=13), SYNELO)
+    assert summary.equalised is not None
+    assert summary.equalised.rounds > 50
+    assert summary.equalised.even.value >= 0.95
     assert summary.bench is not None
     assert summary.bench.apart <= 2
+
+
+def test_rounds_that_are_scrambled_are_not_among_those_between_scrambles() -> None:
+    every_round = Rules(arena=ArenaRules(streak=1))
+    summary = simulate(Scenario(rounds=40, slots=9, stalemates=0.0), SYNELO, every_round)
+    assert (summary.between, summary.equalised) == (None, None)
+
+
+def test_what_became_of_the_teams_is_told_round_by_round() -> None:
+    loop, teams = full(Mode.ARENA, 5), []
+    for winner in (Side.A, Side.B, Side.A):
+        play(loop, winner)
+        teams.append(loop.teams)
+    loop.leave(loop.game.bench()[0])
+    play(loop)
+    play(loop)
+    assert [*teams, loop.teams] == [Teams.SCRAMBLED, Teams.SCRAMBLED, Teams.EQUALISED, Teams.KEPT]
 
 
 @pytest.mark.slow

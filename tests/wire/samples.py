@@ -80,8 +80,8 @@ def _fields(event: events.ScriptEvent, batch: Batch) -> dict[str, Any]:
             return {"kind": "player_joined", "id": id, "name": batch.names.get(id, "")}
         case events.PlayerLeft(_, id):
             return {"kind": "player_left", "id": id}
-        case events.SideChanged(_, id, side, waiting):
-            return {"kind": "side_changed", "id": id, "side": WORDS[side], "waiting": waiting}
+        case events.SideChanged(_, id, side, waiting, ready):
+            return {"kind": "side_changed", "id": id, "side": WORDS[side], "waiting": waiting, "ready": ready}
         case events.SideWanted(_, id, side):
             return {"kind": "side_wanted", "id": id, "side": "any" if side is None else WORDS[side]}
         case events.RoundStarted(_, roster):
@@ -139,6 +139,7 @@ def _line(entry: Entry) -> dict[str, Any]:
         "carrier": entry.carrier,
         "building": entry.building,
         "charge": entry.charge,
+        "ready": entry.ready,
     }
 
 

@@ -38,7 +38,8 @@ class Purpose(Enum):
     SCRAMBLE = "scramble"
     """The best split within the tolerance."""
     EQUAL_SIDES = "equal_sides"
-    """Arena between scrambles: players who waited play, as few as possible move, then the least difference."""
+    """Arena between scrambles: the bench is chosen first, by its cost and as if no other player moved; then the fewest
+    moves that bring the difference within the tolerance of the least that this bench allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,7 @@ class AskSplit:
     bench_cost: Mapping[PlayerId, int]
     """Small whole numbers; of the splits within the tolerance the cheapest bench wins."""
     tolerance: float
-    """Win probability that may be given up for a better bench and fewer moves; `inf`: these decide alone, and the
-    difference only between equals."""
+    """Win probability that may be given up for a better bench and fewer moves."""
     must_play: frozenset[PlayerId] = frozenset()
     moment: Moment = Moment.FREEZE
     by: PlayerId | None = None

@@ -83,6 +83,8 @@ class SideChanged:
     id: PlayerId
     side: Side | None
     waiting: bool = False
+    ready: bool = True
+    """As in `Entry`; a change of this alone comes with the same side."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,10 @@ class Memory:
         """Begin a session on a new map: recent moves, order numbers and the admin's switch are kept."""
         return Memory(session, map, mode, moved=self.moved, orders=self.orders, enabled=self.enabled)
 
+    def emptied(self) -> Memory:
+        """The last human left an arena server: who comes next begins with round 1."""
+        return replace(self, pending=None, tally=Tally(), benched={})
+
     def count(self, round: RoundId, tally: Tally) -> Memory:
         """Note a round as counted; `tally` includes it."""
         return replace(self, tally=tally, counted=(*self.counted, round)[-COUNTED_ROUNDS:])

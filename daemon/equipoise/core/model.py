@@ -94,6 +94,9 @@ class Entry:
     """Has a sentry or teleporter standing."""
     charge: float = 0.0
     """A medic's übercharge, 0 to 1; 1 also while it is in use."""
+    ready: bool = True
+    """Has chosen a class, or the script keeps a choice for them: without one TF2 does not spawn a player. Counts in
+    arena only."""
 
     @property
     def bot(self) -> bool:
@@ -102,8 +105,8 @@ class Entry:
 
     @property
     def eligible(self) -> bool:
-        """A split may place them: a human on a side, or waiting to play."""
-        return not self.bot and (self.side is not None or self.waiting)
+        """A split may place them: a human on a side, or waiting to play, who is ready."""
+        return not self.bot and self.ready and (self.side is not None or self.waiting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,7 @@ class Roster:
         return {side: len(self.on(side)) for side in Side}
 
     def eligible(self) -> tuple[Entry, ...]:
-        """The players whom a split may place: humans on a side or waiting to play."""
+        """The players whom a split may place: humans who are ready, on a side or waiting to play."""
         return tuple(entry for entry in self.entries if entry.eligible)
 
     def humans(self) -> tuple[Entry, ...]:
@@ -194,6 +197,11 @@ class Round:
     """The script did not see it go live: it counts for the rules and is not rated."""
     waiting: bool = False
     """Inside Waiting For Players: neither counted nor rated."""
+
+    @property
+    def walk_out(self) -> bool:
+        """Arena: a side had nobody when the round went live, so it was decided without being played."""
+        return self.mode is Mode.ARENA and not self.partial and not all(self.lineup_of(side) for side in Side)
 
     def captures(self, side: Side) -> int:
         """Captures by a side, summed over the round's stages."""

@@ -4,13 +4,16 @@ A split is asked for with the roster's version, solved outside the session, and 
 holds; otherwise it is asked for again, up to `MAX_ATTEMPTS` orders per freeze. A pending scramble survives every
 failure on this way: it ends by being carried out, by an admin's cancel, or with the map.
 
+In arena a freeze has *candidates*: the players who were eligible when it began. Its teams are made of them, and who
+comes later waits; only if teams have to be made again, because a candidate left or a side is empty, the late ones
+take part too.
+
 Three purposes, in this order: arena's opening duel, a scramble that is due, and in arena sides of equal size, so that
 players who sat out the last round come in.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose
@@ -52,20 +55,37 @@ def in_freeze(state: State) -> Effects:
     idle = state.asked is None and not state.assigned and state.attempts < MAX_ATTEMPTS
     if state.phase is not Phase.FREEZE or not idle or not state.acts or state.waiting:
         return ()
-    if eligible_count(state.roster) < 2:
-        return ()
+    if state.arena:
+        _choose_candidates(state)
+    needed = _needed(state)
+    return ask(state, *needed) if needed and eligible_count(state.balanced_roster()) >= 2 else ()
+
+
+def _choose_candidates(state: State) -> None:
+    """The eligible at the freeze's start; those who came later too, if the teams fell apart in it."""
+    here = frozenset(entry.id for entry in state.roster.eligible())
+    if state.candidates is None:
+        state.candidates = here
+    left = not state.candidates <= here
+    empty = any(not any(entry.ready for entry in state.roster.on(side)) for side in Side)
+    if (left or empty) and _needed(state):
+        state.candidates = here
+
+
+def _needed(state: State) -> tuple[Purpose, Text] | None:
+    """The purpose of the split that this freeze needs, and the reason; None when the teams are right."""
     if _duels(state):
-        return () if _duel_is_set(state) else ask(state, Purpose.DUEL, Text(Phrase.REASON_DUEL))
+        return None if _duel_is_set(state) else (Purpose.DUEL, Text(Phrase.REASON_DUEL))
     if state.memory.pending is not None and enough_players(state):
-        return ask(state, Purpose.SCRAMBLE, state.memory.pending)
+        return Purpose.SCRAMBLE, state.memory.pending
     if state.arena and not _sides_are_equal(state):
-        return ask(state, Purpose.EQUAL_SIDES, Text(Phrase.REASON_EQUAL_SIDES))
-    return ()
+        return Purpose.EQUAL_SIDES, Text(Phrase.REASON_EQUAL_SIDES)
+    return None
 
 
 def enough_players(state: State) -> bool:
     """There are as many eligible players as a scramble needs."""
-    return eligible_count(state.roster) >= state.rules.scramble.min_players
+    return eligible_count(state.balanced_roster()) >= state.rules.scramble.min_players
 
 
 def _duels(state: State) -> bool:
@@ -74,13 +94,15 @@ def _duels(state: State) -> bool:
 
 def _duel_is_set(state: State) -> bool:
     """One human faces another, and it is the pair that was chosen, or there is no other."""
-    facing = all(sum(not entry.bot for entry in state.roster.on(side)) == 1 for side in Side)
-    return facing and (state.teams_made or eligible_count(state.roster) == 2)
+    roster = state.balanced_roster()
+    facing = all(sum(not entry.bot for entry in roster.on(side)) == 1 for side in Side)
+    return facing and (state.teams_made or eligible_count(roster) == 2)
 
 
 def _sides_are_equal(state: State) -> bool:
     """The sides have their largest sizes, and no player sat out the last round and should come in."""
-    return (state.teams_made or not waiting_players(state.roster)) and has_largest_sizes(state.roster)
+    roster = state.balanced_roster()
+    return (state.teams_made or not waiting_players(roster)) and has_largest_sizes(roster)
 
 
 def ask(
@@ -96,7 +118,8 @@ def ask(
 
     `dry`: the answer is shown to the player `by` and nothing is ordered.
     """
-    entries = split_entries(state.roster)
+    roster = state.balanced_roster()
+    entries = split_entries(roster)
     sizes = (1, 1) if purpose is Purpose.DUEL else team_sizes(entries, bench=state.arena)
     question = AskSplit(
         purpose,
@@ -105,8 +128,8 @@ def ask(
         state.memory.context,
         entries,
         sizes,
-        bench_costs(state.roster, state.memory.benched),
-        math.inf if purpose is Purpose.EQUAL_SIDES else state.rules.scramble.tolerance,
+        bench_costs(roster, state.memory.benched),
+        state.rules.scramble.tolerance,
         _must_play(state, purpose, sum(sizes) - sum(entry.bot for entry in entries)),
         moment,
         by,
@@ -120,11 +143,11 @@ def ask(
 def _must_play(state: State, purpose: Purpose, places: int) -> frozenset[PlayerId]:
     """Players who may not be benched; `places` is how many humans play."""
     if purpose is Purpose.EQUAL_SIDES:
-        waited = waiting_players(state.roster)
+        waited = waiting_players(state.balanced_roster())
         # When most players waited, not all of them can play: then the bench costs alone decide.
         return waited if len(waited) <= places else frozenset()
     if purpose is Purpose.SCRAMBLE and state.rules.scramble.top_player_always_plays:
-        rated = [summary for entry in state.roster.eligible() if (summary := state.summaries.get(entry.id))]
+        rated = [summary for entry in state.balanced_roster().eligible() if (summary := state.summaries.get(entry.id))]
         return frozenset(summary.id for summary in sorted(rated, key=lambda summary: -summary.balance)[:1])
     return frozenset()
 
@@ -190,7 +213,8 @@ def not_solved(state: State, question: AskSplit) -> Effects:
 def _from_cache(state: State) -> Split | None:
     if state.cache is None:
         return None
-    return from_cache(state.cache, [entry.id for entry in state.roster.eligible()], bench=state.arena)
+    present = [entry.id for entry in state.balanced_roster().eligible()]
+    return from_cache(state.cache, present, bench=state.arena)
 
 
 def done(state: State, order: OrderId, now: float) -> Effects:

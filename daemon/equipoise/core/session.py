@@ -20,7 +20,7 @@ from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, LoadSummaries, 
 from equipoise.core.bench import waiting_players
 from equipoise.core.effects import Ignored, Lock, LogDecision
 from equipoise.core.memory import Memory
-from equipoise.core.model import DueIf, Mode, Roster, Side, SplitCache
+from equipoise.core.model import DueIf, Entry, Mode, Roster, Side, SplitCache
 from equipoise.core.participation import recorded
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
@@ -66,7 +66,7 @@ class Session:
     def due_if(self) -> tuple[DueIf, ...]:
         """Outcomes of the running round after which a scramble is due; the script uses them without the daemon."""
         state = self._state
-        if not state.acts or state.waiting or state.memory.pending is not None:
+        if not state.acts or state.waiting or state.memory.pending is not None or _walked_out(state):
             return ()
         return due_if(state.memory.mode, state.memory.tally, state.rules)
 
@@ -149,7 +149,21 @@ def _roster(state: State, event: e.RosterSeen, now: float) -> Effects:
     state.wants = frozenset()
     state.ends_at = None if event.ends_in is None else now + event.ends_in
     state.accept_roster(event.roster)
-    return (*_seen(state, now), *scrambles.ask_first_cache(state))
+    return (*_last_human_left(state), *_seen(state, now), *scrambles.ask_first_cache(state))
+
+
+def _last_human_left(state: State) -> Effects:
+    """Arena: an empty server ends what is pending, the streak and the turns on the bench."""
+    if not state.arena or not _is_empty(state):
+        return ()
+    dropped = state.memory.pending
+    state.memory, state.teams_made = state.memory.emptied(), False
+    return (LogDecision("dropped", dropped),) if dropped is not None else ()
+
+
+def _is_empty(state: State) -> bool:
+    # Before its first roster the session does not know who is here.
+    return "roster" not in state.wants and not state.roster.humans()
 
 
 def _seen(state: State, now: float) -> Effects:
@@ -177,13 +191,15 @@ def _left(state: State, event: e.PlayerLeft, now: float) -> Effects:
     state.pending_joins.pop(event.id, None)
     autobalance.leave(state, event.id)
     state.set_roster(state.roster.without(event.id))
-    return _look(state, now)
+    return (*_last_human_left(state), *_look(state, now))
 
 
 def _changed(state: State, event: e.SideChanged, now: float) -> Effects:
     if not state.known:
         return _ignore(state, event)
-    state.place(event.id, event.side, waiting=event.waiting)
+    old = state.roster.get(event.id) or Entry(event.id, None)
+    entry = replace(old, side=event.side, waiting=event.waiting, ready=event.ready)
+    state.set_roster(state.roster.with_entry(entry))
     return _seen(state, now)
 
 
@@ -230,11 +246,18 @@ def _live(state: State, event: e.RoundLive, now: float) -> Effects:
     state.enter(e.Phase.RUNNING, event.at)
     state.accept_roster(event.roster)
     state.round, state.skill_at_start, state.teams_made = event.round, None, False
-    state.lineup = {entry.id: side for side in Side for entry in state.roster.on(side)}
-    if state.arena and not state.waiting:
+    # In arena a player who stands on a side without a class, or died in the freeze, does not play the round.
+    playing = {entry.id for entry in state.roster.entries if entry.alive or not state.arena}
+    state.lineup = {entry.id: side for side in Side for entry in state.roster.on(side) if entry.id in playing}
+    if state.arena and not state.waiting and not _walked_out(state):
         state.memory = state.memory.bench(tuple(sorted(waiting_players(state.roster))))
     _note_skill_at_start(state)
     return (*too_late, *_load_missing(state), *autobalance.check(state, now))
+
+
+def _walked_out(state: State) -> bool:
+    """A side of arena was empty when the running round went live: the round counts for nothing."""
+    return state.arena and state.round is not None and set(state.lineup.values()) != set(Side)
 
 
 def _note_skill_at_start(state: State) -> None:
@@ -274,10 +297,13 @@ def _stop(state: State, event: e.RoundEnded) -> Effects:
 def _count(state: State, event: e.RoundEnded) -> Effects:
     """Count a finished round, and make a scramble due if a trigger says so."""
     round = event.round
-    if round.waiting:
+    if round.waiting or round.walk_out:
         return ()
     tally = state.memory.tally.after(round.winner)
     state.memory = state.memory.count(round.id, tally)
+    if state.arena and _is_empty(state):
+        # They left this very round: it must not make the next one round 2.
+        return _last_human_left(state)
     reason = due(state.memory.mode, tally, Outcome.of(round), state.rules)
     return scrambles.make_due(state, reason) if reason and state.enforces else ()
 

@@ -63,6 +63,8 @@ class State:
     """The split that is being solved."""
     attempts: int = 0
     """Assignments ordered in this freeze."""
+    candidates: frozenset[PlayerId] | None = None
+    """Arena's freeze: the players whom its split may place. None before a split was considered."""
     teams_made: bool = False
     """A split was carried out in this freeze: the players who wait now are its bench and have not sat out yet."""
     moves: dict[OrderId, Move] = field(default_factory=dict)
@@ -112,7 +114,7 @@ class State:
 
     def enter(self, phase: Phase, at: float) -> None:
         """Begin a phase of the round, at a time of the script's clock."""
-        self.phase, self.phase_at = phase, at
+        self.phase, self.phase_at, self.candidates = phase, at, None
 
     def close_round(self) -> None:
         """Forget the running round: its id, lineup, skills at the start, and end time."""
@@ -128,10 +130,26 @@ class State:
         if self.memory.mode is Mode.NS2:
             # In NS2 bots do not count towards sizes, so the rules need not see them.
             roster = Roster(roster.humans())
-        changed = _positions(roster) != _positions(self.roster)
+        if not self.arena:
+            # Elsewhere a player may join a running round, so a split need not wait for their class.
+            roster = Roster(tuple(entry if entry.ready else replace(entry, ready=True) for entry in roster.entries))
+        before = _positions(self.balanced_roster())
         self.roster = roster
+        changed = _positions(self.balanced_roster()) != before
         self.version += changed
         return changed
+
+    def balanced_roster(self) -> Roster:
+        """The part of the roster that splits are about.
+
+        In arena's freeze those are bots and the candidates: who comes later waits for the next round, or a stream of
+        joiners would have teams made again and again until the round goes live.
+        """
+        candidates = self.candidates
+        if candidates is None:
+            return self.roster
+        entries = self.roster.entries
+        return Roster(tuple(entry for entry in entries if entry.bot or (entry.eligible and entry.id in candidates)))
 
     def place(self, player: PlayerId, side: Side | None, *, waiting: bool = False) -> bool:
         """Put one player on a side, or on none; True when they were elsewhere before."""

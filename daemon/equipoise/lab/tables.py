@@ -10,7 +10,7 @@ from equipoise.lab.correction import Correction
 from equipoise.lab.leaderboard import Leaderboard
 from equipoise.lab.models import Model, labels
 from equipoise.lab.printable import printable
-from equipoise.lab.simulation.measures import Summary
+from equipoise.lab.simulation.measures import Between, Summary
 from equipoise.lab.simulation.population import Scenario
 from equipoise.ratings.quality import Estimate, Quality
 from equipoise.ratings.system import Convergence
@@ -155,12 +155,31 @@ def groups(summaries: Sequence[tuple[str, Summary]]) -> Table:
     return Table("Kinds of people", head, rows, note)
 
 
-_MEASURES: tuple[tuple[str, str, Callable[[Summary], str]], ...] = (
+Row = tuple[str, str, Callable[[Summary], str]]
+"""What is measured, over which rounds, and how it reads in a summary."""
+
+
+def _between(name: str, rounds: Callable[[Summary], Between | None]) -> list[Row]:
+    def row(what: str, read: Callable[[Between], str]) -> Row:
+        return what, "second half", lambda s: "-" if (found := rounds(s)) is None else read(found)
+
+    return [
+        row(name, lambda b: f"{b.rounds:,}"),
+        row("… predicted within 45–55 %", lambda b: estimate(b.even, percent=True)),
+        row("… predicted for a side at worst", lambda b: _percent(b.worst)),
+        row("… favourite's true chance", lambda b: _percent(b.favourite)),
+        row("… moved by splits per player and round", lambda b: f"{b.reassigned:.3f}"),
+    ]
+
+
+_MEASURES: tuple[Row, ...] = (
     ("rounds rated", "whole run", lambda s: f"{s.rated:,} of {s.rounds:,}"),
     ("order found, Spearman's ρ", "last quarter", lambda s: "-" if s.found is None else f"{s.found:.2f}"),
     ("rounds until 90 % of that", "whole run", lambda s: "-" if s.found_after is None else f"{s.found_after:,}"),
     ("favourite's true chance", "second half", lambda s: _percent(s.favourite)),
     ("the same in random teams", "second half", lambda s: _percent(s.random)),
+    *_between("rounds between scrambles", lambda s: s.between),
+    *_between("rounds with sides made equal", lambda s: s.equalised),
     ("Brier score", "second half", lambda s: "-" if s.quality is None else estimate(s.quality.brier)),
     ("Brier score by true skill", "second half", lambda s: "-" if s.reachable is None else f"{s.reachable:.4f}"),
     ("log loss", "second half", lambda s: "-" if s.quality is None else estimate(s.quality.log_loss)),

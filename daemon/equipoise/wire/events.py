@@ -82,14 +82,15 @@ class PlayerLeft(ScriptEvent, frozen=True, tag="player_left", kw_only=True):
 
 
 class SideChanged(ScriptEvent, frozen=True, tag="side_changed", kw_only=True):
-    """A player changed side, or left their side to watch or wait."""
+    """A player changed side, left their side to watch or wait, or became ready."""
 
     id: Player
     side: OnSide
     waiting: bool = False
+    ready: bool = True
 
     def fact(self, here: Here) -> core.SideChanged:
-        return core.SideChanged(self.time(here), player_id(self.id), SIDES.get(self.side), self.waiting)
+        return core.SideChanged(self.time(here), player_id(self.id), SIDES.get(self.side), self.waiting, self.ready)
 
 
 class SideWanted(ScriptEvent, frozen=True, tag="side_wanted", kw_only=True):

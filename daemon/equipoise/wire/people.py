@@ -56,6 +56,7 @@ class PlayerLine(msgspec.Struct, frozen=True):
     carrier: bool = False
     building: bool = False
     charge: Fraction = 0.0
+    ready: bool = True
 
     def entry(self) -> Entry:
         return Entry(
@@ -68,6 +69,7 @@ class PlayerLine(msgspec.Struct, frozen=True):
             carrier=self.carrier,
             building=self.building,
             charge=self.charge,
+            ready=self.ready,
         )
 
 

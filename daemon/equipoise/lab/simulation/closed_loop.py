@@ -6,10 +6,10 @@ to the session, every order is carried out, and every question is answered, befo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, assert_never
 
-from equipoise.balancing import answer, match_of, summaries_on
+from equipoise.balancing import Solved, answer, match_of, summaries_on
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, LoadSummaries
 from equipoise.core.effects import (
@@ -31,6 +31,7 @@ from equipoise.core.model import PlayerId, ServerId, Side
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.lab.simulation.game_server import GameServer, Map
+from equipoise.lab.simulation.measures import Teams
 from equipoise.ratings.system import Rated, System
 
 BOOT = 1_700_000_000_000
@@ -38,15 +39,27 @@ BOOT = 1_700_000_000_000
 FREEZE_SECONDS = 10.0
 
 
+_TEAMS: dict[str, Teams] = {
+    "scramble": Teams.SCRAMBLED,
+    "duel": Teams.SCRAMBLED,
+    "equal_sides": Teams.EQUALISED,
+}
+
+Solve = Callable[[AskSplit | AskMoves | CacheSplits, System[Any]], Solved]
+"""What answers the session's asks: `balancing.answer`, or another way for comparison."""
+
+
 class ClosedLoop:
     """One pool's only server: the game, its session, and the system that rates its rounds."""
 
-    def __init__(self, map: Map, system: System[Any], rules: Rules) -> None:
-        self.system = system
+    def __init__(self, map: Map, system: System[Any], rules: Rules, solve: Solve = answer) -> None:
+        self.system, self._solve = system, solve
         self.session = Session(rules)
         self.game = GameServer(ServerId("simulated"), BOOT, map)
         self.rated: Rated | None = None
         """The rating of the last round; None: it was not rated."""
+        self.teams = Teams.KEPT
+        """What became of the teams in this round's freeze."""
         self.assigned = 0
         """Players whom splits have put on the other side."""
         self.moved = 0
@@ -91,7 +104,7 @@ class ClosedLoop:
 
     def start_round(self) -> bool:
         """Freeze time, in which teams are made, and the start; False when a side is empty and no round is played."""
-        self.rated = None
+        self.rated, self.teams = None, Teams.KEPT
         self.game.start_round()
         self._sync()
         self.pass_time(FREEZE_SECONDS)
@@ -125,11 +138,13 @@ class ClosedLoop:
                 case LoadSummaries():
                     self._load(effect.players)
                 case AskSplit() | AskMoves():
-                    self._hear(answer(effect, self.system))
+                    self._hear(self._solve(effect, self.system))
                 case RecordRound():
                     self._rate(effect)
-                case Say() | Tell() | LogDecision() | LookUp() | CacheSplits() | Ignored():
-                    pass  # Messages, log lines, and splits for a script that loses its daemon: not simulated.
+                case LogDecision():
+                    self.teams = _TEAMS.get(effect.kind, self.teams)
+                case Say() | Tell() | LookUp() | CacheSplits() | Ignored():
+                    pass  # Messages, and splits for a script that loses its daemon: not simulated.
                 case _:
                     assert_never(effect)
 

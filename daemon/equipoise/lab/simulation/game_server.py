@@ -254,9 +254,11 @@ class GameServer:
         """End freeze time: the round goes live with the present lineup."""
         self.phase = Phase.RUNNING
         self._rounds += 1
-        lineup = tuple(LineupPlayer(player, side) for side in Side for player in self.on(side))
+        there = tuple(LineupPlayer(player, side) for side in Side for player in self.on(side))
+        # In arena a player who died in the freeze does not come back before the next round.
+        lineup = tuple(one for one in there if self.clients[one.id].alive or not self.arena)
         self._round = RunningRound(RoundId(f"{self.boot}-{self._rounds}"), self.clock, lineup)
-        for one in lineup:
+        for one in there:
             self._round.attendance.play(one.id, one.side, self.clock)
         self._events.append(e.RoundLive(self.clock, self._round.id, self._roster()))
         return self._round.id

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from statistics import fmean
 
 import numpy as np
@@ -25,6 +26,17 @@ LOOKS = 3
 """… if the mean of so many points in a row has it too."""
 
 
+class Teams(Enum):
+    """What became of the teams in a round's freeze."""
+
+    KEPT = "kept"
+    """They are those of the round before, but for players who left or joined a side."""
+    EQUALISED = "equalised"
+    """Arena: players who sat out came in, others gave way, and as few as possible changed side."""
+    SCRAMBLED = "scrambled"
+    """By a scramble or arena's duel."""
+
+
 @dataclass(frozen=True, slots=True)
 class RatedRound:
     """One rated round; probabilities and scores are those of side A."""
@@ -36,6 +48,9 @@ class RatedRound:
     """By the hidden skills of the lineup."""
     random: float
     """The favourite's probability in random teams of the same people."""
+    teams: Teams = Teams.KEPT
+    reassigned: float = 0.0
+    """The fraction of its players whom a split put on the other side before it."""
 
     @property
     def favourite(self) -> float:
@@ -87,6 +102,21 @@ class Bench:
 
 
 @dataclass(frozen=True, slots=True)
+class Between:
+    """Rounds between scrambles, whose teams come from the round before."""
+
+    rounds: int
+    even: Estimate
+    """Fraction predicted within 45 to 55 %, both included."""
+    worst: float
+    """The highest win probability that was predicted for a side."""
+    favourite: float
+    """The favourite's true win probability, the mean."""
+    reassigned: float
+    """Players whom splits put on the other side, per player-round."""
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """The result of a simulation; measures of quality and balance are those of its second half."""
 
@@ -104,6 +134,10 @@ class Summary:
     """Brier score of predictions by the hidden skills."""
     favourite: float | None
     random: float | None
+    between: Between | None
+    """All rounds between scrambles; None when every round of the second half was scrambled or not rated."""
+    equalised: Between | None
+    """Those of them whose sides were made equal anew; None without such rounds."""
     assigned: float
     """Players whom splits put on the other side, per player-round."""
     moved: float
@@ -158,6 +192,28 @@ def quality(played: Sequence[RatedRound]) -> Quality | None:
     """All measures of the system's predictions; None without rounds."""
     pairs: list[Pair] = [(one.predicted, one.score) for one in played]
     return assess(pairs)
+
+
+def between_scrambles(played: Sequence[RatedRound], *teams: Teams) -> Between | None:
+    """The measures of the rounds with such teams; None when there are none.
+
+    >>> kept = RatedRound(0.58, 1.0, 0.6, 0.7)
+    >>> equalised = RatedRound(0.51, 1.0, 0.6, 0.7, Teams.EQUALISED, reassigned=0.25)
+    >>> found = between_scrambles([kept, equalised], Teams.EQUALISED)
+    >>> found.rounds, found.even.value, found.worst, found.reassigned
+    (1, 1.0, 0.51, 0.25)
+    """
+    kept = [one for one in played if one.teams in teams]
+    measured = quality(kept)
+    if measured is None:
+        return None
+    return Between(
+        rounds=len(kept),
+        even=measured.even,
+        worst=max(max(one.predicted, 1 - one.predicted) for one in kept),
+        favourite=fmean(one.favourite for one in kept),
+        reassigned=fmean(one.reassigned for one in kept),
+    )
 
 
 def overconfidence(played: Sequence[RatedRound]) -> Estimate | None:

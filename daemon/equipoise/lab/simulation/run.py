@@ -8,11 +8,12 @@ from random import Random
 from statistics import fmean
 from typing import Any
 
+from equipoise.balancing import answer
 from equipoise.core.model import PlayerId, Side
 from equipoise.core.rules import Rules
 from equipoise.errors import RatingError
 from equipoise.lab.models import Model
-from equipoise.lab.simulation.closed_loop import ClosedLoop
+from equipoise.lab.simulation.closed_loop import ClosedLoop, Solve
 from equipoise.lab.simulation.game_server import Map
 from equipoise.lab.simulation.measures import (
     POINTS,
@@ -20,7 +21,9 @@ from equipoise.lab.simulation.measures import (
     Point,
     RatedRound,
     Summary,
+    Teams,
     bench_sharing,
+    between_scrambles,
     groups,
     order,
     overconfidence,
@@ -68,6 +71,7 @@ def simulate(
     model: Model,
     rules: Rules | None = None,
     progress: Callable[[int], None] = lambda rounds: None,
+    solve: Solve = answer,
 ) -> Summary:
     """Play a scenario; the same seed, system and rules give the same result.
 
@@ -79,7 +83,7 @@ def simulate(
     system = playable(model)
     # Separate generators, so that the people and the luck of a round do not depend on the teams.
     people, results, rest = (Random(f"{scenario.seed} {use}") for use in ("people", "luck", "ground"))
-    loop = ClosedLoop(Map(MAP_NAMES[0], scenario.mode), system, rules or Rules())
+    loop = ClosedLoop(Map(MAP_NAMES[0], scenario.mode), system, rules or Rules(), solve)
     run = _Run(scenario, rest, Population(scenario, people), OutcomeModel(scenario, results), loop)
     for number in range(1, scenario.rounds + 1):
         _round(run, number)
@@ -113,13 +117,14 @@ def _round(run: _Run, number: int) -> None:
         run.loop.leave(person.id)
     for person in run.population.coming(here):
         run.loop.join(person.id)
+    assigned = run.loop.assigned
     if run.loop.start_round():
-        _play(run, within)
+        _play(run, within, run.loop.assigned - assigned)
     run.loop.pass_time(SECONDS_BETWEEN)
 
 
-def _play(run: _Run, leaving: Sequence[Person]) -> None:
-    """A round that went live, to its end; `leaving` disconnect in its middle."""
+def _play(run: _Run, leaving: Sequence[Person], reassigned: int) -> None:
+    """A round that went live, to its end; `leaving` disconnect in its middle, `reassigned` changed side before it."""
     loop, game = run.loop, run.loop.game
     people = {person.id: person for person in run.population.people}
     a, b = ([people[player] for player in game.on(side)] for side in Side)
@@ -134,7 +139,8 @@ def _play(run: _Run, leaving: Sequence[Person]) -> None:
     _count_results(fractions, people, winner, thrown)
     if loop.rated is not None:
         score = 0.5 if winner is None else float(winner is Side.A)
-        run.played.append(RatedRound(loop.rated.prediction.expected(0), score, probability, random))
+        predicted, moved = loop.rated.prediction.expected(0), reassigned / len([*a, *b])
+        run.played.append(RatedRound(predicted, score, probability, random, loop.teams, moved))
 
 
 def _pass_round(run: _Run, leaving: Sequence[Person]) -> None:
@@ -202,6 +208,8 @@ def _summary(run: _Run) -> Summary:
         reachable=fmean((one.true - one.score) ** 2 for one in late) if late else None,
         favourite=fmean(one.favourite for one in late) if late else None,
         random=fmean(one.random for one in late) if late else None,
+        between=between_scrambles(late, Teams.KEPT, Teams.EQUALISED),
+        equalised=between_scrambles(late, Teams.EQUALISED),
         assigned=run.loop.assigned / max(seats, 1),
         moved=run.loop.moved / max(seats, 1),
         bench=bench_sharing(run.benches),

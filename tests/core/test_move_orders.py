@@ -1,0 +1,227 @@
+"""What becomes of an order to move a player: its deadline, its end, and what is asked after it."""
+
+from __future__ import annotations
+
+import pytest
+
+from equipoise.core import events as e
+from equipoise.core.asks import AskMoves
+from equipoise.core.effects import Cancel, Effect, Lock, LogDecision, Move
+from equipoise.core.model import Mode, PlayerId
+from equipoise.core.session import Session
+from tests.core.scripts import A, B, begun, ended, finished, ids, moves, of, play, roster, seen, started, went_live
+from tests.core.uneven import FIRST, question, solve, uneven
+
+# When it is due.
+
+
+def test_the_deadline_counts_from_when_the_gap_was_seen() -> None:
+    session = uneven("abc|d")
+    play(session, [(3.0, seen("abcef|d"))])
+    assert {move.deadline for move in moves(_solved_twice(session, 4.0))} == {6.0}
+
+
+def _solved_twice(session: Session, now: float) -> list[Effect]:
+    """The first answer is out of date, the second holds."""
+    old = question(session)
+    again = play(session, [(now, e.MovesSolved(old, old.movable[: old.count]))])
+    return solve(session, now) if of(AskMoves, again) else again
+
+
+def test_no_deadline_is_later_than_the_rules_have_it_whatever_the_clock_says() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [(8.1, seen("abcd|ef", 8.1))])
+    assert 8.1 + 10.0 - 8.1 > 10.0
+    assert {move.deadline for move in moves(solve(session, 8.1))} == {10.0}
+
+
+def test_a_deadline_that_has_passed_means_at_once() -> None:
+    (move,) = moves(solve(uneven(), now=30.0))
+    assert move.deadline == 0.0
+
+
+def test_an_answer_for_other_sides_is_asked_for_again() -> None:
+    session = uneven()
+    old = question(session)
+    play(session, [(1.0, e.SideChanged(1.0, PlayerId("g"), A))])
+    (again,) = of(AskMoves, play(session, [(1.1, e.MovesSolved(old, ids("a")))]))
+    assert again.larger == ids("abcdg")  # type: ignore[union-attr]
+
+
+def test_an_answer_to_no_question_changes_nothing() -> None:
+    session = uneven()
+    old = question(session)
+    solve(session)
+    assert play(session, [(1.0, e.MovesSolved(old, ids("a")))]) == []
+
+
+def test_nobody_is_moved_in_the_last_thirty_seconds_of_a_round() -> None:
+    session = begun(Mode.KOTH, "ab|cd")
+    play(session, [(100.0, seen("abcd|ef", 100.0))])
+    play(session, [(100.0, e.RosterSeen(100.0, roster("abcd|ef"), ends_in=30.0))])
+    assert session.state.asked_moves is None
+    play(session, [(101.0, e.RosterSeen(101.0, roster("abcd|ef"), ends_in=30.1))])
+    assert session.state.asked_moves is not None
+
+
+def test_an_answer_that_comes_in_the_last_thirty_seconds_orders_nothing() -> None:
+    session = uneven()
+    play(session, [(0.0, e.RosterSeen(0.0, roster("abcd|ef"), ends_in=31.0))])
+    assert solve(session, now=2.0) == []
+
+
+def test_a_move_that_was_not_carried_out_before_the_last_thirty_seconds_is_cancelled() -> None:
+    session = uneven()
+    play(session, [(0.0, e.RosterSeen(0.0, roster("abcd|ef"), ends_in=35.0))])
+    solve(session)
+    assert session.deadline() == 5.0
+    assert session.tick(4.9) == ()
+    assert session.tick(5.0) == (Cancel(FIRST),)
+    assert session.deadline() is None
+    assert not of(AskMoves, play(session, [(6.0, e.Heartbeat(6.0))]))
+
+
+# How it ends.
+
+
+def test_a_gap_that_is_gone_cancels_the_move() -> None:
+    session = uneven()
+    solve(session)
+    assert play(session, [(3.0, seen("abc|def"))]) == [Cancel(FIRST)]
+    assert session.deadline() is None
+
+
+def test_a_gap_that_grows_is_answered_anew() -> None:
+    session = uneven()
+    solve(session)
+    effects = of((Cancel, AskMoves), play(session, [(3.0, seen("abcdgh|ef"))]))
+    assert effects == [Cancel(FIRST), question(session)]
+    assert question(session).count == 2
+
+
+def test_a_gap_that_is_answered_is_left_alone() -> None:
+    session = uneven()
+    solve(session)
+    assert not of((Cancel, AskMoves), play(session, [(1.0, e.Heartbeat(1.0)), (2.0, seen("abcd|ef"))]))
+
+
+def test_a_move_of_a_player_who_took_the_flag_is_cancelled_for_another() -> None:
+    session = uneven()
+    (move,) = moves(solve(session))
+    effects = play(session, [(1.0, seen("abcd|ef", carrier=move.player))])
+    assert effects[0] == Cancel(FIRST)
+    assert move.player not in question(session).movable
+
+
+def test_a_move_of_a_player_who_left_is_void_and_the_gap_is_looked_at_again() -> None:
+    session = uneven("abcde|f")
+    _, second = moves(solve(session))
+    effects = play(session, [(1.0, e.PlayerLeft(1.0, second.player))])
+    assert not of(Cancel, effects)
+    assert session.state.moves.keys() == {FIRST}
+
+
+def test_a_script_that_shows_the_move_before_it_reports_it_gets_no_cancel() -> None:
+    session = uneven()
+    (move,) = moves(solve(session))
+    assert play(session, [(1.0, e.SideChanged(1.0, move.player, B))]) == []
+    assert play(session, [(1.1, e.OrderDone(1.1, move.order))]) == [Lock(move.player, B, 180.0)]
+    assert session.memory.moved == {move.player: 1.1}
+
+
+def test_a_player_who_could_not_be_moved_is_not_tried_again_in_this_round() -> None:
+    session = uneven()
+    (move,) = moves(solve(session))
+    failed, asked = play(session, [(1.0, e.OrderFailed(1.0, FIRST, "dead_end"))])
+    assert failed == LogDecision("failed", move.reason, FIRST, players=(move.player,))
+    assert isinstance(asked, AskMoves)
+    assert move.player not in asked.movable
+    play(session, [(2.0, ended(finished("r1", A))), (3.0, started("abcd|ef")), (4.0, went_live("r2", "abcd|ef"))])
+    assert move.player in question(session).movable
+
+
+def test_after_one_of_two_moves_the_other_stands() -> None:
+    session = uneven("abcdef|gh")
+    one, two = moves(solve(session))
+    assert not of(Cancel, play(session, [(1.0, e.OrderDone(1.0, one.order))]))
+    assert session.state.moves.keys() == {two.order}
+
+
+@pytest.mark.parametrize("event", [ended(finished("r1", A)), started("abcd|ef"), e.SidesSwitched(5.0)])
+def test_moves_end_with_the_round_and_when_the_game_swaps_the_sides(event: e.Event) -> None:
+    session = uneven()
+    solve(session)
+    assert Cancel(FIRST) in play(session, [(5.0, event)])
+    assert session.state.moves == {}
+
+
+def test_unanswered_moves_are_given_up_and_asked_for_again_at_the_scripts_next_event() -> None:
+    session = uneven()
+    solve(session)
+    overdue = session.deadline()
+    assert overdue == 20.0
+    assert session.tick(overdue) == (Cancel(FIRST),)
+    assert session.deadline() is None
+    assert of(AskMoves, play(session, [(25.0, e.Heartbeat(25.0))]))
+
+
+def test_an_answer_that_arrives_after_that_is_ignored() -> None:
+    session = uneven()
+    solve(session)
+    session.tick(20.0)
+    (ignored,) = play(session, [(21.0, e.OrderDone(21.0, FIRST))])
+    assert type(ignored).__name__ == "Ignored"
+
+
+def test_without_a_solver_the_next_word_from_the_script_asks_again() -> None:
+    session = uneven()
+    assert play(session, [(1.0, e.SolveFailed(question(session), "too slow"))]) == []
+    assert of(AskMoves, play(session, [(5.0, e.Heartbeat(5.0))]))
+
+
+def test_a_question_for_moves_has_no_deadline() -> None:
+    session = uneven()
+    assert session.state.gap_since == 0.0
+    assert session.deadline() is None
+
+
+def test_both_of_two_players_who_could_not_be_moved_are_not_tried_again_in_this_round() -> None:
+    session = uneven("abcdef|gh")
+    tried = set()
+    for _ in range(2):
+        move, _ = moves(solve(session))
+        play(session, [(0.2, e.OrderFailed(0.2, move.order, "alive"))])
+        tried.add(move.player)
+    assert len(tried) == 2
+    assert session.state.unmovable == tried
+    assert not tried & set(question(session).movable)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        e.PlayerLeft(1.0, PlayerId("f")),
+        e.SidesSwitched(1.0),
+        e.SideChanged(1.0, PlayerId("f"), None),
+        e.Heartbeat(1.0),
+        e.OrderFailed(1.0, FIRST, "alive"),
+        e.OrderDone(1.0, FIRST),
+    ],
+)
+def test_no_event_of_the_last_thirty_seconds_leads_to_moves(event: e.Event) -> None:
+    session = uneven("abcdefg|hi", ends_in=31.0)
+    assert len(moves(solve(session))) == 2
+
+    effects = play(session, [(1.5, event)])
+
+    assert not of((AskMoves, Move), effects)
+    assert session.state.asked_moves is None
+
+
+@pytest.mark.parametrize(
+    "event", [e.PlayerLeft(1.0, PlayerId("f")), e.SidesSwitched(1.0), e.OrderFailed(1.0, FIRST, "alive")]
+)
+def test_before_the_last_thirty_seconds_the_same_events_lead_to_a_question(event: e.Event) -> None:
+    session = uneven("abcde|fg", ends_in=60.0)
+    solve(session)
+    assert of(AskMoves, play(session, [(1.5, event)]))
