@@ -3,9 +3,11 @@
 import pytest
 
 from tests.sourcemod.rig import Game, play
-from tests.sourcemod.rig.game.facts import RED, SPECTATOR
+from tests.sourcemod.rig.game.facts import BLU, CLASSES, MEDIC, RED, SPECTATOR, State
 from tests.sourcemod.rig.game.players import Player
 from tests.sourcemod.scenarios import running
+
+SOLDIER = CLASSES.index("soldier")
 
 
 def test_a_class_is_announced_once_and_chosen_at_most_twice_a_second(game: Game) -> None:
@@ -93,3 +95,42 @@ def test_arena_with_the_queue_lines_up_who_picks_a_class(game: Game) -> None:
     game.command(first, "joinclass scout")
     game.join(second, "spectatearena")
     assert (game.arena.queue, second.ready) == ([first], False)
+
+
+def test_a_coach_chooses_no_class(game: Game) -> None:
+    coach, _ = running(game, "red", "blue")
+    coach.coaching = coach.in_spawn_room = True
+    assert not spawned_by_class(game, coach)
+    assert coach.desired_class == SOLDIER
+
+
+def test_in_arenas_freeze_a_first_class_and_another_class_spawn_at_once(game: Game) -> None:
+    changes, *_ = running(game, "red", "red", "blue", map_name="arena_well")
+    play.wipe_out(game, BLU)
+    game.until(lambda: game.rounds.state == State.PREROUND)
+    new = game.connect("new")
+    game.join(new, "blue")
+    assert not new.alive
+    assert spawned_by_class(game, new)
+    assert spawned_by_class(game, changes)
+    assert (new.alive, changes.current_class) == (True, MEDIC)
+
+
+def test_in_arenas_round_the_dead_choose_for_the_next_and_the_living_nothing(game: Game) -> None:
+    living, dead, *_ = running(game, "red", "red", "blue", map_name="arena_well")
+    play.kill(game, None, dead)
+    for player in (living, dead):
+        assert not spawned_by_class(game, player)
+    assert (living.desired_class, dead.desired_class) == (SOLDIER, MEDIC)
+
+
+def test_defenders_change_class_at_once_between_waves_and_not_in_a_wave(game: Game) -> None:
+    game.start_map("mvm_coaltown")
+    defender = game.add("Ann", "red")
+    game.until(lambda: game.rounds.state == State.BETWEEN_ROUNDS)
+    assert defender.alive
+    assert spawned_by_class(game, defender)
+    game.mvm.start_wave()
+    game.frame()
+    game.command(defender, "joinclass pyro")
+    assert defender.desired_class == MEDIC
