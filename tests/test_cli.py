@@ -286,6 +286,15 @@ def test_status_is_a_table_or_json(house: House, daemon: str) -> None:
     assert ask(house, daemon, "server", "list").stdout.splitlines() == table
 
 
+def test_status_says_why_a_map_is_left_alone(house: House) -> None:
+    with serving(house) as (_, address):
+        reply = post(address, house.secret, posted({**HELLO, "map": "vsh_dust"}, seq=1))
+        assert (reply["level"], reply["level_reason"], reply["want"]) == ("off", "vsh_", [])
+        assert ask(house, address, "status").stdout.splitlines()[1].endswith("inactive: vsh_")
+        refused = ask(house, address, "server", "scramble", "arena-1")
+        assert (refused.returncode, refused.stderr) == (1, "equipoise: Equipoise leaves this map alone (vsh_).\n")
+
+
 def test_players_are_shown_set_reset_and_ranked(house: House, daemon: str) -> None:
     assert RED in ask(house, daemon, "player", "show", RED).stdout
     assert "1500" in ask(house, daemon, "player", "set", RED, "1500").stdout

@@ -6,7 +6,7 @@ import pytest
 
 from equipoise.core import events as e
 from equipoise.core.asks import AskChance, AskSplit, Purpose
-from equipoise.core.effects import Assign, Cancel, Effect, Ignored, LogDecision, OpenVote, Say, Tell
+from equipoise.core.effects import Cancel, Effect, Ignored, LogDecision, OpenVote, Say, Tell
 from equipoise.core.model import Mode, OrderId
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
@@ -355,11 +355,15 @@ def test_when_another_vote_has_the_menu_the_next_voice_tries_again() -> None:
     assert of(OpenVote, wish(session, "a", 3.0)) == [OpenVote(OrderId("o2"), 20.0)]
 
 
-def test_a_vote_that_the_script_cannot_show_is_no_news_to_players() -> None:
+@pytest.mark.parametrize(("reason", "said"), [("cancelled", [Say(Text(Phrase.VOTE_CANCELLED))]), ("no_voters", [])])
+def test_a_vote_that_an_admin_ended_in_the_game_or_that_cannot_be_shown_ends_with_its_voices(
+    reason: str, said: list[Effect]
+) -> None:
     session = begun(Mode.KOTH, TEN)
     order = open_vote(session)
-    failed = play(session, [(2.0, e.OrderFailed(2.0, order.order, "off"))])
-    assert failed == [LogDecision("failed", Text(Phrase.REASON_VOTE), order.order)]
+    failed = play(session, [(2.0, e.OrderFailed(2.0, order.order, reason))])
+    assert failed == [LogDecision("failed", Text(Phrase.REASON_VOTE), order.order), *said]
+    assert wish(session, "d", 3.0) == [Say(voice("d", 1, 3))]
 
 
 def test_the_first_of_two_deadlines_counts() -> None:
@@ -389,9 +393,3 @@ def test_a_script_that_was_loaded_anew_shows_no_vote() -> None:
     play(session, [(2.0, hello(session="s2", late=True, at=2.0)), (2.0, seen(TEN, 2.0))])
     assert session.deadline() is None
     assert wish(session, "d", 3.0) == [Say(voice("d", 1, 3))]
-
-
-def test_a_vote_never_moves_a_player_by_itself() -> None:
-    session = begun(Mode.KOTH, TEN)
-    effects = [*wish(session, "a"), *wish(session, "b"), *voted(session, open_vote(session, voters="c"), 10, 0)]
-    assert not of(Assign, effects)

@@ -32,6 +32,9 @@ OVERDUE_SECONDS = 30.0
 ROUNDS_IN_A_ROW = 2
 """After so many rounds for one side the teams do not count as even, whatever their ratings say."""
 
+_SAID = {"vote_running": Phrase.VOTE_RUNNING, "cancelled": Phrase.VOTE_CANCELLED}
+"""What all players read when the script reports that there is no vote, by its reason."""
+
 
 def ask_for(state: State, by: PlayerId | None, now: float) -> Effects:
     """A player asks for a vote: they are told why not, or their voice counts, at once or when the chance is known."""
@@ -124,7 +127,7 @@ def _part(fraction: float, whole: int) -> int:
 
 
 def _open(state: State, now: float) -> OpenVote:
-    """Order the vote. The voices stay: if the menu is taken, the next one who asks has it tried again."""
+    """Order the vote. The voices stay until it has a result."""
     order = state.next_order()
     state.voices = replace(state.voices, order=order, opened_at=now)
     return OpenVote(order, state.rules.vote.seconds)
@@ -145,10 +148,15 @@ def ended(state: State, event: VoteEnded, now: float) -> Effects:
 
 
 def failed(state: State, order: OrderId, reason: str) -> Effects:
-    """The script could not show the menu."""
-    state.voices = replace(state.voices, order=None)
-    running = (Say(Text(Phrase.VOTE_RUNNING)),) if reason == "vote_running" else ()
-    return (LogDecision("failed", Text(Phrase.REASON_VOTE), order), *running)
+    """The script could not show the menu, or an admin ended it there.
+
+    The voices stay while another vote has the menu: the next player who asks has it tried again.
+    """
+    taken = reason == "vote_running"
+    state.voices = replace(state.voices, order=None) if taken else Voices()
+    text = _SAID.get(reason)
+    log = LogDecision("failed", Text(Phrase.REASON_VOTE), order)
+    return (log,) if text is None else (log, Say(Text(text)))
 
 
 def cancel(state: State) -> Effects:
