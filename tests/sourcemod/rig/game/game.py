@@ -57,6 +57,8 @@ class Game:
         self.history: list[tuple[float, str, dict[str, Value]]] = []
         self.said: list[tuple[str, str]] = []
         self.server_cfg: dict[str, str] = {}
+        self.command_line: dict[str, str] = {}
+        """What the server was started with: `+name` and the word behind it."""
         self.map_cycle: list[str] = []
         self.outputs: list[Callable[[], object]] = []
         """What the map's entities have fired in this frame: it acts at the frame's end."""
