@@ -33,7 +33,7 @@ def seeded(system: SynElo, **ratings: float) -> SynElo:
 
 
 def people(count: int) -> list[PlayerId]:
-    """Some players."""
+    """The ids of `count` players."""
     return [PlayerId(str(76561198000000000 + number)) for number in range(count)]
 
 
@@ -57,7 +57,7 @@ def random_matches(seed: int, count: int, players: int, size: int) -> Iterator[M
 
 
 def odd_matches(seed: int, count: int, players: int) -> Iterator[Match]:
-    """Matches as servers make them: late joiners, leavers, bots, uneven sides, unknown times, some skills at start."""
+    """Matches of servers: late joiners, leavers, bots, uneven sides, unknown times, some skills at start."""
     rng = random.Random(seed)
     everybody = people(players)
     for number in range(count):
@@ -75,7 +75,7 @@ def odd_matches(seed: int, count: int, players: int) -> Iterator[Match]:
 
 @dataclass
 class Naive:
-    """F1 to F5 for one player; the window is a list, and nothing is kept of it between rounds."""
+    """F1 to F5 for one player; the window is a list, and every sum is computed from it each time."""
 
     params: SynEloParams
     rating: float
@@ -99,7 +99,7 @@ class Naive:
         )
 
     def play(self, expected: float, score: float) -> None:
-        """F2, F4, F5 and what the rules say of rounding, floor and shadow cap."""
+        """F2, F4, F5, then rounding, floor and shadow cap."""
         params = self.params
         away = self.rating - params.initial
         compression = math.exp(-(away**2) / (2 * params.compression**2))

@@ -1,4 +1,4 @@
-"""The words of the interface: matches, scores, probabilities, who must be held."""
+"""Matches, scores, probabilities, and which players a match needs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ NUMBERS: dict[str, tuple[float, float]] = {
 
 
 def with_number(name: str, value: Any) -> Match:
-    """A duel of which one number is known."""
+    """A duel with one optional number set."""
     facts: dict[str, Any] = {name: value}
     if name == "points":
         facts = {name: (0.0, value)}
@@ -74,7 +74,7 @@ def test_numbers_of_a_match_go_from_somewhere_to_somewhere(name: str) -> None:
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_largest_and_the_least_numbers_leave_everything_finite(name: str) -> None:
-    """Ratings, probabilities, and a state that can be stored and restored."""
+    """Ratings and probabilities stay finite, and the state can be stored and restored."""
     football = {"points": (2.0, 1.0), "mode": "friendly"} if not create(name).live else {"seconds": 600.0}
     for fact, value in [(fact, value) for fact, values in NUMBERS.items() for value in values]:
         if fact == "points" and not create(name).live:

@@ -1,4 +1,4 @@
-"""A parameter of the wrong type is refused by its name and the type that it wants, in every system."""
+"""A parameter of the wrong type is refused with its name and its type, in every system."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def default_of(parameter: Field[Any]) -> object:
 
 
 def fits(value: object, default: object) -> bool:
-    """Whether it is of the type that the default shows; it may still be out of its range."""
+    """Whether a value has the type of the default; it may still be out of range."""
     if default is None:
         return value is None or fits(value, 0.0)
     if isinstance(default, float):
@@ -30,7 +30,7 @@ def fits(value: object, default: object) -> bool:
 
 
 def refusal(name: str, parameter: str, value: object) -> str | None:
-    """What is said against it, if anything."""
+    """The reason for which a parameter is refused; empty if it is accepted."""
     try:
         create(name, **{parameter: value})
     except RatingError as refused:
@@ -82,6 +82,6 @@ def test_any_value_of_a_parameter_is_taken_or_refused_by_name(name: str) -> None
         *((name, {of_ours: 3}, f"{of_ours}: no such parameter") for name in SYSTEMS for of_ours in ("name", "cls")),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(name: str, params: dict[str, Any], reason: str) -> None:
+def test_a_refusal_is_one_line(name: str, params: dict[str, Any], reason: str) -> None:
     with pytest.raises(RatingError, match=reason):
         create(name, **params)

@@ -75,14 +75,14 @@ def test_right_predictions_are_calibrated_within_the_standard_errors():
         assert abs(each.predicted - each.scored.value) < 4 * each.scored.error
 
 
-def test_coin_flips_score_a_quarter_and_ln_2_whoever_wins():
+def test_coin_flips_score_a_quarter_and_ln_2_at_any_result():
     quality = assess([(0.5, 1.0), (0.5, 0.0), (0.5, 1.0)])
     assert quality.brier == Estimate(0.25, 0.0)
     assert quality.log_loss.value == pytest.approx(math.log(2))
 
 
 @pytest.mark.parametrize("pair", [(1.01, 1.0), (0.5, -0.5), (math.nan, 1.0)])
-def test_what_is_no_probability_is_refused(pair):
+def test_numbers_that_are_no_probabilities_are_refused(pair):
     with pytest.raises(RatingError, match="is not from 0 to 1"):
         assess([pair])
 

@@ -1,4 +1,4 @@
-"""Every name makes the system that calls itself so."""
+"""Every system is made by its name, and seeds, stores and restores its players."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ import pytest
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import SYSTEMS, create
+from equipoise.ratings.parts.gaussian_system import GaussianSystem
 from equipoise.ratings.parts.points import PointsSystem
 from equipoise.ratings.system import Match
+from tests.ratings.samples import duel
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -28,26 +30,35 @@ def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
 
 
 @pytest.mark.parametrize(("wrong", "meant"), [("elo2", "elo"), ("ELO", "elo"), ("true_skill", "trueskill")])
-def test_a_name_that_is_nearly_right_is_told_the_right_one(wrong: str, meant: str) -> None:
+def test_a_misspelt_system_is_refused_with_the_right_name(wrong: str, meant: str) -> None:
     with pytest.raises(RatingError, match=rf"^{wrong}: no such rating system; did you mean {meant}\? There are elo, "):
         create(wrong)
 
 
-def test_a_parameter_that_is_nearly_right_is_told_the_right_one() -> None:
+def test_a_misspelt_parameter_is_refused_with_the_right_name() -> None:
     with pytest.raises(RatingError, match=r"^k_mx: no such parameter; did you mean k_max\? There are compression, "):
         create("synelo", k_mx=6)
 
 
-def test_only_the_system_that_is_used_is_loaded() -> None:
-    code = "import sys, equipoise.ratings as r; r.create('synelo'); print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-
-    assert "equipoise.ratings.synelo.system" in loaded
-    assert "equipoise.ratings.trueskill.system" not in loaded
-    assert "numba" not in loaded
-
-
 LIVE = [name for name in SYSTEMS if create(name).live]
+TWO_TEAMS = ("elo", "glicko", "glicko2", "ns2", "synelo")
+
+
+def loaded(code: str) -> set[str]:
+    """The modules that a new process has loaded after running the code."""
+    code = f"import sys; from equipoise.ratings import create; {code}; print(*sys.modules)"
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_only_the_system_that_is_used_is_loaded() -> None:
+    modules = loaded("create('synelo')")
+    assert "equipoise.ratings.synelo.system" in modules
+    assert "equipoise.ratings.trueskill.system" not in modules
+
+
+def test_rating_a_match_loads_neither_numpy_nor_numba() -> None:
+    match = "from equipoise.ratings.system import Match; match = Match((('a', 'c'), ('b', 'd')), (0, 1))"
+    assert not loaded(f"{match}; [create(name).rate(match) for name in {LIVE}]") & {"numpy", "numba"}
 
 
 @pytest.mark.parametrize("name", LIVE)
@@ -79,6 +90,38 @@ def test_a_live_system_goes_on_from_what_was_stored(name: str) -> None:
 
     after = [[change.after for change in system.rate(rounds[3]).changes] for system in (one, other)]
     assert after[0] == pytest.approx(after[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_players_are_held_from_their_first_match_until_they_are_forgotten(name: str) -> None:
+    system, ann = create(name), PlayerId("ann")
+    match = replace(duel("ann", "bob"), map="ns2_veil", mode="koth", started_at=1.7e9)
+    newcomer = system.state(ann)
+
+    system.predict(match), system.skill(ann), system.uncertainty(ann), system.summary(ann)
+    if isinstance(system, GaussianSystem):
+        system.quality(match)
+    assert ann not in system
+    assert dict(system.shared()) == dict(create(name).shared())
+    system.rate(match)
+    assert ann in system
+    assert system.state(ann) != newcomer
+    system.forget(ann)
+    assert ann not in system
+    assert system.state(ann) == newcomer
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_a_match_that_cannot_be_rated_is_refused_and_changes_nothing(name: str) -> None:
+    system, people = create(name), [(PlayerId(player),) for player in ("ann", "bob", "cid")]
+    wrong = {"not over": Match(tuple(people[:2])), "bot:7": Match((people[0], (PlayerId("bot:7"),)), (0, 1))}
+    if name in TWO_TEAMS:
+        wrong["two teams"] = Match(tuple(people), (0, 1, 2))
+    for reason, match in wrong.items():
+        with pytest.raises(RatingError, match=reason):
+            system.rate(match)
+    assert not any(player in system for (player,) in people)
+    assert dict(system.shared()) == dict(create(name).shared())
 
 
 @pytest.mark.parametrize("name", LIVE)
@@ -119,7 +162,7 @@ def test_a_stored_number_that_cannot_be_is_refused_by_player_and_field(name: str
 
 @pytest.mark.parametrize("name", ["glicko", "glicko2"])
 @pytest.mark.parametrize("field", ["variance", "onset_variance", "volatility", "onset_volatility"])
-def test_nobody_is_restored_as_known_for_certain_nor_without_volatility(name: str, field: str) -> None:
+def test_a_state_without_variance_or_volatility_is_refused(name: str, field: str) -> None:
     system, player = create(name), PlayerId("ann")
     state = {**system.state(player), field: 0.0}
     if name == "glicko" and "volatility" in field:

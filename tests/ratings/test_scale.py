@@ -91,5 +91,5 @@ def test_the_rounds_that_are_needed_are_as_many_as_tell_if_they_are_like_the_oth
         [(0.0, 1.0), (1.0, 0.0)],  # certainties that did not come true
     ],
 )
-def test_where_the_rounds_say_nothing_of_a_scale_none_is_proposed(pairs: list[tuple[float, float]]) -> None:
+def test_no_scale_is_proposed_where_rounds_do_not_determine_one(pairs: list[tuple[float, float]]) -> None:
     assert fit_scale(pairs, SCALE) is None

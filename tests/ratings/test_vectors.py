@@ -22,7 +22,7 @@ APPROXIMATE = {"ttt-margin-7.217": 2e-7}
 
 
 def entries() -> list[dict[str, Any]]:
-    """Ours and, beside a checkout that has them, all that were collected; of the models we have."""
+    """The entries in this repository, and all collected ones beside a checkout that has them."""
     found: dict[str, dict[str, Any]] = {}
     for path in (SHIPPED, COLLECTED):
         if path.exists():
@@ -80,7 +80,7 @@ def test_a_history_without_results_is_won_by_the_first():
     assert compute("ttt_history", {}, given) == compute("ttt_history", {}, given | {"results": [[1, 0], [1, 0]]})
 
 
-def test_the_first_pass_of_a_history_knows_nothing_of_what_comes_later():
+def test_the_forward_pass_does_not_depend_on_later_matches():
     params, games = {"mu": 0, "sigma": 6, "beta": 1, "gamma": 2}, [[["a"], ["b"]], [["a"], ["c"]], [["b"], ["a"]]]
     whole = compute("ttt_history", params, {"composition": games, "times": [1, 2, 5]})["first_pass"]
     begun = compute("ttt_history", params, {"composition": games[:1], "times": [1]})["after_convergence"]
@@ -133,7 +133,7 @@ def test_two_players_are_rated_as_each_is_against_a_stranger(model):
 
 
 @pytest.mark.parametrize(("op", "sign"), [("logproductnorm", 1), ("logrationorm", -1)])
-def test_a_product_and_a_quotient_of_normals_have_the_integral_that_is_said(op, sign):
+def test_a_product_and_a_quotient_of_normals_have_the_returned_integral(op, sign):
     a, b = NormalDist(1, 2), NormalDist(3, 4)
     integral = sum(a.pdf(x / 100) * b.pdf(x / 100) ** sign / 100 for x in range(-4000, 4000))
     said = compute("gaussian", {}, {"a": [1, 2], "b": [3, 4], "op": op})["value"]
@@ -141,13 +141,13 @@ def test_a_product_and_a_quotient_of_normals_have_the_integral_that_is_said(op, 
 
 
 def nearly(expected: list[Any], within: float) -> Any:
-    """The same names, or numbers that are near enough."""
+    """Whether words are equal, and numbers equal within the tolerance."""
     named = any(isinstance(leaf, str) for leaf in expected)
     return expected if named else pytest.approx(expected, rel=0, abs=within)
 
 
 def picked(computed: Any, expected: Any) -> Any:
-    """Of what is computed by name, what is expected by name."""
+    """The computed values that the entry expects, by name."""
     return {name: computed[name] for name in expected} if isinstance(expected, dict) else computed
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.sourcemod.rig import Game, Player, Plugin
+from tests.sourcemod.rig import Game, Player, Plugin, play
 
 Script = Callable[..., Plugin]
 
@@ -36,9 +36,9 @@ _ROUND = (
 )  # fmt: skip
 
 
-def watch(script: Script) -> None:
+def watch(script: Script, **options: Game) -> None:
     """Load a plugin that prints the round's events and forwards with round state, waiting and setup."""
-    script(_WATCHER % ", ".join(f'"{name}"' for name in _ROUND), name="watcher")
+    script(_WATCHER % ", ".join(f'"{name}"' for name in _ROUND), name="watcher", **options)
 
 
 def seen(game: Game) -> list[str]:
@@ -58,6 +58,14 @@ def people(game: Game, count: int = 4) -> list[Player]:
     return [game.add(f"player {i}", "blue" if i % 2 else "red") for i in range(count)]
 
 
+def live(game: Game, map: str, count: int = 4) -> list[Player]:
+    """A map whose waiting and setup are over, and its players: RED's and BLU's in turns."""
+    game.start_map(map)
+    players = people(game, count)
+    play.go_live(game)
+    return players
+
+
 def when(game: Game, name: str) -> float:
     """The time of the last event of that name."""
     return next(now for now, event, _ in reversed(game.history) if event == name)
@@ -71,3 +79,16 @@ def fields(game: Game, name: str) -> dict[str, object]:
 def since(game: Game, mark: int, *wanted: str) -> list[str]:
     """Names of events after history's first `mark`, only those wanted if any are."""
     return [name for _, name, _ in game.history[mark:] if not wanted or name in wanted]
+
+
+def running(game: Game, *sides: str, map_name: str = "koth_harvest_final", cls: str = "soldier") -> list[Player]:
+    """Players on those sides, however uneven, in a running round, without arena's queue; the past is forgotten."""
+    game.sm.convars["mp_teams_unbalance_limit"].set("0")
+    game.start_map(map_name)
+    game.sm.convars["tf_arena_use_queue"].set("0")
+    players = [game.add(f"player {number}", side, cls) for number, side in enumerate(sides, 1)]
+    play.go_live(game)
+    game.sm.convars["mp_teams_unbalance_limit"].set("1")
+    game.history.clear()
+    game.sm.console.clear()
+    return players

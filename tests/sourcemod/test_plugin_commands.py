@@ -109,7 +109,7 @@ def test_what_an_admin_does_is_logged_and_shown(
     game.command(ann, line)
     (action,) = game.sm.log.actions
     assert action == (ann.index, bob.index if "Bob" in line else -1, f'"{game_name(ann)}": {log}')
-    assert bob.chat[-1].startswith("[Equipoise] Ann: ")
+    assert bob.chat[-1].startswith("[Equipoise] ADMIN: ")  # sm_show_activity: who is no admin reads no name
     assert shown in bob.chat[-1]
 
 
@@ -191,9 +191,48 @@ def test_admins_need_the_right_flag(game: Game, daemon: Daemon, ann: Player, lin
     assert admin
 
 
+@pytest.mark.parametrize(
+    ("level", "reason", "line"),
+    [
+        ("off", "vsh_", "Equipoise leaves this map alone (vsh_)."),
+        ("rate", "koth_harvest_final", "Equipoise only rates rounds on this map (koth_harvest_final)."),
+    ],
+)
+def test_the_status_says_how_far_equipoise_goes_on_this_map_and_why(
+    game: Game, daemon: Daemon, ann: Player, level: str, reason: str, line: str
+) -> None:
+    assert not [text for text in game.rcon("sm_eq_status") if "this map" in text]
+    daemon.sticky |= {"level": level, "level_reason": reason}
+    game.rcon("equipoise_poll")
+    settle(game)
+    assert game.rcon("sm_eq_status")[0] == line
+
+
+def test_the_status_says_that_the_operator_keeps_humans_together(game: Game, daemon: Daemon, ann: Player) -> None:
+    game.sm.convars["mp_humans_must_join_team"].set("blue")
+    assert game.rcon("sm_eq_status")[0] == "Equipoise only rates rounds on this map (mp_humans_must_join_team)."
+
+
 def test_an_unknown_target_is_answered_here(game: Game, daemon: Daemon, ann: Player) -> None:
     assert game.rcon("sm_eq_rating Nobody") == ["[SM] Nobody matches"]
     assert commands(game, daemon) == []
+
+
+def test_targets_are_those_of_every_command_of_sourcemod(game: Game, daemon: Daemon, ann: Player) -> None:
+    ann.flags = ROOT
+    bob = seat(game, "Bob", "blue")
+    seat(game, "Bobby", "red")
+    game.add_bot("Chell", 3)
+    daemon.forget()
+    for target in ("@me", f"#{bob.userid}", "bobb"):
+        game.command(ann, f"sm_eq_rating {target}")
+    assert [words[0] for words, _, _ in commands(game, daemon)] == ["rating"] * 3
+    daemon.forget()
+    refused = ("@all", "Bob", "Chell", "#99999")
+    for target in refused:
+        game.command(ann, f"sm_eq_reset {target}")
+    assert commands(game, daemon) == []
+    assert len(set(ann.console[-len(refused) :])) > 2  # each with its own of SourceMod's phrases
 
 
 def test_in_silence_a_command_is_answered_here(game: Game, daemon: Daemon, ann: Player) -> None:

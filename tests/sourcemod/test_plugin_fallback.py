@@ -97,6 +97,7 @@ def test_new_teams_are_free_of_old_locks(game: Game, daemon: Daemon, plugin: Plu
     assert scrambled(players)
     game.leave(players[0])
     game.join(players[1], "spectate")
+    game.advance(2.5)  # one jointeam in two seconds
     game.join(players[1], "blue")
     assert players[1].team == BLU
 
@@ -229,6 +230,7 @@ def test_who_was_never_answered_takes_the_end_of_waiting_as_due(game: Game, daem
     players = prepare(game, daemon, [])
     game.sm.http.offline = True
     game.start_map("cp_gorge")
+    game.advance(2)  # the silence is noticed
     for n, player in enumerate(players):
         game.join(player, "red" if n < 3 else "blue", "soldier")
     in_freeze_alone(game)

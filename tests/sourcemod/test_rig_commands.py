@@ -47,6 +47,40 @@ def test_a_chat_trigger_answers_in_chat_and_a_console_command_in_the_console(gam
     assert game.said == [("Ann", "!rating bob smith")]
 
 
+def test_a_trigger_works_though_its_chat_is_blocked_and_a_silent_one_passes_no_forward(
+    game: Game, script: Script
+) -> None:
+    script("""
+        public void OnPluginStart()
+        {
+            RegConsoleCmd("sm_vote", Command_Vote);
+            AddCommandListener(Listen_Vote, "sm_vote");
+            AddCommandListener(Listen_Any);
+        }
+        Action Command_Vote(int client, int args) { PrintToServer("voted %d", IsChatTrigger()); return Plugin_Handled; }
+        Action Listen_Vote(int client, const char[] name, int args) { PrintToServer("heard"); return Plugin_Continue; }
+        Action Listen_Any(int client, const char[] name, int args)
+        {
+            PrintToServer("any %s", name);
+            return Plugin_Continue;
+        }
+        public Action OnClientSayCommand(int client, const char[] command, const char[] text)
+        {
+            PrintToServer("said %s %d", text, IsChatTrigger());
+            return Plugin_Handled;
+        }""")
+    game.start_map("cp_badlands")
+    player = game.connect("Ann")
+    game.sm.console.clear()
+    game.say(player, "!vote")
+    assert game.sm.console == ["any say", "said !vote 1", "any sm_vote", "heard", "voted 1"]
+    game.sm.console.clear()
+    game.say(player, "/vote")
+    game.say(player, "/nothing")
+    assert game.sm.console == ["any say", "any sm_vote", "heard", "voted 1", "any say", "said /nothing 0"]
+    assert game.said == []
+
+
 def test_a_plugin_may_swallow_chat(game: Game, script: Script) -> None:
     script("""
         public void OnPluginStart() { }
@@ -79,75 +113,6 @@ def test_an_admin_command_wants_its_flag_or_an_override(game: Game, script: Scri
     assert nobody.console[1:] == ["done, other right 0"]
 
 
-def test_targets_are_found_by_group_userid_and_part_of_a_name(game: Game, script: Script) -> None:
-    script("""
-        public void OnPluginStart() { LoadTranslations("common.phrases"); RegConsoleCmd("find", Command_Find); }
-        Action Command_Find(int client, int args)
-        {
-            char pattern[32], name[MAX_TARGET_LENGTH];
-            GetCmdArg(1, pattern, sizeof(pattern));
-            int found[MAXPLAYERS];
-            bool translated;
-            int filters = COMMAND_FILTER_NO_BOTS;
-            int count = ProcessTargetString(
-                pattern, client, found, sizeof(found), filters, name, sizeof(name), translated);
-            if (count <= 0)
-            {
-                ReplyToTargetError(client, count);
-            }
-            for (int i = 0; i < count; i++)
-            {
-                ReplyToCommand(client, "%N", found[i]);
-            }
-            return Plugin_Handled;
-        }""")
-    ann, andy = game.connect("Ann"), game.connect("Andy")
-    game.add_bot("Robot", RED)
-    andy.flags, andy.immunity = flag_bits("b"), 50
-
-    def find(pattern: str) -> list[str]:
-        ann.console.clear()
-        game.command(ann, f"find {pattern}")
-        return ann.console
-
-    assert find("@all") == ["Ann"]
-    assert find("@me") == ["Ann"]
-    assert find(f"#{ann.userid}") == ["Ann"]
-    assert find(str(ann.steamid)) == ["[SM] Nobody matches"]
-    assert find(f"#{ann.steamid}") == ["Ann"]
-    assert find("an") == ["[SM] Several players match"]
-    assert find("andy") == ["[SM] You may not target this player"]
-    assert find("robot") == ["[SM] Not for bots"]
-    assert game.rcon("find andy") == ["Andy"]
-
-
-def test_a_console_variable_keeps_its_bounds_and_tells_of_changes(game: Game, script: Script) -> None:
-    script("""
-        ConVar g_Limit;
-        public void OnPluginStart()
-        {
-            g_Limit = CreateConVar("rig_limit", "5", "a limit", 0, true, 1.0, true, 10.0);
-            g_Limit.AddChangeHook(Changed);
-            FindConVar("mp_autoteambalance").AddChangeHook(Changed);
-        }
-        void Changed(ConVar convar, const char[] before, const char[] after)
-        {
-            char name[32];
-            convar.GetName(name, sizeof(name));
-            PrintToServer("%s %s -> %s (%d)", name, before, after, convar.IntValue);
-        }""")
-    game.rcon("rig_limit 7")
-    game.rcon("rig_limit 7")
-    game.rcon("rig_limit 99")
-    game.rcon("mp_autoteambalance 0")
-    assert game.sm.console == [
-        "rig_limit 5 -> 7 (7)",
-        "rig_limit 7 -> 10.000000 (10)",
-        "mp_autoteambalance 1 -> 0 (0)",
-    ]
-    assert game.rcon("rig_limit") == ['"rig_limit" = "10.000000"']
-
-
 def test_an_events_hook_before_it_may_change_silence_or_block_it(game: Game, script: Script) -> None:
     script("""
         public void OnPluginStart()
@@ -168,7 +133,33 @@ def test_an_events_hook_before_it_may_change_silence_or_block_it(game: Game, scr
         }""")
     sent = [game.fire("player_hurt", userid=2, attacker=3, damageamount=n) for n in (1, 2, 3)]
     assert sent == [True, True, False]
-    assert game.sm.console == ["2 silent 0", "4 silent 1"]
+    assert [fields["damageamount"] for _, name, fields in game.history if name == "player_hurt"] == [2, 4]
+    # The hook after a blocked event runs all the same.
+    assert game.sm.console == ["2 silent 0", "4 silent 1", "6 silent 0"]
+
+
+def test_a_hook_without_a_copy_gets_one_if_another_asked_for_it(game: Game, script: Script) -> None:
+    plugin = script("""
+        public void OnPluginStart()
+        {
+            HookEvent("player_hurt", Event_Hurt, EventHookMode_PostNoCopy);
+            HookEvent("player_hurt", Event_Stop, EventHookMode_Pre);
+            HookEvent("player_hurt", Event_Never, EventHookMode_Pre);
+        }
+        void Event_Hurt(Event event, const char[] name, bool silent) { PrintToServer("copy %d", event != null); }
+        Action Event_Stop(Event event, const char[] name, bool silent) { return Plugin_Stop; }
+        Action Event_Never(Event event, const char[] name, bool silent) { PrintToServer("no"); return Plugin_Stop; }""")
+    copier = script(
+        """
+        public void OnPluginStart() { HookEvent("player_hurt", Event_Hurt); }
+        void Event_Hurt(Event event, const char[] name, bool silent) { PrintToServer("copied"); }""",
+        "copier",
+    )
+    game.fire("player_hurt", userid=2)
+    game.unload(copier)
+    game.fire("player_hurt", userid=2)
+    assert game.sm.console == ["copy 1", "copied", "copy 0"]
+    assert not game.sm.handles.live(plugin)
 
 
 def test_timers_run_on_the_games_clock_and_stop_when_told(game: Game, script: Script) -> None:

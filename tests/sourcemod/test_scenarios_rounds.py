@@ -6,16 +6,9 @@ import pytest
 
 from tests.sourcemod.rig import Game, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
-from tests.sourcemod.scenarios import Script, fields, names, people, seen, since, watch, when
+from tests.sourcemod.scenarios import Script, fields, live, names, people, seen, since, watch, when
 
 FRAME = 0.02
-
-
-def live(game: Game, map: str, count: int = 4) -> None:
-    """A map whose waiting and setup are over."""
-    game.start_map(map)
-    people(game, count)
-    play.go_live(game)
 
 
 def test_scenario_1_the_first_round_waits_restarts_and_begins_again_in_one_frame(game: Game, script: Script) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from equipoise.core.model import PlayerId, is_bot
 from equipoise.errors import RatingError
-from equipoise.ratings.parts.match_arrays import BOT, MatchArrays
+from equipoise.ratings.parts.match_arrays import BOT, Lineup, MatchArrays
 from equipoise.ratings.system import Match
 from equipoise.ratings.validation import FARTHEST, MOST
 
@@ -169,24 +169,20 @@ class History:
 
     @property
     def predicted_lineup(self) -> tuple[Offsets, Numbers, Floats]:
-        """Lineups as arrays, the participants if `lineup` is None; skills at start have shape (0,) if unknown."""
-        lineup = self.teams if self.lineup is None else self.lineup
-        lineup_members = self.members if self.lineup_members is None else self.lineup_members
-        skill_at_start = np.empty(0) if self.skill_at_start is None else self.skill_at_start
-        return lineup, lineup_members, skill_at_start
+        """The fields of `Lineup`: the participants if `lineup` is None; skills at start have shape (0,) if unknown."""
+        starts = self.teams if self.lineup is None else self.lineup
+        members = self.members if self.lineup_members is None else self.lineup_members
+        return starts, members, np.empty(0) if self.skill_at_start is None else self.skill_at_start
 
     def arrays(self) -> MatchArrays:
         """The arrays that kernels read, not copied; an optional array that is None becomes an empty one."""
-        lineup, lineup_members, skill_at_start = self.predicted_lineup
         return MatchArrays(
             matches=self.matches,
             teams=self.teams,
             members=self.members,
             ranks=self.ranks,
             started_at=self.started_at,
-            lineup=lineup,
-            lineup_members=lineup_members,
-            skill_at_start=skill_at_start,
+            lineup=Lineup(*self.predicted_lineup),
             fraction_played=np.empty(0) if self.fraction_played is None else self.fraction_played,
             weight=np.empty(0) if self.weight is None else self.weight,
         )

@@ -174,8 +174,7 @@ class SkillContext:
 ANYWHERE = SkillContext()
 
 
-@dataclass(frozen=True, slots=True)
-class WinProbabilities:
+class WinProbabilities(NamedTuple):
     """The prediction for a match; `wins` and `draw` sum to 1.
 
     >>> WinProbabilities((0.5, 0.3), draw=0.2).expected(1)
@@ -193,7 +192,7 @@ class WinProbabilities:
 
 
 class Change(NamedTuple):
-    """What one match did to one participant.  A named tuple, because one is made per participant and round."""
+    """What one match did to one participant.  A named tuple, as are the other answers: they are made fast."""
 
     player: PlayerId
     team: int
@@ -207,8 +206,7 @@ class Change(NamedTuple):
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Rated:
+class Rated(NamedTuple):
     """The answer to a rated match."""
 
     prediction: WinProbabilities

@@ -155,7 +155,7 @@ def test_the_knock_out_stages_of_final_competitions_take_no_points():
     assert {mode: changes("fifa_men", played(0, 1, mode))[0] for mode in losses} == losses
 
 
-def test_nobody_loses_a_knock_out_match_by_winning_it_on_penalties_as_a_favourite():
+def test_a_favourite_who_wins_a_knock_out_match_on_penalties_loses_no_points():
     system = create("fifa_men")
     system.seed(NOR, rating=1900)
     assert system.rate(played(0, 0, "world cup knock-out", won=0)).changes[0].after == 1900
@@ -168,7 +168,7 @@ def test_home_is_no_advantage_to_men():
 # FIFA, women.
 
 
-def test_a_goalless_draw_takes_points_of_both_and_one_of_many_goals_gives_them():
+def test_a_goalless_draw_costs_both_points_and_one_of_many_goals_gives_both_points():
     assert changes("fifa_women", played(0, 0, "world cup")) == pytest.approx([-1.8, -1.8])
     assert changes("fifa_women", played(7, 7, "world cup")) == pytest.approx([1.8, 1.8])
 
@@ -276,7 +276,7 @@ def test_facts_that_football_does_not_read_change_nothing(name):
 
 
 @pytest.mark.parametrize("name", ["world_football_elo", "fifa_men", "fifa_women"])
-def test_what_is_no_football_match_is_refused_and_changes_nothing(name):
+def test_a_match_that_is_not_of_football_is_refused_and_changes_nothing(name):
     system = create(name)
     for match, reason in (
         (replace(played(1, 0), points=()), "needs the goals of NOR and SWE"),

@@ -26,7 +26,7 @@ def at(match: Match, days: float) -> Match:
 
 
 def chance(lead: float, *deviations: float) -> float:
-    """Of who leads by so many points, neither known better than by these deviations: the first paper's."""
+    """Expected score of a lead in points between players of these deviations, as in the first paper."""
     g = 1 / math.sqrt(1 + 3 * (Q * math.hypot(*deviations) / math.pi) ** 2)
     return 1 / (1 + 10 ** (-g * lead / 400))
 
@@ -44,7 +44,7 @@ def test_the_order_of_the_matches_of_a_period_makes_no_difference(name):
 
 
 @BOTH
-def test_a_new_period_takes_opponents_as_they_stand(name):
+def test_a_new_period_uses_the_present_ratings_of_opponents(name):
     same, next_day = create(name), create(name)
     for system, days in ((same, 0.9), (next_day, 1.1)):
         system.rate(at(duel("ann", "bob"), 0.1))
@@ -84,7 +84,7 @@ def test_absence_adds_c_squared_a_period_up_to_a_newcomers_deviation():
 
 
 @pytest.mark.parametrize("days", [5.0, None])
-def test_whoever_played_at_an_unknown_time_comes_in_his_next_period(days):
+def test_the_match_after_one_of_unknown_time_is_in_a_new_period(days):
     system = Glicko.create()
     system.seed(ANN, rd=50)
     system.seed(BOB, rd=30)
@@ -97,7 +97,7 @@ def test_whoever_played_at_an_unknown_time_comes_in_his_next_period(days):
 
 @BOTH
 def test_absence_never_lowers_a_deviation(name):
-    """Seeded above a newcomer's 350."""
+    """The seed of 400 is above the 350 of a newcomer."""
     system = create(name)
     system.seed(ANN, rd=400, last_played=0.0)
     system.seed(BOB, rating=1700, rd=30, last_played=100 * DAY)
@@ -106,7 +106,7 @@ def test_absence_never_lowers_a_deviation(name):
 
 
 @BOTH
-def test_what_a_period_said_before_somebody_was_seeded_is_not_said_again(name):
+def test_a_seed_includes_the_information_of_the_period_so_far(name):
     played, fresh = create(name), create(name)
     played.rate(at(duel("ann", "cid"), 0.1))
     facts = {"rating": 1600.0, "rd": 80.0}
@@ -182,7 +182,7 @@ def test_nothing_is_nan_at_huge_gaps(name):
 
 
 @BOTH
-def test_a_team_meets_a_composite_opponent_and_each_moves_by_his_own_doubt(name):
+def test_a_team_meets_a_composite_opponent_and_each_moves_by_their_own_deviation(name):
     system = create(name)
     for player, rating, rd in ((ANN, 1700, 50), (BOB, 1300, 200), (CID, 1500, 80), (DAN, 1500, 80)):
         system.seed(player, rating=rating, rd=rd)
@@ -223,7 +223,7 @@ def test_ratings_shift_with_the_initial_one(name):
 
 
 @BOTH
-def test_half_a_match_says_half_as_much(name):
+def test_half_a_match_gives_half_the_information(name):
     system = create(name)
     system.rate(replace(duel("ann", "bob"), weight=0.5))
     whole = create(name)
@@ -265,6 +265,6 @@ def test_a_gap_is_worth_its_probability_between_players_known_well(name):
         (lambda: Glicko.create().rate(Match(teams=((ANN,), (PlayerId("bot:3"),)), ranks=(0, 1))), "bot:3"),
     ],
 )
-def test_what_is_no_fact_and_no_parameter_is_refused_by_name(call, reason):
+def test_unknown_seeds_and_parameters_are_refused_by_name(call, reason):
     with pytest.raises(RatingError, match=reason):
         call()

@@ -31,7 +31,7 @@ class Dense:
 
 
 def most_probable(matches: Sequence[Match], params: NS2Params) -> Dense:
-    """Time weights are those of the medians as they ran."""
+    """The most probable unknowns; time weights use the median length at each round."""
     naive, rows, weights = Naive(params), list[dict[Key, float]](), list[float]()
     for match in matches:
         row = naive.row(match)
@@ -55,7 +55,7 @@ def _everybody(matches: Sequence[Match]) -> set[tuple[str, PlayerId]]:
 
 
 def _maximum(x: Floats, score: Floats, weight: Floats, keys: Sequence[Key], params: NS2Params) -> Floats:
-    """By Newton steps on log s and log χ, so short that each gains; their prior is of s and χ themselves."""
+    """Maximise by Newton steps on log s and log χ, shortened until each gains; the prior is of s and χ."""
     positive = np.array([name in "sx" for name, _ in keys])
     precision = np.array(
         [{"o": params.offset_deviation**-2, "F": params.prior_rounds / 4.0}.get(n, 0.0) for n, _ in keys]

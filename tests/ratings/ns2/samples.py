@@ -32,7 +32,7 @@ def whole(a: int, b: int, outcome: float = 1.0, **facts: object) -> Match:
 
 
 def busy_matches(seed: int, count: int, players: int) -> Iterator[Match]:
-    """Rounds as servers make them; one in ten drawn, some without lengths, spans, maps, sides, times or players."""
+    """Rounds of servers: one in ten drawn; some without length, spans, map, sides, time or players."""
     rng = random.Random(seed)
     everybody = people(players)
     for _ in range(count):
@@ -73,7 +73,7 @@ def _spans(rng: random.Random, team: int, commands: bool, seconds: float) -> tup
 
 
 def _no_time(rng: random.Random, team: int, commands: bool, seconds: float) -> tuple[Span, ...]:
-    """Left in the moment they came, or came after the end; in a round of unknown length the latter is time."""
+    """Spans of no length, or after the end; in a round of unknown length the latter count."""
     role = Role.COMMANDER if commands else Role.FIELD
     at = rng.choice([rng.uniform(0.0, seconds), float(rng.randrange(1, 100)), seconds, 1.1 * seconds])
     return (Span(team, at, at + rng.uniform(0.0, 60.0) * (at >= seconds), role),)
@@ -81,7 +81,7 @@ def _no_time(rng: random.Random, team: int, commands: bool, seconds: float) -> t
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A match as the formulas read it."""
+    """What the formulas read of a match."""
 
     coefficients: dict[tuple[str, PlayerId], float]
     """Of s, o and x of its players in its log-odds."""
@@ -108,7 +108,7 @@ class Naive:
     """[won by marines, played] of the rounds on a map at a size and of no others."""
 
     def rate(self, match: Match) -> float:
-        """p of the first team, before learning."""
+        """Rate a match; returns p of the first team before it."""
         row = self.row(match)
         log_odds = sum(c * self._value(name, p) for (name, p), c in row.coefficients.items())
         log_odds += row.race * self._f(match.map, row.large)
@@ -118,7 +118,7 @@ class Naive:
         return p
 
     def row(self, match: Match) -> Row:
-        """The match as the formulas have it, at the present median."""
+        """What the formulas read of a match at the present median."""
         r = statistics.median(self.lengths[-self.params.median_rounds :] or [self.params.usual_seconds])
         length = min(self._length(match), 32.0 * r)
         times = {played: t for played, t in self._times(match, r, length).items() if t > 0.0}
@@ -181,7 +181,7 @@ class Naive:
         return _logit(self._rate(lambda each, size: each == name and size == large, there))
 
     def _rate(self, counts: Callable[[str, bool], bool], towards: float) -> float:
-        """Of marines in the rounds that count."""
+        """Win rate of marines in the rounds that count."""
         pairs = [pair for key, pair in self.counts.items() if counts(*key)]
         m = self.params.prior_rounds
         return (sum(won for won, _ in pairs) + m * towards) / (sum(played for _, played in pairs) + m)
@@ -206,7 +206,7 @@ class Naive:
 
 
 def _t(start: float, end: float, r: float) -> float:
-    """As printed, with so many digits that nothing is lost in the difference."""
+    """The printed formula, with enough digits for the difference."""
     return float(_a_to_the(-start, r) - _a_to_the(-end, r))
 
 

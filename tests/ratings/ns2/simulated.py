@@ -17,7 +17,7 @@ MAPS = ("ns2_summit", "ns2_veil", "ns2_tram", "ns2_docking")
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What is hidden, in log-odds."""
+    """The true skills and advantages, in log-odds."""
 
     skill: Floats
     offset: Floats
@@ -27,7 +27,7 @@ class World:
 
     @classmethod
     def drawn(cls, rng: np.random.Generator, players: int, params: NS2Params) -> World:
-        """From the priors; offsets about 0, because their mean is F's."""
+        """Draw a world from the priors; offsets have mean 0, because F holds their mean."""
         offset = rng.normal(0.0, params.offset_deviation, players)
         return cls(
             skill=rng.gamma(params.shape, params.scale, players),
@@ -83,7 +83,7 @@ def _drawn(rng: np.random.Generator, players: int, matches: int, places: int) ->
 def _log_odds(
     world: World, who: NDArray[np.int64], start: Floats, end: Floats, sign: Floats, commands: NDArray[np.bool_]
 ) -> Floats:
-    """Without F; `start` and `end` in rounds of the one length that all have, so a is 4 per round."""
+    """Log-odds without F.  `start` and `end` are in rounds; all rounds have one length, so a is 4 per round."""
     t = 4.0**-start - 4.0**-end
     field, chair = np.where(commands, 0.0, t), np.where(commands, t, 0.0)
     team = np.repeat([1.0, -1.0], who.shape[1] // 2)

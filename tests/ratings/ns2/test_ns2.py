@@ -17,7 +17,7 @@ DUEL = whole(1, 1)
 
 
 def seeded(system: NS2, **skill: float) -> NS2:
-    """Ann at this skill, in points."""
+    """A system in which Ann has this skill, in points."""
     system.seed(ANN, **skill)
     return system
 
@@ -75,7 +75,7 @@ def test_the_larger_side_is_favoured_and_by_how_much_is_normalised_over_both():
     assert logit(chance(ns2(), whole(3, 2))) == pytest.approx((3 - 2) / 5 * 1000 / 400)
 
 
-def test_an_expected_win_moves_nobody_and_an_upset_everybody():
+def test_an_expected_win_changes_no_skill_and_an_upset_changes_every_one():
     system = seeded(ns2(), rating=50_000)
     smash, upset = whole(2, 2), whole(2, 2, outcome=0.0)
     assert [change.after - change.before for change in system.rate(smash).changes] == pytest.approx([0] * 4, abs=1e-9)
@@ -221,7 +221,7 @@ def test_a_commanders_skill_is_mixed_with_field_skill_by_the_field_share(field_s
 
 @pytest.mark.parametrize("seconds", [0.0, 1e-9, 1.0, 60.0])
 def test_a_very_short_turn_in_the_chair_makes_the_difference_of_all_of_the_chair(seconds):
-    """The term is there or not: so p jumps with the first moment of the second commander, and not after it."""
+    """The term exists or not: p jumps with the first moment of the second commander, and not later."""
     system = seeded(ns2(), commander=3000)
     turn = Span(1, 0, seconds, Role.COMMANDER), Span(1, seconds, 1200)
     weight = (1 - 2 ** (-seconds / 600)) * (seconds > 0)
@@ -245,7 +245,7 @@ def test_swapped_teams_have_the_complement():
     )
 
 
-def test_the_order_within_a_team_says_nothing():
+def test_the_order_of_players_in_a_team_makes_no_difference():
     system, shuffled = ns2(), ns2()
     for match in busy_matches(seed=3, count=100, players=12):
         system.rate(match)
@@ -292,7 +292,7 @@ def test_the_gap_is_worth_its_probability_near_even():
     ],
     ids=["zero-length", "nobody", "outside", "no fraction", "after 32 median rounds"],
 )
-def test_a_round_nobody_played_in_is_even_and_moves_and_counts_nothing(match):
+def test_a_round_without_time_played_is_even_and_changes_nothing(match):
     system = seeded(ns2(), rating=2000)
     rated = system.rate(replace(match, started_at=100.0))
     assert rated.prediction.wins == (0.5, 0.5)
@@ -301,7 +301,7 @@ def test_a_round_nobody_played_in_is_even_and_moves_and_counts_nothing(match):
     assert (system.summary(ANN).rounds, system.summary(ANN).last_played) == (0, None)
 
 
-def test_of_a_round_only_who_played_in_it_counts_it():
+def test_a_round_counts_only_for_those_who_played_in_it():
     system = ns2()
     spans = {ANN: (Span(0, 1200, 1500),), BOB: (Span(0, 60, 60), Span(0, 60, 90, Role.COMMANDER))}
     changes = system.rate(replace(whole(2, 1), spans=spans, started_at=100.0)).changes
@@ -313,5 +313,5 @@ def test_no_spans_are_all_of_the_round():
     assert chance(ns2(), replace(whole(3, 2), spans={ANN: ()})) == chance(ns2(), whole(3, 2))
 
 
-def test_a_team_of_nobody_loses_to_anybody():
+def test_a_team_without_players_loses_to_any_player():
     assert chance(ns2(), Match(teams=((ANN,), ()), ranks=(0, 1))) == pytest.approx(1 / (1 + math.exp(-2.5)))

@@ -1,4 +1,4 @@
-"""The whole-history fit: it stands where the printed update would stand still, and finds what the model was given."""
+"""The whole-history fit ends at a fixed point of the printed update, and finds the skills that made a history."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.ratings.samples import duel, people, random_matches
 
 
 @pytest.mark.parametrize(("shape", "scale"), [(6.0, 0.5), (2.0, 1.0), (1.1, 3.0)])
-def test_it_ends_where_the_printed_update_moves_nobody(shape, scale):
+def test_it_ends_where_the_printed_update_changes_no_skill(shape, scale):
     """(k - 1)/s - 1/θ + Σ T·(G - p)·t/Σt is 0 for every player."""
     system = ns2(shape=shape, scale=scale)
     matches = list(random_matches(seed=1, count=300, players=12, size=3))
@@ -64,7 +64,7 @@ def test_it_converges_from_where_the_printed_step_diverges(start):
 
 
 def busy() -> list[Match]:
-    """Including rounds without any time played, which say nothing about their map either."""
+    """Rounds, some of them without time played, which do not count for their map either."""
     matches = list(busy_matches(seed=3, count=200, players=12))
     idle = [
         match for match in matches if all(s.end == s.start for p in match.spans.values() for s in p) and match.spans
@@ -94,7 +94,7 @@ MAPS_OF_ALL_SIZES = {"ns2_summit": 0.5, "ns2_veil": -0.4, "ns2_tram": 1.2, "": 0
 
 
 def ordinary(seed: int, count: int, maps: dict[str, float]) -> list[Match]:
-    """Whole rounds of one length, small and large, some commanded, won by the model."""
+    """Rounds of one length, small and large, some with commanders, with results drawn from the model."""
     rng, matches = random.Random(seed), list[Match]()
     skill = {player: rng.gammavariate(6, 0.5) for player in people(20)}
     for _ in range(count):
@@ -223,7 +223,7 @@ def test_a_second_fit_starts_where_the_first_ended(names):
     assert {player: system.state(player)["skill"] for player in before} == {p: s["skill"] for p, s in before.items()}
 
 
-def test_a_fit_that_does_not_converge_says_so_and_settles_nothing(monkeypatch):
+def test_a_fit_that_does_not_converge_reports_it_and_changes_nothing(monkeypatch):
     matches, system = list(busy_matches(seed=4, count=100, players=12)), ns2()
     for match in matches[:50]:
         system.rate(match)
@@ -246,7 +246,7 @@ def test_with_hardly_a_prior_a_fit_of_one_sided_maps_converges_from_what_was_rat
     assert abs(outcome - system.predict(matches[0]).wins[0]) < 1e-4
 
 
-def test_a_fit_says_how_it_ended():
+def test_a_fit_returns_how_it_ended():
     ended = fit(ns2(), busy_matches(seed=4, count=100, players=12))
     assert ended.converged
     assert ended.iterations > 1
@@ -306,7 +306,7 @@ def test_a_match_that_is_not_over_is_refused_and_nothing_changes():
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """Estimates and truths, and the deviations that the curvature of the posterior gives."""
+    """Estimates, true values, and the deviations by the curvature of the posterior."""
 
     found: Floats
     true: Floats
@@ -318,7 +318,7 @@ class Recovered:
 
     @property
     def error(self) -> float:
-        """Root mean square, in deviations."""
+        """Root mean square error, in deviations."""
         return float(np.sqrt(np.mean(((self.found - self.true) / self.deviation) ** 2)))
 
 
@@ -354,7 +354,7 @@ def _deviations_of_maps(covariance: Floats) -> Floats:
 
 
 def _covariance(system: NS2, history: History) -> Floats:
-    """Of all unknowns, from the posterior's curvature at its maximum."""
+    """Covariance of all unknowns, from the curvature of the posterior at its maximum."""
     posterior = posterior_of(system, history)
     found, _ = maximum(posterior, np.full(len(posterior.precision), 1.0))
     log_odds = posterior.log_odds(found)
@@ -372,7 +372,7 @@ def _covariance(system: NS2, history: History) -> Floats:
 @pytest.mark.parametrize(
     ("what", "correlation"), [("skill", 0.96), ("offset", 0.6), ("commander", 0.98), ("maps", 0.99)]
 )
-def test_what_the_model_was_given_is_found_again(recovered, what, correlation):
+def test_a_fit_finds_the_skills_that_the_history_was_drawn_from(recovered, what, correlation):
     assert recovered[what].correlation > correlation
 
 
@@ -381,6 +381,6 @@ def test_what_the_model_was_given_is_found_again(recovered, what, correlation):
     ("what", "least", "most"),
     [("skill", 0.6, 1.4), ("offset", 0.6, 1.4), ("commander", 0.6, 1.4), ("maps", 0.27, 1.82)],
 )
-def test_errors_are_as_large_as_the_curvature_says(recovered, what, least, most):
-    """Of only four maps, such means of squares are from 0.27 to 1.82 in 98 of 100 cases."""
+def test_errors_have_the_size_that_the_curvature_predicts(recovered, what, least, most):
+    """With four maps only, the mean square is from 0.27 to 1.82 in 98 of 100 cases."""
     assert least < recovered[what].error < most

@@ -1,4 +1,4 @@
-"""NS2's times: what a stretch of time counts, in vectors and out of them, and the median of the last lengths."""
+"""NS2's time weights, in published vectors and beyond them, and the median of the last lengths."""
 
 from __future__ import annotations
 

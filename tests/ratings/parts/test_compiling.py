@@ -43,10 +43,10 @@ def test_a_kernel_is_compiled_with_all_that_it_calls_however_deep_and_with_the_c
     assert functions == {"entry": entry, "halved_twice": halved_twice, "halved": halved}
     assert constants == {"HALF": 0.5}
     names = reachable(cast(FunctionType, elo_kernel.replay))[0].keys()
-    assert {"win_probability", "lineup_sum", "within_limit"} <= names  # also from other modules
+    assert {"win_probability", "lineup_sums", "within_limit"} <= names  # also from other modules
 
 
-def test_what_stands_instead_of_a_function_is_called_for_it_and_its_own_callees_are_found():
+def test_a_replacement_is_called_for_a_function_and_its_own_callees_are_found():
     functions, _ = reachable(cast(FunctionType, entry), {"halved_twice": thirded})
     assert functions == {"entry": entry, "halved_twice": thirded}
     assert compiled(entry, instead={"halved_twice": thirded})(6.0) == 3.0
@@ -78,7 +78,7 @@ def test_what_a_kernel_calls_is_part_of_the_name_it_is_cached_by(monkeypatch):
     assert changed(16.0) == 2.0
 
 
-def test_machine_code_is_kept_apart_by_what_it_was_compiled_with():
+def test_machine_code_is_cached_separately_by_its_options():
     options = ({"fastmath": {"contract", "nnan"}}, {"fastmath": {"nnan", "contract"}}, {"fastmath": {"contract"}}, {})
     names = [compiled(halved, **each).py_func.__qualname__ for each in options]
     assert names[0] == names[1]

@@ -1,4 +1,4 @@
-"""What is expected of an order of teams and what it says of them, against sums over a grid of performances."""
+"""Predictions of the order of teams, and updates from it, against sums over a grid of performances."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_chances_of_three_teams_are_the_volumes_where_each_is_clear_of_the_o
 
 
 def chances(known: list[tuple[float, float]], sizes: list[float], unit: float) -> list[float]:
-    """That each is clear of all others: trapezoids, close together wherever one of the factors is steep."""
+    """The chance of each team to beat all others: trapezoids, close together where a factor is steep."""
     found = []
     for team, (mean, variance) in enumerate(known):
         deviation, points = math.sqrt(variance), np.linspace(-9.0, 9.0, 8001)
@@ -70,7 +70,7 @@ def chances(known: list[tuple[float, float]], sizes: list[float], unit: float) -
 
 
 def clear(x: np.ndarray, edge: float, variance: float) -> np.ndarray:
-    """The chance of each performance to be above that of a team which is at an edge on average."""
+    """The chance of each performance to beat a team by the margin."""
     return phi((x - edge) / math.sqrt(variance)) if variance > 0.0 else (x > edge).astype(float)
 
 
@@ -105,7 +105,7 @@ def test_summed_up_a_team_that_cannot_count_leaves_the_chances_of_two():
 
 
 @pytest.mark.parametrize("ranks", [(0, 1), (1, 0), (2, 2)])
-def test_messages_between_two_teams_say_what_the_closed_form_says(ranks):
+def test_messages_between_two_teams_equal_the_closed_form(ranks):
     """A third team, sure to be last, makes the factor graph of two."""
     two, three = teams_of((1.0, 4.0), (3.0, 2.0)), teams_of((1.0, 4.0), (3.0, 2.0), (-900.0, 1.0))
     assert learn(two, ranks, 0, 2, 0.7) == 1
@@ -160,7 +160,7 @@ def test_every_order_converges_however_surprising():
 
 @pytest.mark.parametrize("ranks", [(0, 1, 2, 3, 4, 5), (0, 0, 1, 1, 2, 2)])
 def test_learning_ends_when_further_sweeps_change_nothing(ranks):
-    """Of equals, who settle slowest."""
+    """Between equals it takes the most sweeps."""
     teams = teams_of(*[(0.0, 4.0)] * 6)
     learn(teams, ranks, 0, 6, 0.3)
     found = [*teams.slope, *teams.curvature]
@@ -173,7 +173,7 @@ def test_learning_ends_when_further_sweeps_change_nothing(ranks):
 
 @pytest.mark.parametrize("known", [1e-4, 1e-8])
 def test_a_draw_without_a_margin_makes_a_team_as_known_as_the_one_it_draws_with(known):
-    """Of three independent Gaussians that are one, by their precisions."""
+    """Draws without a margin make three Gaussians one: their precisions add up."""
     teams = teams_of((1.0, 4.0), (0.0, known), (-2.0, 9.0))
     learn(teams, (0, 0, 0), 0, 3, 0.0)
     precision = 1 / 4 + 1 / known + 1 / 9

@@ -148,7 +148,7 @@ def test_unrounded_ratings_keep_their_half_points():
     assert [change.after for change in system.rate(duel("ann", "bob")).changes] == [1000.5, 999.5]
 
 
-def test_nobody_falls_below_the_floor():
+def test_no_rating_falls_below_the_floor():
     system = seeded(steady(72), ann=110, bob=110)
     assert system.rate(duel("ann", "bob")).changes[1].after == 100
 
@@ -187,7 +187,7 @@ def test_a_low_rating_passes_the_fiftieth_round_uncapped():
     assert system.rate(duel("ann", "bob")).changes[0].after == 1036
 
 
-def test_the_prediction_is_of_everybody_at_the_doors_whoever_took_part():
+def test_the_prediction_is_of_the_lineup_and_not_of_the_participants():
     system = seeded(synelo(), ann=1500, bob=1300, cid=1200, dan=700)
     match = Match(teams=((ANN,), (DAN, CID)), ranks=(0, 1), lineup=((ANN, BOB), (CID,)))
     rated = system.rate(match)
@@ -198,14 +198,14 @@ def test_the_prediction_is_of_everybody_at_the_doors_whoever_took_part():
     assert system.summary(BOB).rounds == 0
 
 
-def test_bots_and_strangers_stand_at_the_doors_with_the_initial_rating():
+def test_bots_and_strangers_are_in_the_lineup_with_the_initial_rating():
     system = seeded(synelo(initial=1200.0), ann=1000)
     match = Match(teams=((ANN,), (BOB,)), lineup=((ANN, PlayerId("bot:7")), (BOB,)))
     assert system.predict(match).wins[0] == pytest.approx(1 / (1 + math.exp(-1000 / 2400)))
     assert BOB not in system
 
 
-def test_ratings_known_to_have_stood_at_the_doors_make_the_prediction_but_not_the_starting_point():
+def test_skills_at_the_start_make_the_prediction_but_not_the_rating_before_the_match():
     system = seeded(synelo(), ann=1500, bob=900)
     match = replace(duel("ann", "bob"), skill_at_start={ANN: 1000.0})
     rated = system.rate(match)
@@ -213,7 +213,7 @@ def test_ratings_known_to_have_stood_at_the_doors_make_the_prediction_but_not_th
     assert rated.changes[0].before == 1500
 
 
-def test_a_draw_between_equals_moves_nobody():
+def test_a_draw_between_equals_changes_no_rating():
     assert [change.after for change in synelo().rate(duel("ann", "bob", 0.5)).changes] == [1000, 1000]
 
 

@@ -14,7 +14,7 @@ from equipoise.ratings import create
 from equipoise.ratings.system import Match
 from equipoise.ratings.teamskill.groups import coefficient, groups_of
 from equipoise.ratings.teamskill.system import TeamSkillAllKEV, TeamSkillAllKLS, TeamSkillK
-from tests.ratings.samples import ANN, BOB, CID, DAN, duel, odd_matches, people, random_matches
+from tests.ratings.samples import ANN, BOB, CID, DAN, odd_matches, people, random_matches
 
 BASES = ("elo", "glicko", "trueskill")
 KINDS = ("teamskill_k", "teamskill_allk_ls", "teamskill_allk_ev")
@@ -78,7 +78,6 @@ def test_a_player_in_no_reliable_group_counts_alone():
     system = TeamSkillAllKLS.create(base="elo", reliable=1)
     system.learner(2).seed(PlayerId("ann+bob"), rating=1200.0, rounds=1)
     system.seed(CID, rating=900.0)
-    assert dict(system.counting((ANN, BOB, CID))) == {2: (PlayerId("ann+bob"),), 1: (CID,)}
     assert system.strength((ANN, BOB, CID)) == pytest.approx(3 / (2 + 1) * (2 * 1200.0 + 900.0))
 
 
@@ -201,22 +200,9 @@ def test_a_foreign_shared_part_is_refused_and_changes_nothing(state):
     assert system.shared() == before
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_refused_match_changes_nothing(kind):
-    system = create(kind)
-    for match in (
-        replace(duel("ann", "bob"), ranks=()),
-        Match(teams=((ANN, PlayerId("bot:1")), (BOB, CID)), ranks=(0, 1)),
-    ):
-        with pytest.raises(RatingError):
-            system.rate(match)
-    assert system.shared() == {}
-    assert ANN not in system
-
-
 @pytest.mark.parametrize(("kind", "base"), list(zip(KINDS, BASES, strict=True)))
-def test_what_players_are_called_makes_no_difference(kind, base):
-    """Names that look like a group's, like each other's with a comma elsewhere, and like what stands for a plus."""
+def test_the_ids_of_players_make_no_difference(kind, base):
+    """Ids that look like group ids, that differ only in where a plus is, and that look like an escaped plus."""
     names = ["a", "a%2Bb", "a+b", "a+b+c", "b", "b+c", "c", "%", "%25", "+", "++"]
     called = dict(zip(sorted(people(11)), map(PlayerId, sorted(names)), strict=True))
     plain, odd = (create(kind, base=base, **({"reliable": 1} if "all" in kind else {})) for _ in range(2))
@@ -245,7 +231,7 @@ def test_what_players_are_called_makes_no_difference(kind, base):
 
 
 @pytest.mark.parametrize("kind", KINDS[1:])
-def test_a_match_is_predicted_however_well_its_players_are_known(kind):
+def test_players_of_small_deviation_can_be_predicted(kind):
     system = create(kind, base="glicko", settings={"rd": 1.0, "c": 0.0}, reliable=1)
     for number in range(5):
         system.rate(replace(PAIRS, ranks=(number % 2, 1 - number % 2)))

@@ -1,15 +1,14 @@
-"""TeamSkill in bulk: the numbers of `rate` match by match, and its end state.
+"""A replay by TeamSkill gives the numbers and the end state of rating match after match.
 
-The bases' arithmetic is one function in both; here which groups there are and which count, live by ids and in bulk by
-numbers, and what numba makes of it.
+Both run the same functions; these tests compare groups found by id with groups found by number, and plain functions
+with compiled ones.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from equipoise.errors import RatingError
 from equipoise.ratings import create, replay
 from equipoise.ratings.history import History
 from equipoise.ratings.system import Match
-from equipoise.ratings.teamskill.system import TeamSkill
+from tests.ratings.histories import agree
 from tests.ratings.samples import odd_matches, people, random_matches
 from tests.ratings.trueskill.brute_force import many_teams
 
@@ -27,29 +26,8 @@ BASES = ("elo", "glicko", "trueskill")
 KINDS = ("teamskill_k", "teamskill_allk_ls", "teamskill_allk_ev")
 
 
-def agree(live: TeamSkill[Any], bulk: TeamSkill[Any], matches: list[Match]) -> None:
-    """Rated one by one and in bulk: all numbers, and all that is held, to rounding."""
-    rated = [live.rate(match) for match in matches]
-    replayed = replay(bulk, History.of(matches))
-    for column, numbers in {
-        "wins": [win for each in rated for win in each.prediction.wins],
-        "draws": [each.prediction.draw for each in rated],
-        "after": [change.after for each in rated for change in each.changes],
-    }.items():
-        np.testing.assert_allclose(getattr(replayed, column), numbers, rtol=1e-9, atol=1e-9)
-    one, other = (
-        {size: learner.players for size, learner in system.learners.items() if learner.players}
-        for system in (live, bulk)
-    )
-    assert one.keys() == other.keys()
-    for size, held in one.items():
-        assert held.keys() == other[size].keys()
-        for unit, known in held.items():
-            assert asdict(known) == pytest.approx(asdict(other[size][unit]), rel=1e-9, abs=1e-9), unit
-
-
 def full_matches(seed: int, count: int, players: int) -> Iterator[Match]:
-    """All that a base reads: sides of any sizes, other lineups, bots among them, fractions, weights, goals."""
+    """Matches with all that a base reads: lineups that differ, bots in them, fractions, weights, goals."""
     rng = random.Random(seed)
     everybody = people(players)
     for number in range(count):
@@ -73,8 +51,7 @@ def full_matches(seed: int, count: int, players: int) -> Iterator[Match]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "base"), list(zip(KINDS, BASES, strict=True)))
 def test_a_replay_is_rating_one_by_one(kind, base):
     settings = {"side_advantage": 40.0, "margin_power": 0.5} if base == "elo" else {}
     for before in (0, 25):
@@ -104,7 +81,7 @@ def test_groups_are_known_by_names_and_not_by_the_order_of_the_history(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_names_that_look_like_those_of_groups_are_names(kind):
+def test_player_ids_that_look_like_group_ids_are_player_ids(kind):
     called = dict(zip(people(9), ["a", "a%2Bb", "a+b", "a+b+c", "b", "b+c", "c", "%25", "+"], strict=True))
     matches = [
         replace(match, teams=tuple(tuple(PlayerId(called[player]) for player in side) for side in match.teams))
@@ -125,7 +102,7 @@ def test_groups_of_any_size_predict():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS[1:])
 def test_groups_of_all_sizes_count_where_they_are_not_too_many(kind):
-    """Of 15 players there are too many groups of 6 to 9, and not of 10; who is in one of 10 is in all of those."""
+    """15 players have too many groups of 6 to 9, but not of 10; a group of 10 covers its groups of those sizes."""
     fifteens = list(random_matches(seed=7, count=2, players=30, size=15)) * 2
     agree(*(create(kind, base="elo", largest=10, reliable=2) for _ in range(2)), fifteens)
 
@@ -157,14 +134,7 @@ def test_a_history_that_a_base_cannot_read_is_refused_before_anything_changes(ba
     assert not any(learner.players for learner in system.learners.values())
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_empty_history_changes_nothing(kind):
-    system = create(kind)
-    assert len(replay(system, History.of([])).after) == 0
-    assert not any(learner.players for learner in system.learners.values())
-
-
-def test_arrays_without_lineups_are_teams_as_they_played():
+def test_without_lineups_the_participants_are_predicted():
     matches = list(random_matches(seed=9, count=80, players=12, size=4))
     whole = History.of(matches)
     one, other = create("teamskill_allk_ls"), create("teamskill_allk_ls")

@@ -35,7 +35,7 @@ PARAMS = {"trueskill without draws": {"draw_probability": 0.0}, "trueskill2 with
 
 
 def orders(count: int) -> Iterator[tuple[int, ...]]:
-    """All of them, ties too, by the places from 0 on."""
+    """All orders of teams, with ties, as ranks from 0 on."""
     for ranks in itertools.product(range(count), repeat=count):
         if set(ranks) == set(range(max(ranks) + 1)):
             yield ranks
@@ -116,15 +116,15 @@ def test_beside_known_teams_the_others_learn_what_a_sum_over_performances_says()
             teams.mean[:], teams.variance[:] = ([each[part] for each in known] for part in range(2))
             teams.size[:] = [0.0 if none else 1.0 for none in away]
             learn(teams, ranks, 0, 3, unit)
-            density = told = uniform
+            density = observed = uniform
             for upper, lower in itertools.pairwise(sorted(range(3), key=lambda team, ranks=ranks: ranks[team])):
                 difference, margin = grid[upper] - grid[lower], unit * math.sqrt(teams.size[upper] + teams.size[lower])
                 ordered = np.abs(difference) <= margin if ranks[upper] == ranks[lower] else difference > margin
                 density = density * ordered
-                told = told * (ordered | (away[upper] and away[lower]))
+                observed = observed * (ordered | (away[upper] and away[lower]))
             assert (log_evidence(teams, ranks, 0, 3, unit) > -math.inf) is bool(density.sum() > 0), (ranks, away)
             for team, (mean, variance) in enumerate(known):
-                exact = (grid[team] * told).sum() / told.sum() if told.sum() > 0 else mean
+                exact = (grid[team] * observed).sum() / observed.sum() if observed.sum() > 0 else mean
                 assert mean + variance * teams.slope[team] == pytest.approx(exact, abs=0.04), (ranks, away)
 
 
@@ -149,7 +149,7 @@ def test_draws_without_a_margin_with_known_teams_on_both_sides_make_all_known():
 
 
 def test_no_message_is_ever_more_than_a_number():
-    """However surprising, however much is known, at any scale."""
+    """At surprising results, for well-known teams, at any scale."""
     rng = random.Random(5)
     messages = ("slope", "curvature", "up_precision", "up_shift", "down_precision", "down_shift")
     for _ in range(600):

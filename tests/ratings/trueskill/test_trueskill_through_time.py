@@ -30,14 +30,14 @@ def through_time(**params: object) -> TrueSkillThroughTime:
 
 
 def smoother(matches: list[Match], tolerance: float = 1e-9, *, compiled: bool = True, **params: object) -> Smoother:
-    """With these matches, not settled yet."""
+    """A smoother of these matches before its first sweep."""
     made = Smoother(through_time(**params).constants, tolerance, build(compiled=compiled))
     made.append(History.of(matches))
     return made
 
 
 def messages(settled: Smoother) -> np.ndarray:
-    """All there is to be settled."""
+    """All messages of a smoother."""
     names = ("forward", "forward_shift", "backward", "backward_shift", "likelihood", "likelihood_shift")
     return np.array([settled.graph.nodes[name] for name in names])
 
@@ -81,7 +81,7 @@ def test_when_it_has_converged_a_fresh_start_of_every_match_moves_nothing():
 
 @pytest.mark.slow
 def test_the_common_level_of_all_players_settles_as_well_as_their_differences():
-    """What a plain sweep comes by slowest: without the common step this history takes hundreds of sweeps."""
+    """Plain sweeps find the common level slowest: without `shift_level` this history takes hundreds of them."""
     matches = list(random_matches(seed=4, count=2000, players=100, size=1))
     settled, slow = smoother(matches, 1e-7), smoother(matches, 1e-12)
     convergence = settled.run(MOST)
@@ -129,7 +129,7 @@ def test_an_appended_match_leaves_alone_what_it_does_not_reach():
 
 
 def test_a_later_win_over_a_champion_makes_the_past_better():
-    """Ann beats Bob; that Bob is good shows only afterwards."""
+    """Ann beats Bob; later matches show that Bob is good."""
     past = smoother([duel("ann", "bob")])
     past.run(MOST)
     alone = past.curve(ANN).means[0]
@@ -193,13 +193,13 @@ def test_a_fit_begins_anew_and_live_matches_go_on_from_it():
     assert system.summary(CID).rounds == 1
 
 
-def test_a_fit_of_nothing_or_of_nobody_has_converged():
+def test_a_fit_without_matches_or_players_has_converged():
     assert ratings.fit(through_time(), []).converged
     past = smoother([Match(((), ()), (0, 1))], compiled=False)
     assert past.run(MOST).converged
 
 
-def test_shares_count_in_the_past_as_they_do_live():
+def test_fractions_played_count_in_a_fit_as_they_do_live():
     match = Match(((ANN, CID), (BOB,)), ranks_of(1.0), fraction_played={CID: 0.25})
     live, fitted = through_time(), through_time()
     live.rate(match)
@@ -209,7 +209,7 @@ def test_shares_count_in_the_past_as_they_do_live():
         assert fitted.uncertainty(player) == pytest.approx(live.uncertainty(player), rel=1e-9)
 
 
-def test_somebody_who_is_only_in_a_lineup_has_no_skill_and_no_curve():
+def test_a_player_who_is_only_in_a_lineup_has_no_skill_and_no_curve():
     past = smoother([replace(duel("ann", "bob"), lineup=((ANN,), (BOB, CID)))])
     past.run(MOST)
     assert set(past.skills()) == {ANN, BOB}

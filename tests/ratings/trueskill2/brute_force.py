@@ -33,7 +33,7 @@ class Normal:
 
 
 def posterior(params: TrueSkill2Params, match: Match, priors: tuple[Normal, Normal]) -> list[Normal]:
-    """Both skills after a duel, by summing over a grid of performances; playing itself changes nothing."""
+    """Both skills after a duel without dynamics, by a sum over a grid of performances."""
     grids = [_grid(prior, params.beta2) for prior in priors]
     x, y = np.meshgrid(grids[0][0], grids[1][0], indexing="ij")
     joint = grids[0][1][:, None] * grids[1][1][None, :] * likelihood(params, match, x, y)
@@ -45,7 +45,7 @@ def posterior(params: TrueSkill2Params, match: Match, priors: tuple[Normal, Norm
 
 
 def evidence(params: TrueSkill2Params, match: Match, priors: tuple[Normal, Normal]) -> float:
-    """Log probability of all that is known of a duel."""
+    """Log probability of the observations of a duel."""
     grids = [_grid(prior, params.beta2) for prior in priors]
     x, y = np.meshgrid(grids[0][0], grids[1][0], indexing="ij")
     return math.log((grids[0][1][:, None] * grids[1][1][None, :] * likelihood(params, match, x, y)).sum())
@@ -105,7 +105,7 @@ def _skill(prior: Normal, beta2: float, x: NDArray[np.float64], weight: NDArray[
 
 
 def drawn(p: TrueSkill2Params, seed: int, matches: int, players: int, size: int) -> History:
-    """A history that the model makes: newcomers all along, squads, leavers who play part of the match, quits."""
+    """A history drawn from the model: newcomers throughout, squads, fractions played, quits."""
     rng = np.random.default_rng(seed)
     skill = p.initial + math.sqrt(p.initial_variance) * rng.standard_normal(players)
     squad_offset = np.array((0.0, *p.squad_offset))
@@ -133,7 +133,7 @@ def drawn(p: TrueSkill2Params, seed: int, matches: int, players: int, size: int)
 
 
 def _squads(rng: np.random.Generator, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """In each team up to three came together; numbers of squads, and how large each player's is."""
+    """Squads of up to three in each team: their numbers, and the size of each player's squad."""
     squad, sizes = np.full(2 * size, ALONE), np.ones(2 * size, int)
     for team in range(2):
         together = rng.integers(1, 4)

@@ -141,7 +141,7 @@ def test_with_everything_off_three_teams_are_trueskills(ranks):
 
 @pytest.mark.parametrize("team", [0, 1], ids=["winner", "loser"])
 @pytest.mark.parametrize("size", [1, 2, 6])
-def test_a_quit_lowers_what_is_thought_of_a_player(team, size):
+def test_a_quit_lowers_the_skill_of_a_player(team, size):
     everybody = people(2 * size)
     match = Match(teams=(tuple(everybody[:size]), tuple(everybody[size:])), ranks=(0, 1))
     player = match.teams[team][0]
@@ -151,7 +151,7 @@ def test_a_quit_lowers_what_is_thought_of_a_player(team, size):
     assert left.skill(player) < stayed.skill(player) - 1e-3
 
 
-def test_who_stayed_is_rated_as_without_quits():
+def test_players_who_stayed_are_rated_as_without_quits():
     plain, quitting = trueskill2(), trueskill2(**QUITTING)
     assert plain.rate(TEN) == quitting.rate(TEN)
 
@@ -322,7 +322,7 @@ def test_a_player_is_stored_and_restored():
     assert other.rate(TEN) == system.rate(TEN)
 
 
-def test_a_newcomers_card_is_hidden_for_the_shadow_rounds():
+def test_a_newcomers_rating_is_hidden_for_the_shadow_rounds():
     system = trueskill2(shadow_rounds=2)
     assert (system.summary(ANN).visible, system.summary(ANN).missing) == (False, 2)
     system.rate(TEN)

@@ -1,4 +1,4 @@
-"""TrueSkill 2: what playing and time away do to a skill, beside what a match says of it."""
+"""TrueSkill 2: how a skill changes by playing and by time, besides the update from a match."""
 
 from __future__ import annotations
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import random
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -14,96 +11,31 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings import replay
 from equipoise.ratings.history import History
-from equipoise.ratings.system import Counts, Match, SkillContext
+from equipoise.ratings.system import Counts, Match
 from equipoise.ratings.trueskill2.estimate import Rprop, estimate
 from equipoise.ratings.trueskill2.fit import fit, prepared
 from equipoise.ratings.trueskill2.fit_formulas import sweep_history
-from equipoise.ratings.trueskill2.formulas import rate_matches
 from equipoise.ratings.trueskill2.params import columns_of
-from equipoise.ratings.trueskill2.replay import replay as replay_with
 from equipoise.ratings.trueskill2.system import TrueSkill2
-from tests.ratings.samples import ANN, BOB, duel, odd_matches, people
+from tests.ratings.histories import random_history
+from tests.ratings.samples import ANN, BOB, duel, people
 from tests.ratings.trueskill2.brute_force import Normal, drawn, evidence
-
-EVERYTHING = {
-    "kill_own": 0.25,
-    "kill_opponent": -0.1,
-    "kill_variance": 0.5,
-    "death_own": -0.1,
-    "death_opponent": 0.25,
-    "death_variance": 0.5,
-    "quit_margin": -1.0,
-    "quit_unrelated": 0.05,
-    "quit_related": 0.6,
-    "squad_offset": (0.3, 0.6),
-    "experience_offset": (0.08, 0.06, 0.04, 0.02, 0.0),
-    "gamma2": 0.003,
-    "tau2": 1e-6,
-    "margin": 0.2,
-    "base_variance": 0.4,
-    "base_gamma2": 0.001,
-    "modes": {"arena": {"beta2": 0.8, "base_weight": 0.7}},
-}
-
-
-def rich(seed: int, count: int) -> Iterator[Match]:
-    """Matches as servers make them, with everything that TrueSkill 2 reads."""
-    rng = random.Random(seed)
-    for match in odd_matches(seed, count, 14):
-        playing = [player for side in match.teams for player in side]
-        yield replace(
-            match,
-            seconds=rng.choice((None, 300.0, 900.0)),
-            fraction_played={player: rng.choice((0.0, 0.4, 1.0)) for player in playing if rng.random() < 0.4},
-            counts={player: Counts(rng.randrange(4), rng.randrange(5)) for player in playing if rng.random() < 0.7},
-            quits=frozenset(player for player in playing if rng.random() < 0.1),
-            squads=(match.teams[0][:2], (*match.teams[1][:2], match.teams[0][2])),
-            mode=rng.choice(("", "payload", "arena")),
-        )
-
-
-def test_a_replay_gives_the_numbers_and_the_state_of_rating_one_by_one():
-    live, bulk = TrueSkill2.create(**EVERYTHING), TrueSkill2.create(**EVERYTHING)
-    matches = list(rich(seed=1, count=60))
-    for system in (live, bulk):
-        system.seed(people(1)[0], rating=4.0)
-        for match in matches[:20]:
-            system.rate(match)
-    rated = [live.rate(match) for match in matches[20:]]
-    replayed = replay(bulk, History.of(matches[20:]))
-    wins = [win for each in rated for win in each.prediction.wins]
-    after = [change.after for each in rated for change in each.changes]
-    np.testing.assert_allclose(replayed.wins, wins, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(replayed.draws, [each.prediction.draw for each in rated], rtol=0, atol=1e-9)
-    np.testing.assert_allclose(replayed.after, after, rtol=0, atol=1e-7)
-    assert live.players.keys() == bulk.players.keys()
-    for player in live.players:
-        ours, theirs = live.state(player), bulk.state(player)
-        own, others = ours["modes"], theirs["modes"]
-        assert own.keys() == others.keys()
-        pairs = [(ours, theirs), *((own[mode], others[mode]) for mode in own)]
-        for one, other in pairs:
-            for name in one.keys() - {"modes"}:
-                assert (one[name] is None) == (other[name] is None)
-                assert (one[name] or 0.0) == pytest.approx(other[name] or 0.0, rel=1e-6, abs=1e-7)
+from tests.ratings.trueskill2.samples import EVERYTHING, full_matches
 
 
 @pytest.mark.slow
 def test_thousands_of_random_matches_leave_every_skill_finite():
-    system, rng, count, size = TrueSkill2.create(**EVERYTHING), np.random.default_rng(5), 30_000, 2
-    played = 2 * size * count
-    history = History(
-        players=tuple(people(60)),
-        matches=2 * np.arange(count + 1),
-        teams=size * np.arange(2 * count + 1),
-        members=rng.permuted(np.tile(np.arange(60), (count, 1)), axis=1)[:, : 2 * size].astype(np.int32).ravel(),
-        ranks=rng.integers(0, 2, 2 * count, dtype=np.int32),
-        started_at=300.0 * np.arange(count),
+    system, rng, count = TrueSkill2.create(**EVERYTHING), np.random.default_rng(5), 30_000
+    history = random_history(
+        count,
+        size=2,
+        players=60,
+        times=True,
         seconds=np.full(count, 300.0),
-        fraction_played=rng.random(played),
-        kills=rng.poisson(1.5, played).astype(np.float64),
-        deaths=rng.poisson(1.5, played).astype(np.float64),
-        quit=rng.random(played) < 0.1,
+        fraction_played=rng.random(4 * count),
+        kills=rng.poisson(1.5, 4 * count).astype(np.float64),
+        deaths=rng.poisson(1.5, 4 * count).astype(np.float64),
+        quit=rng.random(4 * count) < 0.1,
     )
     replayed = replay(system, history)
     assert np.isfinite(replayed.after).all()
@@ -115,7 +47,7 @@ def test_thousands_of_random_matches_leave_every_skill_finite():
 def test_one_sweep_forward_is_rating_online():
     params = {name: value for name, value in EVERYTHING.items() if not name.startswith("quit")}
     online, batch = TrueSkill2.create(**params), TrueSkill2.create(**params)
-    matches = list(rich(seed=2, count=12))
+    matches = list(full_matches(seed=2, count=12))
     rated = [online.rate(match) for match in matches]
     sweeps = prepared(batch, History.of(matches), sweep_history)
     sweeps.forward(np.array(batch.table))
@@ -136,7 +68,7 @@ def test_one_sweep_forward_is_rating_online():
 
 @pytest.mark.slow
 def test_sweeps_of_a_fit_are_the_same_in_machine_code():
-    system, history = TrueSkill2.create(**EVERYTHING), History.of(rich(seed=3, count=30))
+    system, history = TrueSkill2.create(**EVERYTHING), History.of(full_matches(seed=3, count=30))
     table, found = np.array(system.table), []
     for run in (sweep_history, None):
         sweeps, gradients = prepared(system, history, run), np.zeros_like(table)
@@ -166,7 +98,7 @@ def test_a_fit_of_one_duel_is_rating_it():
 
 @pytest.mark.parametrize("part", ["own", "base"])
 def test_a_fit_of_a_drifting_skill_is_the_regression_on_all_that_was_seen_of_it(part):
-    """Kills alone say something, and they are Gaussian: a draw is certain by so wide a margin."""
+    """Only kills carry information, and they are Gaussian: with so wide a margin a draw is certain."""
     drifts = {"initial_variance": 1.6, "gamma2": 0.3, "tau2": 2e-3}
     if part == "base":
         drifts = {"base_variance": 1.6, "base_gamma2": 0.3, "base_tau2": 2e-3} | dict.fromkeys(drifts, 0.0)
@@ -185,7 +117,7 @@ def test_a_fit_of_a_drifting_skill_is_the_regression_on_all_that_was_seen_of_it(
     assert sweeps.skill[::2] == pytest.approx(3.0 + prior @ np.linalg.solve(seen, kills / 10.0 - 3.0), abs=1e-9)
 
 
-def test_a_fit_starts_anew_but_from_what_was_seeded():
+def test_a_fit_starts_again_from_the_seeds():
     twice, once = TrueSkill2.create(), TrueSkill2.create()
     matches = [duel("ann", "bob", outcome) for outcome in (1.0, 0.0, 1.0)]
     for system in (twice, once):
@@ -224,7 +156,7 @@ NAMES = (
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", [{}, {"rating": 4.0}, {"sigma": 0.7}], ids=["newcomers", "seeded mean", "and width"])
 def test_the_gradient_of_a_duel_is_that_of_its_evidence(seeds):
-    """What a player was seeded with does not move with the parameters."""
+    """Seeded values do not change with the parameters."""
     params = {name: value for name, value in EVERYTHING.items() if name in NAMES} | {"margin": 0.0}
     counts = {ANN: Counts(7, 4), BOB: Counts(3, 9)}
     match = replace(duel("ann", "bob"), seconds=600.0, fraction_played={BOB: 0.7}, counts=counts)
@@ -289,7 +221,7 @@ def test_what_no_match_depends_on_stays_as_it_is():
 
 
 def test_an_offset_of_experience_is_estimated_by_the_matches_that_follow_it():
-    """All play twice: what the second match adds shows nowhere."""
+    """All play twice: no match follows what the second one adds."""
     matches = [duel("ann", "bob"), duel("cid", "dan"), duel("ann", "eve", 0.0), duel("bob", "fay", 0.0)]
     guess = TrueSkill2.create(experience_offset=(0.1, 0.1, 0.1))
     found = estimate(guess, History.of(matches), ["experience_offset"], sweeps=5, run=sweep_history)
@@ -297,7 +229,7 @@ def test_an_offset_of_experience_is_estimated_by_the_matches_that_follow_it():
     assert found.experience_offset[1:] == (0.1, 0.1)
 
 
-def test_to_gain_by_experience_is_to_meet_opponents_who_are_weaker_by_as_much():
+def test_a_gain_by_experience_equals_opponents_weaker_by_as_much():
     gained, outcomes = [0.0, 0.5, 0.75, 0.8125, 0.875], (1.0, 0.0, 1.0, 1.0, 0.0)
     rivals = [PlayerId(f"rival{number}") for number in range(5)]
     history = History.of(duel("ann", rival, outcome) for rival, outcome in zip(rivals, outcomes, strict=True))
@@ -314,7 +246,7 @@ def test_to_gain_by_experience_is_to_meet_opponents_who_are_weaker_by_as_much():
 
 
 def test_bots_that_are_as_newcomers_move_with_them():
-    """One beats one and a bot in three of ten matches; that is then the chance by what is found."""
+    """One player beats one and a bot in three of ten matches; the estimate predicts that chance."""
     bot, plain = PlayerId("bot:1"), sweep_history
     matches = [
         Match(teams=((a,), (b,)), lineup=((a,), (b, bot)), ranks=(0, 1) if number < 3 else (1, 0))
@@ -324,7 +256,7 @@ def test_bots_that_are_as_newcomers_move_with_them():
     assert TrueSkill2(found).predict(matches[0]).wins[0] == pytest.approx(0.3, abs=1e-3)
 
 
-def test_what_is_off_is_not_estimated():
+def test_a_parameter_that_is_off_is_not_estimated():
     system = TrueSkill2.create()
     with pytest.raises(RatingError, match="quit_related"):
         estimate(system, History.of([duel("ann", "bob")]), ["quit_related"], sweeps=1)
@@ -355,11 +287,3 @@ def test_rprop_climbs_a_hill_of_very_unequal_slopes():
     for _ in range(200):
         here += climb.step(scale * (top - here))
     assert here == pytest.approx(top, abs=1e-3)
-
-
-def test_a_player_who_was_only_in_the_lineup_is_not_made():
-    system = TrueSkill2.create()
-    match = replace(duel("ann", "bob"), lineup=((ANN,), (BOB, PlayerId("cid"))), mode="payload")
-    replay_with(system, History.of([match]), rate_matches)
-    assert set(system.players) == {ANN, BOB}
-    assert math.isfinite(system.skill(ANN, SkillContext("payload")))

@@ -14,7 +14,7 @@ from tests.ratings.vectors.forms import Answer, Facts, Form, by_form, each
 
 
 def compute(model: str, params: Facts, input: Facts) -> dict[str, Any]:
-    """What our system of that model says; `ValueError` of an entry in a form that is not known."""
+    """What our system of that model computes; raises `ValueError` for an entry of an unknown form."""
     return ADAPTERS[model](params, input)
 
 

@@ -23,7 +23,7 @@ def pair(params: Facts, given: Facts) -> dict[str, Any]:
 
 
 def difference(params: Facts, given: Facts) -> dict[str, Any]:
-    """The expectation of who is so many points ahead."""
+    """The expected score by the difference in points."""
     system = _logistic(params, given)
     return {"E": each(lambda points: _one(system, points, 0, None)[0], given["diff"])}
 
@@ -42,7 +42,7 @@ def several(params: Facts, given: Facts) -> dict[str, Any]:
 
 
 def gaussian_pair(params: Facts, given: Facts) -> dict[str, Any]:
-    """The same by the normal distribution; a result y is 1, 0 or -1."""
+    """As `pair`, by the normal distribution; a result y is 1, 0 or -1."""
     score = (given["y"] + 1) / 2 if "y" in given else None
     expected, after = _one(_gaussian(params), given["s1"], given["s2"], score)
     changed = {"s1_new": after[0], "s2_new": after[1]} if "y" in given else {}
@@ -82,7 +82,7 @@ def _k(alpha: float, beta: float) -> float:
 
 
 def _one(system: Elo, rating: float, other: float, score: float | None) -> tuple[float, tuple[float, float]]:
-    """The expectation of the first, and both ratings afterwards."""
+    """The expected score of the first player, and both ratings afterwards."""
     system.seed(ANN, rating=rating)
     system.seed(BOB, rating=other)
     expected = system.predict(duel(ANN, BOB)).wins[0]

@@ -40,13 +40,13 @@ def football_importance(params: Facts, given: Facts) -> dict[str, Any]:
 
 
 def football_lead(params: Facts, given: Facts) -> dict[str, Any]:
-    """The expectation of a difference, in which the home advantage is included."""
+    """The expected score in World Football Elo by a lead that includes the home advantage."""
     system = WorldFootballElo.create(home=0)
     return {"We": each(lambda lead: _expected(system, lead, 0), given["dr"])}
 
 
 def football_match(params: Facts, given: Facts) -> dict[str, Any]:
-    """The expectation and points exchanged; the first team is at home where there is an advantage."""
+    """The expected score and the points exchanged; the first team is at home if there is an advantage."""
     system = WorldFootballElo.create(rounding="none", home=params.get("home", 0))
     expected = {"We": _expected(system, given["ra"], given["rb"])}
     if "W_a" not in given:
@@ -62,12 +62,12 @@ def football_match(params: Facts, given: Facts) -> dict[str, Any]:
 
 
 def men_lead(params: Facts, given: Facts) -> dict[str, Any]:
-    """The expectation of a difference."""
+    """The expected score in the men's ranking by the difference in points."""
     return {"We": each(lambda lead: _expected(FifaMen.create(), lead, 0), given["dr"])}
 
 
 def men_match(params: Facts, given: Facts) -> dict[str, Any]:
-    """The expectation and, with a result, both teams' points after the match."""
+    """The expected score and, with a result, both teams' points after the match."""
     expected = {"We": _expected(FifaMen.create(), given["pa"], given["pb"])}
     if "W_a" not in given:
         return expected
@@ -86,7 +86,7 @@ def men_matches(params: Facts, given: Facts) -> dict[str, Any]:
 
 
 def _men(points: float, other: float, facts: Facts, other_score: float | None) -> tuple[float, float]:
-    """By a kind of such importance, or by the formula where no kind of match is so."""
+    """Points after a match of a kind with this importance; by the formula if there is no such kind."""
     score, protected = float(facts["W"]), bool(facts.get("knockout"))
     scores = score, OTHER_SCORE[score] if other_score is None else float(other_score)
     goals = GOALS[scores]
@@ -99,20 +99,20 @@ def _men(points: float, other: float, facts: Facts, other_score: float | None) -
     for own, against, result in ((points, other, scores[0]), (other, points, scores[1])):
         held, surprise = system.newcomer(), result - _expected(system, own, against)
         held.rating = own
-        kernel.rate(held, facts["I"], surprise, protected, 0.0, system.constants)
+        kernel.move(held, facts["I"], surprise, protected, 0.0, system.constants)
         after.append(held.rating)
     return after[0], after[1]
 
 
 def women_table(params: Facts, given: Facts) -> dict[str, Any]:
-    """The score of who did not win, by goals and difference."""
+    """The score of the team that did not win, by goals and difference."""
     system = FifaWomen.create()
     parts = [[100 * system.outcome(low, low + more, -1).score for more in range(7)] for low in range(6)]
     return {"percent_nonwinner": parts}
 
 
 def women_score(params: Facts, given: Facts) -> dict[str, Any]:
-    """What both teams have of a score line."""
+    """The scores of both teams by a score line."""
     goals, other = given["goals"], given["opp_goals"]
     said = FifaWomen.create().outcome(goals, other, (goals > other) - (goals < other))
     return {"S_act": said.score, "S_act_opp": said.other_score}
@@ -125,7 +125,7 @@ def women_importance(params: Facts, given: Facts) -> dict[str, Any]:
 
 
 def women_lead(params: Facts, given: Facts) -> dict[str, Any]:
-    """The expectation of a difference, in which the home advantage is included."""
+    """The expected score in the women's ranking by a difference that includes the home advantage."""
     system = FifaWomen.create(scale=params.get("c", 200), home=0)
     return {"S_exp": each(lambda lead: _expected(system, lead, 0), given["dr_incl_home"])}
 

@@ -1,4 +1,4 @@
-"""The forms that entries of a model come in: each is known by the words of its input."""
+"""The forms of a model's entries; the names in an entry's input identify its form."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Answer: TypeAlias = Callable[[Facts, Facts], dict[str, Any]]
 
 
 class Form(NamedTuple):
-    """An input with these words, and what says what our system makes of it."""
+    """The names in an input, and the function that computes our answer."""
 
     needs: str
     """Separated by spaces, as are the others."""
@@ -19,7 +19,7 @@ class Form(NamedTuple):
 
     @property
     def words(self) -> set[str]:
-        """All that it reads."""
+        """All names that the form reads."""
         return {*self.needs.split(), *self.allows.split()}
 
 
@@ -40,7 +40,7 @@ def by_form(*forms: Form) -> Answer:
 
 
 def each(function: Callable[[Any], Any], value: Any) -> Any:
-    """Of one value, or of every one of a list."""
+    """Apply a function to one value, or to each of a list."""
     return [function(one) for one in value] if isinstance(value, list) else function(value)
 
 

@@ -15,7 +15,7 @@ Normal: TypeAlias = tuple[float, float]
 
 
 def product(a: Normal, b: Normal, sign: float = 1.0) -> dict[str, float]:
-    """The normal that the densities' product is a multiple of; with a sign of -1 their quotient."""
+    """The normal to which the product of two densities is proportional; their quotient if the sign is -1."""
     mean, variance = combined(a[0], a[1] ** 2, sign / b[1] ** 2, sign * b[0] / b[1] ** 2)
     if variance <= 0.0:
         raise ValueError("a normal divided by a wider one is not normal")
@@ -23,7 +23,7 @@ def product(a: Normal, b: Normal, sign: float = 1.0) -> dict[str, float]:
 
 
 def log_product_norm(a: Normal, b: Normal) -> dict[str, float]:
-    """Logarithm of what the product integrates to."""
+    """Logarithm of the integral of the product."""
     both = math.hypot(a[1], b[1])
     return {"value": math.log(pdf((a[0] - b[0]) / both) / both)}
 
@@ -38,7 +38,7 @@ def log_ratio_norm(a: Normal, b: Normal) -> dict[str, float]:
 
 
 def difference(a: Normal, b: Normal) -> dict[str, float]:
-    """How far apart two are as messages: the larger of the differences of precision times mean, and of precision."""
+    """The distance of two messages: the larger difference of precision times mean, and of precision."""
     shift = abs(a[0] / a[1] ** 2 - b[0] / b[1] ** 2)
     return {"value": max(shift, math.sqrt(abs(1.0 / a[1] ** 2 - 1.0 / b[1] ** 2)))}
 
@@ -72,7 +72,7 @@ FUNCTIONS: Mapping[str, Callable[[Normal, float], float]] = {
 
 
 def gaussian(params: Facts, given: Facts) -> dict[str, Any]:
-    """What an operation makes of two normals."""
+    """The result of an operation on two normals."""
     return _named(OPERATIONS, given["op"])(tuple(given["a"]), tuple(given["b"]))
 
 
@@ -83,7 +83,7 @@ def at_a_point(params: Facts, given: Facts) -> dict[str, Any]:
 
 
 def truncated(params: Facts, given: Facts) -> dict[str, Any]:
-    """Mean and deviation of what is left of N(mu, sigma²) above the margin, or within it."""
+    """Mean and deviation of N(mu, sigma²) cut to above the margin, or within it."""
     mean, deviation = given["mu"], given["sigma"]
     v, w = (within if given["tie"] else above)(mean / deviation, given["margin"] / deviation)
     return {"mu": mean + deviation * v, "sigma": deviation * math.sqrt(1.0 - w)}

@@ -109,7 +109,7 @@ def _grown(system: System, player: tuple[float, ...], periods: float) -> float:
 
 
 def _seat(system: System, player: PlayerId, facts: tuple[float, ...]) -> None:
-    """By rating, deviation and, where the system has one, volatility."""
+    """Seed a player with rating, deviation and, in Glicko-2, volatility."""
     rating, deviation, *volatility = facts
     known = {"volatility": volatility[0]} if volatility and isinstance(system, Glicko2) else {}
     system.seed(player, rating=rating, rd=deviation, **known)
@@ -135,7 +135,7 @@ def _period(system: System, played: list[list[float]]) -> dict[str, Any]:
 
 
 def _steps(system: System, played: list[list[float]]) -> dict[str, Any]:
-    """What Glicko-2's example prints between, in its units."""
+    """The intermediate numbers of Glicko-2's example, in its units."""
     q, held = kernel.Q, system.held(ANN)
     prior = held.onset_variance * q * q + held.volatility**2
     return {

@@ -1,4 +1,4 @@
-"""Published values of NS2: its time weights, the only ones there are."""
+"""Published values of NS2, which are time weights only."""
 
 from __future__ import annotations
 

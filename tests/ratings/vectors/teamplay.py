@@ -7,7 +7,8 @@ from typing import Any
 
 from equipoise.core.model import PlayerId
 from equipoise.ratings import fit
-from equipoise.ratings.teamskill.groups import AND, coefficient
+from equipoise.ratings.teamskill.group_index import AND
+from equipoise.ratings.teamskill.groups import coefficient, groups_of
 from equipoise.ratings.teamskill.system import TeamSkillAllKLS
 from equipoise.ratings.trueskill2.system import TrueSkill2
 from tests.ratings.samples import duel
@@ -22,7 +23,7 @@ def trueskill2(params: Facts, given: Facts) -> dict[str, Any]:
 
 
 def trueskill2_batch(params: Facts, given: Facts) -> dict[str, Any]:
-    """Who is equal after rating duels one by one, and the order after fitting them."""
+    """The players of equal skill after rating duels one by one, and the order after a fit."""
     matches = [duel(winner, loser) for winner, loser in given["matches"]]
     online, batch = TrueSkill2.create(), TrueSkill2.create()
     for match in matches:
@@ -37,17 +38,24 @@ def trueskill2_batch(params: Facts, given: Facts) -> dict[str, Any]:
 
 
 def teamskill_k(params: Facts, given: Facts) -> dict[str, Any]:
-    """What the sum over all groups counts."""
+    """The coefficient of the sum over all groups."""
     return {"coef_of_sum": each(lambda size: coefficient(named(params, given, "K"), size), given["k"])}
 
 
 def teamskill_allk_ls(params: Facts, given: Facts) -> dict[str, Any]:
-    """The groups that count, and the formula that they make."""
+    """The groups that count, as the strength of the team depends on them, and the formula that they make."""
     system = TeamSkillAllKLS.create(largest=params["K"], reliable=1)
     for group in given["groups_with_history"]:
         system.learner(len(group)).seed(PlayerId(AND.join(sorted(group))), rounds=1)
-    counting = system.counting(tuple(PlayerId(player) for player in given["team"]))
-    used = {size: [group.replace(AND, "") for group in groups] for size, groups in counting.items()}
+    team = tuple(PlayerId(player) for player in given["team"])
+    used: dict[int, list[str]] = {}
+    for size in range(len(team), 0, -1):
+        for group in groups_of(team, size):
+            learner, before = system.learner(size), system.strength(team)
+            if size == 1 or group in learner:
+                learner.seed(group, rating=learner.summary(group).rating + 100.0)
+            if system.strength(team) != before:
+                used.setdefault(size, []).append(group.replace(AND, ""))
     means = [_mean([f"Skill({group})" for group in groups]) for groups in used.values()]
     formula = f"{params['K']}/({'+'.join(map(str, used))})*({'+'.join(means)})"
     return {"used": [group for groups in used.values() for group in groups], "formula": formula}

@@ -99,7 +99,7 @@ def ttt_margin(params: Facts, given: Facts) -> dict[str, Any]:
 
 
 def ttt_drift(params: Facts, given: Facts) -> dict[str, Any]:
-    """What is known of a skill after some time."""
+    """Mean and deviation of a skill after some time."""
     system = TrueSkillThroughTime.create(gamma=named(params, given, "gamma"))
     held = GaussianSkill(given.get("mu", 0.0), given["sigma"] ** 2, rounds=1, last_played=0.0)
     gained = drift(held, given["t"] * DAY, system.constants)
@@ -122,7 +122,7 @@ def ttt_history(params: Facts, given: Facts) -> dict[str, Any]:
 
 
 def known(params: Facts, *names: str) -> dict[str, Any]:
-    """Those of the named parameters that an entry gives."""
+    """The named parameters that an entry has."""
     return {name: params[name] for name in names if name in params}
 
 
@@ -133,7 +133,7 @@ def through_time(params: Facts, given: Facts) -> TrueSkillThroughTime:
 
 
 def ranks(results: Sequence[float] | None, count: int) -> list[float]:
-    """Of results, where a higher one is better."""
+    """Ranks by results, where a higher one is better."""
     return [-result for result in results] if results else list(range(count))
 
 
@@ -166,7 +166,7 @@ def fractions(teams: Sequence[Sequence[PlayerId]], weights: Weights) -> dict[Pla
 
 
 def largest(weights: Weights) -> float:
-    """Of all weights; 1 at least."""
+    """The largest weight; at least 1."""
     return max([1.0, *itertools.chain(*weights or ())])
 
 
@@ -230,7 +230,7 @@ def forward(system: TrueSkillThroughTime, matches: Sequence[Match]) -> dict[str,
 
 
 def points(smoother: Smoother, matches: Sequence[Match]) -> dict[str, list[float]]:
-    """The same by all that is known at the end."""
+    """As `forward`, by the whole history."""
     found = {}
     for player in smoother.numbers:
         curve = smoother.curve(player)

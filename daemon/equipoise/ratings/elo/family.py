@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from typing import TypeVar
 
 from equipoise.core.model import PlayerId
 from equipoise.ratings.elo import formulas as kernel
-from equipoise.ratings.parts.match_arrays import MatchArrays
+from equipoise.ratings.parts.match_arrays import Lineup
 from equipoise.ratings.parts.points import PointsParams, PointsSystem, Record
 from equipoise.ratings.system import Match
 
@@ -30,17 +29,9 @@ class EloFamily(PointsSystem[P, R]):
         self.favoured = favoured
         self.advantage = advantage
 
-    @abstractmethod
-    def terms(self, match: Match) -> kernel.MatchTerms:
-        """What the kernel reads besides the players; raises `RatingError` for a match that the system cannot read."""
-
-    def chance(self, match: Match, arrays: MatchArrays, records: list[R]) -> float:
+    def chance(self, match: Match, lineup: Lineup, records: list[R]) -> float:
         """The expected score of the first team, by the mean ratings of the lineups."""
-        return kernel.expected_score(0, arrays, self.leads(match.sides), records, self.constants)
-
-    def learn(self, match: Match, arrays: MatchArrays, records: list[R], wins: list[float], after: list[float]) -> None:
-        """Move each participant by K times their team's surprise."""
-        kernel.rate_match(0, arrays, self.terms(match), records, wins, after, self.constants)
+        return kernel.expected_score(0, lineup, self.leads(match.sides), records, self.constants)
 
     def lead(self, sides: tuple[str, ...]) -> float:
         """Points that the sides give the first team over the second."""

@@ -21,8 +21,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from equipoise.ratings.parts.match_arrays import MatchArrays
-from equipoise.ratings.parts.two_teams import fraction_played_at, lineup_sum, result, within_limit
+from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
+from equipoise.ratings.parts.two_teams import fraction_played_at, lineup_sums, result, within_limit
 
 if TYPE_CHECKING:
     from equipoise.ratings.parts.match_arrays import Floats
@@ -122,15 +122,12 @@ def move(p: Record, k: float, surprise: float, protected: bool, at: float, c: El
         p.last_played = at
 
 
-def strength(team: int, matches: MatchArrays, records: Any, initial: float) -> float:
-    """Mean rating of a team's lineup; `initial` for a team without players."""
-    count = matches.lineup[team + 1] - matches.lineup[team]
-    return lineup_sum(team, matches, records, initial) / count if count > 0 else initial
-
-
-def expected_score(match: int, matches: MatchArrays, lead: Floats, records: Any, c: EloConstants) -> float:
-    """The expected score of a match's first team."""
-    difference = strength(2 * match, matches, records, c.initial) - strength(2 * match + 1, matches, records, c.initial)
+def expected_score(match: int, lineup: Lineup, lead: Floats, records: Any, c: EloConstants) -> float:
+    """The expected score of a match's first team, by the mean ratings; a team without players has the initial one."""
+    a, starts = 2 * match, lineup.starts
+    first, other = lineup_sums(match, lineup, records, c.initial)
+    count, others = starts[a + 1] - starts[a], starts[a + 2] - starts[a + 1]
+    difference = (first / count if count > 0 else c.initial) - (other / others if others > 0 else c.initial)
     return win_probability(difference + (lead[match] if len(lead) > 0 else 0.0), c)
 
 
@@ -139,7 +136,7 @@ def rate_match(
 ) -> None:
     """Rate a match of two teams; modifies `records`, fills `wins` (per team) and `after` (per participant)."""
     a, b = 2 * match, 2 * match + 1
-    wins[a] = expected_score(match, matches, terms.lead, records, c)
+    wins[a] = expected_score(match, matches.lineup, terms.lead, records, c)
     wins[b] = 1.0 - wins[a]
     learn(match, matches, terms, records, wins, after, c)
 

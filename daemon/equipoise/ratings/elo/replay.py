@@ -21,7 +21,7 @@ NOTHING: Floats = np.empty(0)
 
 
 def replay(system: Elo, history: History) -> Replayed:
-    """Rate a history of two-team matches."""
+    """Rate a history by Elo; raises `RatingError` for a match of more than two teams."""
     refuse_other_than_pairs(system.name, history)
     return run(system, history, history.arrays(), terms_of(system, history))
 

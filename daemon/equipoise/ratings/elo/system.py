@@ -12,6 +12,7 @@ from typing import Literal
 from equipoise.ratings.elo import formulas as kernel
 from equipoise.ratings.elo.family import EloFamily
 from equipoise.ratings.parameters import one_of, ranged
+from equipoise.ratings.parts.match_arrays import MatchArrays
 from equipoise.ratings.parts.points import PointsParams, Record
 from equipoise.ratings.parts.two_teams import LIMIT
 from equipoise.ratings.system import Match
@@ -81,8 +82,11 @@ class Elo(EloFamily[EloParams, Record]):
         """A record at the initial rating."""
         return Record(self.constants.initial)
 
-    def terms(self, match: Match) -> kernel.MatchTerms:
-        """The margin is read if the points of both teams are known and a margin parameter is set."""
+    def learn(
+        self, match: Match, arrays: MatchArrays, records: list[Record], wins: list[float], after: list[float]
+    ) -> None:
+        """Move each participant; the margin is read if the points are known and a margin parameter is set."""
         reads_margin = match.points and (self.params.margin_power or self.params.margin_scale)
         margin = [match.points[0] - match.points[1]] if reads_margin else []
-        return kernel.MatchTerms(self.leads(match.sides), margin, scores=[], protected=[])
+        terms = kernel.MatchTerms(self.leads(match.sides), margin, scores=[], protected=[])
+        kernel.rate_match(0, arrays, terms, records, wins, after, self.constants)

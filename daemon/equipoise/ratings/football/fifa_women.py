@@ -123,11 +123,14 @@ class FifaWomen(Football[FifaWomenParams, Team]):
     def count(self, kind: Kind, teams: tuple[PlayerId, PlayerId], records: list[Team], at: float | None) -> None:
         """Count the match as recognised for a team whose opponent is ranked; for both while no team was ever ranked."""
         founding = not any(held.recognised >= self.params.shadow_rounds for held in self.players.values())
-        recognised = [founding or self.ranked(opponent, at) for opponent in reversed(teams)]
-        for record, opponent, counts in zip(records, reversed(teams), recognised, strict=True):
+        opponents = teams[1], teams[0]
+        recognised = [founding or self.ranked(opponent, at) for opponent in opponents]
+        friendly = kind in FRIENDLIES
+        for record, opponent, counts in zip(records, opponents, recognised, strict=True):
             record.recognised += counts
-            record.last_played = record.last_played if at is None else max(record.last_played, at)
-            if kind in FRIENDLIES:
+            if at is not None and at > record.last_played:
+                record.last_played = at
+            if friendly:
                 record.friendlies[opponent] = record.friendlies.get(opponent, 0) + 1
 
     def summary(self, player: PlayerId) -> PlayerSummary:

@@ -134,25 +134,20 @@ class Football(EloFamily[P, R]):
                 raise RatingError(f"{self.name} rates teams as a whole: one player a side, not {len(team)}")
         return super().rate(_bare(match))
 
-    def terms(self, match: Match) -> kernel.MatchTerms:
-        """From the score line, the kind of match and the home team."""
-        _, *scores = self._outcome(match)
-        return kernel.MatchTerms(self.leads(match.sides), [], scores, [kind_of(match.mode) in self.protected])
-
     def learn(self, match: Match, arrays: MatchArrays, records: list[R], wins: list[float], after: list[float]) -> None:
-        """Rate with Elo's kernel, using the importance as weight of the match."""
-        weight = self.importance_in(match) * self._outcome(match).factor
+        """Rate with Elo's kernel: scores by the score line, and the importance as weight of the match."""
+        if not match.points:
+            raise RatingError(f"{self.name} needs the goals of {match.teams[0][0]} and {match.teams[1][0]}")
+        goals, other = map(checked_goals, match.points)
+        factor, *scores = self.outcome(goals, other, order(match.ranks[1], match.ranks[0]))
+        arrays.weight[0] = self.importance_in(match) * factor
         self.note(match, records)
-        super().learn(match, arrays._replace(weight=[weight]), records, wins, after)
+        protected = [kind_of(match.mode) in self.protected]
+        terms = kernel.MatchTerms(self.leads(match.sides), [], scores, protected)
+        kernel.rate_match(0, arrays, terms, records, wins, after, self.constants)
 
     def note(self, match: Match, records: list[R]) -> None:
         """Update what a system keeps besides ratings, before the match is rated; here nothing."""
-
-    def _outcome(self, match: Match) -> Outcome:
-        if not match.points:
-            raise RatingError(f"{self.name} needs the goals of {match.teams[0][0]} and {match.teams[1][0]}")
-        goals, other = (checked_goals(points) for points in match.points)
-        return self.outcome(goals, other, order(match.ranks[1], match.ranks[0]))
 
 
 def _bare(match: Match) -> Match:

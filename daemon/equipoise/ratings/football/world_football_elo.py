@@ -55,7 +55,7 @@ class WorldFootballElo(Football[WorldFootballEloParams, Record]):
         super().__init__(params, constants(params.initial, 400.0 / math.log(10.0), whole=whole), HOME, params.home)
 
     def newcomer(self) -> Record:
-        """A team at the initial rating."""
+        """The record of a team without matches."""
         return Record(self.constants.initial)
 
     def outcome(self, goals: int, other: int, winner: int) -> Outcome:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from equipoise.ratings.glicko.arrays import Block, GlickoConstants, GlickoPlayer
 from equipoise.ratings.parts.exponential import exponential
-from equipoise.ratings.parts.match_arrays import MatchArrays
+from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
 from equipoise.ratings.parts.two_teams import fraction_played_at, result, within_limit
 from equipoise.ratings.validation import NEVER
 
@@ -165,22 +165,21 @@ def settled(variance: float, volatility: float, information: float, surprise: fl
     return min(math.exp(0.5 * b), MOST_VOLATILE)
 
 
-def mean_of_lineup(
-    team: int, at: float, matches: MatchArrays, records: Records, c: GlickoConstants
-) -> tuple[float, float]:
+def mean_of_lineup(team: int, at: float, lineup: Lineup, records: Records, c: GlickoConstants) -> tuple[float, float]:
     """Mean rating and mean variance of a team's lineup; a bot is a newcomer, and so is a team without players."""
+    starts, members, skills = lineup
     rating = variance = 0.0
-    for place in range(matches.lineup[team], matches.lineup[team + 1]):
-        number = matches.lineup_members[place]
-        known = len(matches.skill_at_start) > 0 and not math.isnan(matches.skill_at_start[place])
+    for place in range(starts[team], starts[team + 1]):
+        number = members[place]
+        known = len(skills) > 0 and not math.isnan(skills[place])
         if number < 0:
-            rating += matches.skill_at_start[place] if known else c.initial
+            rating += skills[place] if known else c.initial
             variance += c.variance
         else:
             p = records[number]
-            rating += matches.skill_at_start[place] if known else p.rating
+            rating += skills[place] if known else p.rating
             variance += grown(p, periods_since(p, at, c), c)
-    count = matches.lineup[team + 1] - matches.lineup[team]
+    count = starts[team + 1] - starts[team]
     if count == 0:
         return c.initial, c.variance
     return rating / count, variance / count
@@ -199,20 +198,19 @@ def mean_at_onset(team: int, matches: MatchArrays, records: Records, c: GlickoCo
     return rating / count, variance / count
 
 
-def expected_score(match: int, matches: MatchArrays, records: Records, c: GlickoConstants) -> float:
-    """The expected score of a match's first team."""
-    at = matches.started_at[match]
-    rating, variance = mean_of_lineup(2 * match, at, matches, records, c)
-    other, other_variance = mean_of_lineup(2 * match + 1, at, matches, records, c)
+def expected_score(match: int, at: float, lineup: Lineup, records: Records, c: GlickoConstants) -> float:
+    """The expected score of a match's first team, at a time."""
+    rating, variance = mean_of_lineup(2 * match, at, lineup, records, c)
+    other, other_variance = mean_of_lineup(2 * match + 1, at, lineup, records, c)
     return expectation(rating - other, attenuation(variance + other_variance))
 
 
 def rate_match(
     match: int, matches: MatchArrays, records: Records, wins: Floats, after: Floats, c: GlickoConstants
 ) -> None:
-    """Rate a match of two teams; modifies `records`, fills `wins` (per team) and `after` (per participant)."""
+    """Rate every participant as if their period ended with this match; fills `wins` and `after` for it."""
     a, b, at = 2 * match, 2 * match + 1, matches.started_at[match]
-    wins[a] = expected_score(match, matches, records, c)
+    wins[a] = expected_score(match, at, matches.lineup, records, c)
     wins[b] = 1.0 - wins[a]
     period = period_of(at, c)
     for place in range(matches.teams[a], matches.teams[b + 1]):

@@ -19,7 +19,7 @@ RECORD = dtype_of(GlickoPlayer)
 
 
 def replay(system: GlickoFamily[Any], history: History) -> Replayed:
-    """Rate a history of two-team matches."""
+    """Rate a history by Glicko or Glicko-2; duels many at a time."""
     refuse_other_than_pairs(system.name, history)
     # Unsigned indexes spare the compiled loops the handling of negative ones.
     matches = history.arrays()._replace(members=history.members.view(np.uint32))

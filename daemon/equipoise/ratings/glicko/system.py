@@ -14,7 +14,7 @@ from equipoise.core.model import PlayerId
 from equipoise.ratings.glicko import formulas as kernel
 from equipoise.ratings.glicko.arrays import GlickoConstants, GlickoPlayer
 from equipoise.ratings.parameters import one_of, ranged
-from equipoise.ratings.parts.match_arrays import MatchArrays
+from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays, time_of
 from equipoise.ratings.parts.points import PointsParams, PointsSystem
 from equipoise.ratings.parts.two_teams import LIMIT
 from equipoise.ratings.system import ANYWHERE, Match, SkillContext
@@ -70,9 +70,9 @@ class GlickoFamily(PointsSystem[P, GlickoPlayer]):
         fresh.onset_rating, fresh.onset_variance, fresh.onset_volatility = rating, variance, volatility
         return fresh
 
-    def chance(self, match: Match, arrays: MatchArrays, records: list[GlickoPlayer]) -> float:
+    def chance(self, match: Match, lineup: Lineup, records: list[GlickoPlayer]) -> float:
         """The expected score of the first team, by the lineups' mean ratings and the deviations of both."""
-        return kernel.expected_score(0, arrays, records, self.constants)
+        return kernel.expected_score(0, time_of(match), lineup, records, self.constants)
 
     def learn(
         self,

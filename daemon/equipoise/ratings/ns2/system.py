@@ -74,7 +74,7 @@ class NS2Params(Params):
         return (self.shape - 1.0) * self.scale
 
     def constants(self) -> NS2Constants:
-        """The parameters that the kernels read."""
+        """The parameters as floats, without those that only live systems read."""
         return NS2Constants(
             constant=float(self.constant_rate),
             adagrad=float(self.adagrad_rate),
@@ -100,7 +100,7 @@ class NS2(PlayerTable[NS2Params, Player]):
     def predict(self, match: Match) -> WinProbabilities:
         """Predict from the participants and their time, not the lineup.  A draw counts as half a win: `draw` is 0."""
         matches, players, facts = self._arrays(match, self.environment.number(match.map))
-        records, work = [self.held(player) for player in players], allocate(matches, facts)
+        records, work = self.records((players,)), allocate(matches, facts)
         present = fill_time_weights(0, matches, facts, work, self.median_seconds, self.constants.field_share)
         return _wins(predict_match(0, matches, facts, records, work, self.environment.arrays, present, self.constants))
 
@@ -114,9 +114,9 @@ class NS2(PlayerTable[NS2Params, Player]):
         """
         scores = [match.score(team) for team in range(2)]
         matches, players, facts = self._arrays(match, UNKNOWN)
-        refuse_bots(match)
+        refuse_bots(match, matches.lineup)
         facts.maps[0] = self.environment.enter(match.map)
-        records, work = [self.held(player) for player in players], allocate(matches, facts)
+        records, work = self.records((players,)), allocate(matches, facts)
         before = [POINTS * p.skill for p in records]
         prediction = _wins(rate_match(0, matches, facts, records, work, self.environment.arrays, self.constants))
         self.players |= {player: records[n] for n, player in enumerate(players) if work.time[n] > 0.0}

@@ -25,7 +25,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from equipoise.ratings.parts.match_arrays import MatchArrays
+from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
 from equipoise.ratings.parts.players import bounded
 from equipoise.ratings.parts.team_order import LEAST, Teams, expect, expect_of_two, learn, learn_of_two, margin_of
 from equipoise.ratings.validation import NEVER
@@ -114,24 +114,24 @@ def update(
         p.last_played = at
 
 
-def sum_lineup(match: int, arrays: MatchArrays, records: Records, sides: Teams, c: GaussianConstants) -> int:
-    """Fill mean, variance and size of every team's lineup, playing to the end; returns the number of teams."""
-    first, at, lineup, numbers = arrays.matches[match], arrays.started_at[match], arrays.lineup, arrays.lineup_members
-    known, count = arrays.skill_at_start, int(arrays.matches[match + 1] - first)
-    some = len(known) > 0
+def sum_lineup(
+    first: int, count: int, at: float, lineup: Lineup, records: Records, sides: Teams, c: GaussianConstants
+) -> None:
+    """Fill mean, variance and size of `count` teams, the first of them `first`, whose lineups play to the end."""
+    starts, members, skills = lineup
+    known = len(skills) > 0
     for team in range(count):
-        begin, end = lineup[first + team], lineup[first + team + 1]
+        begin, end = starts[first + team], starts[first + team + 1]
         mean = variance = 0.0
         for place in range(begin, end):
-            if numbers[place] >= 0:
-                p = records[numbers[place]]
+            if members[place] >= 0:
+                p = records[members[place]]
                 own, spread = p.mu, p.variance + drift(p, at, c)
             else:
                 own, spread = c.mean, c.variance + c.tau2
-            mean += known[place] if some and not math.isnan(known[place]) else own
+            mean += skills[place] if known and not math.isnan(skills[place]) else own
             variance += spread + c.noise
         sides.mean[team], sides.variance[team], sides.size[team] = mean, variance, 1.0 * (end - begin)
-    return count
 
 
 def sum_participants(match: int, arrays: MatchArrays, records: Records, sides: Teams, c: GaussianConstants) -> None:
@@ -150,16 +150,21 @@ def sum_participants(match: int, arrays: MatchArrays, records: Records, sides: T
         sides.mean[team], sides.variance[team], sides.size[team] = mean, variance, 1.0 * (end - begin)
 
 
-def predict_match(match: int, arrays: MatchArrays, records: Records, sides: Teams, c: GaussianConstants) -> float:
-    """Fill `sides.wins` for the lineups of a match; returns the probability of a draw."""
-    return expect(sides, sum_lineup(match, arrays, records, sides, c), c.unit)
+def predict_match(
+    first: int, count: int, at: float, lineup: Lineup, records: Records, sides: Teams, c: GaussianConstants
+) -> float:
+    """Fill `sides.wins` for `count` teams, the first of them `first`; returns the probability of a draw."""
+    sum_lineup(first, count, at, lineup, records, sides, c)
+    return expect(sides, count, c.unit)
 
 
 def rate_match(
     match: int, arrays: MatchArrays, records: Records, sides: Teams, answers: GaussianAnswers, c: GaussianConstants
 ) -> None:
     """Predict and rate one match of any kind; modifies the participants' records and fills its part of `answers`."""
-    answers.draws[match] = predict_match(match, arrays, records, sides, c)
+    first, at = arrays.matches[match], arrays.started_at[match]
+    count = int(arrays.matches[match + 1] - first)
+    answers.draws[match] = predict_match(first, count, at, arrays.lineup, records, sides, c)
     sum_participants(match, arrays, records, sides, c)
     update_participants(match, arrays, records, sides, answers, c)
 

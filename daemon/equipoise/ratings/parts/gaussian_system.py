@@ -7,7 +7,6 @@ They differ in how a variance grows between matches, and in what they make of a 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -16,7 +15,7 @@ from equipoise.errors import RatingError
 from equipoise.ratings.parameters import Params, ranged
 from equipoise.ratings.parts import gaussian_formulas as kernel
 from equipoise.ratings.parts.gaussian_formulas import GaussianAnswers, GaussianConstants, GaussianSkill, shown
-from equipoise.ratings.parts.match_arrays import MatchArrays, one_match
+from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays, lineup_of, one_match, time_of
 from equipoise.ratings.parts.players import PlayerTable, refuse_bots
 from equipoise.ratings.parts.team_order import Teams, draw_unit, margin_of, quality
 from equipoise.ratings.parts.truncated_gaussian import pdf
@@ -85,17 +84,16 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
 
     def predict(self, match: Match) -> WinProbabilities:
         """Predict the lineups, assuming that all play to the end; bots count as newcomers."""
-        arrays, players = one_match(match)
-        sides = Teams.of(len(match.teams))
-        draw = self.predict_arrays(arrays, self._records(players), sides)
+        sides, records = Teams.to_predict(len(match.teams)), self.records(match.lineup or match.teams)
+        draw = self.predict_lineup(time_of(match), lineup_of(match), records, sides)
         return WinProbabilities(tuple(sides.wins), draw)
 
     def rate(self, match: Match) -> Rated:
         """Update every participant from the order of the teams."""
         scores = [match.score(team) for team in range(len(match.teams))]
-        refuse_bots(match)
         (arrays, players), c = one_match(match), self.constants
-        records, whole = self._records(players), not (match.lineup or match.skill_at_start or match.fraction_played)
+        refuse_bots(match, arrays.lineup)
+        records, whole = self.records((players,)), not (match.lineup or match.skill_at_start or match.fraction_played)
         before = [shown(p, c) for p in records[: len(arrays.members)]]
         answers = GaussianAnswers([0.0] * len(scores), [0.0], before.copy())
         self.rate_arrays(arrays, whole, records, Teams.of(len(scores)), answers)
@@ -108,20 +106,15 @@ class GaussianSystem(PlayerTable[P, GaussianSkill]):
                 changes.append(Change(player, team, old, new, held.rounds, expected, score))
         return Rated(prediction, tuple(changes))
 
-    def predict_arrays(self, arrays: MatchArrays, records: list[GaussianSkill], sides: Teams) -> float:
-        """Fill `sides.wins` for the one match in `arrays`; returns the probability of a draw."""
-        return kernel.predict_match(0, arrays, records, sides, self.constants)
+    def predict_lineup(self, at: float, lineup: Lineup, records: list[GaussianSkill], sides: Teams) -> float:
+        """Fill `sides.wins` for one match at time `at`; returns the probability of a draw."""
+        return kernel.predict_match(0, len(sides.mean), at, lineup, records, sides, self.constants)
 
     def rate_arrays(
         self, arrays: MatchArrays, whole: bool, records: list[GaussianSkill], sides: Teams, answers: GaussianAnswers
     ) -> None:
         """Predict and rate the one match in `arrays`, with the kernel of the replay."""
         kernel.replay(arrays, whole, records, sides, answers, self.constants)
-
-    def _records(self, players: Sequence[PlayerId]) -> list[GaussianSkill]:
-        """The held players themselves; newcomers are not held until they are rated."""
-        held = self.players.get
-        return [held(player) or self.newcomer() for player in players]
 
     def quality(self, match: Match) -> float:
         """How even a match of these teams and fractions would be, 0 to 1 (`team_order.quality`).

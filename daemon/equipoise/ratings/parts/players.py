@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError
+from equipoise.ratings.parts.match_arrays import BOT, Lineup
 from equipoise.ratings.system import Match, Past, State, System
 from equipoise.ratings.validation import DAY, NEVER, count_of, known_time, number_of
 
@@ -55,6 +56,14 @@ class PlayerTable(System[P], Generic[P, R]):
     def held(self, player: PlayerId) -> R:
         """The record of a player; for a player who is not held, a newcomer's record, which is not kept."""
         return self.players.get(player) or self.newcomer()
+
+    def records(self, sides: Iterable[Iterable[PlayerId]]) -> list[R]:
+        """The held records of all players themselves; those of newcomers, which are not kept."""
+        get = self.players.get
+        found = [get(player) for side in sides for player in side]
+        if all(found):
+            return found  # type: ignore[return-value]  # none of them is None
+        return [record or self.newcomer() for record in found]
 
     def state(self, player: PlayerId) -> State:
         """The fields of the record by name."""
@@ -119,8 +128,10 @@ def _number(player: PlayerId, kept: Field[Any], value: object, like: object, bou
     return count_of(player, kept.name, value) if type(like) is int else number
 
 
-def refuse_bots(match: Match) -> None:
-    """Raise `RatingError` for a bot among the participants; bots may only be in a lineup."""
-    for player in (player for side in match.teams for player in side):
-        if is_bot(player):
+def refuse_bots(match: Match, lineup: Lineup) -> None:
+    """Raise `RatingError` for a bot among the participants; bots may only be in a lineup, here that of the match."""
+    if not match.lineup and BOT not in lineup.members:
+        return
+    for side in match.teams:
+        for player in filter(is_bot, side):
             raise RatingError(f"{player}: bots are not rated: they may only stand in a lineup")

@@ -14,7 +14,7 @@ from typing import ClassVar, TypeVar
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
 from equipoise.ratings.parameters import Params, ranged
-from equipoise.ratings.parts.match_arrays import BOT, MatchArrays, one_match
+from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays, lineup_of, one_match
 from equipoise.ratings.parts.players import PlayerTable, ShownParams, bounded, checked, refuse_bots
 from equipoise.ratings.parts.two_teams import LIMIT
 from equipoise.ratings.system import ANYWHERE, Change, Match, Rated, SkillContext, WinProbabilities
@@ -52,8 +52,8 @@ class PointsSystem(PlayerTable[P, R]):
     """The fields of a record that can be seeded."""
 
     @abstractmethod
-    def chance(self, match: Match, arrays: MatchArrays, records: list[R]) -> float:
-        """The expected score of the first team, by the kernel; `arrays` holds this match only."""
+    def chance(self, match: Match, lineup: Lineup, records: list[R]) -> float:
+        """The expected score of the first team, by the kernel; `lineup` holds this match only."""
 
     @abstractmethod
     def learn(self, match: Match, arrays: MatchArrays, records: list[R], wins: list[float], after: list[float]) -> None:
@@ -62,26 +62,26 @@ class PointsSystem(PlayerTable[P, R]):
     def predict(self, match: Match) -> WinProbabilities:
         """Predict the lineups.  A draw counts as half a win, so `draw` is 0."""
         self._refuse_other_than_two(match)
-        arrays, players = one_match(match)
-        first = self.chance(match, arrays, self._records(players))
+        first = self.chance(match, lineup_of(match), self.records(match.lineup or match.teams))
         return WinProbabilities((first, 1.0 - first))
 
     def rate(self, match: Match) -> Rated:
         """Rate a match; one change per participant."""
         self._refuse_other_than_two(match)
-        scores = match.score(0), match.score(1)
+        score = match.score(0)
+        scores = score, 1.0 - score
         arrays, players = one_match(match)
-        if match.lineup or BOT in arrays.lineup_members:  # Without a lineup, a bot here is a participant.
-            refuse_bots(match)
-        records = self._records(players)
+        refuse_bots(match, arrays.lineup)
+        records = self.records((players,))
         before = [record.rating for record in records]
         wins, after = [0.0, 0.0], [0.0] * len(arrays.members)
         self.learn(match, arrays, records, wins, after)
-        changes, first = [], len(match.teams[0])
-        for place, new in enumerate(after):
-            player, record, team = players[place], records[place], int(place >= first)
+        changes: list[Change] = []
+        first = len(match.teams[0])
+        for player, record, old, new in zip(players, records, before, after, strict=False):
+            team = int(len(changes) >= first)
             self.players[player] = record
-            changes.append(Change(player, team, before[place], new, record.rounds, wins[team], scores[team]))
+            changes.append(Change(player, team, old, new, record.rounds, wins[team], scores[team]))
         return Rated(WinProbabilities((wins[0], wins[1])), tuple(changes))
 
     def skill(self, player: PlayerId, context: SkillContext = ANYWHERE) -> float:
@@ -103,10 +103,6 @@ class PointsSystem(PlayerTable[P, R]):
     def seeded(self, player: PlayerId, held: R, skill: Mapping[str, float]) -> R:
         """The record with these fields set; raises `RatingError` for a value out of range."""
         return replace(held, **checked(player, held, skill, self.bounds))
-
-    def _records(self, players: list[PlayerId]) -> list[R]:
-        held, newcomer = self.players.get, self.newcomer
-        return [held(player) or newcomer() for player in players]
 
     def _refuse_other_than_two(self, match: Match) -> None:
         if len(match.teams) != 2:

@@ -85,7 +85,14 @@ class Teams(NamedTuple):
     @classmethod
     def of(cls, count: int) -> Teams:
         """Working arrays for `count` teams, as lists of zeros."""
-        return cls([0] * count, [0] * count, *[[0.0] * count for _ in range(12)])
+        return cls([0] * count, [0] * count, *([0.0] * count for _ in range(12)))
+
+    @classmethod
+    def to_predict(cls, count: int) -> Teams:
+        """As `of`, with only the arrays that `expect` reads and fills: a third of the time to make."""
+        mean: list[float] = [0.0] * count
+        none: list[float] = []
+        return cls(none, none, mean, mean.copy(), mean.copy(), mean.copy(), *(none,) * 8)  # type: ignore[arg-type]
 
 
 def draw_unit(draw_probability: float, beta: float) -> float:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from equipoise.ratings.parts.match_arrays import Lineup
+
 if TYPE_CHECKING:
-    from equipoise.ratings.parts.match_arrays import Floats, MatchArrays
+    from equipoise.ratings.parts.match_arrays import Floats
 
 LIMIT = 1_000_000.0
 """Points: a rating is never set beyond this, and held here where it would go beyond."""
@@ -34,15 +36,18 @@ def fraction_played_at(place: int, fraction_played: Floats) -> float:
     return 1.0 * fraction_played[place] if len(fraction_played) > 0 and not math.isnan(fraction_played[place]) else 1.0
 
 
-def lineup_sum(team: int, matches: MatchArrays, records: Any, initial: float) -> float:
-    """Sum of a team's lineup: of each player the skill at start if known, else the rating; `initial` for a bot."""
-    members, skills = matches.lineup_members, matches.skill_at_start
-    known, total = len(skills) > 0, 0.0
-    for place in range(matches.lineup[team], matches.lineup[team + 1]):
+def lineup_sums(match: int, lineup: Lineup, records: Any, initial: float) -> tuple[float, float]:
+    """Sums of both lineups: of each player the skill at start if known, else the rating; `initial` for a bot."""
+    starts, members, skills = lineup
+    a, known, first, other = 2 * match, len(skills) > 0, 0.0, 0.0
+    middle = starts[a + 1]
+    for place in range(starts[a], starts[a + 2]):
+        number = members[place]
+        rating = records[number].rating if number >= 0 else initial
         if known and not math.isnan(skills[place]):
-            total += skills[place]
-        elif members[place] < 0:
-            total += initial
+            rating = skills[place]
+        if place < middle:
+            first += rating
         else:
-            total += records[members[place]].rating
-    return total
+            other += rating
+    return first, other

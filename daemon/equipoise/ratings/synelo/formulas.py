@@ -24,9 +24,9 @@ from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from equipoise.ratings.parts.match_arrays import MatchArrays
+from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
 from equipoise.ratings.parts.points import Record
-from equipoise.ratings.parts.two_teams import lineup_sum, result
+from equipoise.ratings.parts.two_teams import lineup_sums, result
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,12 +106,13 @@ def fixed(probability: float) -> int:
 
 def convergence(p: SynEloPlayer, c: SynEloConstants) -> float:
     """F3, the convergence score C; 1 below two windowed rounds.  No term is negative: max(0, ·) never binds."""
-    if p.count < 2:
+    count, total, k_max = p.count, p.total, c.k_max
+    if count < 2:
         return 1.0
-    velocity = abs(p.drift) / (p.count // 2) / c.k_max
-    excess = abs(p.excess) / FIXED_POINT / p.count / EXCESS
-    squared = p.count * p.squares - p.total * p.total
-    volatility = math.sqrt(max(0.0, squared)) / p.count / c.k_max
+    velocity = abs(p.drift) / (count // 2) / k_max
+    excess = abs(p.excess) / FIXED_POINT / count / EXCESS
+    squared = count * p.squares - total * total
+    volatility = math.sqrt(max(0.0, squared)) / count / k_max
     return min(1.0, c.velocity * velocity + c.excess * excess + c.volatility * volatility)
 
 
@@ -157,8 +158,9 @@ def remember(p: SynEloPlayer, ring: Ratings, errors: Errors, base: int, error: i
 
     The window is at `base` of `ring` and `errors` (modified in place); places not used yet hold 0.
     """
-    full, half = p.count == c.width, p.count // 2
-    place = base + (p.head if full else p.count)
+    count, head, width = p.count, p.head, c.width
+    full, half = count == width, count // 2
+    place = base + (head if full else count)
     value, oldest = p.rating - c.initial, 1.0 * ring[place]  # a product, to square it in double precision below
     p.total += value - oldest
     p.squares += value * value - oldest * oldest
@@ -166,12 +168,12 @@ def remember(p: SynEloPlayer, ring: Ratings, errors: Errors, base: int, error: i
     ring[place], errors[place] = value, error
     # In a growing window the newer half loses its oldest row, or the older half gains the middle one: the same row.
     # In a full window both happen, and the oldest row leaves the older half.
-    p.drift += value - ring[base + wrapped(p.head + half, c.width)]
+    p.drift += value - ring[base + wrapped(head + half, width)]
     if full:
-        p.drift += oldest - ring[base + wrapped(p.head + c.width - half, c.width)]
-        p.head = wrapped(p.head + 1, c.width)
+        p.drift += oldest - ring[base + wrapped(head + width - half, width)]
+        p.head = wrapped(head + 1, width)
     else:
-        p.count += 1
+        p.count = count + 1
 
 
 def move(
@@ -179,18 +181,21 @@ def move(
     ring: Ratings,
     errors: Errors,
     base: int,
-    expected: float,
-    score: float,
+    surprise: float,
+    error: int,
     at: float,
     c: SynEloConstants,
 ) -> None:
-    """Rate one participant of a match at time `at`, NaN where unknown; the arrays as for `remember`."""
+    """Rate one participant of a match at time `at`, NaN where unknown; the arrays as for `remember`.
+
+    `surprise` is score - expected, and `error` the same in fixed point.
+    """
     k = k_factor(p, c)
     p.rounds += 1
     if at > p.last_played:
         p.last_played = at
-    p.rating = updated(p.rating, k * (score - expected), p.rounds, c)
-    remember(p, ring, errors, base, fixed(score) - fixed(expected), c)
+    p.rating = updated(p.rating, k * surprise, p.rounds, c)
+    remember(p, ring, errors, base, error, c)
     if p.head == 0 and p.count == c.width and not c.whole:  # overwritten once: rounding errors do not accumulate
         resum(p, ring, base)
 
@@ -200,20 +205,21 @@ class Players(NamedTuple):
 
     records: Any
     """One record per player: objects in a list, or rows of an array."""
-    rings: Any
-    """Windowed ratings: one array per player, or in a replay one array for all.
+    rings: Any = ()
+    """In a replay, the windowed ratings of all players; in a live system each record has its own.
 
     A replay with whole ratings uses single precision, which holds them exactly in half the memory.
     """
-    errors: Any
+    errors: Any = ()
     """score - expected in fixed point, laid out like `rings`."""
-    bases: Any
+    bases: Any = ()
     """Shape (players,): in a replay, the index in `rings` and `errors` where each player's window begins."""
 
 
 def window_of(number: int, players: Players) -> tuple[Ratings, Errors, int]:
     """A player's window: the array of ratings, that of errors, and the first index in both."""
-    return players.rings[number], players.errors[number], 0
+    record = players.records[number]
+    return record.ring, record.errors, 0
 
 
 def window_in_arrays(number: int, players: Players) -> tuple[Ratings, Errors, int]:
@@ -225,26 +231,27 @@ IN_ARRAYS = {"window_of": window_in_arrays}
 """Replacement for `compiling.compiled` in a replay."""
 
 
-def expected_score(match: int, matches: MatchArrays, records: Any, c: SynEloConstants) -> float:
+def expected_score(match: int, lineup: Lineup, records: Any, c: SynEloConstants) -> float:
     """The expected score of a match's first team."""
-    strength = lineup_sum(2 * match, matches, records, c.initial)
-    return win_probability(strength - lineup_sum(2 * match + 1, matches, records, c.initial), c.theta)
+    strength, other = lineup_sums(match, lineup, records, c.initial)
+    return win_probability(strength - other, c.theta)
 
 
 def rate_match(
     match: int, matches: MatchArrays, players: Players, wins: Floats, after: Floats, c: SynEloConstants
 ) -> None:
     """Rate a match of two teams; modifies `players`, fills `wins` (per team) and `after` (per participant)."""
-    a, b = 2 * match, 2 * match + 1
-    wins[a] = expected_score(match, matches, players.records, c)
+    a, b, at = 2 * match, 2 * match + 1, matches.started_at[match]
+    wins[a] = expected_score(match, matches.lineup, players.records, c)
     wins[b] = 1.0 - wins[a]
     for team in range(a, b + 1):
         score = result(matches.ranks[team], matches.ranks[a + b - team])
+        surprise, error = score - wins[team], fixed(score) - fixed(wins[team])
         for place in range(matches.teams[team], matches.teams[team + 1]):
             number = matches.members[place]
             p = players.records[number]
             ring, errors, base = window_of(number, players)
-            move(p, ring, errors, base, wins[team], score, matches.started_at[match], c)
+            move(p, ring, errors, base, surprise, error, at, c)
             after[place] = p.rating
 
 

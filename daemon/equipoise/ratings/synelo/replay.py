@@ -19,7 +19,7 @@ RECORD = dtype_of(kernel.SynEloPlayer)
 
 
 def replay(system: SynElo, history: History) -> Replayed:
-    """Rate a history of two-team matches."""
+    """Rate a history and write the windows back; raises `RatingError` for a match of more than two teams."""
     refuse_other_than_pairs(system.name, history)
     records = to_records(system, history.players, RECORD)
     before = records["rounds"].copy()

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
 from equipoise.ratings.parameters import Params, one_of, ranged
-from equipoise.ratings.parts.match_arrays import MatchArrays
+from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
 from equipoise.ratings.parts.points import PointsSystem
 from equipoise.ratings.synelo import formulas as kernel
 from equipoise.ratings.synelo.formulas import SynEloPlayer
@@ -114,9 +114,9 @@ class SynElo(PointsSystem[SynEloParams, SynEloPlayer]):
         """W: `restore` needs a player's last W history rows."""
         return self.params.window
 
-    def chance(self, match: Match, arrays: MatchArrays, records: list[SynEloPlayer]) -> float:
+    def chance(self, match: Match, lineup: Lineup, records: list[SynEloPlayer]) -> float:
         """The expected score of the first team: F1 on the sums of the lineups."""
-        return kernel.expected_score(0, arrays, records, self.constants)
+        return kernel.expected_score(0, lineup, records, self.constants)
 
     def learn(
         self,
@@ -127,13 +127,12 @@ class SynElo(PointsSystem[SynEloParams, SynEloPlayer]):
         after: list[float],
     ) -> None:
         """Apply F2 to each participant."""
-        participants = records[: len(after)]
-        for record in participants:
-            if record.count == len(record.ring) < self.constants.width:
+        width = self.constants.width
+        for record in records[: len(after)]:
+            if record.count == len(record.ring) < width:
                 record.ring.append(0.0)
                 record.errors.append(0)
-        rings, errors = [record.ring for record in participants], [record.errors for record in participants]
-        kernel.rate_match(0, arrays, kernel.Players(records, rings, errors, ()), wins, after, self.constants)
+        kernel.rate_match(0, arrays, kernel.Players(records), wins, after, self.constants)
 
     def gap(self, probability: float, size: int) -> float:
         """4·Θ·probability: the logistic's slope at an even match is 1/(4·Θ)."""

@@ -8,14 +8,12 @@ sizes, either all players and every reliable group (EV) or the largest reliable 
 A match of groups of one size is a match of the base system, and its kernel rates it.  For TrueSkill the groups of a
 team overlap, so that a sum would be far too sure of them: mean and variance are scaled (`scale`) to those of K people.
 
-The live system and the replay share what is computed: the update of each base, the scaling (`rate_groups`), and the
-prediction from a team's mean and variance (`expect_teams`).  They differ in how groups are known.  Live, a group is its
-id, and dictionaries find it: a round in a pool of 200 takes a millisecond.  The replay numbers the groups and keeps
-them in arrays (`group_index`), 170 times as fast; its tables of choices need numpy, which the serving process does not
-load.  So which groups there are, and which of them count, is written twice: here (`make_groups`, `average`) and in
-`system`, and a test compares both.
+A live system and a replay run the same functions: they list the groups of a team (`group_index`), average those that
+count (`average`), predict (`expect_teams`) and update (`rate_groups`).  They differ in where records are: live, an id
+finds a group in a dictionary, and a round in a pool of 200 takes a millisecond.  A replay numbers the groups and keeps
+their records in one array, 170 times as fast.
 
-The functions of a base are under one name each: plain for TrueSkill; `elo_…`, `glicko_…` are compiled in their place.
+`known_skill` and `expect_teams` find the base's own form by the type of its constants; a replay compiles that form.
 Formulas and decisions: docs/ratings/teamskill.md.
 """
 
@@ -25,8 +23,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from equipoise.ratings.elo.formulas import MatchTerms, win_probability
+from equipoise.ratings.elo.formulas import EloConstants, MatchTerms, win_probability
 from equipoise.ratings.elo.formulas import rate_match as elo_rate
+from equipoise.ratings.glicko.arrays import GlickoConstants
 from equipoise.ratings.glicko.formulas import attenuation, expectation
 from equipoise.ratings.glicko.formulas import rate_match as glicko_rate
 from equipoise.ratings.parts.compiling import Function, compiled
@@ -37,7 +36,7 @@ from equipoise.ratings.parts.gaussian_formulas import (
     sum_participants,
     update_participants,
 )
-from equipoise.ratings.parts.match_arrays import MatchArrays
+from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
 from equipoise.ratings.parts.team_order import Teams, expect
 from equipoise.ratings.teamskill.group_index import (
     MOST_GROUPS,
@@ -47,6 +46,7 @@ from equipoise.ratings.teamskill.group_index import (
     Units,
     enter_keys,
     list_groups,
+    number_of,
     sort_members,
 )
 
@@ -65,13 +65,21 @@ K, EV, LS = 0, 1, 2
 """The kinds of TeamSkill: -k, -AllK-EV, -AllK-LS."""
 
 
-class Plan(NamedTuple):
-    """For m matches, which sizes of groups predict and learn."""
+class Rule(NamedTuple):
+    """Which groups of a team count."""
 
     kind: int
     """`K`, `EV` or `LS`."""
     reliable: int
     """A group counts after this many matches together."""
+    choices: Choices
+    covered: Any
+    """Shape (2, room), all False between teams: choices of even and odd sizes that are part of a group that counts."""
+
+
+class Plan(NamedTuple):
+    """For m matches, which sizes of groups predict and learn."""
+
     whole: bool
     """Every lineup is the participants, and no skill at start is known."""
     largest: Offsets
@@ -92,8 +100,6 @@ class Spare(NamedTuple):
     draws: Floats
     """Shape (1,)."""
     after: Floats
-    covered: Flags
-    """Shape (2, room), all False between teams: choices of even and odd sizes that are part of a group that counts."""
 
 
 class Work(NamedTuple):
@@ -104,8 +110,8 @@ class Work(NamedTuple):
     terms: MatchTerms
     """What Elo reads besides `arrays`; empty over the other bases."""
     plan: Plan
+    rule: Rule
     numbering: Numbering
-    choices: Choices
     played: Units
     """Groups of the participants of the current match."""
     lineup: Units
@@ -126,94 +132,71 @@ def scale(sides: Teams, groups: Ints, people: Ints) -> None:
         sides.size[team] = 1.0 * many if count > 0 else 0.0
 
 
-def predict_groups(arrays: MatchArrays, people: Ints, records: Any, sides: Teams, c: GaussianConstants) -> float:
-    """Fill `sides.wins` for the lineups of the first match, of groups; returns the probability of a draw.
+def predict_groups(at: float, lineup: Lineup, people: Ints, records: Any, sides: Teams, c: GaussianConstants) -> float:
+    """Fill `sides.wins` for the lineups of one match, of groups; returns the probability of a draw.
 
-    `people`: offsets of the lineups' players, as `arrays.lineup` are of their groups.
+    `people`, shape (teams + 1,): offsets of the lineups' players, as `lineup.starts` are of their groups.
     """
-    count = sum_lineup(0, arrays, records, sides, c)
-    scale(sides, arrays.lineup, people)
+    count = len(people) - 1
+    sum_lineup(0, count, at, lineup, records, sides, c)
+    scale(sides, lineup.starts, people)
     return expect(sides, count, c.unit)
 
 
 def rate_groups(
-    arrays: MatchArrays,
-    people: Ints,
-    lineup_people: Ints,
-    records: Any,
-    sides: Teams,
-    answers: GaussianAnswers,
-    c: GaussianConstants,
+    arrays: MatchArrays, people: Ints, lineup_people: Ints, records: Any, sides: Teams, answers: GaussianAnswers, c: Any
 ) -> None:
-    """Predict and rate the first match, of groups; modifies their records and fills the answers."""
-    answers.draws[0] = predict_groups(arrays, lineup_people, records, sides, c)
+    """Predict and rate the first match, of groups over TrueSkill; modifies their records and fills the answers."""
+    answers.draws[0] = predict_groups(arrays.started_at[0], arrays.lineup, lineup_people, records, sides, c)
     sum_participants(0, arrays, records, sides, c)
     scale(sides, arrays.teams, people)
     update_participants(0, arrays, records, sides, answers, c)
 
 
 def rate_units(
-    match: int,
-    arrays: MatchArrays,
-    people: Ints,
-    lineup_people: Ints,
-    terms: MatchTerms,
-    records: Records,
-    sides: Teams,
-    answers: GaussianAnswers,
-    c: Any,
+    match: int, arrays: MatchArrays, people: Ints, lineup_people: Ints, work: Work, answers: GaussianAnswers, c: Any
 ) -> None:
     """Predict and rate one match of units over TrueSkill; fills `answers`, whose draws are of shape (1,)."""
-    rate_groups(arrays, people, lineup_people, records, sides, answers, c)
+    rate_groups(arrays, people, lineup_people, work.records, work.sides, answers, c)
 
 
 def elo_units(
-    match: int,
-    arrays: MatchArrays,
-    people: Ints,
-    lineup_people: Ints,
-    terms: MatchTerms,
-    records: Records,
-    sides: Teams,
-    answers: GaussianAnswers,
-    c: Any,
+    match: int, arrays: MatchArrays, people: Ints, lineup_people: Ints, work: Work, answers: GaussianAnswers, c: Any
 ) -> None:
     """`rate_units` over Elo."""
-    lead, margin = terms.lead[match : match + 1], terms.margin[match : match + 1]
-    own = MatchTerms(lead, margin, terms.scores, terms.protected)
-    elo_rate(0, arrays, own, records, answers.wins, answers.after, c)
+    lead, margin = work.terms.lead[match : match + 1], work.terms.margin[match : match + 1]
+    own = MatchTerms(lead, margin, work.terms.scores, work.terms.protected)
+    elo_rate(0, arrays, own, work.records, answers.wins, answers.after, c)
     answers.draws[0] = 0.0
 
 
 def glicko_units(
-    match: int,
-    arrays: MatchArrays,
-    people: Ints,
-    lineup_people: Ints,
-    terms: MatchTerms,
-    records: Records,
-    sides: Teams,
-    answers: GaussianAnswers,
-    c: Any,
+    match: int, arrays: MatchArrays, people: Ints, lineup_people: Ints, work: Work, answers: GaussianAnswers, c: Any
 ) -> None:
     """`rate_units` over Glicko."""
-    glicko_rate(0, arrays, records, answers.wins, answers.after, c)
+    glicko_rate(0, arrays, work.records, answers.wins, answers.after, c)
     answers.draws[0] = 0.0
 
 
-def known_skill(number: int, records: Records, c: Any) -> tuple[float, float]:
+def known_skill(number: int, records: Any, c: Any) -> tuple[float, float]:
     """Mean and variance of a unit after its last match; a newcomer's for a negative number."""
+    known: tuple[float, float] = BASES[type(c)]["known_skill"](number, records, c)
+    return known
+
+
+def gaussian_known_skill(number: int, records: Any, c: GaussianConstants) -> tuple[float, float]:
+    """`known_skill` over TrueSkill."""
     if number < 0:
         return c.mean, c.variance
     return records[number].mu, records[number].variance
 
 
-def elo_known_skill(number: int, records: Records, c: Any) -> tuple[float, float]:
+def elo_known_skill(number: int, records: Any, c: EloConstants) -> tuple[float, float]:
     """`known_skill` over Elo, which has no variance."""
     return (records[number].rating, 0.0) if number >= 0 else (c.initial, 0.0)
 
 
-def glicko_known_skill(number: int, records: Records, c: Any) -> tuple[float, float]:
+def glicko_known_skill(number: int, records: Any, c: GlickoConstants) -> tuple[float, float]:
     """`known_skill` over Glicko."""
     return (records[number].rating, records[number].variance) if number >= 0 else (c.initial, c.variance)
 
@@ -223,6 +206,12 @@ def expect_teams(count: int, lead: float, sides: Teams, c: Any) -> float:
 
     Modifies mean and variance of the sides.  `lead`: Elo points that the sides themselves give the first team.
     """
+    draw: float = BASES[type(c)]["expect_teams"](count, lead, sides, c)
+    return draw
+
+
+def gaussian_expect_teams(count: int, lead: float, sides: Teams, c: GaussianConstants) -> float:
+    """`expect_teams` over TrueSkill."""
     for team in range(count):
         people = sides.size[team]
         sides.mean[team] *= people
@@ -230,14 +219,14 @@ def expect_teams(count: int, lead: float, sides: Teams, c: Any) -> float:
     return expect(sides, count, c.unit)
 
 
-def elo_expect_teams(count: int, lead: float, sides: Teams, c: Any) -> float:
+def elo_expect_teams(count: int, lead: float, sides: Teams, c: EloConstants) -> float:
     """`expect_teams` over Elo."""
     sides.wins[0] = win_probability(sides.mean[0] - sides.mean[1] + lead, c)
     sides.wins[1] = 1.0 - sides.wins[0]
     return 0.0
 
 
-def glicko_expect_teams(count: int, lead: float, sides: Teams, c: Any) -> float:
+def glicko_expect_teams(count: int, lead: float, sides: Teams, c: GlickoConstants) -> float:
     """`expect_teams` over Glicko."""
     doubt = attenuation(sides.variance[0] + sides.variance[1])
     sides.wins[0] = expectation(sides.mean[0] - sides.mean[1], doubt)
@@ -245,50 +234,55 @@ def glicko_expect_teams(count: int, lead: float, sides: Teams, c: Any) -> float:
     return 0.0
 
 
-def average(lineup: Units, team: int, largest: int, work: Work, c: Any) -> tuple[float, float]:
-    """Mean and mean variance per member of a team, over the groups that count; the mean of each size m has weight m."""
-    plan, choices, covered = work.plan, work.choices, work.spare.covered
-    some = len(work.arrays.skill_at_start) > 0
+def average(
+    lineup: Units, team: int, largest: int, known: bool, rule: Rule, records: Any, c: Any
+) -> tuple[float, float]:
+    """Mean and mean variance per member of a team, over the groups that count; the mean of each size m has weight m.
+
+    `lineup` holds the team's groups by their numbers in `records`; `known`: with skills at start.
+    """
+    choices, covered, parts = rule.choices, rule.covered, rule.choices.parts
     mean = variance = weight = 0.0
-    count = lineup.starts[1, team + 1] - lineup.starts[1, team]
+    count = lineup.starts[1][team + 1] - lineup.starts[1][team]
     for size in range(min(largest, count), 0, -1):
-        rows, here, parts = choices.rows[count, size], lineup.starts[size, team], choices.parts_at[count, size]
-        kept, means, variances = 0, 0.0, 0.0
+        numbers, here = lineup.names[size], lineup.starts[size][team]
+        own_covered, below, first = covered[size % 2], covered[(size - 1) % 2], choices.parts_at[count][size]
+        rows, kept, means, variances = choices.rows[count][size], 0, 0.0, 0.0
         for row in range(rows):
-            number, taken = lineup.numbers[size, here + row], covered[size % 2, row]
-            covered[size % 2, row] = False
-            counts = size == 1 or (rows <= MOST_GROUPS and reliable(number, work.records, plan))
+            number, taken = numbers[here + row], own_covered[row]
+            own_covered[row] = False
+            counts = size == 1 or (rows <= MOST_GROUPS and reliable(number, records, rule))
             if counts and not taken:
-                own, spread = known_skill(number, work.records, c)
-                if size == 1 and some and not math.isnan(lineup.facts[1, here + row]):
-                    own = lineup.facts[1, here + row]
+                own, spread = known_skill(number, records, c)
+                if size == 1 and known and not math.isnan(lineup.facts[1][here + row]):
+                    own = lineup.facts[1][here + row]
                 kept, means, variances = kept + 1, means + own, variances + spread
-            if plan.kind == LS and size > 1 and (counts or taken):
-                for part in range(parts + row * size, parts + (row + 1) * size):
-                    covered[(size - 1) % 2, choices.parts[part]] = True
+            if rule.kind == LS and size > 1 and (counts or taken):
+                for part in range(first + row * size, first + (row + 1) * size):
+                    below[parts[part]] = True
         if kept > 0:
             mean, variance = mean + size * means / kept, variance + size * variances / kept
             weight += size
     if weight == 0.0:
-        return known_skill(NO_GROUP, work.records, c)
+        return known_skill(NO_GROUP, records, c)
     return mean / weight, variance / weight
 
 
-def reliable(number: int, records: Records, plan: Plan) -> bool:
+def reliable(number: int, records: Any, rule: Rule) -> bool:
     """Whether a group has played often enough together."""
-    return number >= 0 and records[number].rounds >= plan.reliable
+    return number >= 0 and records[number].rounds >= rule.reliable
 
 
 def lineup_differs(match: int, whole: bool, arrays: MatchArrays) -> bool:
     """Whether the lineups differ from the participants, in players or order, or a skill at start is known."""
-    if whole or len(arrays.skill_at_start) > 0:
+    if whole or len(arrays.lineup.skill_at_start) > 0:
         return not whole
     for team in range(arrays.matches[match], arrays.matches[match + 1]):
-        begin, seat = arrays.teams[team], arrays.lineup[team]
-        if arrays.teams[team + 1] - begin != arrays.lineup[team + 1] - seat:
+        begin, seat = arrays.teams[team], arrays.lineup.starts[team]
+        if arrays.teams[team + 1] - begin != arrays.lineup.starts[team + 1] - seat:
             return True
         for place in range(arrays.teams[team + 1] - begin):
-            if arrays.members[begin + place] != arrays.lineup_members[seat + place]:
+            if arrays.members[begin + place] != arrays.lineup.members[seat + place]:
                 return True
     return False
 
@@ -305,27 +299,25 @@ def groups_of_size(
     weight = arrays.weight[match : match + 1]
     spare.matches[1] = end - first
     if size == 1:
+        lineups = Lineup(arrays.lineup.starts[first : end + 1], arrays.lineup.members, arrays.lineup.skill_at_start)
         return MatchArrays(
             spare.matches,
             arrays.teams[first : end + 1],
             arrays.members,
             ranks,
             started_at,
-            arrays.lineup[first : end + 1],
-            arrays.lineup_members,
-            arrays.skill_at_start,
+            lineups,
             arrays.fraction_played,
             weight,
         )
+    starts, nothing = lineup.starts[size][: end - first + 1], arrays.lineup.skill_at_start[:0]
     return MatchArrays(
         spare.matches,
         played.starts[size][: end - first + 1],
-        played.numbers[size],
+        played.names[size],
         ranks,
         started_at,
-        lineup.starts[size][: end - first + 1],
-        lineup.numbers[size],
-        arrays.skill_at_start[:0],
+        Lineup(starts, lineup.names[size], nothing),
         played.facts[size] if len(arrays.fraction_played) > 0 else arrays.fraction_played,
         weight,
     )
@@ -338,11 +330,13 @@ def make_groups(match: int, work: Work) -> bool:
     for team in range(arrays.matches[match + 1] - first):
         begin, end = arrays.teams[first + team], arrays.teams[first + team + 1]
         sort_members(work.played, team, begin, end, arrays.members, arrays.fraction_played)
-        list_groups(work.played, team, largest, len(arrays.fraction_played) > 0, True, work.numbering, work.choices)
+        list_groups(
+            work.played, team, largest, len(arrays.fraction_played) > 0, True, work.numbering, work.rule.choices
+        )
         if differs:
-            begin, end = arrays.lineup[first + team], arrays.lineup[first + team + 1]
-            sort_members(work.lineup, team, begin, end, arrays.lineup_members, arrays.skill_at_start)
-            list_groups(work.lineup, team, largest, False, False, work.numbering, work.choices)
+            begin, end = arrays.lineup.starts[first + team], arrays.lineup.starts[first + team + 1]
+            sort_members(work.lineup, team, begin, end, arrays.lineup.members, arrays.lineup.skill_at_start)
+            list_groups(work.lineup, team, largest, False, False, work.numbering, work.rule.choices)
     return differs
 
 
@@ -352,11 +346,14 @@ def replay_match(match: int, work: Work, c: Any) -> None:
     first, end = arrays.matches[match], arrays.matches[match + 1]
     differs = make_groups(match, work)
     lineup = work.lineup if differs else work.played
-    people, lineup_people = arrays.teams[first : end + 1], arrays.lineup[first : end + 1]
+    people, lineup_people = arrays.teams[first : end + 1], arrays.lineup.starts[first : end + 1]
     wins = answers.wins[first:end]
-    if plan.kind != K:
+    if work.rule.kind != K:
+        known = len(arrays.lineup.skill_at_start) > 0
         for team in range(end - first):
-            sides.mean[team], sides.variance[team] = average(lineup, team, plan.largest[match], work, c)
+            sides.mean[team], sides.variance[team] = average(
+                lineup, team, plan.largest[match], known, work.rule, work.records, c
+            )
             sides.size[team] = 1.0 * (lineup_people[team + 1] - lineup_people[team])
         lead = work.terms.lead[match] if len(work.terms.lead) > 0 else 0.0
         answers.draws[match] = expect_teams(end - first, lead, sides, c)
@@ -364,11 +361,11 @@ def replay_match(match: int, work: Work, c: Any) -> None:
             wins[team] = sides.wins[team]
     for size in range(1, plan.largest[match] + 1):
         if plan.rated[match, size]:
-            own_wins = wins if plan.kind == K else spare.wins[: end - first]
+            own_wins = wins if work.rule.kind == K else spare.wins[: end - first]
             own = GaussianAnswers(own_wins, spare.draws, answers.after if size == 1 else spare.after)
             units = groups_of_size(match, size, arrays, work.played, lineup, spare)
-            rate_units(match, units, people, lineup_people, work.terms, work.records, sides, own, c)
-            if plan.kind == K:
+            rate_units(match, units, people, lineup_people, work, own, c)
+            if work.rule.kind == K:
                 answers.draws[match] = spare.draws[0]
 
 
@@ -385,14 +382,18 @@ def replay(match: int, work: Work, c: Any) -> int:
 Replay: TypeAlias = Callable[[int, Work, Any], int]
 
 
-BASES: Final[Mapping[str, Mapping[str, Function]]] = {
-    "trueskill": {},
-    "elo": {"rate_units": elo_units, "known_skill": elo_known_skill, "expect_teams": elo_expect_teams},
-    "glicko": {"rate_units": glicko_units, "known_skill": glicko_known_skill, "expect_teams": glicko_expect_teams},
+BASES: Final[Mapping[type, Mapping[str, Function]]] = {
+    EloConstants: {"rate_units": elo_units, "known_skill": elo_known_skill, "expect_teams": elo_expect_teams},
+    GlickoConstants: {
+        "rate_units": glicko_units,
+        "known_skill": glicko_known_skill,
+        "expect_teams": glicko_expect_teams,
+    },
+    GaussianConstants: {"known_skill": gaussian_known_skill, "expect_teams": gaussian_expect_teams},
 }
-"""By base, the functions that are compiled in place of those for TrueSkill."""
+"""The functions of each base, by the type of its constants; a replay compiles them under these names."""
 
 
-def build(base: str) -> Replay:
-    """Compile `replay` over a base."""
-    return compiled(replay, instead=BASES[base], _nrt=False)
+def build(base: type) -> Replay:
+    """Compile `replay` over the base with this type of constants."""
+    return compiled(replay, instead={**BASES[base], "name_of": number_of}, _nrt=False)

@@ -1,15 +1,20 @@
-"""Numbers groups for a replay over arrays.
+"""Lists the groups of a team, by id in a live system and by number in a replay.
 
-Players are numbered in the order of their names.  Larger groups get the next free numbers when they first play: the key
-of a group is the number of the group without its last member, and that member, so that groups of any size need one
-table of pairs.  The table hashes with open addressing, at most half full.
+The groups of a size are the choices of so many positions in the sorted team (`choices_of`).  A group is called by the
+group without its last member, and that member (`name_of`): so those of one size follow from those of the size below.
+In a live system the name is an id of both joined.  In a replay it is a number (`number_of`): players are numbered in
+the order of their ids, and larger groups get the next free numbers when they first play.  The table of pairs that finds
+those hashes with open addressing, at most half full.
 
-These are plain functions that numba can compile.
+These are plain functions, of lists or of arrays; numba compiles all but `choices_of`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from collections.abc import Iterable
+from itertools import combinations
+from math import comb
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +26,9 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
     Numbers: TypeAlias = NDArray[np.int32]
     Offsets: TypeAlias = NDArray[np.int64]
+
+AND: Final = "+"
+"""Separates the members in a group's id; the id of a group of one is the player's."""
 
 MOST_GROUPS: Final = 5000
 """Limit on the groups of one size in one team."""
@@ -52,29 +60,54 @@ class Numbering(NamedTuple):
 class Choices(NamedTuple):
     """Positions in a sorted team of n, chosen k at a time in the order of `itertools.combinations`."""
 
-    rows: Offsets
+    rows: Any
     """Shape (n + 1, k + 1): number of choices; 0 if there are too many, which are not listed."""
-    at: Offsets
-    """Shape (n + 1, k + 1): where they begin in `first` and `last`."""
-    first: Numbers
-    """For each choice, the row of the choice of k - 1 without its last position."""
-    last: Numbers
+    at: Any
+    """Shape (n + 1, k + 1): where they begin in `last`."""
+    last: Any
     """For each choice, its last position."""
-    parts_at: Offsets
+    parts_at: Any
     """Shape (n + 1, k + 1): where their parts begin in `parts`."""
-    parts: Numbers
-    """For each choice, the rows of the k choices of k - 1 that it contains; empty if not requested."""
+    parts: Any
+    """For each choice, the rows of the k choices of k - 1 that it contains; the last leaves out its last position."""
 
 
 class Units(NamedTuple):
     """The groups of all teams of one match, by size; modified in place."""
 
-    starts: Offsets
+    starts: Any
     """Shape (sizes + 1, teams + 1): where each team's groups begin."""
-    numbers: Numbers
-    """Shape (sizes + 1, room): the numbers of the groups."""
-    facts: Floats
+    names: Any
+    """Shape (sizes + 1, room): the names of the groups."""
+    facts: Any
     """Shape (sizes + 1, room): least fraction played of a group's members, or a player's skill at start, if known."""
+
+
+def choices_of(teams: Iterable[int], largest: int) -> Choices:
+    """The choices of up to `largest` positions for teams of these sizes, in lists.
+
+    A size of more than `MOST_GROUPS` choices is listed only if a larger one, which has fewer, is built from it.
+
+    >>> choices = choices_of([3], largest=2)
+    >>> choices.rows[3], choices.last, choices.parts  # the pairs 01, 02 and 12
+    ([0, 3, 3], [1, 2, 2], [1, 0, 2, 0, 2, 1])
+    """
+    sizes = sorted(set(teams))
+    shape = range(max(sizes, default=0) + 1)
+    rows, at, parts_at = ([[0] * (largest + 1) for _ in shape] for _ in range(3))
+    last: list[int] = []
+    parts: list[int] = []
+    for count in sizes:
+        rows[count][1] = count
+        below: dict[tuple[int, ...], int] = {(position,): position for position in range(count)}
+        listed = (size for size in range(1, largest + 1) if 0 < comb(count, size) <= MOST_GROUPS)
+        for size in range(2, max(listed, default=1) + 1):
+            chosen = list(combinations(range(count), size))
+            rows[count][size], at[count][size], parts_at[count][size] = len(chosen), len(last), len(parts)
+            last += [each[-1] for each in chosen]
+            parts += [below[each[:left] + each[left + 1 :]] for each in chosen for left in range(size)]
+            below = {each: row for row, each in enumerate(chosen)}
+    return Choices(rows, at, last, parts_at, parts)
 
 
 def slot_of(key: int, keys: Offsets) -> int:
@@ -113,18 +146,23 @@ def number_of(without: int, last: int, new: bool, numbering: Numbering) -> int:
     return int(number)
 
 
+def name_of(without: Any, last: Any, new: bool, numbering: Numbering) -> Any:
+    """The name of a group: in a live system the id, from the ids of its parts; `number_of` in a replay."""
+    return f"{without}{AND}{last}"
+
+
 def sort_members(units: Units, team: int, begin: int, end: int, people: Ints, facts: Known) -> None:
     """Fill the groups of one: the team's members from the arrays, in order of their numbers; bots come first."""
-    here = units.starts[1, team]
+    here, names, known = units.starts[1][team], units.names[1], units.facts[1]
     for place in range(begin, end):
         free = here + place - begin
-        while free > here and units.numbers[1, free - 1] > people[place]:
-            units.numbers[1, free] = units.numbers[1, free - 1]
-            units.facts[1, free] = units.facts[1, free - 1]
+        while free > here and names[free - 1] > people[place]:
+            names[free] = names[free - 1]
+            known[free] = known[free - 1]
             free -= 1
-        units.numbers[1, free] = people[place]
-        units.facts[1, free] = facts[place] if len(facts) > 0 else 0.0
-    units.starts[1, team + 1] = here + end - begin
+        names[free] = people[place]
+        known[free] = facts[place] if len(facts) > 0 else 0.0
+    units.starts[1][team + 1] = here + end - begin
 
 
 def list_groups(
@@ -132,16 +170,18 @@ def list_groups(
 ) -> None:
     """Fill the groups of two and more of a team whose members are sorted.
 
-    `known`: with the least of their members' facts.  `new`: a group that never played gets a number.
+    `known`: with the least of their members' facts.  `new`: a group that never played gets a name.
     """
-    starts, numbers, facts = units
-    people, count = starts[1, team], starts[1, team + 1] - starts[1, team]
+    people, count = units.starts[1][team], units.starts[1][team + 1] - units.starts[1][team]
+    members, last, parts = units.names[1], choices.last, choices.parts
     for size in range(2, largest + 1):
-        here, below, at = starts[size, team], starts[size - 1, team], choices.at[count, size]
-        rows = choices.rows[count, size]
+        names, smaller, facts = units.names[size], units.names[size - 1], units.facts
+        here, below = units.starts[size][team], units.starts[size - 1][team]
+        at, part, rows = choices.at[count][size], choices.parts_at[count][size] - 1, choices.rows[count][size]
         for row in range(rows):
-            first, last = below + choices.first[at + row], people + choices.last[at + row]
-            numbers[size, here + row] = number_of(numbers[size - 1, first], numbers[1, last], new, numbering)
+            part += size
+            first, other = below + parts[part], people + last[at + row]
+            names[here + row] = name_of(smaller[first], members[other], new, numbering)
             if known:
-                facts[size, here + row] = min(facts[size - 1, first], facts[1, last])
-        starts[size, team + 1] = here + rows
+                facts[size][here + row] = min(facts[size - 1][first], facts[1][other])
+        units.starts[size][team + 1] = here + rows

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from itertools import accumulate, combinations, count, pairwise
+from functools import cache, lru_cache
+from itertools import accumulate, count, pairwise
 from math import comb
 from typing import Any, Final
 
@@ -18,19 +18,19 @@ from equipoise.errors import RatingError
 from equipoise.ratings.elo.system import Elo
 from equipoise.ratings.glicko.system import Glicko
 from equipoise.ratings.parts.gaussian_formulas import GaussianAnswers, GaussianSkill
-from equipoise.ratings.parts.match_arrays import MatchArrays
+from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
 from equipoise.ratings.parts.players import PlayerTable
 from equipoise.ratings.parts.team_order import Teams
 from equipoise.ratings.system import Match
 from equipoise.ratings.teamskill import formulas as kernel
-from equipoise.ratings.teamskill.group_index import MOST_GROUPS
+from equipoise.ratings.teamskill.group_index import AND, MOST_GROUPS, Choices, Numbering, Units, choices_of, list_groups
 from equipoise.ratings.trueskill.system import TrueSkill, TrueSkillParams
-
-AND: Final = "+"
-"""Separates the members in a group's id; the id of a group of one is the player's."""
 
 _ESCAPED: Final = (("%", "%25"), (AND, "%2B"))
 """Characters of a member's id that are escaped in a group's id, and how."""
+
+NOT_NUMBERED: Final = Numbering(0, *(None,) * 5)  # type: ignore[arg-type]
+"""Groups that are called by ids need no numbers."""
 
 PLAYERS_ONLY: Final[Mapping[str, Any]] = {
     "counts": {},
@@ -52,15 +52,15 @@ class GroupTrueSkill(TrueSkill):
         super().__init__(params)
         self.size = size
 
-    def predict_arrays(self, arrays: MatchArrays, records: list[GaussianSkill], sides: Teams) -> float:
-        """As TrueSkill, of the scaled means."""
-        return kernel.predict_groups(arrays, self._people(arrays.lineup), records, sides, self.constants)
+    def predict_lineup(self, at: float, lineup: Lineup, records: list[GaussianSkill], sides: Teams) -> float:
+        """Fill `sides.wins` by the scaled means; returns the probability of a draw."""
+        return kernel.predict_groups(at, lineup, self._people(lineup.starts), records, sides, self.constants)
 
     def rate_arrays(
         self, arrays: MatchArrays, whole: bool, records: list[GaussianSkill], sides: Teams, answers: GaussianAnswers
     ) -> None:
-        """As TrueSkill, of the scaled means."""
-        people = self._people(arrays.teams), self._people(arrays.lineup)
+        """Predict and rate with the scaled means; fills `answers`."""
+        people = self._people(arrays.teams), self._people(arrays.lineup.starts)
         kernel.rate_groups(arrays, *people, records, sides, answers, self.constants)
 
     def _people(self, groups: Any) -> list[int]:
@@ -70,13 +70,11 @@ class GroupTrueSkill(TrueSkill):
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A base system: for players, for groups of a size, and its prediction for teams of equal players."""
+    """A base system, for players and for groups of a size; `formulas.BASES` has its functions."""
 
     kind: type[PlayerTable[Any, Any]]
     for_groups: Callable[[PlayerTable[Any, Any], int], PlayerTable[Any, Any]]
     """Makes a system for groups of a size, with the parameters of the one for players."""
-    expect: Callable[[int, float, Teams, Any], float]
-    """The base's form of `formulas.expect_teams`."""
     two_teams: bool
     """Whether the base rates matches of two teams only."""
 
@@ -86,9 +84,9 @@ def _alike(system: PlayerTable[Any, Any], size: int) -> PlayerTable[Any, Any]:
 
 
 BASES: Final[Mapping[str, Base]] = {
-    "elo": Base(Elo, _alike, kernel.elo_expect_teams, True),
-    "glicko": Base(Glicko, _alike, kernel.glicko_expect_teams, True),
-    "trueskill": Base(TrueSkill, lambda system, size: GroupTrueSkill(system.params, size), kernel.expect_teams, False),
+    "elo": Base(Elo, _alike, two_teams=True),
+    "glicko": Base(Glicko, _alike, two_teams=True),
+    "trueskill": Base(TrueSkill, lambda system, size: GroupTrueSkill(system.params, size), two_teams=False),
 }
 
 
@@ -102,16 +100,32 @@ def people_of(groups: int, size: int) -> int:
     return next(people for people in count(size) if comb(people, size) >= groups) if groups else 0
 
 
-def groups_of(side: Collection[PlayerId], size: int) -> tuple[PlayerId, ...]:
-    """The ids of all groups of a size in a team, independent of the order of its players.
+@lru_cache(maxsize=64)
+def choices_in_team(people: int, largest: int) -> Choices:
+    """The choices of up to `largest` in one team."""
+    return choices_of([people], largest)
+
+
+@lru_cache(maxsize=8)  # A round is predicted, rated and stored, and each of these needs the groups of both sides.
+def listed(side: tuple[PlayerId, ...], largest: int) -> Units:
+    """The ids of the groups of a team by size, independent of the order of its players; not to be changed."""
+    ordered, choices = sorted(side), choices_in_team(len(side), largest)
+    rows = choices.rows[len(side)]
+    units = Units([[0, 0] for _ in rows], [[""] * room for room in rows], ())
+    units.names[1][:], units.starts[1][1] = map(escaped, ordered), len(ordered)
+    list_groups(units, 0, largest, False, False, NOT_NUMBERED, choices)
+    units.names[1][:] = ordered
+    return units
+
+
+def groups_of(side: Collection[PlayerId], size: int, largest: int = 0) -> list[PlayerId]:
+    """The ids of all groups of a size in a team; `largest`: the largest size that will be asked for.
 
     >>> groups_of([PlayerId("cid"), PlayerId("ann"), PlayerId("bob")], 2)
-    ('ann+bob', 'ann+cid', 'bob+cid')
+    ['ann+bob', 'ann+cid', 'bob+cid']
     """
-    ordered = sorted(side)
-    if size == 1:
-        return tuple(ordered)
-    return tuple(PlayerId(AND.join(group)) for group in combinations(map(escaped, ordered), size))
+    groups: list[PlayerId] = listed(tuple(side), max(size, largest)).names[size]
+    return groups
 
 
 def escaped(player: PlayerId) -> str:
@@ -131,21 +145,15 @@ def members_of(group: str) -> list[PlayerId]:
     return [PlayerId(member) for member in members]
 
 
-def parts_of(group: PlayerId) -> tuple[PlayerId, ...]:
-    """The groups of one member less that a group of two or more contains."""
-    members = members_of(group)
-    return groups_of(members, len(members) - 1)
-
-
-def in_groups(match: Match, size: int) -> Match:
+def in_groups(match: Match, size: int, largest: int) -> Match:
     """The match with groups as players; a group's fraction played is its members' least, other facts are dropped."""
     if size == 1:
         return match
     for side in (*match.teams, *match.predicted_lineup):
         if comb(len(side), size) > MOST_GROUPS:
             raise RatingError(f"{len(side)} players make more than {MOST_GROUPS} groups of {size}")
-    teams = tuple(groups_of(side, size) for side in match.teams)
-    lineup = tuple(groups_of(side, size) for side in match.predicted_lineup)
+    teams = tuple(tuple(groups_of(side, size, largest)) for side in match.teams)
+    lineup = tuple(tuple(groups_of(side, size, largest)) for side in match.lineup)
     fraction_played = {group: _least(match, group) for side in teams for group in side} if match.fraction_played else {}
     return replace(match, teams=teams, lineup=lineup, fraction_played=fraction_played, **PLAYERS_ONLY)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations, count, pairwise
+from itertools import count, pairwise
 from math import comb
 from typing import Any, Final
 
@@ -21,13 +21,22 @@ from equipoise.ratings.glicko.system import Glicko
 from equipoise.ratings.history import Floats, History, Numbers, Offsets, Replayed
 from equipoise.ratings.parts.gaussian_formulas import GaussianAnswers, GaussianSkill
 from equipoise.ratings.parts.gaussian_replay import allocate_sides
-from equipoise.ratings.parts.match_arrays import BOT, MatchArrays
+from equipoise.ratings.parts.match_arrays import BOT, Lineup, MatchArrays
 from equipoise.ratings.parts.points import Record
 from equipoise.ratings.parts.record_arrays import dtype_of, refuse_other_than_pairs, to_records, write_back
 from equipoise.ratings.teamskill import formulas as kernel
-from equipoise.ratings.teamskill.group_index import FREE, MOST_GROUPS, NO_GROUP, Choices, Numbering, Units
-from equipoise.ratings.teamskill.groups import AND, escaped, members_of
-from equipoise.ratings.teamskill.system import TeamSkill, TeamSkillAllKEV, TeamSkillK
+from equipoise.ratings.teamskill.group_index import (
+    AND,
+    FREE,
+    MOST_GROUPS,
+    NO_GROUP,
+    Choices,
+    Numbering,
+    Units,
+    choices_of,
+)
+from equipoise.ratings.teamskill.groups import escaped, members_of
+from equipoise.ratings.teamskill.system import TeamSkill
 
 NOTHING: Final[Floats] = np.empty(0)
 
@@ -47,16 +56,17 @@ def replay(system: TeamSkill[Any], history: History) -> Replayed:
         return Replayed(np.empty(0), np.empty(0), np.empty(0))
     base = _BASES[system.params.base]
     terms = base.terms(system.learners[1], history)
-    plan, choices = plan_of(system, history)
+    plan, rule = plan_of(system, history)
     known = _Records(system, base, history.players)
     arrays = _arrays_of(history, known.places)
     wins, draws, after = np.empty(len(history.ranks)), np.zeros(len(history)), np.empty(len(history.members))
-    played, lineup = (_units(history.matches, each, choices) for each in (history.teams, history.predicted_lineup[0]))
-    sides, spare = allocate_sides(history.matches), _spare(history.matches, played, choices)
-    done, run = 0, _compiled(system.params.base)
+    sizes_of = history.teams, history.predicted_lineup[0]
+    played, lineup = (_units(history.matches, each, rule.choices) for each in sizes_of)
+    sides, spare = allocate_sides(history.matches), _spare(history.matches, played)
+    done, run = 0, _compiled(type(known.constants))  # type: ignore[arg-type]  # mypy takes no type for hashable
     while done < len(history):
         known.allocate(int(plan.new[done]))
-        groups = known.numbering, choices, played, lineup
+        groups = rule, known.numbering, played, lineup
         answers = GaussianAnswers(wins, draws, after)
         work = kernel.Work(arrays, terms, plan, *groups, known.records, sides, spare, answers)
         done = run(done, work, known.constants)
@@ -65,7 +75,7 @@ def replay(system: TeamSkill[Any], history: History) -> Replayed:
 
 
 @cache
-def _compiled(base: str) -> kernel.Replay:
+def _compiled(base: type) -> kernel.Replay:
     return kernel.build(base)
 
 
@@ -77,7 +87,7 @@ class _Records:
         self.names = sorted(players)
         order = {player: number for number, player in enumerate(self.names)}
         self.places = np.array([order[player] for player in players], np.int32)
-        self.constants = system.learners[1].constants  # type: ignore[attr-defined]
+        self.constants: object = system.learners[1].constants  # type: ignore[attr-defined]
         self.newcomer = to_records(system.learners[1], [PlayerId("")], base.row)
         without, last, held = _held_groups(system, order)
         known = len(self.names) + len(without)
@@ -146,32 +156,30 @@ def _held_groups(
     return [without for without, _ in numbers], [last for _, last in numbers], held
 
 
-def plan_of(system: TeamSkill[Any], history: History) -> tuple[kernel.Plan, Choices]:
-    """The sizes of groups that each match needs, and the choices of members that make groups of a team."""
+def plan_of(system: TeamSkill[Any], history: History) -> tuple[kernel.Plan, kernel.Rule]:
+    """The sizes of groups that each match needs, and which of them count."""
     teams, lineup, matches = np.diff(history.teams), np.diff(history.predicted_lineup[0]), history.matches[:-1]
     least, most = np.minimum.reduceat(teams, matches), np.maximum.reduceat(np.maximum(teams, lineup), matches)
-    present = np.unique(np.concatenate([teams, lineup]))
-    if isinstance(system, TeamSkillK):
+    sizes = np.arange(system.params.largest + 1)
+    if system.rule == kernel.K:
         least = np.minimum(least, np.minimum.reduceat(lineup, matches))
-        largest = np.clip(least, 1, system.params.k)
+        largest = np.clip(least, 1, system.params.largest)
         _refuse_too_many(most, largest)
-        choices = _choices(present, system.params.k, with_parts=False)
-        sizes = np.arange(system.params.k + 1)
         rated = (sizes == 1) | (sizes == largest[:, None])
-        kind, reliable = kernel.K, 0
     else:
         largest = np.minimum(most, system.params.largest)
-        kind, reliable = kernel.EV if isinstance(system, TeamSkillAllKEV) else kernel.LS, system.params.reliable
-        choices = _choices(present, system.params.largest, with_parts=kind == kernel.LS)
-        sizes = np.arange(system.params.largest + 1)
         fit = np.array(
             [[comb(people, size) <= MOST_GROUPS for size in sizes] for people in range(most.max(initial=0) + 1)]
         )
         rated = (sizes == 1) | (sizes > 1) & (sizes <= least[:, None]) & fit[most]
+    listed = choices_of(np.unique(np.concatenate([teams, lineup])).tolist(), system.params.largest)
+    choices = Choices(*(np.array(column, np.int64) for column in listed))
     whole = history.lineup is None and history.lineup_members is None and history.skill_at_start is None
     more = np.cumsum(choices.rows * (sizes > 1), axis=1)
     new = np.add.reduceat(more[teams, np.repeat(largest, np.diff(history.matches))], matches)
-    return kernel.Plan(kind, reliable, whole, largest, rated, new), choices
+    covered = np.zeros((2, int(choices.rows.max())), np.bool_)
+    rule = kernel.Rule(system.rule, system.params.reliable, choices, covered)
+    return kernel.Plan(whole, largest, rated, new), rule
 
 
 def _refuse_too_many(people: Offsets, sizes: Offsets) -> None:
@@ -180,36 +188,15 @@ def _refuse_too_many(people: Offsets, sizes: Offsets) -> None:
             raise RatingError(f"{most} players make more than {MOST_GROUPS} groups of {size}")
 
 
-def _choices(present: Offsets, largest: int, *, with_parts: bool) -> Choices:
-    """The choices for teams of these sizes; sizes with too many groups (`MOST_GROUPS`) are not listed."""
-    shape = int(present.max(initial=0)) + 1, largest + 1
-    rows, at, parts_at = (np.zeros(shape, np.int64) for _ in range(3))
-    firsts, lasts, every = ([np.empty(0, np.int32)] for _ in range(3))
-    for people in present[present > 0].tolist():
-        listed = [size for size in range(1, largest + 1) if 0 < comb(people, size) <= MOST_GROUPS]
-        rows[people, 1], codes = people, np.arange(people)
-        for size in range(2, max(listed, default=1) + 1):
-            positions = np.array(list(combinations(range(people), size)))
-            base = people ** np.arange(size - 1)[::-1]
-            parts = [np.searchsorted(codes, np.delete(positions, left_out, 1) @ base) for left_out in range(size)]
-            codes = positions @ (people ** np.arange(size)[::-1])
-            rows[people, size], at[people, size] = len(codes), sum(map(len, firsts))
-            parts_at[people, size] = sum(map(len, every))
-            firsts.append(parts[-1].astype(np.int32))
-            lasts.append(positions[:, -1].astype(np.int32))
-            every.append(np.stack(parts, axis=1).astype(np.int32).ravel() if with_parts else every[0])
-    return Choices(rows, at, np.concatenate(firsts), np.concatenate(lasts), parts_at, np.concatenate(every))
-
-
 def _arrays_of(history: History, places: Numbers) -> MatchArrays:
     """The arrays with players renumbered in order of their names, and unknown fractions filled with 1."""
     arrays, members = history.arrays(), places[history.members]
-    alike = arrays.lineup_members is history.members and arrays.lineup is history.teams
-    skills: Floats = np.asarray(arrays.skill_at_start)
+    starts, lineup_members, skills = history.predicted_lineup
+    alike = lineup_members is history.members and starts is history.teams
+    renumbered = members if alike else np.append(places, np.int32(BOT))[lineup_members]
     return arrays._replace(
         members=members,
-        lineup_members=members if alike else np.append(places, np.int32(BOT))[history.predicted_lineup[1]],
-        skill_at_start=NOTHING if np.isnan(skills).all() else skills,
+        lineup=Lineup(starts, renumbered, NOTHING if np.isnan(skills).all() else skills),
         fraction_played=np.nan_to_num(np.asarray(arrays.fraction_played), nan=1.0),
     )
 
@@ -222,10 +209,9 @@ def _units(matches: Offsets, sides: Offsets, choices: Choices) -> Units:
     return Units(np.zeros((sizes, teams + 1), np.int64), np.empty((sizes, room), np.int32), np.empty((sizes, room)))
 
 
-def _spare(matches: Offsets, played: Units, choices: Choices) -> kernel.Spare:
-    covered = np.zeros((2, int(choices.rows.max())), np.bool_)
+def _spare(matches: Offsets, played: Units) -> kernel.Spare:
     most = int(np.diff(matches).max())
-    return kernel.Spare(np.zeros(2, np.int64), np.empty(most), np.empty(1), np.empty(played.numbers.shape[1]), covered)
+    return kernel.Spare(np.zeros(2, np.int64), np.empty(most), np.empty(1), np.empty(played.names.shape[1]))
 
 
 def _elo_terms(system: Elo, history: History) -> MatchTerms:

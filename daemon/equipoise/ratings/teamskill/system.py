@@ -5,11 +5,12 @@ Its formulas, and what its sources leave open, are in docs/ratings/teamskill.md.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import comb
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError
@@ -17,16 +18,21 @@ from equipoise.ratings.elo.system import Elo
 from equipoise.ratings.parameters import Params, ranged
 from equipoise.ratings.parts.players import PlayerTable
 from equipoise.ratings.parts.team_order import Teams
-from equipoise.ratings.system import ANYWHERE, Match, Parts, Past, Rated, SkillContext, State, System, WinProbabilities
-from equipoise.ratings.teamskill.group_index import MOST_GROUPS
-from equipoise.ratings.teamskill.groups import (
-    AND,
-    BASES,
-    coefficient,
-    groups_of,
-    in_groups,
-    parts_of,
+from equipoise.ratings.system import (
+    ANYWHERE,
+    Change,
+    Match,
+    Parts,
+    Past,
+    Rated,
+    SkillContext,
+    State,
+    System,
+    WinProbabilities,
 )
+from equipoise.ratings.teamskill import formulas as kernel
+from equipoise.ratings.teamskill.group_index import AND, MOST_GROUPS, NO_GROUP, Units
+from equipoise.ratings.teamskill.groups import BASES, choices_in_team, coefficient, groups_of, in_groups, listed
 
 LARGEST = 12
 """Upper limit of the parameters `k` and `largest`."""
@@ -58,6 +64,13 @@ class TeamSkillKParams(BaseParams):
 
     k: int = ranged(2, 1, LARGEST)
     """Players in a group; fewer if the smallest team has fewer."""
+    reliable: ClassVar[int] = 0
+    """Every group counts."""
+
+    @property
+    def largest(self) -> int:
+        """The largest size of groups."""
+        return self.k
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +83,7 @@ class TeamSkillAllKParams(BaseParams):
     """A group of two or more counts after this many matches together."""
 
 
-P = TypeVar("P", bound=BaseParams)
+P = TypeVar("P", TeamSkillKParams, TeamSkillAllKParams)
 
 
 class TeamSkill(System[P], Generic[P]):
@@ -78,6 +91,9 @@ class TeamSkill(System[P], Generic[P]):
 
     A player's skill, uncertainty, summary and state are those of size 1: what a group adds belongs to no single player.
     """
+
+    rule: ClassVar[int]
+    """Which groups make the prediction: `formulas.K`, `EV` or `LS`."""
 
     def __init__(self, params: P) -> None:
         self.params = params
@@ -98,8 +114,9 @@ class TeamSkill(System[P], Generic[P]):
         prediction, sizes = self.predict(match), self.sizes(match)
         rated = self.learners[1].rate(match)  # first, because it refuses every match that another size would refuse
         for size in sizes[1:]:
-            self.learner(size).rate(in_groups(match, size))
-        changes = (change._replace(expected=prediction.expected(change.team)) for change in rated.changes)
+            self.learner(size).rate(in_groups(match, size, self.params.largest))
+        expected = [prediction.expected(team) for team in range(len(match.teams))]
+        changes = (Change(*change[:5], expected[change.team], change.score) for change in rated.changes)
         return Rated(prediction, tuple(changes))
 
     def learner(self, size: int) -> PlayerTable[Any, Any]:
@@ -155,7 +172,9 @@ class TeamSkill(System[P], Generic[P]):
     def shared(self, match: Match | None = None) -> Parts:
         """The base's state of each group of two or more, by the group's id; None for a group that has not played."""
         if match is not None:
-            learning = ((group, self.learner(size)) for size in self.sizes(match)[1:] for group in _all(match, size))
+            learning = (
+                (group, self.learner(size)) for size in self.sizes(match)[1:] for group in self._all(match, size)
+            )
             return {group: dict(learner.state(group)) if group in learner else None for group, learner in learning}
         larger = [learner for size, learner in self.learners.items() if size > 1]
         return {group: dict(learner.state(group)) for learner in larger for group in learner.players}
@@ -172,6 +191,12 @@ class TeamSkill(System[P], Generic[P]):
         else:
             raise RatingError(f"{self.name}: not a state of {key!r}: {part!r}")
 
+    def _all(self, match: Match, size: int) -> Iterator[PlayerId]:
+        """The groups of a size in a match; none if a team has too many, because such a match is refused."""
+        for side in match.teams:
+            if comb(len(side), size) <= MOST_GROUPS:
+                yield from groups_of(side, size, self.params.largest)
+
     def _learner(self) -> PlayerTable[Any, Any]:
         return BASES[self.params.base].kind.create(**self.params.settings)
 
@@ -181,6 +206,7 @@ class TeamSkillK(TeamSkill[TeamSkillKParams]):
 
     name = "teamskill_k"
     parameters = TeamSkillKParams
+    rule = kernel.K
 
     def sizes(self, match: Match) -> tuple[int, ...]:
         """1, and the size that makes the prediction if it is larger."""
@@ -193,12 +219,12 @@ class TeamSkillK(TeamSkill[TeamSkillKParams]):
     def predict(self, match: Match) -> WinProbabilities:
         """Predict with the learner of that size, in which a team is the mean of its groups."""
         size = self.size(match)
-        return self.learner(size).predict(in_groups(match, size))
+        return self.learner(size).predict(in_groups(match, size, self.params.largest))
 
     def strength(self, side: tuple[PlayerId, ...]) -> float:
         """(k-1)!(K-k)!/(K-1)! times the sum of the skills of its groups."""
         size = min(self.params.k, len(side))
-        total = sum(self.learner(size).skill(group) for group in groups_of(side, size))
+        total = sum(self.learner(size).skill(group) for group in groups_of(side, size, self.params.largest))
         return coefficient(len(side), size) * size * total
 
 
@@ -211,21 +237,17 @@ class TeamSkillAllK(TeamSkill[TeamSkillAllKParams]):
         biggest = max(map(len, (*match.teams, *match.predicted_lineup)))
         return (1, *(size for size in range(2, largest + 1) if comb(biggest, size) <= MOST_GROUPS))
 
-    @abstractmethod
-    def counting(self, side: tuple[PlayerId, ...]) -> Mapping[int, tuple[PlayerId, ...]]:
-        """The groups of a team that count, by size; sizes without any are left out."""
-
     def predict(self, match: Match) -> WinProbabilities:
         """The base's prediction for teams of equal players with the mean and variance of the groups that count."""
-        base, judge, count = BASES[self.params.base], self.learners[1], len(match.teams)
-        if base.two_teams and count != 2:
+        judge, count = self.learners[1], len(match.teams)
+        if BASES[self.params.base].two_teams and count != 2:
             raise RatingError(f"{judge.name} rates two teams, not {count}")
-        sides = Teams.of(count)
+        sides = Teams.to_predict(count)
         for team, side in enumerate(match.predicted_lineup):
             sides.mean[team], sides.variance[team] = self._average(side, match.skill_at_start)
             sides.size[team] = float(len(side))
         lead = judge.lead(match.sides) if isinstance(judge, Elo) else 0.0
-        draw = base.expect(count, lead, sides, judge.constants)  # type: ignore[attr-defined]
+        draw = kernel.expect_teams(count, lead, sides, judge.constants)  # type: ignore[attr-defined]
         return WinProbabilities(tuple(sides.wins), draw)
 
     def strength(self, side: tuple[PlayerId, ...]) -> float:
@@ -233,24 +255,20 @@ class TeamSkillAllK(TeamSkill[TeamSkillAllKParams]):
         return len(side) * self._average(side, {})[0]
 
     def _average(self, side: tuple[PlayerId, ...], skill_at_start: Mapping[PlayerId, float]) -> tuple[float, float]:
-        """Mean and variance per member of a team; the mean of each size m has weight m."""
-        mean = variance = weight = 0.0
-        for size, groups in self.counting(side).items():
-            learner, each = self.learner(size), size / len(groups)
-            known = skill_at_start if size == 1 else {}
-            weight += size
-            mean += each * sum(known.get(group, learner.skill(group)) for group in groups)
-            variance += each * sum(learner.uncertainty(group) ** 2 for group in groups)
-        if not weight:
-            stranger = PlayerId("")
-            return self.skill(stranger), self.uncertainty(stranger) ** 2
-        return mean / weight, variance / weight
-
-    def _known(self, side: tuple[PlayerId, ...], size: int) -> tuple[PlayerId, ...]:
-        if not 0 < comb(len(side), size) <= MOST_GROUPS:
-            return ()
-        learner = self.learner(size)
-        return tuple(group for group in groups_of(side, size) if learner.summary(group).rounds >= self.params.reliable)
+        """`formulas.average` of the groups that are held."""
+        starts, names, _ = listed(side, self.params.largest)
+        records: list[Any] = []
+        numbers: list[list[int]] = [[]]
+        for size in range(1, self.params.largest + 1):
+            first = len(records)
+            records += map(self.learner(size).players.get, names[size])
+            numbers.append([NO_GROUP if records[n] is None else n for n in range(first, len(records))])
+        facts = [[], [skill_at_start.get(player, math.nan) for player in names[1]] if skill_at_start else []]
+        choices = choices_in_team(len(side), self.params.largest)
+        covered = [[False] * max(choices.rows[len(side)]) for _ in range(2)]
+        rule = kernel.Rule(self.rule, self.params.reliable, choices, covered)
+        units, c = Units(starts, numbers, facts), self.learners[1].constants  # type: ignore[attr-defined]
+        return kernel.average(units, 0, self.params.largest, bool(skill_at_start), rule, records, c)
 
 
 class TeamSkillAllKEV(TeamSkillAllK):
@@ -258,11 +276,7 @@ class TeamSkillAllKEV(TeamSkillAllK):
 
     name = "teamskill_allk_ev"
     parameters = TeamSkillAllKParams
-
-    def counting(self, side: tuple[PlayerId, ...]) -> Mapping[int, tuple[PlayerId, ...]]:
-        """All players and all reliable groups, by size."""
-        found = {size: self._known(side, size) for size in range(2, self.params.largest + 1)}
-        return {size: groups for size, groups in {1: groups_of(side, 1), **found}.items() if groups}
+    rule = kernel.EV
 
 
 class TeamSkillAllKLS(TeamSkillAllK):
@@ -270,22 +284,4 @@ class TeamSkillAllKLS(TeamSkillAllK):
 
     name = "teamskill_allk_ls"
     parameters = TeamSkillAllKParams
-
-    def counting(self, side: tuple[PlayerId, ...]) -> Mapping[int, tuple[PlayerId, ...]]:
-        """From the largest size down, without groups that are part of a group that counts."""
-        found: dict[int, tuple[PlayerId, ...]] = {}
-        covered: set[PlayerId] = set()
-        for size in range(min(self.params.largest, len(side)), 0, -1):
-            known = self._known(side, size) if size > 1 else groups_of(side, 1)
-            kept = tuple(group for group in known if group not in covered)
-            if kept:
-                found[size] = kept
-            covered = {part for group in {*covered, *kept} for part in parts_of(group)} if size > 1 else set()
-        return found
-
-
-def _all(match: Match, size: int) -> Iterator[PlayerId]:
-    """The groups of a size in a match; none if a team has too many, because such a match is refused."""
-    for side in match.teams:
-        if comb(len(side), size) <= MOST_GROUPS:
-            yield from groups_of(side, size)
+    rule = kernel.LS

@@ -98,7 +98,7 @@ class Smoother:
         return Convergence(sweeps, moved, not self.graph.stale.any())
 
     def log_evidence(self) -> float:
-        """Sum over matches of the log probability of their ranks, each given all the others, in nats."""
+        """How well the fit explains the ranks, in nats: `smoothing_formulas.sum_evidence`."""
         return self.kernels.evidence(self.graph, allocate_sides(self.graph.matches), self.sweeping)
 
     def skills(self) -> dict[PlayerId, GaussianSkill]:

@@ -40,7 +40,7 @@ class Sweeps:
     run: Sweep
 
     def forward(self, table: Floats) -> float:
-        """Sweep from the first match to the last; returns the largest movement of a skill, β."""
+        """Sweep forward only, with these parameters; returns the largest movement of a skill, β."""
         return self._sweep(table, np.zeros_like(table), back=False)
 
     def back_and_forth(self, table: Floats, gradients: Floats) -> float:

@@ -125,13 +125,13 @@ def predict_match(
     first, end = matches.matches[match], matches.matches[match + 1]
     for team in range(first, end):
         total = spread = 0.0
-        for place in range(matches.lineup[team], matches.lineup[team + 1]):
+        for place in range(matches.lineup.starts[team], matches.lineup.starts[team + 1]):
             mean, variance = c[BOT], 0.0
             if facts.lineup_chain[place] != NO_CHAIN:
-                chain, player = facts.lineup_chain[place], matches.lineup_members[place]
+                chain, player = facts.lineup_chain[place], matches.lineup.members[place]
                 mean, variance = skill_at(skills, chain, player, matches.started_at[match], c)
-                if len(matches.skill_at_start) > 0 and not math.isnan(matches.skill_at_start[place]):
-                    mean = matches.skill_at_start[place]
+                if len(matches.lineup.skill_at_start) > 0 and not math.isnan(matches.lineup.skill_at_start[place]):
+                    mean = matches.lineup.skill_at_start[place]
             total += mean + squad_offset_of(facts.lineup_squad[place], c)
             spread += variance + c[BETA2]
         sides.mean[team - first], sides.variance[team - first], sides.size[team - first] = total, spread, HALF_PAIR
@@ -181,7 +181,7 @@ def add_observations(
 def bots_of(team: int, matches: MatchArrays, facts: TrueSkill2Arrays) -> int:
     """The number of bots in a team's lineup."""
     bots = 0
-    for place in range(matches.lineup[team], matches.lineup[team + 1]):
+    for place in range(matches.lineup.starts[team], matches.lineup.starts[team + 1]):
         if facts.lineup_chain[place] == NO_CHAIN:
             bots += 1
     return bots

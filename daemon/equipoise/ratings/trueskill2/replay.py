@@ -114,9 +114,9 @@ def allocate(history: History) -> tuple[FactorGraph, Teams]:
 def _chains(matches: MatchArrays, mode: Whole, modes: int) -> tuple[Whole, Whole, Whole]:
     """All chains, as player * modes + mode; and the index of each participant's and each lineup member's chain."""
     of_team = np.repeat(np.arange(len(mode)), np.diff(matches.matches))
-    members, lineup_members = np.asarray(matches.members, np.int64), np.asarray(matches.lineup_members, np.int64)
+    members, lineup_members = np.asarray(matches.members, np.int64), np.asarray(matches.lineup.members, np.int64)
     played = members * modes + mode[np.repeat(of_team, np.diff(matches.teams))]
-    began = lineup_members * modes + mode[np.repeat(of_team, np.diff(matches.lineup))]
+    began = lineup_members * modes + mode[np.repeat(of_team, np.diff(matches.lineup.starts))]
     known = np.unique(np.concatenate((played, began[lineup_members >= 0])))
     lineup_chain = np.where(lineup_members >= 0, np.searchsorted(known, began), NO_CHAIN)
     return known, np.searchsorted(known, played), lineup_chain

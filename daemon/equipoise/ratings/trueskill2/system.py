@@ -67,18 +67,18 @@ class TrueSkill2(PlayerTable[TrueSkill2Params, Player]):
     def predict(self, match: Match) -> WinProbabilities:
         """Predict by the skills and squads of the lineup, as if all play to the end."""
         matches, players = one_match(match)
-        sides, skills = Teams.of(len(match.teams)), self._skills(players, match.mode)
+        sides, skills = Teams.to_predict(len(match.teams)), self._skills(players, match.mode)
         draw = predict_match(0, matches, _facts(match, matches), skills, sides, self.row(match.mode))
         return WinProbabilities(tuple(sides.wins), draw)
 
     def rate(self, match: Match) -> Rated:
         """Rate a match by its order, counts and quits.  Ignores spans, points, map, sides and weight."""
         scores = [match.score(team) for team in range(len(match.teams))]
-        refuse_bots(match)
         matches, players = one_match(match)
+        refuse_bots(match, matches.lineup)
         facts, skills = _facts(match, matches), self._skills(players, match.mode)
         sides, after = Teams.of(len(match.teams)), [0.0] * len(matches.members)
-        graph = FactorGraph.allocate(len(matches.members) + len(matches.lineup_members), len(match.teams))
+        graph = FactorGraph.allocate(len(matches.members) + len(matches.lineup.members), len(match.teams))
         draw, converged = rate_match(0, matches, facts, skills, graph, sides, after, self.row(match.mode))
         self.stuck += not converged
         prediction = WinProbabilities(tuple(sides.wins), draw)
@@ -211,7 +211,7 @@ def _facts(match: Match, matches: MatchArrays) -> TrueSkill2Arrays:
         row=[0],
         minutes=[math.nan if match.seconds is None else match.seconds / PER_MINUTE],
         chain=matches.members,
-        lineup_chain=matches.lineup_members,
+        lineup_chain=matches.lineup.members,
         kills=[math.nan if one is None else float(one.kills) for one in counts],
         deaths=[math.nan if one is None else float(one.deaths) for one in counts],
         ending=[LEFT if player in match.quits else COMPLETED for player in playing],

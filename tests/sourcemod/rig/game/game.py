@@ -9,6 +9,7 @@ from ..sm.events import Event
 from ..sourcemod import SourceMod
 from . import connections
 from .arena import Arena
+from .autobalance import Autobalance
 from .clocks import Clocks
 from .entities import Entities, Entity
 from .facts import EVENTS, MAPS, SPECTATOR, UNASSIGNED, Mode, Reason, Value
@@ -33,15 +34,20 @@ class Game:
     """A Team Fortress 2 server in `folder`. Times are seconds: `now` since its start, `map_time` on this map.
 
     `history` holds every event that reached clients or plugins: (now, name, fields). `forwards_seen`: whether
-    SourceMod's detour catches the game's calls for Waiting For Players, which no source can say. `map_cycle`: what is
-    played after a map that is over; without it the game stays there.
+    SourceMod's detour catches the game's calls for Waiting For Players, which no source can say. `hibernates`: an
+    empty server stops its game (`tf_allow_server_hibernation`, on by default), but SourceMod's frames go on (1.11 and
+    later, sourcemod pull request 1540). `map_cycle`: what is played after a map that is over; without it the game
+    stays there.
     """
 
     tick = TICK
     epoch = EPOCH
 
-    def __init__(self, folder: Path, *, slots: int = 24, ripext: bool = True, forwards_seen: bool = True) -> None:
-        self.slots, self.forwards_seen = slots, forwards_seen
+    def __init__(
+        self, folder: Path, *, slots: int = 24, ripext: bool = True, forwards_seen: bool = True,
+        hibernates: bool = False,
+    ) -> None:  # fmt: skip
+        self.slots, self.forwards_seen, self.hibernates = slots, forwards_seen, hibernates
         self.now, self.map_time = 100.0, 0.0
         self.map, self.mode, self.running = "", Mode(0), False
         self.players: dict[int, Player] = {}
@@ -51,6 +57,8 @@ class Game:
         self.history: list[tuple[float, str, dict[str, Value]]] = []
         self.said: list[tuple[str, str]] = []
         self.server_cfg: dict[str, str] = {}
+        self.command_line: dict[str, str] = {}
+        """What the server was started with: `+name` and the word behind it."""
         self.map_cycle: list[str] = []
         self.outputs: list[Callable[[], object]] = []
         """What the map's entities have fired in this frame: it acts at the frame's end."""
@@ -85,13 +93,15 @@ class Game:
             name, self._next_map = self._next_map, None
             self.start_map(name)
         self.now += TICK
-        self.map_time += TICK
+        asleep = self.hibernates and all(player.bot for player in self.players.values())
+        self.map_time += TICK * (not asleep)
         self.sm.frame()
-        if self.running:
+        if self.running and not asleep:
             # Entities think first (gameinterface.cpp, GameFrame), the rules after them, then the map's outputs act.
             self.clocks.think()
             self.points.think()
             self.rounds.think()
+            self.autobalance.think()
             self.teams.think()
             outputs, self.outputs = self.outputs, []
             for output in outputs:
@@ -160,6 +170,7 @@ class Game:
         self.waiting, self.restarts, self.limits = Waiting(self), Restarts(self), Limits(self)
         self.clocks, self.points, self.flags = Clocks(self), Points(self), Flags(self)
         self.mvm, self.scenery, self.rounds = Waves(self), Scenery(self), Rounds(self)
+        self.autobalance = Autobalance(self)
 
     def _place_in_cycle(self) -> int:
         return self.map_cycle.index(self.map) + 1 if self.map in self.map_cycle else 0
@@ -186,12 +197,21 @@ class Game:
         """Human clients that have joined, by slot."""
         return [player for player in self.in_game() if not player.bot]
 
-    def connect(self, name: str, steamid: int | None = None, *, bot: bool = False, authorize: bool = True) -> Player:
+    def connect(
+        self,
+        name: str,
+        steamid: int | None = None,
+        *,
+        bot: bool = False,
+        authorize: bool = True,
+        source_tv: bool = False,
+    ) -> Player:
         """A client connects and enters the game on no team; without `authorize` Steam has not answered yet."""
         index = next(i for i in range(1, self.slots + 1) if i not in self.players)
         userid = next(self._userids)
         player = Player(index, userid, name, (steamid or FIRST_STEAMID + 1000 + userid) if not bot else 0, bot=bot)
         player.connected_at = self.now
+        player.source_tv = source_tv
         connections.enter(self, player)
         if authorize:
             self.authorize(player)
@@ -220,9 +240,8 @@ class Game:
         return player
 
     def add_source_tv(self) -> Player:
-        """SourceTV takes a slot."""
-        player = self.connect("SourceTV", bot=True)
-        player.source_tv = True
+        """SourceTV takes a slot; SourceMod knows it before its forwards (PlayerManager.cpp, OnClientPutInServer)."""
+        player = self.connect("SourceTV", bot=True, source_tv=True)
         player.team = SPECTATOR
         return player
 
@@ -251,7 +270,7 @@ class Game:
     # Commands.
 
     def command(self, player: Player, line: str) -> None:
-        """A client types `line` in his console."""
+        """A client types `line` in their console."""
         self.sm.commands.from_client(player, line)
 
     def say(self, player: Player, text: str) -> None:
@@ -268,16 +287,19 @@ class Game:
 
     def server_command(self, words: list[str]) -> None:
         """What the engine does with a server command that is no variable."""
-        if words[0] == "mp_scrambleteams":
-            self.restarts.scramble(keep_rounds=words[1:] == ["2"])
-        elif words[0] == "mp_switchteams":
-            self.restarts.switch()
-        elif words[0] == "mp_forcewin":
-            self._force_win(words[1:])
-        elif words[0] == "mp_disable_autokick" and len(words) == 2:
-            self.teams.idle.disable_autokick(int(words[1]))
-        elif words[0] not in ("exec", "say", "heartbeat"):
-            self.sm.print(f'Unknown command "{words[0]}"')
+        match words:
+            case ["mp_scrambleteams", *rest]:
+                self.restarts.scramble(keep_rounds=rest == ["2"])
+            case ["mp_switchteams", *_]:
+                self.restarts.switch()
+            case ["mp_forcewin", *rest]:
+                self._force_win(rest)
+            case ["mp_disable_autokick", userid]:
+                self.teams.idle.disable_autokick(int(userid))
+            case ["changelevel" | "map", name, *_]:
+                self._next_map = name
+            case [name, *_] if name not in ("exec", "say", "heartbeat"):
+                self.sm.print(f'Unknown command "{name}"')
 
     def chat(self, player: Player, text: str) -> None:
         """Chat that everybody sees."""
@@ -301,6 +323,7 @@ class Game:
     def event_sent(self, event: Event) -> None:
         """An event was not blocked: it goes out."""
         self.history.append((self.now, event.name, dict(event.fields) | {"silenced": event.silent}))
+        self.rounds.hear(event)
 
     def events(self, *names: str) -> list[str]:
         """Names of past events, in order; only those named, if any are."""

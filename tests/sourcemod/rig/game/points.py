@@ -37,9 +37,11 @@ class Points:
 
     @property
     def may_be_captured(self) -> bool:
-        """`CTeamplayRoundBasedRules::PointsMayBeCaptured`: in a running round that is no waiting."""
+        """`PointsMayBeCaptured` (tf_gamerules.cpp and its parent): in a running round after setup, not in waiting."""
         rounds = self.game.rounds
-        return rounds.state in (State.RUNNING, State.STALEMATE) and not rounds.waiting
+        if rounds.waiting or self.game.clocks.in_setup:
+            return False
+        return rounds.state in (State.RUNNING, State.STALEMATE)
 
     @property
     def stages_left(self) -> int:
@@ -66,14 +68,11 @@ class Points:
         """An area is captured: m_iOwner is new when the event comes, and a win is nested in the same call."""
         assert self.may_be_captured, f"nothing can be captured in {self.game.rounds.state.name}"
         self._own(point, side)
-        self.last_cappers = _bytes(cappers)
         if cappers:
-            fired = self.game.fire(
-                "teamplay_point_captured", cp=point, cpname=self._name(point), team=side, cappers=self.last_cappers,
+            self.game.fire(
+                "teamplay_point_captured", cp=point, cpname=self._name(point), team=side, cappers=_bytes(cappers),
                 priority=0,
             )  # fmt: skip
-            # The count is the game's own listener (CTFGameRules::FireGameEvent): a blocked event never reaches it.
-            self.game.rounds.caps[side] += fired
         if self.game.mode.koth:
             self.game.clocks.taken(side)
         self.check_win()
@@ -118,10 +117,8 @@ class Points:
         if not self.may_be_captured or (stages and self.stage < 0):
             return
         winner = self._owner_of(stages[self.stage] if stages else range(len(game.mode.owners)))
-        if winner is None or not self._clock_is_down(winner):
-            return
-        full = not self.stages_left
-        game.rounds.win(winner, Reason.POINTS_CAPTURED, full_round=full, switch=full and game.mode.switch_sides)
+        if winner is not None and self._clock_is_down(winner):
+            self._declare(winner)
 
     def award_stage(self, side: int) -> None:
         """A stage that was won without its points brings them along, so that the next one is played."""
@@ -130,10 +127,16 @@ class Points:
                 self._own(point, side)
 
     def force(self, side: int) -> None:
-        """Input SetWinnerAndForceCaps: a stage's points go to the side that won it otherwise."""
-        for point in self.game.mode.stages[self.stage]:
+        """Input SetWinnerAndForceCaps: the points go to the side that won otherwise, whatever the clocks say."""
+        stages = self.game.mode.stages
+        for point in stages[self.stage] if stages else range(len(self.game.mode.owners)):
             self._own(point, side)
-        self.check_win()
+        self._declare(side)
+
+    def _declare(self, winner: int) -> None:
+        full = not self.stages_left
+        switch = full and self.game.mode.switch_sides
+        self.game.rounds.win(winner, Reason.POINTS_CAPTURED, full_round=full, switch=switch)
 
     def _clock_is_down(self, side: int) -> bool:
         clock = self.game.clocks.hill.get(side)

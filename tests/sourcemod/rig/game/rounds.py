@@ -7,9 +7,10 @@ call. Arena calls its live round STALEMATE, like sudden death. Times are `game.n
 from typing import TYPE_CHECKING
 
 from . import buildings, panels
-from .facts import BLU, RED, SIDES, UNASSIGNED, Reason, State, opponent
+from .facts import BLU, GHOST, RED, SIDES, UNASSIGNED, Reason, State, opponent
 
 if TYPE_CHECKING:
+    from ..sm.events import Event
     from .game import Game
 
 FREEZE = 5.0
@@ -17,6 +18,7 @@ MIN_BONUS = MVM_BONUS = 5.0
 PERIOD = 1.0
 BALANCE_AFTER = 60.0
 BY_TIMER, BY_TIME_LIMIT = 1, 2
+GHOSTLY = ("player_team", "player_disconnect", "player_turned_to_ghost")
 
 
 class Rounds:
@@ -82,11 +84,11 @@ class Rounds:
         if self.state == State.GAME_OVER:
             self.game.limits.think()
             return
-        due = self.game.now > self._periodic_at
-        if due:
+        if self.game.now > self._periodic_at:
             self.game.flags.check_limit()
         self._think_state()
-        if not due or self._limit_reached():
+        # Entering PREGAME puts the next look off, so this is no `else` of the look above.
+        if self.game.now <= self._periodic_at or self._limit_reached():
             return
         self.game.restarts.check()
         self.game.waiting.check()
@@ -143,7 +145,7 @@ class Rounds:
     def _time_is_up(self) -> None:
         """The map's time ran out within a round: most maps play it to its end."""
         game, scores = self.game, self.game.teams.scores
-        if not game.mode.timed_stalemate and not game.number("mp_match_end_at_timelimit"):
+        if not game.limits.end_rounds:
             return
         if scores[RED] != scores[BLU]:
             winner = RED if scores[RED] > scores[BLU] else BLU
@@ -163,12 +165,27 @@ class Rounds:
         timer = self.game.clocks.stalemate
         if len(alive) == 1:
             winner = alive.pop()
-            if self.full_reset or not self.game.mode.stages:
+            if self.full_reset or not self.game.mode.owners:
                 self.win(winner, Reason.OPPONENTS_DEAD, full_round=self.full_reset, switch=False)
             else:
                 self.game.points.force(winner)
         elif not alive or (timer is not None and timer.remaining <= 0 and self.game.clocks.may_expire()):
             self.win(UNASSIGNED, Reason.STALEMATE, full_round=not self.game.mode.stages, switch=False)
+
+    def hear(self, event: "Event") -> None:
+        """What the game's own listeners do: after plugins' pre hooks, before their post hooks, never when blocked."""
+        if event.name == "teamplay_point_captured" and not self.game.mode.mvm:
+            team = int(event.fields.get("team", 0))
+            self.caps[team] = self.caps.get(team, 0) + 1
+            self.game.points.last_cappers = str(event.fields.get("cappers", ""))
+        elif event.name in GHOSTLY and self._only_ghosts_in_hell():
+            # CTFHolidayEntity::FireGameEvent: the round is drawn inside the event.
+            self.win(UNASSIGNED, Reason.STALEMATE, switch=False)
+
+    def _only_ghosts_in_hell(self) -> bool:
+        if not self.game.rules.props.get("m_bHelltowerPlayersInHell"):
+            return False
+        return all(player.has_condition(GHOST) for player in self.game.in_game() if player.team in SIDES)
 
     # Wins.
 
@@ -279,8 +296,7 @@ class Rounds:
         self.round_start_at = game.now
         if self.full_reset or self._after_waiting:
             game.clean_up_map()
-            if game.number("mp_timelimit") > 0 and game.limits.time_left > 0 and game.clocks.active is None:
-                game.clocks.show_limit(game.limits.time_left)
+            game.limits.show_time()
         self.wave_times.clear()
         self.caps = {RED: 0, BLU: 0}
         game.clocks.round_spawn()
@@ -295,7 +311,7 @@ class Rounds:
         if self.game.mode.mvm:
             self.game.mvm.announce()
         self.game.fire("teamplay_round_active")
-        self.game.limits.after_stalemate = self._after_waiting = False
+        self._after_waiting = False
         self._balance_at = self.game.now + PERIOD
 
     def _enter_win(self) -> None:

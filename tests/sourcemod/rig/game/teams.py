@@ -10,7 +10,7 @@ from . import buildings
 from .balance import Balance
 from .carrying import drop_flag
 from .entities import Entity
-from .facts import BLU, DEAD, RED, SIDES, SPECTATOR, State, opponent
+from .facts import BLU, CLASSES, DEAD, RED, SIDES, SPECTATOR, State, opponent
 from .idle import Idle
 from .lives import Lives
 from .players import ObserverMode, Phase, Player
@@ -20,8 +20,8 @@ from .spawning import Spawning
 if TYPE_CHECKING:
     from .game import Game
 
+TEAMS = range(4)
 HELLTOWER = 4
-HIGHLANDERS = 9
 MVM_DEFENDERS = 6
 
 
@@ -45,7 +45,7 @@ class Teams:
         add = self.game.entities.add
         self._entities = [
             add("tf_team", "CTFTeam", m_iTeamNum=t, m_iScore=0, m_nFlagCaptures=0, m_iRole=0, m_iRoundsWon=0)
-            for t in range(4)
+            for t in TEAMS
         ]
         self.scoreboard.start_map()
 
@@ -80,6 +80,8 @@ class Teams:
         The event comes before the change, so its hooks still see the old team. It kills the living who change between
         RED and BLU, unless `m_lifeState` says dead; going to the spectators is no death.
         """
+        if team not in TEAMS:
+            return
         if (player.team in SIDES and self._in_hell()) or player.transformed or (player.coaching and team in SIDES):
             return
         team, old = self.overruled(player, team), player.team
@@ -106,7 +108,7 @@ class Teams:
         Duellists and coaches stay. The flag drops. `full`: the sides switch as a whole.
         """
         team = self.overruled(player, team)
-        if team == player.team or (player.duel and not player.coaching):
+        if team not in TEAMS or team == player.team or (player.duel and not player.coaching):
             return
         if player.coaching and player.props["m_hStudent"] != -1 and team != SPECTATOR:
             return
@@ -144,14 +146,6 @@ class Teams:
         """`CheckRespawnWaves`."""
         self.spawning.check_waves()
 
-    def kill(self, victim: Player, attacker: Player | None) -> None:
-        """A death; without attacker by the world."""
-        self.lives.kill(victim, attacker)
-
-    def suicide(self, player: Player) -> None:
-        """A death by a player's own hand."""
-        self.lives.suicide(player)
-
     # Sizes.
 
     def unbalanced(self) -> tuple[int, int] | None:
@@ -176,11 +170,11 @@ class Teams:
         if team == current or team not in SIDES or not self.should_balance():
             return False
         others = len(self.members(opponent(team))) - (current == opponent(team))
-        return len(self.members(team)) + 1 - max(others, 0) > self.game.number("mp_teams_unbalance_limit")
+        return len(self.members(team)) + 1 - others > self.game.number("mp_teams_unbalance_limit")
 
     def auto_team(self, player: Player) -> int:
         """`GetAutoTeam`: the smaller side, the asker counted where they are; even sides: the attackers, or either."""
-        if self.game.number("mp_highlander") and all(len(self.members(side)) >= HIGHLANDERS for side in SIDES):
+        if self.game.number("mp_highlander") and all(len(self.members(side)) >= len(CLASSES) - 1 for side in SIDES):
             return SPECTATOR
         if self.game.mode.mvm:
             return self.overruled(player, RED)

@@ -78,7 +78,7 @@ class Configs:
         self._pending = True
 
     def run_late(self, plugin: "Plugin") -> None:
-        """A plugin was loaded on a running map. Nobody tells it of OnAutoConfigsBuffered (SM_ExecuteForPlugin)."""
+        """A plugin was loaded on a running map: it gets no OnAutoConfigsBuffered (SM_ExecuteForPlugin)."""
         if not self._queue(plugin):
             self.tell_late(plugin)
         else:
@@ -131,7 +131,7 @@ class Configs:
 
     def _write(self, plugin: "Plugin", path: Path) -> bool:
         """Write the file if it is missing or (1.13) out of step with the plugin's variables; whether it was written."""
-        variables = [c for c in self.sm.convars.by_name.values() if c.plugin is plugin and not c.flags & DONTRECORD]
+        variables = [c for c in self.sm.convars.by_name.values() if plugin in c.plugins and not c.flags & DONTRECORD]
         if not variables:
             return False
         kept: dict[str, str] = {}

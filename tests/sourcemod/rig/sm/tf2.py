@@ -17,7 +17,9 @@ def TF2_RespawnPlayer(call: Call, client: InGame) -> None:
 
 @native()
 def TF2_RegeneratePlayer(call: Call, client: InGame) -> None:
+    """`CTFPlayer::Regenerate`: gives the class's weapons again, as a resupply locker does."""
     client.props["m_iHealth"] = client.props["m_iMaxHealth"]
+    call.sm.world.fire("post_inventory_application", userid=client.userid)
 
 
 @native()
@@ -127,7 +129,8 @@ def GetCurrentMap(call: Call, buffer: Buffer) -> int:
 
 @native()
 def GetMapDisplayName(call: Call, name: str, buffer: Buffer) -> bool:
-    return bool(buffer.write(name))
+    """Without folders and the number of a workshop map (HalfLife2.cpp)."""
+    return bool(buffer.write(name.rsplit("/", 1)[-1].split(".ugc", 1)[0]))
 
 
 @native()
