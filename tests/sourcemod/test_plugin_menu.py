@@ -1,9 +1,12 @@
 """Decisions as a menu, and Equipoise in SourceMod's admin menu."""
 
+from pathlib import Path
+
 import pytest
 
-from tests.sourcemod.answerer import Daemon, Json, obliging, seat, seconds_of_play, settle
-from tests.sourcemod.rig import Game, Player, Plugin
+from tests.sourcemod.answerer import Daemon, Json, crowd, in_freeze, install, obliging, seat, seconds_of_play, settle
+from tests.sourcemod.rig import Game, Player, Plugin, play
+from tests.sourcemod.rig.game.facts import RED, Reason
 
 GENERIC, KICK, ROOT = 1 << 1, 1 << 2, 1 << 14
 
@@ -120,3 +123,148 @@ def test_however_decisions_are_left_no_handle_stays(
     assert {kind: after.get(kind, 0) for kind in ("Menu", "Panel")} == {
         kind: before.get(kind, 0) for kind in ("Menu", "Panel")
     }
+
+
+# The admin menu.
+
+ITEMS = [
+    ("Scramble now", ["scramble", "now"], "Asked for a scramble now."),
+    ("Scramble at the next round start", ["scramble", "next"], "Asked for a scramble at the next round start."),
+    ("Preview a scramble", ["scramble", "dry"], ""),
+    ("Cancel a scramble or vote", ["scramble", "cancel"], "Cancelled scrambles and votes."),
+    ("Close a gap between the sides", ["balance"], "Asked to close the gap between the sides."),
+    ("Switch balancing on", ["on"], "Switched balancing on."),
+    ("Switch balancing off", ["off"], "Switched balancing off."),
+]
+
+
+def items(game: Game, player: Player) -> list[str]:
+    """What a player can choose in the menu that they see, on all its pages."""
+    seen: list[str] = []
+    while True:
+        panel = game.sm.menus.of(player.index)
+        assert panel is not None
+        seen += [text for text in panel.texts.values() if text not in ("Back", "Previous", "Next", "Exit")]
+        if "Next" not in panel.texts.values():
+            return seen
+        game.sm.menus.choose(player, "Next")
+
+
+def open_menu(game: Game, player: Player) -> None:
+    """An admin types `sm_admin` and chooses Equipoise."""
+    game.command(player, "sm_admin")
+    game.sm.menus.choose(player, "Equipoise")
+
+
+def pick(game: Game, player: Player, text: str) -> None:
+    """Choose an item, on the next page if it is there."""
+    panel = game.sm.menus.of(player.index)
+    assert panel is not None
+    if text not in panel.texts.values():
+        game.sm.menus.choose(player, "Next")
+    game.sm.menus.choose(player, text)
+
+
+@pytest.mark.parametrize(("text", "words", "log"), ITEMS)
+def test_each_item_of_the_admin_menu_does_what_its_command_does(
+    game: Game, daemon: Daemon, ann: Player, text: str, words: list[str], log: str
+) -> None:
+    game.sm.admin_menu.load()
+    open_menu(game, ann)
+    pick(game, ann, text)
+    settle(game)
+    (event,) = daemon.events("command")
+    assert (event["words"], event["by"], event["admin"]) == (words, str(ann.steamid), True)
+    assert [line.split(": ", 1)[1] for _, _, line in game.sm.log.actions] == ([log] if log else [])
+    assert text in items(game, ann)
+
+
+def test_the_decisions_are_in_the_admin_menu(game: Game, daemon: Daemon, ann: Player) -> None:
+    daemon.answers["command"] = decisions
+    game.sm.admin_menu.load()
+    open_menu(game, ann)
+    pick(game, ann, "Last decisions")
+    settle(game)
+    assert sees(game, ann)[1].startswith("->1. move: ")
+
+
+def test_the_admin_menu_shows_what_an_admin_may(game: Game, daemon: Daemon, ann: Player) -> None:
+    game.sm.admin_menu.load()
+    ann.flags = GENERIC | KICK
+    open_menu(game, ann)
+    assert set(items(game, ann)) == {"Last decisions", *(text for text, _, _ in ITEMS[:5])}
+    ann.flags = GENERIC
+    open_menu(game, ann)
+    assert items(game, ann) == ["Last decisions"]
+
+
+def test_the_admin_menu_is_in_the_admins_language(game: Game, daemon: Daemon, ann: Player) -> None:
+    game.sm.admin_menu.load()
+    ann.language = "de"
+    open_menu(game, ann)
+    assert "Teams jetzt neu verteilen" in items(game, ann)
+
+
+def test_silence_is_answered_in_the_chat_of_who_used_the_menu(game: Game, daemon: Daemon, ann: Player) -> None:
+    game.sm.admin_menu.load()
+    game.sm.http.offline = True
+    game.advance(10)
+    open_menu(game, ann)
+    pick(game, ann, "Scramble now")
+    assert ann.chat[-1].endswith("The Equipoise daemon does not answer.")
+    assert game.sm.log.actions == []
+
+
+@pytest.mark.parametrize("menu_first", [True, False])
+def test_the_admin_menu_may_come_go_and_come_again(
+    game: Game, daemon: Daemon, equipoise_smx: Path, *, menu_first: bool
+) -> None:
+    if menu_first:
+        game.sm.admin_menu.load()
+    plugin = install(game, daemon, equipoise_smx)
+    if not menu_first:
+        game.sm.admin_menu.load()
+    game.start_map("koth_harvest_final")
+    ann = seat(game, "Ann", "red")
+    ann.flags = ROOT
+    for _ in range(2):
+        open_menu(game, ann)
+        assert len(items(game, ann)) == 8
+        game.sm.admin_menu.unload()
+        game.sm.admin_menu.load()
+    game.unload(plugin)
+    game.command(ann, "sm_admin")
+    assert not any("Equipoise" in line for line in sees(game, ann))
+
+
+def test_handles_are_flat_over_an_evening(game: Game, daemon: Daemon, ann: Player, plugin: Plugin) -> None:
+    """`sm_dump_handles` shows the same counts after rounds, joins, votes, menus and commands."""
+    game.sm.admin_menu.load()
+    crowd(game, 3, 3)
+    counts = []
+    for number in range(4):
+        evening_round(game, daemon, ann, number)
+        counts.append(game.sm.handles.live(plugin))
+    assert counts[1:] == counts[:1] * 3
+
+
+def evening_round(game: Game, daemon: Daemon, ann: Player, number: int) -> None:
+    """A round with all that may happen in it; the same things each time."""
+    in_freeze(game)
+    play.go_live(game)
+    daemon.order("vote", order=f"v-{number}", seconds=5.0)
+    guest = seat(game, f"Guest{number}", "blue")
+    game.say(guest, "!rating")
+    game.say(guest, "!scramble")
+    seconds_of_play(game, 8)
+    why(game, daemon, ann)
+    press(game, ann, 1)
+    open_menu(game, ann)
+    pick(game, ann, "Scramble now")
+    game.rcon("mp_autoteambalance 1")
+    play.fight(game)
+    game.leave(guest)
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    press(game, ann, 10)
+    seconds_of_play(game, 10)

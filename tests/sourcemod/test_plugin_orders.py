@@ -3,8 +3,8 @@
 import pytest
 
 from tests.sourcemod.answerer import Daemon, Json, crowd, ids, in_freeze, seconds_of_play, settle
-from tests.sourcemod.rig import Game, Player, Plugin, play
-from tests.sourcemod.rig.game.facts import BLU, GHOST, RED, SPECTATOR, Reason, State
+from tests.sourcemod.rig import Game, Player, Plugin, facts, play
+from tests.sourcemod.rig.game.facts import BLU, GHOST, KART, RED, SPECTATOR, Reason, State
 
 WHY = {"phrase": "Equipoise_ReasonStreak", "args": ["3"]}
 VETO = 3
@@ -170,17 +170,93 @@ def test_a_split_that_names_a_player_who_left_moves_no_player(game: Game, daemon
     assert kinds == ["player_left", "order_failed"]
 
 
-def test_whom_the_engine_does_not_let_go_is_left_alone(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
+@pytest.mark.parametrize("hold", ["duel", "ghost", "kart", "coach"])
+def test_whom_the_game_does_not_release_is_left_alone(game: Game, daemon: Daemon, plugin: Plugin, hold: str) -> None:
+    game.start_map("ctf_2fort")
     red, blu = crowd(game, 2, 2)
-    in_freeze(game)
-    red[0].duel = True
-    red[1].set_condition(GHOST, True)
-    assign(daemon, blu, red)
+    play.go_live(game)
+    play.pick_up_flag(game, red[0])
+    red[0].duel = hold == "duel"
+    red[0].set("m_bIsCoaching", int(hold == "coach"))
+    if hold in ("ghost", "kart"):
+        red[0].set_condition(GHOST if hold == "ghost" else KART, True)
+    assign(daemon, [red[1]], [*blu, red[0]], moment="now")
     poll(game)
-    assert [p.team for p in red + blu] == [RED, RED, RED, RED]
+    move(daemon, red[0], "blu", deadline=1)
+    poll(game)
+    seconds_of_play(game, 2)
+    assert red[0].team == RED
+    assert daemon.results()["m-1"] == "dead_end"
+    assert red[0].props["m_hItem"] != -1
+    assert red[0].duel == (hold == "duel")
     assert unharmed(*red, *blu)
     assert all(p.alive for p in red)
+
+
+def test_nobody_is_moved_in_hell_and_the_round_there_is_still_reported(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("plr_hightower_event", facts.MAPS["plr_hightower"])
+    red, blu = crowd(game, 3, 1)
+    play.go_live(game)
+    settle(game)
+    game.rules.props["m_bHelltowerPlayersInHell"] = 1
+    game.advance(1.5)
+    settle(game)
+    assert daemon.events("hello")[-1]["inactive_reason"] == "hell"
+    move(daemon, red[0], "blu", deadline=1)
+    poll(game)
+    seconds_of_play(game, 2)
+    assert daemon.results() == {"m-1": "off"}
+    assert [p.team for p in red + blu] == [RED, RED, RED, BLU]
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    play.next_round(game)
+    game.advance(1.5)
+    settle(game)
+    assert not daemon.events("round_ended")[0]["partial"]
+    assert daemon.events("hello")[-1]["inactive_reason"] == ""
+
+
+def test_a_flag_is_dropped_before_its_carrier_changes_sides(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("ctf_2fort")
+    red, _ = crowd(game, 3, 1)
+    play.go_live(game)
+    play.pick_up_flag(game, red[0])
+    before = len(game.history)
+    move(daemon, red[0], "blu", deadline=1)
+    poll(game)
+    seconds_of_play(game, 2)
+    seen = [(name, fields) for _, name, fields in game.history[before:]]
+    names = [name for name, _ in seen if name in ("teamplay_flag_event", "player_team", "player_spawn")]
+    assert names == ["teamplay_flag_event", "player_team", "player_spawn"]
+    assert red[0].props["m_hItem"] == -1
+    assert (red[0].team, red[0].alive) == (BLU, True)
+
+
+def test_a_medic_who_is_moved_alive_keeps_their_charge(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 3, 1)
+    game.advance(1)
+    game.command(red[0], "joinclass medic")
+    play.go_live(game)
+    red[0].charge = 0.75
+    move(daemon, red[0], "blu", deadline=1)
+    poll(game)
+    seconds_of_play(game, 1.5)
+    assert (red[0].team, red[0].alive) == (BLU, True)
+    assert red[0].charge == pytest.approx(0.75)
+
+
+def test_the_dead_are_brought_back_by_the_game(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 3, 1)
+    play.go_live(game)
+    play.kill(game, blu[0], red[0])
+    move(daemon, red[0], "blu")
+    poll(game)
+    assert (red[0].team, red[0].alive) == (BLU, False)
+    seconds_of_play(game, 25)
+    assert (red[0].alive, red[0].misplaced) == (True, False)
 
 
 def test_a_move_waits_for_a_death(game: Game, daemon: Daemon, plugin: Plugin) -> None:

@@ -111,6 +111,7 @@ def test_an_answer_that_never_comes_is_not_waited_for_and_a_late_one_is_ignored(
     settle(game)
     daemon.order("tell", id=str(ann.steamid), lines=[{"phrase": "Equipoise_TopEmpty", "args": []}])
     game.rcon("equipoise_poll")
+    game.frame()  # the request starts
     late = game.sm.http.flying.pop()
     late.answer.result()  # the order is in this answer, not in that to a later poll
     seconds_of_play(game, 20)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.core.phrases import Phrase
+from tests.sourcemod.answerer import Daemon, settle
 from tests.sourcemod.conftest import SCRIPTING, SOURCEMOD, TRANSLATIONS
 from tests.sourcemod.rig import Game, Plugin
 from tests.sourcemod.rig.sm.phrases import Tree, parse_keyvalues
@@ -114,16 +115,105 @@ def test_the_archive_unpacks_into_a_game_folder(archive: Path, game: Game, plugi
     assert not [name for name in names if "ripext" in name]
 
 
-def test_the_archived_plugin_runs(archive: Path, game: Game, tmp_path: Path) -> None:
+README = (SOURCEMOD / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def tf(archive: Path, game: Game) -> Path:
+    """A server's folder `tf/` after steps 1 and 2 of the README."""
+    folder = game.sm.root.parent.parent
     with zipfile.ZipFile(archive) as built:
-        built.extractall(tmp_path)
-    addon = tmp_path / "addons" / "sourcemod"
-    plugin = game.load(addon / "plugins" / "equipoise.smx", translations=addon / "translations")
-    assert plugin.info["name"] == "Equipoise"
+        built.extractall(folder)
+    for name in ("rip.ext.so", "rip.ext.dll", "x64/rip.ext.so"):  # REST in Pawn's own archive
+        (folder / "addons/sourcemod/extensions" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "addons/sourcemod/extensions" / name).touch()
+    (folder / "addons/sourcemod/logs").mkdir()
+    return folder
+
+
+def load(game: Game, tf: Path) -> Plugin:
+    """SourceMod loads what lies in its folders."""
+    addon = tf / "addons/sourcemod"
+    return game.load(addon / "plugins/equipoise.smx", translations=addon / "translations")
+
+
+def edit(tf: Path, file: str, **settings: object) -> None:
+    """An operator sets variables in a cfg file, which may be new."""
+    path = tf / "cfg" / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    kept = [line for line in lines if not line.startswith(tuple(f"{name} " for name in settings))]
+    path.write_text("\n".join(kept + [f'{name} "{value}"' for name, value in settings.items()]), encoding="utf-8")
+
+
+def test_the_readmes_five_steps_lead_to_a_server_that_answers(game: Game, daemon: Daemon, tf: Path) -> None:
+    load(game, tf)
+    game.start_map("koth_harvest_final")
+    settle(game)
+    assert not daemon.batches
+    written = (tf / "cfg/sourcemod/equipoise.cfg").read_text(encoding="utf-8")
+    settings = README.split("## Settings")[1].split("**Which file wins.**")[0]
+    table = re.findall(r"^\| `(equipoise_\w+)` \|", settings, flags=re.MULTILINE)
+    assert [name for name in table if name not in written] == ["equipoise_enabled", "equipoise_version"]
+    edit(tf, "sourcemod/equipoise.cfg", equipoise_server="eu-1", equipoise_secret="s3cret")
+    edit(tf, "sourcemod/equipoise.cfg", equipoise_url=f"http://127.0.0.1:{daemon.port}")
+    game.start_map("koth_harvest_final")
+    settle(game)
+    assert daemon.batches[-1]["server"] == "eu-1"
+    assert daemon.headers[-1]["Authorization"] == "Bearer s3cret"
+    game.rcon("sm_eq_status")
+    settle(game)
+    assert daemon.events("command")[-1]["words"] == ["status"]
+
+
+def test_every_path_of_the_readme_is_there_once_it_was_followed(game: Game, tf: Path) -> None:
+    load(game, tf)
+    game.start_map("koth_harvest_final")
+    settle(game)
+    made_by_the_operator = {"cfg/server.cfg", "cfg/<map>.cfg", "cfg/sourcemod/equipoise-<server>.cfg"}
+    named = set(re.findall(r"`((?:addons|cfg|equipoise)/[^`]*)`", README)) - {"cfg/sourcemod/equipoise-eu-1.cfg"}
+    assert made_by_the_operator < named
+    assert len(named) > 10
+    assert [path for path in named - made_by_the_operator if not (tf / path).exists()] == []
+
+
+def test_the_last_config_file_of_the_readme_wins_and_the_command_line_over_all(
+    game: Game, daemon: Daemon, tf: Path
+) -> None:
+    files = re.search(r"\*\*Which file wins.\*\*.*?the last one wins:(.*?)\. A setting", README, flags=re.DOTALL)
+    assert files is not None
+    order = re.findall(r"`cfg/([^`]+)`", files[1])
+    assert len(order) == 4
+    game.command_line["+equipoise_server"] = "eu-1"
+    load(game, tf)
+    game.start_map("koth_harvest_final")
+    settle(game)
+    for file in order:
+        name = file.replace("<map>", "koth_harvest_final").replace("<server>", "eu-1")
+        edit(tf, name, equipoise_chat_prefix=f"[{name}]", equipoise_server=f"from {name}")
+        game.start_map("koth_harvest_final")
+        settle(game)
+        expected = "[Equipoise]" if file in order[:2] else f"[{name}]"  # the plugin's own file says so
+        assert game.sm.convars["equipoise_chat_prefix"].value == expected
+        assert game.sm.convars["equipoise_server"].value == "eu-1"
+
+
+def test_a_maps_own_config_switches_the_plugin_off_for_that_map(game: Game, daemon: Daemon, tf: Path) -> None:
+    load(game, tf)
+    game.start_map("cp_gorge")
+    edit(tf, "sourcemod/equipoise.cfg", equipoise_server="eu-1", equipoise_secret="s3cret")
+    edit(tf, "sourcemod/equipoise.cfg", equipoise_url=f"http://127.0.0.1:{daemon.port}")
+    edit(tf, "koth_harvest_final.cfg", equipoise_enabled=0)
+    heard = []
+    for name in ("cp_gorge", "koth_harvest_final", "cp_gorge"):
+        daemon.forget()
+        game.start_map(name)
+        settle(game)
+        heard.append(bool(daemon.batches))
+    assert heard == [True, False, True]
 
 
 def test_the_readme_names_every_setting_command_and_forward(game: Game, plugin: Plugin) -> None:
-    readme = (SOURCEMOD / "README.md").read_text(encoding="utf-8")
     own = [name for name, convar in game.sm.convars.by_name.items() if convar.plugin is plugin]
     include = (SCRIPTING / "include" / "equipoise.inc").read_text(encoding="utf-8")
     offered = re.findall(r"^(?:native|forward) \w+ (Equipoise_\w+)", include, flags=re.MULTILINE)
@@ -133,7 +223,7 @@ def test_the_readme_names_every_setting_command_and_forward(game: Game, plugin: 
     assert len(offered) == 12
     assert len(commands) == 10
     assert len(words) == 6
-    missing = [name for name in (*own, *offered, *commands, *(f"!{word}" for word in words)) if name not in readme]
+    missing = [name for name in (*own, *offered, *commands, *(f"!{word}" for word in words)) if name not in README]
     assert missing == []
 
 

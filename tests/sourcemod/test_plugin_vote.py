@@ -80,7 +80,7 @@ def test_a_vote_ends_with_its_time_and_counts_who_voted(
 
 
 def test_the_menu_is_in_each_players_language(game: Game, daemon: Daemon, live: Sides) -> None:
-    red, blu = live
+    red, _ = live
     red[1].language = "de"
     order(game, daemon)
     assert sees(game, red[0]) == QUESTION

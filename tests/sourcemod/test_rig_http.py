@@ -2,15 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event
 
 import pytest
 
+from tests.sourcemod.peer import Peer, answer
 from tests.sourcemod.rig import Game, Plugin
 
 Script = Callable[..., Plugin]
-Reply = tuple[int, str]
 
 CLIENT = """
     int g_Asked;
@@ -60,58 +59,26 @@ CLIENT = """
     }"""
 
 
-class Daemon:
-    """A scripted HTTP server: answers with `replies` in turn, then with the last; remembers what it was sent."""
-
-    def __init__(self) -> None:
-        self.replies: list[Reply] = [(200, '{"ok": true}')]
-        self.requests: list[tuple[str, str, dict[str, str], str]] = []
-        daemon = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def answer(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
-                daemon.requests.append((self.command, self.path, dict(self.headers), body))
-                status, text = daemon.replies.pop(0) if len(daemon.replies) > 1 else daemon.replies[0]
-                self.send_response(status)
-                self.send_header("Location" if 300 <= status < 400 else "X-Rig", "/elsewhere")
-                self.send_header("Content-Length", str(len(text.encode())))
-                self.end_headers()
-                self.wfile.write(text.encode())
-
-            do_GET = do_POST = answer
-
-            def log_message(self, *args: object) -> None: ...
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/v1/events"
-        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop serving and close the port."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
 @pytest.fixture
-def daemon() -> Iterator[Daemon]:
-    """A server on a free loopback port."""
-    server = Daemon()
+def peer() -> Iterator[Peer]:
+    """A server on a free loopback port that answers 200 and an object, unless its scripts are replaced."""
+    server = Peer()
     yield server
     server.stop()
 
 
 def test_a_post_is_real_http_with_the_formatted_header_and_the_json_body(
-    game: Game, script: Script, daemon: Daemon
+    game: Game, script: Script, peer: Peer
 ) -> None:
     plugin = script(CLIENT)
-    game.rcon(f"post {daemon.url}")
+    game.rcon(f"post {peer.url}")
     game.settle()
-    [(method, path, headers, body)] = daemon.requests
-    assert (method, path, headers["X-Secret"]) == ("POST", "/v1/events", "100% secret")
-    assert headers["Content-Type"] == "application/json"
+    [request] = peer.requests
+    head, _, body = request.partition("\n\n")
+    assert head.splitlines()[0] == "POST /v1/events HTTP/1.1"
+    assert {"X-Secret: 100% secret", "Content-Type: application/json", "Accept: application/json"} < set(
+        head.splitlines()
+    )
     assert json.loads(body) == {
         "players": [{"id": "76561198000000001", "at": 0.5, "bot": False}],
         "boot": 1763622000123,
@@ -121,48 +88,86 @@ def test_a_post_is_real_http_with_the_formatted_header_and_the_json_body(
     assert not game.sm.handles.live(plugin)
 
 
-def test_an_answer_never_comes_in_the_frame_that_asked(game: Game, script: Script, daemon: Daemon) -> None:
+def test_a_request_starts_in_the_next_frame_and_is_answered_in_the_one_after(
+    game: Game, script: Script, peer: Peer
+) -> None:
     script(CLIENT)
-    game.rcon(f"ask {daemon.url}")
+    game.rcon(f"ask {peer.url}")
+    assert peer.requests == []
+    game.frame()
     assert game.sm.console == []
     game.frame()
     assert game.sm.console == ["1: 200 ", "keys 1"]
 
 
-def test_one_answer_is_delivered_per_frame_in_the_order_of_asking(game: Game, script: Script, daemon: Daemon) -> None:
+def test_answers_come_one_a_frame_in_the_order_in_which_they_ended(game: Game, script: Script, peer: Peer) -> None:
+    first, other = Event(), Peer([answer(201, "{}")])
+    peer.scripts = [[first, answer(200, "{}")]]
     script(CLIENT)
-    for _ in range(3):
-        game.rcon(f"ask {daemon.url}")
+    game.rcon(f"ask {peer.url}")
+    game.rcon(f"ask {other.url}")
     delivered = []
     for _ in range(3):
         game.frame()
         delivered.append([line for line in game.sm.console if ":" in line])
         game.sm.console.clear()
-    assert delivered == [["1: 200 "], ["2: 200 "], ["3: 200 "]]
+        if delivered[-1]:
+            first.set()
+    other.stop()
+    assert delivered == [[], ["2: 201 "], ["1: 200 "]]
 
 
-def test_a_dead_daemon_is_status_zero_and_a_text(game: Game, script: Script, daemon: Daemon) -> None:
+def test_ten_requests_start_in_a_frame(game: Game, script: Script, peer: Peer) -> None:
     script(CLIENT)
-    daemon.stop()
-    game.rcon(f"ask {daemon.url}")
+    for _ in range(25):
+        game.rcon(f"ask {peer.url}")
+    started = []
+    for _ in range(4):
+        game.frame()
+        started.append(sum(flight.since is not None for flight in game.sm.http.flying))
+    assert started == [10, 19, 23, 22]
     game.settle()
-    assert game.sm.console == ["1: 0 Couldn't connect to server"]
+    assert len(peer.requests) == 25
 
 
-def test_the_rig_can_cut_the_network(game: Game, script: Script, daemon: Daemon) -> None:
+def test_a_frame_waits_no_longer_than_the_rig_is_patient(game: Game, script: Script, peer: Peer) -> None:
+    answered = Event()
+    peer.scripts = [[answered, answer(200, "{}")]]
+    game.sm.http.patience = 0.0
+    script(CLIENT)
+    game.rcon(f"ask {peer.url}")
+    game.advance(0.5)
+    assert game.sm.console == []
+    answered.set()
+    game.sm.http.patience = None
+    game.settle()
+    assert game.sm.console == ["1: 200 ", "keys 0"]
+
+
+def test_a_dead_daemon_is_status_zero_and_a_text(game: Game, script: Script) -> None:
+    dead = Peer()
+    dead.stop()
+    script(CLIENT)
+    game.rcon(f"ask {dead.url}")
+    game.settle()
+    assert game.sm.console == [f"1: 0 Failed to connect to 127.0.0.1 port {dead.port}: Connection refused"]
+
+
+def test_the_rig_can_cut_the_network(game: Game, script: Script, peer: Peer) -> None:
     script(CLIENT)
     game.sm.http.offline = True
-    game.rcon(f"ask {daemon.url}")
+    game.rcon(f"ask {peer.url}")
     game.settle()
-    assert (game.sm.console, daemon.requests) == (["1: 0 Couldn't connect to server"], [])
+    text = f"1: 0 Failed to connect to 127.0.0.1 port {peer.port}: Connection refused"
+    assert (game.sm.console, peer.requests) == ([text], [])
 
 
 def test_a_held_answer_comes_when_released_or_times_out_on_the_games_clock(
-    game: Game, script: Script, daemon: Daemon
+    game: Game, script: Script, peer: Peer
 ) -> None:
     script(CLIENT)
     game.sm.http.held = True
-    game.rcon(f"ask {daemon.url}")
+    game.rcon(f"ask {peer.url}")
     game.advance(1.0)
     assert game.sm.console == []
     game.sm.http.held = False
@@ -170,45 +175,49 @@ def test_a_held_answer_comes_when_released_or_times_out_on_the_games_clock(
     assert game.sm.console == ["1: 200 ", "keys 1"]
 
     game.sm.http.held = True
-    game.rcon(f"ask {daemon.url}")
+    game.rcon(f"ask {peer.url}")
     game.advance(2.1)
-    assert game.sm.console[2:] == ["2: 0 Timeout was reached"]
+    [line] = game.sm.console[2:]
+    assert line.startswith("2: 0 Operation timed out after 2")
 
 
-NO_JSON = ["", "no json", '{"id": 92233720368547758070}', '{"id": Infinity}', '{"ok"', "NaN", '"a string"', "[1,]"]
+NO_JSON = [
+    "",
+    "no json",
+    '{"id": 92233720368547758070}',
+    '{"id": Infinity}',
+    '{"ok"',
+    "NaN",
+    '"a string"',
+    "[1,]",
+    r'{"name": "\u0000"}',
+    '{"x": 1e999}',
+]
 
 
 @pytest.mark.parametrize("body", NO_JSON)
 def test_data_throws_on_what_is_no_json_and_ends_the_callback(
-    game: Game, script: Script, daemon: Daemon, body: str
+    game: Game, script: Script, peer: Peer, body: str
 ) -> None:
     script(CLIENT)
-    daemon.replies = [(500, body)]
-    game.rcon(f"ask {daemon.url}")
+    peer.scripts = [[answer(500, body)]]
+    game.rcon(f"ask {peer.url}")
     game.settle()
     assert game.sm.console == ["1: 500 "]
-    assert game.sm.log.take_faults()[0].startswith("Invalid JSON in line -1")
-
-
-def test_a_redirect_that_may_not_be_followed_is_a_transport_failure(game: Game, script: Script, daemon: Daemon) -> None:
-    script(CLIENT)
-    daemon.replies = [(302, "{}")]
-    game.rcon(f"ask {daemon.url}")
-    game.settle()
-    assert game.sm.console == ["1: 0 Number of redirects hit maximum amount"]
-    assert len(daemon.requests) == 1
+    place = "line 1" if body else "line -1, column -1"
+    assert game.sm.log.take_faults()[0].startswith(f"Invalid JSON in {place}")
 
 
 def test_answers_for_an_unloaded_plugin_come_to_nobody_and_survive_a_map_change(
-    game: Game, script: Script, daemon: Daemon
+    game: Game, script: Script, peer: Peer
 ) -> None:
     plugin = script(CLIENT)
     game.start_map("cp_badlands")
-    game.rcon(f"ask {daemon.url}")
+    game.rcon(f"ask {peer.url}")
     game.start_map("ctf_2fort")
     game.settle()
     assert game.sm.console == ["1: 200 ", "keys 1"]
-    game.rcon(f"ask {daemon.url}")
+    game.rcon(f"ask {peer.url}")
     game.unload(plugin)
     game.settle()
     assert len(game.sm.console) == 2
@@ -259,6 +268,56 @@ def test_json_values_are_read_as_the_extension_reads_them(
 ) -> None:
     script(READER % DATA)
     assert game.rcon(f"get {key}") == lines
+
+
+LISTS = """
+    public void OnPluginStart() { RegServerCmd("try", Command_Try); }
+    Action Command_Try(int args)
+    {
+        JSONArray list = new JSONArray();
+        char text[12], number[32];
+        list.PushInt(7);
+        list.PushInt64("-9223372036854775808");
+        list.GetInt64(1, number, sizeof(number));
+        PrintToServer("int64 %s", number);
+        PrintToServer("self %d", list.Push(list));
+        PrintToServer("remove %d %d %d", list.Remove(5), list.Remove(-1), list.Remove(1));
+        PrintToServer("string %d", list.GetString(0, text, sizeof(text)));
+        PrintToServer("set %d %d", list.SetInt(0, 1), list.SetInt(1, 1));
+        JSONObject item = new JSONObject();
+        item.SetString("name", "Ann");
+        PrintToServer("%d %d", item.Remove("nothing"), item.ToString(text, sizeof(text)));
+        PrintToServer("%s", text);
+        item.ToString(text, sizeof(text), JSON_COMPACT);
+        PrintToServer("%s", text);
+        JSONObjectKeys keys = item.Keys();
+        item.SetBool("more", true);
+        delete item;
+        delete list;
+        char key[8];
+        keys.ReadKey(key, sizeof(key));
+        return Plugin_Handled;
+    }"""
+
+
+def test_arrays_texts_and_keys_behave_as_the_extensions(game: Game, script: Script) -> None:
+    script(LISTS)
+    assert game.rcon("try") == [
+        "int64 -922337203685477580", "self 0", "remove 0 0 1", "string 0", "set 1 0", "0 1",
+        '{"name": "A', '{"name":"An',
+    ]  # fmt: skip
+    assert game.sm.log.take_faults() == ["The object was changed while its keys were read"]
+
+
+def test_an_index_that_is_not_there_is_an_error_to_the_getters(game: Game, script: Script) -> None:
+    script("""
+        public void OnMapStart()
+        {
+            JSONArray list = new JSONArray();
+            list.GetInt(3);
+        }""")
+    game.start_map("cp_badlands")
+    assert game.sm.log.take_faults() == ["Could not retrieve value at index 3"]
 
 
 def test_json_refuses_what_it_cannot_hold(game: Game, script: Script) -> None:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.sourcemod.rig import Game, Plugin, play
-from tests.sourcemod.rig.game.facts import ALIVE, BLU, DEAD, RED, UBERCHARGED, UNASSIGNED, State
+from tests.sourcemod.rig.game.facts import ALIVE, BLU, DEAD, GHOST, KART, RED, UBERCHARGED, UNASSIGNED, State
+from tests.sourcemod.rig.game.players import Phase
 
 Script = Callable[..., Plugin]
 
@@ -196,6 +197,21 @@ def test_a_respawn_empties_a_medigun_and_a_move_without_one_does_not(
     assert medic.charge == charge
 
 
+def test_a_regenerated_player_is_whole_and_keeps_the_charge(game: Game, script: Script) -> None:
+    script("""
+        public void OnPluginStart() { RegServerCmd("heal", Command_Heal); }
+        Action Command_Heal(int args) { TF2_RegeneratePlayer(1); return Plugin_Handled; }""")
+    game.start_map("koth_harvest_final")
+    medic, soldier = game.add("M", "blue", "medic"), game.add("S", "red")
+    play.go_live(game)
+    medic.charge = 0.75
+    play.hurt(game, soldier, medic)
+    game.history.clear()
+    game.rcon("heal")
+    assert game.events() == ["post_inventory_application"]
+    assert (medic.health, medic.charge) == (150, 0.75)
+
+
 def test_arenas_first_blood_is_the_first_kill_of_an_enemy_who_has_a_team_mate(game: Game) -> None:
     game.start_map("arena_well")
     game.sm.convars["tf_arena_use_queue"].set("0")
@@ -206,6 +222,29 @@ def test_arenas_first_blood_is_the_first_kill_of_an_enemy_who_has_a_team_mate(ga
     play.kill(game, mate, red)
     flags = [fields["death_flags"] for _, name, fields in game.history if name == "player_death"]
     assert (flags, blu.alive) == ([0, 0x10], True)
+
+
+def test_a_dead_medic_has_no_charge_and_dies_for_six_seconds_before_they_observe(game: Game) -> None:
+    game.start_map("koth_harvest_final")
+    medic, soldier = game.add("M", "blue", "medic"), game.add("S", "red")
+    play.go_live(game)
+    medic.charge = 0.75
+    play.kill(game, soldier, medic)
+    assert (medic.charge, medic.phase) == (0.0, Phase.DYING)
+    game.advance(6.3)
+    assert medic.phase == Phase.DYING
+    game.advance(0.2)
+    assert medic.phase == Phase.OBSERVER
+
+
+def test_ghosts_and_karts_cannot_kill_themselves(game: Game) -> None:
+    game.start_map("koth_harvest_final")
+    players = game.add("G", "red"), game.add("K", "blue")
+    play.go_live(game)
+    for player, condition in zip(players, (GHOST, KART), strict=True):
+        player.set_condition(condition, True)
+        game.command(player, "kill")
+    assert all(player.alive for player in players)
 
 
 def test_the_wish_to_die_is_granted_once_in_five_seconds_and_never_to_losers(game: Game) -> None:

@@ -65,6 +65,18 @@ def test_without_respawn_times_the_dead_return_after_their_freeze_panel(game: Ga
     assert victim.alive
 
 
+def test_who_has_no_class_to_respawn_as_returns_in_the_next_wave_once_they_have_one(game: Game) -> None:
+    game.sm.convars["mp_highlander"].set("1")
+    player, _ = running(game)
+    game.command(player, "resetclass")
+    assert (player.alive, player.deaths) == (False, 1)
+    player.choose("scout")
+    game.advance(6.3)
+    assert not player.alive
+    game.advance(5.3)
+    assert player.alive
+
+
 def test_an_arenas_forced_class_is_another_one_at_each_spawn(game: Game) -> None:
     red, _ = running(game, "arena_well")
     game.sm.convars["tf_arena_force_class"].set("1")

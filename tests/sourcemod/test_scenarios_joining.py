@@ -372,6 +372,16 @@ def test_in_the_bonus_time_dead_winners_return_with_another_class_and_losers_do_
     assert spawned_by_class(game, player) == spawns
 
 
+def test_arenas_queue_takes_those_who_go_to_watch_at_its_tail_and_those_who_are_sent_at_its_head(game: Game) -> None:
+    red, blu, *_ = running(game, "red", "blue", "red", "blue", map_name="arena_well")
+    game.sm.convars["tf_arena_use_queue"].set("1")
+    waiting = game.connect("waiting")
+    game.join(waiting, "spectate", "scout")
+    game.teams.change(red, SPECTATOR)
+    game.teams.force_change(blu, SPECTATOR)
+    assert game.arena.queue == [blu, waiting, red]
+
+
 def test_arena_with_the_queue_lines_up_who_picks_a_class(game: Game) -> None:
     game.start_map("arena_well")
     first, second = game.connect("first"), game.connect("second")

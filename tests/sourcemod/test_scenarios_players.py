@@ -81,6 +81,20 @@ def test_18_who_joins_arenas_live_round_without_the_queue_spawns_in_the_next_fre
     assert late.alive
 
 
+def test_18_who_had_no_class_at_arenas_round_start_cannot_spawn_by_choosing_the_same_twice(game: Game) -> None:
+    game.start_map("arena_well")
+    game.sm.convars["tf_arena_use_queue"].set("0")
+    undecided = game.connect("undecided")
+    game.join(undecided, "red")
+    game.add("Ann", "red")
+    game.add("Bob", "blue")
+    play.go_live(game)
+    game.command(undecided, "joinclass scout")
+    game.advance(1)
+    game.command(undecided, "joinclass scout")
+    assert (undecided.desired_class, undecided.alive) == (1, False)
+
+
 @pytest.mark.parametrize(
     ("state", "spawns"), [(State.PREROUND, True), (State.STALEMATE, False), (State.TEAM_WIN, False)]
 )

@@ -29,14 +29,14 @@ class Balance:
         heavy, light = uneven
         members = self.game.teams.members
         needed = (len(members(heavy)) - len(members(light))) // 2
-        candidates = sorted((p for p in members(heavy) if self._may_be_moved(p)), key=self._score, reverse=True)
+        candidates = sorted((p for p in members(heavy) if self.may_be_moved(p)), key=self._score, reverse=True)
         for player in candidates[: needed + 2]:
             if needed > 0 and (not dead_only or (not player.alive and not self._delayed(player))):
                 self._move(player, light)
                 needed -= 1
 
     def _uneven(self, dead_only: bool) -> tuple[int, int] | None:
-        if not self.game.number("mp_autoteambalance") or self.game.arena.uses_queue:
+        if self.game.number("mp_autoteambalance") != 1 or self.game.arena.uses_queue:
             return None
         if self.game.now < self.starts_at or (dead_only and self.game.teams.clock_left() < LAST_SECONDS):
             return None
@@ -49,8 +49,8 @@ class Balance:
         self._put_off = None
         self.game.fire("teamplay_teambalanced_player", player=player.index, team=side)
 
-    def _may_be_moved(self, player: Player) -> bool:
-        # CTFPlayer::CanBeAutobalanced (tf_player.cpp).
+    def may_be_moved(self, player: Player) -> bool:
+        """`CTFPlayer::CanBeAutobalanced` (tf_player.cpp)."""
         coached = player.props["m_hCoach"] != -1
         return not (player.duel or player.bot or player.coaching or coached or player.transformed)
 

@@ -9,6 +9,7 @@ from ..sm.events import Event
 from ..sourcemod import SourceMod
 from . import connections
 from .arena import Arena
+from .autobalance import Autobalance
 from .clocks import Clocks
 from .entities import Entities, Entity
 from .facts import EVENTS, MAPS, SPECTATOR, UNASSIGNED, Mode, Reason, Value
@@ -92,6 +93,7 @@ class Game:
             self.clocks.think()
             self.points.think()
             self.rounds.think()
+            self.autobalance.think()
             self.teams.think()
             outputs, self.outputs = self.outputs, []
             for output in outputs:
@@ -160,6 +162,7 @@ class Game:
         self.waiting, self.restarts, self.limits = Waiting(self), Restarts(self), Limits(self)
         self.clocks, self.points, self.flags = Clocks(self), Points(self), Flags(self)
         self.mvm, self.scenery, self.rounds = Waves(self), Scenery(self), Rounds(self)
+        self.autobalance = Autobalance(self)
 
     def _place_in_cycle(self) -> int:
         return self.map_cycle.index(self.map) + 1 if self.map in self.map_cycle else 0
@@ -301,6 +304,7 @@ class Game:
     def event_sent(self, event: Event) -> None:
         """An event was not blocked: it goes out."""
         self.history.append((self.now, event.name, dict(event.fields) | {"silenced": event.silent}))
+        self.rounds.hear(event)
 
     def events(self, *names: str) -> list[str]:
         """Names of past events, in order; only those named, if any are."""

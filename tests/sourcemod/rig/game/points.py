@@ -66,14 +66,11 @@ class Points:
         """An area is captured: m_iOwner is new when the event comes, and a win is nested in the same call."""
         assert self.may_be_captured, f"nothing can be captured in {self.game.rounds.state.name}"
         self._own(point, side)
-        self.last_cappers = _bytes(cappers)
         if cappers:
-            fired = self.game.fire(
-                "teamplay_point_captured", cp=point, cpname=self._name(point), team=side, cappers=self.last_cappers,
+            self.game.fire(
+                "teamplay_point_captured", cp=point, cpname=self._name(point), team=side, cappers=_bytes(cappers),
                 priority=0,
             )  # fmt: skip
-            # The count is the game's own listener (CTFGameRules::FireGameEvent): a blocked event never reaches it.
-            self.game.rounds.caps[side] += fired
         if self.game.mode.koth:
             self.game.clocks.taken(side)
         self.check_win()

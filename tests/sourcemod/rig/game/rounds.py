@@ -7,9 +7,10 @@ call. Arena calls its live round STALEMATE, like sudden death. Times are `game.n
 from typing import TYPE_CHECKING
 
 from . import buildings, panels
-from .facts import BLU, RED, SIDES, UNASSIGNED, Reason, State, opponent
+from .facts import BLU, GHOST, RED, SIDES, UNASSIGNED, Reason, State, opponent
 
 if TYPE_CHECKING:
+    from ..sm.events import Event
     from .game import Game
 
 FREEZE = 5.0
@@ -169,6 +170,21 @@ class Rounds:
                 self.game.points.force(winner)
         elif not alive or (timer is not None and timer.remaining <= 0 and self.game.clocks.may_expire()):
             self.win(UNASSIGNED, Reason.STALEMATE, full_round=not self.game.mode.stages, switch=False)
+
+    def hear(self, event: "Event") -> None:
+        """What the game's own listeners do: after plugins' pre hooks, before their post hooks, never when blocked."""
+        if event.name == "teamplay_point_captured" and not self.game.mode.mvm:
+            team = int(event.fields.get("team", 0))
+            self.caps[team] = self.caps.get(team, 0) + 1
+            self.game.points.last_cappers = str(event.fields.get("cappers", ""))
+        elif event.name in ("player_team", "player_disconnect") and self._only_ghosts_in_hell():
+            # CTFHolidayEntity::FireGameEvent: the round is drawn inside the event.
+            self.win(UNASSIGNED, Reason.STALEMATE, switch=False)
+
+    def _only_ghosts_in_hell(self) -> bool:
+        if not self.game.rules.props.get("m_bHelltowerPlayersInHell"):
+            return False
+        return all(player.has_condition(GHOST) for player in self.game.in_game() if player.team in SIDES)
 
     # Wins.
 

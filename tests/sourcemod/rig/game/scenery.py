@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from .entities import Entity, Prop
-from .facts import BLU, RED, UNASSIGNED
+from .facts import BLU, RED, UNASSIGNED, State
 
 if TYPE_CHECKING:
     from .game import Game
@@ -41,6 +41,19 @@ class Scenery:
         for make in self._makers():
             index = game.entities.free()
             self._made.append((index, make, game.entities.put(make(index))))
+        game.sm.convars["tf_gamemode_arena"].set(str(int(game.mode.arena)))
+        self._set_powerup_mode()
+
+    def _set_powerup_mode(self) -> None:
+        """`CTFGameRules::Activate` sets the variable on every map, and its change begins a round (cc_powerup_mode).
+
+        So entering and leaving such a map passes through PREROUND before anybody is there. (An inference.)
+        """
+        powerup = self.game.mode.powerup
+        if bool(self.game.number("tf_powerup_mode")) != powerup:
+            self.game.sm.convars["tf_powerup_mode"].set(str(int(powerup)))
+            self.game.rounds.enter(State.PREROUND)
+            self.game.sm.convars["tf_flag_caps_per_round"].set("7" if powerup else "3")
 
     def rebuild(self) -> None:
         """`CleanUpMap`: each entity again, in its old slot where that is free; references to the old ones are dead."""

@@ -176,7 +176,7 @@ class Teams:
         if team == current or team not in SIDES or not self.should_balance():
             return False
         others = len(self.members(opponent(team))) - (current == opponent(team))
-        return len(self.members(team)) + 1 - max(others, 0) > self.game.number("mp_teams_unbalance_limit")
+        return len(self.members(team)) + 1 - others > self.game.number("mp_teams_unbalance_limit")
 
     def auto_team(self, player: Player) -> int:
         """`GetAutoTeam`: the smaller side, the asker counted where they are; even sides: the attackers, or either."""

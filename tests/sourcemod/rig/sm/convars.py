@@ -31,7 +31,9 @@ ENGINE = {
     "mp_humans_must_join_team": "any", "mp_highlander": "0", "mp_idlemaxtime": "3", "mp_idledealmethod": "1",
     "mp_respawnwavetime": "10", "mp_allowspectators": "1", "mp_spectators_restricted": "0",
     "tf_flag_caps_per_round": "3", "tf_passtime_scores_per_round": "5", "tf_arena_round_time": "0",
-    "tf_arena_force_class": "0", "tf_arena_change_limit": "1", "tf_bot_offline_practice": "0",
+    "tf_powerup_mode": "0", "tf_autobalance_dead_candidates_maxtime": "15",
+    "tf_autobalance_force_candidates_maxtime": "5", "tf_arena_force_class": "0", "tf_arena_change_limit": "1",
+    "tf_bot_offline_practice": "0",
     "spec_freeze_time": "4.0", "spec_freeze_traveltime": "0.4", "tf_stalematechangeclasstime": "20",
 }  # fmt: skip
 """TF2's own variables that a balancing plugin may look at, with the engine's defaults."""

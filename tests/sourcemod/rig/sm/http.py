@@ -1,35 +1,43 @@
-"""sm-ripext's HTTP natives: real HTTP to a real address, answers on later frames, one per frame.
+"""sm-ripext's HTTP natives: real HTTP to a real address, answers on later frames.
 
-A request starts when its verb is called, in a thread of its own. A frame waits for the oldest request in flight (real
-time, bounded by the request's own timeout) and delivers its answer, so the order of answers is the order of requests
-and a test is deterministic. `Http.held` keeps all answers back, as a slow network would, until the request's timeout
-has passed on the game's clock; `Http.offline` makes every connection fail.
+As in the extension (extension.cpp FrameHook, AsyncPerformRequests): a verb only queues its request; the next frame
+wakes the thread that starts up to ten; each frame delivers one answer at most, in the order in which they ended. So an
+answer comes two frames after its verb at the earliest.
+
+In the rig a frame that has nothing to deliver waits for an answer (real time, at most `patience`; by default until one
+request ends, if only by its own timeout), so that a test does not depend on how fast the machine is. `held` keeps all
+answers back, as a slow network would, until the request's timeout has passed on the game's clock; `offline` refuses
+every connection.
 """
 
-import http.client
 from base64 import b64encode
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlencode, urljoin, urlsplit
+from urllib.parse import quote, urlsplit
 
 from ..binding import Call, Callback, Text, native
 from ..machine import NativeError
 from ..memory import Buffer
 from . import json
+from .transfers import Order, Result, transfer
 
 if TYPE_CHECKING:
     from ..sourcemod import SourceMod
 
 EXTENSION, LIBRARY = "rip.ext", "ripext"
+PER_WAKE = 10
+THREADS = 64
 
 
 @dataclass(eq=False, slots=True)
 class HTTPRequest:
-    """A request being prepared. Times are seconds."""
+    """A request being prepared. Times are whole seconds."""
 
     url: str
-    headers: dict[str, str] = field(default_factory=lambda: {"Accept": "application/json"})
+    headers: dict[str, str] = field(
+        default_factory=lambda: {"Accept": "application/json", "Content-Type": "application/json"}
+    )
     query: list[tuple[str, str]] = field(default_factory=list)
     form: list[tuple[str, str]] = field(default_factory=list)
     connect_timeout: int = 10
@@ -40,25 +48,21 @@ class HTTPRequest:
 
     @property
     def address(self) -> str:
-        """The URL with its query."""
-        mark = "&" if "?" in self.url else "?"
-        return f"{self.url}{mark}{urlencode(self.query, quote_via=quote)}" if self.query else self.url
+        """The URL with its query, which begins with `?` whatever the URL holds (HTTPRequest::AppendQueryParam)."""
+        return f"{self.url}?{encoded(self.query)}" if self.query else self.url
 
 
 @dataclass(eq=False, slots=True)
 class HTTPResponse:
-    """An answer, or a transport failure: status 0 and the reason in `error`."""
+    """An answer, whole or not, as the callback sees it. `data` is the handle that `.Data` gave out."""
 
-    status: int
-    body: str = ""
-    headers: dict[str, str] = field(default_factory=dict)
-    error: str = ""
+    result: Result
     data: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What went over the wire: for assertions."""
+    """What a plugin sends: for assertions."""
 
     method: str
     url: str
@@ -69,94 +73,101 @@ class Sent:
 
 @dataclass(eq=False, slots=True)
 class Flight:
-    """A request under way. `since` is engine time."""
+    """A request under way. `since` is the engine time of its start, None while it is queued."""
 
     sent: Sent
-    answer: "Future[HTTPResponse]"
     callback: Callback
     value: int
-    since: float
+    since: float | None = None
+    answer: "Future[Result] | None" = None
 
 
 @dataclass(slots=True)
 class Http:
-    """All requests of a server."""
+    """All requests of a server. `flying` holds those whose callbacks have not come."""
 
     sm: "SourceMod"
     sent: list[Sent] = field(default_factory=list)
     flying: list[Flight] = field(default_factory=list)
     held: bool = False
     offline: bool = False
-    _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(max_workers=8))
+    patience: float | None = None
+    _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(max_workers=THREADS))
 
     def send(self, method: str, request: HTTPRequest, body: str, callback: Callback, value: int) -> None:
-        """Start a request."""
-        sent = Sent(method, request.address, dict(request.headers), body, request)
-        self.sent.append(sent)
-        answer = self._threads.submit(_unreachable if self.offline else perform, sent, sent.url, request.max_redirects)
-        self.flying.append(Flight(sent, answer, callback, value, self.sm.world.now))
+        """Queue a request."""
+        self.sent.append(Sent(method, request.address, dict(request.headers), body, request))
+        self.flying.append(Flight(self.sent[-1], callback, value))
 
     def run(self) -> None:
-        """One frame: deliver the oldest answer that did not start in this very frame."""
-        flight = next((f for f in self.flying if f.since < self.sm.world.now), None)
-        if flight is None:
-            return
+        """One frame: wake the thread, and deliver the answer that ended first."""
+        started = [flight for flight in self.flying if flight.since is not None]
+        for flight in [flight for flight in self.flying if flight.since is None][:PER_WAKE]:
+            self._start(flight)
         if self.held:
-            if self.sm.world.now - flight.since < flight.sent.request.timeout:
-                return
-            response = HTTPResponse(0, error="Timeout was reached")
-        else:
-            response = flight.answer.result()
-        self.flying.remove(flight)
-        self._deliver(flight, response)
+            self._time_out(started)
+            return
+        answers = [flight.answer for flight in started if flight.answer is not None]
+        if answers:
+            wait(answers, timeout=self.patience, return_when=FIRST_COMPLETED)
+        ended = [flight for flight in started if flight.answer is not None and flight.answer.done()]
+        if ended:
+            self._deliver(min(ended, key=_ended), None)
 
     def forget(self, plugin: object) -> None:
-        """An unloaded plugin's answers come to nobody."""
+        """An unloaded plugin's callbacks never come."""
         self.flying = [flight for flight in self.flying if flight.callback.plugin is not plugin]
 
     def close(self) -> None:
         """Let the threads end."""
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def _deliver(self, flight: Flight, response: HTTPResponse) -> None:
+    def _start(self, flight: Flight) -> None:
+        flight.since = self.sm.world.now
+        sent, request = flight.sent, flight.sent.request
+        order = Order(
+            sent.method, sent.url, sent.headers, sent.body.encode("utf-8", "surrogateescape"),
+            request.connect_timeout, request.timeout, request.max_redirects,
+        )  # fmt: skip
+        flight.answer = self._threads.submit(_refused if self.offline else transfer, order)
+
+    def _time_out(self, started: list[Flight]) -> None:
+        for flight in started:
+            waited = self.sm.world.now - (flight.since or 0.0)
+            if flight.sent.request.timeout and waited >= flight.sent.request.timeout:
+                text = f"Operation timed out after {round(waited * 1000)} milliseconds with 0 bytes received"
+                self._deliver(flight, Result(error=text))
+                return
+
+    def _deliver(self, flight: Flight, instead: Result | None) -> None:
+        self.flying.remove(flight)
+        assert flight.answer is not None
+        response = HTTPResponse(instead or flight.answer.result())
         handle = self.sm.handles.open(response, closable=False)
         try:
-            flight.callback(handle, flight.value, response.error)
+            flight.callback(handle, flight.value, response.result.error)
         finally:
             self.sm.handles.drop(handle)
             self.sm.handles.drop(response.data)
 
 
-def _unreachable(sent: Sent, url: str, redirects: int) -> HTTPResponse:
-    return HTTPResponse(0, error="Couldn't connect to server")
+def _ended(flight: Flight) -> float:
+    assert flight.answer is not None
+    return flight.answer.result().ended
 
 
-def perform(sent: Sent, url: str, redirects: int) -> HTTPResponse:
-    """Do one request for real; headers go to a redirect's target too, as with curl."""
-    parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=sent.request.timeout)
-    try:
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        connection.request(sent.method, target, sent.body.encode() or None, sent.headers)
-        answer = connection.getresponse()
-        body = answer.read().decode("utf-8", "surrogateescape")
-    except TimeoutError:
-        return HTTPResponse(0, error="Timeout was reached")
-    except ConnectionRefusedError:
-        return _unreachable(sent, url, redirects)
-    except (OSError, http.client.HTTPException) as error:
-        return HTTPResponse(0, error=f"Failure when receiving data from the peer ({error})")
-    finally:
-        connection.close()
-    if 300 <= answer.status < 400 and (location := answer.headers.get("Location")):
-        if not redirects:
-            return HTTPResponse(0, error="Number of redirects hit maximum amount")
-        return perform(sent, urljoin(url, location), redirects - 1)
-    return HTTPResponse(answer.status, body, {k.lower(): v for k, v in answer.headers.items()})
+def _refused(order: Order) -> Result:
+    parts = urlsplit(order.url)
+    return Result(error=f"Failed to connect to {parts.hostname} port {parts.port or 80}: Connection refused")
+
+
+def encoded(values: list[tuple[str, str]]) -> str:
+    """Names and values percent-encoded, as curl_easy_escape does."""
+    return "&".join(f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in values)
 
 
 def _start(call: Call, request: HTTPRequest, method: str, body: str, callback: Callback, value: int) -> None:
-    """The extension frees the request's handle as soon as it has started."""
+    """The extension frees the request's handle with the verb."""
     call.sm.handles.drop(call.sm.handles.find(request))
     call.sm.http.send(method, request, body, callback, value)
 
@@ -166,19 +177,25 @@ def request_new(call: Call, url: str) -> int:
     return call.open(HTTPRequest(url))
 
 
+def _named(what: str, name: str) -> str:
+    if not name:
+        raise NativeError(f"{what} name cannot be empty.")
+    return name
+
+
 @native("HTTPRequest.SetHeader")
 def set_header(call: Call, request: HTTPRequest, name: str, text: Text) -> None:
-    request.headers[name] = str(text)
+    request.headers[_named("Header", name)] = str(text)
 
 
 @native("HTTPRequest.AppendQueryParam")
 def append_query(call: Call, request: HTTPRequest, name: str, text: Text) -> None:
-    request.query.append((name, str(text)))
+    request.query.append((_named("Parameter", name), str(text)))
 
 
 @native("HTTPRequest.AppendFormParam")
 def append_form(call: Call, request: HTTPRequest, name: str, text: Text) -> None:
-    request.form.append((name, str(text)))
+    request.form.append((_named("Parameter", name), str(text)))
 
 
 @native("HTTPRequest.SetBasicAuth")
@@ -199,7 +216,6 @@ def delete(call: Call, request: HTTPRequest, callback: Callback, value: int) -> 
 def _with_body(method: str) -> None:
     @native(f"HTTPRequest.{method.capitalize()}")
     def send(call: Call, request: HTTPRequest, data: json.JSON, callback: Callback, value: int) -> None:
-        request.headers["Content-Type"] = "application/json"
         _start(call, request, method, json.encode(data.value), callback, value)
 
 
@@ -209,8 +225,9 @@ for _method in ("POST", "PUT", "PATCH"):
 
 @native("HTTPRequest.PostForm")
 def post_form(call: Call, request: HTTPRequest, callback: Callback, value: int) -> None:
+    request.headers["Accept"] = "application/json"
     request.headers["Content-Type"] = "application/x-www-form-urlencoded"
-    _start(call, request, "POST", urlencode(request.form), callback, value)
+    _start(call, request, "POST", encoded(request.form), callback, value)
 
 
 def _option(name: str, attribute: str) -> None:
@@ -235,23 +252,21 @@ for _name, _attribute in {
 
 @native("HTTPResponse.Status.get")
 def status(call: Call, response: HTTPResponse) -> int:
-    return response.status
+    return response.result.status
 
 
 @native("HTTPResponse.Data.get")
 def data(call: Call, response: HTTPResponse) -> int:
     """The extension frees this handle itself; the same one is given out every time."""
     if not response.data:
-        try:
-            response.data = call.sm.handles.open(json.wrap(json.decode(response.body)), closable=False)
-        except ValueError as error:
-            raise NativeError(f"Invalid JSON in line -1, column -1: {error}") from None
+        text = response.result.body.split(b"\0")[0].decode("utf-8", "surrogateescape") if response.result.body else None
+        response.data = call.sm.handles.open(json.wrap(json.parse(text)), closable=False)
     return response.data
 
 
 @native("HTTPResponse.GetHeader")
 def header(call: Call, response: HTTPResponse, name: str, buffer: Buffer) -> bool:
-    value = response.headers.get(name.lower())
+    value = response.result.headers.get(name.lower())
     if value is not None:
         buffer.write(value)
     return value is not None

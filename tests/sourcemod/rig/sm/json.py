@@ -11,6 +11,9 @@ from ..memory import Buffer
 from .files import inside
 from .strings import INTEGER
 
+DECODE_ANY, ALLOW_NUL, COMPACT, ENSURE_ASCII, SORT_KEYS = 0x4, 0x10, 0x20, 0x40, 0x80
+MAX_INDENT = 0x1F
+
 Value = None | bool | int | float | str | list["Value"] | dict[str, "Value"]
 
 
@@ -32,8 +35,8 @@ class JSONArray(JSON):
 class JSONObjectKeys:
     """The keys of an object, read one by one."""
 
-    def __init__(self, keys: list[str]) -> None:
-        self.keys: Iterator[str] = iter(keys)
+    def __init__(self, value: Value) -> None:
+        self.keys: Iterator[str] = iter(value if isinstance(value, dict) else ())
 
 
 def wrap(value: Value) -> JSON:
@@ -47,24 +50,59 @@ def _refuse(text: str) -> NoReturn:
     raise ValueError(f"{text} is no JSON")
 
 
+def _real(digits: str) -> float:
+    if not math.isfinite(float(digits)):
+        _refuse(digits)
+    return float(digits)
+
+
 def _whole(digits: str) -> int:
     if not -(1 << 63) <= int(digits) < 1 << 63:
         _refuse(digits)
     return int(digits)
 
 
-def decode(text: str) -> Value:
-    """Strict UTF-8 JSON of 64-bit integers whose top is an object or an array; ValueError otherwise."""
-    text.encode()
-    value: Value = json.loads(text, parse_constant=_refuse, parse_int=_whole)
-    if not isinstance(value, dict | list):
-        raise ValueError("'[' or '{' expected")
+def parse(text: str | None, flags: int = 0) -> Value:
+    """Strict UTF-8 JSON of 64-bit integers whose top is an object or an array, as jansson reads it.
+
+    Without text (an empty body) and otherwise a native error says where it is wrong; no real place for no text.
+    """
+    if text is None:
+        raise NativeError("Invalid JSON in line -1, column -1: wrong arguments")
+    try:
+        text.encode()
+        value: Value = json.loads(text, parse_constant=_refuse, parse_int=_whole, parse_float=_real)
+        _check(value, flags)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise NativeError(f"Invalid JSON in {place}: {error.msg}") from None
+    except ValueError as error:
+        raise NativeError(f"Invalid JSON in line 1, column 1: {error}") from None
     return value
 
 
-def encode(value: Value) -> str:
-    """The text that the extension would send."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def _check(value: Value, flags: int) -> None:
+    if not isinstance(value, dict | list) and not flags & DECODE_ANY:
+        raise ValueError("'[' or '{' expected")
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, str) and "\0" in one and not flags & ALLOW_NUL:
+            raise ValueError("\\u0000 is not allowed without JSON_ALLOW_NUL")
+        if isinstance(one, dict):
+            pending += [*one.keys(), *one.values()]
+        elif isinstance(one, list):
+            pending += one
+
+
+def encode(value: Value, flags: int = 0) -> str:
+    """The text that jansson writes: by default with a blank after commas and colons, and in UTF-8."""
+    separators = (",", ":") if flags & COMPACT else (", ", ": ")
+    indent = flags & MAX_INDENT or None
+    return json.dumps(
+        value, ensure_ascii=bool(flags & ENSURE_ASCII), separators=(",", separators[1]) if indent else separators,
+        indent=indent, sort_keys=bool(flags & SORT_KEYS),
+    )  # fmt: skip
 
 
 def _valid(value: Value) -> bool:
@@ -76,7 +114,7 @@ def _valid(value: Value) -> bool:
 
 def _integer(text: str) -> int:
     match = INTEGER.match(text)
-    return int(match[1]) if match else 0
+    return min(max(int(match[1]), -(1 << 63)), (1 << 63) - 1) if match else 0
 
 
 def _member(container: JSON, key: str) -> Value:
@@ -92,9 +130,9 @@ def _element(container: JSON, index: int) -> Value:
 
 
 def _put(container: JSON, key: int | str, value: Value) -> bool:
-    if not _valid(value):
+    if not _valid(value) or value is container.value:
         return False
-    if isinstance(key, str) and isinstance(container.value, dict):
+    if isinstance(key, str) and isinstance(container.value, dict) and _valid(key):
         container.value[key] = value
         return True
     if isinstance(key, int) and isinstance(container.value, list) and 0 <= key < len(container.value):
@@ -105,6 +143,11 @@ def _put(container: JSON, key: int | str, value: Value) -> bool:
 
 def _as_int(value: Value) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _digits(value: Value) -> str:
+    """GetInt64 prints into 20 bytes, so the smallest number of all loses its last digit."""
+    return str(_as_int(value))[:19]
 
 
 def _as_float(value: Value) -> float:
@@ -152,7 +195,7 @@ def _provide_writes(prefix: str, verb: str, key_type: type | None, put: Callable
 
 
 def _push(container: JSON, value: Value) -> bool:
-    if not isinstance(container.value, list) or not _valid(value):
+    if not isinstance(container.value, list) or not _valid(value) or value is container.value:
         return False
     container.value.append(value)
     return True
@@ -184,7 +227,7 @@ def object_string(call: Call, container: JSON, key: str, buffer: Buffer) -> bool
 def object_int64(call: Call, container: JSON, key: str, buffer: Buffer) -> bool:
     if not isinstance(container.value, dict) or key not in container.value:
         return False
-    return bool(buffer.write(str(_as_int(container.value[key]))))
+    return bool(buffer.write(_digits(container.value[key])))
 
 
 @native("JSONArray.GetString")
@@ -194,7 +237,7 @@ def array_string(call: Call, container: JSON, index: int, buffer: Buffer) -> boo
 
 @native("JSONArray.GetInt64")
 def array_int64(call: Call, container: JSON, index: int, buffer: Buffer) -> None:
-    buffer.write(str(_as_int(_element(container, index))))
+    buffer.write(_digits(_element(container, index)))
 
 
 @native("JSONObject.SetString")
@@ -242,8 +285,9 @@ def object_remove(call: Call, container: JSON, key: str) -> bool:
 
 @native("JSONArray.Remove")
 def array_remove(call: Call, container: JSON, index: int) -> bool:
-    _element(container, index)
-    assert isinstance(container.value, list)
+    """False, and no error, for an index that is not there."""
+    if not isinstance(container.value, list) or not 0 <= index < len(container.value):
+        return False
     del container.value[index]
     return True
 
@@ -262,46 +306,42 @@ def size(call: Call, container: JSON) -> int:
 
 @native("JSONObject.Keys")
 def object_keys(call: Call, container: JSON) -> int:
-    return call.open(JSONObjectKeys(list(container.value) if isinstance(container.value, dict) else []))
+    return call.open(JSONObjectKeys(container.value))
 
 
 @native("JSONObjectKeys.ReadKey")
 def read_key(call: Call, keys: JSONObjectKeys, buffer: Buffer) -> bool:
-    key = next(keys.keys, None)
+    """The extension walks over the live object: a change meanwhile makes it read freed memory, here an error."""
+    try:
+        key = next(keys.keys, None)
+    except RuntimeError:
+        raise NativeError("The object was changed while its keys were read") from None
     if key is not None:
         buffer.write(key)
     return key is not None
 
 
-def _parse(call: Call, text: str) -> int:
-    try:
-        return call.open(wrap(decode(text)))
-    except ValueError as error:
-        raise NativeError(f"Invalid JSON: {error}") from None
-
-
 @native("JSONObject.FromString", "JSONArray.FromString")
 def from_string(call: Call, text: str, flags: int) -> int:
-    return _parse(call, text)
+    return call.open(wrap(parse(text, flags)))
 
 
 @native("JSONObject.FromFile", "JSONArray.FromFile")
 def from_file(call: Call, path: str, flags: int) -> int:
     full = inside(call, path)
     if not full.is_file():
-        raise NativeError(f"Invalid JSON in line -1, column -1: unable to open {path}")
-    return _parse(call, full.read_text(encoding="utf-8"))
+        raise NativeError(f"Invalid JSON in line -1, column -1: unable to open {path}: No such file or directory")
+    return call.open(wrap(parse(full.read_text(encoding="utf-8", errors="surrogateescape"), flags)))
 
 
 @native("JSON.ToString")
 def to_string(call: Call, container: JSON, buffer: Buffer, flags: int) -> bool:
-    text = encode(container.value)
-    if len(text.encode()) >= buffer.size:
-        raise NativeError(f"Buffer size is {buffer.size}, {len(text.encode()) + 1} bytes are needed")
-    return bool(buffer.write(text))
+    """Cut to the buffer without a word."""
+    buffer.write(encode(container.value, flags))
+    return True
 
 
 @native("JSON.ToFile")
 def to_file(call: Call, container: JSON, path: str, flags: int) -> bool:
-    inside(call, path).write_text(encode(container.value), encoding="utf-8")
+    inside(call, path).write_text(encode(container.value, flags), encoding="utf-8")
     return True

@@ -17,7 +17,9 @@ def TF2_RespawnPlayer(call: Call, client: InGame) -> None:
 
 @native()
 def TF2_RegeneratePlayer(call: Call, client: InGame) -> None:
+    """`CTFPlayer::Regenerate`: gives the class's weapons again, as a resupply locker does."""
     client.props["m_iHealth"] = client.props["m_iMaxHealth"]
+    call.sm.world.fire("post_inventory_application", userid=client.userid)
 
 
 @native()

@@ -1,0 +1,224 @@
+"""How far the plugin goes on a map: the daemon's table, the game's own reasons, and the operator's cfg."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.sourcemod.answerer import Daemon, crowd, in_freeze, install, seat, settle
+from tests.sourcemod.rig import Game, Plugin, facts, play
+from tests.sourcemod.rig.game.facts import RED, Reason
+
+Json = dict[str, Any]
+BALANCING = ("mp_autoteambalance", "mp_scrambleteams_auto", "sv_vote_issue_scramble_teams_allowed")
+
+
+def untouched(game: Game) -> bool:
+    """The engine's own balancing is as the operator has it."""
+    return [game.sm.convars[name].value for name in BALANCING] == ["1", "1", "1"]
+
+
+def level(daemon: Daemon, level: str, reason: str = "") -> None:
+    """What the daemon's table says of the map."""
+    daemon.sticky |= {"level": level, "level_reason": reason}
+
+
+def a_round(game: Game) -> None:
+    """Four players play a round to its end."""
+    for n in range(4):
+        game.add(f"P{n}", "red" if n % 2 else "blue")
+        settle(game)
+    in_freeze(game)
+    play.go_live(game)
+    settle(game)
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+
+
+def said(game: Game, text: str) -> list[int]:
+    """How often each player has read a text."""
+    return [len([line for line in player.chat if text in line]) for player in game.humans()]
+
+
+def test_off_the_daemon_hears_of_nothing_but_the_map_and_commands(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    level(daemon, "off", "vsh_")
+    game.start_map("vsh_facility", facts.MAPS["arena_well"])
+    settle(game)
+    assert untouched(game)
+    assert game.sm.convars["tf_arena_use_queue"].value == "1"
+    game.start_map("vsh_facility", facts.MAPS["koth_harvest_final"])
+    settle(game)
+    daemon.forget()
+    a_round(game)
+    game.say(game.humans()[0], "!rank")
+    game.advance(12)
+    settle(game)
+    assert set(daemon.kinds()) <= {"hello", "command"}
+    assert "command" in daemon.kinds()
+    assert len(daemon.batches) >= 3
+    assert untouched(game)
+
+
+def test_rate_reports_rounds_and_leaves_the_teams_alone(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    level(daemon, "rate", "trade_")
+    game.start_map("trade_plaza", facts.MAPS["koth_harvest_final"])
+    settle(game)
+    a_round(game)
+    assert not daemon.events("side_wanted")
+    assert len(daemon.events("round_ended")) == 1
+    assert not daemon.events("round_ended")[0]["partial"]
+    daemon.order("assign", order="a", reason={"phrase": "x", "args": []}, red=[], blu=[], bench=[], moment="freeze")
+    in_freeze(game)
+    game.rcon("equipoise_poll")
+    settle(game)
+    assert daemon.results() == {"a": "off"}
+    assert untouched(game)
+
+
+@pytest.mark.parametrize(
+    ("word", "reason", "text"),
+    [
+        ("off", "vsh_", "Equipoise leaves this map alone: vsh_."),
+        ("rate", "cp_fun", "Rounds on this map are rated, but the teams are left alone: cp_fun."),
+    ],
+)
+def test_each_player_reads_once_why_less_is_done(
+    game: Game, daemon: Daemon, plugin: Plugin, word: str, reason: str, text: str
+) -> None:
+    level(daemon, word, reason)
+    game.start_map("koth_harvest_final")
+    settle(game)
+    a_round(game)
+    game.advance(5)
+    assert said(game, text) == [1, 1, 1, 1]
+
+
+def test_a_level_that_changes_on_the_map_is_followed(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 2, 2)
+    play.go_live(game)
+    settle(game)
+    assert not untouched(game)
+    level(daemon, "off", "koth_")
+    game.rcon("equipoise_poll")
+    settle(game)
+    assert untouched(game)
+    level(daemon, "balance")
+    game.rcon("equipoise_poll")
+    settle(game)
+    settle(game)
+    assert not untouched(game)
+    assert daemon.events("hello")[-1]["phase"] == "running"
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    assert daemon.events("round_ended")[0]["partial"]
+
+
+def test_without_a_daemon_a_map_keeps_its_last_level_and_an_unknown_one_is_balanced(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    level(daemon, "off", "vsh_")
+    game.start_map("vsh_facility", facts.MAPS["koth_harvest_final"])
+    settle(game)
+    game.sm.http.offline = True
+    game.start_map("koth_harvest_final")
+    game.advance(3)
+    assert not untouched(game)
+    game.start_map("vsh_facility", facts.MAPS["koth_harvest_final"])
+    game.advance(12)
+    assert untouched(game)
+
+
+def test_an_answer_about_the_map_before_says_nothing_of_this_one(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    level(daemon, "off", "vsh_")
+    game.start_map("vsh_facility", facts.MAPS["koth_harvest_final"])
+    settle(game)
+    game.sm.http.held = True
+    game.rcon("equipoise_poll")
+    game.frame()
+    game.start_map("koth_harvest_final")
+    game.sm.http.held = False
+    game.frame()
+    level(daemon, "balance")
+    settle(game)
+    settle(game)
+    assert not untouched(game)
+    assert daemon.events("hello")[-1]["map"] == "koth_harvest_final"
+    assert said(game, "leaves this map alone") == []
+
+
+@pytest.mark.parametrize(
+    ("map", "prop", "reason", "text"),
+    [
+        ("mvm_coaltown", "", "mvm", "Mann vs Machine"),
+        ("koth_harvest_final", "m_bIsInTraining", "training", "training"),
+        ("koth_harvest_final", "mp_tournament", "tournament", "mp_tournament 1"),
+        ("ctf_2fort", "m_bPowerupMode", "mannpower", "Mannpower"),
+    ],
+)
+def test_where_the_games_own_rules_for_teams_stand_above_ours_it_stands_aside(
+    game: Game, daemon: Daemon, plugin: Plugin, map: str, prop: str, reason: str, text: str
+) -> None:
+    game.server_cfg["mp_tournament"] = "1" if prop == "mp_tournament" else "0"
+    game.start_map(map)
+    if prop.startswith("m_b"):
+        game.rules.props[prop] = 1
+    game.advance(1.5)
+    settle(game)
+    game.add("Ann", "red")
+    game.advance(3)
+    assert daemon.events("hello")[-1]["inactive_reason"] == reason
+    assert not {"round_started", "round_live", "side_wanted", "waiting_ended"} & set(daemon.kinds())
+    assert said(game, f"Equipoise leaves this map alone: {text}.") == [1]
+    assert len([line for _, line in game.sm.log.messages if "Inactive on this map" in line]) == 1
+    assert untouched(game)
+
+
+def test_the_engines_variables_come_back_on_a_map_that_is_left_alone(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("koth_harvest_final")
+    settle(game)
+    assert not untouched(game)
+    game.start_map("mvm_coaltown")
+    settle(game)
+    assert untouched(game)
+
+
+@pytest.mark.parametrize("cfg", ["server.cfg", "koth_harvest_final.cfg"])
+def test_switched_off_in_a_cfg_holds_for_that_cfgs_maps(game: Game, daemon: Daemon, plugin: Plugin, cfg: str) -> None:
+    if cfg == "server.cfg":
+        game.server_cfg["equipoise_enabled"] = "0"
+    else:
+        (game.sm.root.parent.parent / "cfg" / cfg).write_text('equipoise_enabled "0"\n', encoding="utf-8")
+    game.start_map("koth_harvest_final")
+    settle(game)
+    ann = seat(game, "Ann", "red")
+    game.advance(12)
+    assert daemon.batches == []
+    assert ann.team == RED
+    game.start_map("cp_badlands")
+    settle(game)
+    game.advance(3)
+    assert bool(daemon.batches) == (cfg != "server.cfg")
+    assert untouched(game) == (cfg == "server.cfg")
+
+
+def test_a_switch_in_the_console_ends_with_the_map(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    settle(game)
+    game.rcon("equipoise_enabled 0")
+    daemon.forget()
+    game.advance(12)
+    assert daemon.batches == []
+    game.start_map("cp_badlands")
+    settle(game)
+    assert daemon.kinds()[:1] == ["hello"]
+
+
+def test_a_workshop_map_has_its_name_without_the_number(game: Game, daemon: Daemon, equipoise_smx: Any) -> None:
+    install(game, daemon, equipoise_smx)
+    game.start_map("workshop/vsh_skirmish.ugc2931", facts.MAPS["koth_harvest_final"])
+    settle(game)
+    assert daemon.events("hello")[0]["map"] == "vsh_skirmish"

@@ -1,0 +1,113 @@
+"""Players vote on new teams: the plugin's menus and chat, the real daemon's rules, end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.sourcemod.rig.game.facts import BLU, RED
+from tests.sourcemod.rig.game.players import Player
+from tests.sourcemod.sessions import Evening
+
+NewEvening = Callable[..., Evening]
+
+pytestmark = pytest.mark.slow
+
+ADMIN = 1 << 14
+
+
+def stacked(new_evening: NewEvening, players: int = 8, settings: str = "") -> Evening:
+    """A running round of KOTH in which all strong players are on RED."""
+    evening = new_evening("koth_harvest_final", settings)
+    for number in range(players):
+        evening.seat(f"P{number}")
+    evening.freeze()
+    evening.rate(**dict.fromkeys(evening.side(RED), 2500.0), **dict.fromkeys(evening.side(BLU), 800.0))
+    evening.live()
+    evening.wait(1.0)
+    return evening
+
+
+def say(evening: Evening, player: Player, text: str) -> None:
+    """A player says something, and the daemon hears of it."""
+    evening.game.say(player, text)
+    evening.wait(1.0)
+
+
+def choose(evening: Evening, *texts: str) -> None:
+    """The players choose, in the order of their slots."""
+    for player, text in zip(evening.game.humans(), texts, strict=False):
+        evening.game.sm.menus.choose(player, text)
+    evening.wait(1.0)
+
+
+def voting(evening: Evening) -> int:
+    """How many players see a menu."""
+    return sum(evening.game.sm.menus.of(player.index) is not None for player in evening.game.humans())
+
+
+def test_enough_voices_open_a_menu_and_enough_votes_scramble_at_the_next_round_start(new_evening: NewEvening) -> None:
+    evening = stacked(new_evening)
+    first, second, third, *_ = evening.game.humans()
+    before = set(evening.side(RED))
+
+    say(evening, first, "!scramble")
+    assert "P0 wants balanced teams: 1 of 3 for a vote" in second.chat[-1]
+    say(evening, second, "!votescramble")
+    assert voting(evening) == 0
+    say(evening, third, "!scramble")
+    assert voting(evening) == 8
+    choose(evening, *["Yes"] * 6, *["No"] * 2)
+    assert any("The vote passed: 6 of 8 votes" in line for line in first.chat)
+    assert set(evening.side(RED)) == before
+
+    evening.win(RED)
+    evening.freeze()
+
+    assert set(evening.side(RED)) != before
+    assert [one["reason"] for one in evening.decisions("scramble")][-1] == "the players voted for it"
+    assert any("the players voted for it" in line for line in first.chat)
+
+
+def test_a_vote_that_fails_changes_nothing_and_starts_the_cool_down(new_evening: NewEvening) -> None:
+    evening = stacked(new_evening)
+    for player in evening.game.humans()[:3]:
+        say(evening, player, "!scramble")
+    choose(evening, *["Yes"] * 2, *["No"] * 6)
+    first = evening.game.humans()[0]
+    assert any("The vote failed: 2 of 8 votes" in line for line in first.chat)
+    say(evening, first, "!scramble")
+    assert "The last vote was a short while ago." in first.chat[-1]
+    assert evening.status()["pending"] in (None, "", False)
+
+
+def test_even_teams_are_not_voted_on(new_evening: NewEvening) -> None:
+    evening = new_evening("koth_harvest_final", "")
+    for number in range(8):
+        evening.seat(f"P{number}")
+    evening.freeze()
+    evening.live()
+    first = evening.game.humans()[0]
+    say(evening, first, "!scramble")
+    assert "Teams are even: RED has a 50 % chance." in first.chat[-1]
+
+
+def test_an_admin_cancels_a_running_vote(new_evening: NewEvening) -> None:
+    evening = stacked(new_evening)
+    first, second, third, *_ = evening.game.humans()
+    for player in (first, second, third):
+        say(evening, player, "!scramble")
+    assert voting(evening) == 8
+    second.flags = ADMIN
+    evening.game.command(second, "sm_eq_scramble cancel")
+    evening.wait(1.0)
+    assert voting(evening) == 0
+    assert any("An admin cancelled the vote." in line for line in first.chat)
+
+
+def test_with_too_few_players_there_is_no_vote(new_evening: NewEvening) -> None:
+    evening = stacked(new_evening, players=4)
+    first = evening.game.humans()[0]
+    say(evening, first, "!scramble")
+    assert "There are too few players for a vote." in first.chat[-1]
