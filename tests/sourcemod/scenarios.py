@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.sourcemod.rig import Game, Player, Plugin
+from tests.sourcemod.rig import Game, Player, Plugin, play
 
 Script = Callable[..., Plugin]
 
@@ -71,3 +71,16 @@ def fields(game: Game, name: str) -> dict[str, object]:
 def since(game: Game, mark: int, *wanted: str) -> list[str]:
     """Names of events after history's first `mark`, only those wanted if any are."""
     return [name for _, name, _ in game.history[mark:] if not wanted or name in wanted]
+
+
+def running(game: Game, *sides: str, map_name: str = "koth_harvest_final", cls: str = "soldier") -> list[Player]:
+    """Players on those sides, however uneven, in a running round, without arena's queue; the past is forgotten."""
+    game.sm.convars["mp_teams_unbalance_limit"].set("0")
+    game.start_map(map_name)
+    game.sm.convars["tf_arena_use_queue"].set("0")
+    players = [game.add(f"player {number}", side, cls) for number, side in enumerate(sides, 1)]
+    play.go_live(game)
+    game.sm.convars["mp_teams_unbalance_limit"].set("1")
+    game.history.clear()
+    game.sm.console.clear()
+    return players

@@ -47,6 +47,40 @@ def test_a_chat_trigger_answers_in_chat_and_a_console_command_in_the_console(gam
     assert game.said == [("Ann", "!rating bob smith")]
 
 
+def test_a_trigger_works_though_its_chat_is_blocked_and_a_silent_one_passes_no_forward(
+    game: Game, script: Script
+) -> None:
+    script("""
+        public void OnPluginStart()
+        {
+            RegConsoleCmd("sm_vote", Command_Vote);
+            AddCommandListener(Listen_Vote, "sm_vote");
+            AddCommandListener(Listen_Any);
+        }
+        Action Command_Vote(int client, int args) { PrintToServer("voted %d", IsChatTrigger()); return Plugin_Handled; }
+        Action Listen_Vote(int client, const char[] name, int args) { PrintToServer("heard"); return Plugin_Continue; }
+        Action Listen_Any(int client, const char[] name, int args)
+        {
+            PrintToServer("any %s", name);
+            return Plugin_Continue;
+        }
+        public Action OnClientSayCommand(int client, const char[] command, const char[] text)
+        {
+            PrintToServer("said %s %d", text, IsChatTrigger());
+            return Plugin_Handled;
+        }""")
+    game.start_map("cp_badlands")
+    player = game.connect("Ann")
+    game.sm.console.clear()
+    game.say(player, "!vote")
+    assert game.sm.console == ["any say", "said !vote 1", "any sm_vote", "heard", "voted 1"]
+    game.sm.console.clear()
+    game.say(player, "/vote")
+    game.say(player, "/nothing")
+    assert game.sm.console == ["any say", "any sm_vote", "heard", "voted 1", "any say", "said /nothing 0"]
+    assert game.said == []
+
+
 def test_a_plugin_may_swallow_chat(game: Game, script: Script) -> None:
     script("""
         public void OnPluginStart() { }
@@ -168,7 +202,33 @@ def test_an_events_hook_before_it_may_change_silence_or_block_it(game: Game, scr
         }""")
     sent = [game.fire("player_hurt", userid=2, attacker=3, damageamount=n) for n in (1, 2, 3)]
     assert sent == [True, True, False]
-    assert game.sm.console == ["2 silent 0", "4 silent 1"]
+    assert [fields["damageamount"] for _, name, fields in game.history if name == "player_hurt"] == [2, 4]
+    # The hook after a blocked event runs all the same.
+    assert game.sm.console == ["2 silent 0", "4 silent 1", "6 silent 0"]
+
+
+def test_a_hook_without_a_copy_gets_one_if_another_asked_for_it(game: Game, script: Script) -> None:
+    plugin = script("""
+        public void OnPluginStart()
+        {
+            HookEvent("player_hurt", Event_Hurt, EventHookMode_PostNoCopy);
+            HookEvent("player_hurt", Event_Stop, EventHookMode_Pre);
+            HookEvent("player_hurt", Event_Never, EventHookMode_Pre);
+        }
+        void Event_Hurt(Event event, const char[] name, bool silent) { PrintToServer("copy %d", event != null); }
+        Action Event_Stop(Event event, const char[] name, bool silent) { return Plugin_Stop; }
+        Action Event_Never(Event event, const char[] name, bool silent) { PrintToServer("no"); return Plugin_Stop; }""")
+    copier = script(
+        """
+        public void OnPluginStart() { HookEvent("player_hurt", Event_Hurt); }
+        void Event_Hurt(Event event, const char[] name, bool silent) { PrintToServer("copied"); }""",
+        "copier",
+    )
+    game.fire("player_hurt", userid=2)
+    game.unload(copier)
+    game.fire("player_hurt", userid=2)
+    assert game.sm.console == ["copy 1", "copied", "copy 0"]
+    assert not game.sm.handles.live(plugin)
 
 
 def test_timers_run_on_the_games_clock_and_stop_when_told(game: Game, script: Script) -> None:

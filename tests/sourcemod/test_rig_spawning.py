@@ -8,17 +8,8 @@ from itertools import pairwise
 import pytest
 
 from tests.sourcemod.rig import Game, play
-from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, State
-from tests.sourcemod.rig.game.players import Player
-
-
-def running(game: Game, map_name: str = "koth_harvest_final") -> tuple[Player, Player]:
-    """A RED and a BLU player in a running round."""
-    game.start_map(map_name)
-    game.sm.convars["tf_arena_use_queue"].set("0")
-    players = game.add("Ann", "red"), game.add("Bob", "blue")
-    play.go_live(game)
-    return players
+from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, UBERCHARGED, State
+from tests.sourcemod.scenarios import running
 
 
 def test_a_class_chosen_before_the_first_round_spawns_at_once_outside_arena(game: Game) -> None:
@@ -28,21 +19,23 @@ def test_a_class_chosen_before_the_first_round_spawns_at_once_outside_arena(game
 
 
 def test_force_respawn_wants_a_class_and_nothing_else(game: Game) -> None:
-    red, _ = running(game)
+    red, _ = running(game, "red", "blue")
     without_class, watcher = game.connect("new"), game.connect("watcher")
     game.join(without_class, "blue")
     game.join(watcher, "spectate")
     watcher.choose("scout")
+    red.set_condition(UBERCHARGED, True)
     game.history.clear()
     for player in (red, without_class, watcher):
         game.teams.force_respawn(player)
     spawned = [(f["userid"], f["team"]) for _, name, f in game.history if name == "player_spawn"]
     assert spawned == [(red.userid, RED), (watcher.userid, SPECTATOR)]
     assert (watcher.alive, watcher.weapons, without_class.alive) == (True, {}, False)
+    assert not red.has_condition(UBERCHARGED)
 
 
 def test_a_respawn_as_another_class_takes_the_buildings_without_an_explosion(game: Game) -> None:
-    engineer, _ = running(game)
+    engineer, _ = running(game, "red", "blue")
     engineer.choose("engineer")
     game.teams.force_respawn(engineer)
     play.build(game, engineer, "obj_dispenser")
@@ -55,7 +48,7 @@ def test_a_respawn_as_another_class_takes_the_buildings_without_an_explosion(gam
 
 
 def test_without_respawn_times_the_dead_return_after_their_freeze_panel(game: Game) -> None:
-    _, victim = running(game)
+    _, victim = running(game, "red", "blue")
     game.sm.convars["mp_disable_respawn_times"].set("1")
     game.advance(6)
     play.kill(game, None, victim)
@@ -67,7 +60,7 @@ def test_without_respawn_times_the_dead_return_after_their_freeze_panel(game: Ga
 
 def test_who_has_no_class_to_respawn_as_returns_in_the_next_wave_once_they_have_one(game: Game) -> None:
     game.sm.convars["mp_highlander"].set("1")
-    player, _ = running(game)
+    player, _ = running(game, "red", "blue")
     game.command(player, "resetclass")
     assert (player.alive, player.deaths) == (False, 1)
     player.choose("scout")
@@ -78,7 +71,7 @@ def test_who_has_no_class_to_respawn_as_returns_in_the_next_wave_once_they_have_
 
 
 def test_an_arenas_forced_class_is_another_one_at_each_spawn(game: Game) -> None:
-    red, _ = running(game, "arena_well")
+    red, _ = running(game, "red", "blue", map_name="arena_well")
     game.sm.convars["tf_arena_force_class"].set("1")
     classes = [red.current_class]
     for _ in range(5):
@@ -99,7 +92,7 @@ def test_an_arenas_forced_class_is_another_one_at_each_spawn(game: Game) -> None
 def test_in_sudden_death_another_class_spawns_only_in_the_first_twenty_seconds(
     game: Game, seconds: float, *, alive: bool, spawns: bool
 ) -> None:
-    _, player = running(game)
+    _, player = running(game, "red", "blue")
     game.add("mate", "blue")
     game.sm.convars["mp_stalemate_enable"].set("1")
     game.rounds.stalemate()
@@ -142,7 +135,7 @@ def test_the_buildings_of_an_engineer_who_dies_in_sudden_death_explode(game: Gam
 def test_what_the_idle_variables_do_to_an_idle_player_in_two_hundred_seconds(
     game: Game, convars: dict[str, str], what_happens: str
 ) -> None:
-    player, _ = running(game)
+    player, _ = running(game, "red", "blue")
     for name, value in convars.items():
         game.sm.convars[name].set(value)
     player.idle = True
@@ -152,12 +145,12 @@ def test_what_the_idle_variables_do_to_an_idle_player_in_two_hundred_seconds(
 
 
 def test_bots_coaches_and_arenas_queue_may_idle(game: Game) -> None:
-    coach, _ = running(game)
+    coach, _ = running(game, "red", "blue")
     bot = game.add_bot("Bot", RED)
     coach.idle = bot.idle = coach.coaching = True
     game.advance(200)
     assert (coach.team, bot.team) == (RED, RED)
-    waiting, _ = running(game, "arena_well")
+    waiting, _ = running(game, "red", "blue", map_name="arena_well")
     game.sm.convars["tf_arena_use_queue"].set("1")
     game.teams.change(waiting, SPECTATOR)
     waiting.idle = True
@@ -166,7 +159,7 @@ def test_bots_coaches_and_arenas_queue_may_idle(game: Game) -> None:
 
 
 def test_a_respawn_does_not_save_those_who_never_leave_the_spawn_room(game: Game) -> None:
-    player, _ = running(game)
+    player, _ = running(game, "red", "blue")
     player.idle = True
     for _ in range(18):
         game.advance(10)

@@ -7,6 +7,7 @@ import pytest
 from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, GHOST, KART, RED, SPECTATOR, UNASSIGNED, State
 from tests.sourcemod.rig.game.players import Player
+from tests.sourcemod.scenarios import running
 
 Script = Callable[..., Plugin]
 
@@ -20,18 +21,6 @@ LISTENER = """
         }
     }
     Action Listen(int client, const char[] command, int args) { PrintToServer(command); return Plugin_Continue; }"""
-
-
-def running(game: Game, *sides: str, map_name: str = "koth_harvest_final") -> list[Player]:
-    """Players on those sides in a running round without limits on the sides; then the limit is 1 again."""
-    game.sm.convars["mp_teams_unbalance_limit"].set("0")
-    game.start_map(map_name)
-    game.sm.convars["tf_arena_use_queue"].set("0")
-    players = [game.add(f"player {number}", side) for number, side in enumerate(sides, 1)]
-    play.go_live(game)
-    game.sm.convars["mp_teams_unbalance_limit"].set("1")
-    game.history.clear()
-    return players
 
 
 def team_events(game: Game) -> list[tuple[object, object, object]]:
@@ -180,20 +169,21 @@ def test_humans_join_the_team_they_must_and_may_always_watch(game: Game, human_t
 
 
 @pytest.mark.parametrize(
-    ("convars", "sides", "watches"),
+    ("convar", "sides", "map_name", "watches"),
     [
-        ({"mp_allowspectators": "0"}, ("red", "blue"), False),
-        ({"mp_allowspectators": "1"}, ("red", "blue"), True),
-        ({"mp_spectators_restricted": "1"}, ("red", "blue", "blue"), False),
-        ({"mp_spectators_restricted": "1"}, ("red", "blue"), True),
+        (("mp_allowspectators", "0"), ("red", "blue"), "koth_harvest_final", False),
+        (("mp_allowspectators", "0"), ("red", "blue"), "arena_well", True),
+        (("mp_allowspectators", "1"), ("red", "blue"), "koth_harvest_final", True),
+        (("mp_spectators_restricted", "1"), ("red", "blue", "blue"), "koth_harvest_final", False),
+        (("mp_spectators_restricted", "1"), ("red", "blue"), "koth_harvest_final", True),
     ],
 )
 def test_the_spectators_variables_keep_players_on_their_side(
-    game: Game, convars: dict[str, str], sides: tuple[str, ...], *, watches: bool
+    game: Game, convar: tuple[str, str], sides: tuple[str, ...], map_name: str, *, watches: bool
 ) -> None:
-    player, *_ = running(game, *sides)
-    for name, value in convars.items():
-        game.sm.convars[name].set(value)
+    player, *_ = running(game, *sides, map_name=map_name)
+    name, value = convar
+    game.sm.convars[name].set(value)
     game.command(player, "spectate")
     assert (player.team == SPECTATOR, player.deaths) == (watches, int(watches))
 
@@ -296,6 +286,13 @@ def test_who_is_not_moved_to_another_side(game: Game, state: str, *, changes: bo
         assert (player.team == BLU, bool(team_events(game))) == (moves, moves), move.__name__
 
 
+def test_a_team_that_does_not_exist_takes_no_player(game: Game) -> None:
+    player, *_ = running(game, "red", "blue")
+    for move in (change, force):
+        move(game, player, 4)
+    assert (player.team, game.history) == (RED, [])
+
+
 def test_a_move_to_the_side_that_is_too_small_spawns_with_the_next_class_choice_only(game: Game) -> None:
     moved, *_ = running(game, "red", "red", "red", "blue")
     game.teams.change(moved, BLU)
@@ -304,6 +301,10 @@ def test_a_move_to_the_side_that_is_too_small_spawns_with_the_next_class_choice_
     game.advance(0.5)
     game.command(moved, "joinclass pyro")
     assert moved.alive
+    play.kill(game, None, moved)
+    game.advance(1)
+    game.command(moved, "joinclass medic")
+    assert not moved.alive
 
 
 def test_a_move_between_sides_within_the_limit_grants_no_spawn(game: Game) -> None:
@@ -312,81 +313,3 @@ def test_a_move_between_sides_within_the_limit_grants_no_spawn(game: Game) -> No
     game.advance(1)
     game.command(moved, "joinclass pyro")
     assert not moved.alive
-
-
-# HandleCommand_JoinClass, case by case.
-
-
-def test_a_class_is_announced_once_and_chosen_at_most_twice_a_second(game: Game) -> None:
-    player, *_ = running(game, "red", "blue")
-    game.command(player, "joinclass pyro")
-    game.command(player, "joinclass scout")
-    game.advance(0.6)
-    game.command(player, "joinclass pyro")
-    game.advance(0.6)
-    game.command(player, "joinclass heavy")
-    chosen = [fields["class"] for _, name, fields in game.history if name == "player_changeclass"]
-    assert (chosen, player.desired_class, player.current_class) == ([7], 7, 3)
-
-
-def test_a_spectator_chooses_no_class_outside_arena(game: Game) -> None:
-    running(game, "red", "blue")
-    player = game.connect("Ann")
-    game.join(player, "spectate", "scout")
-    assert player.desired_class == 0
-
-
-def spawned_by_class(game: Game, player: Player) -> bool:
-    game.history.clear()
-    player.patient()
-    game.command(player, "joinclass medic")
-    return "player_spawn" in game.events()
-
-
-@pytest.mark.parametrize(
-    ("where", "spawns"),
-    [("first life", True), ("spawn room", True), ("field", False), ("freshly dead", False), ("past their wave", True)],
-)
-def test_when_a_new_class_spawns_at_once_in_a_running_round(game: Game, where: str, *, spawns: bool) -> None:
-    player, *_ = running(game, "red", "blue")
-    if where == "first life":
-        player = game.connect("new")
-        game.join(player, "red")
-    player.in_spawn_room = where == "spawn room"
-    if where in ("freshly dead", "past their wave"):
-        play.kill(game, None, player)
-        game.command(player, "menuopen")
-        game.advance(40 if where == "past their wave" else 1)
-    assert spawned_by_class(game, player) == spawns
-
-
-@pytest.mark.parametrize(("side", "spawns"), [("red", True), ("blue", False)])
-def test_in_the_bonus_time_dead_winners_return_with_another_class_and_losers_do_not(
-    game: Game, side: str, *, spawns: bool
-) -> None:
-    player, *_ = running(game, side, "red", "blue")
-    play.kill(game, None, player)
-    game.rounds.win(RED, 1)
-    game.advance(14)
-    assert not player.alive
-    assert spawned_by_class(game, player) == spawns
-
-
-def test_arenas_queue_takes_those_who_go_to_watch_at_its_tail_and_those_who_are_sent_at_its_head(game: Game) -> None:
-    red, blu, *_ = running(game, "red", "blue", "red", "blue", map_name="arena_well")
-    game.sm.convars["tf_arena_use_queue"].set("1")
-    waiting = game.connect("waiting")
-    game.join(waiting, "spectate", "scout")
-    game.teams.change(red, SPECTATOR)
-    game.teams.force_change(blu, SPECTATOR)
-    assert game.arena.queue == [blu, waiting, red]
-
-
-def test_arena_with_the_queue_lines_up_who_picks_a_class(game: Game) -> None:
-    game.start_map("arena_well")
-    first, second = game.connect("first"), game.connect("second")
-    game.join(first, "red")
-    assert (first.team, first.panels, game.arena.queue) == (SPECTATOR, ["class_blue"], [])
-    game.command(first, "joinclass scout")
-    game.join(second, "spectatearena")
-    assert (game.arena.queue, second.ready) == ([first], False)

@@ -227,3 +227,60 @@ def test_a_setup_of_seconds_counts_down_in_events(game: Game) -> None:
     game.advance(5.2)
     left = [values["time"] for _, name, values in game.history[mark:] if name == "teamplay_pre_round_time_left"]
     assert left[-5:] == [4, 3, 2, 1, 0]
+
+
+def test_a_stage_decided_by_sudden_death_goes_to_its_survivors_with_its_points(game: Game) -> None:
+    live(game, "cp_dustbowl")
+    game.sm.convars["mp_stalemate_enable"].set("1")
+    game.rounds.stalemate(full_round=False)
+    for player in game.teams.members(RED):
+        play.kill(game, None, player)
+    game.frame()
+    won = fields(game, "teamplay_round_win")
+    assert (won["team"], won["winreason"], won["full_round"], won["was_sudden_death"]) == (BLU, 1, False, True)
+    assert game.points.owners[:2] == [BLU, BLU]
+
+
+def test_territorial_control_counts_the_round_when_all_is_taken(game: Game) -> None:
+    live(game, "tc_hydro")
+    play.capture(game, RED, 1)
+    assert fields(game, "teamplay_round_win")["full_round"] is False
+    assert fields(game, "teamplay_win_panel")["rounds_remaining"] == 1
+    play.next_round(game)
+    play.go_live(game)
+    play.capture(game, RED, 3)
+    won = fields(game, "teamplay_round_win")
+    assert (won["team"], won["full_round"], game.teams.scores[RED]) == (RED, True, 1)
+
+
+def test_a_multi_stage_payload_map_sets_up_again_for_each_stage(game: Game) -> None:
+    live(game, "pl_goldrush")
+    sides = [player.team for player in game.in_game()]
+    play.capture(game, BLU, 0)
+    play.capture(game, BLU, 1)
+    play.next_round(game)
+    mark = len(game.history)
+    play.go_live(game)
+    assert "teamplay_setup_finished" in since(game, mark)
+    play.capture(game, BLU, 2)
+    play.capture(game, BLU, 3)
+    assert fields(game, "teamplay_round_win")["full_round"] is True
+    play.next_round(game)
+    assert [RED + BLU - player.team for player in game.in_game()] == sides
+    assert game.points.owners[:4] == [RED] * 4
+
+
+def test_a_point_of_arena_captured_wins_although_both_sides_live(game: Game) -> None:
+    game.sm.configs.arena["tf_arena_use_queue"] = "0"
+    live(game, "arena_well")
+    play.capture(game, BLU, 0)
+    won = fields(game, "teamplay_round_win")
+    assert (won["team"], won["winreason"], won["was_sudden_death"]) == (BLU, 1, True)
+
+
+def test_nothing_can_be_captured_while_the_game_waits(game: Game) -> None:
+    game.start_map("cp_badlands")
+    people(game)
+    game.until(lambda: game.rounds.state is State.RUNNING)
+    with pytest.raises(AssertionError, match="nothing can be captured"):
+        play.capture(game, RED, 2)

@@ -10,6 +10,7 @@ import pytest
 from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import ALIVE, BLU, DEAD, DYING, RED, SPECTATOR, UNASSIGNED, State, Value
 from tests.sourcemod.rig.game.players import Player
+from tests.sourcemod.scenarios import running
 
 Script = Callable[..., Plugin]
 Event = tuple[str, dict[str, Value]]
@@ -42,19 +43,6 @@ MOVER = """
     Action Command_Respawn(int args) { TF2_RespawnPlayer(1); return Plugin_Handled; }"""
 
 
-def live(game: Game, map_name: str, *sides: str, cls: str = "soldier") -> list[Player]:
-    """Players on those sides in a running round; the past is forgotten."""
-    game.sm.convars["mp_autoteambalance"].set("0")
-    game.sm.convars["mp_teams_unbalance_limit"].set("0")
-    game.start_map(map_name)
-    game.sm.convars["tf_arena_use_queue"].set("0")
-    players = [game.add(f"player {number}", side, cls) for number, side in enumerate(sides, 1)]
-    play.go_live(game)
-    game.history.clear()
-    game.sm.console.clear()
-    return players
-
-
 def told(game: Game, *names: str) -> list[Event]:
     """The events of those names, with their fields."""
     return [(name, fields) for _, name, fields in game.history if name in names]
@@ -68,7 +56,7 @@ def enter_freeze(game: Game) -> None:
 
 
 def test_18_who_joins_arenas_live_round_without_the_queue_spawns_in_the_next_freeze(game: Game) -> None:
-    live(game, "arena_well", "red", "blue")
+    running(game, "red", "blue", map_name="arena_well")
     late = game.connect("late")
     game.join(late, "red", "soldier")
     game.advance(5)
@@ -101,7 +89,7 @@ def test_18_who_had_no_class_at_arenas_round_start_cannot_spawn_by_choosing_the_
 def test_19_a_spectator_who_picks_a_class_in_arenas_freeze_lives_as_a_spectator(
     game: Game, state: State, *, spawns: bool
 ) -> None:
-    live(game, "arena_well", "red", "blue")
+    running(game, "red", "blue", map_name="arena_well")
     watcher = game.connect("watcher")
     game.join(watcher, SPECTATOR)
     if state != State.STALEMATE:
@@ -129,7 +117,7 @@ def test_19_a_spectator_who_picks_a_class_before_arena_has_players_stays_dead(ga
 
 def idle_bench(game: Game) -> Player:
     """A spectator of arena's live round who does not touch anything any more."""
-    live(game, "arena_well", "red", "red", "blue")
+    running(game, "red", "red", "blue", map_name="arena_well")
     bench = game.connect("bench")
     game.join(bench, SPECTATOR)
     bench.idle = True
@@ -170,12 +158,13 @@ def test_21_a_watched_player_who_only_dies_does_not_restart_the_idle_clock(game:
     assert gone(bench)
 
 
-def test_21_a_command_restarts_the_idle_clock_and_chat_does_not(game: Game) -> None:
+def test_21_a_command_restarts_the_idle_clock_but_not_chat_nor_kill(game: Game) -> None:
     talker, commander = idle_bench(game), game.connect("commander")
     game.join(commander, SPECTATOR)
     commander.idle = True
     game.advance(100)
     game.say(talker, "still here")
+    game.command(talker, "kill")
     game.command(commander, "a_word_the_game_does_not_know")
     game.advance(25)
     assert (gone(talker), gone(commander)) == (True, False)
@@ -190,7 +179,7 @@ def test_21_who_is_named_by_mp_disable_autokick_stays_for_the_whole_connection(g
 
 @pytest.mark.parametrize(("method", "team"), [("1", SPECTATOR), ("0", RED)])
 def test_an_idle_player_is_benched_after_three_minutes_and_kicked_after_six(game: Game, method: str, team: int) -> None:
-    idler, _ = live(game, "cp_badlands", "red", "blue")
+    idler, _ = running(game, "red", "blue", map_name="cp_badlands")
     game.sm.convars["mp_idledealmethod"].set(method)
     idler.idle = True
     game.advance(182)
@@ -205,7 +194,7 @@ def test_an_idle_player_is_benched_after_three_minutes_and_kicked_after_six(game
 
 def test_28_a_plain_change_of_a_living_engineer_costs_the_sentry_and_a_life(game: Game, script: Script) -> None:
     script(MOVER)
-    engineer, *_ = live(game, "cp_badlands", "red", "blue", cls="engineer")
+    engineer, *_ = running(game, "red", "blue", map_name="cp_badlands", cls="engineer")
     sentry = play.build(game, engineer, "obj_sentrygun")
     game.history.clear()
     game.rcon("plainly")
@@ -223,7 +212,7 @@ def test_28_a_plain_change_of_a_living_engineer_costs_the_sentry_and_a_life(game
 
 def test_28_with_life_state_2_there_is_no_death_and_a_respawn_makes_the_move_whole(game: Game, script: Script) -> None:
     script(MOVER)
-    player, *_ = live(game, "cp_badlands", "red", "blue")
+    player, *_ = running(game, "red", "blue", map_name="cp_badlands")
     game.rcon("gently")
     assert (game.events(), player.misplaced) == (["player_team"], True)
     game.rcon("respawn")
@@ -233,7 +222,7 @@ def test_28_with_life_state_2_there_is_no_death_and_a_respawn_makes_the_move_who
 
 def test_29_a_carrier_moved_with_the_trick_drops_the_flag_only_at_the_respawn(game: Game, script: Script) -> None:
     script(MOVER)
-    carrier, *_ = live(game, "ctf_2fort", "red", "blue", cls="scout")
+    carrier, *_ = running(game, "red", "blue", map_name="ctf_2fort", cls="scout")
     play.pick_up_flag(game, carrier)
     game.history.clear()
     game.rcon("gently")
@@ -246,7 +235,7 @@ def test_29_a_carrier_moved_with_the_trick_drops_the_flag_only_at_the_respawn(ga
 
 
 def test_30_going_to_watch_by_command_is_a_death_and_by_a_plugin_is_none(game: Game) -> None:
-    commander, moved, _ = live(game, "cp_badlands", "red", "red", "blue")
+    commander, moved, _ = running(game, "red", "red", "blue", map_name="cp_badlands")
     game.command(commander, "spectate")
     assert game.events() == ["player_death", "player_team"]
     assert (commander.team, commander.deaths, commander.props["m_lifeState"]) == (SPECTATOR, 1, DEAD)
@@ -260,7 +249,7 @@ def test_35_at_the_death_event_the_victim_still_lives_and_carries_and_a_frame_la
     game: Game, script: Script
 ) -> None:
     script(MOVER)
-    victim, killer = live(game, "ctf_2fort", "red", "blue")
+    victim, killer = running(game, "red", "blue", map_name="ctf_2fort")
     play.pick_up_flag(game, victim)
     game.history.clear()
     play.kill(game, killer, victim)
@@ -274,7 +263,7 @@ def test_35_at_the_death_event_the_victim_still_lives_and_carries_and_a_frame_la
 
 def test_35_a_feigned_death_is_an_event_of_somebody_who_lives_on(game: Game, script: Script) -> None:
     script(MOVER)
-    spy, killer = live(game, "cp_badlands", "red", "blue", cls="spy")
+    spy, killer = running(game, "red", "blue", map_name="cp_badlands", cls="spy")
     play.feign(game, killer, spy)
     game.frame()
     (_, death) = told(game, "player_death")[0]
@@ -326,7 +315,7 @@ def death_lasts(game: Game, victim: Player) -> float:
 def test_34_the_dead_return_in_the_first_wave_after_their_freeze_panel_and_one_whole_wave(
     game: Game, reds: int, wave: float
 ) -> None:
-    victim, *_ = live(game, "koth_harvest_final", *["red"] * reds, "blue")
+    victim, *_ = running(game, *["red"] * reds, "blue", map_name="koth_harvest_final")
     active_at = game.now
     lasted = death_lasts(game, victim)
     assert 16.4 < lasted <= 16.4 + wave + 0.1
@@ -334,20 +323,21 @@ def test_34_the_dead_return_in_the_first_wave_after_their_freeze_panel_and_one_w
 
 
 def test_34_in_the_freeze_the_dead_return_in_the_next_frame_and_in_arena_too(game: Game) -> None:
-    victim, *_ = live(game, "arena_well", "red", "blue")
+    victim, *_ = running(game, "red", "blue", map_name="arena_well")
     play.wipe_out(game, BLU)
     enter_freeze(game)
     assert death_lasts(game, victim) < 0.1
 
 
 def test_34_nobody_returns_while_their_class_menu_is_open_but_then_at_once(game: Game) -> None:
-    victim, *_ = live(game, "koth_harvest_final", "red", "blue")
+    victim, *_ = running(game, "red", "blue", map_name="koth_harvest_final")
     play.kill(game, None, victim)
     game.command(victim, "menuopen")
     game.advance(40)
     assert not victim.alive
     game.command(victim, "joinclass pyro")
     assert victim.alive
+    assert death_lasts(game, victim) < 30
 
 
 # 39: InitialSpawn and Spawn (tf_player.cpp).

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tests.sourcemod.rig import play
+from tests.sourcemod.rig import compile_text, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, Reason
 from tests.sourcemod.rig.game.players import Player
 from tests.sourcemod.sessions import Evening
@@ -145,7 +147,7 @@ def test_a_reconnect_does_not_dodge_a_lock(new_evening: NewEvening) -> None:
 def test_a_spectator_comes_back_to_the_side_they_were_placed_on(new_evening: NewEvening) -> None:
     evening = live(new_evening, 6)
     player = evening.game.teams.members(RED)[0]
-    evening.game.join(player, "spectate")
+    evening.game.command(player, "spectate")
     evening.game.settle()
     assert player.team == SPECTATOR
 
@@ -218,3 +220,85 @@ def test_the_engine_never_balances_on_its_own(new_evening: NewEvening) -> None:
 
     assert evening.sizes() == [1, 4]
     evening.win(BLU, Reason.POINTS_CAPTURED)
+
+
+BASECOMMANDS = """
+public void OnPluginStart()
+{
+	RegAdminCmd("sm_cvar", Command_Cvar, ADMFLAG_CONVARS);
+}
+
+Action Command_Cvar(int client, int args)
+{
+	char name[64], value[64];
+	GetCmdArg(1, name, sizeof(name));
+	GetCmdArg(2, value, sizeof(value));
+	FindConVar(name).SetString(value);
+	return Plugin_Handled;
+}
+"""
+
+
+def test_an_admin_who_turns_on_the_games_own_balancing_does_not_get_it_while_we_balance(
+    new_evening: NewEvening, tmp_path: Path
+) -> None:
+    evening = live(new_evening, 8)
+    game = evening.game
+    game.load(compile_text(BASECOMMANDS, tmp_path, "basecommands", tmp_path))
+    admin = game.teams.members(BLU)[0]
+    admin.flags = 1 << 14
+    for name in ("mp_autoteambalance", "mp_scrambleteams_auto", "sv_vote_issue_scramble_teams_allowed"):
+        game.command(admin, f"sm_cvar {name} 1")
+        assert game.sm.convars[name].number == 0
+    leave(evening, *game.teams.members(RED)[:2])
+
+    evening.wait(90)
+
+    assert not game.events("teamplay_teambalanced_player")
+    assert evening.sizes() == [3, 3]
+    assert len(evening.decisions("move")) == 1
+    evening.win(BLU)
+    evening.freeze()
+    evening.live()
+    evening.win(BLU)
+    evening.freeze()
+    assert not game.events("teamplay_alert")
+    game.command(admin, "sm_eq_off")
+    evening.wait(1.0)
+    assert game.sm.convars["mp_autoteambalance"].number == 1
+
+
+def test_a_bind_that_asks_for_the_other_side_all_the_time_costs_one_request_in_two_seconds(
+    new_evening: NewEvening,
+) -> None:
+    evening = live(new_evening, 6, settings=UNLOCKED)
+    player = evening.game.teams.members(RED)[0]
+    before, since = len(evening.game.sm.http.sent), evening.game.now
+
+    for _ in range(100):
+        evening.game.join(player, "blue")
+        evening.wait(0.05)
+
+    asked = [
+        event
+        for request in evening.game.sm.http.sent[before:]
+        for event in json.loads(request.body)["events"]
+        if event["kind"] == "side_wanted"
+    ]
+    assert 2 <= len(asked) <= (evening.game.now - since) / 2 + 1
+    assert (player.team, player.deaths) == (RED, 0)
+
+
+def test_with_mp_forceautoteam_joiners_still_even_the_skill(new_evening: NewEvening) -> None:
+    evening = live(new_evening, 4)
+    evening.game.sm.convars["mp_forceautoteam"].set("1")
+    strong, weak = evening.game.teams.members(BLU)[0], evening.game.teams.members(RED)[0]
+    evening.rate(**{strong.name: 1700, weak.name: 1200})
+
+    joiner = evening.game.connect("Zoe")
+    evening.game.settle()
+    evening.game.command(joiner, "closedwelcomemenu")
+    evening.game.settle()
+
+    assert joiner.team == RED
+    assert joiner.panels[-1] == "class_red"

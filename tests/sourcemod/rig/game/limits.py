@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from .facts import BLU, RED, Reason, State
+from .facts import BLU, MAPS, RED, Reason, State
 
 if TYPE_CHECKING:
     from .game import Game
@@ -29,6 +29,18 @@ class Limits:
     def time_is_up(self) -> bool:
         """Whether there is a time limit and it is used up."""
         return self.game.number("mp_timelimit") > 0 and self.time_left <= 0
+
+    @property
+    def end_rounds(self) -> bool:
+        """Whether the map's time ends a running round: the map said so, or a variable on a map that is not Valve's."""
+        by_variable = self.game.number("mp_match_end_at_timelimit") and self.game.map not in MAPS
+        return self.game.mode.timed_stalemate or bool(by_variable)
+
+    def show_time(self) -> None:
+        """`RoundRespawn` and `CreateTimeLimitTimer`: on maps without a timer, where time ends rounds."""
+        mode, clocks = self.game.mode, self.game.clocks
+        if self.end_rounds and self.time_left > 0 and clocks.active is None and not (mode.arena or mode.koth):
+            clocks.show_limit(self.time_left)
 
     def reset_time(self) -> None:
         """`ResetMapTime`: every restart gives the map its whole time again."""

@@ -115,10 +115,8 @@ class Points:
         if not self.may_be_captured or (stages and self.stage < 0):
             return
         winner = self._owner_of(stages[self.stage] if stages else range(len(game.mode.owners)))
-        if winner is None or not self._clock_is_down(winner):
-            return
-        full = not self.stages_left
-        game.rounds.win(winner, Reason.POINTS_CAPTURED, full_round=full, switch=full and game.mode.switch_sides)
+        if winner is not None and self._clock_is_down(winner):
+            self._declare(winner)
 
     def award_stage(self, side: int) -> None:
         """A stage that was won without its points brings them along, so that the next one is played."""
@@ -127,10 +125,16 @@ class Points:
                 self._own(point, side)
 
     def force(self, side: int) -> None:
-        """Input SetWinnerAndForceCaps: a stage's points go to the side that won it otherwise."""
-        for point in self.game.mode.stages[self.stage]:
+        """Input SetWinnerAndForceCaps: the points go to the side that won otherwise, whatever the clocks say."""
+        stages = self.game.mode.stages
+        for point in stages[self.stage] if stages else range(len(self.game.mode.owners)):
             self._own(point, side)
-        self.check_win()
+        self._declare(side)
+
+    def _declare(self, winner: int) -> None:
+        full = not self.stages_left
+        switch = full and self.game.mode.switch_sides
+        self.game.rounds.win(winner, Reason.POINTS_CAPTURED, full_round=full, switch=switch)
 
     def _clock_is_down(self, side: int) -> bool:
         clock = self.game.clocks.hill.get(side)

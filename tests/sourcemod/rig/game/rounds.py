@@ -83,11 +83,11 @@ class Rounds:
         if self.state == State.GAME_OVER:
             self.game.limits.think()
             return
-        due = self.game.now > self._periodic_at
-        if due:
+        if self.game.now > self._periodic_at:
             self.game.flags.check_limit()
         self._think_state()
-        if not due or self._limit_reached():
+        # Entering PREGAME puts the next look off, so this is no `else` of the look above.
+        if self.game.now <= self._periodic_at or self._limit_reached():
             return
         self.game.restarts.check()
         self.game.waiting.check()
@@ -144,7 +144,7 @@ class Rounds:
     def _time_is_up(self) -> None:
         """The map's time ran out within a round: most maps play it to its end."""
         game, scores = self.game, self.game.teams.scores
-        if not game.mode.timed_stalemate and not game.number("mp_match_end_at_timelimit"):
+        if not game.limits.end_rounds:
             return
         if scores[RED] != scores[BLU]:
             winner = RED if scores[RED] > scores[BLU] else BLU
@@ -164,7 +164,7 @@ class Rounds:
         timer = self.game.clocks.stalemate
         if len(alive) == 1:
             winner = alive.pop()
-            if self.full_reset or not self.game.mode.stages:
+            if self.full_reset or not self.game.mode.owners:
                 self.win(winner, Reason.OPPONENTS_DEAD, full_round=self.full_reset, switch=False)
             else:
                 self.game.points.force(winner)
@@ -295,8 +295,7 @@ class Rounds:
         self.round_start_at = game.now
         if self.full_reset or self._after_waiting:
             game.clean_up_map()
-            if game.number("mp_timelimit") > 0 and game.limits.time_left > 0 and game.clocks.active is None:
-                game.clocks.show_limit(game.limits.time_left)
+            game.limits.show_time()
         self.wave_times.clear()
         self.caps = {RED: 0, BLU: 0}
         game.clocks.round_spawn()
@@ -311,7 +310,7 @@ class Rounds:
         if self.game.mode.mvm:
             self.game.mvm.announce()
         self.game.fire("teamplay_round_active")
-        self.game.limits.after_stalemate = self._after_waiting = False
+        self._after_waiting = False
         self._balance_at = self.game.now + PERIOD
 
     def _enter_win(self) -> None:

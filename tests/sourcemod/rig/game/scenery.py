@@ -99,7 +99,8 @@ def _rules(game: "Game") -> Entity:
     halloween = HALLOWEEN_MAPS.index(game.map) if game.map in HALLOWEEN_MAPS else 0
     return Entity(
         0, "tf_gamerules", "CTFGameRulesProxy", m_iRoundState=int(game.rounds.state), m_nGameType=mode.game_type,
-        m_bInWaitingForPlayers=0, m_bAwaitingReadyRestart=0, m_bInSetup=0, m_bSwitchedTeamsThisRound=0,
+        m_bInWaitingForPlayers=0, m_bAwaitingReadyRestart=int(game.number("mp_tournament") > 0),
+        m_bInSetup=0, m_bSwitchedTeamsThisRound=0,
         m_bPlayingKoth=int(mode.koth), m_bMultipleTrains=int(mode.trains), m_bPlayingMannVsMachine=int(mode.mvm),
         m_bPlayingHybrid_CTF_CP=int(mode.hybrid), m_bPlayingMedieval=int(mode.medieval), m_bInOvertime=0,
         m_bPlayingSpecialDeliveryMode=int(mode.special_delivery), m_bIsInTraining=int(mode.training), m_bStopWatch=0,

@@ -20,6 +20,7 @@ from .spawning import Spawning
 if TYPE_CHECKING:
     from .game import Game
 
+TEAMS = range(4)
 HELLTOWER = 4
 HIGHLANDERS = 9
 MVM_DEFENDERS = 6
@@ -45,7 +46,7 @@ class Teams:
         add = self.game.entities.add
         self._entities = [
             add("tf_team", "CTFTeam", m_iTeamNum=t, m_iScore=0, m_nFlagCaptures=0, m_iRole=0, m_iRoundsWon=0)
-            for t in range(4)
+            for t in TEAMS
         ]
         self.scoreboard.start_map()
 
@@ -80,6 +81,8 @@ class Teams:
         The event comes before the change, so its hooks still see the old team. It kills the living who change between
         RED and BLU, unless `m_lifeState` says dead; going to the spectators is no death.
         """
+        if team not in TEAMS:
+            return
         if (player.team in SIDES and self._in_hell()) or player.transformed or (player.coaching and team in SIDES):
             return
         team, old = self.overruled(player, team), player.team
@@ -106,7 +109,7 @@ class Teams:
         Duellists and coaches stay. The flag drops. `full`: the sides switch as a whole.
         """
         team = self.overruled(player, team)
-        if team == player.team or (player.duel and not player.coaching):
+        if team not in TEAMS or team == player.team or (player.duel and not player.coaching):
             return
         if player.coaching and player.props["m_hStudent"] != -1 and team != SPECTATOR:
             return

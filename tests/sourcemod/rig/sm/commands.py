@@ -1,7 +1,7 @@
 """Console and chat commands, listeners, and who may use what.
 
 A client's command goes through the listeners, `OnClientCommand`, the commands plugins registered, and then to the game;
-whoever returns Plugin_Handled ends the journey. Chat passes `OnClientSayCommand` and may trigger a command.
+a callback that returns Plugin_Handled ends its way. Chat passes `OnClientSayCommand` and may trigger a command.
 """
 
 from collections import defaultdict
@@ -76,7 +76,7 @@ class Commands:
         self.listeners = [(name, callback) for name, callback in self.listeners if callback.plugin is not plugin]
 
     def from_client(self, player: Any, line: str) -> None:
-        """A client types `line` in his console."""
+        """A client types `line` in their console."""
         with self._running(Invocation(line, split_command(line)), CONSOLE) as command:
             if not command.words:
                 return
@@ -132,12 +132,15 @@ class Commands:
         return self._dispatch(client, command) >= HANDLED
 
     def _listen(self, client: int, command: Invocation) -> int:
+        """Listeners to any command first, then those to this one (ConsoleDetours::InternalDispatch)."""
         name, result = command.words[0].lower(), 0
-        for wanted, callback in list(self.listeners):
-            if wanted in ("", name):
+        for wanted in ("", name):
+            for callback in [callback for listened, callback in self.listeners if listened == wanted]:
                 result = max(result, callback(client, name, len(command.words) - 1) or 0)
                 if result >= STOP:
                     break
+            if result >= HANDLED:
+                break
         return result
 
     def _dispatch(self, client: int, command: Invocation) -> int:
@@ -164,25 +167,30 @@ class Commands:
             self.sm.world.client_command(player, command.words)
 
     def _say(self, player: Any, name: str, text: str) -> None:
-        blocked = self.sm.forward("OnClientSayCommand", player.index, name, text) >= HANDLED
-        trigger = text[:1] in ("!", "/") and len(text) > 1
-        if not blocked and not (trigger and text[0] == "/" and self._known(text)):
+        """Chat (ChatTriggers.cpp): a silent trigger passes no forward, and blocked chat still triggers its command."""
+        triggered = self._triggered(text) if text[:1] in ("!", "/") else ""
+        self.current.trigger = bool(triggered)
+        silent = bool(triggered) and text[0] == "/"
+        result = STOP if silent else self.sm.forward("OnClientSayCommand", player.index, name, text)
+        if result < HANDLED:
             self.sm.world.chat(player, text)
-        if trigger and not blocked:
-            self._trigger(player, text[1:])
+        if triggered:
+            self._trigger(player, triggered)
+        if result < STOP:
+            self.sm.forward("OnClientSayCommand_Post", player.index, name, text)
 
-    def _known(self, text: str) -> bool:
+    def _triggered(self, text: str) -> str:
+        """The command line that a trigger stands for, or nothing: `word` itself, or `sm_word`."""
         word = (split_command(text[1:]) or [""])[0].lower()
-        return word in self.registered or f"sm_{word}" in self.registered
+        if word in self.registered:
+            return text[1:]
+        return f"sm_{text[1:]}" if f"sm_{word}" in self.registered else ""
 
     def _trigger(self, player: Any, line: str) -> None:
-        word = (split_command(line) or [""])[0].lower()
-        if word not in self.registered:
-            line = f"sm_{line}"
-        command = Invocation(line, split_command(line), CHAT, trigger=True)
-        if self._known(f"!{word}"):
-            with self._running(command, CHAT):
-                self._dispatch(player.index, command)
+        """The command goes the way of one typed in the console; its replies go to the chat."""
+        with self._running(Invocation(line, split_command(line), CHAT, trigger=True), CHAT) as command:
+            if not self._intercepted(player.index, command):
+                self._reach_game(player, command)
 
     @contextmanager
     def replying(self, source: int) -> Iterator[None]:

@@ -1,6 +1,8 @@
 """Game events: hooks before and after, the Event methodmap, events that plugins make."""
 
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from ..sourcemod import SourceMod
 
 PRE, POST, POST_NO_COPY = range(3)
-HANDLED = 3
+HANDLED, STOP = 3, 4
 
 
 @dataclass(eq=False, slots=True)
@@ -27,41 +29,67 @@ class Event:
 
 @dataclass(slots=True)
 class Events:
-    """The hooks of a server."""
+    """The hooks of a server, as (mode, function) by event, in the order in which they were added.
+
+    Source: core/EventManager.cpp (OnFireEvent, OnFireEvent_Post).
+    """
 
     sm: "SourceMod"
-    hooks: dict[tuple[str, int], list[Callback]] = field(default_factory=lambda: defaultdict(list))
+    hooks: dict[str, list[tuple[int, Callback]]] = field(default_factory=lambda: defaultdict(list))
 
     def fire(self, event: Event) -> bool:
-        """Run the hooks; False when one of them blocked the event."""
-        blocked = self._run(event, PRE) >= HANDLED
+        """Pre hooks, the game's own listeners and the clients, post hooks; False when a pre hook blocked it.
+
+        A blocked event is gone for the game and the clients. The plugins' post hooks still run: they hang on the call
+        of FireEvent, which SourceHook calls them after whatever became of it.
+        """
+        blocked = self._run_before(event) >= HANDLED
+        copy = Event(event.name, dict(event.fields), event.silent)
         if not blocked:
             self.sm.world.event_sent(event)
-            self._run(event, POST)
-            for callback in list(self.hooks[event.name, POST_NO_COPY]):
-                callback(0, event.name, event.silent)
+        self._run_after(copy)
         return not blocked
-
-    def _run(self, event: Event, mode: int) -> int:
-        hooks = list(self.hooks[event.name, mode])
-        if not hooks:
-            return 0
-        handle = self.sm.handles.open(event, closable=False)
-        try:
-            return max(callback(handle, event.name, event.silent) or 0 for callback in hooks)
-        finally:
-            self.sm.handles.drop(handle)
 
     def forget(self, plugin: object) -> None:
         """Drop an unloaded plugin's hooks."""
-        for key, callbacks in self.hooks.items():
-            self.hooks[key] = [c for c in callbacks if c.plugin is not plugin]
+        for name, hooks in self.hooks.items():
+            self.hooks[name] = [(mode, callback) for mode, callback in hooks if callback.plugin is not plugin]
+
+    def _run_before(self, event: Event) -> int:
+        hooks = [callback for mode, callback in self.hooks.get(event.name, ()) if mode == PRE]
+        silent, result = event.silent, 0
+        if not hooks:
+            return 0
+        with self._handle(event) as handle:
+            for callback in hooks:
+                result = max(result, callback(handle, event.name, silent) or 0)
+                if result >= STOP:
+                    break
+        return result
+
+    def _run_after(self, event: Event) -> None:
+        """One list of hooks, with and without a copy: all get the copy if any of them asked for one."""
+        hooks = [(mode, callback) for mode, callback in self.hooks.get(event.name, ()) if mode != PRE]
+        if not hooks:
+            return
+        with self._handle(event) as handle:
+            copied = any(mode == POST for mode, _ in hooks)
+            for _, callback in hooks:
+                callback(handle if copied else 0, event.name, event.silent)
+
+    @contextmanager
+    def _handle(self, event: Event) -> Iterator[int]:
+        handle = self.sm.handles.open(event, closable=False)
+        try:
+            yield handle
+        finally:
+            self.sm.handles.drop(handle)
 
 
 def _hook(call: Call, name: str, callback: Callback, mode: int) -> bool:
     if name not in EVENTS:
         return False
-    call.sm.events.hooks[name, mode].append(callback)
+    call.sm.events.hooks[name].append((mode, callback))
     return True
 
 
@@ -78,15 +106,15 @@ def HookEventEx(call: Call, name: str, callback: Callback, mode: int) -> bool:
 
 @native()
 def UnhookEvent(call: Call, name: str, callback: Callback, mode: int) -> None:
-    hooks = call.sm.events.hooks[name, mode]
-    if callback not in hooks:
+    hooks = call.sm.events.hooks[name]
+    if (mode, callback) not in hooks:
         raise NativeError(f'Game event "{name}" has no active hook')
-    hooks.remove(callback)
+    hooks.remove((mode, callback))
 
 
 @native()
 def CreateEvent(call: Call, name: str, force: bool) -> int:
-    if name not in EVENTS or not (force or any(call.sm.events.hooks[name, mode] for mode in range(3))):
+    if name not in EVENTS or not (force or call.sm.events.hooks[name]):
         return 0
     return call.open(Event(name, {}))
 
