@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,12 +26,11 @@ def equipoise_smx(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def new_game(tmp_path: Path) -> Iterator[Callable[..., Game]]:
-    """Makes fake servers (`slots=`, `ripext=`, `forwards_seen=`) and shuts them down."""
+    """Makes fake servers (arguments as `Game` has them) and shuts them down."""
     games: list[Game] = []
 
-    def make(*, slots: int = 24, ripext: bool = True, forwards_seen: bool = True) -> Game:
-        folder = tmp_path / f"server{len(games)}"
-        games.append(Game(folder, slots=slots, ripext=ripext, forwards_seen=forwards_seen))
+    def make(**arguments: Any) -> Game:
+        games.append(Game(tmp_path / f"server{len(games)}", **arguments))
         return games[-1]
 
     yield make
@@ -47,11 +47,11 @@ def game(new_game: Callable[..., Game]) -> Game:
 
 @pytest.fixture
 def script(game: Game, tmp_path: Path) -> Callable[..., Plugin]:
-    """Compiles SourcePawn written in the test (the usual includes are there) and loads it."""
+    """Compiles SourcePawn written in the test (the usual includes are there) and loads it, into `game` or `on`."""
     prelude = "#include <tf2_stocks>\n#include <ripext>\n#pragma semicolon 1\n#pragma newdecls required\n"
 
-    def load(text: str, name: str = "script", includes: str = "") -> Plugin:
-        return game.load(compile_text(includes + prelude + text, tmp_path, name, tmp_path))
+    def load(text: str, name: str = "script", includes: str = "", on: Game = game) -> Plugin:
+        return on.load(compile_text(includes + prelude + text, tmp_path, name, tmp_path))
 
     return load
 

@@ -36,9 +36,9 @@ _ROUND = (
 )  # fmt: skip
 
 
-def watch(script: Script) -> None:
+def watch(script: Script, **options: Game) -> None:
     """Load a plugin that prints the round's events and forwards with round state, waiting and setup."""
-    script(_WATCHER % ", ".join(f'"{name}"' for name in _ROUND), name="watcher")
+    script(_WATCHER % ", ".join(f'"{name}"' for name in _ROUND), name="watcher", **options)
 
 
 def seen(game: Game) -> list[str]:
@@ -56,6 +56,14 @@ def names(game: Game) -> list[str]:
 def people(game: Game, count: int = 4) -> list[Player]:
     """Players on alternating sides, RED first, each with a class."""
     return [game.add(f"player {i}", "blue" if i % 2 else "red") for i in range(count)]
+
+
+def live(game: Game, map: str, count: int = 4) -> list[Player]:
+    """A map whose waiting and setup are over, and its players: RED's and BLU's in turns."""
+    game.start_map(map)
+    players = people(game, count)
+    play.go_live(game)
+    return players
 
 
 def when(game: Game, name: str) -> float:

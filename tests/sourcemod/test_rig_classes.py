@@ -3,7 +3,7 @@
 import pytest
 
 from tests.sourcemod.rig import Game, play
-from tests.sourcemod.rig.game.facts import CLASSES, MEDIC, RED, SPECTATOR, State
+from tests.sourcemod.rig.game.facts import BLU, CLASSES, MEDIC, RED, SPECTATOR, State
 from tests.sourcemod.rig.game.players import Player
 from tests.sourcemod.scenarios import running
 
@@ -102,6 +102,18 @@ def test_a_coach_chooses_no_class(game: Game) -> None:
     coach.coaching = coach.in_spawn_room = True
     assert not spawned_by_class(game, coach)
     assert coach.desired_class == SOLDIER
+
+
+def test_in_arenas_freeze_a_first_class_and_another_class_spawn_at_once(game: Game) -> None:
+    changes, *_ = running(game, "red", "red", "blue", map_name="arena_well")
+    play.wipe_out(game, BLU)
+    game.until(lambda: game.rounds.state == State.PREROUND)
+    new = game.connect("new")
+    game.join(new, "blue")
+    assert not new.alive
+    assert spawned_by_class(game, new)
+    assert spawned_by_class(game, changes)
+    assert (new.alive, changes.current_class) == (True, MEDIC)
 
 
 def test_in_arenas_round_the_dead_choose_for_the_next_and_the_living_nothing(game: Game) -> None:

@@ -92,7 +92,7 @@ def press(game: Game, player: Player, key: int) -> list[str]:
 def seen(game: Game, player: Player) -> list[str] | None:
     """The lines a player sees."""
     panel = game.sm.menus.of(player.index)
-    return panel and [panel.title, *panel.lines]
+    return [panel.title, *panel.lines] if panel else None
 
 
 def test_a_menu_is_drawn_with_its_keys_and_a_choice_is_told_before_the_end(game: Game, ann: Player) -> None:

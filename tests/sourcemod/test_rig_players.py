@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.sourcemod.rig import Game, Plugin, play
-from tests.sourcemod.rig.game.facts import ALIVE, BLU, DEAD, GHOST, KART, RED, UBERCHARGED, UNASSIGNED, State
+from tests.sourcemod.rig.game.facts import ALIVE, BLU, DEAD, GHOST, KART, RED, SPECTATOR, UBERCHARGED, UNASSIGNED, State
 from tests.sourcemod.rig.game.players import Phase
 
 Script = Callable[..., Plugin]
@@ -167,6 +167,28 @@ def test_a_leaver_loses_buildings_and_flag_before_the_team_and_dies_no_death(
     assert game.events() == ["player_disconnect", *(sides if side else [])]
     team = ["player_team in game 1 on 2"] if side else []
     assert game.sm.console == [f"disconnect on {side or 0}", *team, "gone"]
+
+
+def test_a_leavers_place_is_empty_on_the_scoreboard_and_in_arenas_queue(game: Game) -> None:
+    game.start_map("arena_well")
+    leaver = game.add("Ann", "spectate", "scout")
+    game.advance(0.2)
+    manager = game.entities.get(game.entities.after(-1, "tf_player_manager"))
+    assert manager is not None
+    connected = manager.props["m_bConnected"]
+    assert isinstance(connected, list)
+    assert (connected[1], game.arena.queue) == (1, [leaver])
+    game.leave(leaver)
+    assert (connected[1], game.arena.queue) == (0, [])
+
+
+def test_robots_leave_their_buildings_and_defenders_do_not(game: Game) -> None:
+    game.start_map("mvm_coaltown")
+    robot, defender = game.add_bot("Robot", BLU, "engineer"), game.add("Ann", "red", "engineer")
+    sentries = [play.build(game, player, "obj_sentrygun") for player in (robot, defender)]
+    for player in (robot, defender):
+        game.teams.change(player, SPECTATOR)
+    assert [game.entities.get(sentry.index) is sentry for sentry in sentries] == [True, False]
 
 
 def test_nothing_of_a_leaver_is_announced_after_the_map_is_over(game: Game) -> None:

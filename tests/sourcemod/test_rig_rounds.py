@@ -7,16 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from tests.sourcemod.rig import Game, play
-from tests.sourcemod.rig.game.facts import BLU, RED, Reason
-from tests.sourcemod.scenarios import Script, fields, names, people, seen, watch
+from tests.sourcemod.rig.game.facts import BLU, RED, Mode, Reason
+from tests.sourcemod.scenarios import Script, fields, live, names, people, seen, watch
 
 NewGame = Callable[..., Game]
-
-
-def live(game: Game, map: str) -> None:
-    game.start_map(map)
-    people(game)
-    play.go_live(game)
 
 
 def test_nobody_respawns_after_a_win_and_everybody_does_at_the_next_round(game: Game) -> None:
@@ -42,14 +36,18 @@ def test_every_call_to_wait_reaches_plugins_and_arena_refuses_it(game: Game, scr
     assert game.rounds.live
 
 
-def test_a_rig_whose_detour_misses_the_calls_waits_all_the_same(new_game: NewGame) -> None:
+def test_a_rig_whose_detour_misses_the_calls_waits_all_the_same(new_game: NewGame, script: Script) -> None:
     game = new_game(forwards_seen=False)
-    heard: list[int] = []
-    game.sm.listen("TF2_OnWaitingForPlayersStart", lambda *_: heard.append(1) or 0)
+    watch(script, on=game)
     game.start_map("cp_badlands")
     people(game)
-    game.advance(1)
-    assert (game.rounds.waiting, heard) == (True, [])
+    game.advance(32)
+    assert seen(game) == [
+        "teamplay_round_start S3 W1 U0",
+        "teamplay_round_active S4 W1 U0",
+        "teamplay_restart_round S6 W1 U0",
+        "teamplay_round_start S3 W0 U0",
+    ]
 
 
 def test_attackers_who_run_out_of_time_lose(game: Game) -> None:
@@ -92,7 +90,11 @@ def test_a_tournament_waits_without_end(game: Game, script: Script) -> None:
         ("pl_upward", {"m_nGameType": 3, "m_bMultipleTrains": 0}),
         ("ctf_2fort", {"m_nGameType": 1}),
         ("mvm_coaltown", {"m_bPlayingMannVsMachine": 1}),
-        ("sd_doomsday", {"m_nGameType": 0}),
+        ("sd_doomsday", {"m_nGameType": 0, "m_bPlayingSpecialDeliveryMode": 1}),
+        ("pd_watergate", {"m_nGameType": 8}),
+        ("pass_brickyard", {"m_nGameType": 7}),
+        ("ctf_foundry", {"m_nGameType": 1, "m_bPowerupMode": 1}),
+        ("tr_dustbowl", {"m_bIsInTraining": 1}),
     ],
 )
 def test_a_map_tells_its_mode_through_the_game_rules(
@@ -104,16 +106,43 @@ def test_a_map_tells_its_mode_through_the_game_rules(
     assert game.sm.console == [f"{prop} {value}" for prop, value in facts_.items()]
 
 
-def test_attack_defend_differs_from_five_points_by_its_master_and_owners(game: Game, script: Script) -> None:
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        # Payload maps switch by their winning entity, not by their master; only defended maps have roles.
+        ("cp_gorge", "master 1, 2 points, second owned by 2, roles 1 2"),
+        ("pl_upward", "master 0, 3 points, second owned by 2, roles 1 2"),
+        ("cp_badlands", "master 0, 5 points, second owned by 2, roles 0 0"),
+        ("tc_hydro", "master 0, 4 points, second owned by 3, roles 0 0"),
+    ],
+)
+def test_a_map_tells_who_defends_by_its_master_owners_and_roles(
+    game: Game, script: Script, name: str, expected: str
+) -> None:
     script("""
         public void OnPluginStart() { }
         public void OnMapStart()
         {
             int master = FindEntityByClassname(-1, "team_control_point_master");
             int points = FindEntityByClassname(-1, "tf_objective_resource");
-            PrintToServer("%d %d %d", GetEntProp(master, Prop_Data, "m_bSwitchTeamsOnWin"),
-                GetEntProp(points, Prop_Send, "m_iNumControlPoints"), GetEntProp(points, Prop_Send, "m_iOwner", _, 1));
+            PrintToServer("master %d, %d points, second owned by %d, roles %d %d",
+                GetEntProp(master, Prop_Data, "m_bSwitchTeamsOnWin"),
+                GetEntProp(points, Prop_Send, "m_iNumControlPoints"), GetEntProp(points, Prop_Send, "m_iOwner", _, 1),
+                GetEntProp(GetTeamEntity(2), Prop_Send, "m_iRole"), GetEntProp(GetTeamEntity(3), Prop_Send, "m_iRole"));
         }""")
-    for map in ("cp_gorge", "cp_badlands"):
-        game.start_map(map)
-    assert game.sm.console == ["1 2 2", "0 5 2"]
+    game.start_map(name)
+    assert game.sm.console == [expected]
+
+
+def test_a_halloween_scenario_is_known_by_the_map_s_name(game: Game) -> None:
+    game.start_map("koth_viaduct_event", Mode(2, owners=(0,), length=180, koth=True, holiday=2))
+    assert (game.rules.props["m_halloweenScenario"], game.rules.props["m_nMapHolidayType"]) == (2, 2)
+
+
+def test_the_timer_on_the_screen_is_named_by_the_objective_resource(game: Game) -> None:
+    live(game, "cp_gorge")
+    assert game.objective is not None
+    shown = game.entities.get(int(game.objective.props["m_iTimerToShowInHUD"]))  # type: ignore[arg-type]
+    assert shown is not None
+    assert (shown.classname, shown.props["m_nState"]) == ("team_round_timer", 1)
+    assert float(shown.props["m_flTimerEndTime"]) - game.map_time == pytest.approx(300, abs=1)  # type: ignore[arg-type]

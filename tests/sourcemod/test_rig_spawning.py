@@ -158,6 +158,15 @@ def test_bots_coaches_and_arenas_queue_may_idle(game: Game) -> None:
     assert waiting.in_game
 
 
+def test_between_waves_defenders_may_idle(game: Game) -> None:
+    game.start_map("mvm_coaltown")
+    player = game.add("Ann", "red")
+    game.until(lambda: game.rounds.state == State.BETWEEN_ROUNDS)
+    player.idle = True
+    game.advance(200)
+    assert player.team == RED
+
+
 def test_a_respawn_does_not_save_those_who_never_leave_the_spawn_room(game: Game) -> None:
     player, _ = running(game, "red", "blue")
     player.idle = True

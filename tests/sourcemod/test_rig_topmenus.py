@@ -68,7 +68,7 @@ def admin(game: Game, flags: int = ADMIN_FLAG) -> Player:
 def seen(game: Game, player: Player) -> tuple[str, list[str]] | None:
     """The title a player sees and the texts of what they can choose."""
     panel = game.sm.menus.of(player.index)
-    return panel and (panel.title, list(panel.texts.values()))
+    return (panel.title, list(panel.texts.values())) if panel else None
 
 
 def test_an_admin_walks_through_categories_and_back(game: Game, script: Script) -> None:

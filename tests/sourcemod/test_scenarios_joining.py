@@ -1,4 +1,4 @@
-"""The rig's people join teams and choose classes as the game's commands do (tf_player.cpp), by scenario."""
+"""Scenarios 31 and 32, and `jointeam` and changes of team case by case, as the game's source has them."""
 
 from collections.abc import Callable
 
@@ -49,7 +49,7 @@ def team_events(game: Game) -> list[tuple[object, object, object]]:
         ("unassigned", UNASSIGNED),
     ],
 )
-def test_31_the_words_of_jointeam_name_a_team_and_all_others_are_red(game: Game, word: str, team: int) -> None:
+def test_scenario_31_the_words_of_jointeam_name_a_team_and_all_others_are_red(game: Game, word: str, team: int) -> None:
     game.start_map("koth_harvest_final")
     player = game.connect("Ann")
     game.command(player, f"jointeam {word}")
@@ -57,7 +57,7 @@ def test_31_the_words_of_jointeam_name_a_team_and_all_others_are_red(game: Game,
     assert team_events(game) == ([(UNASSIGNED, team, False)] if team else [])
 
 
-def test_31_a_second_jointeam_within_two_seconds_is_ignored_and_needs_no_word_to_count(game: Game) -> None:
+def test_scenario_31_a_second_jointeam_within_two_seconds_is_ignored_and_needs_no_word_to_count(game: Game) -> None:
     game.start_map("koth_harvest_final")
     player = game.connect("Ann")
     game.command(player, "jointeam")
@@ -72,7 +72,7 @@ def test_31_a_second_jointeam_within_two_seconds_is_ignored_and_needs_no_word_to
     assert player.team == SPECTATOR
 
 
-def test_31_a_side_that_would_lead_by_more_than_the_limit_is_refused_with_the_team_menu(game: Game) -> None:
+def test_scenario_31_a_side_that_would_lead_by_more_than_the_limit_is_refused_with_the_team_menu(game: Game) -> None:
     running(game, "blue", "blue", "blue", "red", "red")
     player = game.connect("Ann")
     game.join(player, "blue")
@@ -83,7 +83,7 @@ def test_31_a_side_that_would_lead_by_more_than_the_limit_is_refused_with_the_te
 
 
 @pytest.mark.parametrize(("limit", "tournament", "joins"), [("1", "0", False), ("0", "0", True), ("1", "1", True)])
-def test_31_nothing_is_refused_without_a_limit_or_in_a_tournament(
+def test_scenario_31_nothing_is_refused_without_a_limit_or_in_a_tournament(
     game: Game, limit: str, tournament: str, *, joins: bool
 ) -> None:
     player, *_ = running(game, "red", "blue")
@@ -93,7 +93,7 @@ def test_31_nothing_is_refused_without_a_limit_or_in_a_tournament(
     assert (player.team == BLU) == joins
 
 
-def test_31_nobody_joins_when_the_map_is_over(game: Game) -> None:
+def test_scenario_31_nobody_joins_when_the_map_is_over(game: Game) -> None:
     game.sm.convars["mp_maxrounds"].set("1")
     running(game, "red", "blue")
     game.rounds.win(RED, 1)
@@ -103,7 +103,7 @@ def test_31_nobody_joins_when_the_map_is_over(game: Game) -> None:
     assert (player.team, player.desired_class) == (UNASSIGNED, 0)
 
 
-def test_31_autoteam_counts_the_asker_where_they_are(game: Game) -> None:
+def test_scenario_31_autoteam_counts_the_asker_where_they_are(game: Game) -> None:
     asker, *_ = running(game, "red", "blue", "blue")
     game.command(asker, "autoteam")
     assert (asker.team, asker.deaths) == (RED, 0)
@@ -116,7 +116,9 @@ def test_31_autoteam_counts_the_asker_where_they_are(game: Game) -> None:
 @pytest.mark.parametrize(
     ("map_name", "teams"), [("pl_upward", {BLU}), ("cp_gorge", {BLU}), ("cp_badlands", {RED, BLU})]
 )
-def test_31_even_sides_give_the_attackers_and_elsewhere_either(game: Game, map_name: str, teams: set[int]) -> None:
+def test_scenario_31_even_sides_give_the_attackers_and_elsewhere_either(
+    game: Game, map_name: str, teams: set[int]
+) -> None:
     game.start_map(map_name)
     given = set()
     for number in range(20):
@@ -131,7 +133,7 @@ def test_31_even_sides_give_the_attackers_and_elsewhere_either(game: Game, map_n
 
 
 @pytest.mark.parametrize(("forced", "autos"), [("1", [(UNASSIGNED, RED, True)]), ("0", [])])
-def test_32_a_forced_team_comes_with_the_closed_welcome_screen_and_without_a_jointeam(
+def test_scenario_32_a_forced_team_comes_with_the_closed_welcome_screen_and_without_a_jointeam(
     game: Game, script: Script, forced: str, autos: list[tuple[int, int, bool]]
 ) -> None:
     script(LISTENER)
@@ -145,7 +147,7 @@ def test_32_a_forced_team_comes_with_the_closed_welcome_screen_and_without_a_joi
     assert player.panels == (["class_red"] if autos else ["team"])
 
 
-def test_32_team_ui_setup_forces_a_team_on_those_who_have_one(game: Game) -> None:
+def test_scenario_32_team_ui_setup_forces_a_team_on_those_who_have_one(game: Game) -> None:
     player, *_ = running(game, "red", "red", "blue")
     game.sm.convars["mp_forceautoteam"].set("1")
     game.command(player, "team_ui_setup")

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sourcemod.rig import Game, Player, play
+from tests.sourcemod.rig import Game, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, Reason, State
-from tests.sourcemod.scenarios import Script, fields, names, people, seen, since, watch, when
-
-
-def live(game: Game, map: str, count: int = 4) -> list[Player]:
-    """A map whose waiting and setup are over, and its players: RED's and BLU's in turns."""
-    game.start_map(map)
-    players = people(game, count)
-    play.go_live(game)
-    return players
+from tests.sourcemod.scenarios import Script, fields, live, names, seen, since, watch, when
 
 
 def win(game: Game, side: int) -> None:
@@ -218,3 +210,27 @@ def test_a_win_forgets_a_switch_that_was_asked_for(game: Game) -> None:
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     game.until(lambda: game.events("teamplay_restart_round")[1:], within=40)
     assert [player.team for player in players] == sides
+
+
+def test_a_scramble_evens_the_points_of_the_sides(game: Game) -> None:
+    players = live(game, "koth_harvest_final", 6)
+    for player, kills in zip(players, (20, 10, 9, 8, 7, 6), strict=True):
+        game.teams.scoreboard.count(player, "m_iKills", kills)
+    game.advance(0.2)
+    game.sides.scramble_pending = True
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    play.next_round(game)
+    best = next(p for p in players if p.map_stats["m_iKills"] == 20)
+    beside = sum(p.map_stats["m_iKills"] for p in players if p.team == best.team)
+    assert [len(game.teams.members(side)) for side in (RED, BLU)] == [3, 3]
+    assert abs(beside - (60 - beside)) <= 10
+
+
+def test_a_level_change_by_command_ends_no_round(game: Game, script: Script) -> None:
+    watch(script)
+    live(game, "cp_badlands")
+    seen(game)
+    game.rcon("changelevel koth_harvest_final")
+    game.frame()
+    assert game.map == "koth_harvest_final"
+    assert names(game) == ["client leaves"] * 4 + ["map ends"]

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sourcemod.rig import Game, Player, play
+from tests.sourcemod.rig import Game, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Mode, Reason, State
-from tests.sourcemod.scenarios import Script, fields, names, people, seen, since, watch, when
-
-
-def live(game: Game, map: str) -> list[Player]:
-    """A map whose waiting and setup are over, and its players: RED's and BLU's in turns."""
-    game.start_map(map)
-    players = people(game)
-    play.go_live(game)
-    return players
+from tests.sourcemod.scenarios import Script, fields, live, names, people, seen, since, watch, when
 
 
 def test_scenario_24_the_third_flag_wins_within_a_second(game: Game) -> None:

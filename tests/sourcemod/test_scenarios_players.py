@@ -1,7 +1,4 @@
-"""The rig's people do what the game's source says: lives, moves, respawns and idling, by the numbers of the scenarios.
-
-The scenarios are listed in the rig's README; each test names the source it restates.
-"""
+"""Scenarios 18, 19, 21, 28 to 30, 33 to 35 and 39: lives, moves, respawns and idling, as the game's source has them."""
 
 from collections.abc import Callable
 
@@ -55,7 +52,7 @@ def enter_freeze(game: Game) -> None:
 # 18 and 19: HandleCommand_JoinClass and ForceRespawn (tf_player.cpp) in arena.
 
 
-def test_18_who_joins_arenas_live_round_without_the_queue_spawns_in_the_next_freeze(game: Game) -> None:
+def test_scenario_18_who_joins_arenas_live_round_without_the_queue_spawns_in_the_next_freeze(game: Game) -> None:
     running(game, "red", "blue", map_name="arena_well")
     late = game.connect("late")
     game.join(late, "red", "soldier")
@@ -69,24 +66,24 @@ def test_18_who_joins_arenas_live_round_without_the_queue_spawns_in_the_next_fre
     assert late.alive
 
 
-def test_18_who_had_no_class_at_arenas_round_start_cannot_spawn_by_choosing_the_same_twice(game: Game) -> None:
+def test_scenario_18_who_had_no_class_at_arenas_round_start_cannot_spawn_by_choosing_the_same_twice(game: Game) -> None:
     game.start_map("arena_well")
     game.sm.convars["tf_arena_use_queue"].set("0")
     undecided = game.connect("undecided")
     game.join(undecided, "red")
-    game.add("Ann", "red")
     game.add("Bob", "blue")
+    game.add("Ann", "red")
     play.go_live(game)
     game.command(undecided, "joinclass scout")
     game.advance(1)
     game.command(undecided, "joinclass scout")
-    assert (undecided.desired_class, undecided.alive) == (1, False)
+    assert (game.rounds.live, undecided.desired_class, undecided.alive) == (True, 1, False)
 
 
 @pytest.mark.parametrize(
     ("state", "spawns"), [(State.PREROUND, True), (State.STALEMATE, False), (State.TEAM_WIN, False)]
 )
-def test_19_a_spectator_who_picks_a_class_in_arenas_freeze_lives_as_a_spectator(
+def test_scenario_19_a_spectator_who_picks_a_class_in_arenas_freeze_lives_as_a_spectator(
     game: Game, state: State, *, spawns: bool
 ) -> None:
     running(game, "red", "blue", map_name="arena_well")
@@ -104,7 +101,7 @@ def test_19_a_spectator_who_picks_a_class_in_arenas_freeze_lives_as_a_spectator(
     assert game.events("player_changeclass") == ["player_changeclass"]
 
 
-def test_19_a_spectator_who_picks_a_class_before_arena_has_players_stays_dead(game: Game) -> None:
+def test_scenario_19_a_spectator_who_picks_a_class_before_arena_has_players_stays_dead(game: Game) -> None:
     game.start_map("arena_well")
     game.sm.convars["tf_arena_use_queue"].set("0")
     watcher = game.connect("watcher")
@@ -129,7 +126,7 @@ def gone(player: Player) -> bool:
     return not player.in_game
 
 
-def test_21_the_idle_bench_is_kicked_two_minutes_into_arenas_live_round(game: Game) -> None:
+def test_scenario_21_the_idle_bench_is_kicked_two_minutes_into_arenas_live_round(game: Game) -> None:
     bench = idle_bench(game)
     game.advance(119)
     assert not gone(bench)
@@ -138,7 +135,7 @@ def test_21_the_idle_bench_is_kicked_two_minutes_into_arenas_live_round(game: Ga
     assert told(game, "player_disconnect")[0][1]["reason"] == "#TF_Idle_kicked"
 
 
-def test_21_another_target_because_the_watched_player_left_restarts_the_idle_clock(game: Game) -> None:
+def test_scenario_21_another_target_because_the_watched_player_left_restarts_the_idle_clock(game: Game) -> None:
     bench = idle_bench(game)
     game.advance(100)
     assert bench.watched is game.players[1]
@@ -149,7 +146,7 @@ def test_21_another_target_because_the_watched_player_left_restarts_the_idle_clo
     assert gone(bench)
 
 
-def test_21_a_watched_player_who_only_dies_does_not_restart_the_idle_clock(game: Game) -> None:
+def test_scenario_21_a_watched_player_who_only_dies_does_not_restart_the_idle_clock(game: Game) -> None:
     bench = idle_bench(game)
     game.advance(100)
     assert bench.watched is not None
@@ -158,7 +155,7 @@ def test_21_a_watched_player_who_only_dies_does_not_restart_the_idle_clock(game:
     assert gone(bench)
 
 
-def test_21_a_command_restarts_the_idle_clock_but_not_chat_nor_kill(game: Game) -> None:
+def test_scenario_21_a_command_restarts_the_idle_clock_but_not_chat_nor_kill(game: Game) -> None:
     talker, commander = idle_bench(game), game.connect("commander")
     game.join(commander, SPECTATOR)
     commander.idle = True
@@ -170,7 +167,7 @@ def test_21_a_command_restarts_the_idle_clock_but_not_chat_nor_kill(game: Game) 
     assert (gone(talker), gone(commander)) == (True, False)
 
 
-def test_21_who_is_named_by_mp_disable_autokick_stays_for_the_whole_connection(game: Game) -> None:
+def test_scenario_21_who_is_named_by_mp_disable_autokick_stays_for_the_whole_connection(game: Game) -> None:
     bench = idle_bench(game)
     game.rcon(f"mp_disable_autokick {bench.userid}")
     game.advance(400)
@@ -192,7 +189,9 @@ def test_an_idle_player_is_benched_after_three_minutes_and_kicked_after_six(game
 # 28 to 30 and 35: ChangeTeam, CommitSuicide, Event_Killed (tf_player.cpp).
 
 
-def test_28_a_plain_change_of_a_living_engineer_costs_the_sentry_and_a_life(game: Game, script: Script) -> None:
+def test_scenario_28_a_plain_change_of_a_living_engineer_costs_the_sentry_and_a_life(
+    game: Game, script: Script
+) -> None:
     script(MOVER)
     engineer, *_ = running(game, "red", "blue", map_name="cp_badlands", cls="engineer")
     sentry = play.build(game, engineer, "obj_sentrygun")
@@ -210,7 +209,9 @@ def test_28_a_plain_change_of_a_living_engineer_costs_the_sentry_and_a_life(game
     assert (engineer.team, engineer.deaths, engineer.frags, engineer.buildings) == (BLU, 1, 0, [])
 
 
-def test_28_with_life_state_2_there_is_no_death_and_a_respawn_makes_the_move_whole(game: Game, script: Script) -> None:
+def test_scenario_28_with_life_state_2_there_is_no_death_and_a_respawn_makes_the_move_whole(
+    game: Game, script: Script
+) -> None:
     script(MOVER)
     player, *_ = running(game, "red", "blue", map_name="cp_badlands")
     game.rcon("gently")
@@ -220,7 +221,9 @@ def test_28_with_life_state_2_there_is_no_death_and_a_respawn_makes_the_move_who
     assert (player.team, player.alive, player.deaths, player.misplaced) == (BLU, True, 0, False)
 
 
-def test_29_a_carrier_moved_with_the_trick_drops_the_flag_only_at_the_respawn(game: Game, script: Script) -> None:
+def test_scenario_29_a_carrier_moved_with_the_trick_drops_the_flag_only_at_the_respawn(
+    game: Game, script: Script
+) -> None:
     script(MOVER)
     carrier, *_ = running(game, "red", "blue", map_name="ctf_2fort", cls="scout")
     play.pick_up_flag(game, carrier)
@@ -234,7 +237,7 @@ def test_29_a_carrier_moved_with_the_trick_drops_the_flag_only_at_the_respawn(ga
     assert carrier.props["m_hItem"] == -1
 
 
-def test_30_going_to_watch_by_command_is_a_death_and_by_a_plugin_is_none(game: Game) -> None:
+def test_scenario_30_going_to_watch_by_command_is_a_death_and_by_a_plugin_is_none(game: Game) -> None:
     commander, moved, _ = running(game, "red", "red", "blue", map_name="cp_badlands")
     game.command(commander, "spectate")
     assert game.events() == ["player_death", "player_team"]
@@ -245,7 +248,7 @@ def test_30_going_to_watch_by_command_is_a_death_and_by_a_plugin_is_none(game: G
     assert (moved.team, moved.deaths, moved.props["m_lifeState"]) == (SPECTATOR, 0, DEAD)
 
 
-def test_35_at_the_death_event_the_victim_still_lives_and_carries_and_a_frame_later_not(
+def test_scenario_35_at_the_death_event_the_victim_still_lives_and_carries_and_a_frame_later_not(
     game: Game, script: Script
 ) -> None:
     script(MOVER)
@@ -261,7 +264,7 @@ def test_35_at_the_death_event_the_victim_still_lives_and_carries_and_a_frame_la
     assert (game.sm.console[1:], victim.props["m_lifeState"]) == (["a frame later alive 0"], DEAD)
 
 
-def test_35_a_feigned_death_is_an_event_of_somebody_who_lives_on(game: Game, script: Script) -> None:
+def test_scenario_35_a_feigned_death_is_an_event_of_somebody_who_lives_on(game: Game, script: Script) -> None:
     script(MOVER)
     spy, killer = running(game, "red", "blue", map_name="cp_badlands", cls="spy")
     play.feign(game, killer, spy)
@@ -275,7 +278,7 @@ def test_35_a_feigned_death_is_an_event_of_somebody_who_lives_on(game: Game, scr
 # 33: BalanceTeams (teamplayroundbased_gamerules.cpp).
 
 
-def test_33_the_engine_moves_the_newest_dead_humans_of_the_heavy_side_one_a_second(game: Game) -> None:
+def test_scenario_33_the_engine_moves_the_newest_dead_humans_of_the_heavy_side_one_a_second(game: Game) -> None:
     names = [f"red {number}" for number in range(6)]
     game.start_map("koth_harvest_final")
     game.sm.convars["mp_teams_unbalance_limit"].set("0")
@@ -312,7 +315,7 @@ def death_lasts(game: Game, victim: Player) -> float:
 
 
 @pytest.mark.parametrize(("reds", "wave"), [(8, 10.0), (1, 5.0)])
-def test_34_the_dead_return_in_the_first_wave_after_their_freeze_panel_and_one_whole_wave(
+def test_scenario_34_the_dead_return_in_the_first_wave_after_their_freeze_panel_and_one_whole_wave(
     game: Game, reds: int, wave: float
 ) -> None:
     victim, *_ = running(game, *["red"] * reds, "blue", map_name="koth_harvest_final")
@@ -322,14 +325,14 @@ def test_34_the_dead_return_in_the_first_wave_after_their_freeze_panel_and_one_w
     assert (game.now - active_at) / wave == pytest.approx(round((game.now - active_at) / wave), abs=0.02)
 
 
-def test_34_in_the_freeze_the_dead_return_in_the_next_frame_and_in_arena_too(game: Game) -> None:
+def test_scenario_34_in_the_freeze_the_dead_return_in_the_next_frame_and_in_arena_too(game: Game) -> None:
     victim, *_ = running(game, "red", "blue", map_name="arena_well")
     play.wipe_out(game, BLU)
     enter_freeze(game)
     assert death_lasts(game, victim) < 0.1
 
 
-def test_34_nobody_returns_while_their_class_menu_is_open_but_then_at_once(game: Game) -> None:
+def test_scenario_34_nobody_returns_while_their_class_menu_is_open_but_then_at_once(game: Game) -> None:
     victim, *_ = running(game, "red", "blue", map_name="koth_harvest_final")
     play.kill(game, None, victim)
     game.command(victim, "menuopen")
@@ -343,7 +346,7 @@ def test_34_nobody_returns_while_their_class_menu_is_open_but_then_at_once(game:
 # 39: InitialSpawn and Spawn (tf_player.cpp).
 
 
-def test_39_a_client_who_enters_spawns_on_no_team_and_is_dead(game: Game) -> None:
+def test_scenario_39_a_client_who_enters_spawns_on_no_team_and_is_dead(game: Game) -> None:
     game.start_map("cp_badlands")
     player = game.connect("Ann")
     assert [(name, fields.get("team"), fields.get("class")) for _, name, fields in game.history] == [

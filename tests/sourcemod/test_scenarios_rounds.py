@@ -6,16 +6,9 @@ import pytest
 
 from tests.sourcemod.rig import Game, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
-from tests.sourcemod.scenarios import Script, fields, names, people, seen, since, watch, when
+from tests.sourcemod.scenarios import Script, fields, live, names, people, seen, since, watch, when
 
 FRAME = 0.02
-
-
-def live(game: Game, map: str, count: int = 4) -> None:
-    """A map whose waiting and setup are over."""
-    game.start_map(map)
-    people(game, count)
-    play.go_live(game)
 
 
 def test_scenario_1_the_first_round_waits_restarts_and_begins_again_in_one_frame(game: Game, script: Script) -> None:
@@ -307,77 +300,3 @@ def test_without_waiting_time_the_first_round_counts(game: Game, script: Script)
     game.sm.convars["mp_waitingforplayers_time"].set("0")
     live(game, "koth_harvest_final")
     assert names(game) == ["teamplay_round_start", "teamplay_round_active"]
-
-
-def test_waiting_can_be_begun_again(game: Game, script: Script) -> None:
-    watch(script)
-    live(game, "cp_badlands")
-    seen(game)
-    game.rcon("mp_waitingforplayers_restart 1")
-    game.advance(20)
-    assert seen(game) == ["waiting starts S4 W1 U0"]
-    game.rcon("mp_waitingforplayers_restart 1")
-    game.advance(25)
-    assert seen(game) == []
-    game.advance(8)
-    assert names(game) == ["teamplay_restart_round", "waiting ends", "teamplay_round_start"]
-
-
-def test_a_restart_that_is_pending_puts_off_the_end_of_waiting(game: Game, script: Script) -> None:
-    watch(script)
-    game.start_map("cp_badlands")
-    people(game)
-    game.advance(20)
-    seen(game)
-    game.rcon("mp_restartgame 30")
-    game.advance(25)
-    assert seen(game) == ["teamplay_round_restart_seconds S4 W1 U0"]
-    game.advance(7)
-    assert names(game) == ["teamplay_restart_round", "waiting ends", "teamplay_round_start"]
-
-
-def test_a_restart_at_once_comes_within_a_second(game: Game, script: Script) -> None:
-    watch(script)
-    live(game, "cp_badlands")
-    seen(game)
-    game.rcon("mp_restartgame_immediate 1")
-    game.advance(1.1)
-    assert names(game)[:2] == ["teamplay_round_restart_seconds", "teamplay_restart_round"]
-
-
-def test_a_forced_win_is_a_full_round(game: Game) -> None:
-    live(game, "cp_dustbowl")
-    game.rcon("mp_forcewin 3")
-    won = fields(game, "teamplay_round_win")
-    assert (won["team"], won["winreason"], won["full_round"]) == (BLU, 1, True)
-
-
-def test_the_last_who_leaves_in_the_bonus_time_leaves_a_round_that_starts_and_goes_live(
-    game: Game, script: Script
-) -> None:
-    watch(script)
-    live(game, "koth_harvest_final", 1)
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    game.leave(game.players[1])
-    seen(game)
-    game.advance(21)
-    assert names(game) == ["teamplay_round_start", "teamplay_round_active"]
-    assert game.rounds.state is State.PREGAME
-
-
-def test_a_round_is_won_once(game: Game) -> None:
-    live(game, "cp_badlands")
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    game.rounds.win(BLU, Reason.POINTS_CAPTURED)
-    assert game.events("teamplay_round_win") == ["teamplay_round_win"]
-    assert game.rules.props["m_iWinningTeam"] == RED
-
-
-def test_captures_are_counted_between_a_plugin_s_hooks(game: Game, script: Script) -> None:
-    script("""
-        public void OnPluginStart() { HookEvent("teamplay_point_captured", Event_Won); }
-        void Event_Won(Event event, const char[] name, bool silent) { ServerCommand("mp_forcewin 2"); }""")
-    live(game, "cp_gorge")
-    play.capture(game, BLU, 0)
-    game.frame()
-    assert fields(game, "teamplay_round_win")["losing_team_num_caps"] == 1

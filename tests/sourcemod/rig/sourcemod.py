@@ -2,7 +2,7 @@
 
 import random
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from .binding import Callback
 from .handles import Handles
@@ -27,6 +27,13 @@ from .sm.votes import Votes
 
 if TYPE_CHECKING:
     from .game.game import Game
+
+
+class Keeper(Protocol):
+    """A part of SourceMod that keeps things of plugins."""
+
+    def forget(self, plugin: Plugin) -> None: ...
+
 
 RIPEXT = ("HTTPRequest.", "HTTPResponse.", "JSON.", "JSONObject", "JSONArray")
 
@@ -78,14 +85,16 @@ class SourceMod:
         plugin.call("OnPluginEnd")
         self.plugins.remove(plugin)
         plugin.failed = True
-        for part in (self.convars, self.configs, self.commands, self.events, self.timers, self.http):
-            part.forget(plugin)
-        for part in (self.menus, self.admin_menu):
-            part.forget(plugin)
+        self._forget(plugin)
         for thing in self.handles.drop_owned(plugin):
             if isinstance(thing, Menu):
                 self.menus.cancel(thing)
         self.dynamic = {name: native for name, native in self.dynamic.items() if native.callback.plugin is not plugin}
+
+    def _forget(self, plugin: Plugin) -> None:
+        parts: list[Keeper] = [self.convars, self.configs, self.commands, self.events, self.timers, self.http]
+        for part in [*parts, self.menus, self.admin_menu]:
+            part.forget(plugin)
 
     def fail(self, plugin: Plugin, reason: str) -> None:
         """`SetFailState`: the plugin is logged, runs no more code, and is gone in the next frame."""

@@ -89,6 +89,9 @@ _FIELDS = {
     "controlpoint_endtouch": "player area",
     "teamplay_flag_event": "player carrier eventtype home team priority",
     "ctf_flag_captured": "capping_team capping_team_score capper priority",
+    "payload_pushed": "pusher distance",
+    "overtime_nag": "",
+    "player_turned_to_ghost": "userid",
     "mvm_begin_wave": "wave_index max_waves advanced",
     "mvm_wave_complete": "advanced",
     "mvm_wave_failed": "",
@@ -124,6 +127,10 @@ _FIELDS = {
     # Defined in the resource file, but no server code fires them.
     "teamplay_waiting_begins": "",
     "teamplay_waiting_ends": "",
+    "teamplay_waiting_abouttoend": "",
+    "teamplay_overtime_begin": "",
+    "teamplay_overtime_end": "",
+    "teamplay_team_score": "team score",
     "teamplay_suddendeath_begin": "",
     "teamplay_suddendeath_end": "",
 }

@@ -34,15 +34,20 @@ class Game:
     """A Team Fortress 2 server in `folder`. Times are seconds: `now` since its start, `map_time` on this map.
 
     `history` holds every event that reached clients or plugins: (now, name, fields). `forwards_seen`: whether
-    SourceMod's detour catches the game's calls for Waiting For Players, which no source can say. `map_cycle`: what is
-    played after a map that is over; without it the game stays there.
+    SourceMod's detour catches the game's calls for Waiting For Players, which no source can say. `hibernates`: an
+    empty server stops its game (`tf_allow_server_hibernation`, on by default), but SourceMod's frames go on (1.11 and
+    later, sourcemod pull request 1540). `map_cycle`: what is played after a map that is over; without it the game
+    stays there.
     """
 
     tick = TICK
     epoch = EPOCH
 
-    def __init__(self, folder: Path, *, slots: int = 24, ripext: bool = True, forwards_seen: bool = True) -> None:
-        self.slots, self.forwards_seen = slots, forwards_seen
+    def __init__(
+        self, folder: Path, *, slots: int = 24, ripext: bool = True, forwards_seen: bool = True,
+        hibernates: bool = False,
+    ) -> None:  # fmt: skip
+        self.slots, self.forwards_seen, self.hibernates = slots, forwards_seen, hibernates
         self.now, self.map_time = 100.0, 0.0
         self.map, self.mode, self.running = "", Mode(0), False
         self.players: dict[int, Player] = {}
@@ -86,9 +91,10 @@ class Game:
             name, self._next_map = self._next_map, None
             self.start_map(name)
         self.now += TICK
-        self.map_time += TICK
+        asleep = self.hibernates and all(player.bot for player in self.players.values())
+        self.map_time += TICK * (not asleep)
         self.sm.frame()
-        if self.running:
+        if self.running and not asleep:
             # Entities think first (gameinterface.cpp, GameFrame), the rules after them, then the map's outputs act.
             self.clocks.think()
             self.points.think()
@@ -254,7 +260,7 @@ class Game:
     # Commands.
 
     def command(self, player: Player, line: str) -> None:
-        """A client types `line` in his console."""
+        """A client types `line` in their console."""
         self.sm.commands.from_client(player, line)
 
     def say(self, player: Player, text: str) -> None:
@@ -271,16 +277,19 @@ class Game:
 
     def server_command(self, words: list[str]) -> None:
         """What the engine does with a server command that is no variable."""
-        if words[0] == "mp_scrambleteams":
-            self.restarts.scramble(keep_rounds=words[1:] == ["2"])
-        elif words[0] == "mp_switchteams":
-            self.restarts.switch()
-        elif words[0] == "mp_forcewin":
-            self._force_win(words[1:])
-        elif words[0] == "mp_disable_autokick" and len(words) == 2:
-            self.teams.idle.disable_autokick(int(words[1]))
-        elif words[0] not in ("exec", "say", "heartbeat"):
-            self.sm.print(f'Unknown command "{words[0]}"')
+        match words:
+            case ["mp_scrambleteams", *rest]:
+                self.restarts.scramble(keep_rounds=rest == ["2"])
+            case ["mp_switchteams", *_]:
+                self.restarts.switch()
+            case ["mp_forcewin", *rest]:
+                self._force_win(rest)
+            case ["mp_disable_autokick", userid]:
+                self.teams.idle.disable_autokick(int(userid))
+            case ["changelevel" | "map", name, *_]:
+                self._next_map = name
+            case [name, *_] if name not in ("exec", "say", "heartbeat"):
+                self.sm.print(f'Unknown command "{name}"')
 
     def chat(self, player: Player, text: str) -> None:
         """Chat that everybody sees."""

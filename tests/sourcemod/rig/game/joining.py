@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 TEAMS = {"unassigned": UNASSIGNED, "spectator": SPECTATOR, "red": RED, "blue": BLU}
 HUMAN_TEAMS = {"red": RED, "blue": BLU, "spectator": SPECTATOR}
 JOINTEAM_PAUSE, JOINCLASS_PAUSE = 2.0, 0.5
-HIGHLANDERS = 9
 _RATED = ("autoteam", "closedwelcomemenu", "show_motd")
 CONSOLE_COMMANDS = ("kill", "explode", "retry", "disconnect")
 """Commands of the engine or of the server's console: they never reach the player's ClientCommand."""
@@ -147,7 +146,7 @@ def _spectate(game: "Game", player: Player, *, arena_spectator: bool) -> None:
 def _take_side(game: "Game", player: Player, team: int, *, auto: bool) -> None:
     if team == player.team:
         return
-    full = game.number("mp_highlander") and len(game.teams.members(team)) >= HIGHLANDERS
+    full = game.number("mp_highlander") and len(game.teams.members(team)) >= len(CLASSES) - 1
     if full or game.teams.would_unbalance(team, player.team):
         player.panels.append("team")
         return

@@ -18,7 +18,7 @@ def kill(game: Game, attacker: Player | None, victim: Player) -> None:
     """Damage that kills."""
     if victim.alive:
         _hurt(game, attacker, victim, victim.health, 0)
-        game.teams.kill(victim, attacker)
+        game.teams.lives.kill(victim, attacker)
 
 
 def _hurt(game: Game, attacker: Player | None, victim: Player, damage: int, health: int) -> None:

@@ -71,7 +71,7 @@ class Player(Entity):
     def _clear(self) -> None:
         self.props = _props()
         self.duel = self.disconnecting = False
-        self.suicides = self.score = 0
+        self.suicides = 0
         self.spawned_as = UNASSIGNED
         self.instant_spawn = self.menu_open = self.in_spawn_room = False
         self.died_at: float | None = None

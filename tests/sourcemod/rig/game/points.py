@@ -37,9 +37,11 @@ class Points:
 
     @property
     def may_be_captured(self) -> bool:
-        """`CTeamplayRoundBasedRules::PointsMayBeCaptured`: in a running round that is no waiting."""
+        """`PointsMayBeCaptured` (tf_gamerules.cpp and its parent): in a running round after setup, not in waiting."""
         rounds = self.game.rounds
-        return rounds.state in (State.RUNNING, State.STALEMATE) and not rounds.waiting
+        if rounds.waiting or self.game.clocks.in_setup:
+            return False
+        return rounds.state in (State.RUNNING, State.STALEMATE)
 
     @property
     def stages_left(self) -> int:

@@ -18,6 +18,7 @@ MIN_BONUS = MVM_BONUS = 5.0
 PERIOD = 1.0
 BALANCE_AFTER = 60.0
 BY_TIMER, BY_TIME_LIMIT = 1, 2
+GHOSTLY = ("player_team", "player_disconnect", "player_turned_to_ghost")
 
 
 class Rounds:
@@ -177,7 +178,7 @@ class Rounds:
             team = int(event.fields.get("team", 0))
             self.caps[team] = self.caps.get(team, 0) + 1
             self.game.points.last_cappers = str(event.fields.get("cappers", ""))
-        elif event.name in ("player_team", "player_disconnect") and self._only_ghosts_in_hell():
+        elif event.name in GHOSTLY and self._only_ghosts_in_hell():
             # CTFHolidayEntity::FireGameEvent: the round is drawn inside the event.
             self.win(UNASSIGNED, Reason.STALEMATE, switch=False)
 

@@ -141,7 +141,7 @@ class Scoreboard:
         if row != player.shown_row:
             player.shown_row = row
             for name, value in zip((*_COPIED, "m_bAlive", "m_bConnected", "m_flNextRespawnTime"), row, strict=True):
-                manager.props[name][player.index] = value  # type: ignore[index,call-overload]
+                manager.props[name][player.index] = value  # type: ignore[index,assignment]
         if slowly:
             for name, field in _SLOW.items():
                 manager.props[name][player.index] = player.round_stats.get(field, 0)  # type: ignore[index]

@@ -56,23 +56,21 @@ class Sides:
             game.teams.force_change(player, SPECTATOR)
         for player in players:
             game.teams.force_change(player, game.teams.auto_team(player))
-        for _ in range(PASSES if len(players) > 2 else 0):
-            if not self._swap(players):
-                break
+        if len(players) > 2 and abs(_ahead(players)) > 1:
+            for _ in range(PASSES):
+                if not self._swap(players):
+                    break
         self._wins = dict.fromkeys(SIDES, 0)
 
     def _swap(self, players: list[Player]) -> bool:
-        """`FindAndSwapPlayersToBalanceTeams`: the pair that brings the scores closest, while more than 1 apart."""
-        sides = [[p for p in players if p.team == side] for side in SIDES]
-        ahead = sum(map(_score, sides[0])) - sum(map(_score, sides[1]))
-        if abs(ahead) <= 1 or not all(sides):
-            return False
-        pair = min(product(*sides), key=lambda pair: abs(ahead - 2 * (_score(pair[0]) - _score(pair[1]))))
-        if abs(ahead - 2 * (_score(pair[0]) - _score(pair[1]))) >= abs(ahead):
-            return False
-        for player in pair:
-            self.game.teams.force_change(player, opponent(player.team))
-        return True
+        """`FindAndSwapPlayersToBalanceTeams`: the first pair whose exchange brings the scores closer."""
+        ahead = _ahead(players)
+        for one, other in product(*([p for p in players if p.team == side] for side in SIDES)):
+            if abs(ahead - 2 * (_score(one) - _score(other))) < abs(ahead):
+                for player in (one, other):
+                    self.game.teams.force_change(player, opponent(player.team))
+                return True
+        return False
 
     # mp_scrambleteams_auto.
 
@@ -104,3 +102,8 @@ class Sides:
 def _score(player: Player) -> int:
     """Points on the scoreboard."""
     return points(player.map_stats)
+
+
+def _ahead(players: list[Player]) -> int:
+    """By how many points the first side leads."""
+    return sum(_score(player) if player.team == SIDES[0] else -_score(player) for player in players)

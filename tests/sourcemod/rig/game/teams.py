@@ -10,7 +10,7 @@ from . import buildings
 from .balance import Balance
 from .carrying import drop_flag
 from .entities import Entity
-from .facts import BLU, DEAD, RED, SIDES, SPECTATOR, State, opponent
+from .facts import BLU, CLASSES, DEAD, RED, SIDES, SPECTATOR, State, opponent
 from .idle import Idle
 from .lives import Lives
 from .players import ObserverMode, Phase, Player
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 TEAMS = range(4)
 HELLTOWER = 4
-HIGHLANDERS = 9
 MVM_DEFENDERS = 6
 
 
@@ -147,14 +146,6 @@ class Teams:
         """`CheckRespawnWaves`."""
         self.spawning.check_waves()
 
-    def kill(self, victim: Player, attacker: Player | None) -> None:
-        """A death; without attacker by the world."""
-        self.lives.kill(victim, attacker)
-
-    def suicide(self, player: Player) -> None:
-        """A death by a player's own hand."""
-        self.lives.suicide(player)
-
     # Sizes.
 
     def unbalanced(self) -> tuple[int, int] | None:
@@ -183,7 +174,7 @@ class Teams:
 
     def auto_team(self, player: Player) -> int:
         """`GetAutoTeam`: the smaller side, the asker counted where they are; even sides: the attackers, or either."""
-        if self.game.number("mp_highlander") and all(len(self.members(side)) >= HIGHLANDERS for side in SIDES):
+        if self.game.number("mp_highlander") and all(len(self.members(side)) >= len(CLASSES) - 1 for side in SIDES):
             return SPECTATOR
         if self.game.mode.mvm:
             return self.overruled(player, RED)

@@ -23,6 +23,7 @@ from . import (  # noqa: F401  (importing a module registers its natives)
     packs,
     phrases,
     strings,
+    targets,
     tf2,
     timers,
     topmenus,

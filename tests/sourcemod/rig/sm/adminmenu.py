@@ -30,7 +30,8 @@ class Command:
     menu: TopMenu
     plugin: None = None
 
-    def __call__(self, client: int, count: int) -> int:
+    def __call__(self, *arguments: int) -> int:
+        client = arguments[0]
         if client:
             self.menu.show(client, START)
         else:

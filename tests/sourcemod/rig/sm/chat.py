@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 CHAT_BYTES = 253
 CONSOLE_SOURCE = 0
+PLUGIN, HANDLED = 2, 3
 
 
 @dataclass(slots=True)
@@ -100,23 +101,55 @@ def ReplyToCommand(call: Call, client: int, text: Text) -> None:
     call.sm.chat.reply(client, text.to(client))
 
 
-def _show_activity(call: Call, client: int, tag: str, text: Text) -> None:
-    """Tell the actor, by reply, and everybody else who did what."""
-    name = call.client(client, in_game=False).name if client else "Console"
-    call.sm.chat.reply(client, f"{tag}{text.to(client)}")
+NON_ADMINS, NON_ADMINS_NAMES, ADMINS, ADMINS_NAMES, ROOT_NAMES = (1 << bit for bit in range(5))
+GENERIC, ROOT = 1 << 1, 1 << 14
+
+
+def _show_activity(call: Call, client: int, tag: str, text: Text, told: int | None) -> None:
+    """Tell everybody but `told` what an admin did, and by name or not, as `sm_show_activity` says (smn_players.cpp)."""
+    shown = int(call.sm.convars["sm_show_activity"].number)
+    actor = call.client(client, in_game=False) if client else None
+    name = actor.name if actor else "Console"
+    sign = "PLAYER" if actor and not actor.flags & (GENERIC | ROOT) else "ADMIN"
     for player in call.sm.world.in_game():
-        if player.index != client:
-            player.chat.append(shortened(f"{tag}{name}: {text.to(player.index)}"))
+        if player.index == told:
+            continue
+        if player.flags & (GENERIC | ROOT):
+            named = shown & ADMINS_NAMES or (shown & ROOT_NAMES and player.flags & ROOT)
+            hears = named or shown & ADMINS
+        else:
+            named = shown & NON_ADMINS_NAMES
+            hears = named or shown & NON_ADMINS
+        if hears:
+            who = name if named or player.index == client else sign
+            player.chat.append(shortened(f"{tag}{who}: {text.to(player.index)}"))
 
 
-@native("ShowActivity2", "ShowActivityEx")
+@native()
 def ShowActivity2(call: Call, client: int, tag: str, text: Text) -> None:
-    _show_activity(call, client, tag, text)
+    """The actor reads it in the chat, without a name."""
+    if client:
+        call.client(client, in_game=False).chat.append(shortened(f"{tag}{text.to(client)}"))
+    else:
+        call.sm.print(f"{tag}{text.to(0)}")
+    _show_activity(call, client, tag, text, client)
+
+
+@native()
+def ShowActivityEx(call: Call, client: int, tag: str, text: Text) -> None:
+    """The actor reads it in the console if that is where replies go; otherwise like everybody."""
+    told = None
+    if not client:
+        call.sm.print(f"{tag}{text.to(0)}")
+    elif call.sm.commands.source == CONSOLE_SOURCE:
+        call.client(client, in_game=False).console.append(f"{tag}{text.to(client)}")
+        told = client
+    _show_activity(call, client, tag, text, told)
 
 
 @native()
 def ShowActivity(call: Call, client: int, text: Text) -> None:
-    _show_activity(call, client, "[SM] ", text)
+    ShowActivityEx(call, client, "[SM] ", text)
 
 
 @native()
@@ -131,7 +164,10 @@ def LogError(call: Call, text: Text) -> None:
 
 @native()
 def LogAction(call: Call, client: int, target: int, text: Text) -> None:
-    call.sm.log.actions.append((client, target, text.to(0)))
+    """A plugin that answers OnLogAction with Plugin_Handled keeps it out of the log."""
+    message = text.to(0)
+    if call.sm.forward("OnLogAction", call.sm.plugin_handle(call.plugin), PLUGIN, client, target, message) < HANDLED:
+        call.sm.log.actions.append((client, target, message))
 
 
 @native("LogToFile", "LogToFileEx")

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..binding import Call, Callback, Text, native
 from ..machine import NativeError
@@ -18,17 +18,26 @@ from .configs import command_lines
 from .strings import split_command
 
 if TYPE_CHECKING:
+    from ..game.players import Player
     from ..sourcemod import SourceMod
 
 CONSOLE, CHAT = 0, 1
 HANDLED, STOP = 3, 4
 
 
+class Answerer(Protocol):
+    """What stands in for a plugin's function where the rig itself provides a command."""
+
+    @property
+    def plugin(self) -> object: ...
+    def __call__(self, *arguments: int) -> int | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Registration:
     """A command of a plugin. `flags` are what an admin needs; `server_only` commands get no client."""
 
-    callback: Callback
+    callback: Callback | Answerer
     flags: int = 0
     help: str = ""
     server_only: bool = False
@@ -60,7 +69,7 @@ class Commands:
     queue: list[str] = field(default_factory=list)
     fake: list[tuple[Any, str]] = field(default_factory=list)
     travelling: list[tuple[Any, str]] = field(default_factory=list)
-    kicks: list[Any] = field(default_factory=list)
+    kicks: list["Player"] = field(default_factory=list)
     _stack: list[Invocation] = field(default_factory=list)
     source: int = CONSOLE
 
@@ -108,9 +117,9 @@ class Commands:
             if player.in_game:
                 self.from_client(player, line)
         while self.kicks:
-            player = self.kicks.pop(0)
-            if self.sm.world.players.get(player.index) is player:
-                self.sm.world.leave(player, player.kicked)
+            leaver = self.kicks.pop(0)
+            if self.sm.world.players.get(leaver.index) is leaver:
+                self.sm.world.leave(leaver, leaver.kicked or "")
 
     def _server_command(self, command: Invocation) -> None:
         name = command.words[0].lower()

@@ -131,7 +131,7 @@ class Configs:
 
     def _write(self, plugin: "Plugin", path: Path) -> bool:
         """Write the file if it is missing or (1.13) out of step with the plugin's variables; whether it was written."""
-        variables = [c for c in self.sm.convars.by_name.values() if c.plugin is plugin and not c.flags & DONTRECORD]
+        variables = [c for c in self.sm.convars.by_name.values() if plugin in c.plugins and not c.flags & DONTRECORD]
         if not variables:
             return False
         kept: dict[str, str] = {}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..binding import Call, Callback, native
 from ..machine import NativeError
 from ..memory import Buffer, Ref
+from .enginevars import ENGINE
 from .strings import NUMBER
 
 if TYPE_CHECKING:
@@ -14,29 +15,6 @@ if TYPE_CHECKING:
 
 UPPER, LOWER = 0, 1
 DONTRECORD = 1 << 17
-
-ENGINE = {
-    "hostname": "Rig", "mp_autoteambalance": "1", "mp_scrambleteams_auto": "1",
-    "mp_scrambleteams_auto_windifference": "2", "sv_vote_issue_scramble_teams_allowed": "1",
-    "mp_teams_unbalance_limit": "1", "mp_forceautoteam": "0", "tf_arena_use_queue": "1", "tf_arena_max_streak": "3",
-    "tf_arena_preround_time": "10", "tf_arena_first_blood": "1", "tf_arena_override_team_size": "0",
-    "mp_tournament": "0", "mp_waitingforplayers_time": "30", "mp_waitingforplayers_cancel": "0",
-    "mp_bonusroundtime": "15", "mp_enableroundwaittime": "1", "mp_stalemate_enable": "0", "mp_timelimit": "0",
-    "mp_maxrounds": "0", "mp_winlimit": "0", "mp_windifference": "0", "mp_restartgame": "0",
-    "mp_disable_respawn_times": "0", "sv_tags": "", "sm_show_activity": "13",
-    "sm_vote_delay": "30", "sv_visiblemaxplayers": "-1",
-    "tf_gamemode_arena": "0",
-    "mp_waitingforplayers_restart": "0", "mp_restartround": "0", "mp_restartgame_immediate": "0", "nextlevel": "",
-    "mp_chattime": "10", "mp_windifference_min": "0", "mp_stalemate_timelimit": "240", "mp_match_end_at_timelimit": "0",
-    "mp_humans_must_join_team": "any", "mp_highlander": "0", "mp_idlemaxtime": "3", "mp_idledealmethod": "1",
-    "mp_respawnwavetime": "10", "mp_allowspectators": "1", "mp_spectators_restricted": "0",
-    "tf_flag_caps_per_round": "3", "tf_passtime_scores_per_round": "5", "tf_arena_round_time": "0",
-    "tf_powerup_mode": "0", "tf_autobalance_dead_candidates_maxtime": "15",
-    "tf_autobalance_force_candidates_maxtime": "5", "tf_arena_force_class": "0", "tf_arena_change_limit": "1",
-    "tf_bot_offline_practice": "0",
-    "spec_freeze_time": "4.0", "spec_freeze_traveltime": "0.4", "tf_stalematechangeclasstime": "20",
-}  # fmt: skip
-"""TF2's own variables that a balancing plugin may look at, with the engine's defaults."""
 
 Hook = Callable[["ConVar", str, str], None]
 
@@ -52,7 +30,7 @@ class ConVar:
     flags: int = 0
     low: float | None = None
     high: float | None = None
-    plugin: object | None = None
+    plugins: list[object] = field(default_factory=list)
     hooks: list[Hook] = field(default_factory=list)
 
     @property
@@ -62,21 +40,33 @@ class ConVar:
         return float(match[1]) if match else 0.0
 
     def set(self, value: str) -> None:
-        """Store `value` within the bounds; hooks hear of a change."""
-        old = self.value
-        self.value = self._bounded(value)
-        if self.value != old:
-            for hook in list(self.hooks):
-                hook(self, old, self.value)
-
-    def _bounded(self, value: str) -> str:
+        """Store `value` within the bounds, for plugins, files and consoles alike (ConVar::InternalSetValue)."""
         match = NUMBER.match(value)
         number = float(match[1]) if match else 0.0
+        held = self._held(number)
+        self._change(value if held == number else f"{held:f}")
+
+    def set_int(self, value: int) -> None:
+        """Store a whole number, unless the variable has it already in another spelling (InternalSetIntValue)."""
+        if value != int(self.number):
+            self._change(str(int(self._held(value))))
+
+    def set_float(self, value: float) -> None:
+        """Store a number, likewise (InternalSetFloatValue)."""
+        if value != self.number:
+            self._change(f"{self._held(value):f}")
+
+    def _held(self, number: float) -> float:
         if self.low is not None and number < self.low:
-            return f"{self.low:f}"
-        if self.high is not None and number > self.high:
-            return f"{self.high:f}"
-        return value
+            return self.low
+        return self.high if self.high is not None and number > self.high else number
+
+    def _change(self, value: str) -> None:
+        """Hooks hear of a change of the text: the game's own first, then the plugins' (ChangeStringValue)."""
+        old, self.value = self.value, value
+        if value != old:
+            for hook in list(self.hooks):
+                hook(self, old, value)
 
 
 class ConVars:
@@ -84,7 +74,10 @@ class ConVars:
 
     def __init__(self, sm: "SourceMod") -> None:
         self.sm = sm
-        self.by_name = {name: ConVar(name, value, value) for name, value in ENGINE.items()}
+        self.by_name = {
+            one.name: ConVar(one.name, one.default, one.default, flags=one.flags, low=one.low, high=one.high)
+            for one in ENGINE
+        }
 
     def __getitem__(self, name: str) -> ConVar:
         return self.by_name[name.lower()]
@@ -96,6 +89,7 @@ class ConVars:
     def forget(self, plugin: object) -> None:
         """Drop an unloaded plugin's hooks; its variables stay, as on a real server."""
         for convar in self.by_name.values():
+            convar.plugins[:] = [owner for owner in convar.plugins if owner is not plugin]
             convar.hooks[:] = [
                 h for h in convar.hooks if not (isinstance(h, PluginHook) and h.callback.plugin is plugin)
             ]
@@ -116,13 +110,19 @@ class PluginHook:
 def CreateConVar(
     call: Call, name: str, default: str, text: str, flags: int, has_low: bool, low: float, has_high: bool, high: float
 ) -> int:
+    """A variable that exists stays as it is; it only joins those of the plugin (ConVarManager::CreateConVar)."""
     convars = call.sm.convars
+    if not name:
+        raise NativeError("Convar with blank name is not permitted")
+    if call.sm.commands.registered.get(name.lower()):
+        raise NativeError(f'Convar "{name}" was not created. A console command with the same might already exist.')
     convar = convars.by_name.get(name.lower())
     if convar is None:
-        convar = ConVar(name, default, default)
+        bounds = low if has_low else None, high if has_high else None
+        convar = ConVar(name, default, default, text, flags, *bounds)
         convars.by_name[name.lower()] = convar
-    convar.help, convar.flags, convar.plugin = text, flags, call.plugin
-    convar.low, convar.high = low if has_low else None, high if has_high else None
+    if call.plugin not in convar.plugins:
+        convar.plugins.append(call.plugin)
     return convars.handle(convar)
 
 
@@ -149,17 +149,17 @@ def convar_float(call: Call, convar: ConVar) -> float:
 
 @native("ConVar.BoolValue.set", "ConVar.SetBool", "SetConVarBool")
 def convar_set_bool(call: Call, convar: ConVar, value: bool, *flags: int) -> None:
-    convar.set(str(int(value)))
+    convar.set_int(int(value))
 
 
 @native("ConVar.IntValue.set", "ConVar.SetInt", "SetConVarInt")
 def convar_set_int(call: Call, convar: ConVar, value: int, *flags: int) -> None:
-    convar.set(str(value))
+    convar.set_int(value)
 
 
 @native("ConVar.FloatValue.set", "ConVar.SetFloat", "SetConVarFloat")
 def convar_set_float(call: Call, convar: ConVar, value: float, *flags: int) -> None:
-    convar.set(f"{value:f}")
+    convar.set_float(value)
 
 
 @native("ConVar.SetString", "SetConVarString")

@@ -18,16 +18,20 @@ def _style(call: Call) -> int:
     return handles.find(call.sm.menu_style) or handles.open(call.sm.menu_style, closable=False)
 
 
-@native("Menu.Menu", "CreateMenu")
-def menu_new(call: Call, callback: Callback, actions: int) -> int:
+def _open(call: Call, callback: Callback, actions: int) -> int:
     menu = Menu(MenuHandler(call.sm, callback, actions))
     menu.handle = call.open(menu)
     return menu.handle
 
 
+@native("Menu.Menu", "CreateMenu")
+def menu_new(call: Call, callback: Callback, actions: int) -> int:
+    return _open(call, callback, actions)
+
+
 @native()
 def CreateMenuEx(call: Call, style: MenuStyle | None, callback: Callback, actions: int) -> int:
-    return menu_new(call, callback, actions)
+    return _open(call, callback, actions)
 
 
 @native("Menu.Display", "DisplayMenu")

@@ -108,7 +108,7 @@ class Timers:
                 timer.due = self._next(timer.due, timer.interval)
 
     def _next(self, last: float, interval: float) -> float:
-        """`CalcNextThink`: whoever is late by more than the accuracy skips what was missed."""
+        """`CalcNextThink`: a timer that is late by more than the accuracy skips what it missed."""
         late = self.sm.world.now - last - interval
         return (last if late <= ACCURACY + SLACK else self.sm.world.now) + interval
 
