@@ -26,7 +26,8 @@ class Daemon:
     """Answers every batch with `{"ok": true}` and the fields that the test has set.
 
     `fate` is what becomes of rounds; `sticky` holds fields of every reply; `once` fields of the next one; `raw` whole
-    answers (status, body) that go first. `answers` are orders by the kind of event they answer.
+    answers (status, body) that go first. `answers` are orders by the kind of event they answer. `cut` answers break off
+    in the middle of their body.
     """
 
     batches: list[Json] = field(default_factory=list)
@@ -38,6 +39,7 @@ class Daemon:
     answers: dict[str, Answer] = field(default_factory=dict)
     raw: list[tuple[int, bytes]] = field(default_factory=list)
     always: tuple[int, bytes] | None = None
+    cut: int = 0
     port: int = 0
 
     def order(self, kind: str, **fields: object) -> None:
@@ -100,6 +102,10 @@ def _handler(daemon: Daemon) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
+            if daemon.cut:
+                daemon.cut -= 1
+                self.close_connection = True
+                body = body[: len(body) // 2]
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:

@@ -55,6 +55,7 @@ class Evening:
         self.game.join(player, side)
         self.game.settle()
         self.game.command(player, f"joinclass {cls}")
+        self.game.settle()
         return player
 
     def seat_together(self, *names: str) -> None:
@@ -65,6 +66,14 @@ class Evening:
         self.game.settle()
         for player in players:
             self.game.command(player, "joinclass soldier")
+
+    def seat_alone(self, name: str, side: str = "auto") -> Player:
+        """A player joins while the daemon does not answer: held for two seconds, placed, then asked for a class."""
+        player = self.game.connect(name)
+        self.game.join(player, side)
+        self.game.advance(2.5)
+        self.game.command(player, "joinclass soldier")
+        return player
 
     def rate(self, **ratings: float) -> None:
         """Set ratings as an admin, by player name."""

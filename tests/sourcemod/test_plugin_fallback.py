@@ -229,6 +229,7 @@ def test_who_was_never_answered_takes_the_end_of_waiting_as_due(game: Game, daem
     players = prepare(game, daemon, [])
     game.sm.http.offline = True
     game.start_map("cp_gorge")
+    game.advance(2)  # the silence is noticed
     for n, player in enumerate(players):
         game.join(player, "red" if n < 3 else "blue", "soldier")
     in_freeze_alone(game)

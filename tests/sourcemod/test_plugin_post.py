@@ -163,6 +163,39 @@ def test_without_a_secret_nothing_is_posted_and_one_error_is_logged(game: Game, 
     assert "equipoise_secret" in complaint
 
 
+def test_half_an_answer_is_no_answer_and_is_asked_for_again_after_a_second(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    """Its status is 200 all the same."""
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    play.go_live(game)
+    settle(game)
+    daemon.forget()
+    daemon.cut = 1
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    game.settle()
+    assert len(daemon.batches) == 1
+    game.advance(2.2)  # due after a second, which a timer of one second finds out
+    game.settle()
+    assert [batch["seq"] for batch in daemon.batches] == [daemon.batches[0]["seq"]] * 2
+    assert not game.sm.log.take_faults()
+    assert complaints(game) == []
+    seconds_of_play(game, 12)
+    assert len(rounds_of_all(daemon)) == 2  # the same batch, twice
+
+
+def test_half_answers_only_are_silence(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    settle(game)
+    daemon.cut = 3
+    seconds_of_play(game, 15)
+    assert daemon.cut == 0
+    assert not game.sm.log.take_faults()
+    (complaint,) = complaints(game)
+    assert "does not answer" in complaint
+
+
 @pytest.mark.parametrize(
     "body", [b"", b"<html>nginx</html>", b'{"ok": true, "orders": [{"kind": "as', b"\xff\xfe", b"[" * 500]
 )

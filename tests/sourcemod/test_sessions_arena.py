@@ -43,23 +43,17 @@ def test_an_arena_evening(new_evening: NewEvening) -> None:
     assert scramble["reason"] == "round 2 is always balanced"
     assert abs(scramble["detail"]["after"] - 0.5) < 0.011
     benched = [evening.sitting_out()]
-    stayed = [evening.sides()]
     for _ in range(3):
         evening.live()
         evening.win(RED)
         evening.freeze()
         assert evening.sizes() == [2, 2]
         benched.append(evening.sitting_out())
-        stayed.append(evening.sides())
 
     assert [one["reason"] for one in evening.decisions("scramble")] == ["round 2 is always balanced", "3 wins in a row"]
     # Ann, Dee and Eve sat out the duel: those who did not come first, and no player twice in a row.
     assert len({bench[0] for bench in benched}) >= 3
     assert all(one != two for one, two in pairwise(benched))
-    # Between scrambles only the bench changes: a player who played and is not benched now keeps their side.
-    for before, after, bench in zip(stayed[:2], stayed[1:3], benched[1:3], strict=True):
-        assert set(before[0]) - set(bench) <= set(after[0])
-        assert set(before[1]) - set(bench) <= set(after[1])
 
 
 @pytest.mark.slow

@@ -71,9 +71,8 @@ def test_a_new_map_is_a_new_evening(new_evening: NewEvening) -> None:
 
     evening.game.start_map("arena_badlands")
     evening.game.settle()
-    for player in evening.game.humans():
-        evening.game.join(player, "auto", "soldier")
-        evening.game.settle()
+    evening.seat_together(*[player.name for player in evening.game.humans()])
+    evening.game.settle()
     status = evening.status()
     assert (status["map"], status["round"], status["streak"], status["pending"]) == ("arena_badlands", 1, 0, None)
 
@@ -124,7 +123,7 @@ def test_with_a_wrong_secret_the_game_goes_on_and_the_log_says_what_to_do(new_ev
     evening = new_evening("koth_harvest_final")
     evening.game.sm.convars["equipoise_secret"].set("wrong")
     for number in range(4):
-        evening.game.add(f"P{number}", "red" if number % 2 else "blue")
+        evening.seat_alone(f"P{number}", "red" if number % 2 else "blue")
     evening.game.until(lambda: evening.game.rounds.live and not evening.game.rounds.waiting, within=200)
     evening.wait(20)
 
@@ -218,7 +217,7 @@ def test_without_a_cache_a_due_scramble_waits_for_the_daemon(new_evening: NewEve
     evening = new_evening("koth_harvest_final")
     evening.daemon.kill()
     for number in range(6):
-        evening.game.add(f"P{number}", "red" if number % 2 else "blue")
+        evening.seat_alone(f"P{number}", "red" if number % 2 else "blue")
     evening.game.until(lambda: evening.game.rounds.live and not evening.game.rounds.waiting, within=200)
     evening.wait(10)
     before = evening.sides()
