@@ -191,6 +191,28 @@ def test_admins_need_the_right_flag(game: Game, daemon: Daemon, ann: Player, lin
     assert admin
 
 
+@pytest.mark.parametrize(
+    ("level", "reason", "line"),
+    [
+        ("off", "vsh_", "Equipoise leaves this map alone (vsh_)."),
+        ("rate", "koth_harvest_final", "Equipoise only rates rounds on this map (koth_harvest_final)."),
+    ],
+)
+def test_the_status_says_how_far_equipoise_goes_on_this_map_and_why(
+    game: Game, daemon: Daemon, ann: Player, level: str, reason: str, line: str
+) -> None:
+    assert not [text for text in game.rcon("sm_eq_status") if "this map" in text]
+    daemon.sticky |= {"level": level, "level_reason": reason}
+    game.rcon("equipoise_poll")
+    settle(game)
+    assert game.rcon("sm_eq_status")[0] == line
+
+
+def test_the_status_says_that_the_operator_keeps_humans_together(game: Game, daemon: Daemon, ann: Player) -> None:
+    game.sm.convars["mp_humans_must_join_team"].set("blue")
+    assert game.rcon("sm_eq_status")[0] == "Equipoise only rates rounds on this map (mp_humans_must_join_team)."
+
+
 def test_an_unknown_target_is_answered_here(game: Game, daemon: Daemon, ann: Player) -> None:
     assert game.rcon("sm_eq_rating Nobody") == ["[SM] Nobody matches"]
     assert commands(game, daemon) == []

@@ -180,7 +180,7 @@ def test_every_path_of_the_readme_is_there_once_it_was_followed(game: Game, tf: 
 def test_the_last_config_file_of_the_readme_wins_and_the_command_line_over_all(
     game: Game, daemon: Daemon, tf: Path
 ) -> None:
-    files = re.search(r"\*\*Which file wins.\*\*.*?the last one wins:(.*?)\. A setting", README, flags=re.DOTALL)
+    files = re.search(r"\*\*Which file wins.\*\*.*?the last one wins:(.*?)\. A setting on", README, flags=re.DOTALL)
     assert files is not None
     order = re.findall(r"`cfg/([^`]+)`", files[1])
     assert len(order) == 4

@@ -58,14 +58,6 @@ public void OnAdminMenuReady(Handle handle)
 	}
 }
 
-public void OnLibraryRemoved(const char[] name)
-{
-	if (StrEqual(name, "adminmenu"))
-	{
-		g_TopMenu = null;
-	}
-}
-
 static void Handle_Category(TopMenu menu, TopMenuAction action, TopMenuObject which, int client, char[] buffer, int size)
 {
 	if (action == TopMenuAction_DisplayOption || action == TopMenuAction_DisplayTitle)

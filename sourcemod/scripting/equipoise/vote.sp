@@ -2,6 +2,8 @@
 //
 // A vote on new teams: the daemon decides that there is one and what came of it, here it is a menu.
 
+#define VOTE_SECONDS 20.0
+
 static char g_Order[NAME_SIZE];  // of the vote that runs; empty: none of ours
 
 void Vote_Obey(JSONObject order)
@@ -18,7 +20,7 @@ void Vote_Obey(JSONObject order)
 	{
 		why = "no_voters";
 	}
-	else if (IsVoteInProgress() || !Open(id, voters, count, RoundToNearest(Read_Float(order, "seconds", 20.0))))
+	else if (IsVoteInProgress() || !Open(id, voters, count, RoundToCeil(Read_Float(order, "seconds", VOTE_SECONDS))))
 	{
 		why = "vote_running";
 	}
@@ -49,7 +51,7 @@ static bool Open(const char[] id, int[] voters, int count, int seconds)
 	menu.AddItem("yes", "Yes");  // the first item: MenuAction_VoteEnd names it 0
 	menu.AddItem("no", "No");
 	menu.ExitButton = false;
-	if (menu.DisplayVote(voters, count, seconds))
+	if (menu.DisplayVote(voters, count, seconds < 1 ? 1 : seconds))  // 0 seconds have no end
 	{
 		return true;
 	}
@@ -101,7 +103,7 @@ static void Ended(int yes, int total)
 	g_Order[0] = '\0';
 }
 
-// Nobody voted, or SourceMod's `sm_cancelvote` ended it; the daemon's own cancel needs no answer.
+// No vote was cast, or `sm_cancelvote` of SourceMod ended it; the cancel of the daemon needs no answer.
 static void Cancelled(int reason)
 {
 	if (g_Order[0] == '\0')
