@@ -94,6 +94,14 @@ def test_a_gap_is_seen_when_the_round_goes_live() -> None:
     assert of(AskMoves, play(session, [(1.0, started("abcd|ef", 1.0)), (2.0, went_live("r1", "abcd|ef", 2.0))]))
 
 
+@pytest.mark.parametrize("text", ["abc|d", "abcd|e", "abcdef|gh", "abcdefg|hi"])
+def test_gaps_are_closed_to_less_than_two(text: str) -> None:
+    session = uneven(text)
+    for move in moves(solve(session)):
+        play(session, [(5.0, e.OrderDone(5.0, move.order))])
+    assert Gap.of(session.state.roster) is None
+
+
 # Who.
 
 
@@ -211,11 +219,3 @@ def test_a_dry_run_of_moves_spares_recently_moved_players() -> None:
 @pytest.mark.parametrize("text", ["abc|de", "1234|a"])
 def test_a_dry_run_of_moves_with_nobody_to_move_has_no_question(text: str) -> None:
     assert proposal(uneven(text).state, 0.0) is None
-
-
-@pytest.mark.parametrize("text", ["abc|d", "abcd|e", "abcdef|gh", "abcdefg|hi"])
-def test_gaps_are_closed_to_less_than_two(text: str) -> None:
-    session = uneven(text)
-    for move in moves(solve(session)):
-        play(session, [(5.0, e.OrderDone(5.0, move.order))])
-    assert Gap.of(session.state.roster) is None

@@ -171,7 +171,7 @@ def test_who_never_learns_has_the_brier_score_that_is_the_target() -> None:
 
 
 def test_the_bench_alone_leaves_sides_uneven_that_the_fewest_swaps_even_out() -> None:
-    alone, swapped = (between.one(13, 1, solve, rounds=120).equalised for solve in between.RULES.values())
+    alone, swapped = (between.Run(13, 1, solve, rounds=120).summary.equalised for solve in between.RULES.values())
     assert alone is not None
     assert swapped is not None
     assert alone.even.value + 0.1 < swapped.even.value
