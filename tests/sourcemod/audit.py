@@ -40,28 +40,28 @@ class PlayedRound:
     seconds: float
 
 
-def stored_rounds(evening: Evening) -> list[StoredRound]:
-    """All rounds, in the order they were applied."""
+def stored_rounds(evening: Evening, names: dict[str, str]) -> list[StoredRound]:
+    """All rounds, in the order they were applied. `names` are by SteamID."""
     with sqlite3.connect(f"file:{evening.daemon.folder / 'state' / 'equipoise.db'}?mode=ro", uri=True) as db:
         db.row_factory = sqlite3.Row
-        names = {row["player"]: row["name"] for row in db.execute("SELECT player, name FROM names")}
         played: dict[int, dict[str, int]] = {}
         for row in db.execute("SELECT round, player, side FROM participants"):
             played.setdefault(row["round"], {})[names[row["player"]]] = _SIDES[row["side"]]
-        return [
-            StoredRound(
-                row["map"],
-                row["mode"],
-                _SIDES[row["winner"]],
-                (row["captures_a"], row["captures_b"]),
-                row["seconds"],
-                bool(row["partial"]),
-                row["unrated"],
-                {names[seat["id"]]: _SIDES[seat["side"]] for seat in json.loads(row["lineup"])},
-                played.get(row["number"], {}),
-            )  # fmt: skip
-            for row in db.execute("SELECT * FROM rounds ORDER BY number")
-        ]
+        return [_stored(row, names, played) for row in db.execute("SELECT * FROM rounds ORDER BY number")]
+
+
+def _stored(row: sqlite3.Row, names: dict[str, str], played: dict[int, dict[str, int]]) -> StoredRound:
+    return StoredRound(
+        row["map"],
+        row["mode"],
+        _SIDES[row["winner"]],
+        (row["captures_a"], row["captures_b"]),
+        row["seconds"],
+        bool(row["partial"]),
+        row["unrated"],
+        {names[seat["id"]]: _SIDES[seat["side"]] for seat in json.loads(row["lineup"])},
+        played.get(row["number"], {}),
+    )
 
 
 def played_rounds(game: Game) -> list[PlayedRound]:
@@ -93,14 +93,18 @@ def played_rounds(game: Game) -> list[PlayedRound]:
 
 
 class Session:
-    """An evening outside arena. Whenever a round is live, as many handles are open as in the first."""
+    """An evening outside arena. As many handles are open when a round goes live as when the first one did."""
 
     def __init__(self, new_evening: Callable[..., Evening], map: str, *, players: int = 6, mode: Mode | None = None):
         self.evening: Evening = new_evening(map, mode=mode)
         self.game = self.evening.game
+        # Pauses in which nothing happens here: shorter than by default.
+        self.game.sm.convars["mp_waitingforplayers_time"].set("10")
+        self.game.sm.convars["mp_bonusroundtime"].set("5")
         for number in range(players):
             self.evening.seat(f"P{number}")
         self._handles: dict[str, int] = {}
+        self._names: dict[str, str] = {}
 
     def stack(self) -> None:
         """The strong are all on RED."""
@@ -112,10 +116,13 @@ class Session:
         self.evening.freeze()
         self.evening.live()
         self.evening.wait(0.5)
-        handles = self.game.sm.handles.live(self.evening.plugin)
-        self._handles = self._handles or handles
-        assert handles == self._handles
+        red, blu = self.evening.sizes()
+        if abs(red - blu) < 2:  # else a move is under way, with a timer
+            handles = self.game.sm.handles.live(self.evening.plugin)
+            self._handles = self._handles or handles
+            assert handles == self._handles
         play.fight(self.game)
+        self._names |= {str(player.steamid): player.name for player in self.game.humans()}
 
     def until_over(self) -> None:
         """Go on until the running round is won, and reported."""
@@ -156,7 +163,7 @@ class Session:
 
     def check(self) -> list[StoredRound]:
         """The stored rounds: each that the game played, once and as it was. No player was harmed by being placed."""
-        stored, played = stored_rounds(self.evening), played_rounds(self.game)
+        stored, played = stored_rounds(self.evening, self._names), played_rounds(self.game)
         assert [(one.winner, one.captures) for one in stored] == [(one.winner, one.captures) for one in played]
         assert [one.seconds for one in stored] == pytest.approx([one.seconds for one in played], abs=0.5)
         for player in self.game.humans():

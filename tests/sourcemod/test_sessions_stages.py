@@ -9,7 +9,14 @@ import pytest
 
 from tests.sourcemod.audit import Session
 from tests.sourcemod.rig.game.facts import (
-    ATTACK_DEFEND, BLU, PAYLOAD, RED, STAGED_ATTACK_DEFEND, STAGED_PAYLOAD, Reason, opponent,
+    ATTACK_DEFEND,
+    BLU,
+    PAYLOAD,
+    RED,
+    STAGED_ATTACK_DEFEND,
+    STAGED_PAYLOAD,
+    Reason,
+    opponent,
 )  # fmt: skip
 from tests.sourcemod.sessions import Evening
 
