@@ -214,7 +214,7 @@ def test_a_maps_own_config_switches_the_plugin_off_for_that_map(game: Game, daem
 
 
 def test_the_readme_names_every_setting_command_and_forward(game: Game, plugin: Plugin) -> None:
-    own = [name for name, convar in game.sm.convars.by_name.items() if convar.plugin is plugin]
+    own = [name for name, convar in game.sm.convars.by_name.items() if plugin in convar.plugins]
     include = (SCRIPTING / "include" / "equipoise.inc").read_text(encoding="utf-8")
     offered = re.findall(r"^(?:native|forward) \w+ (Equipoise_\w+)", include, flags=re.MULTILINE)
     commands = re.findall(r'Reg(?:Admin|Console|Server)Cmd\("(\w+)"', (SCRIPTING / "equipoise/commands.sp").read_text())
@@ -229,5 +229,5 @@ def test_the_readme_names_every_setting_command_and_forward(game: Game, plugin: 
 
 def test_the_settings_keep_the_secret(game: Game, plugin: Plugin) -> None:
     protected = 1 << 5
-    own = {name: convar for name, convar in game.sm.convars.by_name.items() if convar.plugin is plugin}
+    own = {name: convar for name, convar in game.sm.convars.by_name.items() if plugin in convar.plugins}
     assert [name for name, convar in own.items() if convar.flags & protected] == ["equipoise_secret"]

@@ -22,6 +22,16 @@ def test_a_class_is_announced_once_and_chosen_at_most_twice_a_second(game: Game)
     assert (chosen, player.desired_class, player.current_class) == ([7], 7, 3)
 
 
+def test_choosing_the_class_one_plays_again_spawns_nobody_even_in_the_spawn_room(game: Game) -> None:
+    player, *_ = running(game, "red", "blue")
+    game.command(player, "joinclass pyro")
+    player.patient()
+    player.in_spawn_room = True
+    game.history.clear()
+    game.command(player, "joinclass soldier")
+    assert (game.events(), player.desired_class) == (["player_changeclass"], SOLDIER)
+
+
 def test_a_spectator_chooses_no_class_outside_arena(game: Game) -> None:
     running(game, "red", "blue")
     player = game.connect("Ann")
@@ -131,6 +141,6 @@ def test_defenders_change_class_at_once_between_waves_and_not_in_a_wave(game: Ga
     assert defender.alive
     assert spawned_by_class(game, defender)
     game.mvm.start_wave()
-    game.frame()
+    game.advance(1)
     game.command(defender, "joinclass pyro")
     assert defender.desired_class == MEDIC

@@ -146,3 +146,21 @@ def test_a_server_that_hibernates_stands_still_until_somebody_comes(
     game.connect("Ann")
     game.frame()
     assert game.rounds.state is State.PREGAME
+
+
+def test_a_restart_is_at_most_a_minute_away(game: Game) -> None:
+    live(game, "cp_badlands")
+    game.rcon("mp_restartgame 300")
+    game.advance(1.1)
+    assert fields(game, "teamplay_round_restart_seconds")["seconds"] == 60
+
+
+def test_waiting_that_ends_by_mp_restartround_makes_the_map_anew_all_the_same(game: Game) -> None:
+    game.start_map("cp_gorge")
+    people(game)
+    game.until(lambda: game.rounds.state is State.RUNNING)
+    timer = game.entities.reference(game.clocks.timers[0].index)
+    game.rcon("mp_restartround 1")
+    game.advance(2.1)
+    assert fields(game, "teamplay_round_start")["full_reset"] is False
+    assert game.entities.get(timer) is None

@@ -309,6 +309,15 @@ def test_a_move_to_the_side_that_is_too_small_spawns_with_the_next_class_choice_
     assert not moved.alive
 
 
+def test_a_move_from_the_spectators_to_the_side_that_is_too_small_grants_no_spawn(game: Game) -> None:
+    moved, *_ = running(game, "red", "red", "red", "red", "blue")
+    play.kill(game, None, moved)
+    for team in (SPECTATOR, BLU):
+        game.teams.change(moved, team)
+    game.command(moved, "joinclass pyro")
+    assert (moved.desired_class, moved.alive) == (7, False)
+
+
 def test_a_move_between_sides_within_the_limit_grants_no_spawn(game: Game) -> None:
     moved, *_ = running(game, "red", "red", "blue")
     game.teams.change(moved, BLU)

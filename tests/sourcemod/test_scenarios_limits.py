@@ -234,3 +234,28 @@ def test_a_level_change_by_command_ends_no_round(game: Game, script: Script) -> 
     game.frame()
     assert game.map == "koth_harvest_final"
     assert names(game) == ["client leaves"] * 4 + ["map ends"]
+
+
+def test_the_map_does_not_end_between_the_stages_of_a_round(game: Game) -> None:
+    live(game, "cp_dustbowl")
+    game.sm.convars["mp_timelimit"].set("1")
+    game.advance(60)
+    play.capture(game, BLU, 0)
+    play.capture(game, BLU, 1)
+    game.advance(16)
+    assert game.rounds.state is State.PREROUND
+
+
+def test_wins_are_counted_for_people_when_sides_switch(game: Game) -> None:
+    live(game, "cp_gorge")
+    win(game, BLU)
+    game.rounds.win(RED, Reason.DEFENDED)
+    assert "teamplay_alert" in game.events()
+
+
+def test_one_win_before_the_limit_nothing_is_scrambled(game: Game) -> None:
+    live(game, "koth_harvest_final")
+    game.sm.convars["mp_winlimit"].set("3")
+    win(game, RED)
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    assert "teamplay_alert" not in game.events()

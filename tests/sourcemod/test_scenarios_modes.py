@@ -56,6 +56,7 @@ def test_scenario_25_the_hills_clock_waits_for_those_who_capture(game: Game, scr
 
     assert (game.rules.props["m_bInOvertime"], game.rules.props["m_bInSetup"], seen(game)) == (1, 0, [])
     game.points.stop_capture(0)
+    assert not game.clocks.may_expire()
     left = game.now
     game.advance(0.5)
     assert names(game) == ["teamplay_win_panel", "teamplay_round_win"]
@@ -276,3 +277,20 @@ def test_nothing_can_be_captured_while_the_game_waits(game: Game) -> None:
     game.until(lambda: game.rounds.state is State.RUNNING)
     with pytest.raises(AssertionError, match="nothing can be captured"):
         play.capture(game, RED, 2)
+
+
+def test_nothing_can_be_captured_in_setup(game: Game) -> None:
+    game.start_map("cp_gorge")
+    people(game)
+    game.until(lambda: game.rounds.live and not game.rounds.waiting)
+    with pytest.raises(AssertionError, match="nothing can be captured"):
+        play.capture(game, BLU, 0)
+
+
+def test_a_win_stops_the_map_s_timer(game: Game) -> None:
+    live(game, "pl_upward")
+    game.rounds.win(BLU, Reason.POINTS_CAPTURED)
+    game.advance(0.1)
+    left = game.clocks.timers[0].remaining
+    game.advance(10)
+    assert game.clocks.timers[0].remaining == left

@@ -178,8 +178,11 @@ def test_scenario_21_who_is_named_by_mp_disable_autokick_stays_for_the_whole_con
 def test_an_idle_player_is_benched_after_three_minutes_and_kicked_after_six(game: Game, method: str, team: int) -> None:
     idler, _ = running(game, "red", "blue", map_name="cp_badlands")
     game.sm.convars["mp_idledealmethod"].set(method)
+    game.advance(100)
     idler.idle = True
-    game.advance(182)
+    game.advance(178)
+    assert idler.team == RED
+    game.advance(4)
     assert idler.team == team
     assert [f["silent"] for _, f in told(game, "player_team")] == ([True] if method == "1" else [])
     game.advance(182)

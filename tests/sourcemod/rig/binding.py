@@ -52,7 +52,7 @@ class Call:
         return self.sm.handles.open(thing, self.plugin)
 
     def client(self, index: int, *, in_game: bool) -> Player:
-        """The player in slot `index`; a native error if nobody (or nobody fully joined) is there."""
+        """The player in slot `index`; a native error if the slot is empty (or its client not yet in the game)."""
         if not 1 <= index <= self.sm.world.slots:
             raise NativeError(f"Client index {index} is invalid")
         player = self.sm.world.players.get(index)

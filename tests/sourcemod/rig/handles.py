@@ -69,7 +69,7 @@ class Handles:
         return [self._entries.pop(handle).thing for handle in owned]
 
     def live(self, owner: object | None = None) -> Counter[str]:
-        """Open handles by kind: a plugin's, or everybody's. Equal before and after means nothing leaked."""
+        """Open handles by kind: a plugin's, or all plugins'. Equal before and after means nothing leaked."""
         return Counter(
             type(entry.thing).__name__
             for entry in self._entries.values()

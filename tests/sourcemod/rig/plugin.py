@@ -98,7 +98,7 @@ class Plugin:
         return any(v.name == name and v.offs - self.image.data == address for v in self.image.pubvars)
 
     def missing_natives(self) -> list[str]:
-        """Natives it needs that nobody provides."""
+        """Natives it needs that neither the rig nor a plugin provides."""
         known = NATIVES.keys() | self.sm.dynamic.keys()
         names = [native.name for native in self.image.natives]
         return [n for n in names if (n not in known or not self.sm.provides(n)) and n not in self.optional]

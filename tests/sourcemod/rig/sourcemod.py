@@ -115,7 +115,7 @@ class SourceMod:
         self.python_listeners.setdefault(name, []).append(listener)
 
     def listeners_of(self, forward: GlobalForward) -> list[Listener]:
-        """Everybody whom a forward calls, plugins first."""
+        """All that a forward calls, plugins first."""
         if isinstance(forward, PrivateForward):
             return list(forward.private)
         publics = ((plugin, plugin.public(forward.name)) for plugin in self.plugins)
@@ -197,7 +197,7 @@ class SourceMod:
             self.configs.run_late(plugin)
 
     def _tell_libraries(self, plugin: Plugin) -> None:
-        """Everybody hears of the plugin's libraries, and it of the other plugins' (CPluginManager::RunSecondPass)."""
+        """OnLibraryAdded of its libraries to all, and of the others' to it (CPluginManager::RunSecondPass)."""
         for name in plugin.libraries:
             self.forward("OnLibraryAdded", name)
         others = [name for other in self.plugins if other is not plugin for name in other.libraries]

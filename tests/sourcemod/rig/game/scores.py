@@ -5,6 +5,7 @@ The statistics themselves change at once. Plugins read copies: of each player `m
 (`CPlayerResource::ResourceThink`), damage and healing in the arrays once a second and only of the round.
 """
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from .entities import Entity
@@ -136,8 +137,7 @@ class Scoreboard:
         # A respawn time is 0 for the living, and on the game's clock.
         wave = 0.0 if player.alive else self.game.teams.spawning.next_wave(player)
         respawn = wave - self.game.now + self.game.map_time if wave else 0.0
-        props = player.props
-        row = (*(props[name] for name in _COPIED.values()), int(player.alive), 1, respawn)
+        row = (*_copied(player.props), int(player.alive), 1, respawn)
         if row != player.shown_row:
             player.shown_row = row
             for name, value in zip((*_COPIED, "m_bAlive", "m_bConnected", "m_flNextRespawnTime"), row, strict=True):
@@ -151,6 +151,7 @@ _COPIED = {
     "m_iScore": "m_iFrags", "m_iDeaths": "m_iDeaths", "m_iTotalScore": "m_iPoints", "m_iTeam": "m_iTeamNum",
     "m_iHealth": "m_iHealth", "m_iPlayerClass": "m_iClass", "m_bArenaSpectator": "m_bArenaSpectator",
 }  # fmt: skip
+_copied = itemgetter(*_COPIED.values())
 _SLOW = {
     "m_iDamage": "m_iDamageDone", "m_iHealing": "m_iHealPoints", "m_iDamageAssist": "m_iDamageAssist",
     "m_iHealingAssist": "m_iHealingAssist", "m_iDamageBlocked": "m_iDamageBlocked", "m_iBonusPoints": "m_iBonusPoints",

@@ -12,7 +12,7 @@ ROOT = 1 << 14
 LETTERS = "abcdefghijklmnzopqrst"
 """Flag letters in bit order: a reservation … n cheats, z root, o–t custom 1–6."""
 ALIVE, DEAD, CONNECTED, NO_IMMUNITY, NO_MULTI, NO_BOTS = (1 << bit for bit in range(6))
-NOBODY = -1
+NO_ADMIN = -1
 
 
 def flag_bits(letters: str) -> int:
@@ -40,7 +40,7 @@ def check_access(sm: "SourceMod", client: int, command: str, flags: int, *, over
 def can_target(sm: "SourceMod", client: int, target: int) -> bool:
     """Immunity in SourceMod's default mode: a higher level protects (AdminCache::CanAdminTarget).
 
-    Who is no admin may target nobody, not even another who is none, nor themselves.
+    A player without admin rights may target no one at all, themselves included.
     """
     if not client:
         return True
@@ -68,7 +68,7 @@ def SetUserFlagBits(call: Call, client: int, flags: int) -> None:
 @native()
 def GetUserAdmin(call: Call, client: int) -> int:
     player = call.client(client, in_game=False)
-    return client if player.flags else NOBODY
+    return client if player.flags else NO_ADMIN
 
 
 @native("GetAdminFlag", "AdminId.HasFlag")
@@ -96,7 +96,7 @@ def CanUserTarget(call: Call, client: int, target: int) -> bool:
 
 @native("CanAdminTarget", "AdminId.CanTarget")
 def CanAdminTarget(call: Call, admin: int, target: int) -> bool:
-    return target == NOBODY or (admin != NOBODY and can_target(call.sm, admin, target))
+    return target == NO_ADMIN or (admin != NO_ADMIN and can_target(call.sm, admin, target))
 
 
 @native()

@@ -105,14 +105,14 @@ NON_ADMINS, NON_ADMINS_NAMES, ADMINS, ADMINS_NAMES, ROOT_NAMES = (1 << bit for b
 GENERIC, ROOT = 1 << 1, 1 << 14
 
 
-def _show_activity(call: Call, client: int, tag: str, text: Text, told: int | None) -> None:
-    """Tell everybody but `told` what an admin did, and by name or not, as `sm_show_activity` says (smn_players.cpp)."""
+def _show_activity(call: Call, client: int, tag: str, text: Text, skipped: int | None) -> None:
+    """Print to all but `skipped` what an admin did, by name or not, as `sm_show_activity` says (smn_players.cpp)."""
     shown = int(call.sm.convars["sm_show_activity"].number)
     actor = call.client(client, in_game=False) if client else None
     name = actor.name if actor else "Console"
     sign = "PLAYER" if actor and not actor.flags & (GENERIC | ROOT) else "ADMIN"
     for player in call.sm.world.in_game():
-        if player.index == told:
+        if player.index == skipped:
             continue
         if player.flags & (GENERIC | ROOT):
             named = shown & ADMINS_NAMES or (shown & ROOT_NAMES and player.flags & ROOT)
@@ -137,14 +137,14 @@ def ShowActivity2(call: Call, client: int, tag: str, text: Text) -> None:
 
 @native()
 def ShowActivityEx(call: Call, client: int, tag: str, text: Text) -> None:
-    """The actor reads it in the console if that is where replies go; otherwise like everybody."""
-    told = None
+    """The actor reads it in the console if that is where replies go; otherwise in the chat, like the others."""
+    skipped = None
     if not client:
         call.sm.print(f"{tag}{text.to(0)}")
     elif call.sm.commands.source == CONSOLE_SOURCE:
         call.client(client, in_game=False).console.append(f"{tag}{text.to(client)}")
-        told = client
-    _show_activity(call, client, tag, text, told)
+        skipped = client
+    _show_activity(call, client, tag, text, skipped)
 
 
 @native()

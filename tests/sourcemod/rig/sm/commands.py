@@ -318,7 +318,7 @@ def FakeClientCommandEx(call: Call, client: int, text: Text) -> None:
 
 @native()
 def ClientCommand(call: Call, client: int, text: Text) -> None:
-    """The line travels to the client and back. A bot has nobody to execute it."""
+    """The line travels to the client and back. A bot has no client that would execute it."""
     player = call.client(client, in_game=True)
     if not player.bot:
         call.sm.commands.travelling.append((player, text.to(client)))

@@ -78,7 +78,7 @@ class Configs:
         self._pending = True
 
     def run_late(self, plugin: "Plugin") -> None:
-        """A plugin was loaded on a running map. Nobody tells it of OnAutoConfigsBuffered (SM_ExecuteForPlugin)."""
+        """A plugin was loaded on a running map: it gets no OnAutoConfigsBuffered (SM_ExecuteForPlugin)."""
         if not self._queue(plugin):
             self.tell_late(plugin)
         else:

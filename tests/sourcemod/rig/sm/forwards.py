@@ -66,7 +66,7 @@ class DynamicNative:
 
 
 def finish(call: Call, pending: Pending) -> int:
-    """Call everybody who listens; the combined result."""
+    """Call all listeners; the combined result."""
     sm = call.sm
     if isinstance(pending.target, Callback):
         return pending.target(*pending.arguments) or 0

@@ -1,4 +1,4 @@
-"""Menus: which one each client sees, what a pressed key does, and whom it is told.
+"""Menus: which one each client sees, what a pressed key does, and the callbacks that follow.
 
 A menu that is shown, interrupted, answered or timed out runs through the calls of SourceMod's
 core/MenuStyle_Base.cpp (DoClientMenu, ClientPressedKey, ProcessWatchList); what a plugin hears is in
@@ -86,7 +86,7 @@ class Menus:
     drawing: "tuple[Panel, int] | None" = None
     """The panel and the style of the item whose text a plugin may redraw at this moment."""
     selection: int | None = None
-    """The first item of the page on which somebody chose, while their choice is told."""
+    """During the callback of a choice: the first item of the page on which it was made."""
     _ignoring: set[int] = field(default_factory=set)
     _looked: float = 0.0
 
@@ -147,7 +147,7 @@ class Menus:
         return True
 
     def show_panel(self, panel: Panel, client: int, handler: "Handler", seconds: int) -> bool:
-        """Show a panel that belongs to no menu. Nobody hears of it when that fails."""
+        """Show a panel that belongs to no menu. A failure calls no callback."""
         player = self.sm.world.players.get(client)
         if player is None or not player.in_game or client in self._ignoring:
             return False
@@ -159,7 +159,7 @@ class Menus:
         return True
 
     def cancel_client(self, client: int, reason: int, *, ignore: bool = False) -> bool:
-        """Take a client's menu away; with `ignore` they can be shown no other while that is told."""
+        """Take a client's menu away; with `ignore` the callbacks of that cannot show them another."""
         seen = self.seen.pop(client, None)
         if seen is None:
             return False
@@ -175,7 +175,7 @@ class Menus:
         return True
 
     def cancel(self, menu: Menu) -> None:
-        """Take a menu away from everybody who sees it; meanwhile nobody can be shown it."""
+        """Take a menu away from all clients who see it; the callbacks of that cannot show it again."""
         if menu.cancelling:
             return
         menu.cancelling = True
@@ -198,7 +198,7 @@ class Menus:
         self.cancel_client(client, DISCONNECTED, ignore=True)
 
     def forget(self, plugin: object) -> None:
-        """An unloaded plugin hears nothing more; its menus end with their handles."""
+        """Drop an unloaded plugin's panels; its menus end with their handles."""
         for client, seen in list(self.seen.items()):
             if isinstance(seen.handler, PanelHandler) and seen.handler.callback.plugin is plugin:
                 del self.seen[client]
@@ -226,7 +226,7 @@ class Menus:
 
 @dataclass(frozen=True, slots=True)
 class PanelHandler:
-    """A plugin's function for a panel: it hears of choice and cancellation, with no menu."""
+    """A plugin's function for a panel: it is called for choice and cancellation, with no menu."""
 
     sm: "SourceMod"
     callback: Callback
@@ -250,7 +250,7 @@ class PanelHandler:
 
 @dataclass(slots=True)
 class MenuHandler:
-    """A plugin's function for a menu. Choice, cancellation, end and the vote's actions are always told."""
+    """A plugin's function for a menu. It is always called for choice, cancellation, end and the vote's actions."""
 
     sm: "SourceMod"
     callback: Callback
@@ -279,7 +279,7 @@ class MenuHandler:
             self.tell(menu, CANCEL, client, reason)
 
     def end(self, menu: Menu, reason: int) -> None:
-        """The reason of the cancellation is not told here, whatever menus.inc says."""
+        """The second parameter is 0, although menus.inc promises the reason of the cancellation."""
         self.tell(menu, END, reason)
 
     def style(self, menu: Menu, client: int, item: int, style: int) -> int:

@@ -1,4 +1,4 @@
-"""Whom a command is aimed at: `@all`, `#userid`, a SteamID, a name (PlayerManager.cpp ProcessCommandTarget)."""
+"""The targets of a command: `@all`, `#userid`, a SteamID, a name (PlayerManager.cpp ProcessCommandTarget)."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ TEAMS = {"@red": ("Red Team", 2), "@blue": ("Blue Team", 3)}
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """Who was found, or the reason why nobody. `phrase`: is `name` a phrase to translate?"""
+    """The players found, or the reason why there are none. `phrase`: is `name` a phrase to translate?"""
 
     players: tuple[Any, ...] = ()
     reason: int = VALID

@@ -75,13 +75,13 @@ class TopMenu:
         return next((e for e in self.entries.values() if e.name == name and e.parent is None), None)
 
     def remove(self, entry: Entry) -> None:
-        """Remove an entry, and with a category its items; their owners are told."""
+        """Remove an entry, and with a category its items; their owners' functions are called."""
         for one in [child for child in self.entries.values() if child.parent is entry] + [entry]:
             del self.entries[one.number]
             self._tell(one.render, REMOVE_OBJECT, one.number, 0)
 
     def forget(self, owner: object) -> None:
-        """Remove the entries of a plugin that unloads, without a word."""
+        """Remove the entries of a plugin that unloads, without calling it."""
         gone = [e for e in self.entries.values() if owner in (e.owner, e.parent and e.parent.owner)]
         for entry in gone:
             del self.entries[entry.number]
@@ -142,7 +142,7 @@ class TopMenu:
         assert menu is not None
         return next((e for e in self.entries.values() if e.name == menu.items[item].info), None)
 
-    # What the shown menus tell.
+    # The callbacks of the menus it shows.
 
     def start(self, menu: Menu) -> None: ...
     def display(self, menu: Menu, client: int, panel: Panel) -> None: ...

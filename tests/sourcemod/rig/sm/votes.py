@@ -45,7 +45,7 @@ class Votes:
         return max(int(self.next_at - self.sm.world.map_time), 0)
 
     def begin(self, menu: Menu, clients: list[int], seconds: int, flags: int) -> None:
-        """Show `menu` to clients and count. If nobody can be shown it the vote is over at once, without votes."""
+        """Show `menu` to clients and count. If no client can be shown it the vote is over at once, without votes."""
         self.choices, self._showing, self._started, self._cancelled = {}, 0, False, False
         self.menu, self._seconds, self._flags = menu, seconds, flags
         self._since = self.sm.world.map_time
@@ -82,7 +82,7 @@ class Votes:
         """A new map has no delay."""
         self.next_at = 0.0
 
-    # What the menu tells: the plugin hears it too, but for start and end.
+    # The menu's callbacks. All but start and end are passed on to the plugin.
 
     def start(self, menu: Menu) -> None:
         self._showing += 1
@@ -121,7 +121,7 @@ class Votes:
         self.next_at = self.sm.world.map_time + delay + seconds if delay >= 1.0 else 0.0
 
     def _finish(self) -> None:
-        """Count, then tell: another vote may be started from what is told."""
+        """Count, then call the plugin, which may start another vote from there."""
         menu, plugin = self.menu, self._plugin
         assert menu is not None
         self._delay_next(0)
