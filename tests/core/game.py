@@ -57,7 +57,7 @@ class Game:
         return {player: self.ratings.get(player, INITIAL) for player in players}
 
     def _put(self, order: Assign) -> None:
-        for entry in self.roster.eligible():
+        for entry in self.roster.humans():
             side = order.split.side_of(entry.id)
             if side is not None or entry.id in order.split.bench:
                 self.seat(entry.id, side, waiting=side is None)

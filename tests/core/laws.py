@@ -21,7 +21,8 @@ from equipoise.core.effects import (
     Place,
     Unlock,
 )
-from equipoise.core.model import Mode, OrderId, Roster, Side, Split
+from equipoise.core.model import Mode, OrderId, PlayerId, Roster, Side, Split
+from equipoise.core.phrases import Phrase
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.core.state import State
@@ -142,15 +143,26 @@ class LawfulServer:
         here, split = self.session.state.balanced_roster(), order.split
         placed = (*split.a, *split.b, *split.bench)
         assert len(placed) == len(set(placed))
-        assert set(placed) == {entry.id for entry in here.eligible()}
+        others = self.benched_beside(split)
+        assert set(placed) - others == {entry.id for entry in here.eligible()}
         event = self.session.state.assigned[order.order]
         if event.ask.purpose is Purpose.DUEL:
             assert (len(split.a), len(split.b)) == (1, 1)
         elif event.after is not None:
-            self.judge_sizes(split)
+            self.judge_sizes(replace(split, bench=tuple(set(split.bench) - others)))
+        elif order.reason.phrase is Phrase.REASON_WAITS:
+            assert split.a + split.b == tuple(entry.id for side in Side for entry in here.on(side) if not entry.bot)
         else:
             assert abs(len(split.a) - len(split.b)) <= 1
         assert self.session.state.arena or split.bench == ()
+
+    def benched_beside(self, split: Split) -> set[PlayerId]:
+        """Players of the bench whom the split was not about: on a side in arena's freeze, but late or not ready."""
+        state = self.session.state
+        here = {entry.id for entry in state.balanced_roster().eligible()}
+        others = {entry.id for entry in state.roster.humans() if entry.side is not None} - here
+        assert others <= set(split.bench) or not state.arena
+        return others & set(split.bench)
 
     def judge_sizes(self, split: Split) -> None:
         state = self.session.state
@@ -179,7 +191,7 @@ class LawfulServer:
             assert roster_text(self.session.state.roster) == roster_text(self.roster)
 
     def carry_out(self, order: Assign | Move, shown: bool) -> None:
-        for entry in self.roster.eligible():
+        for entry in self.roster.humans():
             if isinstance(order, Assign):
                 side = order.split.side_of(entry.id)
                 placed = side is not None or entry.id in order.split.bench

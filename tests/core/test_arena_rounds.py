@@ -6,7 +6,7 @@ import pytest
 
 from equipoise.core import events as e
 from equipoise.core.asks import AskSplit, CacheSplits, Purpose
-from equipoise.core.effects import Assign, Effect, LogDecision, RecordRound
+from equipoise.core.effects import Assign, Effect, LogDecision, RecordRound, Tell
 from equipoise.core.model import Mode, PlayerId, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
@@ -158,6 +158,51 @@ def test_a_side_with_nobody_who_has_a_class_counts_as_empty() -> None:
     play(session, [(1.0, started("a|b|", unready="b"))])
     asked = question(play(session, [(2.0, seen("a|b|c", 2.0, unready="b"))]))
     assert names(asked) == "ac"
+
+
+def order_of(effects: list[Effect]) -> tuple[str, str, str]:
+    """The one assignment, as letters: side A, side B, bench."""
+    split = assigned(effects).split
+    return "".join(split.a), "".join(split.b), "".join(split.bench)
+
+
+def test_a_player_who_reaches_a_side_in_the_freeze_is_benched_and_nobody_else_moves() -> None:
+    """The script may place a joiner whom it asked for before the freeze after it has begun."""
+    session = evening("ab|cd")
+    play(session, [(1.0, started("ab|cd"))])
+    effects = play(session, [(2.0, e.SideChanged(2.0, PlayerId("e"), A))])
+    assert of(AskSplit, effects) == []
+    assert order_of(effects) == ("ab", "cd", "e")
+
+
+def test_a_player_on_a_side_without_a_class_is_benched_when_the_freeze_begins() -> None:
+    session = evening("abc|de|")
+    effects = play(session, [(1.0, started("abc|de|", unready="c"))])
+    assert order_of(effects) == ("ab", "de", "c")
+    done = play(session, [(2.0, e.OrderDone(2.0, assigned(effects).order))])
+    assert of(Assign, done) == []
+    assert roster_text(session.state.roster) == "ab|de|c"
+
+
+def test_a_split_benches_those_who_are_no_part_of_it_too() -> None:
+    session = evening("ab|cd|e")
+    asked = question(play(session, [(1.0, started("ab|cd|e"))]))
+    play(session, [(1.1, e.SideChanged(1.1, PlayerId("f"), B))])
+    assert "f" in assigned(solve(session, asked)).split.bench
+
+
+def test_nobody_is_benched_while_a_side_would_be_empty() -> None:
+    session = evening("a|b|", unready="b")
+    assert without_loads(play(session, [(1.0, started("a|b|", unready="b"))])) == []
+
+
+def test_the_third_who_comes_to_a_duel_is_told_to_wait() -> None:
+    session = begun(Mode.ARENA, "a|b|", ratings=RATINGS, phase=e.Phase.IDLE)
+    play(session, [(1.0, started("a|b|"))])
+    effects = play(session, [(1.1, e.SideChanged(1.1, PlayerId("c"), B))])
+    assert order_of(effects) == ("a", "b", "c")
+    done = play(session, [(1.2, e.OrderDone(1.2, assigned(effects).order))])
+    assert Tell(PlayerId("c"), (Text(Phrase.DUEL_WAIT),)) in done
 
 
 def test_the_script_falls_back_on_the_cache_for_the_candidates_only() -> None:

@@ -188,6 +188,7 @@ def test_only_who_waits_to_play_is_kept_from_being_kicked_for_idling(
 ) -> None:
     red, blu = arena
     assign(game, daemon, red[:1], blu[:1], bench=[red[1], blu[1]])
+    game.advance(2.5)
     if not waits:
         game.join(red[1], "spectate")
         game.join(blu[1], "spectate")

@@ -109,7 +109,7 @@ def test_what_an_admin_does_is_logged_and_shown(
     game.command(ann, line)
     (action,) = game.sm.log.actions
     assert action == (ann.index, bob.index if "Bob" in line else -1, f'"{game_name(ann)}": {log}')
-    assert bob.chat[-1].startswith("[Equipoise] Ann: ")
+    assert bob.chat[-1].startswith("[Equipoise] ADMIN: ")  # sm_show_activity: who is no admin reads no name
     assert shown in bob.chat[-1]
 
 

@@ -165,7 +165,7 @@ def test_a_side_of_nine_is_full_in_highlander(game: Game, daemon: Daemon, live: 
     joiner = game.connect("New")
     game.join(joiner, "red")
     settle(game)
-    assert joiner.team == UNASSIGNED
+    assert (joiner.team, joiner.panels[-1]) == (UNASSIGNED, "team")
 
 
 @pytest.mark.parametrize("humans", ["blue", "red", "spectator"])

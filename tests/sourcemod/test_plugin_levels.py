@@ -79,8 +79,8 @@ def test_rate_reports_rounds_and_leaves_the_teams_alone(game: Game, daemon: Daem
 @pytest.mark.parametrize(
     ("word", "reason", "text"),
     [
-        ("off", "vsh_", "Equipoise leaves this map alone: vsh_."),
-        ("rate", "cp_fun", "Rounds on this map are rated, but the teams are left alone: cp_fun."),
+        ("off", "vsh_", "Equipoise leaves this map alone (vsh_)."),
+        ("rate", "cp_fun", "Equipoise only rates rounds on this map (cp_fun)."),
     ],
 )
 def test_each_player_reads_once_why_less_is_done(
@@ -170,7 +170,7 @@ def test_where_the_games_own_rules_for_teams_stand_above_ours_it_stands_aside(
     game.advance(3)
     assert daemon.events("hello")[-1]["inactive_reason"] == reason
     assert not {"round_started", "round_live", "side_wanted", "waiting_ended"} & set(daemon.kinds())
-    assert said(game, f"Equipoise leaves this map alone: {text}.") == [1]
+    assert said(game, f"Equipoise leaves this map alone ({text}).") == [1]
     assert len([line for _, line in game.sm.log.messages if "Inactive on this map" in line]) == 1
     assert untouched(game)
 

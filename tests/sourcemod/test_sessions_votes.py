@@ -111,3 +111,28 @@ def test_with_too_few_players_there_is_no_vote(new_evening: NewEvening) -> None:
     first = evening.game.humans()[0]
     say(evening, first, "!scramble")
     assert "There are too few players for a vote." in first.chat[-1]
+
+
+def test_in_arena_who_sits_out_votes_too_and_the_next_round_is_scrambled(new_evening: NewEvening) -> None:
+    evening = new_evening("arena_well", '[arena]\nround_one = "everyone"\n')
+    names = [f"P{number}" for number in range(9)]
+    for name in names:
+        evening.game.connect(name)
+    evening.game.settle()
+    evening.seat_together(*names)
+    for winner in (RED, BLU):
+        evening.round(winner)
+    evening.freeze()
+    evening.rate(**dict.fromkeys(evening.side(RED), 2500.0), **dict.fromkeys(evening.side(BLU), 800.0))
+    evening.live()
+    (out,) = evening.sitting_out()
+    waiting = next(player for player in evening.game.humans() if player.name == out)
+
+    for player in (waiting, *evening.game.teams.members(RED)[:2]):
+        say(evening, player, "!scramble")
+    assert voting(evening) == 9
+    choose(evening, *["Yes"] * 9)
+    evening.win(RED)
+    evening.freeze()
+
+    assert [one["reason"] for one in evening.decisions("scramble")][-1] == "the players voted for it"

@@ -6,7 +6,7 @@ failure on this way: it ends by being carried out, by an admin's cancel, or with
 
 In arena a freeze has *candidates*: the players who were eligible when it began. Its teams are made of them, and who
 comes later waits; only if teams have to be made again, because a candidate left or a side is empty, the late ones
-take part too.
+take part too. Other players on a side, who are late or have no class, go to the bench.
 
 Three purposes, in this order: arena's opening duel, a scramble that is due, and in arena sides of equal size, so that
 players who sat out the last round come in.
@@ -57,8 +57,29 @@ def in_freeze(state: State) -> Effects:
         return ()
     if state.arena:
         _choose_candidates(state)
-    needed = _needed(state)
-    return ask(state, *needed) if needed and eligible_count(state.balanced_roster()) >= 2 else ()
+    if (needed := _needed(state)) is None:
+        return _bench_others(state)
+    return ask(state, *needed) if eligible_count(state.balanced_roster()) >= 2 else ()
+
+
+def _bench_others(state: State) -> Effects:
+    """Order players to the bench who stand on a side and are no candidates; the candidates stay where they are."""
+    roster = state.balanced_roster()
+    a, b = (tuple(entry.id for entry in roster.on(side)) for side in Side)
+    if not _others(state) or not a or not b:
+        return ()
+    purpose = Purpose.DUEL if _duels(state) else Purpose.EQUAL_SIDES
+    question = _question(state, purpose, Text(Phrase.REASON_WAITS))
+    split = Split(a, b, tuple(sorted(waiting_players(roster))))
+    return _order(state, SplitSolved(question, split, None, None, None))
+
+
+def _others(state: State) -> tuple[PlayerId, ...]:
+    """Arena's freeze: humans on a side who are not among its candidates, or have no class."""
+    if not state.arena or state.candidates is None:
+        return ()
+    playing = {entry.id for entry in state.balanced_roster().entries}
+    return tuple(entry.id for entry in state.roster.humans() if entry.side is not None and entry.id not in playing)
 
 
 def _choose_candidates(state: State) -> None:
@@ -118,10 +139,17 @@ def ask(
 
     `dry`: the answer is shown to the player `by` and nothing is ordered.
     """
+    question = replace(_question(state, purpose, reason), moment=moment, by=by, dry=dry)
+    if not dry:
+        state.asked = question
+    return (question,)
+
+
+def _question(state: State, purpose: Purpose, reason: Text) -> AskSplit:
     roster = state.balanced_roster()
     entries = split_entries(roster)
     sizes = (1, 1) if purpose is Purpose.DUEL else team_sizes(entries, bench=state.arena)
-    question = AskSplit(
+    return AskSplit(
         purpose,
         state.version,
         reason,
@@ -131,13 +159,7 @@ def ask(
         bench_costs(roster, state.memory.benched),
         state.rules.scramble.tolerance,
         _must_play(state, purpose, sum(sizes) - sum(entry.bot for entry in entries)),
-        moment,
-        by,
-        dry,
     )
-    if not dry:
-        state.asked = question
-    return (question,)
 
 
 def _must_play(state: State, purpose: Purpose, places: int) -> frozenset[PlayerId]:
@@ -183,8 +205,9 @@ def _ask_again(state: State, question: AskSplit) -> Effects:
 def _order(state: State, event: SplitSolved) -> Effects:
     order = state.next_order()
     state.attempts += 1
-    state.assigned[order] = event
     split = humans_only(event.split)
+    split = replace(split, bench=(*split.bench, *_others(state)))
+    state.assigned[order] = replace(event, split=split)
     return (
         Assign(order, event.ask.reason, split, event.ask.moment),
         LogDecision(_KINDS[event.ask.purpose], event.ask.reason, order, split, (), event.before, event.after),
@@ -220,7 +243,7 @@ def _from_cache(state: State) -> Split | None:
 def done(state: State, order: OrderId, now: float) -> Effects:
     """The script has carried out an assignment."""
     event = state.assigned.pop(order)
-    split = humans_only(event.split)
+    split = event.split
     scrambled = event.ask.purpose is Purpose.SCRAMBLE
     unlocked = _scrambled(state, split) if scrambled else ()
     locked = _make_teams(state, split, now)
@@ -253,8 +276,11 @@ def _make_teams(state: State, split: Split, now: float) -> Effects:
 
 
 def _tell_bench(event: SplitSolved) -> Effects:
-    phrase = Phrase.DUEL_WAIT if event.ask.purpose is Purpose.DUEL else Phrase.BENCHED
-    return tuple(Tell(player, (Text(phrase),)) for player in event.split.bench if not is_bot(player))
+    """Tell who sits out why: it is their turn, or the round has a duel, or they came too late for it."""
+    in_turn = {entry.id for entry in event.ask.entries if event.ask.purpose is not Purpose.DUEL}
+    return tuple(
+        Tell(player, (Text(Phrase.BENCHED if player in in_turn else Phrase.DUEL_WAIT),)) for player in event.split.bench
+    )
 
 
 def failed(state: State, order: OrderId) -> Effects:

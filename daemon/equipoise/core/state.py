@@ -176,8 +176,8 @@ class State:
         return self.set_roster(self.roster.with_entry(replace(old, side=side, waiting=waiting)))
 
     def place_split(self, split: Split) -> None:
-        """Put all eligible players where a split says."""
-        for entry in self.roster.eligible():
+        """Put all players where a split says."""
+        for entry in self.roster.humans():
             if entry.id in split.bench:
                 self.place(entry.id, None, waiting=True)
             elif (side := split.side_of(entry.id)) is not None:
