@@ -218,6 +218,23 @@ def test_an_unknown_target_is_answered_here(game: Game, daemon: Daemon, ann: Pla
     assert commands(game, daemon) == []
 
 
+def test_targets_are_those_of_every_command_of_sourcemod(game: Game, daemon: Daemon, ann: Player) -> None:
+    ann.flags = ROOT
+    bob = seat(game, "Bob", "blue")
+    seat(game, "Bobby", "red")
+    game.add_bot("Chell", 3)
+    daemon.forget()
+    for target in ("@me", f"#{bob.userid}", "bobb"):
+        game.command(ann, f"sm_eq_rating {target}")
+    assert [words[0] for words, _, _ in commands(game, daemon)] == ["rating"] * 3
+    daemon.forget()
+    refused = ("@all", "Bob", "Chell", "#99999")
+    for target in refused:
+        game.command(ann, f"sm_eq_reset {target}")
+    assert commands(game, daemon) == []
+    assert len(set(ann.console[-len(refused) :])) > 2  # each with its own of SourceMod's phrases
+
+
 def test_in_silence_a_command_is_answered_here(game: Game, daemon: Daemon, ann: Player) -> None:
     game.sm.http.offline = True
     game.advance(10)
