@@ -93,7 +93,7 @@ def played_rounds(game: Game) -> list[PlayedRound]:
 
 
 class Session:
-    """An evening outside arena. As many handles are open when a round goes live as when the first one did."""
+    """An evening of P0, P1 …. As many handles are open when a round goes live as when the first one did."""
 
     def __init__(self, new_evening: Callable[..., Evening], map: str, *, players: int = 6, mode: Mode | None = None):
         self.evening: Evening = new_evening(map, mode=mode)
@@ -112,7 +112,7 @@ class Session:
         evening.rate(**dict.fromkeys(evening.side(RED), 2400.0), **dict.fromkeys(evening.side(BLU), 1200.0))
 
     def live(self) -> None:
-        """Go on until the next round or stage is live, and have all players fight."""
+        """Go on until the next round or stage is live, and have everybody alive fight."""
         self.evening.freeze()
         self.evening.live()
         self.evening.wait(0.5)
@@ -161,9 +161,13 @@ class Session:
         players = [player for side in SIDES for player in self.game.teams.members(side)]
         return all(any(text in line for line in player.chat) for player in players)
 
+    def stored(self) -> list[StoredRound]:
+        """The stored rounds, in the order they were applied."""
+        return stored_rounds(self.evening, self._names)
+
     def check(self) -> list[StoredRound]:
         """The stored rounds: each that the game played, once and as it was. No player was harmed by being placed."""
-        stored, played = stored_rounds(self.evening, self._names), played_rounds(self.game)
+        stored, played = self.stored(), played_rounds(self.game)
         assert [(one.winner, one.captures) for one in stored] == [(one.winner, one.captures) for one in played]
         assert [one.seconds for one in stored] == pytest.approx([one.seconds for one in played], abs=0.5)
         for player in self.game.humans():
