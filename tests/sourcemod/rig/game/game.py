@@ -57,6 +57,8 @@ class Game:
         self.history: list[tuple[float, str, dict[str, Value]]] = []
         self.said: list[tuple[str, str]] = []
         self.server_cfg: dict[str, str] = {}
+        self.command_line: dict[str, str] = {}
+        """What the server was started with: `+name` and the word behind it."""
         self.map_cycle: list[str] = []
         self.outputs: list[Callable[[], object]] = []
         """What the map's entities have fired in this frame: it acts at the frame's end."""
@@ -195,12 +197,21 @@ class Game:
         """Human clients that have joined, by slot."""
         return [player for player in self.in_game() if not player.bot]
 
-    def connect(self, name: str, steamid: int | None = None, *, bot: bool = False, authorize: bool = True) -> Player:
+    def connect(
+        self,
+        name: str,
+        steamid: int | None = None,
+        *,
+        bot: bool = False,
+        authorize: bool = True,
+        source_tv: bool = False,
+    ) -> Player:
         """A client connects and enters the game on no team; without `authorize` Steam has not answered yet."""
         index = next(i for i in range(1, self.slots + 1) if i not in self.players)
         userid = next(self._userids)
         player = Player(index, userid, name, (steamid or FIRST_STEAMID + 1000 + userid) if not bot else 0, bot=bot)
         player.connected_at = self.now
+        player.source_tv = source_tv
         connections.enter(self, player)
         if authorize:
             self.authorize(player)
@@ -229,9 +240,8 @@ class Game:
         return player
 
     def add_source_tv(self) -> Player:
-        """SourceTV takes a slot."""
-        player = self.connect("SourceTV", bot=True)
-        player.source_tv = True
+        """SourceTV takes a slot; SourceMod knows it before its forwards (PlayerManager.cpp, OnClientPutInServer)."""
+        player = self.connect("SourceTV", bot=True, source_tv=True)
         player.team = SPECTATOR
         return player
 

@@ -11,6 +11,7 @@ from .players import Phase, Player
 if TYPE_CHECKING:
     from .game import Game
 
+STOCK_MEDIGUN = 29
 WAVE_STATES = (State.PREGAME, State.PREROUND, State.RUNNING, State.BETWEEN_ROUNDS)
 """Where the states' thinks call `CheckRespawnWaves`: neither after a win nor in a stalemate."""
 FULL_SIDE = 8
@@ -124,8 +125,9 @@ class Spawning:
             medigun.props["m_flChargeLevel"] = min(player.charge, kept)
         elif player.desired_class == MEDIC:
             player.weapons[1] = self.game.entities.add(
-                "tf_weapon_medigun", "CWeaponMedigun", m_flChargeLevel=0.0, m_bChargeRelease=0, m_hOwner=player.index
-            )
+                "tf_weapon_medigun", "CWeaponMedigun", m_flChargeLevel=0.0, m_bChargeRelease=0, m_hOwner=player.index,
+                m_iItemDefinitionIndex=STOCK_MEDIGUN,
+            )  # fmt: skip
         self.game.fire("post_inventory_application", userid=player.userid)
 
     def disarm(self, player: Player) -> None:

@@ -121,6 +121,8 @@ def CreateConVar(
         bounds = low if has_low else None, high if has_high else None
         convar = ConVar(name, default, default, text, flags, *bounds)
         convars.by_name[name.lower()] = convar
+        # What the server was started with: sourcemod.cpp, ConVarRegistrar::RegisterConCommandBase.
+        convar.set(call.sm.world.command_line.get(f"+{name}", default))
     if call.plugin not in convar.plugins:
         convar.plugins.append(call.plugin)
     return convars.handle(convar)

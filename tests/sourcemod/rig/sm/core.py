@@ -108,3 +108,9 @@ def IsNullString(call: Call, address: int) -> bool:
 @native()
 def IsNullVector(call: Call, address: int) -> bool:
     return call.plugin.is_null(address, "NULL_VECTOR")
+
+
+@native()
+def GetCommandLineParam(call: Call, name: str, buffer: Buffer, default: str) -> None:
+    """The word behind a parameter (core/smn_commandline.cpp)."""
+    buffer.write(call.sm.world.command_line.get(name, default))

@@ -177,3 +177,16 @@ def GameRules_GetPropFloat(call: Call, prop: str, element: int) -> float:
 def GameRules_GetPropEnt(call: Call, prop: str, element: int) -> int:
     other = int(_read(_rules(call), prop, element, int))  # type: ignore[arg-type]
     return other if call.sm.world.entities.get(other) else -1
+
+
+@native()
+def AcceptEntityInput(call: Call, index: int, name: str, activator: int, caller: int, output: int) -> bool:
+    """The inputs that the rig's entities have: a flag's ForceDrop (entity_capture_flag.cpp, InputForceDrop)."""
+    flag = _entity(call, index)
+    if flag.classname != "item_teamflag" or name != "ForceDrop":
+        return False
+    owner = flag.props["m_hPrevOwner"]
+    player = call.sm.world.players.get(owner) if isinstance(owner, int) else None
+    if player is not None and player.props["m_hItem"] == index:
+        call.sm.world.flags.drop(player)
+    return True

@@ -129,7 +129,8 @@ def GetCurrentMap(call: Call, buffer: Buffer) -> int:
 
 @native()
 def GetMapDisplayName(call: Call, name: str, buffer: Buffer) -> bool:
-    return bool(buffer.write(name))
+    """Without folders and the number of a workshop map (HalfLife2.cpp)."""
+    return bool(buffer.write(name.rsplit("/", 1)[-1].split(".ugc", 1)[0]))
 
 
 @native()
