@@ -39,6 +39,12 @@ def newest(daemon: Daemon, player: Player) -> Json:
     return {key: found[-1][key] for key in ("side", "waiting", "ready")}
 
 
+def spawns(game: Game, player: Player) -> int:
+    """How often the player has entered the world; the welcome camera's spawn on no team is none."""
+    seen = [fields for _, name, fields in game.history if name == "player_spawn"]
+    return len([fields for fields in seen if fields["userid"] == player.userid and fields["team"]])
+
+
 def next_freeze(game: Game) -> None:
     """Go on to the next round's freeze time, and let it be reported."""
     play.next_round(game)
@@ -87,6 +93,17 @@ def test_a_class_that_is_chosen_in_the_freeze_is_kept_and_given_with_the_side(
     assign(game, daemon, [new, red[0]], blu, bench=[red[1]])
     assert (new.team, new.alive, new.props["m_iClass"]) == (RED, True, 7)
     assert new.deaths == 0
+    assert spawns(game, new) == 1
+
+
+def test_who_sat_out_is_spawned_once_and_by_the_game(game: Game, daemon: Daemon, arena: Sides) -> None:
+    red, blu = arena
+    assign(game, daemon, red, blu[:1], bench=blu[1:])
+    before = spawns(game, blu[1])
+    assign(game, daemon, red, blu, bench=[])
+    game.advance(1)
+    assert (blu[1].team, blu[1].alive) == (BLU, True)
+    assert spawns(game, blu[1]) == before + 1
 
 
 def test_another_class_for_who_sits_out_is_theirs_when_they_play_again(

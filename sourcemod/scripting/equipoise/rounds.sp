@@ -137,7 +137,7 @@ static void LookRunning(bool waitEnded)
 	}
 	else if (!IsOpen())
 	{
-		Facts_Read(true);
+		ReadFacts(true);
 		Freeze();
 		GoLive(!waitEnded);
 	}
@@ -198,16 +198,21 @@ static void Begin(bool fullReset)
 {
 	bool stageMissed = g_StageMissed && !fullReset;
 	Rounds_Reset();
-	if (Facts_Read(fullReset))
-	{
-		Outbox_WantHello();
-	}
+	ReadFacts(fullReset);
 	Arena_RoundStarts();
 	JSONObject event = Rounds_Started();
 	Freeze();
 	g_StageMissed = stageMissed;
 	Outbox_Add(event);
 	Fallback_RoundStarted();
+}
+
+static void ReadFacts(bool fromStart)
+{
+	if (Facts_Read(fromStart))
+	{
+		Outbox_WantHello();
+	}
 }
 
 static void Freeze()
