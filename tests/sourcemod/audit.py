@@ -122,6 +122,10 @@ class Session:
             self._handles = self._handles or handles
             assert handles == self._handles
         play.fight(self.game)
+        self.meet()
+
+    def meet(self) -> None:
+        """Note the names of those who are here, for the time when they have left."""
         self._names |= {str(player.steamid): player.name for player in self.game.humans()}
 
     def until_over(self) -> None:
