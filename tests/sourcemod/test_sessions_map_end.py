@@ -61,3 +61,18 @@ def test_a_map_that_ends_by_a_limit_ends_its_session_and_no_round(
         ("koth_harvest_final", RED, None, 4),
         ("cp_badlands", BLU, None, 4),
     ]
+
+
+@pytest.mark.slow
+def test_a_round_that_a_change_of_map_cuts_off_is_stored_nowhere(new_evening: NewEvening) -> None:
+    session = Session(new_evening, "koth_harvest_final", players=4)
+    session.live()
+    session.capture(BLU, 0)
+    session.win(RED, Reason.POINTS_CAPTURED)
+    session.live()
+    session.capture(BLU, 0)
+    session.game.rcon("changelevel cp_badlands")
+    session.evening.wait(1.0)
+
+    assert session.evening.status()["map"] == "cp_badlands"
+    assert [one.winner for one in session.check()] == [RED]

@@ -136,3 +136,22 @@ def test_a_cart_in_two_stages(new_evening: NewEvening) -> None:
     (stored,) = session.check()
     assert (stored.mode, stored.winner, stored.captures, stored.unrated) == ("payload", RED, (0, 2), None)
     assert stored.played == sides
+
+
+@pytest.mark.slow
+def test_territory_that_is_taken_in_turns(new_evening: NewEvening) -> None:
+    """Each side wins a stage: neither is without a capture, and no sides are switched."""
+    session = Session(new_evening, "tc_hydro")
+    session.live()
+    sides = session.sides
+    session.capture(RED, 1)
+    session.live()
+    assert session.evening.status()["round"] == 1
+    session.capture(BLU, 2)
+    assert session.pending is None
+    session.live()
+
+    assert session.sides == sides
+    (stored,) = session.check()
+    assert (stored.mode, stored.winner, stored.captures, stored.unrated) == ("symmetric_cp", BLU, (1, 1), None)
+    assert stored.played == sides
