@@ -96,7 +96,8 @@ def test_new_teams_are_free_of_old_locks(game: Game, daemon: Daemon, plugin: Plu
     to_the_next_round(game)
     assert scrambled(players)
     game.leave(players[0])
-    game.command(players[1], "spectate")
+    game.join(players[1], "spectate")
+    game.advance(2.5)  # one jointeam in two seconds
     game.join(players[1], "blue")
     assert players[1].team == BLU
 
