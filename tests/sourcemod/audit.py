@@ -95,8 +95,16 @@ def played_rounds(game: Game) -> list[PlayedRound]:
 class Session:
     """An evening of P0, P1 …. As many handles are open when a round goes live as when the first one did."""
 
-    def __init__(self, new_evening: Callable[..., Evening], map: str, *, players: int = 6, mode: Mode | None = None):
-        self.evening: Evening = new_evening(map, mode=mode)
+    def __init__(
+        self,
+        new_evening: Callable[..., Evening],
+        map: str,
+        *,
+        players: int = 6,
+        mode: Mode | None = None,
+        settings: str = "",
+    ) -> None:
+        self.evening: Evening = new_evening(map, settings, mode)
         self.game = self.evening.game
         # Pauses in which nothing happens here: shorter than by default.
         self.game.sm.convars["mp_waitingforplayers_time"].set("10")
