@@ -79,7 +79,7 @@ def test_an_empty_arena_begins_with_a_duel_in_the_morning(new_evening: NewEvenin
     game.now += HOURS * 3600
     evening.wait(10.0)
     status = evening.status()
-    assert (status["players_a"], status["players_b"], status["streak"], status["pending"]) == (0, 0, 0, None)
+    assert (status["players_a"], status["players_b"], status["round"], status["streak"]) == (0, 0, 1, 0)
     assert [one.winner for one in session.check()] == [RED, RED, RED]
 
     for player in people:
