@@ -85,8 +85,15 @@ class Instructions(SMXInstructions):  # type: ignore[misc]
         amx.PRI = amx._nativecall(native, amx.STK)
 
 
+Decoded = tuple[str, list[int], list[bool], int]
+"""An instruction: its method, its parameters, which of them are offsets from the frame, where the next one is."""
+
+
 class Image(SourcePawnPlugin):  # type: ignore[misc]
     """A compiled plugin; its type information, which pysmx misreads for typesets, is not needed to run it."""
+
+    decoded: dict[int, Decoded]
+    """By address, filled by the machines that run it."""
 
     def rtti_from_type_id(self, type_id: int) -> None: ...
 
@@ -114,6 +121,9 @@ class Machine(SourcePawnAbstractMachine):  # type: ignore[misc]
         self.bytes: memoryview[int] = memoryview(self.heap).cast("B")
         self.cells: memoryview[int] = self.bytes.cast("i")
         self._decoded: dict[int, tuple[Callable[[], object], int]] = {}
+        self._native_frames = [Frame(plugin, 0, 0, native, 0) for native in plugin.natives]
+        if not hasattr(plugin, "decoded"):
+            plugin.decoded = {}
 
     def run(self, code: int, arguments: Sequence[int]) -> int:
         """Call the function at `code`; registers, heap and frames are as before when it returns or fails."""
@@ -160,14 +170,12 @@ class Machine(SourcePawnAbstractMachine):  # type: ignore[misc]
         return self.PRI
 
     def _decode(self, at: int) -> tuple[Callable[[], object], int]:
-        """What to do at `at`, and where to go on: instructions that do nothing are passed over once and for all."""
-        while (instruction := opcodes[self._readcodecell(at) & 0xFFFF]).name in IDLE:
-            at += 4
-        handler = getattr(self.instructions, instruction.method)
-        kinds = instruction.params
-        values = [self._readcodecell(at + 4 * (i + 1)) for i in range(len(kinds))]
-        following = at + 4 * (1 + len(kinds))
-        on_stack = [kind is SourcePawnInstructionParam.STACK for kind in kinds]
+        """What to do at `at`, and where to go on."""
+        known = self.plugin.decoded
+        if at not in known:
+            known[at] = self._read(at)
+        method, values, on_stack, following = known[at]
+        handler = getattr(self.instructions, method)
         if not any(on_stack):
             return partial(handler, self, *values), following
         if len(values) == 1:
@@ -176,8 +184,19 @@ class Machine(SourcePawnAbstractMachine):  # type: ignore[misc]
         pairs = list(zip(values, on_stack, strict=True))
         return (lambda: handler(self, *(v + self.FRM if s else v for v, s in pairs))), following
 
+    def _read(self, at: int) -> Decoded:
+        """The instruction at `at`: those that do nothing are passed over once and for all."""
+        while (instruction := opcodes[self._readcodecell(at) & 0xFFFF]).name in IDLE:
+            at += 4
+        kinds = instruction.params
+        values = [self._readcodecell(at + 4 * (i + 1)) for i in range(len(kinds))]
+        on_stack = [kind is SourcePawnInstructionParam.STACK for kind in kinds]
+        return instruction.method, values, on_stack, at + 4 * (1 + len(kinds))
+
     def _nativecall(self, index: int, paramoffs: int) -> int:
-        self._push_frame(0, native=self.plugin.natives[index])
+        # A native leaves stack and heap as they are: its frame is there for traces and `caller_arguments` only.
+        self._frames[-1].addr = self.instr_addr
+        self._frames.append(self._native_frames[index])
         try:
             first = paramoffs >> 2
             return self.natives[index](self.cells[first + 1 : first + 1 + self.cells[first]].tolist())
@@ -185,17 +204,36 @@ class Machine(SourcePawnAbstractMachine):  # type: ignore[misc]
             error.trace = error.trace or self.trace()
             raise
         finally:
-            self._pop_frame()
+            self._frames.pop()
 
-    def _push_frame(self, return_addr: int, **kind: object) -> Frame:
+    def _push_frame(self, return_addr: int, *, addr: int, native: None = None) -> Frame:
+        """Save the frame and the heap's scope on the stack, and begin new ones."""
         if self._frames:
             self._frames[-1].addr = self.instr_addr
-        frame: Frame = super()._push_frame(return_addr, **kind)
+        self._push(self.FRM)
+        self._push(self._enter_heap_scope())
+        self.FRM = self.STK
+        frame = Frame(self.plugin, self.FRM, addr, native, return_addr)
+        self._frames.append(frame)
+        return frame
+
+    def _pop_frame(self) -> Frame:
+        self.STK = self.FRM
+        self._leave_heap_scope(self._pop())
+        self.FRM = self._pop()
+        frame: Frame = self._frames.pop()
         return frame
 
     def _enter_heap_scope(self) -> int:
-        self._hp_scope = super()._enter_heap_scope()
-        return self._hp_scope
+        scope = self._heap_alloc(4)
+        self.cells[scope >> 2] = self._hp_scope
+        self._hp_scope = scope
+        return scope
+
+    def _leave_heap_scope(self, saved_hp_scope: int | None = None) -> int:
+        self.HEA = self._hp_scope if saved_hp_scope is None else saved_hp_scope
+        self._hp_scope = self.cells[self.HEA >> 2]
+        return self.HEA
 
     def _heap_alloc(self, amount: int) -> int:
         if self.HEA + amount + MARGIN > self.STK:
@@ -207,7 +245,7 @@ class Machine(SourcePawnAbstractMachine):  # type: ignore[misc]
         self.STK -= 4
         if self.STK < self.HEA:
             self.report_error("Not enough space on the stack")
-        self.cells[self.STK >> 2] = to_cell(value)
+        self.cells[self.STK >> 2] = value if -0x80000000 <= value <= 0x7FFFFFFF else to_cell(value)
 
     def _pop(self) -> int:
         value = self.cells[self.STK >> 2]
