@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from bench.measuring import run_module
 
 LARGE = 300
@@ -22,6 +24,7 @@ def test_the_peak_of_a_process_is_its_own_and_not_that_of_the_one_that_started_i
     assert LARGE < peak < 2 * LARGE
 
 
+@pytest.mark.slow
 def test_a_round_end_goes_at_most_twelve_functions_deep_into_our_own_code():
     printed = subprocess.run(
         [sys.executable, "-m", "bench", "calls"], capture_output=True, text=True, check=True

@@ -15,6 +15,15 @@ from tests.sourcemod.sessions import Evening
 SOURCEMOD = Path(__file__).parents[2] / "sourcemod"
 SCRIPTING = SOURCEMOD / "scripting"
 TRANSLATIONS = SOURCEMOD / "translations"
+QUICK = ("test_sessions_", "test_plugin_release")
+"""Files whose tests the quick loop runs: sessions, one per mode, and whether phrases and translations agree."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the plugin's and the rig's own tests to the whole suite: a thousand servers take minutes to start."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent and not item.path.name.startswith(QUICK):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

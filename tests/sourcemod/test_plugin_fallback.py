@@ -10,8 +10,6 @@ from tests.sourcemod.answerer import Daemon, Json, crowd, ids, seat, seconds_of_
 from tests.sourcemod.rig import Game, Player, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, Reason, State
 
-pytestmark = pytest.mark.slow
-
 
 def cache(players: list[Player], *splits: str) -> Json:
     """A cache for these players, strongest first."""

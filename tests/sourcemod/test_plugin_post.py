@@ -22,8 +22,6 @@ from tests.sourcemod.rig.game.facts import BLU, RED, Reason, State
 
 Json = dict[str, Any]
 
-pytestmark = pytest.mark.slow
-
 
 def test_it_polls_when_the_daemon_said(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     daemon.sticky["next"] = 3.0
