@@ -60,9 +60,18 @@ static void Event_RoundWin(Event event, const char[] name, bool silent)
 	}
 }
 
+// A copy that another plugin fires of an event that it blocked is no second capture.
 static void Event_PointCaptured(Event event, const char[] name, bool silent)
 {
-	Rounds_Captured(view_as<TFTeam>(event.GetInt("team")));
+	static int lastTick, lastPoint;
+	int tick = GetGameTickCount();
+	int point = event.GetInt("cp");
+	if (tick != lastTick || point != lastPoint)
+	{
+		lastTick = tick;
+		lastPoint = point;
+		Rounds_Captured(view_as<TFTeam>(event.GetInt("team")));
+	}
 }
 
 static void Event_Flag(Event event, const char[] name, bool silent)
@@ -83,6 +92,10 @@ static Action Event_Team(Event event, const char[] name, bool silent)
 		return Plugin_Continue;
 	}
 	TFTeam team = view_as<TFTeam>(event.GetInt("team"));
+	if (team > TFTeam_Blue)
+	{
+		return Plugin_Continue;  // not the game's
+	}
 	if (team > TFTeam_Spectator)
 	{
 		g_Players[client].waiting = false;
@@ -91,7 +104,7 @@ static Action Event_Team(Event event, const char[] name, bool silent)
 	{
 		Presence_Side(client, team);
 	}
-	if (team > TFTeam_Spectator && g_Players[client].choice[0] != '\0')
+	if (team > TFTeam_Spectator)
 	{
 		RequestFrame(Classes_Give, event.GetInt("userid"));
 	}
