@@ -395,3 +395,29 @@ def test_while_an_admin_has_switched_it_off_nothing_is_carried_out(game: Game, d
     poll(game)
     assert daemon.results() == {"a-1": "off"}
     assert red[0].team == RED
+
+
+def test_a_move_that_was_due_is_not_carried_out_after_an_admin_switched_it_off(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 3, 1)
+    play.go_live(game)
+    move(daemon, red[0], "blu", deadline=3)
+    poll(game)
+    daemon.sticky["enabled"] = False
+    poll(game)
+    seconds_of_play(game, 4)
+    assert red[0].team == RED
+    assert daemon.results() == {"m-1": "off"}
+
+
+def test_a_move_without_a_reason_is_carried_out_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 3, 1)
+    play.go_live(game)
+    daemon.order("move", order="m-1", id=ids(red)[0], side="blu", deadline=1.0)
+    poll(game)
+    seconds_of_play(game, 2)
+    assert red[0].team == BLU
+    assert daemon.results() == {"m-1": ""}
