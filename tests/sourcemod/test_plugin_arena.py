@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, crowd, ids, in_freeze, install, seconds_of_play, settle
+from tests.sourcemod.answerer import Daemon, crowd, ids, in_freeze, install, seat, seconds_of_play, settle
 from tests.sourcemod.rig import Game, Player, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, State
 
@@ -367,3 +367,26 @@ def test_nobody_is_left_alive_without_a_side_over_some_rounds(game: Game, daemon
         play.wipe_out(game, BLU)
         next_freeze(game)
     assert all(p.suicides == 0 for p in people)
+
+
+# A plugin that is loaded again.
+
+
+def test_who_waits_to_play_still_waits_after_a_reload(
+    game: Game, daemon: Daemon, plugin: Plugin, arena: Sides, equipoise_smx: Any
+) -> None:
+    """m_bArenaSpectator marks who chose only to watch, from the game's own menu."""
+    red, blu = arena
+    assign(game, daemon, red[:1], blu[:1], bench=[red[1], blu[1]])
+    watcher = seat(game, "Watcher", "red")
+    game.join(watcher, "spectatearena")
+    play.go_live(game)
+    settle(game)
+    game.unload(plugin)
+    daemon.forget()
+    install(game, daemon, equipoise_smx)
+    settle(game)
+    settle(game)
+    changed = {event["id"] for event in daemon.events("side_changed")}
+    assert changed == set(ids([red[1], blu[1]]))
+    assert all(newest(daemon, p) == {"side": "none", "waiting": True, "ready": True} for p in (red[1], blu[1]))

@@ -24,6 +24,20 @@ void Arena_Wait(int client)
 	Post_Soon();
 }
 
+// Those who watch because the game's own queue, or the plugin before it was loaded again, made them: they want to play.
+// Who chose to watch, by the menu that the game has for it in arena, is marked.
+void Arena_Adopt()
+{
+	for (int client = 1; client <= MaxClients && Facts_Arena(); client++)
+	{
+		if (Players_Human(client) && TF2_GetClientTeam(client) == TFTeam_Spectator && Classes_Ready(client)
+			&& GetEntProp(client, Prop_Send, "m_bArenaSpectator") == 0)
+		{
+			Arena_Wait(client);
+		}
+	}
+}
+
 // Players without a class cannot be spawned: they are in no duel and no split until they have chosen.
 void Arena_RoundStarts()
 {
