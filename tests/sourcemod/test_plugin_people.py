@@ -159,3 +159,23 @@ def test_uneven_sides_bring_the_roster_along(game: Game, daemon: Daemon, plugin:
     settle(game)
     assert daemon.kinds() == ["player_left", "player_left", "roster"]
     assert 0 < daemon.events("roster")[0]["ends_in"] <= 300
+
+
+def test_a_player_who_connects_while_their_old_connection_times_out_is_there_once(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("koth_harvest_final")
+    settle(game)
+    ghost = seat(game, "Ann", "red")
+    ann = game.connect("Ann", ghost.steamid)
+    settle(game)
+    for _ in range(2):
+        daemon.once["want"] = ["roster"]
+        game.rcon("equipoise_poll")
+        settle(game)
+        lines = [(line["id"], line["side"]) for line in daemon.events("roster")[-1]["players"]]
+        assert lines == [(str(ann.steamid), "none")]
+        if ghost in game.humans():
+            game.leave(ghost)
+            settle(game)
+    assert not daemon.events("player_left")
