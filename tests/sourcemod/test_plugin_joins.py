@@ -490,3 +490,19 @@ def test_when_a_side_walks_out_and_no_player_waits_the_newcomer_crosses(
     seconds_of_play(game, 3)
     assert [player.team for player in red] == [RED, BLU]
     assert red[1].suicides == 0
+
+
+def test_who_is_held_into_the_next_rounds_freeze_without_an_answer_waits(
+    game: Game, daemon: Daemon, arena: Sides
+) -> None:
+    play.wipe_out(game, BLU)
+    settle(game)
+    ends = float(game.rules.props["m_flStateTransitionTime"])  # type: ignore[arg-type]
+    game.until(lambda: game.map_time > ends - 1.0, within=30)
+    game.sm.http.held = True
+    joiner = game.connect("New")
+    game.join(joiner, "red", "scout")
+    assert game.rounds.state is State.TEAM_WIN
+    game.advance(2.5)
+    assert game.rounds.state is State.PREROUND
+    assert (joiner.team, joiner.alive) == (SPECTATOR, False)
