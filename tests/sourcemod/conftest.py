@@ -9,6 +9,7 @@ import pytest
 from tests.daemons import RealDaemon
 from tests.sourcemod.answerer import daemon, plugin  # noqa: F401  (fixtures of test_plugin_*)
 from tests.sourcemod.rig import Game, Plugin, compile_plugin, compile_text
+from tests.sourcemod.rig.game.facts import Mode
 from tests.sourcemod.sessions import Evening
 
 SOURCEMOD = Path(__file__).parents[2] / "sourcemod"
@@ -57,14 +58,17 @@ def script(game: Game, tmp_path: Path) -> Callable[..., Plugin]:
 
 @pytest.fixture
 def new_evening(new_game: Callable[..., Game], equipoise_smx: Path, tmp_path: Path) -> Iterator[Callable[..., Evening]]:
-    """Makes evenings on a map: our plugin, and a real daemon with `settings` in its configuration."""
+    """Makes evenings on a map: our plugin, and a real daemon with `settings` in its configuration.
+
+    `mode`: the map's facts, where a test needs others (a shorter clock).
+    """
     daemons: list[RealDaemon] = []
 
-    def make(map: str, settings: str = "") -> Evening:
+    def make(map: str, settings: str = "", mode: Mode | None = None) -> Evening:
         daemons.append(RealDaemon(tmp_path / f"daemon{len(daemons)}", settings=settings, forked=True))
         daemons[-1].start()
         evening = Evening(new_game(), daemons[-1], equipoise_smx)
-        evening.game.start_map(map)
+        evening.game.start_map(map, mode)
         evening.game.settle()
         return evening
 

@@ -199,11 +199,15 @@ def test_twenty_who_come_in_the_freeze_do_not_enter_the_duel(
 # The bench.
 
 
+@pytest.mark.parametrize("limits", [{}, {"mp_idlemaxtime": "0", "mp_stalemate_timelimit": "60"}])
 @pytest.mark.parametrize("waits", [True, False])
 def test_only_who_waits_to_play_is_kept_from_being_kicked_for_idling(
-    game: Game, daemon: Daemon, arena: Sides, waits: bool
+    game: Game, daemon: Daemon, arena: Sides, waits: bool, limits: dict[str, str]
 ) -> None:
+    """Also with the shortest limit of the game, 30 seconds."""
     red, blu = arena
+    for convar, value in limits.items():
+        game.sm.convars[convar].set(value)
     assign(game, daemon, red[:1], blu[:1], bench=[red[1], blu[1]])
     game.advance(2.5)
     if not waits:

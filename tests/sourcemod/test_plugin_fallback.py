@@ -97,6 +97,7 @@ def test_new_teams_are_free_of_old_locks(game: Game, daemon: Daemon, plugin: Plu
     assert scrambled(players)
     game.leave(players[0])
     game.join(players[1], "spectate")
+    game.advance(2.5)  # one jointeam in two seconds
     game.join(players[1], "blue")
     assert players[1].team == BLU
 

@@ -1,5 +1,7 @@
 """Orders are carried out without deaths or lost scores, and the result of each is reported."""
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.sourcemod.answerer import Daemon, Json, crowd, ids, in_freeze, seconds_of_play, settle
@@ -186,7 +188,7 @@ def test_whom_the_game_does_not_release_is_left_alone(game: Game, daemon: Daemon
     poll(game)
     seconds_of_play(game, 2)
     assert red[0].team == RED
-    assert daemon.results()["m-1"] == "dead_end"
+    assert daemon.results() == {"a-1": "", "m-1": "dead_end"}
     assert red[0].props["m_hItem"] != -1
     assert red[0].duel == (hold == "duel")
     assert unharmed(*red, *blu)
@@ -217,6 +219,20 @@ def test_nobody_is_moved_in_hell_and_the_round_there_is_still_reported(
     assert daemon.events("hello")[-1]["inactive_reason"] == ""
 
 
+def test_a_move_that_comes_due_in_hell_fails(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("plr_hightower_event", facts.MAPS["plr_hightower"])
+    red, _ = crowd(game, 3, 1)
+    play.go_live(game)
+    move(daemon, red[0], "blu", deadline=3)
+    poll(game)
+    seconds_of_play(game, 1)
+    game.rules.props["m_bHelltowerPlayersInHell"] = 1
+    seconds_of_play(game, 4)
+    assert daemon.results() == {"m-1": "dead_end"}
+    assert red[0].team == RED
+    assert unharmed(red[0])
+
+
 def test_a_flag_is_dropped_before_its_carrier_changes_sides(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("ctf_2fort")
     red, _ = crowd(game, 3, 1)
@@ -245,6 +261,34 @@ def test_a_medic_who_is_moved_alive_keeps_their_charge(game: Game, daemon: Daemo
     seconds_of_play(game, 1.5)
     assert (red[0].team, red[0].alive) == (BLU, True)
     assert red[0].charge == pytest.approx(0.75)
+
+
+def test_a_charge_does_not_go_over_to_another_medigun(
+    game: Game, daemon: Daemon, plugin: Plugin, script: Callable[..., Plugin]
+) -> None:
+    script(
+        """
+        public void OnPluginStart() { HookEvent("player_spawn", Respawned); }
+        void Respawned(Event event, const char[] name, bool silent)
+        {
+            int client = GetClientOfUserId(event.GetInt("userid"));
+            if (client != 0 && TF2_GetPlayerClass(client) == TFClass_Medic && TF2_GetClientTeam(client) == TFTeam_Blue)
+            {
+                SetEntProp(GetPlayerWeaponSlot(client, 1), Prop_Send, "m_iItemDefinitionIndex", 998);
+            }
+        }
+        """
+    )
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 3, 1)
+    game.advance(1)
+    game.command(red[0], "joinclass medic")
+    play.go_live(game)
+    red[0].charge = 0.75
+    move(daemon, red[0], "blu", deadline=1)
+    poll(game)
+    seconds_of_play(game, 1.5)
+    assert (red[0].team, red[0].charge) == (BLU, 0)
 
 
 def test_the_dead_are_brought_back_by_the_game(game: Game, daemon: Daemon, plugin: Plugin) -> None:

@@ -94,6 +94,21 @@ def test_a_wait_that_an_admin_cancels_makes_a_round_of_what_is_played(
     assert reported(daemon).count("round_live") == 1
 
 
+def test_a_wait_that_an_admin_begins_again_voids_the_round(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    crowd(game, 2, 2)
+    live(game)
+    daemon.forget()
+    set_number(game, "mp_waitingforplayers_restart", 1)
+    game.advance(2.5)
+    settle(game)
+    assert (daemon.events("hello")[-1]["phase"], daemon.events("hello")[-1]["waiting"]) == ("idle", True)
+    live(game)
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    assert reported(daemon) == ["waiting_ended", "round_started", "round_live", "round_ended"]
+
+
 def test_arena_never_waits_although_the_game_asks_to(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("arena_well")
     crowd(game, 1, 1)

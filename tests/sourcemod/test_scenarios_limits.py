@@ -93,6 +93,20 @@ def test_capture_the_flag_ends_with_the_map_s_time(game: Game) -> None:
     assert fields(game, "teamplay_game_over")["reason"] == "Reached Time Limit"
 
 
+def test_a_last_flag_that_comes_home_in_overtime_wins_a_drawn_map(game: Game) -> None:
+    game.sm.convars["mp_timelimit"].set("2")
+    red, *_ = live(game, "ctf_2fort")
+    for _ in range(2):
+        play.capture_flag(game, red)
+    play.pick_up_flag(game, red)
+    game.advance(117)
+    assert game.rules.props["m_bInOvertime"]
+    play.capture_flag(game, red)
+    game.frame()
+    won = fields(game, "teamplay_round_win")
+    assert (won["team"], won["winreason"]) == (RED, Reason.FLAG_CAPTURE_LIMIT)
+
+
 def test_the_side_ahead_wins_capture_the_flag_when_the_map_s_time_is_up(game: Game) -> None:
     game.sm.convars["mp_timelimit"].set("2")
     live(game, "ctf_2fort")

@@ -124,5 +124,5 @@ class ServerStatus:
 
 
 def round_number(session: Session) -> int:
-    """Number of the running round of this map, from 1; between rounds, of the last one."""
-    return session.memory.tally.completed + (session.state.phase is not Phase.OVER)
+    """Number of the running round of this map, from 1; between rounds, of the last one that counted."""
+    return max(1, session.memory.tally.completed + (session.state.phase is not Phase.OVER))

@@ -30,7 +30,8 @@ void Joins_Listen()
 	AddCommandListener(Command_JoinTeam, "jointeam");
 	AddCommandListener(Command_AutoTeam, "autoteam");
 	AddCommandListener(Command_Spectate, "spectate");
-	// With mp_forceautoteam the game answers these with a side, without any `jointeam`.
+	// With mp_forceautoteam the game answers these with a side, without any `jointeam`. Who asks for the message of the
+	// day does not see it then.
 	AddCommandListener(Command_Welcomed, "show_motd");
 	AddCommandListener(Command_Welcomed, "closedwelcomemenu");
 	AddCommandListener(Command_Welcomed, "team_ui_setup");

@@ -178,7 +178,10 @@ void Session_Describe(JSONObject event)
 {
 	char file[PLATFORM_MAX_PATH], map[MAP_SIZE], session[NAME_SIZE];
 	GetCurrentMap(file, sizeof(file));
-	GetMapDisplayName(file, map, sizeof(map));  // "workshop/cp_x.ugc123" is cp_x, whatever its number
+	if (!GetMapDisplayName(file, map, sizeof(map)))  // "workshop/cp_x.ugc123" is cp_x, whatever its number
+	{
+		strcopy(map, sizeof(map), file);
+	}
 	Session_Name(session, sizeof(session), g_Number);
 	event.SetString("game", "tf2");
 	event.SetString("map", map);

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 HOME, STOLEN = range(2)
 PICKED_UP, CAPTURED, RETURNED = 1, 2, 5
 PRIORITY = 8
+CAPTURE_THE_FLAG = 1
 
 
 class Flags:
@@ -81,17 +82,24 @@ class Flags:
         """One more capture, or a goal in passtime."""
         self._set_captures(side, self.captures[side] + 1)
 
-    def check_limit(self) -> None:
-        """`CheckCapsPerRound`, in front of the limits once a second."""
+    def may_be_drawn(self) -> bool:
+        """`CTFGameRules::CanGoToStalemate`: not while a flag is away, nor when the last one that came home has won."""
+        if self.game.mode.game_type != CAPTURE_THE_FLAG:
+            return True
+        return not self.away and not self.check_limit()
+
+    def check_limit(self) -> bool:
+        """`CheckCapsPerRound`, in front of the limits once a second: whether that many captures have won the round."""
         over = (State.TEAM_WIN, State.GAME_OVER)
         if self.game.rounds.waiting or self.game.rounds.state in over:
-            return
+            return False
         passtime = self.game.mode.passtime
         limit = self.game.number("tf_passtime_scores_per_round" if passtime else "tf_flag_caps_per_round")
         if limit <= 0 or max(self.captures.values()) < limit:
-            return
+            return False
         winner = self.leader or RED
         self.game.rounds.win(winner, Reason.SCORED if passtime else Reason.FLAG_CAPTURE_LIMIT, switch=False)
+        return True
 
     def start_round(self) -> None:
         """`CTFGameRules::RoundRespawn`: nobody has captured anything."""

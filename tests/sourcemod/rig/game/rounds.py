@@ -150,11 +150,11 @@ class Rounds:
         if scores[RED] != scores[BLU]:
             winner = RED if scores[RED] > scores[BLU] else BLU
             self.win(winner, Reason.TIME_LIMIT, switch=False, score=False)
-        elif game.flags.away:
-            game.clocks.set_overtime(True)
-        else:
+        elif game.flags.may_be_drawn():
             game.limits.after_stalemate = True
             self.stalemate(BY_TIME_LIMIT, full_round=self.full_reset)
+        else:
+            game.clocks.set_overtime(True)
 
     def _think_stalemate(self) -> None:
         """`State_Think_STALEMATE`: a side without a living member is dead; a living spectator helps nobody."""

@@ -1,0 +1,75 @@
+"""The game's own scrambles while we run, by an admin and by a vote: end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.sourcemod.audit import Session
+from tests.sourcemod.rig import play
+from tests.sourcemod.rig.game.facts import BLU, RED, Reason
+from tests.sourcemod.sessions import Evening
+
+NewEvening = Callable[..., Evening]
+
+WAITING = "Waiting For Players is over"
+
+
+@pytest.mark.parametrize("command", ["mp_scrambleteams", pytest.param("mp_scrambleteams 2", marks=pytest.mark.slow)])
+def test_an_admin_scrambles_by_the_games_own_command(new_evening: NewEvening, command: str) -> None:
+    """The second is what a native vote does. The running round is void, and the next is rated on the game's teams."""
+    session = Session(new_evening, "koth_harvest_final")
+    game, evening = session.game, session.evening
+    session.live()
+    before = session.sides
+    for killer, victim in zip(game.teams.members(RED), game.teams.members(BLU), strict=True):
+        play.kill(game, killer, victim)
+    session.capture(BLU, 0)
+    game.rcon(command)
+    game.until(lambda: game.events("teamplay_restart_round")[1:])
+    session.live()
+    scrambled = session.sides
+    assert scrambled != before
+    assert evening.status()["round"] == 1
+
+    moved = next(player for player in game.humans() if player.team != before[player.name])
+    game.join(moved, before[moved.name])
+    evening.wait(1.0)
+    assert moved.team == scrambled[moved.name]
+    assert "stay there" in moved.chat[-1]
+    session.capture(RED, 0)
+    session.win(BLU, Reason.POINTS_CAPTURED)
+    session.live()
+
+    assert session.sides == scrambled
+    assert session.scrambles == [WAITING]
+    assert evening.decisions("move") == []
+    (stored,) = session.check()
+    assert (stored.winner, stored.captures, stored.partial, stored.unrated) == (BLU, (1, 0), False, None)
+    assert stored.played == stored.lineup == scrambled
+
+
+@pytest.mark.slow
+def test_the_games_own_balancing_is_held_off_until_the_plugin_is_unloaded(new_evening: NewEvening) -> None:
+    """An admin tries by RCON what the game would do by itself: every second, and after two wins in a row."""
+    session = Session(new_evening, "koth_harvest_final")
+    game, evening = session.game, session.evening
+    wanted = {"mp_autoteambalance": "2", "mp_scrambleteams_auto": "1", "sv_vote_issue_scramble_teams_allowed": "1"}
+    session.live()
+    sides = session.sides
+    for name, value in wanted.items():
+        game.rcon(f"{name} {value}")
+    for _ in range(2):
+        session.capture(BLU, 0)
+        session.win(RED, Reason.POINTS_CAPTURED)
+        session.live()
+
+    assert session.sides == sides
+    assert {name: game.text(name) for name in wanted} == dict.fromkeys(wanted, "0")
+    assert game.events("teamplay_alert", "teamplay_teambalanced_player") == []
+    said = [text for _, text in game.sm.log.messages]
+    assert all(any(f"{name} stays 0" in text for text in said) for name in wanted)
+    assert len(session.check()) == 2
+    game.unload(evening.plugin)
+    assert {name: game.text(name) for name in wanted} == wanted
