@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
-from tests.sourcemod.answerer import Daemon, crowd, ids, settle
+from tests.sourcemod.answerer import Daemon, crowd, ids, in_freeze, install, settle
 from tests.sourcemod.rig import Game, Plugin, play
-from tests.sourcemod.rig.game.facts import BLU, RED, Reason
+from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, Reason
 
 Script = Callable[..., Plugin]
 
@@ -78,6 +79,42 @@ def test_a_capture_that_another_plugin_fires_again_is_one(
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     settle(game)
     assert daemon.events("round_ended")[0]["captures"] == {"red": 0, "blu": 2}
+
+
+STOPPED = """
+public void OnPluginStart()
+{
+	HookEvent("player_team", Event_Before, EventHookMode_Pre);
+}
+
+Action Event_Before(Event event, const char[] name, bool silent)
+{
+	return Plugin_Stop;
+}
+"""
+
+
+def test_a_change_of_team_that_another_plugin_keeps_from_us_gives_the_class_that_was_chosen(
+    game: Game, daemon: Daemon, equipoise_smx: Path, script: Script
+) -> None:
+    """Plugin_Stop ends the way to hooks that come before the event, not to those that come after it."""
+    script(STOPPED, "stopper")
+    install(game, daemon, equipoise_smx)
+    game.start_map("arena_well")
+    red, blu = crowd(game, 2, 2)
+    in_freeze(game)
+    new = game.connect("New")
+    settle(game)
+    game.join(new, "red", "pyro")
+    settle(game)
+    daemon.order("assign", order="a", reason=None, moment="freeze", red=ids([*red, new]), blu=ids(blu), bench=[])
+    game.rcon("equipoise_poll")
+    settle(game)
+    assert (new.team, new.alive, new.props["m_iClass"]) == (RED, True, 7)
+    game.teams.force_change(new, SPECTATOR)
+    settle(game)
+    last = [event for event in daemon.events("side_changed") if event["id"] == ids([new])[0]][-1]
+    assert (last["side"], last["waiting"]) == ("none", False)
 
 
 def test_teams_that_do_not_exist_count_for_nothing(game: Game, daemon: Daemon, plugin: Plugin) -> None:

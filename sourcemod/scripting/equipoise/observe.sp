@@ -14,7 +14,8 @@ void Observe_Hook()
 	HookEvent("teamplay_round_win", Event_RoundWin);
 	HookEvent("teamplay_point_captured", Event_PointCaptured);
 	HookEvent("teamplay_flag_event", Event_Flag);
-	HookEvent("player_team", Event_Team, EventHookMode_Pre);
+	HookEvent("player_team", Event_Team);
+	HookEvent("player_team", Event_TeamSilenced, EventHookMode_Pre);
 	HookEvent("player_hurt", Event_Hurt);
 	HookEvent("player_healed", Event_Healed);
 	HookEvent("player_death", Event_Death);
@@ -83,18 +84,14 @@ static void Event_Flag(Event event, const char[] name, bool silent)
 	}
 }
 
-// Fired before the change. The moves that the plugin makes would flood the chat.
-static Action Event_Team(Event event, const char[] name, bool silent)
+// Fired before the change.
+static void Event_Team(Event event, const char[] name, bool silent)
 {
 	int client = GetClientOfUserId(event.GetInt("userid"));
-	if (client == 0 || event.GetBool("disconnect"))
-	{
-		return Plugin_Continue;
-	}
 	TFTeam team = view_as<TFTeam>(event.GetInt("team"));
-	if (team > TFTeam_Blue)
+	if (client == 0 || event.GetBool("disconnect") || team > TFTeam_Blue)
 	{
-		return Plugin_Continue;  // not the game's
+		return;
 	}
 	if (team > TFTeam_Spectator)
 	{
@@ -109,7 +106,13 @@ static Action Event_Team(Event event, const char[] name, bool silent)
 		RequestFrame(Classes_Give, event.GetInt("userid"));
 	}
 	Post_Soon();
-	if (!Assign_Moving(client))
+}
+
+// The moves that the plugin makes would flood the chat.
+static Action Event_TeamSilenced(Event event, const char[] name, bool silent)
+{
+	int client = GetClientOfUserId(event.GetInt("userid"));
+	if (client == 0 || !Assign_Moving(client))
 	{
 		return Plugin_Continue;
 	}
