@@ -394,3 +394,22 @@ def test_who_waits_to_play_still_waits_after_a_reload(
     changed = {event["id"] for event in daemon.events("side_changed")}
     assert changed == set(ids([red[1], blu[1]]))
     assert all(newest(daemon, p) == {"side": "none", "waiting": True, "ready": True} for p in (red[1], blu[1]))
+
+
+def test_who_waits_in_the_games_own_queue_waits_to_play_when_it_is_switched_on_again(
+    game: Game, daemon: Daemon, arena: Sides
+) -> None:
+    red, blu = arena
+    daemon.sticky["enabled"] = False
+    play.go_live(game)
+    settle(game)
+    queued = joiner(game, "Queued")  # while it is off the game owns the teams
+    game.command(queued, "joinclass scout")
+    play.wipe_out(game, BLU)
+    next_freeze(game)
+    benched = [p for p in (*red, *blu, queued) if p.team == SPECTATOR]
+    assert benched
+    daemon.forget()
+    daemon.sticky["enabled"] = True
+    seconds_of_play(game, 6)
+    assert {event["id"] for event in daemon.events("side_changed") if event["waiting"]} == set(ids(benched))

@@ -357,3 +357,22 @@ def test_targets_are_sent_as_ids(game: Game, daemon: Daemon, ann: Player) -> Non
     red, _ = crowd(game, 2, 2)
     game.rcon(f"sm_eq_rating #{red[1].userid}")
     assert commands(game, daemon)[-1][0] == ["rating", ids(red)[1]]
+
+
+@pytest.mark.parametrize("name", ["%s%n%d{1}", 'a"; quit', "\\", "@me", "#1", "é" * 16, "cut \udcc3"])
+def test_no_name_is_taken_for_anything_else(game: Game, daemon: Daemon, ann: Player, name: str) -> None:
+    """Formats, quotes, targets, and a name that the engine cut inside a character (as its bytes are)."""
+    ann.flags = 1 << 14
+    odd = seat(game, name, "blue")
+    settle(game)
+    daemon.order("say", text={"phrase": "Equipoise_RankNone", "args": [f"@{odd.steamid}"]})
+    game.rcon("equipoise_poll")
+    settle(game)
+    assert ann.chat[-1].endswith(f" {name} has no rank yet.")
+    game.command(ann, f"sm_eq_reset #{odd.userid}")
+    settle(game)
+    assert daemon.events("command")[-1]["words"] == ["reset", str(odd.steamid)]
+    assert ann.chat[-1] == f"[Equipoise] Made {name} a newcomer again."
+    client, target, line = game.sm.log.actions[-1]
+    assert (client, target) == (ann.index, odd.index)
+    assert line.endswith(f"Made {name} a newcomer again.")

@@ -465,3 +465,21 @@ def test_a_move_without_a_reason_is_carried_out_once(game: Game, daemon: Daemon,
     seconds_of_play(game, 2)
     assert red[0].team == BLU
     assert daemon.results() == {"m-1": ""}
+
+
+def test_two_splits_in_one_answer_are_carried_out_one_after_the_other(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("arena_well")
+    red, blu = crowd(game, 3, 3)
+    in_freeze(game)
+    for order, teams in (("a", (red[:1], blu[:1], red[1:] + blu[1:])), ("b", (blu, red, []))):
+        sides = dict(zip(("red", "blu", "bench"), map(ids, teams), strict=True))
+        daemon.order("assign", order=order, reason=WHY, moment="freeze", **sides)
+    poll(game)
+    game.advance(0.1)
+    settle(game)
+    assert daemon.results() == {"a": "", "b": ""}
+    assert [p.team for p in red + blu] == [BLU] * 3 + [RED] * 3
+    assert all(p.alive for p in red + blu)
+    assert unharmed(*red, *blu)
