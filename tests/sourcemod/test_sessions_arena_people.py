@@ -112,7 +112,7 @@ def test_a_round_without_an_opponent_counts_for_nothing(new_evening: NewEvening)
     evening.game.until(lambda: evening.game.rounds.state is State.TEAM_WIN, within=20)
     evening.wait(1)
     assert evening.rounds(stays) == 0
-    assert (evening.status()["round"], evening.status()["streak"]) == (0, 0)
+    assert (evening.status()["round"], evening.status()["streak"]) == (1, 0)
 
     evening.game.until(lambda: evening.game.rounds.state is State.PREGAME, within=30)
     other = evening.seat("Other")

@@ -144,6 +144,7 @@ static Action Request(int client, TFTeam wanted)
 	if (InsideArenaRound(client))
 	{
 		Arena_Park(client);
+		Chat_Phrase(client, "Equipoise_ReasonWaits");
 	}
 	else if (side == TFTeam_Unassigned || (Leaves(side, wanted) && !Locks_Hold(client)))
 	{

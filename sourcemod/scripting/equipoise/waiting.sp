@@ -32,11 +32,16 @@ void Waiting_Forget()
 	g_Waiting = false;
 }
 
-// True when a wait has ended since the last look, which is reported.
+// True when a wait has ended since the last look, which is reported. A wait that begins needs a hello: a server that was
+// emptied waits again while the phase is idle already, and the daemon ignores the end of a wait it has not heard of.
 bool Waiting_Ended()
 {
 	bool before = g_Waiting;
 	g_Waiting = Waiting_Now();
+	if (!before && g_Waiting)
+	{
+		Outbox_WantHello();
+	}
 	if (!before || g_Waiting)
 	{
 		return false;
