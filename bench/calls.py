@@ -62,7 +62,7 @@ class Calls:
             self.deepest = [each.f_code.co_qualname for each in reversed(stack)]
 
     def row(self, name: str) -> str:
-        """A line of the table."""
+        """The counts since `start` as a row of the printed table."""
         return f"{name:10} {self.count:6} calls {len(self.files):4} files   depth {len(self.deepest):3}"
 
 

@@ -79,7 +79,10 @@ def history(players: int, matches: int, seed: int) -> History:
 
 
 def drawn(rng: np.random.Generator, players: int, matches: int) -> NDArray[np.int64]:
-    """Rows that name no player twice: one that spans two permutations may, and becomes a copy of the first row."""
+    """Players of each match, shape (matches, EACH), drawn from permutations, so that all play equally often.
+
+    A row that spans two permutations may name a player twice: it is replaced by the first row.
+    """
     rounds = matches * EACH // players + 1
     members = np.concatenate([rng.permutation(players) for _ in range(rounds)])[: matches * EACH].reshape(matches, EACH)
     ordered = np.sort(members, axis=1)

@@ -38,12 +38,12 @@ class Frames:
     seconds: Counter[int] = field(default_factory=Counter)
     natives: Counter[int] = field(default_factory=Counter)
     number: int = 0
-    """Of the present frame."""
+    """Number of the present frame, which is the number of frames so far."""
     depth: int = 0
     """Calls into the plugin that are under way: a native may call it back."""
 
     def row(self, name: str) -> str:
-        """A line of the table."""
+        """Mean and worst frame as a row of the printed table."""
         worst = max(self.instructions, key=self.instructions.__getitem__)
         mean = sum(self.instructions.values()) / self.number
         return (
@@ -131,7 +131,7 @@ def _evening(folder: Path, smx: Path, frames: Frames, *, slow: bool) -> None:
 
 
 def _play(evening: Evening, *, slow: bool) -> None:
-    """Everybody fights once a second; a slow daemon's answers come late and all at once."""
+    """All players fight once a second; a slow daemon's answers come late and all at once."""
     game = evening.game
     end = game.now + FIGHT_SECONDS
     while game.now < end:

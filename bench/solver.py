@@ -131,7 +131,7 @@ def memory() -> Iterator[Row]:
 
 
 def peak(ratings: list[int]) -> float:
-    """Of one solve, MB."""
+    """Peak memory of one solve, MB."""
     tracemalloc.start()
     splits(ratings)
     size = tracemalloc.get_traced_memory()[1]

@@ -13,7 +13,7 @@ SEEDS, POOLS = range(1, 6), 60
 THETA = 2400.0
 DEVIATION = 400.0
 POOLS_OF = ((5, 2), (7, 3), (9, 4), (13, 6), (25, 12), (24, 12), (12, 5), (12, 4), (24, 8))
-"""N and k; with N = 2k nobody is benched."""
+"""N and k; with N = 2k no player is benched."""
 
 
 def main() -> None:

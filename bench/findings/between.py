@@ -63,7 +63,7 @@ class Run:
 
 
 def without_swaps(ask: AskSplit | AskMoves | CacheSplits, system: System[Any]) -> Solved:
-    """Who sat out comes in and who has to gives way; no other player moves, however uneven that leaves the sides."""
+    """Players who sat out come in for others in turn; no other player moves, however uneven that leaves the sides."""
     if not isinstance(ask, AskSplit) or ask.purpose is not Purpose.EQUAL_SIDES:
         return answer(ask, system)
     # The session takes an answer only to the very question that it asked.

@@ -1,6 +1,7 @@
 """People of hidden skill and the rounds they play, in random teams or in the teams that a rating system makes.
 
-Skill is in log-odds: the difference of two sides' sums is that of the first one's win, as in `equipoise simulate`.
+Skill is in log-odds: the difference of the two sides' sums is the log-odds that the first side wins, as in
+`equipoise simulate`.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ def crowd(rng: np.random.Generator, people: int = PEOPLE, spread: float = SPREAD
 
 
 def player(number: int) -> PlayerId:
-    """The id of a number."""
+    """The SteamID64 of a person, by their number from 0."""
     return PlayerId(str(STEAM_ID_BASE + 1 + number))
 
 
 def chance(odds: Floats) -> Floats:
-    """The logistic."""
+    """Probabilities at these log-odds: the logistic, which does not overflow in this form."""
     chances: Floats = 0.5 + 0.5 * np.tanh(odds / 2)
     return chances
 

@@ -10,7 +10,7 @@ from equipoise.solver import fewest_moves, greedy_swaps
 
 SEEDS, TEAMS = range(1, 6), 60
 DEVIATION, CLOSE = 600.0, 96.0
-"""Points of skill's deviation; what is worth 1 % of win probability at Θ = 2400."""
+"""Standard deviation of the ratings; difference that is worth 1 % of win probability at Θ = 2400. Both in points."""
 
 
 def main() -> None:

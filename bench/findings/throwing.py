@@ -76,7 +76,7 @@ def _fate(model: Model, seed: int, policy: Policy) -> tuple[float, float, float,
 
 
 def share_won(rounds: Sequence[Round], *, thrown: bool = True) -> float:
-    """Of the throwers' rounds, or only of those that the player did not throw."""
+    """Fraction won of the throwers' rounds; with `thrown=False`, only of those that they did not throw."""
     scores = [
         score
         for one in rounds

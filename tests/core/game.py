@@ -34,7 +34,7 @@ class Game:
         self.look()
 
     def happens(self, *events: e.Event) -> list[Effect]:
-        """Let events happen, answer and obey; everything that was answered to these."""
+        """Receive events, answer asks and carry orders out, also those that follow; returns all effects."""
         before = len(self.effects)
         for event in events:
             for effect in self.session.receive(event, self.now):

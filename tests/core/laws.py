@@ -40,7 +40,7 @@ def frozen(state: State) -> State:
 
 
 class LawfulServer:
-    """Everything happens through `happens` and `tick`, which judge what the session answers."""
+    """A server whose `happens` and `tick` check every effect of the session against the laws."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -181,12 +181,12 @@ def command(*words: str, by: str | None = "a", admin: bool = True) -> e.Commande
 
 
 def play(session: Session, script: Script) -> list[Effect]:
-    """Let all this happen; everything the session answers, in order."""
+    """Receive these events; returns all effects, in order."""
     return [effect for now, event in script for effect in session.receive(event, now)]
 
 
 def of(kind: type | tuple[type, ...], effects: Iterable[Effect]) -> list[Effect]:
-    """The effects of a kind."""
+    """Those of the effects that are of this kind."""
     return [effect for effect in effects if isinstance(effect, kind)]
 
 

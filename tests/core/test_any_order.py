@@ -267,7 +267,7 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
         self.judge_numbers()
 
     def teardown(self) -> None:
-        """However it came to this: at the next orderly round start a pending scramble is carried out."""
+        """Whatever happened before: at the next regular round start a pending scramble is carried out."""
         due, duel = self.session.memory.pending, self.rules.arena.round_one == "duel"
         self.now += 1.0
         self.happens(command("on"))

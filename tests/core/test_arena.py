@@ -56,7 +56,7 @@ def after_scramble(text: str) -> Game:
 # Round 1.
 
 
-def test_round_one_is_a_duel_of_the_two_closest_ratings_and_everybody_else_waits() -> None:
+def test_round_one_is_a_duel_of_the_two_closest_ratings_and_all_others_wait() -> None:
     game = arena("ac|bd|e")
     order = assigned(game.start())
     assert order.reason == Text(Phrase.REASON_DUEL)
@@ -115,14 +115,14 @@ def test_two_who_face_each_other_and_are_alone_need_no_duel() -> None:
     assert not of(AskSplit, arena("a|b").start())
 
 
-def test_one_player_alone_is_left_in_peace() -> None:
+def test_no_split_is_asked_for_one_player_alone() -> None:
     assert not of(AskSplit, arena("a").start())
 
 
 TIED = dict.fromkeys(ids("abcd"), 2000.0)
 
 
-def test_the_duel_of_the_daemon_is_between_the_closest_and_of_those_the_longest_connected() -> None:
+def test_a_duel_is_of_the_closest_pair_and_of_equally_close_ones_the_longest_connected() -> None:
     players = roster("||abcd", connected={"a": 10, "b": 90, "c": 20, "d": 80}).entries
     assert set(duel(players, TIED, TIED).bench) == set(ids("ac"))
     apart = TIED | {PlayerId("b"): 2001.0}
@@ -231,15 +231,15 @@ def test_if_the_bench_leaves_the_sides_uneven_the_fewest_players_change_side() -
     assert order.split.side_of(PlayerId("a")) is B
 
 
-def test_nobody_changes_side_when_the_sides_are_within_the_tolerance_of_the_best() -> None:
+def test_no_player_changes_side_when_the_sides_are_within_the_tolerance_of_the_best() -> None:
     game = after_scramble("ab|cd|e")
     game.ratings = dict(zip(ids("abcde"), (2100.0, 2000.0, 2000.0, 2000.0, 2090.0), strict=True))
-    # 4190 against 4000 with e for b, 4100 against 4090 with e for c: d and c give way first, and nobody else moves.
+    # 4190 against 4000 with e for b, 4100 against 4090 with e for c: d and c give way first, and no other player moves.
     game.start()
     assert game.stands() in ("ab|ce|d", "ab|de|c")
 
 
-def test_whose_turn_it_is_on_the_bench_does_not_depend_on_who_could_change_side() -> None:
+def test_turns_on_the_bench_do_not_depend_on_how_even_moves_could_make_the_sides() -> None:
     game = after_scramble("ab|cd|e")
     memory = game.session.memory
     game.session.state.memory = memory.bench(ids("bcde"))
@@ -271,7 +271,7 @@ def test_of_players_benched_equally_often_the_one_who_sat_out_longest_ago_gives_
     assert order.split.bench == ids("a")
 
 
-def test_sides_that_lost_somebody_are_made_equal_by_one_move() -> None:
+def test_sides_that_lost_a_player_are_made_equal_by_one_move() -> None:
     game = after_scramble("abc|d")
     order = assigned(game.start())
     assert order.split.bench == ()
@@ -286,7 +286,7 @@ def test_below_four_players_one_plays_against_one_and_the_third_comes_in_next() 
     assert order.split.bench != ids("c")
 
 
-def test_equal_sides_with_nobody_waiting_are_left_alone() -> None:
+def test_equal_sides_with_no_player_waiting_are_left_alone() -> None:
     assert without_loads(after_scramble("ab|cd").start()) == []
 
 
@@ -371,14 +371,14 @@ def test_a_duel_from_freeze_to_live_as_a_list_of_effects() -> None:
 
 
 @pytest.mark.parametrize("waiting", [True, False])
-def test_nobody_counts_as_benched_inside_waiting_for_players(waiting: bool) -> None:
+def test_no_player_counts_as_benched_inside_waiting_for_players(waiting: bool) -> None:
     session = begun(Mode.ARENA, "", phase=e.Phase.IDLE)
     script = [hello(Mode.ARENA, waiting=waiting), summaries(RATINGS), seen("a|b|c"), went_live("r1", "a|b|c")]
     play(session, [(0.0, event) for event in script])
     assert (session.memory.benched == {}) == waiting
 
 
-def test_in_ten_evenings_of_five_nobody_sits_out_twice_more_than_another() -> None:
+def test_in_ten_evenings_of_five_no_player_sits_out_twice_more_than_another() -> None:
     game = after_scramble("ab|cd|e")
     for number in range(30):
         game.round((A, B, B, None, A)[number % 5])

@@ -59,7 +59,7 @@ def names(asked: AskSplit) -> str:
     return "".join(entry.id for entry in asked.entries)
 
 
-# Ready: who has a class.
+# Readiness: players with and without a class.
 
 
 def test_a_player_without_a_class_is_no_part_of_a_split_wherever_they_stand() -> None:
@@ -91,7 +91,7 @@ def test_a_player_without_a_class_does_not_count_as_benched() -> None:
 # The freeze: its candidates are the players who were eligible at its start.
 
 
-def test_two_who_are_ready_play_the_duel_and_twenty_who_come_in_the_freeze_wait() -> None:
+def test_two_ready_players_play_the_duel_and_twenty_who_join_in_the_freeze_wait() -> None:
     session = begun(Mode.ARENA, "a|b|", ratings=RATINGS, phase=e.Phase.IDLE)
     crowd = "cdefghijklmnopqrstuv"
     joined = [(2.0, e.SideChanged(2.0, PlayerId(player), None, waiting=True)) for player in crowd]
@@ -153,7 +153,7 @@ def test_when_a_side_is_empty_the_late_ones_fill_it() -> None:
     assert names(asked) == "ab"
 
 
-def test_a_side_with_nobody_who_has_a_class_counts_as_empty() -> None:
+def test_a_side_whose_players_have_no_class_counts_as_empty() -> None:
     session = evening("a|b|", unready="b")
     play(session, [(1.0, started("a|b|", unready="b"))])
     asked = question(play(session, [(2.0, seen("a|b|c", 2.0, unready="b"))]))
@@ -166,8 +166,8 @@ def order_of(effects: list[Effect]) -> tuple[str, str, str]:
     return "".join(split.a), "".join(split.b), "".join(split.bench)
 
 
-def test_a_player_who_reaches_a_side_in_the_freeze_is_benched_and_nobody_else_moves() -> None:
-    """The script may place a joiner whom it asked for before the freeze after it has begun."""
+def test_a_player_who_reaches_a_side_in_the_freeze_is_benched_and_no_other_player_moves() -> None:
+    """A joiner whose place was asked for before the freeze may reach the side after it has begun."""
     session = evening("ab|cd")
     play(session, [(1.0, started("ab|cd"))])
     effects = play(session, [(2.0, e.SideChanged(2.0, PlayerId("e"), A))])
@@ -184,19 +184,19 @@ def test_a_player_on_a_side_without_a_class_is_benched_when_the_freeze_begins() 
     assert roster_text(session.state.roster) == "ab|de|c"
 
 
-def test_a_split_benches_those_who_are_no_part_of_it_too() -> None:
+def test_a_split_also_benches_late_players_who_stand_on_a_side() -> None:
     session = evening("ab|cd|e")
     asked = question(play(session, [(1.0, started("ab|cd|e"))]))
     play(session, [(1.1, e.SideChanged(1.1, PlayerId("f"), B))])
     assert "f" in assigned(solve(session, asked)).split.bench
 
 
-def test_nobody_is_benched_while_a_side_would_be_empty() -> None:
+def test_no_player_is_benched_while_a_side_would_be_empty() -> None:
     session = evening("a|b|", unready="b")
     assert without_loads(play(session, [(1.0, started("a|b|", unready="b"))])) == []
 
 
-def test_the_third_who_comes_to_a_duel_is_told_to_wait() -> None:
+def test_a_third_player_who_joins_a_duel_is_benched_until_the_next_round() -> None:
     session = begun(Mode.ARENA, "a|b|", ratings=RATINGS, phase=e.Phase.IDLE)
     play(session, [(1.0, started("a|b|"))])
     effects = play(session, [(1.1, e.SideChanged(1.1, PlayerId("c"), B))])
@@ -223,7 +223,7 @@ def test_the_script_falls_back_on_the_cache_for_the_candidates_only() -> None:
 
 
 @pytest.mark.parametrize(("mode", "lineup"), [(Mode.ARENA, "acd"), (Mode.KOTH, "abcd")])
-def test_in_arena_the_lineup_is_who_is_alive_on_a_side(mode: Mode, lineup: str) -> None:
+def test_in_arena_the_lineup_is_the_players_alive_on_a_side(mode: Mode, lineup: str) -> None:
     session = begun(mode, "ab|cd", ratings=RATINGS, phase=e.Phase.FREEZE)
     play(session, [(1.0, went_live("r9", "ab|cd|e", dead="be"))])
     assert session.state.lineup.keys() == set(ids(lineup))
@@ -253,7 +253,7 @@ def test_a_walk_out_before_round_one_went_live_leaves_round_one_to_be_played() -
     assert question(play(session, [(3.0, started("a|b|c"))])).purpose is Purpose.DUEL
 
 
-def test_no_outcome_of_such_a_round_makes_a_scramble_due() -> None:
+def test_no_outcome_of_a_round_without_a_lineup_makes_a_scramble_due() -> None:
     session = begun(Mode.ARENA, "a|b", ratings=RATINGS, phase=e.Phase.FREEZE)
     assert session.due_if() != ()
     play(session, [(1.0, went_live("r1", "a|"))])
@@ -287,7 +287,7 @@ def streak_of_three(session: Session) -> Session:
 
 
 @pytest.mark.parametrize("last", [e.PlayerLeft(5.0, PlayerId("a")), seen("1|2", 5.0)])
-def test_when_the_last_human_leaves_pending_streak_and_bench_end(last: e.Event) -> None:
+def test_when_the_last_human_leaves_the_pending_scramble_the_streak_and_bench_turns_end(last: e.Event) -> None:
     session = streak_of_three(evening("ab|cd|e"))
     play(session, [(4.0, seen("a1|2", 4.0))])
     assert of(LogDecision, play(session, [(5.0, last)])) == [LogDecision("dropped", STREAK)]
@@ -314,13 +314,13 @@ def test_a_spectator_keeps_the_session_going() -> None:
 
 
 @pytest.mark.parametrize("mode", [Mode.KOTH, Mode.NS2])
-def test_in_other_modes_an_empty_server_keeps_what_is_pending(mode: Mode) -> None:
+def test_in_other_modes_an_empty_server_keeps_a_pending_scramble(mode: Mode) -> None:
     session = begun(mode, "ab|cd", ratings=RATINGS)
     play(session, [(0.0, command("scramble", "next")), (1.0, seen("", 1.0))])
     assert session.memory.pending is not None
 
 
-def test_a_daemon_that_restarts_keeps_the_session_until_the_roster_shows_nobody() -> None:
+def test_a_daemon_that_restarts_keeps_the_session_until_a_roster_is_empty() -> None:
     memory = streak_of_three(evening("ab|cd|e")).memory
     session = Session(evening().state.rules, memory)
     play(session, [(0.0, e.Heartbeat(0.0)), (0.0, e.PlayerLeft(0.0, PlayerId("a")))])
@@ -330,7 +330,7 @@ def test_a_daemon_that_restarts_keeps_the_session_until_the_roster_shows_nobody(
 # Cancel, and a scramble that waits for players.
 
 
-def test_cancel_drops_what_is_pending_and_sets_the_streak_to_zero() -> None:
+def test_cancel_drops_a_pending_scramble_and_sets_the_streak_to_zero() -> None:
     session = streak_of_three(evening("ab|cd|e"))
     play(session, [(2.0, command("scramble", "cancel"))])
     assert (session.memory.pending, session.memory.tally.streak) == (None, 0)

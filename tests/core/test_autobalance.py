@@ -217,5 +217,5 @@ def test_a_dry_run_of_moves_spares_recently_moved_players() -> None:
 
 
 @pytest.mark.parametrize("text", ["abc|de", "1234|a"])
-def test_a_dry_run_of_moves_with_nobody_to_move_has_no_question(text: str) -> None:
+def test_a_dry_run_of_moves_with_no_movable_player_has_no_question(text: str) -> None:
     assert proposal(uneven(text).state, 0.0) is None

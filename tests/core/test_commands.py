@@ -53,7 +53,7 @@ def tell(*lines: Text) -> Tell:
     return Tell(ids("a")[0], lines)
 
 
-# Who may what.
+# Which commands admins and players may give.
 
 
 @pytest.mark.parametrize("verb", ["rating", "rank", "top", "teams"])
@@ -112,7 +112,7 @@ def test_scramble_now_waits_for_the_next_round_start_in_arena() -> None:
 
 
 @pytest.mark.parametrize("phase", [e.Phase.IDLE, e.Phase.OVER])
-def test_scramble_now_waits_for_the_next_round_start_where_no_round_is(phase: e.Phase) -> None:
+def test_scramble_now_waits_for_the_next_round_start_when_no_round_runs(phase: e.Phase) -> None:
     session = begun(Mode.KOTH, "ab|cd", phase=phase)
     assert play(session, [(1.0, command("scramble", "now"))]) == [tell(ANNOUNCED), *DUE]
 
@@ -124,7 +124,7 @@ def test_scramble_now_ignores_triggers_but_not_the_least_number_of_players() -> 
     assert session.memory.pending is None
 
 
-def test_scramble_now_that_comes_to_nothing_stays_due() -> None:
+def test_scramble_now_that_is_solved_after_the_round_ended_stays_due() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     question = asked(session, (1.0, command("scramble", "now")))
     play(session, [(1.1, ended(finished("r1", A), 1.1)), (1.2, solved(question))])
@@ -350,7 +350,7 @@ def test_in_arena_balance_is_left_to_the_next_round_start() -> None:
 # On and off.
 
 
-def test_switched_off_nothing_is_ordered_and_what_is_pending_stays_so() -> None:
+def test_while_switched_off_nothing_is_ordered_and_a_scramble_stays_pending() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(1.0, command("scramble", "next"))])
     off = Text(Phrase.SWITCHED_OFF)
@@ -372,7 +372,7 @@ def test_switching_off_cancels_moves_that_are_under_way() -> None:
     assert session.deadline() is None
 
 
-def test_switching_on_what_is_on_leaves_moves_alone() -> None:
+def test_switching_on_a_server_that_is_on_cancels_no_moves() -> None:
     session = begun(Mode.KOTH, "abcd|ef")
     moved = moves(play(session, [(1.0, solved(_open_question(session)))]))
     assert len(moved) == 1
@@ -380,7 +380,7 @@ def test_switching_on_what_is_on_leaves_moves_alone() -> None:
     assert list(session.state.moves.values()) == moved
 
 
-def test_switched_on_again_what_is_pending_is_carried_out() -> None:
+def test_a_pending_scramble_is_carried_out_after_switching_on_again() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(1.0, command("scramble", "next")), (2.0, command("off")), (3.0, started("ab|cd", 3.0))])
     on = Text(Phrase.SWITCHED_ON)

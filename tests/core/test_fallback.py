@@ -18,7 +18,7 @@ def teams(cache: SplitCache, present: str, *, bench: bool) -> Split | None:
     return from_cache(cache, ids(present), bench=bench)
 
 
-def test_with_everybody_present_the_largest_split_is_taken_as_it_is() -> None:
+def test_with_all_players_present_the_largest_split_is_taken_as_it_is() -> None:
     assert teams(EIGHT, "abcdefgh", bench=True) == split("adfg|bceh")
 
 
@@ -60,7 +60,7 @@ def test_of_two_who_are_equally_near_the_stronger_goes_first() -> None:
     assert teams(two, "abcefg", bench=True) == split("ae|bc|fg")
 
 
-def test_outside_arena_an_odd_number_plays_uneven_and_nobody_sits_out() -> None:
+def test_outside_arena_an_odd_number_plays_uneven_and_no_player_sits_out() -> None:
     assert teams(FIVE, "abcde", bench=False) == split("ade|bc")
 
 
@@ -84,7 +84,7 @@ def test_an_empty_cache_gives_none() -> None:
 
 
 @given(present=st.sets(st.sampled_from("abcdefghuvwxyz"), min_size=4), bench=st.booleans())
-def test_nobody_is_lost_and_the_sides_are_even(present: set[str], bench: bool) -> None:
+def test_every_present_player_is_placed_once_and_the_sides_are_even(present: set[str], bench: bool) -> None:
     found = teams(EIGHT, "".join(sorted(present)), bench=bench)
     assert found is not None
     assert sorted((*found.a, *found.b, *found.bench)) == sorted(present)

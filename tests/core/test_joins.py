@@ -150,7 +150,7 @@ def test_a_joiner_in_arena_waits_for_the_next_round(phase: e.Phase) -> None:
     assert session.state.roster.get(PlayerId("d")) == Entry(PlayerId("d"), None, waiting=True)
 
 
-def test_while_players_are_waited_for_nobody_is_locked() -> None:
+def test_no_joiner_is_locked_in_waiting_for_players() -> None:
     session = begun(Mode.KOTH, "ab|c", phase=e.Phase.IDLE)
     play(session, [(0.1, hello(waiting=True)), (0.2, seen("ab|c"))])
     assert placed(session, "d").side is B
@@ -254,7 +254,7 @@ def test_a_placed_player_who_watched_does_not_return_where_it_would_leave_a_gap_
     assert session.memory.locks[PlayerId("e")].side is A
 
 
-def test_a_reconnect_does_not_dodge_a_lock() -> None:
+def test_a_lock_outlasts_a_reconnect() -> None:
     session = locked("ab|c")
     play(session, [(2.0, e.PlayerLeft(2.0, PlayerId("e"))), (2.5, e.PlayerLeft(2.5, PlayerId("a")))])
     play(session, [(3.0, e.PlayerJoined(3.0, PlayerId("e")))])
@@ -295,7 +295,7 @@ def test_locks_do_not_bind_autobalance() -> None:
     assert set(question.movable) == set(ids("ab"))
 
 
-def test_a_scramble_does_not_heed_locks() -> None:
+def test_locks_do_not_bind_scrambles() -> None:
     session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.OVER)
     play(session, [(0.0, e.ScrambledAlone(0.0, split("ab|cd"))), (1.0, command("scramble", "next"))])
     play(session, [(2.0, started("ab|cd", 2.0))])

@@ -1,4 +1,4 @@
-"""How far Equipoise goes on a map is said by the map's name, and on maps of other games it moves no player."""
+"""The map's name decides how far Equipoise goes; on maps with rules of their own it moves no player."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of an order to move a player: its deadline, its end, and what is asked after it."""
+"""An order to move a player: its deadline, how it ends, and the question that follows it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _solved_twice(session: Session, now: float) -> list[Effect]:
     return solve(session, now) if of(AskMoves, again) else again
 
 
-def test_no_deadline_is_later_than_the_rules_have_it_whatever_the_clock_says() -> None:
+def test_rounding_of_times_makes_no_deadline_later_than_the_rules_allow() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(8.1, seen("abcd|ef", 8.1))])
     assert 8.1 + 10.0 - 8.1 > 10.0
@@ -48,14 +48,14 @@ def test_an_answer_for_other_sides_is_asked_for_again() -> None:
     assert again.larger == ids("abcdg")  # type: ignore[union-attr]
 
 
-def test_an_answer_to_no_question_changes_nothing() -> None:
+def test_a_second_answer_to_a_question_for_moves_changes_nothing() -> None:
     session = uneven()
     old = question(session)
     solve(session)
     assert play(session, [(1.0, e.MovesSolved(old, ids("a")))]) == []
 
 
-def test_nobody_is_moved_in_the_last_thirty_seconds_of_a_round() -> None:
+def test_no_player_is_moved_in_the_last_thirty_seconds_of_a_round() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(100.0, seen("abcd|ef", 100.0))])
     play(session, [(100.0, e.RosterSeen(100.0, roster("abcd|ef"), ends_in=30.0))])
@@ -165,7 +165,7 @@ def test_unanswered_moves_are_given_up_and_asked_for_again_at_the_scripts_next_e
     assert of(AskMoves, play(session, [(25.0, e.Heartbeat(25.0))]))
 
 
-def test_an_answer_that_arrives_after_that_is_ignored() -> None:
+def test_the_result_of_a_move_that_was_given_up_is_ignored() -> None:
     session = uneven()
     solve(session)
     session.tick(20.0)
@@ -173,7 +173,7 @@ def test_an_answer_that_arrives_after_that_is_ignored() -> None:
     assert type(ignored).__name__ == "Ignored"
 
 
-def test_without_a_solver_the_next_word_from_the_script_asks_again() -> None:
+def test_after_the_solver_failed_the_next_event_from_the_script_asks_again() -> None:
     session = uneven()
     assert play(session, [(1.0, e.SolveFailed(question(session), "too slow"))]) == []
     assert of(AskMoves, play(session, [(5.0, e.Heartbeat(5.0))]))

@@ -90,11 +90,11 @@ def test_a_daemon_without_a_hello_wants_hello_and_roster_and_after_it_the_roster
     assert session.state.wants == set()
 
 
-def test_a_joiner_is_looked_up_before_any_hello() -> None:
+def test_a_joiners_rating_is_loaded_before_any_hello() -> None:
     assert play(Session(Rules()), [(1.0, e.PlayerJoined(1.0, PlayerId("a")))]) == [LoadSummaries(ids("a"))]
 
 
-def test_an_order_that_nobody_gave_is_ignored() -> None:
+def test_the_result_of_an_unknown_order_is_ignored() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     done = e.OrderDone(1.0, OrderId("o99"))
     assert play(session, [(1.0, done)]) == [Ignored(done, e.Phase.RUNNING)]
@@ -163,7 +163,7 @@ def test_a_scramble_and_a_swap_of_the_remembered_session_count_even_before_the_h
     assert session.memory.tally.streak == 0
 
 
-def test_a_memory_that_was_kept_gives_the_same_session_as_one_that_never_ended() -> None:
+def test_a_session_restored_from_memory_goes_on_like_one_that_never_ended() -> None:
     through, first = Game(Mode.ARENA, "||abcde"), Game(Mode.ARENA, "||abcde")
     for winner in (A, B):
         through.round(winner)
@@ -180,7 +180,7 @@ def test_a_memory_that_was_kept_gives_the_same_session_as_one_that_never_ended()
 # A plugin that is loaded late.
 
 
-def test_a_late_load_on_the_same_map_goes_on_with_what_is_remembered() -> None:
+def test_a_late_load_on_the_same_map_goes_on_with_the_remembered_session() -> None:
     session = restarted()
     play(session, [(0.0, hello(Mode.ARENA, e.Phase.RUNNING, session="s2", late=True))])
     assert session.memory == replace(
@@ -317,7 +317,7 @@ def test_skills_at_start_are_unknown_when_the_round_was_not_seen_going_live() ->
 # A silent script.
 
 
-def test_a_script_is_lost_after_ninety_silent_seconds_and_found_with_its_next_word() -> None:
+def test_a_script_is_lost_after_ninety_silent_seconds_until_its_next_event() -> None:
     session = Session(Rules())
     assert session.lost(0.0)
     play(session, [(10.0, e.Heartbeat(10.0))])

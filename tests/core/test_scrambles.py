@@ -169,7 +169,7 @@ def test_a_failed_order_keeps_the_scramble_due_and_waits_for_the_next_round_star
     assert of(AskSplit, play(session, [(200.0, started("ab|cd", 200.0))]))
 
 
-def test_an_order_that_failed_because_somebody_left_is_given_anew_but_three_times_a_freeze_at_most() -> None:
+def test_an_order_that_failed_because_a_player_left_is_given_anew_at_most_three_times_a_freeze() -> None:
     session = pending(text="abcdef|")
     question = asked(session, (110.0, started("abcdef|", 110.0)))
     for player, more in zip(ids("fed"), (1, 1, 0), strict=True):
@@ -205,7 +205,7 @@ def test_the_least_number_of_players_comes_from_the_configuration() -> None:
     assert of(AskSplit, play(session, [(2.0, started("abc|def", 2.0))]))
 
 
-def test_outside_arena_nobody_is_benched() -> None:
+def test_outside_arena_no_player_is_benched() -> None:
     game = Game(Mode.KOTH, "abcd|e", RATINGS)
     game.round(A, captures=(1, 0))
     order = assigned(game.start())
@@ -370,7 +370,9 @@ def test_a_scramble_that_the_script_made_alone_is_taken_as_made() -> None:
 @pytest.mark.parametrize(
     ("mode", "phrase"), [(Mode.ARENA, Phrase.REASON_ROUND_TWO), (Mode.CTF, Phrase.REASON_WAITING_ENDED)]
 )
-def test_a_script_that_was_never_answered_acted_for_the_one_reason_it_knows(mode: Mode, phrase: Phrase) -> None:
+def test_a_scramble_made_alone_without_a_pending_one_is_logged_with_its_only_possible_reason(
+    mode: Mode, phrase: Phrase
+) -> None:
     effects = play(begun(mode, "ab|cd"), [(1.0, e.ScrambledAlone(1.0, split("ac|bd")))])
     assert effects[0] == LogDecision("alone", Text(phrase), split=split("ac|bd"))
 
@@ -397,7 +399,7 @@ def test_a_scramble_unlocks_the_players_it_does_not_place() -> None:
     assert session.memory.locks.keys() == set(ids("abcd"))
 
 
-# The answerer that stands in for the solver is honest.
+# The answerer, which these tests use instead of the solver, is right.
 
 
 def test_the_split_within_the_tolerance_moves_fewest() -> None:

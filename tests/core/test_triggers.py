@@ -276,7 +276,7 @@ def test_nothing_becomes_due_while_equipoise_is_off_or_inactive(how: str) -> Non
     length=st.integers(1, 4),
     rounds=st.integers(1, 4),
 )
-def test_due_if_foresees_exactly_what_due_decides_afterwards(
+def test_due_if_predicts_exactly_what_due_decides_afterwards(
     mode: Mode,
     completed: int,
     since: int,

@@ -42,7 +42,7 @@ def test_a_mirrored_split_has_the_same_teams_on_the_other_sides() -> None:
     assert teams.size == 1
 
 
-def test_a_summary_weighs_what_is_known_of_the_side_else_the_skill_else_the_rating() -> None:
+def test_a_summary_gives_the_skill_on_the_side_else_the_skill_else_the_rating() -> None:
     summary = PlayerSummary(PlayerId("a"), 2000.0)
     assert (summary.balance, summary.on(Side.A), summary.on(Side.B)) == (2000.0, 2000.0, 2000.0)
     summary = replace(summary, skill=25.0)

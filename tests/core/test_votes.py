@@ -38,7 +38,7 @@ CHANCE = 0.7
 def wish(
     session: Session, by: str | None, now: float = 1.0, chance: float = CHANCE, distance: float | None = None
 ) -> list[Effect]:
-    """A player asks for a vote, and the pool answers at once; what they and the others see."""
+    """A player asks for a vote, and the pool answers at once; returns the effects that players see."""
     effects: list[Effect] = []
     for effect in play(session, [(now, command("vote", by=by, admin=False))]):
         if isinstance(effect, AskChance):
@@ -49,7 +49,7 @@ def wish(
 
 
 def refusal(session: Session, by: str | None = "a", now: float = 1.0) -> Text:
-    """What the player is told instead."""
+    """The reason that a player reads whose voice is refused."""
     (told,) = wish(session, by, now)
     assert isinstance(told, Tell)
     assert told.player == by
@@ -65,7 +65,7 @@ def open_vote(session: Session, now: float = 1.0, voters: str = "abc") -> OpenVo
 
 
 def voted(session: Session, order: OpenVote, yes: int, no: int, now: float = 21.0) -> list[Effect]:
-    """The menu is over."""
+    """The script reports the votes cast."""
     return play(session, [(now, e.VoteEnded(now, order.order, yes, no))])
 
 
@@ -174,7 +174,7 @@ def test_there_is_no_vote_where_a_scramble_follows_anyway() -> None:
 
 
 @pytest.mark.parametrize(("chance", "even"), [(0.41, False), (0.42, True), (0.51, True), (0.58, True), (0.59, False)])
-def test_even_teams_are_left_alone_and_the_player_is_told_the_chance(chance: float, even: bool) -> None:
+def test_a_vote_on_even_teams_is_refused_and_the_player_reads_the_chance(chance: float, even: bool) -> None:
     answered = wish(begun(Mode.KOTH, TEN), "a", chance=chance)
     told = Tell(ids("a")[0], (Text(Phrase.VOTE_EVEN, ("RED", f"{100 * chance:.0f}")),))
     assert answered == [told if even else Say(voice("a", 1, 3))]
@@ -186,7 +186,7 @@ def test_teams_whose_players_are_hardly_known_are_not_known_to_be_even(distance:
     assert (answered == [Say(voice("a", 1, 3))]) is not even
 
 
-def test_after_two_rounds_for_one_side_the_prediction_is_not_believed() -> None:
+def test_after_two_rounds_won_by_one_side_teams_do_not_count_as_even() -> None:
     session = begun(Mode.KOTH, TEN)
     play(session, [(1.0, ended(finished("r1", A, TEN), 1.0))])
     assert wish(session, "a", 2.0, chance=0.5) != [Say(voice("a", 1, 3))]
@@ -200,13 +200,13 @@ def test_sides_of_which_one_is_empty_are_not_even() -> None:
     assert wish(begun(Mode.KOTH, "abcdef|"), "a", chance=0.5) == [Say(voice("a", 1, 2))]
 
 
-def test_players_of_ns2_read_of_marines() -> None:
+def test_players_of_ns2_read_the_chance_of_the_marines() -> None:
     (told,) = wish(begun(Mode.NS2, TEN), "a", chance=0.5)
     assert isinstance(told, Tell)
     assert told.lines == (Text(Phrase.VOTE_EVEN, ("Marines", "50")),)
 
 
-def test_a_chance_of_other_sides_is_asked_for_again() -> None:
+def test_a_chance_that_is_out_of_date_is_asked_for_again() -> None:
     session = begun(Mode.KOTH, TEN)
     (question,) = play(session, [(1.0, command("vote", admin=False))])
     assert isinstance(question, AskChance)
@@ -277,7 +277,7 @@ def test_while_a_vote_runs_no_other_opens() -> None:
 
 
 @pytest.mark.parametrize("yes", [0, 10])
-def test_after_a_vote_there_is_none_for_the_cooldown_also_after_a_restart(yes: int) -> None:
+def test_after_a_vote_no_other_starts_during_the_cooldown_also_after_a_restart(yes: int) -> None:
     session = begun(Mode.KOTH, TEN)
     voted(session, open_vote(session), yes, 10 - yes, 21.0)
     play(session, [(22.0, command("scramble", "cancel"))])

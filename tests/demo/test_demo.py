@@ -36,7 +36,7 @@ def environment(temporary: Path, **more: str) -> dict[str, str]:
 
 
 def run(temporary: Path, *options: str) -> Result:
-    """A demo in this process, whose temporary files are ours to count; its daemon is a process in any case."""
+    """A demo in this process, so that its temporary files can be counted; its daemon is a process in any case."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", str(temporary))
         return CliRunner(env={"COLUMNS": "100"}).invoke(main, ["demo", *options])

@@ -151,7 +151,7 @@ def test_unanswered_events_give_way_to_a_hello_and_a_roster_but_results_of_order
     assert kinds(events(script.batch())) == ["hello", "order_done", "roster"]
 
 
-def test_somebody_who_leaves_uneven_sides_makes_the_script_send_a_roster() -> None:
+def test_a_player_who_leaves_the_sides_uneven_makes_the_script_send_a_roster() -> None:
     game = server(A, B, C, blu=(D, E), map=KOTH)
     script = introduced(game)
     game.start_round()

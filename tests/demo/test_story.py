@@ -7,7 +7,7 @@ from equipoise.demo.story import LEAST_ROUNDS, Incident, koth_rounds, plan
 LENGTHS = [*range(LEAST_ROUNDS, 60), 100, 1000]
 
 
-def test_everything_happens_in_order_before_the_map_changes() -> None:
+def test_every_incident_is_planned_in_order_before_the_map_changes() -> None:
     for rounds in LENGTHS:
         arena = rounds - koth_rounds(rounds)
         planned = plan(arena)
@@ -19,7 +19,7 @@ def test_everything_happens_in_order_before_the_map_changes() -> None:
         assert max(planned) <= arena - 1, rounds
 
 
-def test_who_walks_out_of_a_round_returns_in_a_later_one() -> None:
+def test_a_player_who_leaves_in_a_round_returns_in_a_later_one() -> None:
     for rounds in LENGTHS:
         planned = plan(rounds - koth_rounds(rounds))
         when = {incident: number for number, incidents in planned.items() for incident in incidents}

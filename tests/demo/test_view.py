@@ -83,7 +83,7 @@ def test_the_truth_is_shown_where_there_is_room() -> None:
     assert "1303" not in "\n".join(drawn(board(4), 80, 24))
 
 
-def test_a_dead_daemon_and_what_waits_for_it_are_seen() -> None:
+def test_a_dead_daemon_and_the_rounds_that_wait_for_it_are_shown() -> None:
     lines = drawn(replace(board(4), up=False, ring=2), 80, 24)
 
     assert "daemon dead" in lines[0]

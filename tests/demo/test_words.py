@@ -25,7 +25,7 @@ def test_a_bench_that_has_sat_out_before_is_not_called_fair() -> None:
     assert words.scrambled("x", before, after, NAMES, fair=False).endswith("nobody moved, Dee sits out")
 
 
-def test_a_scramble_that_moves_nobody_says_so() -> None:
+def test_a_scramble_that_moves_no_player_is_reported_as_such() -> None:
     teams = Teams((A, B), (C, D), (), 0.5)
 
     assert words.scrambled("x", teams, teams, NAMES, fair=True) == "X → scrambled: RED 50 % → 50 %, nobody moved"
@@ -50,7 +50,7 @@ def test_every_phrase_is_shown_with_its_arguments_and_names() -> None:
         assert all(arg in said for arg in ("Ann", *args[1:])[: len(args)]), (phrase, said)
 
 
-def test_what_makes_a_scramble_due_is_said_in_words() -> None:
+def test_the_outcomes_that_make_a_scramble_due_are_said_in_words() -> None:
     assert words.due(("red", "none"), pending=False) == "scramble due if RED wins or after a stalemate"
     assert words.due(("blu:0",), pending=False) == "scramble due if BLU shuts RED out"
     assert words.due(("red:0", "blu:0"), pending=False) == "scramble due after a shutout"

@@ -31,7 +31,7 @@ def test_random_teams_win_as_often_as_their_skills_say() -> None:
         assert abs(float((won - expected)[inside].mean())) < 4 * 0.5 / math.sqrt(inside.sum())
 
 
-def test_nobody_is_twice_in_a_random_round() -> None:
+def test_no_player_is_twice_in_a_random_round() -> None:
     rng = np.random.default_rng(1)
     for round in random_rounds(crowd(rng, people=9), 50, 4, rng).members.reshape(-1, 8):
         assert len(set(round.tolist())) == 8
@@ -54,7 +54,7 @@ def test_a_thrower_costs_the_own_side_two_log_odds() -> None:
     assert won == pytest.approx(1 / (1 + math.exp(2)), abs=0.04)
 
 
-def test_who_does_not_play_has_no_score_and_no_chance() -> None:
+def test_a_player_who_does_not_play_has_no_score_and_no_chance() -> None:
     one = Round((0,), (1,), 0.5, 0.75, 1.0, ())
     assert (one.won(0), one.won(1), one.won(2)) == (1.0, 0.0, None)
     assert (one.chance(0), one.chance(1), one.chance(2)) == (0.75, 0.25, None)
@@ -66,7 +66,7 @@ def test_thrown_rounds_are_left_out_when_asked() -> None:
     assert throwing.share_won(rounds, thrown=False) == 1.0
 
 
-def test_rounding_costs_an_even_handed_favourite_what_the_arithmetic_says() -> None:
+def test_the_drift_by_rounding_is_that_of_the_arithmetic() -> None:
     # K = 2, P = 0.8: a win is +0.4 and rounds to 0, a loss is -1.6 and rounds to -2.
     assert rounding.drift(2.0, 0.8) == pytest.approx(-0.4)
     # K = 2, P = 0.7: a win is +0.6 and rounds to 1, a loss is -1.4 and rounds to -1.
@@ -102,7 +102,7 @@ def test_places_moved_are_counted_up_and_down_over_a_hundred_rounds() -> None:
     assert converging.moved([look(places=(0, 5)), *between, look(places=(3, 4))]) == 2
 
 
-def test_a_look_tells_of_the_true_chances_not_of_the_results() -> None:
+def test_a_sample_holds_true_chances_and_not_results() -> None:
     skills = np.array([1.0, 0.5, 0.0, -0.5, *([0.0] * 20)])
     seats = np.array([[0, 1, *range(4, 14), 2, 3, *range(14, 24)]])
     seen = converging.look(skills, list(-skills), seats, np.array([0.5]))
@@ -126,12 +126,12 @@ def test_systems_are_compared_on_the_same_seeds() -> None:
     assert second == ["+1.0 ± 0.0"]
 
 
-def test_a_number_has_a_real_minus_but_a_rounded_zero_none() -> None:
+def test_a_number_has_a_typographic_minus_and_a_rounded_zero_has_none() -> None:
     assert figure(-0.1234, ".1%") == "−12.3 %"
     assert figure(-0.001, "+.2f") == "+0.00"
 
 
-def test_tables_that_need_no_luck_stand_in_the_document_as_they_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_without_random_draws_are_in_the_document_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
     document = (Path(__file__).parents[2] / "docs" / "findings.md").read_text()
     rounding.drifts()
     compression.factors()
@@ -140,7 +140,7 @@ def test_tables_that_need_no_luck_stand_in_the_document_as_they_are_printed(caps
     assert factors in document
 
 
-def test_the_yardstick_stands_where_no_other_skills_are_likelier() -> None:
+def test_no_skills_near_those_of_the_yardstick_are_more_likely() -> None:
     rng = np.random.default_rng(1)
     sides = rng.permuted(np.tile([1.0, 1.0, -1.0, -1.0, 0.0], (200, 1)), axis=1)
     scores = (rng.random(200) < chance(sides @ np.array([0.5, 0.2, 0.0, -0.2, -0.5]))).astype(float)
@@ -163,7 +163,7 @@ def test_a_scale_that_is_twice_too_small_is_proposed_to_double() -> None:
     assert theta.proposal(history, overconfident, 400.0, slice(None)) == pytest.approx(800, rel=0.05)
 
 
-def test_who_never_learns_has_the_brier_score_that_is_the_target() -> None:
+def test_a_system_that_never_learns_reaches_the_targeted_brier_score() -> None:
     never = Model.of(feedback.SYSTEMS["synelo that never learns"])
     summary = simulate(Scenario(rounds=60, people=30, slots=10, stalemates=0), never)
     assert summary.quality is not None

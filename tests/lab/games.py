@@ -44,7 +44,7 @@ def place(player: PlayerId, side: Side | None) -> Place:
 
 
 def kinds(events: Iterable[ScriptEvent]) -> list[str]:
-    """What happened, in order."""
+    """The names of the events' types, in order."""
     return [type(event).__name__ for event in events]
 
 

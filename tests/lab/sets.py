@@ -38,7 +38,7 @@ def write(
 
 
 def chance(odds: float) -> float:
-    """The logistic."""
+    """The probability of a win at these log-odds."""
     return 1 / (1 + math.exp(-odds))
 
 

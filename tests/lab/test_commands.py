@@ -45,7 +45,7 @@ def test_backtest_prints_measures_with_their_errors(league: tuple[str, ...]) -> 
     assert "side home" in done.output
 
 
-def test_backtest_against_another_system_says_the_difference(league: tuple[str, ...]) -> None:
+def test_backtest_against_another_system_shows_the_difference(league: tuple[str, ...]) -> None:
     done = run("backtest", *league, "--model", "synelo", "--against", "synelo:k_max=1", "--json")
     one, other = json.loads(done.output)
     gap = other["quality"]["log_loss"]["value"] - one["quality"]["log_loss"]["value"]
@@ -76,14 +76,14 @@ def test_replay_shows_the_leaderboard(league: tuple[str, ...]) -> None:
     assert all(one["visible"] for one in places)
 
 
-def test_replay_keeps_shadow_ratings_to_itself_unless_asked(tmp_path: Path) -> None:
+def test_replay_hides_shadow_ratings_unless_all_are_asked_for(tmp_path: Path) -> None:
     matches, people = sets.write(tmp_path)
     asked = ("replay", "--matches", matches, "--participants", people, "--model", "synelo", "--json")
     assert json.loads(run(*asked).output) == []
     assert len(json.loads(run(*asked, "--all").output)) == 4
 
 
-def test_simulate_tells_of_balance_and_quality(tmp_path: Path) -> None:
+def test_simulate_shows_balance_and_quality(tmp_path: Path) -> None:
     plot, report = tmp_path / "out.svg", tmp_path / "out.html"
     asked = ("simulate", "synelo", "--rounds", "30", "--slots", "8", "--people", "12", "--plot", plot, "--html", report)
     done = run(*asked)
@@ -105,7 +105,9 @@ def test_simulate_tells_of_balance_and_quality(tmp_path: Path) -> None:
         (("--model", "synelo", "--burn-in", "0.0001"), "equipoise: a burn-in of 0.0001 of 400 matches"),
     ],
 )
-def test_what_is_wrong_is_one_line(arguments: tuple[str, ...], line: str, league: tuple[str, ...]) -> None:
+def test_a_wrong_argument_is_refused_with_one_line(
+    arguments: tuple[str, ...], line: str, league: tuple[str, ...]
+) -> None:
     done = run("backtest", *league, *arguments)
     assert done.exit_code == 2
     assert done.output.startswith(line)
@@ -131,7 +133,7 @@ def test_a_directory_that_is_not_there_is_one_line(league: tuple[str, ...], tmp_
         ("none/out.svg", "none/out.svg: No such file or directory"),
     ],
 )
-def test_where_nothing_can_be_written_is_said_before_the_work(name: str, reason: str) -> None:
+def test_an_output_file_that_cannot_be_written_is_refused_before_the_work(name: str, reason: str) -> None:
     done = run("compare", "nix", "--matches", "not-there.csv", "--teams", "--plot", name)
     assert (done.exit_code, done.output.count("\n")) == (2, 1)
     assert done.output.startswith(f"equipoise: {reason}")
@@ -147,7 +149,7 @@ def test_a_full_disk_is_one_line(league: tuple[str, ...]) -> None:
 
 
 @pytest.mark.slow
-def test_a_reader_that_goes_away_is_no_error_to_speak_of(league: tuple[str, ...]) -> None:
+def test_a_closed_pipe_is_not_reported_as_an_error(league: tuple[str, ...]) -> None:
     reads, writes = os.pipe()
     os.close(reads)
     with os.fdopen(writes, "w") as closed:
@@ -264,10 +266,10 @@ def test_a_fit_that_did_not_converge_says_so_and_fails(league: tuple[str, ...]) 
     assert (done.exit_code, json.loads(done.stdout)["convergence"]["converged"]) == (1, False)
 
 
-# Numbers that are none.
+# Numbers that are not finite.
 
 
-def test_ratings_that_are_no_numbers_are_refused(league: tuple[str, ...]) -> None:
+def test_a_leaderboard_refuses_a_rating_that_is_not_finite(league: tuple[str, ...]) -> None:
     system, history = create("elo"), read_history(Path(league[1]), None)
     replay(system, history)
     for name in ("T3", "T5"):
@@ -279,14 +281,16 @@ def test_ratings_that_are_no_numbers_are_refused(league: tuple[str, ...]) -> Non
 
 
 @pytest.mark.parametrize("value", [float("nan"), [1.0, {"a": float("-inf")}]])
-def test_what_json_cannot_say_ends_a_command_with_one_line(value: object, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_number_that_json_cannot_write_ends_a_command_with_one_line(
+    value: object, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         json_text(value)
     assert ended.value.code == 1
     assert capsys.readouterr().err == "equipoise: a number is infinite or not a number, which JSON cannot write\n"
 
 
-# What is said.
+# Messages.
 
 
 @pytest.mark.parametrize(("system", "rounds"), [("synelo", 50), ("fifa_women", 5), ("elo", 20), ("trueskill", 0)])
@@ -303,7 +307,7 @@ def test_a_leaderboard_says_how_many_it_does_not_show(system: str, rounds: int, 
     assert "not shown" not in run("replay", "--matches", path, "--teams", "--model", system, "--all").output
 
 
-def test_a_match_that_a_system_refuses_is_told_by_its_line(tmp_path: Path) -> None:
+def test_a_match_that_a_system_refuses_is_named_by_its_line(tmp_path: Path) -> None:
     path = tmp_path / "m.csv"
     rows = ['"m0",0,,"A\nfar",B,1,2,1,,', "m1,1,,A,B,1,2,1,,", "m2,2,,A,B,0,-3,1,,"]
     path.write_text("\n".join((sets.HEAD, *rows)))
@@ -315,7 +319,7 @@ def test_a_match_that_a_system_refuses_is_told_by_its_line(tmp_path: Path) -> No
     assert (done.exit_code, done.output) == (2, f"equipoise: fifa_men: {reason}\n")
 
 
-def test_a_wrong_parameter_says_whose_it_is_and_what_was_meant(league: tuple[str, ...]) -> None:
+def test_a_wrong_parameter_is_refused_with_its_system_and_the_likely_name(league: tuple[str, ...]) -> None:
     for asked in (("compare", "elo", "synelo:k_mx=6"), ("backtest", "--model", "elo", "--against", "synelo:k_mx=6")):
         done = run(*asked, *league)
         assert done.exit_code == 2
@@ -347,7 +351,7 @@ def interrupted(*arguments: str) -> subprocess.Popen[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", [(), ("--json",)])
-def test_an_interrupted_search_tells_the_best_so_far(league: tuple[str, ...], form: tuple[str, ...]) -> None:
+def test_an_interrupted_search_prints_the_best_settings_so_far(league: tuple[str, ...], form: tuple[str, ...]) -> None:
     with interrupted("tune", *league, "--model", "elo", *form) as running:
         output, errors = running.communicate(timeout=300)
     assert (running.returncode, errors) == (130, "equipoise: interrupted: these are the best settings so far\n")

@@ -35,7 +35,7 @@ def planted(count: int) -> tuple[Floats, History]:
     return logistic(odds), History.of(rows)
 
 
-def test_what_was_planted_is_found() -> None:
+def test_a_fit_recovers_the_planted_temperature_side_and_map() -> None:
     predicted, history = planted(6000)
     found = fit(predicted, history, scores(history))
     assert found.sides is not None
@@ -92,7 +92,7 @@ def test_without_sides_and_maps_only_the_temperature_is_fitted() -> None:
     assert found == Correction(1.0, None, None)
 
 
-def test_what_the_matches_do_not_tell_counts_nothing() -> None:
+def test_a_correction_without_known_sides_and_maps_changes_no_prediction() -> None:
     predicted, history = planted(50)
     np.testing.assert_allclose(Correction(1.0).apply(predicted, history), predicted, atol=1e-12)
 

@@ -45,7 +45,7 @@ def test_an_assignment_at_once_is_carried_out_in_a_live_round() -> None:
     assert sides(game) == ({B}, {A}, set())
 
 
-def test_an_assignment_of_somebody_who_left_fails_and_moves_nobody() -> None:
+def test_an_assignment_of_a_player_who_left_fails_and_moves_no_player() -> None:
     game = server(A, B, blu=(C, D))
     game.start_round()
     game.disconnect(D)
@@ -133,7 +133,7 @@ def test_locks_end_with_their_time_with_an_unlock_or_with_the_next_scramble() ->
     assert game.locked(A) is None
 
 
-def test_a_finished_round_tells_its_lineup_and_who_played_how_long() -> None:
+def test_a_finished_round_reports_its_lineup_and_how_long_each_player_played() -> None:
     game = server(A, B, blu=(C, D), map=KOTH)
     game.start_round()
     game.go_live()
@@ -162,7 +162,7 @@ def test_a_finished_round_tells_its_lineup_and_who_played_how_long() -> None:
 
 
 @pytest.mark.parametrize(("map", "lineup"), [(ARENA, {B, C}), (KOTH, {A, B, C})])
-def test_in_arena_who_died_in_the_freeze_is_not_in_the_lineup(map: Map, lineup: set[PlayerId]) -> None:
+def test_in_arena_a_player_who_died_in_the_freeze_is_not_in_the_lineup(map: Map, lineup: set[PlayerId]) -> None:
     game = server(A, B, blu=(C,), map=map)
     game.start_round()
     game.die(A)
@@ -171,7 +171,7 @@ def test_in_arena_who_died_in_the_freeze_is_not_in_the_lineup(map: Map, lineup: 
     assert {one.id for one in game.end_round(Side.A).round.lineup} == lineup
 
 
-def test_a_change_of_side_is_told_once_unless_a_roster_told_it() -> None:
+def test_a_change_of_side_is_reported_once_unless_a_roster_showed_it() -> None:
     game = server(A, blu=(B,))
     game.seat(Split((), (A,)))
 
@@ -183,7 +183,7 @@ def test_a_change_of_side_is_told_once_unless_a_roster_told_it() -> None:
     assert game.take() == ()
 
 
-def test_a_new_map_begins_with_nobody_on_a_side() -> None:
+def test_a_new_map_begins_with_empty_sides() -> None:
     game = server(A, blu=(B,))
     session = game.hello().session
     game.apply(Lock(A, Side.A, 180.0))

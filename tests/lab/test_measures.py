@@ -48,7 +48,7 @@ def played(predicted: float, score: float) -> RatedRound:
     return RatedRound(predicted, score, true=0.5, random=0.5)
 
 
-def test_overconfidence_is_what_favourites_were_to_score_less_what_they_scored() -> None:
+def test_overconfidence_is_the_expected_minus_the_actual_score_of_favourites() -> None:
     rounds = [played(0.8, 1.0), played(0.8, 0.0), played(0.3, 1.0), played(0.3, 0.5), played(0.5, 1.0)]
     found = overconfidence(rounds)
     assert found is not None
@@ -121,7 +121,7 @@ def test_rounds_of_throwers_are_counted_apart() -> None:
     assert (group.won_honestly, group.won_thrown) == (None, pytest.approx(8.5 / 15))
 
 
-def test_kinds_are_placed_among_everybody() -> None:
+def test_kinds_are_ranked_among_all_people() -> None:
     crowd = people(0.1, 0.2, 0.9)
     crowd[2].kind = Kind.SMURF
     for person in crowd:

@@ -8,14 +8,14 @@ from equipoise.errors import RatingError
 from equipoise.lab.models import Model, labels, settings
 
 
-def test_what_is_written_is_read_again() -> None:
+def test_a_model_written_as_text_reads_back_the_same() -> None:
     model = Model.of("synelo:k_max=2,rounding=none,k_factor_max=50.5")
     assert model.settings == {"k_max": 2, "rounding": "none", "k_factor_max": 50.5}
     assert Model.of(str(model)) == model
     assert model.options() == "--model synelo --set k_max=2 --set rounding=none --set k_factor_max=50.5"
 
 
-def test_values_are_what_they_look_like() -> None:
+def test_values_of_settings_become_numbers_flags_or_words() -> None:
     read = settings(["a=1", "b=1.5", "c=true", "d=word", "e=-2", "f=nan", "g=x=y"])
     assert read == {"a": 1, "b": 1.5, "c": True, "d": "word", "e": -2, "f": "nan", "g": "x=y"}
 
@@ -32,7 +32,7 @@ def test_values_are_what_they_look_like() -> None:
         ("synelo:k_max", "^synelo: 'k_max' is not key=value"),
     ],
 )
-def test_what_cannot_be_made_is_refused(text: str, reason: str) -> None:
+def test_a_model_that_cannot_be_created_is_refused_with_the_reason(text: str, reason: str) -> None:
     with pytest.raises(RatingError, match=reason):
         Model.of(text)
 

@@ -44,7 +44,7 @@ def test_facts_are_read_where_they_are_given(tmp_path: Path) -> None:
     assert history.quit.tolist() == [False, False, True] + [False] * 6
 
 
-def test_a_squad_has_a_number_and_who_has_none_is_alone(tmp_path: Path) -> None:
+def test_players_of_a_squad_share_a_number_and_players_without_one_are_alone(tmp_path: Path) -> None:
     squad = read_history(*sets.write(tmp_path)).squad
     assert squad is not None
     assert squad[0] == squad[1] != ALONE
@@ -80,7 +80,7 @@ def test_numbers_are_seconds_where_one_of_them_is_no_date(times: tuple[str, ...]
     assert read_history(sets.write(tmp_path, rows)[0], None).started_at.tolist() == list(map(float, times))
 
 
-def test_columns_that_nobody_filled_are_unknown(tmp_path: Path) -> None:
+def test_columns_without_any_value_are_unknown(tmp_path: Path) -> None:
     rows = tuple(f"m{number},{number},,,,1,,,," for number in (1, 2, 3))
     people = tuple(row.rsplit(",", 4)[0] + ",,,," for row in sets.PARTICIPANTS)
     history = read_history(*sets.write(tmp_path, rows, people))
@@ -229,7 +229,7 @@ def test_a_bad_participant_is_refused_with_file_and_line(tmp_path: Path) -> None
         assert refused(files) == f"{files[1]}:{reason}", name
 
 
-def test_a_team_of_nobody_is_refused_at_its_match(tmp_path: Path) -> None:
+def test_an_empty_team_is_refused_with_the_line_of_its_match(tmp_path: Path) -> None:
     files = sets.write(tmp_path, people=sets.PARTICIPANTS[:3] + sets.PARTICIPANTS[4:])
     with pytest.raises(RatingError, match=r"matches\.csv:3: no player for team 1 of match m2$"):
         read_history(*files)

@@ -45,7 +45,7 @@ def play(loop: ClosedLoop, winner: Side | None = Side.A) -> None:
     loop.end_round(winner, {Side.A: 1, Side.B: 1})
 
 
-def test_joins_are_placed_by_what_splits_balance_on_not_by_what_is_shown() -> None:
+def test_joiners_are_placed_by_skill_and_not_by_the_rating_that_is_shown() -> None:
     loop = full(Mode.KOTH, 8, Model("trueskill", {}))
     play(loop)
 
@@ -87,7 +87,7 @@ def test_smurfs_come_at_half_time_and_are_better_than_all() -> None:
     assert min(smurf.skill for smurf in smurfs) > max(p.skill for p in population.people if p.kind is not Kind.SMURF)
 
 
-def test_turnover_keeps_the_number_and_nobody_who_plays_is_replaced() -> None:
+def test_turnover_keeps_the_number_of_people_and_replaces_none_who_plays() -> None:
     population = Population(Scenario(turnover=1.0, people=10), Random(1))
     here = {population.people[0].id}
     for number in range(1, 40):
@@ -97,7 +97,7 @@ def test_turnover_keeps_the_number_and_nobody_who_plays_is_replaced() -> None:
     assert len({person.id for person in population.people}) == 10
 
 
-def test_skill_drifts_by_what_was_asked_in_a_hundred_rounds() -> None:
+def test_skill_drifts_by_the_given_deviation_in_a_hundred_rounds() -> None:
     population = Population(Scenario(people=2000, drift=0.1, turnover=0.0), Random(1))
     before = [person.skill for person in population.people]
     for number in range(1, 101):
@@ -123,7 +123,7 @@ def test_friends_come_and_go_together(slots: int, people: int, parties: int) -> 
     assert sum(party <= move for move in moved for party in friends) > 5
 
 
-def test_those_without_friends_come_and_go_as_the_dice_say() -> None:
+def test_people_without_friends_come_and_go_by_the_documented_draws() -> None:
     """Drawn by hand: one sample, one shuffle, one throw for each free slot, one for each who is there."""
     scenario, dice = Scenario(people=30, slots=12), Random(7)
     population = Population(scenario, Random(7))
@@ -144,7 +144,7 @@ def test_those_without_friends_come_and_go_as_the_dice_say() -> None:
 
 
 @pytest.mark.parametrize("parties", [0, 90])
-def test_somebody_stays_for_thirty_rounds_in_the_mean(parties: int) -> None:
+def test_a_person_stays_for_thirty_rounds_in_the_mean(parties: int) -> None:
     population = Population(Scenario(slots=64, people=300, parties=parties), Random(1))
     everybody = {person.id for person in population.people}
     left = [sum(map(len, population.leaving(everybody))) for _ in range(300)]
@@ -241,7 +241,7 @@ def test_a_finished_round_is_rated() -> None:
     assert loop.game.clients[best].side is Side.A
 
 
-def test_a_gap_of_two_is_closed_by_moving_somebody_who_has_died() -> None:
+def test_a_gap_of_two_is_closed_by_moving_a_player_who_has_died() -> None:
     loop = full(Mode.KOTH, 8)
     assert loop.start_round()
     loop.pass_time(20)
@@ -282,7 +282,7 @@ def test_every_mode_plays_and_rates_its_rounds(mode: Mode) -> None:
 
 
 def test_people_who_left_for_good_count_among_their_kind() -> None:
-    """Twelve come by at any time; hundreds have."""
+    """Twelve people at any time, each round one of them is replaced."""
     scenario = Scenario(rounds=200, turnover=1.0, people=12, slots=8, throwers=1)
     regular, thrower = simulate(scenario, SYNELO).groups
     assert regular.people > 30
@@ -290,7 +290,7 @@ def test_people_who_left_for_good_count_among_their_kind() -> None:
     assert 0.4 < regular.rated < 0.6
 
 
-def test_overconfidence_is_told_over_time_and_of_the_second_half() -> None:
+def test_overconfidence_is_given_over_time_and_for_the_second_half() -> None:
     summary = simulate(Scenario(rounds=200, slots=12, people=30, mode=Mode.KOTH), SYNELO)
     excess = [point.overconfidence for point in summary.points]
     assert len(excess) == 20
@@ -320,7 +320,7 @@ def test_rounds_that_are_scrambled_are_not_among_those_between_scrambles() -> No
     assert (summary.between, summary.equalised) == (None, None)
 
 
-def test_what_became_of_the_teams_is_told_round_by_round() -> None:
+def test_each_round_notes_whether_its_teams_were_scrambled_equalised_or_kept() -> None:
     loop, teams = full(Mode.ARENA, 5), []
     for winner in (Side.A, Side.B, Side.A):
         play(loop, winner)

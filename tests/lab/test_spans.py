@@ -60,7 +60,7 @@ def random_spans(rng: Random, seconds: int, team: int) -> tuple[list[str], tuple
     return texts, tuple(spans)
 
 
-def test_a_stretch_is_a_team_two_times_and_a_role_the_field_where_none_is_named(tmp_path: Path) -> None:
+def test_a_span_is_a_team_two_times_and_a_role_which_is_the_field_by_default(tmp_path: Path) -> None:
     extra = "squad=x;spans=2:0-300|1:300-610.5:commander|2:700-700:field"
     spans = read_history(*sets.write(tmp_path, people=people(extra))).spans
     assert spans is not None
@@ -148,7 +148,7 @@ def test_bad_spans_are_refused_with_file_and_line(tmp_path: Path) -> None:
         assert said.endswith(reason), (name, said)
 
 
-def test_what_lies_behind_the_end_of_the_match_counts_nothing(tmp_path: Path) -> None:
+def test_time_after_the_end_of_the_match_is_ignored(tmp_path: Path) -> None:
     """As ns2 has it: lengths and spans are clocked by different ends of a script."""
     rounds = ("m1,0,,,,1,,,,seconds=600",)
     wins = []

@@ -23,7 +23,7 @@ SLUGGISH = Model("synelo", {"k_max": 1, "k_factor_min": 1.0, "k_factor_max": 2.0
 
 
 def with_points(history: History, goal: float) -> History:
-    """Each win by as many points as the strengths that are known in the end say, and by chance."""
+    """The history with a margin for each win, drawn around the difference of the final strengths."""
     skill = forecast(Model("elo"), history).system.skill
     strength = np.array([skill(name) for name in history.players])[history.members]
     noise = np.random.default_rng(4).exponential(1.0, len(history))
@@ -56,7 +56,7 @@ def prior(value: float, start: float) -> float:
     return math.log10(value / start) ** 2 / 2
 
 
-def test_tuning_finds_what_a_grid_finds(history: History) -> None:
+def test_tuning_comes_as_low_as_a_grid(history: History) -> None:
     assert warm_up(500) == 125
     part, grid = head(history, 500), []
     for k in np.geomspace(2, 2000, 60):
@@ -70,7 +70,7 @@ def test_tuning_finds_what_a_grid_finds(history: History) -> None:
 
 
 @pytest.mark.parametrize("goal", [0.05, 1.0, 40.0])
-def test_what_is_off_is_found_whatever_its_size(history: History, goal: float) -> None:
+def test_a_parameter_that_is_off_is_switched_on_at_whatever_size_helps(history: History, goal: float) -> None:
     told = with_points(history, goal)
     found = tune(Model("elo"), told, only=["margin_scale"], trials=80)
     part, start = head(told, 500), 125
@@ -79,7 +79,7 @@ def test_what_is_off_is_found_whatever_its_size(history: History, goal: float) -
     assert found.after <= min(grid) + 2e-4
 
 
-def test_what_explains_nothing_stays_off(history: History) -> None:
+def test_a_parameter_that_explains_nothing_stays_off(history: History) -> None:
     """Leads that are drawn at random."""
     leads = np.random.default_rng(4).exponential(3.0, len(history)).repeat(2)
     found = tune(Model("elo"), replace(history, points=-leads * history.ranks), only=["k", "margin_power"], trials=200)
@@ -87,7 +87,7 @@ def test_what_explains_nothing_stays_off(history: History) -> None:
     assert "margin_power" not in found.model.settings
 
 
-def test_tuning_helps_on_what_it_has_not_seen(history: History) -> None:
+def test_tuning_improves_predictions_of_matches_that_it_has_not_seen(history: History) -> None:
     found = tune(SLUGGISH, history, trials=150)
     assert found.after < found.before
     before, after = (backtest(model, history, correct="burn-in") for model in (SLUGGISH, found.model))
@@ -99,7 +99,7 @@ def test_nothing_after_the_burn_in_is_looked_at(history: History) -> None:
     assert one == other
 
 
-def test_what_changes_no_prediction_stays_as_it_is(history: History) -> None:
+def test_a_parameter_that_changes_no_prediction_stays_as_it_is(history: History) -> None:
     found = tune(SLUGGISH, history, trials=200)
     assert not {"stale_days", "shadow_cap"} & found.model.settings.keys()
 

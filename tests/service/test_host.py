@@ -184,7 +184,7 @@ async def test_every_reply_says_which_outcomes_would_make_a_scramble_due(rig: Ri
     assert reply.due_if == (DueIf(Side.A), DueIf(Side.B), DueIf(None))
 
 
-def test_skill_at_start_is_what_splits_balance_not_the_rating_that_is_shown(tmp_path: Path) -> None:
+def test_skill_at_start_is_the_skill_that_splits_balance_and_not_the_shown_rating(tmp_path: Path) -> None:
     async def main() -> None:
         async with Rig(tmp_path, system="trueskill") as rig:
             await rig.hello(FOUR)

@@ -1,4 +1,4 @@
-"""What scripts and operators are told of a map that is left alone, or only rated."""
+"""What scripts and operators see of a map that is left alone, or only rated."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ SIX = roster([1, 2, 3], [4, 5, 6])
 
 
 class FullRing(Ring):
-    """A real ring without room, for as long as `pushes` says, push by push; then as any other."""
+    """A real ring that refuses its next pushes as `full` says, one by one; then it is as any other."""
 
     full: Sequence[bool] = ()
 

@@ -25,7 +25,7 @@ def test_only_known_fields_are_written() -> None:
     assert written == "<6>equipoise.web: refused code=host status=421"
 
 
-def test_nobody_can_forge_a_second_line() -> None:
+def test_a_field_with_a_line_break_cannot_forge_a_second_line() -> None:
     assert line(logging.INFO, "map %s", "x\n<2>kernel: panic") == "<6>equipoise.web: map x\\n<2>kernel: panic"
 
 

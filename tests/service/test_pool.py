@@ -48,7 +48,7 @@ async def test_a_known_player_is_loaded_when_they_are_asked_for(tmp_path: Path) 
 
 
 @in_loop
-async def test_without_the_store_players_are_as_memory_has_them(tmp_path: Path) -> None:
+async def test_while_the_store_is_closed_players_are_answered_from_memory(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(), None)
         await pool.store.close()

@@ -76,7 +76,7 @@ async def test_a_round_that_comes_during_a_commit_waits_for_the_next_and_no_long
 
 
 @in_loop
-async def test_a_group_has_a_bound_and_what_is_beyond_it_goes_in_the_next(tmp_path: Path) -> None:
+async def test_a_group_has_a_bound_and_further_rounds_go_into_the_next(tmp_path: Path) -> None:
     records = of_servers(2 * GROUP + 1)
     async with opened(tmp_path, kind=Traced) as pool:
         with pool.store.watched() as statements:
@@ -206,7 +206,7 @@ async def test_a_group_whose_store_fails_after_a_bad_round_keeps_what_is_stored_
 
 
 @in_loop
-async def test_behind_a_round_that_cannot_be_kept_none_is(tmp_path: Path) -> None:
+async def test_after_a_round_that_cannot_be_kept_no_later_one_is_kept(tmp_path: Path) -> None:
     records = of_servers(4)
     async with opened(tmp_path, kind=Failing) as pool:
         pool.store.faults = [Fault.BEFORE]

@@ -1,4 +1,4 @@
-"""Rounds, failures and restarts in any order: what was answered for is applied once and in order."""
+"""Rounds, failures and restarts in any order: every round that was answered is applied once and in order."""
 
 from __future__ import annotations
 

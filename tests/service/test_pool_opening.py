@@ -18,7 +18,7 @@ from tests.store.samples import a_round, in_loop, player
 
 
 @in_loop
-async def test_what_a_system_keeps_of_no_single_player_is_there_after_a_restart(tmp_path: Path) -> None:
+async def test_shared_state_of_a_system_is_there_after_a_restart(tmp_path: Path) -> None:
     records = [a_round(number, b=[3, 4 + number]) for number in range(3)]
     for record in records:
         async with opened(tmp_path, "ns2") as pool:
@@ -28,7 +28,7 @@ async def test_what_a_system_keeps_of_no_single_player_is_there_after_a_restart(
 
 
 @in_loop
-async def test_after_a_failed_commit_what_is_shared_is_put_back_and_then_learned_once(tmp_path: Path) -> None:
+async def test_after_a_failed_commit_shared_state_is_put_back_and_then_learned_once(tmp_path: Path) -> None:
     store = Failing(tmp_path / "s.db")
     await store.open()
     pool = a_pool(tmp_path, store, "teamskill_k")
@@ -50,7 +50,7 @@ async def test_after_a_failed_commit_what_is_shared_is_put_back_and_then_learned
 
 
 @in_loop
-async def test_a_round_writes_what_it_changes_of_what_is_shared_and_nothing_else(tmp_path: Path) -> None:
+async def test_a_round_writes_only_the_parts_of_the_shared_state_that_it_changes(tmp_path: Path) -> None:
     async with opened(tmp_path, "teamskill_k") as pool:
         await pool.record(a_round(1), None)
         await pool.record(a_round(2, a=[5, 6], b=[7, 8]), None)
@@ -127,7 +127,7 @@ async def test_a_parameter_that_is_younger_than_the_record_had_its_default(tmp_p
 
 
 @in_loop
-async def test_a_store_without_the_record_adopts_what_is_configured(tmp_path: Path) -> None:
+async def test_a_store_without_a_fingerprint_adopts_the_configured_one(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(), None)
     with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
@@ -137,7 +137,7 @@ async def test_a_store_without_the_record_adopts_what_is_configured(tmp_path: Pa
 
 
 @in_loop
-async def test_what_is_shared_but_cannot_be_read_ends_the_start_with_a_reason(tmp_path: Path) -> None:
+async def test_shared_state_that_cannot_be_read_ends_the_start_with_a_reason(tmp_path: Path) -> None:
     async with opened(tmp_path, "ns2") as pool:
         await pool.record(a_round(), None)
     with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:

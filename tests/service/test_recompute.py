@@ -99,7 +99,7 @@ async def test_the_pool_goes_on_from_the_new_ratings(tmp_path: Path) -> None:
 
 
 @in_loop
-async def test_who_has_a_rating_from_an_admin_alone_is_a_newcomer_and_other_pools_stay(tmp_path: Path) -> None:
+async def test_a_player_rated_only_by_an_admin_becomes_a_newcomer_and_other_pools_stay(tmp_path: Path) -> None:
     await fill(tmp_path, list(some_rounds(5)))
     async with opened(tmp_path) as store:
         for name in ("main", "other"):
@@ -210,7 +210,7 @@ async def test_a_pool_without_rounds_has_no_difference(tmp_path: Path) -> None:
 
 
 @in_loop
-async def test_movers_are_those_who_change_most_places_among_who_is_shown_before_and_after(tmp_path: Path) -> None:
+async def test_movers_are_the_players_shown_before_and_after_who_change_most_places(tmp_path: Path) -> None:
     await fill(tmp_path, list(some_rounds(40)), shadow_rounds=0)
     async with opened(tmp_path) as store:
         board = await store.top("main", None, since=None)

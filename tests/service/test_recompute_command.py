@@ -129,7 +129,9 @@ def test_while_the_daemon_runs_it_says_to_stop_it(house: House) -> None:
         (("--set", "k_max"), "'k_max' is not key=value"),
     ],
 )
-def test_what_cannot_be_is_one_line(house: House, arguments: tuple[str, ...], reason: str) -> None:
+def test_a_system_or_parameter_that_cannot_be_used_is_refused_with_one_line(
+    house: House, arguments: tuple[str, ...], reason: str
+) -> None:
     assert reason in one_line(recompute(house, *arguments, "--yes"))
 
 

@@ -196,7 +196,7 @@ FILE = b"".join(map(framed, WRITTEN))
     junk=st.binary(max_size=40),
     removed=st.integers(0, 40),
 )
-def test_any_damage_leaves_a_part_of_what_was_written_in_order(place: int, junk: bytes, removed: int) -> None:
+def test_any_damage_leaves_all_but_two_rounds_readable_in_order(place: int, junk: bytes, removed: int) -> None:
     read = [frame.entry for frame in frames(FILE[:place] + junk + FILE[place + removed :])]
 
     assert read == [entry for entry in WRITTEN if entry in read]
@@ -205,7 +205,7 @@ def test_any_damage_leaves_a_part_of_what_was_written_in_order(place: int, junk:
 
 @settings(deadline=None)  # each example has a file of its own
 @given(data=st.binary(max_size=300))
-def test_a_file_of_anything_opens(data: bytes) -> None:
+def test_a_file_of_any_bytes_opens(data: bytes) -> None:
     with fast_directory() as directory, opened(written_to(directory / "main.ring", data)) as ring:
         assert drained(ring) == []
         ring.push(waiting(1))
@@ -292,7 +292,7 @@ def test_a_round_is_on_disk_when_it_is_kept(path: Path, monkeypatch: pytest.Monk
     assert synced == [(str(path), size) for size in sizes]
 
 
-def test_what_was_answered_for_survives_kill_9(path: Path) -> None:
+def test_rounds_that_were_answered_survive_kill_9(path: Path) -> None:
     root = Path(__file__).parents[2]
     command = [sys.executable, "-c", PUSHER, str(path)]
     with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE) as pusher:

@@ -1,4 +1,4 @@
-"""Slow and obvious answers, to hold the solver's against. They share no code with it."""
+"""Slow and obvious solutions, to compare the solver's with. They share no code with it."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def test_groups_that_share_a_player_are_one() -> None:
     assert {0, 1, 2} in (set(found.a), set(found.b))
 
 
-def test_a_cap_that_nobody_can_exceed_changes_nothing() -> None:
+def test_a_role_cap_that_cannot_be_exceeded_changes_nothing() -> None:
     for _, ratings in hard_pools(10, seed=8):
         free = best_split(ratings, sizes=(4, 4))
         capped = best_split(ratings, sizes=(4, 4), roles=[range(5), range(3, 8)], role_cap=1000)
@@ -180,7 +180,9 @@ def test_large_and_uneven_costs_are_counted_exactly() -> None:
         ({"tolerance": float("nan")}, "a tolerance is not negative"),
     ],
 )
-def test_what_cannot_be_met_is_refused_with_the_reason(constraints: dict[str, object], reason: str) -> None:
+def test_constraints_that_cannot_be_met_are_refused_with_the_reason(
+    constraints: dict[str, object], reason: str
+) -> None:
     with pytest.raises(SplitError, match=reason):
         best_split([1, 2, 3, 4, 5, 6], sizes=(2, 2), **constraints)  # type: ignore[arg-type]
 

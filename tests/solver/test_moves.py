@@ -104,7 +104,7 @@ def test_greedy_swaps_take_the_best_pair_until_none_helps() -> None:
     assert greedy_swaps([1, 1], [A, B]).moves == 0
 
 
-def test_nobody_and_too_few_sides_are_refused() -> None:
+def test_teams_without_players_and_lists_of_wrong_length_are_refused() -> None:
     with pytest.raises(SplitError, match="nobody is on a side"):
         fewest_moves([1, 2], [None, None])
     with pytest.raises(SplitError, match="1 present sides for 2 players"):

@@ -96,6 +96,6 @@ def test_transfers_and_moves_name_one_too() -> None:
 
 
 @pytest.mark.parametrize("resolution", [0, -1, float("nan"), float("inf")])
-def test_a_resolution_that_is_none_is_refused(resolution: float) -> None:
+def test_a_resolution_that_is_not_above_zero_is_refused(resolution: float) -> None:
     with pytest.raises(SplitError, match="ticks per point above 0"):
         splits([1, 2, 3, 4], resolution=resolution)

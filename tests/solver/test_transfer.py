@@ -69,7 +69,7 @@ def test_few_may_be_movable_but_not_fewer_than_must_move() -> None:
         transfer([1, 2, 3, 4], [1], [3], 0)
 
 
-def test_strangers_and_ragged_input_are_refused() -> None:
+def test_unknown_movable_players_and_lists_of_wrong_length_are_refused() -> None:
     with pytest.raises(SplitError, match="a movable player is not one of the larger side's 0 to 1"):
         transfer([1, 2], [], [2], 1)
     with pytest.raises(SplitError, match="as many"):

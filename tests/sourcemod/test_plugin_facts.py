@@ -124,7 +124,7 @@ def test_healing_oneself_is_no_fighting_and_falling_is(game: Game, daemon: Daemo
     assert fought == set(ids(blu))
 
 
-def test_damage_before_the_doors_does_not_count(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_damage_before_the_round_is_live_does_not_count(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("cp_gorge")
     red, blu = crowd(game, 1, 1)
     in_freeze(game)
@@ -148,7 +148,7 @@ def test_a_round_goes_live_when_setup_ends(game: Game, daemon: Daemon, plugin: P
     assert len(daemon.events("round_live")) == 1
 
 
-def test_arenas_doors_are_its_own_event(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+def test_arena_goes_live_by_its_own_event(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("arena_well")
     crowd(game, 2, 2)
     play.go_live(game)

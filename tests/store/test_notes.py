@@ -140,7 +140,7 @@ async def test_notes_that_cannot_be_written_at_the_end_are_counted_in_the_log(
     assert [line.partition(":")[0] for line in caplog.messages] == ["3 notes are lost"]
 
 
-def test_what_is_put_back_is_older_than_what_came_meanwhile() -> None:
+def test_notes_that_are_put_back_are_older_than_those_added_meanwhile() -> None:
     unwritten = Unwritten()
     unwritten.add([SessionMemory(SERVER, b"old", 5.0), decided(1), decided(2), Name(POOL, player(1), "old")])
     taken = unwritten.take()

@@ -1,4 +1,4 @@
-"""Stores that cannot be used at all: one line that says what to do, and nothing is touched."""
+"""Stores that cannot be used: the refusal is one line that says what to do, and the files stay as they were."""
 
 from __future__ import annotations
 

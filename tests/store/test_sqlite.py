@@ -318,7 +318,7 @@ async def test_predictions_are_the_rated_rounds_that_were_applied_last_oldest_fi
     ),
     st.sampled_from([None, 1.5]),
 )
-def test_the_leaderboard_is_everybody_visible_and_active_by_rating(
+def test_the_leaderboard_is_all_visible_and_active_players_by_rating(
     fast: Path,
     drawn: list[tuple[float, bool, float | None]],
     since: float | None,

@@ -175,7 +175,7 @@ def test_off_and_on_are_sent_to_the_script(daemon: Daemon) -> None:
     assert [line["after"] for line in audit(daemon)] == ["on", "off"]
 
 
-def test_decisions_tell_what_was_done_and_why(tmp_path: Path) -> None:
+def test_decisions_are_listed_with_their_reasons(tmp_path: Path) -> None:
     with running(tmp_path) as daemon:  # they are written behind the reply, at the latest when the daemon stops
         crowd(daemon, "red", "red", "blu", "blu")
         daemon.call("POST", "/v1/admin/servers/arena-1/scramble", {})
@@ -223,7 +223,7 @@ def test_an_unknown_field_in_a_round_is_refused_with_its_path(daemon: Daemon) ->
     assert "`team`" in answer.body["error"]["message"]
 
 
-def test_metrics_say_what_servers_and_pools_are_doing(daemon: Daemon) -> None:
+def test_metrics_show_the_state_of_servers_and_pools(daemon: Daemon) -> None:
     daemon.post(batch(1, HELLO, ROSTER, ended(1)))
     text = daemon.call("GET", "/metrics", who="guest").raw.decode().splitlines()
     for line in (

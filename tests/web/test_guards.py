@@ -28,7 +28,7 @@ BODIES = {"size": b"[" * 300_000, "json": b"[" * 40_000, "schema": b'{"v": 1}', 
 
 
 def first(wrongs: list[str], worst: dict[str, Any], good: Any) -> Any:
-    """What the earliest of the wrongs that is about this part of a request makes of it."""
+    """One part of a request: as the earliest of these wrongs that concerns it makes it, else the good one."""
     return next((worst[wrong] for wrong in wrongs if wrong in worst), good)
 
 
@@ -222,7 +222,7 @@ def test_a_refusal_names_the_path_of_what_is_wrong(untouched: Daemon) -> None:
     assert answer.status == 422
 
 
-def test_what_is_no_unicode_is_refused_like_anything_else(untouched: Daemon) -> None:
+def test_a_body_with_text_that_is_not_unicode_is_refused(untouched: Daemon) -> None:
     for sent in (posted({"kind": "\ud800"}), posted({**ROUND, "winner": "\udfff"}), posted(server="\ud800")):
         assert untouched.post(sent).status in (400, 422)
     assert untouched.call("POST", "/v1/splits", {"\ud800": 1}).status in (400, 422)
@@ -234,14 +234,14 @@ def test_query_parameters_are_checked(untouched: Daemon) -> None:
     assert untouched.call("GET", "/v1/admin/audit?limit=5").status == 200
 
 
-def test_answers_are_not_to_be_kept_or_framed(untouched: Daemon) -> None:
+def test_answers_forbid_caching_and_calls_from_other_sites(untouched: Daemon) -> None:
     headers = untouched.call("GET", "/v1/admin/servers").headers
     assert headers["Cache-Control"] == "no-store"
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert "Access-Control-Allow-Origin" not in headers
 
 
-def test_noise_on_the_socket_leaves_the_daemon_alone(untouched: Daemon) -> None:
+def test_bytes_that_are_not_http_do_not_stop_the_daemon(untouched: Daemon) -> None:
     for noise in (
         b"\x00\x01\x02\r\n\r\n",
         b"GET / HTTP/9.9\r\n\r\n",

@@ -1,4 +1,4 @@
-"""/openapi.json describes every route, and nothing in it is left dangling."""
+"""/openapi.json describes every route, and every reference in it leads somewhere."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ batches = st.builds(
 
 
 @given(batches)
-def test_what_a_script_wrote_is_what_is_read(batch: Batch) -> None:
+def test_a_batch_is_read_as_the_script_wrote_it(batch: Batch) -> None:
     assert decode_batch(written(batch)) == batch
 
 
@@ -296,7 +296,7 @@ def test_an_event_without_a_time_has_the_batchs() -> None:
     )
 
 
-def test_what_a_newer_script_adds_is_ignored() -> None:
+def test_unknown_fields_of_a_newer_script_are_ignored() -> None:
     plain = decode_batch(body(HELLO, ROUND))
     assert decode_batch(body({**HELLO, "weather": "rain"}, {**ROUND, "mood": []}, colour="blue")) == plain
 
@@ -323,12 +323,12 @@ def test_a_round_of_ns2_names_its_sides_marines_and_aliens() -> None:
     assert event.round.presences == (Presence(PlayerId(RED), Side.B, 10.0, 600.0, fought=False),)
 
 
-def test_a_command_from_the_console_is_by_nobody() -> None:
+def test_a_command_from_the_console_has_no_sender() -> None:
     (event,) = decode_batch(body({"kind": "command", "words": ["scramble", "now"], "by": ""})).events
     assert event == events.Commanded(812.4, ("scramble", "now"), None, admin=False)
 
 
-def test_nothing_read_keeps_a_type_of_the_wire() -> None:
+def test_a_decoded_batch_holds_no_types_of_the_wire() -> None:
     def plain(value: object) -> bool:
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             return all(plain(getattr(value, field.name)) for field in dataclasses.fields(value))

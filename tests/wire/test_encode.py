@@ -1,4 +1,4 @@
-"""A reply says all it means in the words of the game, and stays below 16 KB."""
+"""A reply carries every order in the words of the game, and stays below 16 KB."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ replies = st.builds(
 
 
 @given(replies)
-def test_what_is_written_is_what_was_meant(reply: Reply) -> None:
+def test_a_reply_reads_back_as_it_was_meant(reply: Reply) -> None:
     assert _read(json.loads(encode_reply(reply))) == reply
 
 
@@ -163,7 +163,7 @@ def test_a_refusal_names_the_path_only_where_there_is_one() -> None:
     assert json.loads(encode_refusal("busy", "later"))["error"] == {"code": "busy", "message": "later"}
 
 
-def test_a_refusal_quotes_little_of_what_was_sent_and_nothing_that_is_no_unicode() -> None:
+def test_a_refusal_quotes_little_of_the_request_and_only_valid_unicode() -> None:
     sent = encode_refusal("schema", "Invalid value '\ud800" + "x" * 200_000, "$.\udfff")
     assert json.loads(sent)["error"]["path"] == "$.?"
     assert len(sent) < 1024

@@ -244,7 +244,7 @@ def model_of(name: str, pairs: Sequence[str]) -> Model:
 
 
 def parsed(text: str) -> Model:
-    """The model that NAME:key=value,key=value describes; RatingError when the text is none."""
+    """The model that NAME:key=value,key=value describes; RatingError when the text describes none."""
     from equipoise.lab.models import Model
 
     return Model.of(text)

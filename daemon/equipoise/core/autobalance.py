@@ -4,7 +4,7 @@ The state machine is one gap at a time: seen (`gap_since`) → asked (`asked_mov
 ordered (`moves`, the script moves each player when they are next dead, at the latest at the deadline) → done, failed
 or cancelled. Every change of the roster comes back to `check`, which compares the gap with what is under way: it
 cancels moves that no longer fit before it asks for others. Nothing is ordered in the last seconds of a round, in
-arena (which is levelled between rounds), or while a split is about to place all players anyway.
+arena (whose sides are made equal between rounds), or while a split is about to place all players anyway.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OVERDUE_SECONDS = 10.0
 """How long the script may take, after a move's deadline, to report its result."""
 
 CHARGED = 0.5
-"""Übercharge from which a medic is spared."""
+"""Übercharge from which a medic is moved only if too few others can be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ def proposal(state: State, now: float) -> AskMoves | None:
 
 
 def forget(state: State) -> Effects:
-    """The gap is closed, or moves make no sense any more: cancel what is under way."""
+    """The gap is closed, or may not be closed now: cancel the moves under way."""
     state.gap_since, state.forced = None, False
     return _cancel_all(state)
 

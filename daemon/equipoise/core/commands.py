@@ -18,11 +18,11 @@ LOOK_UPS_FOR_ALL = frozenset(("rating", "rank", "top", "teams"))
 LOOK_UPS = LOOK_UPS_FOR_ALL | {"status", "why", "set", "reset"}
 PLAYERS_MAY = LOOK_UPS_FOR_ALL | {"vote"}
 MOVES_PLAYERS = frozenset(("vote", "scramble", "balance"))
-"""What is refused on a map whose sides are not to be balanced."""
+"""Commands that are refused on a map whose sides are not to be balanced."""
 
 
 def obey(state: State, event: Commanded, now: float) -> Effects:
-    """Carry out a command, or tell its sender why not."""
+    """Carry out a command, or answer its sender with the reason why not."""
     verb, *rest = event.words or ("",)
     if not event.admin and verb not in PLAYERS_MAY:
         return _tell(event, Text(Phrase.REFUSED_ADMIN))
@@ -100,7 +100,7 @@ def _cancel(state: State, event: Commanded) -> Effects:
 
 
 def _cancel_vote(state: State, event: Commanded) -> Effects:
-    """While a scramble is pending there is no vote: `cancel` means the one or the other."""
+    """`cancel` without a pending scramble means the vote: the two never exist together."""
     if state.voices == Voices():
         return _tell(event, Text(Phrase.NOTHING_PENDING))
     text = Text(Phrase.VOTE_CANCELLED)

@@ -44,7 +44,7 @@ class Hello:
     late: bool = False
     """Loaded in the middle of a map."""
     inactive_reason: str = ""
-    """Why the script does nothing on this map: a word of the protocol, such as "mvm"; empty when it acts."""
+    """Why the script carries no orders out, by the game's own rules: a word of the protocol as "mvm"; else empty."""
     due: bool = False
     """Waiting For Players ended while the daemon was away, and its scramble was not carried out."""
 
@@ -163,7 +163,7 @@ class OrderFailed:
 
 @dataclass(frozen=True, slots=True)
 class VoteEnded:
-    """The time of a vote is over, or everybody has voted."""
+    """The time of a vote is over, or all have voted."""
 
     at: float
     order: OrderId

@@ -40,8 +40,8 @@ class Placement:
 def side_wanted(state: State, event: SideWanted, now: float) -> Effects:
     """Answer at once, or load the missing ratings first.
 
-    On a map by whose name nothing is ordered the script does not ask; one that has not read that yet lets the player go
-    when no answer comes.
+    On a map whose level is not `balance` the script does not ask. A script that does not know the level yet lets the
+    player join when no answer comes.
     """
     if state.map_level.level != "balance":
         return (Ignored(event, state.phase),)

@@ -1,7 +1,7 @@
 """How far Equipoise goes on a map, by the map's name.
 
-On maps that other plugins give rules of their own (a boss against all others, jump and trade maps) the sides are not
-meant to be even: there the script leaves the game alone.
+Some maps get rules of their own from other plugins (a boss against all others, jump and trade maps). Their sides are
+not meant to be even, and the script leaves the game alone there.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class Memory:
         return Memory(session, map, mode, moved=self.moved, orders=self.orders, enabled=self.enabled)
 
     def emptied(self) -> Memory:
-        """The last human left an arena server: who comes next begins with round 1."""
+        """The last human left an arena server: the next players begin with round 1."""
         return replace(self, pending=None, tally=Tally(), benched={})
 
     def count(self, round: RoundId, tally: Tally) -> Memory:

@@ -45,7 +45,7 @@ class Side(Enum):
 
 TF2_SIDES = ("red", "blu")
 NS2_SIDES = ("marines", "aliens")
-"""What the games call A and B, in this order: their scripts write it, and rating systems tell sides apart by it."""
+"""What the games call A and B, in this order: their scripts write it, and rating systems distinguish sides by it."""
 
 
 class Mode(Enum):
@@ -200,7 +200,7 @@ class Round:
 
     @property
     def walk_out(self) -> bool:
-        """Arena: a side had nobody when the round went live, so it was decided without being played."""
+        """Arena: a side had no lineup when the round went live, so the round was decided without being played."""
         return self.mode is Mode.ARENA and not self.partial and not all(self.lineup_of(side) for side in Side)
 
     def captures(self, side: Side) -> int:

@@ -16,7 +16,7 @@ from equipoise.core.rules import Rules
 
 
 def recorded(round: Round, rules: Rules, skill_at_start: Mapping[PlayerId, float] | None = None) -> RecordRound:
-    """The order to store a round, with the players who are rated for it or the reason why none is."""
+    """The order to store a round, with the players who are rated for it or the reason why it is not rated."""
     rated = participants(round)
     unrated = _why_unrated(round, rated, rules)
     return RecordRound(round, () if unrated else rated, unrated, skill_at_start)

@@ -2,11 +2,12 @@
 
 A split is asked for with the roster's version, solved outside the session, and ordered only while that version still
 holds; otherwise it is asked for again, up to `MAX_ATTEMPTS` orders per freeze. A pending scramble survives every
-failure on this way: it ends by being carried out, by an admin's cancel, or with the map.
+failure on this way: it ends by being carried out, by an admin's cancel, with the map, or in arena when the last human
+leaves.
 
-In arena a freeze has *candidates*: the players who were eligible when it began. Its teams are made of them, and who
-comes later waits; only if teams have to be made again, because a candidate left or a side is empty, the late ones
-take part too. Other players on a side, who are late or have no class, go to the bench.
+In arena a freeze has *candidates*: the players who were eligible when it began. Its teams are made of them, and players
+who come later wait. Only if teams have to be made again, because a candidate left or a side is empty, the late players
+take part too. All others who stand on a side, because they are late or have no class, go to the bench.
 
 Three purposes, in this order: arena's opening duel, a scramble that is due, and in arena sides of equal size, so that
 players who sat out the last round come in.
@@ -83,7 +84,7 @@ def _others(state: State) -> tuple[PlayerId, ...]:
 
 
 def _choose_candidates(state: State) -> None:
-    """The eligible at the freeze's start; those who came later too, if the teams fell apart in it."""
+    """Note the eligible players at the freeze's start; with the late ones, if teams have to be made again in it."""
     here = frozenset(entry.id for entry in state.roster.eligible())
     if state.candidates is None:
         state.candidates = here
@@ -276,7 +277,7 @@ def _make_teams(state: State, split: Split, now: float) -> Effects:
 
 
 def _tell_bench(event: SplitSolved) -> Effects:
-    """Tell who sits out why: it is their turn, or the round has a duel, or they came too late for it."""
+    """Give each benched player the reason: it is their turn, or the round is a duel, or they came too late for it."""
     in_turn = {entry.id for entry in event.ask.entries if event.ask.purpose is not Purpose.DUEL}
     return tuple(
         Tell(player, (Text(Phrase.BENCHED if player in in_turn else Phrase.DUEL_WAIT),)) for player in event.split.bench
@@ -302,7 +303,7 @@ def give_up(state: State, *moments: Moment) -> Effects:
 
 def alone(state: State, event: ScrambledAlone, now: float) -> Effects:
     """The script has scrambled from its cache, without the daemon."""
-    # Without an answer a script scrambles on these two occasions only.
+    # A script that never got an answer scrambles on these two occasions only.
     unasked = Text(Phrase.REASON_ROUND_TWO if state.arena else Phrase.REASON_WAITING_ENDED)
     log = LogDecision("alone", state.memory.pending or unasked, split=event.split)
     return (log, *_scrambled(state, event.split), *_make_teams(state, event.split, now))

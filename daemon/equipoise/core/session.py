@@ -172,7 +172,7 @@ def _is_empty(state: State) -> bool:
 
 
 def _seen(state: State, now: float) -> Effects:
-    """After a change of the roster: load missing ratings, then look what is due."""
+    """After a change of the roster: load missing ratings, then order what is due."""
     return (*_load_missing(state), *_look(state, now))
 
 
@@ -288,7 +288,7 @@ def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:
 def _is_running(state: State, event: e.RoundEnded) -> bool:
     """The event ends the running round, and is not an older round that was sent late.
 
-    The script need not have seen the round go live: then only the time tells.
+    If the script did not see the round go live, its id is not known, and only the time decides.
     """
     return event.round.id == state.round or (state.round is None and event.at >= state.phase_at)
 
@@ -307,7 +307,7 @@ def _count(state: State, event: e.RoundEnded) -> Effects:
     tally = state.memory.tally.after(round.winner)
     state.memory = state.memory.count(round.id, tally)
     if state.arena and _is_empty(state):
-        # They left this very round: it must not make the next one round 2.
+        # Counted, the round that the last human left would make the next one round 2.
         return _last_human_left(state)
     reason = due(state.memory.mode, tally, Outcome.of(round), state.rules)
     return scrambles.make_due(state, reason) if reason and state.enforces else ()

@@ -44,7 +44,7 @@ class State:
     waiting: bool = False
     """Waiting For Players is on."""
     inactive_reason: str = ""
-    """Why the script leaves this map alone; empty when it does not."""
+    """Why the script carries no orders out, by the game's own rules; empty when it does."""
     roster: Roster = field(default_factory=Roster)
     version: int = 0
     """Grows when a player comes, leaves or changes side: answers to older questions no longer hold."""
@@ -113,7 +113,7 @@ class State:
 
     @property
     def balances(self) -> bool:
-        """The sides of this map are Equipoise's business: neither its name nor the game's rules forbid it."""
+        """Equipoise may balance this map's sides: neither the level of the map nor the game's own rules forbid it."""
         return not self.inactive_reason and self.map_level.level == "balance"
 
     @property
@@ -161,8 +161,8 @@ class State:
     def balanced_roster(self) -> Roster:
         """The part of the roster that splits are about.
 
-        In arena's freeze those are bots and the candidates: who comes later waits for the next round, or a stream of
-        joiners would have teams made again and again until the round goes live.
+        In arena's freeze those are bots and the candidates. Players who come later wait for the next round: a stream of
+        joiners would otherwise cause new teams again and again until the round goes live.
         """
         candidates = self.candidates
         if candidates is None:

@@ -3,8 +3,8 @@
 The game's own vote is switched off, because it would scramble without looking at ratings. Here a player asks for a
 vote (`ask_for`). When enough of those present have asked, the script shows a menu; what passes makes a scramble due
 like any other trigger. A vote is refused while the teams are even, which only the pool knows: `AskChance` is answered
-by `ChanceFound`, and then the voice counts or the player is told the chance. Ratings can be wrong, so after two rounds
-in a row for one side nothing is asked and every voice counts.
+by `ChanceFound`, and then the voice counts, or the answer to the player is the chance. Ratings can be wrong: after two
+rounds in a row for one side the chance is not asked for, and every voice counts.
 
 Voices and the running vote end together: with a result, an admin's cancel, the map, and as soon as a scramble is due
 or Equipoise may not act any more (`settle`, after every event).
@@ -33,11 +33,11 @@ ROUNDS_IN_A_ROW = 2
 """After so many rounds for one side the teams do not count as even, whatever their ratings say."""
 
 _SAID = {"vote_running": Phrase.VOTE_RUNNING, "cancelled": Phrase.VOTE_CANCELLED}
-"""What all players read when the script reports that there is no vote, by its reason."""
+"""What all players read, by the reason for which the script could not hold the vote."""
 
 
 def ask_for(state: State, by: PlayerId | None, now: float) -> Effects:
-    """A player asks for a vote: they are told why not, or their voice counts, at once or when the chance is known."""
+    """Count a player's voice, or answer why there is no vote. Where the teams may be even, first ask for the chance."""
     if (refusal := _refusal(state, by, now)) is not None:
         return (Tell(by, (Text(refusal),)),)
     assert by is not None, "the console is not eligible"

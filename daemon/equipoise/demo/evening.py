@@ -136,7 +136,7 @@ class Evening:
         self.report("scramble", words.scrambled(reason, before, after, self._names, fair=self._fair(after.bench)))
 
     def _fair(self, bench: Iterable[PlayerId]) -> bool:
-        """No player here has sat out less often than those on the bench."""
+        """No player on a side has sat out less often than the players on the bench."""
         least = min(self._sat_out[id] for id in self.game.clients)
         return all(self._sat_out[id] == least for id in bench)
 

@@ -105,7 +105,7 @@ class Script:
         self._want = {"hello", "roster"}
 
     def scramble_alone(self) -> bool:
-        """Carry out a due scramble from the cache; False when none is due or the cache does not fit who is here."""
+        """Carry out a due scramble from the cache; False when none is due or the cache does not fit the players."""
         split = self._cached_split() if self.pending else None
         if split is None:
             return False

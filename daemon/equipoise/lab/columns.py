@@ -161,7 +161,7 @@ def read_csv(path: Path, needed: Sequence[str]) -> CsvFile:
 
 
 def _names(path: Path, head: bytes) -> list[str]:
-    """The columns' names."""
+    """The names in the first line, in the order of the columns."""
     try:
         return next(csv.reader([_text(path, head, 1).removeprefix("\ufeff")]), [])
     except csv.Error as error:

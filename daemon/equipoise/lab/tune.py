@@ -87,7 +87,7 @@ class SearchAxis:
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """The best settings found."""
+    """The best settings that a search found, and what they gain on the burn-in."""
 
     model: Model
     correction: Correction

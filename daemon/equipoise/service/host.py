@@ -337,7 +337,7 @@ class Host:
         await self._finish(work, work.pass_time())
 
     def _start(self, doing: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Start something that `close` waits for."""
+        """Run work after the reply; `close` waits for it, so that nothing is lost at a stop."""
         task = asyncio.create_task(doing)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -310,7 +310,7 @@ class Pool:
         return await asyncio.shield(self._start(work))
 
     def _start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Start something that `close` waits for."""
+        """Run work that outlives a cancelled caller; `close` waits for it before it closes the ring."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

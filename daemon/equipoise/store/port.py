@@ -285,7 +285,7 @@ class Store(Protocol):
         """All players of a pool, in no order, without names."""
 
     async def top(self, pool: str, limit: int | None, *, since: float | None) -> Sequence[PlayerRow]:
-        """Visible players, highest rating first, without history; `since` omits who has not played since."""
+        """Visible players, highest rating first, without history; `since` omits players without a round since then."""
 
     async def rank(self, pool: str, player: PlayerId, *, since: float | None) -> tuple[int, int] | None:
         """A player's place in the whole of `top` and its length; None when they are not in it."""

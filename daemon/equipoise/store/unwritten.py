@@ -1,8 +1,8 @@
 """Notes on their way to the store: gathered for a moment, so that many of them share one transaction.
 
-A commit costs a sync of the disk, 10 ms where it is slow, and rounds need every one of them: a hundred servers that
-each wrote their notes when they had some made three syncs of every round's one. So notes wait for each other, a
-second at most, and only the newest of a kind is written.
+A commit costs a sync of the disk, 10 ms on a slow one, and the number of syncs limits the rounds per second. When a
+hundred servers each wrote their notes at once, every round cost three syncs instead of one. So notes wait for each
+other, a second at most, and of a kind only the newest is written.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Callers:
     digests: Mapping[bytes, Caller]
 
     def known(self, secret: str) -> Caller | None:
-        """The caller who has this secret. All digests are compared, so that the time taken tells nothing about them."""
+        """The caller who has this secret. All digests are compared, so that the time taken reveals none."""
         digest = hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
         found = None
         for known, caller in self.digests.items():

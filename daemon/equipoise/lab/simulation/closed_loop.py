@@ -60,7 +60,7 @@ class ClosedLoop:
         self.rated: Rated | None = None
         """The rating of the last round; None: it was not rated."""
         self.teams = Teams.KEPT
-        """What became of the teams in this round's freeze."""
+        """How the teams came about in this round's freeze."""
         self.assigned = 0
         """Players whom splits have put on the other side."""
         self.moved = 0

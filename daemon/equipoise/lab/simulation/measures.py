@@ -27,7 +27,7 @@ LOOKS = 3
 
 
 class Teams(Enum):
-    """What became of the teams in a round's freeze."""
+    """How a round's teams came about in its freeze."""
 
     KEPT = "kept"
     """They are those of the round before, but for players who left or joined a side."""

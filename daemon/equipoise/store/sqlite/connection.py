@@ -58,12 +58,12 @@ class Lock:
                 f"{self._path}: process {holder} has the store open: go through that daemon, or stop it first"
             ) from None
         self._file = file
-        with suppress(OSError):  # the number is for people; a full disk may do without
+        with suppress(OSError):  # the process id is for people to read: the lock holds without it
             os.truncate(file, 0)
             os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
 
     def drop(self) -> None:
-        """Let others in. The file stays: removing it would let two processes lock two files."""
+        """Let others in. The file stays: if it were removed, two processes could each lock a file of this name."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -103,7 +103,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    probe(connection)  # a file that is only readable is found out here, not at the first round
+    probe(connection)  # refuses a read-only file now, not at the first round
     (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode != "wal":
         raise StoreRefused(f"{path}: no write-ahead log is possible here: use a directory on a local disk")
@@ -133,7 +133,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        if connection.in_transaction:  # a full disk ends it by itself
+        if connection.in_transaction:  # on a full disk SQLite may have rolled back already
             connection.execute("ROLLBACK")
         raise
 

@@ -29,8 +29,8 @@ def _write(db: sqlite3.Connection, note: Note) -> None:
         case Decision():
             journal.decide(db, note)
         case SessionMemory():
-            # Not compared by time: a clock that was set back must not make an old memory stay. That no round wrote
-            # a newer one meanwhile is the buffer's to know.
+            # Not compared by time: after a clock was set back, an old memory would stay. `Unwritten.supersede` has
+            # dropped it if a round stored a newer one meanwhile.
             db.execute(
                 "INSERT OR REPLACE INTO sessions (server, memory, at) VALUES (?, ?, ?)",
                 (note.server, note.memory, note.at),

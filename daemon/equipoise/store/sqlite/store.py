@@ -162,10 +162,10 @@ class SqliteStore:
         return await self._read(atomically)
 
     async def _read_noted(self, work: Callable[[Connection], T]) -> T:
-        """Read what notes are about, as if all that wait were written."""
+        """Write the notes that wait, then read, so that readers see them."""
 
         def after_notes(db: Connection) -> T:
-            with suppress(StoreError):  # what is written can be read all the same
+            with suppress(StoreError):  # when notes cannot be written, the rest can still be read
                 self._write_notes(db)
             return work(db)
 
@@ -176,7 +176,7 @@ class SqliteStore:
             self._timer = asyncio.get_running_loop().call_later(seconds, self._start_writing_notes)
 
     def _start_writing_notes(self) -> None:
-        # Rounds that wait for the thread go first: it serves in the order of being asked.
+        # The thread serves in order, so rounds that are queued now are stored before the notes.
         self._writing = asyncio.create_task(self._notes_written())
 
     async def _notes_written(self) -> None:
@@ -240,7 +240,7 @@ class SqliteStore:
 
 
 def _tried(db: Connection, pool: str, one: Submission, window: int) -> RatedRound | Exception:
-    """What became of one round of a group, or why it alone failed."""
+    """The outcome of one round of a group: its answer, or the error for which it alone failed."""
     try:
         with store_errors(), savepoint(db):
             return rounds.apply(db, pool, one, window)
