@@ -191,6 +191,15 @@ def test_admins_need_the_right_flag(game: Game, daemon: Daemon, ann: Player, lin
     assert admin
 
 
+def test_who_may_use_a_command_by_an_override_is_an_admin_to_the_daemon(
+    game: Game, daemon: Daemon, ann: Player
+) -> None:
+    game.sm.overrides["sm_eq_scramble"] = 0
+    game.command(ann, "sm_eq_scramble next")
+    game.say(ann, "!rank")
+    assert [admin for _, _, admin in commands(game, daemon)] == [True, False]
+
+
 @pytest.mark.parametrize(
     ("level", "reason", "line"),
     [

@@ -56,7 +56,7 @@ void Commands_Perform(int client, const char[] word, const char[] argument)
 	{
 		words.PushString(argument);
 	}
-	if (Commands_Send(client, words))
+	if (Commands_Send(client, words, true))
 	{
 		Announce(client, word, argument);
 	}
@@ -132,7 +132,7 @@ static Action Command_Target(int client, int args)
 	{
 		GetClientName(found, target, sizeof(target));
 	}
-	if (!Commands_Send(client, words) || StrEqual(word, "rating"))
+	if (!Commands_Send(client, words, true) || StrEqual(word, "rating"))
 	{
 		return Plugin_Handled;
 	}
@@ -182,11 +182,12 @@ bool Commands_RequestScramble(Handle plugin, bool now)
 	JSONArray words = new JSONArray();
 	words.PushString("scramble");
 	words.PushString(now ? "now" : "next");
-	return Commands_Send(0, words);
+	return Commands_Send(0, words, true);
 }
 
-// Takes over the handle. False when the daemon cannot be asked; the caller has read why.
-bool Commands_Send(int client, JSONArray words)
+// Takes over the handle. `admin`: SourceMod let them use a command that is not for every player, by flag or override.
+// False when the daemon cannot be asked; the caller has read why.
+bool Commands_Send(int client, JSONArray words, bool admin)
 {
 	if (Post_Silent() || (client != 0 && !Players_Known(client)))
 	{
@@ -198,7 +199,7 @@ bool Commands_Send(int client, JSONArray words)
 	event.Set("words", words);
 	delete words;
 	event.SetString("by", client == 0 ? "" : g_Players[client].id);
-	event.SetBool("admin", client == 0 || CheckCommandAccess(client, "sm_eq_status", ADMFLAG_GENERIC));
+	event.SetBool("admin", admin);
 	Outbox_Add(event);
 	return true;
 }
