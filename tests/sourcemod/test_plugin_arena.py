@@ -383,7 +383,9 @@ def test_who_waits_to_play_still_waits_after_a_reload(
     red, blu = arena
     assign(game, daemon, red[:1], blu[:1], bench=[red[1], blu[1]])
     watcher = seat(game, "Watcher", "red")
-    game.join(watcher, "spectatearena")
+    for player in (watcher, red[1]):
+        game.join(player, "spectatearena")
+    game.join(red[1], "red", "scout")
     play.go_live(game)
     settle(game)
     game.unload(plugin)

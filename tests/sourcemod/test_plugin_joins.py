@@ -506,3 +506,4 @@ def test_who_is_held_into_the_next_rounds_freeze_without_an_answer_waits(
     game.advance(2.5)
     assert game.rounds.state is State.PREROUND
     assert (joiner.team, joiner.alive) == (SPECTATOR, False)
+    assert "you play in the next one" in joiner.chat[-1]

@@ -19,6 +19,7 @@ void Arena_Park(int client)
 void Arena_Wait(int client)
 {
 	g_Players[client].waiting = true;
+	SetEntProp(client, Prop_Send, "m_bArenaSpectator", 0);  // who had chosen only to watch has not any more
 	g_Players[client].offered = false;
 	Classes_Offer(client);
 	Post_Soon();

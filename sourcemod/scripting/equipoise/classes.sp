@@ -44,10 +44,10 @@ static bool Forced()
 // In Highlander a change of team takes the class (CTFPlayer::ChangeTeam): it is chosen again when all are moved.
 void Classes_Keep(int client)
 {
-	int class = Classes_Desired(client);
-	if (g_Highlander != null && g_Highlander.BoolValue && class > 0 && class <= view_as<int>(TFClass_Engineer))
+	int chosen = Classes_Desired(client);
+	if (g_Highlander != null && g_Highlander.BoolValue && chosen > 0 && chosen <= view_as<int>(TFClass_Engineer))
 	{
-		strcopy(g_Players[client].choice, sizeof(Player::choice), g_Words[class - 1]);
+		strcopy(g_Players[client].choice, sizeof(Player::choice), g_Words[chosen - 1]);
 	}
 }
 

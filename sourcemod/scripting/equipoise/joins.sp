@@ -143,8 +143,7 @@ static Action Request(int client, TFTeam wanted)
 	}
 	if (InsideArenaRound(client))
 	{
-		Arena_Park(client);
-		Chat_Phrase(client, "Equipoise_ReasonWaits");
+		Park(client);
 	}
 	else if (side == TFTeam_Unassigned || (Leaves(side, wanted) && !Locks_Hold(client)))
 	{
@@ -157,6 +156,12 @@ static Action Request(int client, TFTeam wanted)
 static bool InsideArenaRound(int client)
 {
 	return Players_Side(client) == TFTeam_Unassigned && Facts_Arena() && Rounds_Live();
+}
+
+static void Park(int client)
+{
+	Arena_Park(client);
+	Chat_Phrase(client, "Equipoise_ReasonWaits");
 }
 
 // A player on a side who asks for any side leaves it only if it is larger by two.
@@ -280,7 +285,7 @@ static void PlaceAlone(int client, TFTeam wanted)
 {
 	if (InsideArenaRound(client))
 	{
-		Arena_Park(client);
+		Park(client);
 		return;
 	}
 	TFTeam locked = Locks_Side(client);
