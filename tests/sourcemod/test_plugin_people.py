@@ -179,3 +179,24 @@ def test_a_player_who_connects_while_their_old_connection_times_out_is_there_onc
             game.leave(ghost)
             settle(game)
     assert not daemon.events("player_left")
+
+
+@pytest.mark.parametrize("prop", ["m_bIsDisabled", "m_bTimerPaused", ""])
+def test_only_a_timer_that_runs_says_when_the_round_ends(game: Game, daemon: Daemon, plugin: Plugin, prop: str) -> None:
+    game.start_map("cp_gorge")
+    _, blu = crowd(game, 3, 3)
+    play.go_live(game)
+    settle(game)
+    shown = game.objective.props["m_iTimerToShowInHUD"]  # type: ignore[union-attr]
+    timer = game.entities.get(shown)  # type: ignore[arg-type]
+    assert timer is not None
+    if prop:
+        timer.props[prop] = 1
+    # Another timer of the map that nobody sees.
+    hidden = game.entities.add("team_round_timer", "CTeamRoundTimer", **timer.props)
+    hidden.props |= {"m_bIsDisabled": 0, "m_bTimerPaused": 0, "m_flTimerEndTime": game.map_time + 7}
+    for player in blu[:2]:
+        game.leave(player)
+    settle(game)
+    ends_in = daemon.events("roster")[-1].get("ends_in")
+    assert ends_in is None if prop else ends_in > 30
