@@ -381,11 +381,16 @@ def test_who_waits_to_play_still_waits_after_a_reload(
 ) -> None:
     """m_bArenaSpectator marks who chose only to watch, from the game's own menu."""
     red, blu = arena
-    assign(game, daemon, red[:1], blu[:1], bench=[red[1], blu[1]])
     watcher = seat(game, "Watcher", "red")
+    game.advance(2.5)
     for player in (watcher, red[1]):
         game.join(player, "spectatearena")
-    game.join(red[1], "red", "scout")
+    game.advance(2.5)
+    game.join(red[1], "red", "scout")  # another mind: the game leaves the mark
+    settle(game)
+    assign(game, daemon, red, blu, bench=[])
+    game.advance(0.1)
+    assign(game, daemon, red[:1], blu[:1], bench=[red[1], blu[1]])
     play.go_live(game)
     settle(game)
     game.unload(plugin)
@@ -407,6 +412,7 @@ def test_who_waits_in_the_games_own_queue_waits_to_play_when_it_is_switched_on_a
     settle(game)
     queued = joiner(game, "Queued")  # while it is off the game owns the teams
     game.command(queued, "joinclass scout")
+    assert queued.desired_class == 1
     play.wipe_out(game, BLU)
     next_freeze(game)
     benched = [p for p in (*red, *blu, queued) if p.team == SPECTATOR]
@@ -415,3 +421,31 @@ def test_who_waits_in_the_games_own_queue_waits_to_play_when_it_is_switched_on_a
     daemon.sticky["enabled"] = True
     seconds_of_play(game, 6)
     assert {event["id"] for event in daemon.events("side_changed") if event["waiting"]} == set(ids(benched))
+
+
+def test_a_plugin_that_is_loaded_in_the_middle_of_arenas_round_lets_it_end_and_then_plays_with_all(
+    game: Game, daemon: Daemon, equipoise_smx: Any
+) -> None:
+    """Until then the game owns the teams, and its queue makes players watch."""
+    game.start_map("arena_well")
+    people = [game.add(f"P{n}", "auto") for n in range(5)]
+    play.go_live(game)
+    queued = [p for p in people if p.team == SPECTATOR]
+    players = [p for p in people if p not in queued]
+    assert queued
+    play.kill(game, None, players[0])
+    install(game, daemon, equipoise_smx)
+    settle(game)
+    assert daemon.events("hello")[0]["phase"] == "running"
+    side = next(p.team for p in players if p.alive)
+    play.wipe_out(game, BLU if side == RED else RED)
+    settle(game)
+    assert daemon.events("round_ended")[0]["partial"]
+    next_freeze(game)
+    assert [p.team for p in people] == [p.team for p in players] + [SPECTATOR] * len(queued)
+    started = {line["id"]: line for line in daemon.events("round_started")[0]["players"]}
+    assert all(started[id]["waiting"] and started[id].get("ready", True) for id in ids(queued))
+    play.go_live(game)
+    play.wipe_out(game, RED)
+    settle(game)
+    assert not daemon.events("round_ended")[1]["partial"]

@@ -66,6 +66,21 @@ def test_a_round_start_that_another_plugin_fires_again_switches_sides_once(
     assert starts == ["round_started", "round_live"] * 3
 
 
+def test_a_round_start_that_another_plugin_makes_up_in_the_freeze_switches_no_sides(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("cp_gorge")
+    crowd(game, 2, 2)
+    live(game)
+    game.rounds.win(RED, Reason.DEFENDED)
+    play.next_round(game)
+    game.advance(1)
+    game.fire("teamplay_round_start", full_reset=True)
+    live(game)
+    assert len(daemon.events("sides_switched")) == 1
+    assert len(daemon.events("round_live")) == 2
+
+
 def test_a_capture_that_another_plugin_fires_again_is_one(
     game: Game, daemon: Daemon, plugin: Plugin, script: Script
 ) -> None:

@@ -228,7 +228,7 @@ def test_a_move_that_comes_due_in_hell_fails(game: Game, daemon: Daemon, plugin:
     seconds_of_play(game, 1)
     game.rules.props["m_bHelltowerPlayersInHell"] = 1
     seconds_of_play(game, 4)
-    assert daemon.results() == {"m-1": "dead_end"}
+    assert daemon.results() == {"m-1": "off"}
     assert red[0].team == RED
     assert unharmed(red[0])
 
@@ -261,6 +261,19 @@ def test_a_medic_who_is_moved_alive_keeps_their_charge(game: Game, daemon: Daemo
     seconds_of_play(game, 1.5)
     assert (red[0].team, red[0].alive) == (BLU, True)
     assert red[0].charge == pytest.approx(0.75)
+
+
+def test_a_medic_who_is_moved_in_the_freeze_starts_without_a_charge(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    """As everybody does: CWeaponMedigun::WeaponReset (tf_weapon_medigun.cpp)."""
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 2, 2)
+    game.advance(1)
+    game.command(red[0], "joinclass medic")
+    in_freeze(game)
+    red[0].charge = 0.75
+    assign(daemon, [red[1], blu[0]], [red[0], blu[1]])
+    poll(game)
+    assert (red[0].team, red[0].alive, red[0].charge) == (BLU, True, 0)
 
 
 def test_a_charge_does_not_go_over_to_another_medigun(
