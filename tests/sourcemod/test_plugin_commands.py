@@ -138,7 +138,18 @@ def test_in_silence_nothing_is_logged_as_done(game: Game, daemon: Daemon, ann: P
     assert "does not answer" in ann.console[-1]
 
 
-@pytest.mark.parametrize("line", ["sm_eq_rating", "sm_eq_set Ann", "sm_eq_reset"])
+def test_while_the_operator_has_it_off_nothing_is_logged_as_done(game: Game, daemon: Daemon, ann: Player) -> None:
+    game.rcon("equipoise_enabled 0")
+    ann.flags = ROOT
+    game.command(ann, "sm_eq_on")
+    assert game.sm.log.actions == []
+    assert ann.console[-1] == "Equipoise is off on this server."
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["sm_eq_rating", "sm_eq_set Ann", "sm_eq_set Ann high", 'sm_eq_set Ann ""', "sm_eq_set Ann 12x", "sm_eq_reset"],
+)
 def test_a_command_without_its_target_says_how_it_is_used(game: Game, daemon: Daemon, ann: Player, line: str) -> None:
     (answer,) = game.rcon(line)
     assert answer.startswith(f"[SM] Usage: {line.split()[0]} <#userid|name|steamid64>")

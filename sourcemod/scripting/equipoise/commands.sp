@@ -109,7 +109,8 @@ static Action Command_Target(int client, int args)
 	char word[WORD_SIZE], target[MAX_NAME_LENGTH], id[ID_SIZE], rating[WORD_SIZE];
 	Word(word);
 	bool sets = StrEqual(word, "set");
-	if (args < (sets ? 2 : 1))
+	GetCmdArg(2, rating, sizeof(rating));
+	if (args < 1 || (sets && !IsNumber(rating)))
 	{
 		ReplyToCommand(client, "[SM] Usage: %s%s <#userid|name|steamid64>%s", COMMAND_PREFIX, word, sets ? " <rating>" : "");
 		return Plugin_Handled;
@@ -124,7 +125,6 @@ static Action Command_Target(int client, int args)
 	words.PushString(id);
 	if (sets)
 	{
-		GetCmdArg(2, rating, sizeof(rating));
 		words.PushString(rating);
 	}
 	int found = Players_Find(id);
@@ -138,6 +138,12 @@ static Action Command_Target(int client, int args)
 	}
 	Activity(client, found == 0 ? -1 : found, sets ? "Equipoise_DidSet" : "Equipoise_DidReset", target, rating);
 	return Plugin_Handled;
+}
+
+static bool IsNumber(const char[] text)
+{
+	float number;
+	return text[0] != '\0' && StringToFloatEx(text, number) == strlen(text);
 }
 
 // A SteamID64 stands for itself, so that an admin can name a player who is not here.
@@ -189,9 +195,9 @@ bool Commands_RequestScramble(Handle plugin, bool now)
 // False when the daemon cannot be asked; the caller has read why.
 bool Commands_Send(int client, JSONArray words, bool admin)
 {
-	if (Post_Silent() || (client != 0 && !Players_Known(client)))
+	if (!Settings_Enabled() || Post_Silent() || (client != 0 && !Players_Known(client)))
 	{
-		ReplyToCommand(client, "%t", "Equipoise_Silent");
+		ReplyToCommand(client, "%t", Settings_Enabled() ? "Equipoise_Silent" : "Equipoise_StatusOff");
 		delete words;
 		return false;
 	}
