@@ -39,6 +39,8 @@ def test_an_empty_server_waits_again_in_the_morning_and_has_lost_nothing(
     evening.wait(20.0)
     status = evening.status()
     assert (status["lost"], status["players_a"], status["players_b"]) == (False, 0, 0)
+    # A game that hibernates stands still in the middle of its round.
+    assert status["phase"] == ("running" if hibernates else "idle")
     assert len(session.check()) == 1
 
     for player in people:

@@ -68,15 +68,26 @@ def test_a_switch_that_an_admin_orders_takes_the_locks_along(new_evening: NewEve
     session.live()
 
     assert session.sides == {name: opponent(side) for name, side in first.items()}
-    player = session.game.teams.members(RED)[0]
-    session.game.join(player, "blue")
-    session.evening.wait(1.0)
+    game, evening = session.game, session.evening
+    player, opposite = game.teams.members(RED)[0], game.teams.members(BLU)[0]
+    game.join(player, "blue")
+    evening.wait(2.5)  # one jointeam in two seconds
     assert player.team == RED
     assert "stay there" in player.chat[-1]
+
+    # Who watches for a while returns to the side of their group, although either would fit now.
+    play.kill(game, opposite, player)
+    game.join(player, "spectate")
+    game.leave(opposite)
+    evening.wait(2.5)
+    game.join(player, "blue")
+    evening.wait(1.0)
+    assert player.team == RED
+    assert "you were placed on that side" in player.chat[-1]
     session.capture(BLU, 2)
     session.win(BLU, Reason.POINTS_CAPTURED)
     (stored,) = session.check()
-    assert (stored.captures, stored.played) == ((0, 1), session.sides)
+    assert (stored.captures, stored.played) == ((0, 1), session.sides | {opposite.name: BLU})
 
 
 def test_a_wait_that_an_admin_cancels_is_rated_and_its_scramble_comes_with_the_next_round(
