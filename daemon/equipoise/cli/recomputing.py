@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -134,12 +135,14 @@ class Recomputing:
 
     async def _to_the_end(self, work: Coroutine[Any, Any, None]) -> None:
         """Run to the end. Ctrl-C stops the store at the next round, with StoreError unless everything was committed."""
-        running = asyncio.create_task(work)
+        loop = asyncio.get_running_loop()
+        # The handler that asyncio.run installs does not wake the loop: a signal that comes just before the loop begins
+        # to wait for the store's thread would be seen when that is done.
+        loop.add_signal_handler(signal.SIGINT, self.interrupted.set)
         try:
-            await asyncio.shield(running)
-        except asyncio.CancelledError:
-            self.interrupted.set()
-            await running
+            await work
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
 
     def _report(self) -> None:
         click.echo("The ratings have been replaced.")
