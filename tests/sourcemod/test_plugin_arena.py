@@ -381,7 +381,9 @@ def test_who_waits_to_play_still_waits_after_a_reload(
 ) -> None:
     """m_bArenaSpectator marks who chose only to watch, from the game's own menu."""
     red, blu = arena
-    watcher = seat(game, "Watcher", "red")
+    watcher, coach = seat(game, "Watcher", "red"), joiner(game, "Coach")
+    coach.choose("medic")
+    coach.set("m_bIsCoaching", 1)
     game.advance(2.5)
     for player in (watcher, red[1]):
         game.join(player, "spectatearena")

@@ -32,7 +32,7 @@ void Arena_Adopt()
 	for (int client = 1; client <= MaxClients && Facts_Arena(); client++)
 	{
 		if (Players_Human(client) && TF2_GetClientTeam(client) == TFTeam_Spectator && Classes_Ready(client)
-			&& GetEntProp(client, Prop_Send, "m_bArenaSpectator") == 0)
+			&& GetEntProp(client, Prop_Send, "m_bArenaSpectator") == 0 && GetEntProp(client, Prop_Send, "m_bIsCoaching") == 0)
 		{
 			Arena_Wait(client);
 		}
