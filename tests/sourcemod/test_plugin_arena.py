@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, crowd, ids, in_freeze, install, seconds_of_play, settle
+from tests.sourcemod.answerer import Daemon, crowd, ids, in_freeze, install, seat, seconds_of_play, settle
 from tests.sourcemod.rig import Game, Player, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, State
 
@@ -371,3 +371,83 @@ def test_nobody_is_left_alive_without_a_side_over_some_rounds(game: Game, daemon
         play.wipe_out(game, BLU)
         next_freeze(game)
     assert all(p.suicides == 0 for p in people)
+
+
+# A plugin that is loaded again.
+
+
+def test_who_waits_to_play_still_waits_after_a_reload(
+    game: Game, daemon: Daemon, plugin: Plugin, arena: Sides, equipoise_smx: Any
+) -> None:
+    """m_bArenaSpectator marks who chose only to watch, from the game's own menu."""
+    red, blu = arena
+    watcher, coach = seat(game, "Watcher", "red"), joiner(game, "Coach")
+    coach.choose("medic")
+    coach.set("m_bIsCoaching", 1)
+    game.advance(2.5)
+    for player in (watcher, red[1]):
+        game.join(player, "spectatearena")
+    game.advance(2.5)
+    game.join(red[1], "red", "scout")  # another mind: the game leaves the mark
+    settle(game)
+    assign(game, daemon, red, blu, bench=[])
+    game.advance(0.1)
+    assign(game, daemon, red[:1], blu[:1], bench=[red[1], blu[1]])
+    play.go_live(game)
+    settle(game)
+    game.unload(plugin)
+    daemon.forget()
+    install(game, daemon, equipoise_smx)
+    settle(game)
+    settle(game)
+    changed = {event["id"] for event in daemon.events("side_changed")}
+    assert changed == set(ids([red[1], blu[1]]))
+    assert all(newest(daemon, p) == {"side": "none", "waiting": True, "ready": True} for p in (red[1], blu[1]))
+
+
+def test_who_waits_in_the_games_own_queue_waits_to_play_when_it_is_switched_on_again(
+    game: Game, daemon: Daemon, arena: Sides
+) -> None:
+    red, blu = arena
+    daemon.sticky["enabled"] = False
+    play.go_live(game)
+    settle(game)
+    queued = joiner(game, "Queued")  # while it is off the game owns the teams
+    game.command(queued, "joinclass scout")
+    assert queued.desired_class == 1
+    play.wipe_out(game, BLU)
+    next_freeze(game)
+    benched = [p for p in (*red, *blu, queued) if p.team == SPECTATOR]
+    assert benched
+    daemon.forget()
+    daemon.sticky["enabled"] = True
+    seconds_of_play(game, 6)
+    assert {event["id"] for event in daemon.events("side_changed") if event["waiting"]} == set(ids(benched))
+
+
+def test_a_plugin_that_is_loaded_in_the_middle_of_arenas_round_lets_it_end_and_then_plays_with_all(
+    game: Game, daemon: Daemon, equipoise_smx: Any
+) -> None:
+    """Until then the game owns the teams, and its queue makes players watch."""
+    game.start_map("arena_well")
+    people = [game.add(f"P{n}", "auto") for n in range(5)]
+    play.go_live(game)
+    queued = [p for p in people if p.team == SPECTATOR]
+    players = [p for p in people if p not in queued]
+    assert queued
+    play.kill(game, None, players[0])
+    install(game, daemon, equipoise_smx)
+    settle(game)
+    assert daemon.events("hello")[0]["phase"] == "running"
+    side = next(p.team for p in players if p.alive)
+    play.wipe_out(game, BLU if side == RED else RED)
+    settle(game)
+    assert daemon.events("round_ended")[0]["partial"]
+    next_freeze(game)
+    assert [p.team for p in people] == [p.team for p in players] + [SPECTATOR] * len(queued)
+    started = {line["id"]: line for line in daemon.events("round_started")[0]["players"]}
+    assert all(started[id]["waiting"] and started[id].get("ready", True) for id in ids(queued))
+    play.go_live(game)
+    play.wipe_out(game, RED)
+    settle(game)
+    assert not daemon.events("round_ended")[1]["partial"]

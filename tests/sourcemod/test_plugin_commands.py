@@ -138,7 +138,18 @@ def test_in_silence_nothing_is_logged_as_done(game: Game, daemon: Daemon, ann: P
     assert "does not answer" in ann.console[-1]
 
 
-@pytest.mark.parametrize("line", ["sm_eq_rating", "sm_eq_set Ann", "sm_eq_reset"])
+def test_while_the_operator_has_it_off_nothing_is_logged_as_done(game: Game, daemon: Daemon, ann: Player) -> None:
+    game.rcon("equipoise_enabled 0")
+    ann.flags = ROOT
+    game.command(ann, "sm_eq_on")
+    assert game.sm.log.actions == []
+    assert ann.console[-1] == "Equipoise is off on this server."
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["sm_eq_rating", "sm_eq_set Ann", "sm_eq_set Ann high", 'sm_eq_set Ann ""', "sm_eq_set Ann 12x", "sm_eq_reset"],
+)
 def test_a_command_without_its_target_says_how_it_is_used(game: Game, daemon: Daemon, ann: Player, line: str) -> None:
     (answer,) = game.rcon(line)
     assert answer.startswith(f"[SM] Usage: {line.split()[0]} <#userid|name|steamid64>")
@@ -189,6 +200,15 @@ def test_admins_need_the_right_flag(game: Game, daemon: Daemon, ann: Player, lin
     ((_, by, admin),) = commands(game, daemon)
     assert by == str(ann.steamid)
     assert admin
+
+
+def test_who_may_use_a_command_by_an_override_is_an_admin_to_the_daemon(
+    game: Game, daemon: Daemon, ann: Player
+) -> None:
+    game.sm.overrides["sm_eq_scramble"] = 0
+    game.command(ann, "sm_eq_scramble next")
+    game.say(ann, "!rank")
+    assert [admin for _, _, admin in commands(game, daemon)] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -357,3 +377,22 @@ def test_targets_are_sent_as_ids(game: Game, daemon: Daemon, ann: Player) -> Non
     red, _ = crowd(game, 2, 2)
     game.rcon(f"sm_eq_rating #{red[1].userid}")
     assert commands(game, daemon)[-1][0] == ["rating", ids(red)[1]]
+
+
+@pytest.mark.parametrize("name", ["%s%n%d{1}", 'a"; quit', "\\", "@me", "#1", "é" * 16, "cut \udcc3"])
+def test_no_name_is_taken_for_anything_else(game: Game, daemon: Daemon, ann: Player, name: str) -> None:
+    """Formats, quotes, targets, and a name that the engine cut inside a character (as its bytes are)."""
+    ann.flags = 1 << 14
+    odd = seat(game, name, "blue")
+    settle(game)
+    daemon.order("say", text={"phrase": "Equipoise_RankNone", "args": [f"@{odd.steamid}"]})
+    game.rcon("equipoise_poll")
+    settle(game)
+    assert ann.chat[-1].endswith(f" {name} has no rank yet.")
+    game.command(ann, f"sm_eq_reset #{odd.userid}")
+    settle(game)
+    assert daemon.events("command")[-1]["words"] == ["reset", str(odd.steamid)]
+    assert ann.chat[-1] == f"[Equipoise] Made {name} a newcomer again."
+    client, target, line = game.sm.log.actions[-1]
+    assert (client, target) == (ann.index, odd.index)
+    assert line.endswith(f"Made {name} a newcomer again.")

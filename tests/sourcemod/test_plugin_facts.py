@@ -275,3 +275,15 @@ def test_a_late_load_reads_phase_and_waiting(
     settle(game)
     hello = daemon.events("hello")[0]
     assert (hello["phase"], hello["waiting"]) == (phase, waiting)
+
+
+def test_the_boot_of_a_server_that_has_run_for_a_month_is_later_than_the_one_before(
+    new_game: Callable[..., Game], daemon: Daemon, equipoise_smx: Path
+) -> None:
+    """A lower boot would be stale for ever. The engine's clock in milliseconds has more than 31 bits after 25 days."""
+    game = new_game()
+    game.now = 30.0 * 86400.0
+    install(game, daemon, equipoise_smx)
+    game.start_map("koth_harvest_final")
+    settle(game)
+    assert daemon.batches[0]["boot"] // 1000 == pytest.approx(game.epoch + game.now, abs=2)

@@ -215,6 +215,16 @@ def test_without_an_answer_a_player_goes_to_the_smaller_side(game: Game, daemon:
     assert "4 against 2" in joiner.chat[-1]
 
 
+def test_who_decides_to_watch_while_they_are_held_is_placed_nowhere(game: Game, daemon: Daemon, live: Sides) -> None:
+    game.sm.http.held = True
+    joiner = game.connect("New")
+    game.join(joiner, "red")
+    game.advance(0.5)
+    game.command(joiner, "spectate")
+    game.advance(3)
+    assert joiner.team == SPECTATOR
+
+
 def test_an_answer_that_comes_too_late_moves_no_player(game: Game, daemon: Daemon, live: Sides) -> None:
     joiner = game.connect("New")
     game.join(joiner, "red")
@@ -268,6 +278,18 @@ def test_a_lock_ends_with_its_time_or_an_order(game: Game, daemon: Daemon, live:
         game.join(player, "blue")
         settle(game)
     assert [player.team for player in red] == [BLU, BLU]
+
+
+def test_who_was_taken_from_the_side_of_their_lock_may_go_back(game: Game, daemon: Daemon, live: Sides) -> None:
+    red, _ = live
+    game.teams.change(game.connect("Third"), RED)
+    lock(daemon, red[0], "red")
+    poll(game)
+    game.teams.change(red[0], BLU)  # by an admin: two against three
+    daemon.answers["side_wanted"] = placing("red")
+    game.join(red[0], "red")
+    settle(game)
+    assert red[0].team == RED
 
 
 def test_from_a_side_that_is_larger_by_two_even_the_locked_may_go(game: Game, daemon: Daemon, live: Sides) -> None:
@@ -386,6 +408,17 @@ def test_while_a_wish_is_held_the_next_one_is_not_sent_and_counts(game: Game, da
     assert len(daemon.events("side_wanted")) == 1
 
 
+def test_a_bind_of_autoteam_is_heard_every_third_of_a_second(game: Game, daemon: Daemon, live: Sides) -> None:
+    daemon.answers["side_wanted"] = lambda event: [{"kind": "tell", "id": event["id"], "lines": [WHY]}]
+    joiner = game.connect("New")
+    settle(game)
+    for _ in range(66):
+        game.command(joiner, "autoteam")
+        game.frame()
+    settle(game)
+    assert len(daemon.events("side_wanted")) == 4
+
+
 def test_spectate_has_no_limit_but_jointeam_spectate_has(game: Game, daemon: Daemon, live: Sides) -> None:
     red, blu = live
     daemon.answers["side_wanted"] = obliging
@@ -490,3 +523,20 @@ def test_when_a_side_walks_out_and_no_player_waits_the_newcomer_crosses(
     seconds_of_play(game, 3)
     assert [player.team for player in red] == [RED, BLU]
     assert red[1].suicides == 0
+
+
+def test_who_is_held_into_the_next_rounds_freeze_without_an_answer_waits(
+    game: Game, daemon: Daemon, arena: Sides
+) -> None:
+    play.wipe_out(game, BLU)
+    settle(game)
+    ends = float(game.rules.props["m_flStateTransitionTime"])  # type: ignore[arg-type]
+    game.until(lambda: game.map_time > ends - 1.0, within=30)
+    game.sm.http.held = True
+    joiner = game.connect("New")
+    game.join(joiner, "red", "scout")
+    assert game.rounds.state is State.TEAM_WIN
+    game.advance(2.5)
+    assert game.rounds.state is State.PREROUND
+    assert (joiner.team, joiner.alive) == (SPECTATOR, False)
+    assert "you play in the next one" in joiner.chat[-1]

@@ -228,7 +228,7 @@ def test_a_move_that_comes_due_in_hell_fails(game: Game, daemon: Daemon, plugin:
     seconds_of_play(game, 1)
     game.rules.props["m_bHelltowerPlayersInHell"] = 1
     seconds_of_play(game, 4)
-    assert daemon.results() == {"m-1": "dead_end"}
+    assert daemon.results() == {"m-1": "off"}
     assert red[0].team == RED
     assert unharmed(red[0])
 
@@ -261,6 +261,19 @@ def test_a_medic_who_is_moved_alive_keeps_their_charge(game: Game, daemon: Daemo
     seconds_of_play(game, 1.5)
     assert (red[0].team, red[0].alive) == (BLU, True)
     assert red[0].charge == pytest.approx(0.75)
+
+
+def test_a_medic_who_is_moved_in_the_freeze_starts_without_a_charge(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    """As everybody does: CWeaponMedigun::WeaponReset (tf_weapon_medigun.cpp)."""
+    game.start_map("koth_harvest_final")
+    red, blu = crowd(game, 2, 2)
+    game.advance(1)
+    game.command(red[0], "joinclass medic")
+    in_freeze(game)
+    red[0].charge = 0.75
+    assign(daemon, [red[1], blu[0]], [red[0], blu[1]])
+    poll(game)
+    assert (red[0].team, red[0].alive, red[0].charge) == (BLU, True, 0)
 
 
 def test_a_charge_does_not_go_over_to_another_medigun(
@@ -439,3 +452,47 @@ def test_while_an_admin_has_switched_it_off_nothing_is_carried_out(game: Game, d
     poll(game)
     assert daemon.results() == {"a-1": "off"}
     assert red[0].team == RED
+
+
+def test_a_move_that_was_due_is_not_carried_out_after_an_admin_switched_it_off(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 3, 1)
+    play.go_live(game)
+    move(daemon, red[0], "blu", deadline=3)
+    poll(game)
+    daemon.sticky["enabled"] = False
+    poll(game)
+    seconds_of_play(game, 4)
+    assert red[0].team == RED
+    assert daemon.results() == {"m-1": "off"}
+
+
+def test_a_move_without_a_reason_is_carried_out_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
+    game.start_map("koth_harvest_final")
+    red, _ = crowd(game, 3, 1)
+    play.go_live(game)
+    daemon.order("move", order="m-1", id=ids(red)[0], side="blu", deadline=1.0)
+    poll(game)
+    seconds_of_play(game, 2)
+    assert red[0].team == BLU
+    assert daemon.results() == {"m-1": ""}
+
+
+def test_two_splits_in_one_answer_are_carried_out_one_after_the_other(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("arena_well")
+    red, blu = crowd(game, 3, 3)
+    in_freeze(game)
+    for order, teams in (("a", (red[:1], blu[:1], red[1:] + blu[1:])), ("b", (blu, red, []))):
+        sides = dict(zip(("red", "blu", "bench"), map(ids, teams), strict=True))
+        daemon.order("assign", order=order, reason=WHY, moment="freeze", **sides)
+    poll(game)
+    game.advance(0.1)
+    settle(game)
+    assert daemon.results() == {"a": "", "b": ""}
+    assert [p.team for p in red + blu] == [BLU] * 3 + [RED] * 3
+    assert all(p.alive for p in red + blu)
+    assert unharmed(*red, *blu)

@@ -159,3 +159,44 @@ def test_uneven_sides_bring_the_roster_along(game: Game, daemon: Daemon, plugin:
     settle(game)
     assert daemon.kinds() == ["player_left", "player_left", "roster"]
     assert 0 < daemon.events("roster")[0]["ends_in"] <= 300
+
+
+def test_a_player_who_connects_while_their_old_connection_times_out_is_there_once(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    game.start_map("koth_harvest_final")
+    settle(game)
+    ghost = seat(game, "Ann", "red")
+    ann = game.connect("Ann", ghost.steamid)
+    settle(game)
+    for _ in range(2):
+        daemon.once["want"] = ["roster"]
+        game.rcon("equipoise_poll")
+        settle(game)
+        lines = [(line["id"], line["side"]) for line in daemon.events("roster")[-1]["players"]]
+        assert lines == [(str(ann.steamid), "none")]
+        if ghost in game.humans():
+            game.leave(ghost)
+            settle(game)
+    assert not daemon.events("player_left")
+
+
+@pytest.mark.parametrize("prop", ["m_bIsDisabled", "m_bTimerPaused", ""])
+def test_only_a_timer_that_runs_says_when_the_round_ends(game: Game, daemon: Daemon, plugin: Plugin, prop: str) -> None:
+    game.start_map("cp_gorge")
+    _, blu = crowd(game, 3, 3)
+    play.go_live(game)
+    settle(game)
+    shown = game.objective.props["m_iTimerToShowInHUD"]  # type: ignore[union-attr]
+    timer = game.entities.get(shown)  # type: ignore[arg-type]
+    assert timer is not None
+    if prop:
+        timer.props[prop] = 1
+    # Another timer of the map that nobody sees.
+    hidden = game.entities.add("team_round_timer", "CTeamRoundTimer", **timer.props)
+    hidden.props |= {"m_bIsDisabled": 0, "m_bTimerPaused": 0, "m_flTimerEndTime": game.map_time + 7}
+    for player in blu[:2]:
+        game.leave(player)
+    settle(game)
+    ends_in = daemon.events("roster")[-1].get("ends_in")
+    assert ends_in is None if prop else ends_in > 30

@@ -368,3 +368,29 @@ def test_an_answer_that_comes_after_the_map_changed_orders_nothing(game: Game, d
     game.sm.http.held = False
     settle(game)
     assert ann.team == 0
+
+
+def test_a_start_that_was_overtaken_by_the_rounds_end_is_made_up_for_by_a_roster(
+    game: Game, daemon: Daemon, plugin: Plugin
+) -> None:
+    """Its roster counted as reported, and is not sent: who became ready meanwhile would never be heard of."""
+    game.start_map("arena_well")
+    _, blu = crowd(game, 2, 2)
+    late = game.connect("Late")
+    game.join(late, "red")
+    in_freeze(game)
+    ends = float(game.rules.props["m_flStateTransitionTime"])  # type: ignore[arg-type]
+    game.until(lambda: game.map_time > ends - 0.2, within=20)
+    game.sm.http.held = True
+    game.rcon("equipoise_poll")
+    game.frame()
+    game.command(late, "joinclass scout")
+    for player in blu:
+        game.leave(player)
+    game.until(lambda: game.rounds.state is State.TEAM_WIN, within=10)
+    game.sm.http.held = False
+    settle(game)
+    settle(game)
+    assert not daemon.events("round_live")
+    (line,) = [line for line in daemon.events("roster")[-1]["players"] if line["id"] == str(late.steamid)]
+    assert line.get("ready", True)

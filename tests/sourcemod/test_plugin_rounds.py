@@ -244,6 +244,27 @@ def test_a_restart_in_the_freeze_voids_the_round_that_begins_first(game: Game, d
 
 
 @pytest.mark.parametrize("command", ["mp_restartgame", "mp_restartround"])
+def test_a_restart_in_the_bonus_time_leaves_the_round_that_was_won_and_voids_the_next(
+    game: Game, daemon: Daemon, plugin: Plugin, command: str
+) -> None:
+    """The game carries it out when the next round runs."""
+    game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    live(game)
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    settle(game)
+    daemon.forget()
+    set_number(game, command, 1)
+    restarts = len(game.events("teamplay_restart_round"))
+    game.until(lambda: len(game.events("teamplay_restart_round")) > restarts, within=60)
+    live(game)
+    game.rounds.win(BLU, Reason.POINTS_CAPTURED)
+    settle(game)
+    assert reported(daemon) == ["round_started", "round_live", "round_started", "round_live", "round_ended"]
+    assert daemon.events("round_ended")[0]["winner"] == "blu"
+
+
+@pytest.mark.parametrize("command", ["mp_restartgame", "mp_restartround"])
 def test_a_restart_after_a_stage_voids_the_stage_too(game: Game, daemon: Daemon, plugin: Plugin, command: str) -> None:
     game.start_map("cp_dustbowl")
     _, blu = crowd(game, 1, 1)

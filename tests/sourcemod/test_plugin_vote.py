@@ -1,10 +1,11 @@
 """A vote on new teams: the daemon's order becomes a menu, and what was chosen goes back."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, Json, crowd, obliging, seconds_of_play, settle
+from tests.sourcemod.answerer import Daemon, Json, crowd, install, obliging, seconds_of_play, settle
 from tests.sourcemod.rig import Game, Player, Plugin, play
 from tests.sourcemod.rig.game.facts import SPECTATOR
 
@@ -249,3 +250,16 @@ def test_votes_leave_no_handles_behind(game: Game, daemon: Daemon, live: Sides, 
         seconds_of_play(game, 8)
     assert len(ended(game, daemon)) == 5
     assert game.sm.handles.live(plugin) == before
+
+
+def test_a_plugin_that_is_loaded_again_during_its_vote_may_hold_the_next_one(
+    game: Game, daemon: Daemon, live: Sides, plugin: Plugin, equipoise_smx: Path
+) -> None:
+    order(game, daemon)
+    game.unload(plugin)
+    assert sees(game, live[0][0]) == ""
+    install(game, daemon, equipoise_smx)
+    settle(game)
+    order(game, daemon, "v-2", seconds=5.0)
+    seconds_of_play(game, 7)
+    assert [event["order"] for event in ended(game, daemon)] == ["v-2"]

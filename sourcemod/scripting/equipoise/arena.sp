@@ -19,9 +19,24 @@ void Arena_Park(int client)
 void Arena_Wait(int client)
 {
 	g_Players[client].waiting = true;
+	SetEntProp(client, Prop_Send, "m_bArenaSpectator", 0);  // who had chosen only to watch has not any more
 	g_Players[client].offered = false;
 	Classes_Offer(client);
 	Post_Soon();
+}
+
+// Those who watch because the game's own queue, or the plugin before it was loaded again, made them: they want to play.
+// Who chose to watch, by the menu that the game has for it in arena, is marked.
+void Arena_Adopt()
+{
+	for (int client = 1; client <= MaxClients && Facts_Arena(); client++)
+	{
+		if (Players_Human(client) && TF2_GetClientTeam(client) == TFTeam_Spectator && Classes_Ready(client)
+			&& GetEntProp(client, Prop_Send, "m_bArenaSpectator") == 0 && GetEntProp(client, Prop_Send, "m_bIsCoaching") == 0)
+		{
+			Arena_Wait(client);
+		}
+	}
 }
 
 // Players without a class cannot be spawned: they are in no duel and no split until they have chosen.

@@ -120,7 +120,7 @@ void Assign_Apply(Plan plan, JSONObject reason)
 		int client = plan.clients[i];
 		TFTeam team = plan.teams[i];
 		bool elsewhere = TF2_GetClientTeam(client) != team;
-		if (Assign_Put(client, team) && elsewhere && team != TFTeam_Spectator && reason != null)
+		if (Assign_Put(client, team) && elsewhere && team != TFTeam_Spectator)
 		{
 			Chat_Reason(client, reason);
 		}
@@ -151,18 +151,20 @@ static bool Change(int client, TFTeam team)
 	Charge charge;
 	Medics_Note(client, charge);
 	DropFlag(client);
+	Classes_Keep(client);
 	// The engine kills a living player who leaves a side. With this life state it takes the player for dead.
 	int life = GetEntProp(client, Prop_Send, "m_lifeState");
 	SetEntProp(client, Prop_Send, "m_lifeState", LIFE_DEAD);
 	Assign_Team(client, team);
 	bool moved = TF2_GetClientTeam(client) == team;
-	if (!moved || team > TFTeam_Spectator)
+	bool spawns = Classes_Desired(client) != 0;  // in Highlander it is gone: dead, they return when they have it back
+	if (!moved || (team > TFTeam_Spectator && spawns))
 	{
 		SetEntProp(client, Prop_Send, "m_lifeState", life);
 	}
 	if (moved && team > TFTeam_Spectator)
 	{
-		Enter(client, life == LIFE_ALIVE, charge);
+		Enter(client, life == LIFE_ALIVE && spawns, charge);
 	}
 	return moved;
 }

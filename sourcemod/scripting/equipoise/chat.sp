@@ -59,9 +59,13 @@ void Chat_Tell(JSONObject order)
 	delete lines;
 }
 
-// A text of the daemon to one player; 0 is the console.
+// A text of the daemon to one player, if there is one; 0 is the console.
 void Chat_Reason(int client, JSONObject json)
 {
+	if (json == null)
+	{
+		return;
+	}
 	Text text;
 	ReadText(json, text);
 	Show(client, text);

@@ -56,7 +56,7 @@ void Commands_Perform(int client, const char[] word, const char[] argument)
 	{
 		words.PushString(argument);
 	}
-	if (Commands_Send(client, words))
+	if (Commands_Send(client, words, true))
 	{
 		Announce(client, word, argument);
 	}
@@ -109,7 +109,8 @@ static Action Command_Target(int client, int args)
 	char word[WORD_SIZE], target[MAX_NAME_LENGTH], id[ID_SIZE], rating[WORD_SIZE];
 	Word(word);
 	bool sets = StrEqual(word, "set");
-	if (args < (sets ? 2 : 1))
+	GetCmdArg(2, rating, sizeof(rating));
+	if (args < 1 || (sets && !IsNumber(rating)))
 	{
 		ReplyToCommand(client, "[SM] Usage: %s%s <#userid|name|steamid64>%s", COMMAND_PREFIX, word, sets ? " <rating>" : "");
 		return Plugin_Handled;
@@ -124,7 +125,6 @@ static Action Command_Target(int client, int args)
 	words.PushString(id);
 	if (sets)
 	{
-		GetCmdArg(2, rating, sizeof(rating));
 		words.PushString(rating);
 	}
 	int found = Players_Find(id);
@@ -132,12 +132,18 @@ static Action Command_Target(int client, int args)
 	{
 		GetClientName(found, target, sizeof(target));
 	}
-	if (!Commands_Send(client, words) || StrEqual(word, "rating"))
+	if (!Commands_Send(client, words, true) || StrEqual(word, "rating"))
 	{
 		return Plugin_Handled;
 	}
 	Activity(client, found == 0 ? -1 : found, sets ? "Equipoise_DidSet" : "Equipoise_DidReset", target, rating);
 	return Plugin_Handled;
+}
+
+static bool IsNumber(const char[] text)
+{
+	float number;
+	return text[0] != '\0' && StringToFloatEx(text, number) == strlen(text);
 }
 
 // A SteamID64 stands for itself, so that an admin can name a player who is not here.
@@ -182,15 +188,16 @@ bool Commands_RequestScramble(Handle plugin, bool now)
 	JSONArray words = new JSONArray();
 	words.PushString("scramble");
 	words.PushString(now ? "now" : "next");
-	return Commands_Send(0, words);
+	return Commands_Send(0, words, true);
 }
 
-// Takes over the handle. False when the daemon cannot be asked; the caller has read why.
-bool Commands_Send(int client, JSONArray words)
+// Takes over the handle. `admin`: SourceMod let them use a command that is not for every player, by flag or override.
+// False when the daemon cannot be asked; the caller has read why.
+bool Commands_Send(int client, JSONArray words, bool admin)
 {
-	if (Post_Silent() || (client != 0 && !Players_Known(client)))
+	if (!Settings_Enabled() || Post_Silent() || (client != 0 && !Players_Known(client)))
 	{
-		ReplyToCommand(client, "%t", "Equipoise_Silent");
+		ReplyToCommand(client, "%t", Settings_Enabled() ? "Equipoise_Silent" : "Equipoise_StatusOff");
 		delete words;
 		return false;
 	}
@@ -198,7 +205,7 @@ bool Commands_Send(int client, JSONArray words)
 	event.Set("words", words);
 	delete words;
 	event.SetString("by", client == 0 ? "" : g_Players[client].id);
-	event.SetBool("admin", client == 0 || CheckCommandAccess(client, "sm_eq_status", ADMFLAG_GENERIC));
+	event.SetBool("admin", admin);
 	Outbox_Add(event);
 	return true;
 }

@@ -141,16 +141,27 @@ static Action Request(int client, TFTeam wanted)
 	{
 		return Plugin_Continue;
 	}
-	if (side == TFTeam_Unassigned && Facts_Arena() && Rounds_Live())
+	if (InsideArenaRound(client))
 	{
-		Arena_Park(client);
-		Chat_Phrase(client, "Equipoise_ReasonWaits");
+		Park(client);
 	}
 	else if (side == TFTeam_Unassigned || (Leaves(side, wanted) && !Locks_Hold(client)))
 	{
 		Ask(client, wanted);
 	}
 	return Plugin_Handled;
+}
+
+// Arena's round goes on without who is on no side.
+static bool InsideArenaRound(int client)
+{
+	return Players_Side(client) == TFTeam_Unassigned && Facts_Arena() && Rounds_Live();
+}
+
+static void Park(int client)
+{
+	Arena_Park(client);
+	Chat_Phrase(client, "Equipoise_ReasonWaits");
 }
 
 // A player on a side who asks for any side leaves it only if it is larger by two.
@@ -222,11 +233,8 @@ void Joins_Obey(JSONObject order)
 	}
 	Put(client, side, wanted);
 	JSONObject reason = Read_Object(order, "reason");
-	if (reason != null)
-	{
-		Chat_Reason(client, reason);
-		delete reason;
-	}
+	Chat_Reason(client, reason);
+	delete reason;
 }
 
 // The daemon answers with a text instead.
@@ -275,6 +283,11 @@ static bool Full(TFTeam side)
 // Without an answer: the side of the lock, or the wanted one, if the sizes allow it; otherwise the smaller one.
 static void PlaceAlone(int client, TFTeam wanted)
 {
+	if (InsideArenaRound(client))
+	{
+		Park(client);
+		return;
+	}
 	TFTeam locked = Locks_Side(client);
 	TFTeam side = locked != TFTeam_Unassigned ? locked : wanted;
 	if (side == TFTeam_Unassigned || !Fits(client, side))

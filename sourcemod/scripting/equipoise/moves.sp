@@ -153,6 +153,10 @@ static void CarryOut(int serial)
 	{
 		Answer(i, "no_round");  // players do not respawn between rounds
 	}
+	else if (!Session_Enforcing())
+	{
+		Answer(i, "off");
+	}
 	else if (client == 0 || Players_Side(client) == TFTeam_Unassigned)
 	{
 		Answer(i, "left");

@@ -14,7 +14,8 @@ void Observe_Hook()
 	HookEvent("teamplay_round_win", Event_RoundWin);
 	HookEvent("teamplay_point_captured", Event_PointCaptured);
 	HookEvent("teamplay_flag_event", Event_Flag);
-	HookEvent("player_team", Event_Team, EventHookMode_Pre);
+	HookEvent("player_team", Event_Team);
+	HookEvent("player_team", Event_TeamSilenced, EventHookMode_Pre);
 	HookEvent("player_hurt", Event_Hurt);
 	HookEvent("player_healed", Event_Healed);
 	HookEvent("player_death", Event_Death);
@@ -60,9 +61,18 @@ static void Event_RoundWin(Event event, const char[] name, bool silent)
 	}
 }
 
+// A copy that another plugin fires of an event that it blocked is no second capture.
 static void Event_PointCaptured(Event event, const char[] name, bool silent)
 {
-	Rounds_Captured(view_as<TFTeam>(event.GetInt("team")));
+	static int lastTick, lastPoint;
+	int tick = GetGameTickCount();
+	int point = event.GetInt("cp");
+	if (tick != lastTick || point != lastPoint)
+	{
+		lastTick = tick;
+		lastPoint = point;
+		Rounds_Captured(view_as<TFTeam>(event.GetInt("team")));
+	}
 }
 
 static void Event_Flag(Event event, const char[] name, bool silent)
@@ -74,15 +84,15 @@ static void Event_Flag(Event event, const char[] name, bool silent)
 	}
 }
 
-// Fired before the change. The moves that the plugin makes would flood the chat.
-static Action Event_Team(Event event, const char[] name, bool silent)
+// Fired before the change.
+static void Event_Team(Event event, const char[] name, bool silent)
 {
 	int client = GetClientOfUserId(event.GetInt("userid"));
-	if (client == 0 || event.GetBool("disconnect"))
-	{
-		return Plugin_Continue;
-	}
 	TFTeam team = view_as<TFTeam>(event.GetInt("team"));
+	if (client == 0 || event.GetBool("disconnect") || team > TFTeam_Blue)
+	{
+		return;
+	}
 	if (team > TFTeam_Spectator)
 	{
 		g_Players[client].waiting = false;
@@ -91,12 +101,18 @@ static Action Event_Team(Event event, const char[] name, bool silent)
 	{
 		Presence_Side(client, team);
 	}
-	if (team > TFTeam_Spectator && g_Players[client].choice[0] != '\0')
+	if (team > TFTeam_Spectator)
 	{
 		RequestFrame(Classes_Give, event.GetInt("userid"));
 	}
 	Post_Soon();
-	if (!Assign_Moving(client))
+}
+
+// The moves that the plugin makes would flood the chat.
+static Action Event_TeamSilenced(Event event, const char[] name, bool silent)
+{
+	int client = GetClientOfUserId(event.GetInt("userid"));
+	if (client == 0 || !Assign_Moving(client))
 	{
 		return Plugin_Continue;
 	}

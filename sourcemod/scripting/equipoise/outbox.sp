@@ -76,7 +76,7 @@ void Outbox_WantAll()
 	Outbox_WantRoster();
 }
 
-// Events of this kind that were not sent yet are out of date.
+// Events of this kind that were not sent yet are out of date. What their rosters told, a new one has to tell.
 void Outbox_Forget(const char[] kind)
 {
 	for (int i = g_Events.Length - 1; i >= 0; i--)
@@ -86,6 +86,7 @@ void Outbox_Forget(const char[] kind)
 		{
 			g_Events.Erase(i);
 			delete event;
+			Outbox_WantRoster();
 		}
 	}
 }

@@ -54,6 +54,7 @@ public void OnClientDisconnect(int client)
 	{
 		Leave(client);
 	}
+	Joins_Forget(client);
 	Player nobody;
 	g_Players[client] = nobody;
 }
@@ -65,7 +66,6 @@ static void Leave(int client)
 	Outbox_Add(left);
 	Presence_Left(client);
 	Moves_Left(client);
-	Joins_Forget(client);
 }
 
 // Players who were here before the plugin was loaded.
@@ -86,6 +86,13 @@ void Players_Reread()
 
 static void Arrive(int client, const char[] id)
 {
+	// They may be back before the game has noticed that their old connection is dead: that one is nobody.
+	int ghost = Players_Find(id);
+	if (ghost != 0)
+	{
+		g_Players[ghost].id[0] = '\0';
+		Outbox_WantRoster();
+	}
 	Player arrived;
 	strcopy(arrived.id, sizeof(arrived.id), id);
 	g_Players[client] = arrived;

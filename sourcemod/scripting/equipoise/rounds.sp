@@ -22,6 +22,8 @@ static int g_Serial;          // how many rounds started: a timer of an earlier 
 static bool g_StageOver;      // a stage was won, the next start goes on with the same round
 static bool g_StageMissed;    // loaded in a staged round, perhaps after its first stage
 static int g_Played;          // m_nRoundsPlayed when the round began
+static int g_StartTick;       // of the last teamplay_round_start
+static bool g_Switched;       // that the sides were switched before this freeze is reported
 
 Phase Rounds_Phase()
 {
@@ -52,6 +54,7 @@ void Rounds_Reset()
 	g_Serial++;
 	g_StageOver = false;
 	g_StageMissed = false;
+	g_StartTick = -1;
 	Record_Drop();
 }
 
@@ -95,6 +98,7 @@ void Rounds_Look()
 	}
 	bool waitEnded = Waiting_Ended();
 	RoundState state = GameRules_GetRoundState();
+	g_Switched = g_Switched && state == RoundState_Preround;
 	if (Waiting_Now() || state < RoundState_Preround)
 	{
 		Lose();
@@ -157,16 +161,19 @@ static void Lose()
 	}
 }
 
-// teamplay_round_start.
+// teamplay_round_start. A plugin that blocks the event and fires a copy has it heard twice: hooks that come after an
+// event hear the blocked one too (EventManager::OnFireEvent_Post, core/EventManager.cpp).
 void Rounds_Start(bool fullReset)
 {
 	RoundState state = GameRules_GetRoundState();
-	if (state > RoundState_Preround)
+	int tick = GetGameTickCount();
+	if (state > RoundState_Preround || tick == g_StartTick)
 	{
 		return;  // not the game's
 	}
-	if (GameRules_GetProp("m_bSwitchedTeamsThisRound") != 0)
+	if (!g_Switched && GameRules_GetProp("m_bSwitchedTeamsThisRound") != 0)
 	{
+		g_Switched = true;
 		SwitchSides();
 	}
 	Waiting_Ended();
@@ -182,6 +189,7 @@ void Rounds_Start(bool fullReset)
 	{
 		Begin(fullReset);
 	}
+	g_StartTick = tick;
 }
 
 // teamplay_restart_round: the open round is void.
@@ -266,7 +274,7 @@ static void Open(bool partial)
 
 void Rounds_Captured(TFTeam side)
 {
-	if (g_Phase == Phase_Running && side > TFTeam_Spectator)
+	if (g_Phase == Phase_Running && (side == TFTeam_Red || side == TFTeam_Blue))
 	{
 		Record_Captured(side);
 	}

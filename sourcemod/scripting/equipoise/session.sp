@@ -14,7 +14,7 @@ static bool g_Enforcing;
 void Session_Load(bool late)
 {
 	g_Late = late;
-	FormatEx(g_Boot, sizeof(g_Boot), "%d%03d", GetTime(), RoundToFloor(GetEngineTime() * 1000.0) % 1000);
+	FormatEx(g_Boot, sizeof(g_Boot), "%d%03d", GetTime(), RoundToFloor(FloatFraction(GetEngineTime()) * 1000.0));
 }
 
 void Session_Begin()
@@ -84,6 +84,10 @@ void Session_Look()
 	{
 		g_Enforcing = !g_Enforcing;
 		Engine_Apply();
+		if (g_Enforcing)
+		{
+			Arena_Adopt();
+		}
 	}
 }
 

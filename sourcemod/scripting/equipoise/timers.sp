@@ -27,24 +27,15 @@ static int InHud()
 	return timer;
 }
 
-// Seconds until a timer in the HUD ends the round, negative when no such end is known. KOTH has two clocks that stop
+// Seconds until the timer in the HUD ends the round, negative when no such end is known. KOTH has two clocks that stop
 // and go.
 float Timers_EndsIn()
 {
-	float seconds = -1.0;
-	int timer = -1;
-	while (!Facts_Koth() && !Facts_Arena() && (timer = FindEntityByClassname(timer, "team_round_timer")) != -1)
+	int timer = Facts_Koth() || Facts_Arena() ? -1 : InHud();
+	if (timer == -1 || GetEntProp(timer, Prop_Send, "m_bIsDisabled") != 0
+		|| GetEntProp(timer, Prop_Send, "m_bTimerPaused") != 0)
 	{
-		if (Runs(timer))
-		{
-			seconds = GetEntPropFloat(timer, Prop_Send, "m_flTimerEndTime") - GetGameTime();
-		}
+		return -1.0;
 	}
-	return seconds;
-}
-
-static bool Runs(int timer)
-{
-	return GetEntProp(timer, Prop_Send, "m_bShowInHUD") != 0 && GetEntProp(timer, Prop_Send, "m_bIsDisabled") == 0
-		&& GetEntProp(timer, Prop_Send, "m_bTimerPaused") == 0;
+	return GetEntPropFloat(timer, Prop_Send, "m_flTimerEndTime") - GetGameTime();
 }

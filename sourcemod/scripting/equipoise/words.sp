@@ -74,7 +74,7 @@ static Action Command_Word(int client, int args)
 	}
 	JSONArray words = new JSONArray();
 	words.PushString(meaning);
-	Commands_Send(client, words);
+	Commands_Send(client, words, client == 0 || CheckCommandAccess(client, "sm_eq_rating", ADMFLAG_GENERIC));
 	return Plugin_Handled;
 }
 
