@@ -44,7 +44,7 @@ class Phrase(Enum):
     # The vote.
     VOTE_QUESTION = "Balance the teams at the next round start?"
     """The title of the script's menu."""
-    VOTE_VOICE = "{1} wants balanced teams: {2} of {3} for a vote. Type !scramble to join."
+    VOTE_VOICE = "{1} wants balanced teams: {2} of {3} for a vote."
     VOTE_TOO_FEW = "There are too few players for a vote."
     VOTE_COOLDOWN = "The last vote was a short while ago. Try again later."
     VOTE_EVEN = "Teams are even: {1} has a {2} % chance."
