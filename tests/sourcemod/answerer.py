@@ -19,6 +19,7 @@ TRANSLATIONS = Path(__file__).parents[2] / "sourcemod" / "translations"
 
 Json = dict[str, Any]
 Answer = Callable[[Json], list[Json]]
+Sides = tuple[list[Player], list[Player]]
 
 
 @dataclass
@@ -134,6 +135,19 @@ def plugin(game: Game, daemon: Daemon, equipoise_smx: Path) -> Plugin:
     return install(game, daemon, equipoise_smx)
 
 
+@pytest.fixture
+def live(game: Game, daemon: Daemon, plugin: Plugin) -> Sides:
+    """Two against two in a running round; from now on the daemon answers only as the test says."""
+    daemon.answers["side_wanted"] = obliging
+    game.start_map("koth_harvest_final")
+    sides = crowd(game, 2, 2)
+    play.go_live(game)
+    settle(game)
+    daemon.answers.clear()
+    daemon.forget()
+    return sides
+
+
 def install(game: Game, daemon: Daemon, smx: Path, *, secret: str = SECRET) -> Plugin:
     """Load the plugin on a server whose operator has filled in its config."""
     fill_in(game, daemon.port, "test-1", secret)
@@ -154,6 +168,12 @@ def settle(game: Game) -> None:
         game.settle()
 
 
+def poll(game: Game) -> None:
+    """Let the plugin poll, so that it gets and carries out its orders."""
+    game.rcon("equipoise_poll")
+    settle(game)
+
+
 def seconds_of_play(game: Game, seconds: float) -> None:
     """Run the game in steps short enough for every poll to be answered in between."""
     end = game.now + seconds
@@ -169,6 +189,13 @@ def obliging(event: Json) -> list[Json]:
     return [{"kind": "place", "id": event["id"], "side": side, "reason": reason}]
 
 
+def placing(side: str, phrase: str = "Equipoise_ReasonJoinSmaller") -> Answer:
+    """Answer every player with this side."""
+    return lambda event: [
+        {"kind": "place", "id": event["id"], "side": side, "reason": {"phrase": phrase, "args": ["4", "2"]}}
+    ]
+
+
 def seat(game: Game, name: str, side: str, cls: str = "soldier") -> Player:
     """A player connects, asks for a side, gets it, and chooses a class."""
     player = game.connect(name)
@@ -179,7 +206,7 @@ def seat(game: Game, name: str, side: str, cls: str = "soldier") -> Player:
     return player
 
 
-def crowd(game: Game, red: int, blu: int) -> tuple[list[Player], list[Player]]:
+def crowd(game: Game, red: int, blu: int) -> Sides:
     """Fill both sides, alternating by slot. The players join in one frame: arena starts with the first two."""
     settle(game)  # the map's level is known
     sides: dict[str, list[Player]] = {"red": [], "blue": []}

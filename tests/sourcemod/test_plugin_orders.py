@@ -1,39 +1,11 @@
 """Orders are carried out without deaths or lost scores, and the result of each is reported."""
 
-from collections.abc import Callable
-
 import pytest
 
-from tests.sourcemod.answerer import Daemon, Json, crowd, ids, in_freeze, seconds_of_play, settle
-from tests.sourcemod.rig import Game, Player, Plugin, facts, play
+from tests.sourcemod.answerer import Daemon, Json, crowd, ids, in_freeze, poll, seconds_of_play, settle
+from tests.sourcemod.orders import VETO, WHY, assign, move, unharmed
+from tests.sourcemod.rig import Game, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, GHOST, KART, RED, SPECTATOR, Reason, State
-
-WHY = {"phrase": "Equipoise_ReasonStreak", "args": ["3"]}
-VETO = 3
-
-
-def poll(game: Game) -> None:
-    """Let the plugin poll, so that it gets and carries out its orders."""
-    game.rcon("equipoise_poll")
-    settle(game)
-
-
-def assign(
-    daemon: Daemon, red: list[Player], blu: list[Player], bench: list[Player] | None = None, moment: str = "freeze"
-) -> None:
-    """Give an `assign` with the next reply."""
-    teams = {"red": ids(red), "blu": ids(blu), "bench": ids(bench or [])}
-    daemon.order("assign", order="a-1", reason=WHY, moment=moment, **teams)
-
-
-def move(daemon: Daemon, player: Player, side: str, deadline: float = 5.0, order: str = "m-1") -> None:
-    """Give a `move` with the next reply."""
-    daemon.order("move", order=order, reason=WHY, id=str(player.steamid), side=side, deadline=deadline)
-
-
-def unharmed(*players: Player) -> bool:
-    """No player died, and the living wear the colours of their side."""
-    return all(p.deaths == 0 and p.suicides == 0 and not p.misplaced for p in players)
 
 
 @pytest.mark.parametrize("map", ["arena_well", "cp_gorge", "koth_harvest_final", "ctf_2fort"])
@@ -195,74 +167,6 @@ def test_whom_the_game_does_not_release_is_left_alone(game: Game, daemon: Daemon
     assert all(p.alive for p in red)
 
 
-def test_nobody_is_moved_in_hell_and_the_round_there_is_still_reported(
-    game: Game, daemon: Daemon, plugin: Plugin
-) -> None:
-    game.start_map("plr_hightower_event", facts.MAPS["plr_hightower"])
-    red, blu = crowd(game, 3, 1)
-    play.go_live(game)
-    settle(game)
-    game.rules.props["m_bHelltowerPlayersInHell"] = 1
-    game.advance(1.5)
-    settle(game)
-    assert daemon.events("hello")[-1]["inactive_reason"] == "hell"
-    move(daemon, red[0], "blu", deadline=1)
-    poll(game)
-    seconds_of_play(game, 2)
-    assert daemon.results() == {"m-1": "off"}
-    assert [p.team for p in red + blu] == [RED, RED, RED, BLU]
-    game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    play.next_round(game)
-    game.advance(1.5)
-    settle(game)
-    assert not daemon.events("round_ended")[0]["partial"]
-    assert daemon.events("hello")[-1]["inactive_reason"] == ""
-
-
-def test_a_move_that_comes_due_in_hell_fails(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("plr_hightower_event", facts.MAPS["plr_hightower"])
-    red, _ = crowd(game, 3, 1)
-    play.go_live(game)
-    move(daemon, red[0], "blu", deadline=3)
-    poll(game)
-    seconds_of_play(game, 1)
-    game.rules.props["m_bHelltowerPlayersInHell"] = 1
-    seconds_of_play(game, 4)
-    assert daemon.results() == {"m-1": "off"}
-    assert red[0].team == RED
-    assert unharmed(red[0])
-
-
-def test_a_flag_is_dropped_before_its_carrier_changes_sides(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("ctf_2fort")
-    red, _ = crowd(game, 3, 1)
-    play.go_live(game)
-    play.pick_up_flag(game, red[0])
-    before = len(game.history)
-    move(daemon, red[0], "blu", deadline=1)
-    poll(game)
-    seconds_of_play(game, 2)
-    seen = [(name, fields) for _, name, fields in game.history[before:]]
-    names = [name for name, _ in seen if name in ("teamplay_flag_event", "player_team", "player_spawn")]
-    assert names == ["teamplay_flag_event", "player_team", "player_spawn"]
-    assert red[0].props["m_hItem"] == -1
-    assert (red[0].team, red[0].alive) == (BLU, True)
-
-
-def test_a_medic_who_is_moved_alive_keeps_their_charge(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    red, _ = crowd(game, 3, 1)
-    game.advance(1)
-    game.command(red[0], "joinclass medic")
-    play.go_live(game)
-    red[0].charge = 0.75
-    move(daemon, red[0], "blu", deadline=1)
-    poll(game)
-    seconds_of_play(game, 1.5)
-    assert (red[0].team, red[0].alive) == (BLU, True)
-    assert red[0].charge == pytest.approx(0.75)
-
-
 def test_a_medic_who_is_moved_in_the_freeze_starts_without_a_charge(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     """As everybody does: CWeaponMedigun::WeaponReset (tf_weapon_medigun.cpp)."""
     game.start_map("koth_harvest_final")
@@ -274,134 +178,6 @@ def test_a_medic_who_is_moved_in_the_freeze_starts_without_a_charge(game: Game, 
     assign(daemon, [red[1], blu[0]], [red[0], blu[1]])
     poll(game)
     assert (red[0].team, red[0].alive, red[0].charge) == (BLU, True, 0)
-
-
-def test_a_charge_does_not_go_over_to_another_medigun(
-    game: Game, daemon: Daemon, plugin: Plugin, script: Callable[..., Plugin]
-) -> None:
-    script(
-        """
-        public void OnPluginStart() { HookEvent("player_spawn", Respawned); }
-        void Respawned(Event event, const char[] name, bool silent)
-        {
-            int client = GetClientOfUserId(event.GetInt("userid"));
-            if (client != 0 && TF2_GetPlayerClass(client) == TFClass_Medic && TF2_GetClientTeam(client) == TFTeam_Blue)
-            {
-                SetEntProp(GetPlayerWeaponSlot(client, 1), Prop_Send, "m_iItemDefinitionIndex", 998);
-            }
-        }
-        """
-    )
-    game.start_map("koth_harvest_final")
-    red, _ = crowd(game, 3, 1)
-    game.advance(1)
-    game.command(red[0], "joinclass medic")
-    play.go_live(game)
-    red[0].charge = 0.75
-    move(daemon, red[0], "blu", deadline=1)
-    poll(game)
-    seconds_of_play(game, 1.5)
-    assert (red[0].team, red[0].charge) == (BLU, 0)
-
-
-def test_the_dead_are_brought_back_by_the_game(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    red, blu = crowd(game, 3, 1)
-    play.go_live(game)
-    play.kill(game, blu[0], red[0])
-    move(daemon, red[0], "blu")
-    poll(game)
-    assert (red[0].team, red[0].alive) == (BLU, False)
-    seconds_of_play(game, 25)
-    assert (red[0].alive, red[0].misplaced) == (True, False)
-
-
-def test_a_move_waits_for_a_death(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    red, blu = crowd(game, 3, 1)
-    play.go_live(game)
-    move(daemon, red[0], "blu", deadline=9)
-    poll(game)
-    assert red[0].team == RED
-    play.kill(game, blu[0], red[0])
-    settle(game)
-    assert red[0].team == BLU
-    assert (red[0].deaths, red[0].suicides) == (1, 0)
-    assert daemon.results() == {"m-1": ""}
-    assert "3 wins in a row" in red[0].chat[-1]
-
-
-def test_a_dead_player_is_moved_at_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    red, blu = crowd(game, 3, 1)
-    play.go_live(game)
-    play.kill(game, blu[0], red[0])
-    move(daemon, red[0], "blu")
-    poll(game)
-    assert red[0].team == BLU
-    assert (red[0].deaths, red[0].suicides) == (1, 0)
-
-
-def test_at_the_deadline_a_move_goes_through_alive_and_without_a_death(
-    game: Game, daemon: Daemon, plugin: Plugin
-) -> None:
-    game.start_map("koth_harvest_final")
-    red, _ = crowd(game, 3, 1)
-    play.go_live(game)
-    move(daemon, red[0], "blu", deadline=5)
-    poll(game)
-    game.advance(4.5)
-    assert red[0].team == RED
-    game.advance(1)
-    settle(game)
-    assert (red[0].team, red[0].alive) == (BLU, True)
-    assert unharmed(red[0])
-    assert daemon.results() == {"m-1": ""}
-
-
-def test_respawning_is_as_good_as_a_death(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    red, _ = crowd(game, 3, 1)
-    play.go_live(game)
-    move(daemon, red[0], "blu", deadline=9)
-    poll(game)
-    game.teams.force_respawn(red[0])
-    settle(game)
-    assert (red[0].team, red[0].alive) == (BLU, True)
-    assert unharmed(red[0])
-
-
-def test_a_cancelled_move_is_forgotten(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    red, _ = crowd(game, 3, 1)
-    play.go_live(game)
-    move(daemon, red[0], "blu", deadline=3)
-    poll(game)
-    daemon.order("cancel", order="m-1")
-    poll(game)
-    seconds_of_play(game, 4)
-    assert red[0].team == RED
-    assert daemon.results() == {}
-
-
-@pytest.mark.parametrize("end", ["round", "leave", "spectate", "unknown"])
-def test_a_move_that_makes_no_sense_any_more_fails(game: Game, daemon: Daemon, plugin: Plugin, end: str) -> None:
-    game.start_map("koth_harvest_final")
-    red, _ = crowd(game, 3, 1)
-    play.go_live(game)
-    if end == "unknown":
-        red[0].steamid += 5000
-    move(daemon, red[0], "blu", deadline=3)
-    poll(game)
-    if end == "round":
-        game.rounds.win(RED, Reason.POINTS_CAPTURED)
-    elif end == "leave":
-        game.leave(red[0])
-    elif end == "spectate":
-        game.join(red[0], "spectate")
-    seconds_of_play(game, 4)
-    assert daemon.results() == {"m-1": "no_round" if end == "round" else "left"}
-    assert red[0].team != BLU
 
 
 def test_a_result_is_sent_until_it_is_answered(game: Game, daemon: Daemon, plugin: Plugin) -> None:
@@ -431,18 +207,6 @@ def test_another_plugin_may_forbid_a_split(game: Game, daemon: Daemon, plugin: P
     assert heard[0][-1] == 2
 
 
-def test_another_plugin_may_forbid_a_move(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.sm.listen("Equipoise_OnMove", lambda client, team: VETO)
-    game.start_map("koth_harvest_final")
-    red, _ = crowd(game, 3, 1)
-    play.go_live(game)
-    move(daemon, red[0], "blu", deadline=1)
-    poll(game)
-    seconds_of_play(game, 2)
-    assert daemon.results() == {"m-1": "vetoed"}
-    assert red[0].team == RED
-
-
 def test_while_an_admin_has_switched_it_off_nothing_is_carried_out(game: Game, daemon: Daemon, plugin: Plugin) -> None:
     game.start_map("koth_harvest_final")
     red, blu = crowd(game, 1, 1)
@@ -452,32 +216,6 @@ def test_while_an_admin_has_switched_it_off_nothing_is_carried_out(game: Game, d
     poll(game)
     assert daemon.results() == {"a-1": "off"}
     assert red[0].team == RED
-
-
-def test_a_move_that_was_due_is_not_carried_out_after_an_admin_switched_it_off(
-    game: Game, daemon: Daemon, plugin: Plugin
-) -> None:
-    game.start_map("koth_harvest_final")
-    red, _ = crowd(game, 3, 1)
-    play.go_live(game)
-    move(daemon, red[0], "blu", deadline=3)
-    poll(game)
-    daemon.sticky["enabled"] = False
-    poll(game)
-    seconds_of_play(game, 4)
-    assert red[0].team == RED
-    assert daemon.results() == {"m-1": "off"}
-
-
-def test_a_move_without_a_reason_is_carried_out_once(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    game.start_map("koth_harvest_final")
-    red, _ = crowd(game, 3, 1)
-    play.go_live(game)
-    daemon.order("move", order="m-1", id=ids(red)[0], side="blu", deadline=1.0)
-    poll(game)
-    seconds_of_play(game, 2)
-    assert red[0].team == BLU
-    assert daemon.results() == {"m-1": ""}
 
 
 def test_two_splits_in_one_answer_are_carried_out_one_after_the_other(

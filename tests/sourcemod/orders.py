@@ -1,0 +1,25 @@
+"""Orders that a test gives with the scripted daemon's next reply, and what must hold for players who were moved."""
+
+from tests.sourcemod.answerer import Daemon, ids
+from tests.sourcemod.rig import Player
+
+WHY = {"phrase": "Equipoise_ReasonStreak", "args": ["3"]}
+VETO = 3
+
+
+def assign(
+    daemon: Daemon, red: list[Player], blu: list[Player], bench: list[Player] | None = None, moment: str = "freeze"
+) -> None:
+    """Give an `assign` with the next reply."""
+    teams = {"red": ids(red), "blu": ids(blu), "bench": ids(bench or [])}
+    daemon.order("assign", order="a-1", reason=WHY, moment=moment, **teams)
+
+
+def move(daemon: Daemon, player: Player, side: str, deadline: float = 5.0, order: str = "m-1") -> None:
+    """Give a `move` with the next reply."""
+    daemon.order("move", order=order, reason=WHY, id=str(player.steamid), side=side, deadline=deadline)
+
+
+def unharmed(*players: Player) -> bool:
+    """No player died, and the living wear the colours of their side."""
+    return all(p.deaths == 0 and p.suicides == 0 and not p.misplaced for p in players)
