@@ -140,7 +140,7 @@ WRONG = (
     ("[pool.main]\nk_max = 0", "$.pool.main.k_max"),
     ("[pool.main]\nk_max = 12.5", "$.pool.main.k_max"),
     ("[pool.main]\nk_factor_min = 80", "$.pool.main.k_factor_min"),
-    ("[pool.'../x']", "$.pool.../x"),
+    ("[pool.'../x']", '$.pool."../x"'),
     ("[server.a]\npool = 'main'", "$.server.a.secret_file"),
     ("[server.a]\nsecret_file = 'arena-1.sha256'", "$.server.a.pool"),
     ("[server.a]\nsecret_file = 3", "$.server.a.secret_file"),
@@ -154,7 +154,12 @@ WRONG = (
     ("maps = 3", "$.maps"),
     ("[maps]\nvsh_ = 'on'", "$.maps.vsh_"),
     ("[maps]\nvsh_ = []", "$.maps.vsh_"),
-    ("[maps]\n'' = 'off'", "$.maps."),
+    ("[maps]\n'' = 'off'", '$.maps.""'),
+    ("[maps]\n'workshop/' = 'off'", '$.maps."workshop/"'),
+    ("[maps]\n'dm_*' = 'off'", '$.maps."dm_*"'),
+    ("[maps]\n\"dm\\n\" = 'off'", '$.maps."dm\\n"'),
+    ("[maps]\ndm_ = 'off'\nDM_ = 'rate'", "$.maps.DM_"),
+    ('"sil\\nence" = 3', '$."sil\\nence"'),
     (SMALL + "[server.arena-1.maps]\nvsh_ = true", "$.server.arena-1.maps.vsh_"),
     (SMALL + "game = 'tf2'", "$.token.owner.game"),
     (SMALL.replace("owner.sha256", "arena-1.sha256"), "$.token.owner.secret_file"),
@@ -189,6 +194,13 @@ def test_maps_are_added_to_the_defaults_and_a_servers_own_to_those(tmp_path: Pat
     expected = {**Rules().maps, "cp_a": "off", "cp_a.v2": "rate", "vsh_": "rate"}
     assert read.servers[config.ServerId("arena-1")].rules.maps == expected
     assert tomllib.loads("\n".join(config.printed(read)))["server"]["arena-1"]["maps"] == expected
+
+
+def test_a_default_of_a_map_is_overridden_in_any_spelling(tmp_path: Path) -> None:
+    text = SMALL.replace("[token", "[server.arena-1.maps]\nVSH_dust = 'balance'\n[token")
+    read = load(tmp_path, text + "[maps]\nVSH_ = 'balance'\nvsh_dust = 'rate'\n'workshop/ZI_' = 'rate'")
+    maps = read.servers[config.ServerId("arena-1")].rules.maps
+    assert maps == {**Rules().maps, "vsh_": "balance", "vsh_dust": "balance", "zi_": "rate"}
 
 
 def test_a_pools_table_is_printed_as_it_is_read(tmp_path: Path) -> None:
