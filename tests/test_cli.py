@@ -163,7 +163,7 @@ def test_init_refuses_a_name_that_is_a_path(tmp_path: Path) -> None:
 def test_an_unknown_key_is_named(house: House) -> None:
     house.config.write_text(house.config.read_text() + "\n[arena]\nstrek = 3\n")
     for line in (one_line(run(command, "--config", house.config)) for command in ("serve", "check-config")):
-        assert "$.arena.strek: no such key" in line
+        assert line == f"equipoise: {house.config}: $.arena.strek: no such key"
 
 
 def test_a_missing_secret_is_named_with_the_command_that_makes_one(house: House) -> None:
@@ -300,6 +300,21 @@ def test_players_are_shown_set_reset_and_ranked(house: House, daemon: str) -> No
     assert "1500" in ask(house, daemon, "player", "set", RED, "1500").stdout
     assert json.loads(ask(house, daemon, "player", "reset", RED, "--json").stdout)["player"]["rounds"] == 0
     assert ask(house, daemon, "player", "top").stdout.startswith("PLAYER")
+
+
+def test_an_order_that_the_game_still_has_to_carry_out_says_where_its_result_is_shown(
+    house: House, daemon: str
+) -> None:
+    players = [{"id": str(int(RED) + n), "side": ("red", "blu")[n % 2]} for n in range(6)]
+    post(daemon, house.secret, posted({"kind": "round_started", "players": players}, seq=2))
+    ordered = ask(house, daemon, "server", "scramble", "arena-1")
+    assert (ordered.returncode, ordered.stderr) == (0, "")
+    assert ordered.stdout == "Ordered. `equipoise why` shows what became of it.\n"
+
+
+def test_a_scramble_that_waits_is_announced_with_its_reason(house: House, daemon: str) -> None:
+    lines = ask(house, daemon, "server", "scramble", "arena-1", "--when", "next").stdout.splitlines()
+    assert lines == ["Teams will be balanced at the next round start:", "the losing side captured nothing"]
 
 
 def test_a_scramble_can_be_tried_dry_and_then_ordered(house: House, daemon: str) -> None:

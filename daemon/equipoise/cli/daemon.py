@@ -44,7 +44,7 @@ def check_config(path: Path, show: bool) -> None:
         for line in printed(config):
             click.echo(line)
     else:
-        click.echo(f"{path}: valid. {len(config.servers)} servers, {len(config.pools)} pools.")
+        click.echo(f"{path}: valid. Servers: {len(config.servers)}, pools: {len(config.pools)}.")
 
 
 @click.command()
