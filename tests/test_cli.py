@@ -295,6 +295,16 @@ def test_status_says_why_a_map_is_left_alone(house: House) -> None:
         assert (refused.returncode, refused.stderr) == (1, "equipoise: Equipoise leaves this map alone (vsh_).\n")
 
 
+def test_status_shows_a_vote_that_players_ask_for(house: House, daemon: str) -> None:
+    # There is no vote while a scramble is due, as after this round, or while the teams are even.
+    ask(house, daemon, "player", "set", RED, "9000")
+    assert ask(house, daemon, "server", "cancel", "arena-1").returncode == 0
+    for seq, shown in ((2, "asked for a vote: 1"), (3, "vote running")):
+        wish = {"kind": "command", "words": ["vote"], "by": str(int(RED) + seq)}
+        post(daemon, house.secret, posted(wish, seq=seq))
+        assert shown in ask(house, daemon, "status").stdout.splitlines()[1]
+
+
 def test_players_are_shown_set_reset_and_ranked(house: House, daemon: str) -> None:
     assert RED in ask(house, daemon, "player", "show", RED).stdout
     assert "1500" in ask(house, daemon, "player", "set", RED, "1500").stdout

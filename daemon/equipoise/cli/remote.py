@@ -67,10 +67,16 @@ def _server_row(each: dict[str, Any]) -> Sequence[object]:
         f"{each['players_a']}:{each['players_b']}+{each['waiting']}",
         "-" if chance is None else f"{100 * chance:.0f} %",
         streak,
-        each["pending"] or "-",
+        each["pending"] or _vote(each),
         each["ring"],
         _state(each),
     )
+
+
+def _vote(each: dict[str, Any]) -> str:
+    if each["vote_running"]:
+        return "vote running"
+    return f"asked for a vote: {each['voices']}" if each["voices"] else "-"
 
 
 def _state(each: dict[str, Any]) -> str:
