@@ -183,6 +183,21 @@ def test_what_is_wrong_is_named_by_its_path(tmp_path: Path) -> None:
     assert {text: refused(tmp_path, text) for text, _ in WRONG} == dict(WRONG)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[vote]\nenabled = 1", "$.vote.enabled: expected true or false, got a whole number"),
+        ("[vote]\nmin_players = 1", "$.vote.min_players: expected a whole number >= 2"),
+        ("[vote]\nfair_band = 0.5", "$.vote.fair_band: expected an array, got a number"),
+        ("vote = 'off'", "$.vote: expected a table, got a string"),
+    ],
+)
+def test_types_are_called_what_operators_call_them(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        load(tmp_path, text)
+    assert str(refusal.value) == message
+
+
 def test_a_wrong_level_of_a_map_is_answered_with_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"maps\.vsh_: must be off, rate or balance"):
         load(tmp_path, "[maps]\nvsh_ = 'on'")

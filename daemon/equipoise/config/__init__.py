@@ -251,6 +251,17 @@ def _convert(raw: object, kind: type[T], path: str) -> T:
         raise _refusal(str(error), path) from None
 
 
+_PLAIN = {
+    "`object`": "a table",
+    "`array`": "an array",
+    "`str`": "a string",
+    "`int`": "a whole number",
+    "`float`": "a number",
+    "`bool`": "true or false",
+}
+"""msgspec's names of types, as operators know them."""
+
+
 def _refusal(text: str, path: str) -> ConfigError:
     """msgspec's text as a `ConfigError`, with its path below that of the table that was read."""
     if found := re.fullmatch(r"(.*) - at `\$(.*)`", text, re.DOTALL):
@@ -259,6 +270,8 @@ def _refusal(text: str, path: str) -> ConfigError:
         return ConfigError("no such key", path=f"{path}.{written(unknown[1])}")
     if missing := re.fullmatch(r"Object missing required field `(.*)`", text):
         return ConfigError("this key is required", path=f"{path}.{missing[1]}")
+    for name, plain in _PLAIN.items():
+        text = text.replace(name, plain)
     return ConfigError(text.replace("Expected", "expected", 1), path=path)
 
 
