@@ -12,6 +12,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from equipoise import config, ratings
+from equipoise.config.printing import pool_table, printed
 from equipoise.core.rules import Rules
 from equipoise.errors import ConfigError
 from equipoise.wire import GAMES
@@ -208,7 +209,7 @@ def test_maps_are_added_to_the_defaults_and_a_servers_own_to_those(tmp_path: Pat
     read = load(tmp_path, text + '[maps]\nvsh_ = "balance"\ncp_a = "off"')
     expected = {**Rules().maps, "cp_a": "off", "cp_a.v2": "rate", "vsh_": "rate"}
     assert read.servers[config.ServerId("arena-1")].rules.maps == expected
-    assert tomllib.loads("\n".join(config.printed(read)))["server"]["arena-1"]["maps"] == expected
+    assert tomllib.loads("\n".join(printed(read)))["server"]["arena-1"]["maps"] == expected
 
 
 def test_a_default_of_a_map_is_overridden_in_any_spelling(tmp_path: Path) -> None:
@@ -221,7 +222,7 @@ def test_a_default_of_a_map_is_overridden_in_any_spelling(tmp_path: Path) -> Non
 def test_a_pools_table_is_printed_as_it_is_read(tmp_path: Path) -> None:
     text = "[pool.main]\nsystem = 'teamskill_k'\nk = 3\nbase = 'elo'\nsettings.k = 24.0\n"
     (pool,) = load(tmp_path, text).pools.values()
-    (again,) = load(tmp_path, "\n".join(config.pool_table(pool))).pools.values()
+    (again,) = load(tmp_path, "\n".join(pool_table(pool))).pools.values()
     assert again == pool
 
 
@@ -261,7 +262,7 @@ def test_remote_listening_is_allowed_on_request(tmp_path: Path) -> None:
 
 
 def test_what_is_printed_is_the_effective_configuration_without_secrets(tmp_path: Path) -> None:
-    lines = "\n".join(config.printed(load(tmp_path, SMALL + "[server.arena-1.arena]\nstreak = 5")))
+    lines = "\n".join(printed(load(tmp_path, SMALL + "[server.arena-1.arena]\nstreak = 5")))
     table = tomllib.loads(lines)
     assert table["server"]["arena-1"]["arena"] == {"round_one": "duel", "streak": 5}
     assert table["pool"]["main"]["k_max"] == 12
