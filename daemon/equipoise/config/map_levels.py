@@ -6,7 +6,7 @@ import re
 from typing import get_args
 
 from equipoise.config.keys import written
-from equipoise.core.maps import Level, compared
+from equipoise.core.maps import Level
 from equipoise.errors import ConfigError
 
 LONGEST_MAP = 128
@@ -23,7 +23,8 @@ def read_levels(raw: object, path: str) -> object:
         return raw
     levels: dict[str, object] = {}
     for key, level in raw.items():
-        name, here = compared(key), f"{path}.{written(key)}"
+        here = f"{path}.{written(key)}"
+        name = key.rpartition("/")[2].casefold()  # as `level_of` reads the name of a map
         if not name or len(key) > LONGEST_MAP:
             raise ConfigError(f"a name or prefix has 1 to {LONGEST_MAP} characters", path=here)
         if re.search(r"[\s*?]", name):

@@ -43,27 +43,18 @@ class MapLevel:
     """The key that matched; empty when none did."""
 
 
-def compared(map: str) -> str:
-    """A map's name, or the beginning of one, as it is compared.
+def level_of(map: str, levels: Mapping[str, Level]) -> MapLevel:
+    """The level of a map: that of the longest key that its name begins with; `balance` when none matches.
 
     A map of Steam's workshop goes by its own name, without the folder: `workshop/vsh_dust.ugc123` is `vsh_dust…`.
     Capitals do not count, because Windows servers find maps by any spelling.
-
-    >>> compared("workshop/VSH_dust.ugc123")
-    'vsh_dust.ugc123'
-    """
-    return map.rpartition("/")[2].casefold()
-
-
-def level_of(map: str, levels: Mapping[str, Level]) -> MapLevel:
-    """The level of a map: that of the longest key that its name begins with; `balance` when none matches.
 
     >>> level_of("vsh_dust_showdown", DEFAULT_LEVELS)
     MapLevel(level='off', reason='vsh_')
     >>> level_of("vsh_dust_showdown", {"vsh_": "off", "vsh_dust": "rate"})
     MapLevel(level='rate', reason='vsh_dust')
     """
-    name = compared(map)
+    name = map.rpartition("/")[2].casefold()
     longest = ""
     for key in levels:
         if len(key) > len(longest) and name.startswith(key.casefold()):
