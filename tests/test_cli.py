@@ -163,7 +163,7 @@ def test_init_refuses_a_name_that_is_a_path(tmp_path: Path) -> None:
 def test_an_unknown_key_is_named(house: House) -> None:
     house.config.write_text(house.config.read_text() + "\n[arena]\nstrek = 3\n")
     for line in (one_line(run(command, "--config", house.config)) for command in ("serve", "check-config")):
-        assert "$.arena.strek: no such key" in line
+        assert line == f"equipoise: {house.config}: $.arena.strek: no such key"
 
 
 def test_a_missing_secret_is_named_with_the_command_that_makes_one(house: House) -> None:
@@ -295,11 +295,36 @@ def test_status_says_why_a_map_is_left_alone(house: House) -> None:
         assert (refused.returncode, refused.stderr) == (1, "equipoise: Equipoise leaves this map alone (vsh_).\n")
 
 
+def test_status_shows_a_vote_that_players_ask_for(house: House, daemon: str) -> None:
+    # There is no vote while a scramble is due, as after this round, or while the teams are even.
+    ask(house, daemon, "player", "set", RED, "9000")
+    assert ask(house, daemon, "server", "cancel", "arena-1").returncode == 0
+    for seq, shown in ((2, "asked for a vote: 1"), (3, "vote running")):
+        wish = {"kind": "command", "words": ["vote"], "by": str(int(RED) + seq)}
+        post(daemon, house.secret, posted(wish, seq=seq))
+        assert shown in ask(house, daemon, "status").stdout.splitlines()[1]
+
+
 def test_players_are_shown_set_reset_and_ranked(house: House, daemon: str) -> None:
     assert RED in ask(house, daemon, "player", "show", RED).stdout
     assert "1500" in ask(house, daemon, "player", "set", RED, "1500").stdout
     assert json.loads(ask(house, daemon, "player", "reset", RED, "--json").stdout)["player"]["rounds"] == 0
     assert ask(house, daemon, "player", "top").stdout.startswith("PLAYER")
+
+
+def test_an_order_that_the_game_still_has_to_carry_out_says_where_its_result_is_shown(
+    house: House, daemon: str
+) -> None:
+    players = [{"id": str(int(RED) + n), "side": ("red", "blu")[n % 2]} for n in range(6)]
+    post(daemon, house.secret, posted({"kind": "round_started", "players": players}, seq=2))
+    ordered = ask(house, daemon, "server", "scramble", "arena-1")
+    assert (ordered.returncode, ordered.stderr) == (0, "")
+    assert ordered.stdout == "Ordered. `equipoise why` shows what became of it.\n"
+
+
+def test_a_scramble_that_waits_is_announced_with_its_reason(house: House, daemon: str) -> None:
+    lines = ask(house, daemon, "server", "scramble", "arena-1", "--when", "next").stdout.splitlines()
+    assert lines == ["Teams will be balanced at the next round start:", "the losing side captured nothing"]
 
 
 def test_a_scramble_can_be_tried_dry_and_then_ordered(house: House, daemon: str) -> None:

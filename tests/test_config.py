@@ -12,6 +12,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from equipoise import config, ratings
+from equipoise.config.printing import pool_table, printed
 from equipoise.core.rules import Rules
 from equipoise.errors import ConfigError
 from equipoise.wire import GAMES
@@ -140,7 +141,7 @@ WRONG = (
     ("[pool.main]\nk_max = 0", "$.pool.main.k_max"),
     ("[pool.main]\nk_max = 12.5", "$.pool.main.k_max"),
     ("[pool.main]\nk_factor_min = 80", "$.pool.main.k_factor_min"),
-    ("[pool.'../x']", "$.pool.../x"),
+    ("[pool.'../x']", '$.pool."../x"'),
     ("[server.a]\npool = 'main'", "$.server.a.secret_file"),
     ("[server.a]\nsecret_file = 'arena-1.sha256'", "$.server.a.pool"),
     ("[server.a]\nsecret_file = 3", "$.server.a.secret_file"),
@@ -154,7 +155,12 @@ WRONG = (
     ("maps = 3", "$.maps"),
     ("[maps]\nvsh_ = 'on'", "$.maps.vsh_"),
     ("[maps]\nvsh_ = []", "$.maps.vsh_"),
-    ("[maps]\n'' = 'off'", "$.maps."),
+    ("[maps]\n'' = 'off'", '$.maps.""'),
+    ("[maps]\n'workshop/' = 'off'", '$.maps."workshop/"'),
+    ("[maps]\n'dm_*' = 'off'", '$.maps."dm_*"'),
+    ("[maps]\n\"dm\\n\" = 'off'", '$.maps."dm\\n"'),
+    ("[maps]\ndm_ = 'off'\nDM_ = 'rate'", "$.maps.DM_"),
+    ('"sil\\nence" = 3', '$."sil\\nence"'),
     (SMALL + "[server.arena-1.maps]\nvsh_ = true", "$.server.arena-1.maps.vsh_"),
     (SMALL + "game = 'tf2'", "$.token.owner.game"),
     (SMALL.replace("owner.sha256", "arena-1.sha256"), "$.token.owner.secret_file"),
@@ -178,6 +184,21 @@ def test_what_is_wrong_is_named_by_its_path(tmp_path: Path) -> None:
     assert {text: refused(tmp_path, text) for text, _ in WRONG} == dict(WRONG)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[vote]\nenabled = 1", "$.vote.enabled: expected true or false, got a whole number"),
+        ("[vote]\nmin_players = 1", "$.vote.min_players: expected a whole number >= 2"),
+        ("[vote]\nfair_band = 0.5", "$.vote.fair_band: expected an array, got a number"),
+        ("vote = 'off'", "$.vote: expected a table, got a string"),
+    ],
+)
+def test_types_are_called_what_operators_call_them(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        load(tmp_path, text)
+    assert str(refusal.value) == message
+
+
 def test_a_wrong_level_of_a_map_is_answered_with_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"maps\.vsh_: must be off, rate or balance"):
         load(tmp_path, "[maps]\nvsh_ = 'on'")
@@ -188,13 +209,20 @@ def test_maps_are_added_to_the_defaults_and_a_servers_own_to_those(tmp_path: Pat
     read = load(tmp_path, text + '[maps]\nvsh_ = "balance"\ncp_a = "off"')
     expected = {**Rules().maps, "cp_a": "off", "cp_a.v2": "rate", "vsh_": "rate"}
     assert read.servers[config.ServerId("arena-1")].rules.maps == expected
-    assert tomllib.loads("\n".join(config.printed(read)))["server"]["arena-1"]["maps"] == expected
+    assert tomllib.loads("\n".join(printed(read)))["server"]["arena-1"]["maps"] == expected
+
+
+def test_a_default_of_a_map_is_overridden_in_any_spelling(tmp_path: Path) -> None:
+    text = SMALL.replace("[token", "[server.arena-1.maps]\nVSH_dust = 'balance'\n[token")
+    read = load(tmp_path, text + "[maps]\nVSH_ = 'balance'\nvsh_dust = 'rate'\n'workshop/ZI_' = 'rate'")
+    maps = read.servers[config.ServerId("arena-1")].rules.maps
+    assert maps == {**Rules().maps, "vsh_": "balance", "vsh_dust": "balance", "zi_": "rate"}
 
 
 def test_a_pools_table_is_printed_as_it_is_read(tmp_path: Path) -> None:
     text = "[pool.main]\nsystem = 'teamskill_k'\nk = 3\nbase = 'elo'\nsettings.k = 24.0\n"
     (pool,) = load(tmp_path, text).pools.values()
-    (again,) = load(tmp_path, "\n".join(config.pool_table(pool))).pools.values()
+    (again,) = load(tmp_path, "\n".join(pool_table(pool))).pools.values()
     assert again == pool
 
 
@@ -234,7 +262,7 @@ def test_remote_listening_is_allowed_on_request(tmp_path: Path) -> None:
 
 
 def test_what_is_printed_is_the_effective_configuration_without_secrets(tmp_path: Path) -> None:
-    lines = "\n".join(config.printed(load(tmp_path, SMALL + "[server.arena-1.arena]\nstreak = 5")))
+    lines = "\n".join(printed(load(tmp_path, SMALL + "[server.arena-1.arena]\nstreak = 5")))
     table = tomllib.loads(lines)
     assert table["server"]["arena-1"]["arena"] == {"round_one": "duel", "streak": 5}
     assert table["pool"]["main"]["k_max"] == 12

@@ -52,8 +52,8 @@ class SpillError(EquipoiseError):
 class ConfigError(EquipoiseError):
     """The configuration is wrong; `path` is the key's path (`$.web.port`), or the file.
 
-    >>> str(ConfigError("expected `int`", path="$.web.port"))
-    '$.web.port: expected `int`'
+    >>> str(ConfigError("expected a whole number", path="$.web.port"))
+    '$.web.port: expected a whole number'
     """
 
     def __init__(self, message: str, *, path: str | None = None) -> None:

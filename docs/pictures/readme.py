@@ -28,7 +28,7 @@ from equipoise.lab.simulation.population import Person, Population, Scenario
 
 DOCS = Path(__file__).parents[1]
 EVENING = Options(rounds=100, seed=18, players=11)
-MOMENT = 61
+MOMENT = 60
 """The round in the picture: soon after the restart of the daemon, and one that may make a scramble due."""
 WIDTH, HEIGHT = 112, 30
 """Columns and lines of the terminal."""

@@ -108,13 +108,13 @@ def test_scramble_now_acts_in_the_running_round(words: tuple[str, ...]) -> None:
 
 def test_scramble_now_waits_for_the_next_round_start_in_arena() -> None:
     session = begun(Mode.ARENA, "ab|cd")
-    assert play(session, [(1.0, command("scramble", "now"))]) == [tell(ANNOUNCED), *DUE]
+    assert play(session, [(1.0, command("scramble", "now"))]) == [tell(ANNOUNCED, ADMIN), *DUE]
 
 
 @pytest.mark.parametrize("phase", [e.Phase.IDLE, e.Phase.OVER])
 def test_scramble_now_waits_for_the_next_round_start_when_no_round_runs(phase: e.Phase) -> None:
     session = begun(Mode.KOTH, "ab|cd", phase=phase)
-    assert play(session, [(1.0, command("scramble", "now"))]) == [tell(ANNOUNCED), *DUE]
+    assert play(session, [(1.0, command("scramble", "now"))]) == [tell(ANNOUNCED, ADMIN), *DUE]
 
 
 def test_scramble_now_ignores_triggers_but_not_the_least_number_of_players() -> None:
@@ -205,7 +205,7 @@ def _open_question(session: Session) -> AskMoves:
 
 def test_scramble_next_is_carried_out_at_the_next_round_start() -> None:
     session = begun(Mode.KOTH, "ab|cd")
-    assert play(session, [(1.0, command("scramble", "next"))]) == [tell(ANNOUNCED), *DUE]
+    assert play(session, [(1.0, command("scramble", "next"))]) == [tell(ANNOUNCED, ADMIN), *DUE]
     assert asked(session, (2.0, started("ab|cd", 2.0))).reason == ADMIN
 
 

@@ -308,7 +308,7 @@ async def test_a_command_is_answered_where_it_was_given(rig: Rig) -> None:
     outside = await rig.host.command(("scramble", "next"), "token:ann")
     inside = await rig.post(e.Commanded(0.0, ("scramble", "cancel"), player(1), admin=True))
 
-    assert [line.phrase for line in outside.lines] == [Phrase.SCRAMBLE_PENDING]
+    assert [line.phrase for line in outside.lines] == [Phrase.SCRAMBLE_PENDING, Phrase.REASON_ADMIN]
     (tell,) = orders(inside, f.Tell)
     assert isinstance(tell, f.Tell)
     assert tell.player == player(1)

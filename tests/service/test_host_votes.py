@@ -9,6 +9,7 @@ from equipoise.core import events as e
 from equipoise.core.effects import OpenVote, Say, Tell
 from equipoise.core.model import Mode, OrderId, RoundId, Side
 from equipoise.core.phrases import Phrase, Text
+from equipoise.core.voices import VOICE_SECONDS
 from tests.hosts import Rig, played, player, roster
 
 HERE = roster([1, 2, 3], [4, 5, 6])
@@ -43,6 +44,25 @@ async def test_uneven_teams_are_voted_on_and_scrambled_at_the_next_round_start(r
     decisions = (await rig.host.command(("why",), "token:owner")).lines
     assert decisions[0].args == ("pending", "the players voted for it")
     assert decisions[1].args == ("vote", "The vote passed: 4 of 6 votes for balanced teams.")
+
+
+@played
+async def test_the_status_shows_who_asks_for_a_vote_and_the_vote_that_runs(rig: Rig) -> None:
+    await begin(rig, leader=4000.0)
+    await rig.post(wish(2))
+    assert (rig.host.status().voices, rig.host.status().vote_running) == (1, False)
+    await rig.post(wish(5))
+    assert (rig.host.status().voices, rig.host.status().vote_running) == (2, True)
+    await rig.post(e.VoteEnded(0.0, OrderId("o1"), 1, 5))
+    assert (rig.host.status().voices, rig.host.status().vote_running) == (0, False)
+
+
+@played
+async def test_voices_that_are_too_old_are_not_shown(rig: Rig) -> None:
+    await begin(rig, leader=4000.0)
+    await rig.post(wish(2))
+    rig.clock.now += VOICE_SECONDS
+    assert rig.host.status().voices == 0
 
 
 @played

@@ -14,6 +14,7 @@ from tests.sourcemod.conftest import SCRIPTING, SOURCEMOD, TRANSLATIONS
 from tests.sourcemod.rig import Game, Plugin
 from tests.sourcemod.rig.sm.phrases import Tree, parse_keyvalues
 
+PHRASE_FILES = ["equipoise", "equipoise.plugin"]
 LANGUAGES = ["de", "ru", "fr", "es", "pt", "pl", "chi"]
 
 
@@ -101,12 +102,12 @@ def test_the_archive_unpacks_into_a_game_folder(archive: Path, game: Game, plugi
         names = set(built.namelist())
         assert built.testzip() is None
     addon = "addons/sourcemod/"
+    folders = ["", *(f"{language}/" for language in LANGUAGES)]
     assert {
         addon + "plugins/equipoise.smx",
         addon + "scripting/equipoise.sp",
         addon + "scripting/include/equipoise.inc",
-        addon + "translations/equipoise.phrases.txt",
-        *(f"{addon}translations/{language}/equipoise.phrases.txt" for language in LANGUAGES),
+        *(f"{addon}translations/{folder}{texts}.phrases.txt" for folder in folders for texts in PHRASE_FILES),
         "equipoise/README.md",
         "equipoise/LICENSE",
     } <= names

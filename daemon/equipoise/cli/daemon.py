@@ -34,7 +34,8 @@ def serve(path: Path) -> None:
 @click.option("--print", "show", is_flag=True, help="Print the effective configuration, secrets left out.")
 def check_config(path: Path, show: bool) -> None:
     """Check the configuration as the daemon reads it. Exit code 2: a key is wrong; its path is named."""
-    from equipoise.config import load, printed
+    from equipoise.config import load
+    from equipoise.config.printing import printed
 
     try:
         config = load(path, os.environ)
@@ -44,7 +45,7 @@ def check_config(path: Path, show: bool) -> None:
         for line in printed(config):
             click.echo(line)
     else:
-        click.echo(f"{path}: valid. {len(config.servers)} servers, {len(config.pools)} pools.")
+        click.echo(f"{path}: valid. Servers: {len(config.servers)}, pools: {len(config.pools)}.")
 
 
 @click.command()

@@ -41,11 +41,11 @@ def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
     return run
 
 
-def located(error: Exception) -> str:
-    """The message of an error, with file and line if it is about one match of a file."""
+def located(error: Exception) -> Exception | str:
+    """The error, or its message with file and line if it is about one match of a file."""
     asked = click.get_current_context().params
     if not isinstance(error, RatingError) or error.match is None or asked.get("matches") is None:
-        return str(error)
+        return error
     from equipoise.lab.reading import line_of
 
     return f"{asked['matches']}:{line_of(asked['matches'], error.match)}: {error}"

@@ -22,6 +22,7 @@ from equipoise.app import SystemClock
 from equipoise.cli.client import REFUSED
 from equipoise.cli.options import stop
 from equipoise.cli.output import json_text, print_table, progress
+from equipoise.config.printing import pool_table
 from equipoise.errors import ConfigError, StoreError
 from equipoise.lab.models import settings
 from equipoise.lab.tables import estimate
@@ -149,7 +150,7 @@ class Recomputing:
         if fingerprint_of(_made(self.configured)) == fingerprint_of(_made(self.wanted)):
             return
         click.echo(f"Before the daemon starts again, {self.whole.path} must contain:\n")
-        for line in config.pool_table(self.wanted):
+        for line in pool_table(self.wanted):
             click.echo(line)
 
 

@@ -67,10 +67,16 @@ def _server_row(each: dict[str, Any]) -> Sequence[object]:
         f"{each['players_a']}:{each['players_b']}+{each['waiting']}",
         "-" if chance is None else f"{100 * chance:.0f} %",
         streak,
-        each["pending"] or "-",
+        each["pending"] or _vote(each),
         each["ring"],
         _state(each),
     )
+
+
+def _vote(each: dict[str, Any]) -> str:
+    if each["vote_running"]:
+        return "vote running"
+    return f"asked for a vote: {each['voices']}" if each["voices"] else "-"
 
 
 def _state(each: dict[str, Any]) -> str:
@@ -118,6 +124,8 @@ def _print_order(answer: dict[str, Any]) -> None:
         click.echo(line["english"])
     proposal = answer["proposal"]
     if proposal is None:
+        if not answer["lines"]:
+            click.echo("Ordered. `equipoise why` shows what became of it.")
         return
     before = "-" if proposal["before"] is None else f"{100 * proposal['before']:.1f} %"
     click.echo(f"Side A has a chance of {before} now, {100 * proposal['after']:.1f} % after it.")
@@ -126,7 +134,7 @@ def _print_order(answer: dict[str, Any]) -> None:
 
 _order("scramble", "Balance the teams, at once where the mode allows it.", dry=True)
 _order("balance", "Close a gap of two or more players now.", dry=True)
-_order("cancel", "Forget a pending scramble.")
+_order("cancel", "Forget a pending scramble, or end a vote.")
 _order("on", "Let Equipoise act on this server.")
 _order("off", "Let Equipoise only watch and rate.")
 

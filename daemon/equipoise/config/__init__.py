@@ -10,22 +10,22 @@ server's own table overrides them key by key.
 
 from __future__ import annotations
 
-import dataclasses
 import ipaddress
-import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
 from equipoise import ratings
+from equipoise.config.keys import written
+from equipoise.config.map_levels import read_levels
 from equipoise.config.secret_files import Secrets
-from equipoise.core.maps import DEFAULT_LEVELS, Level
+from equipoise.core.maps import DEFAULT_LEVELS
 from equipoise.core.model import ServerId
 from equipoise.core.rules import ArenaRules, AutobalanceRules, LockRules, Rules, ScrambleRules, VoteRules
 from equipoise.errors import ConfigError, RatingError
@@ -160,17 +160,13 @@ RANGES: Mapping[tuple[type, str], tuple[float, float]] = {
 }
 """The range of every number of the rules, both ends included; of a pair, of both its numbers."""
 
-LONGEST_MAP = 128
-"""Characters of a key of `[maps]`: the protocol's limit for the name of a map."""
-
 
 def load(path: Path, environ: Mapping[str, str]) -> Config:
     """Read a file and the secrets that it names; `ConfigError` if anything in it is wrong."""
     raw = _parse(path)
     tables, rules = _apart(raw, msgspec.structs.asdict(File()))
     file = _convert(tables, File, "$")
-    _check_rules(rules, "$")
-    rules = _merged({"maps": dict(DEFAULT_LEVELS)}, rules)
+    rules = _merged({"maps": dict(DEFAULT_LEVELS)}, _read_rules(rules, "$"))
     _check_listener(file.web)
     pools = {name: _pool(name, keys) for name, keys in file.pool.items()}
     files = Secrets(path.parent, environ.get("CREDENTIALS_DIRECTORY"))
@@ -201,38 +197,6 @@ def state_directory(store: Store, environ: Mapping[str, str]) -> Path:
     return Path(state) / "equipoise"
 
 
-def printed(config: Config) -> Iterator[str]:
-    """The effective configuration as lines of TOML, defaults included, secrets left out."""
-    yield from _lines("web", msgspec.structs.asdict(config.web))
-    yield from _lines("store", {**msgspec.structs.asdict(config.store), "directory": str(config.directory)})
-    yield from _lines("log", msgspec.structs.asdict(config.log))
-    for pool in config.pools.values():
-        params = dataclasses.asdict(ratings.create(pool.system, **pool.params).params)
-        yield from _lines(f"pool.{pool.name}", {"system": pool.system, **params})
-    for server in config.servers.values():
-        rules = dataclasses.asdict(server.rules)
-        keys = {"pool": server.pool, "game": server.game, "secret_file": "(read)"}
-        yield from _lines(f"server.{server.name}", {**keys, **rules})
-    for token in config.tokens.values():
-        yield from _lines(f"token.{token.name}", {"role": token.role, "secret_file": "(read)"})
-
-
-def pool_table(pool: Pool) -> Iterator[str]:
-    """The lines of a pool's table in a file: its system, and the parameters that are given."""
-    yield f"[pool.{pool.name}]"
-    yield from (line.removeprefix(".") for line in _lines("", {"system": pool.system, **pool.params}))
-
-
-def _lines(table: str, keys: Mapping[str, object]) -> Iterator[str]:
-    for key, value in keys.items():
-        # Names of maps may have characters that TOML wants in quotes.
-        path = f"{table}.{key if re.fullmatch(r'[A-Za-z0-9_-]+', key) else json.dumps(key)}"
-        if isinstance(value, dict):
-            yield from _lines(path, value)
-        elif value is not None:
-            yield f"{path} = {json.dumps(value, ensure_ascii=False)}"
-
-
 def _parse(path: Path) -> Raw:
     try:
         return tomllib.loads(path.read_text("utf-8"))
@@ -254,31 +218,38 @@ def _convert(raw: object, kind: type[T], path: str) -> T:
         raise _refusal(str(error), path) from None
 
 
+_PLAIN = {
+    "`object`": "a table",
+    "`array`": "an array",
+    "`str`": "a string",
+    "`int`": "a whole number",
+    "`float`": "a number",
+    "`bool`": "true or false",
+}
+"""msgspec's names of types, as operators know them."""
+
+
 def _refusal(text: str, path: str) -> ConfigError:
     """msgspec's text as a `ConfigError`, with its path below that of the table that was read."""
     if found := re.fullmatch(r"(.*) - at `\$(.*)`", text, re.DOTALL):
         text, path = found[1], path + found[2]
-    if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", text):
-        return ConfigError("no such key", path=f"{path}.{unknown[1]}")
+    if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", text, re.DOTALL):
+        return ConfigError("no such key", path=f"{path}.{written(unknown[1])}")
     if missing := re.fullmatch(r"Object missing required field `(.*)`", text):
         return ConfigError("this key is required", path=f"{path}.{missing[1]}")
+    for name, plain in _PLAIN.items():
+        text = text.replace(name, plain)
     return ConfigError(text.replace("Expected", "expected", 1), path=path)
 
 
-def _check_rules(raw: Raw, path: str) -> None:
-    _check_maps(raw.get("maps"), f"{path}.maps")
-    low, high = _rules(_convert(raw, _RULES, path)).vote.fair_band
+def _read_rules(raw: Raw, path: str) -> Raw:
+    """The rules of one table, checked, with the keys of `maps` as they are compared."""
+    # Wrong levels are refused before msgspec does, which does not name the key.
+    read = {key: read_levels(value, f"{path}.maps") if key == "maps" else value for key, value in raw.items()}
+    low, high = _rules(_convert(read, _RULES, path)).vote.fair_band
     if low > high:
         raise ConfigError(f"{low:g} is above {high:g}: the lower end comes first", path=f"{path}.vote.fair_band")
-
-
-def _check_maps(raw: object, path: str) -> None:
-    """Refuse wrong levels before msgspec does, which does not name the key."""
-    for key, level in raw.items() if isinstance(raw, dict) else ():
-        if not 1 <= len(key) <= LONGEST_MAP:
-            raise ConfigError(f"a name or prefix has 1 to {LONGEST_MAP} characters", path=f"{path}.{key}")
-        if level not in get_args(Level):
-            raise ConfigError("must be off, rate or balance", path=f"{path}.{key}")
+    return read
 
 
 def _rules(section: Any) -> Rules:
@@ -337,7 +308,7 @@ def _loopback(host: str) -> bool:
 
 def _named(table: str, name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", name):
-        raise ConfigError("a name is up to 64 of A-Z a-z 0-9 _ -", path=f"$.{table}.{name}")
+        raise ConfigError("a name is up to 64 of A-Z a-z 0-9 _ -", path=f"$.{table}.{written(name)}")
     return f"$.{table}.{name}"
 
 
@@ -361,7 +332,7 @@ def _server(name: str, keys: Raw, rules: Raw, pools: Mapping[str, Pool], files: 
     path = _named("server", name)
     own, overrides = _apart(keys, ServerKeys.__annotations__)
     server = _convert(own, ServerKeys, path)
-    _check_rules(overrides, path)
+    overrides = _read_rules(overrides, path)
     if server.pool not in pools:
         raise ConfigError(f"there is no [pool.{server.pool}]", path=f"{path}.pool")
     return Server(

@@ -77,8 +77,9 @@ def _scramble_now(state: State, event: Commanded) -> Effects:
 
 
 def _scramble_next(state: State, event: Commanded) -> Effects:
-    due = scrambles.make_due(state, Text(Phrase.REASON_ADMIN))
-    return (*_tell(event, Text(Phrase.SCRAMBLE_PENDING)), *due, *scrambles.in_freeze(state))
+    reason = state.memory.pending or Text(Phrase.REASON_ADMIN)
+    due = scrambles.make_due(state, reason)
+    return (*_tell(event, Text(Phrase.SCRAMBLE_PENDING), reason), *due, *scrambles.in_freeze(state))
 
 
 def _scramble_dry(state: State, event: Commanded) -> Effects:

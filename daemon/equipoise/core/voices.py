@@ -28,8 +28,11 @@ class Voices:
         >>> list(Voices().with_voice(ann, 0.0).with_voice(bob, 300.0).asked_at)
         ['bob']
         """
-        heard = {one: at for one, at in self.asked_at.items() if now - at < VOICE_SECONDS}
-        return replace(self, asked_at={**heard, player: now})
+        return replace(self, asked_at={**self.lasting(now), player: now})
+
+    def lasting(self, now: float) -> Mapping[PlayerId, float]:
+        """The voices that are not too old."""
+        return {one: at for one, at in self.asked_at.items() if now - at < VOICE_SECONDS}
 
     def of(self, roster: Roster) -> Voices:
         """The voices of players who are still here."""

@@ -69,6 +69,9 @@ class ServerStatus:
     streak: int
     streak_side: Side | None
     pending: str | None
+    voices: int
+    """Players who have asked for a vote on a scramble."""
+    vote_running: bool
     players_a: int
     players_b: int
     waiting: int
@@ -112,6 +115,8 @@ class ServerStatus:
             streak=memory.tally.streak,
             streak_side=memory.tally.streak_side,
             pending=memory.pending.english if memory.pending else None,
+            voices=len(state.voices.lasting(now)),
+            vote_running=state.voices.order is not None,
             players_a=len(on_a),
             players_b=len(on_b),
             waiting=sum(entry.side is None for entry in state.roster.eligible()),

@@ -1,0 +1,44 @@
+"""The configuration as lines of TOML."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from equipoise import ratings
+from equipoise.config import Config, Pool
+from equipoise.config.keys import written
+
+
+def printed(config: Config) -> Iterator[str]:
+    """The effective configuration as lines of TOML, defaults included, secrets left out."""
+    yield from _lines("web", msgspec.structs.asdict(config.web))
+    yield from _lines("store", {**msgspec.structs.asdict(config.store), "directory": str(config.directory)})
+    yield from _lines("log", msgspec.structs.asdict(config.log))
+    for pool in config.pools.values():
+        params = dataclasses.asdict(ratings.create(pool.system, **pool.params).params)
+        yield from _lines(f"pool.{pool.name}", {"system": pool.system, **params})
+    for server in config.servers.values():
+        rules = dataclasses.asdict(server.rules)
+        keys = {"pool": server.pool, "game": server.game, "secret_file": "(read)"}
+        yield from _lines(f"server.{server.name}", {**keys, **rules})
+    for token in config.tokens.values():
+        yield from _lines(f"token.{token.name}", {"role": token.role, "secret_file": "(read)"})
+
+
+def pool_table(pool: Pool) -> Iterator[str]:
+    """The lines of a pool's table in a file: its system, and the parameters that are given."""
+    yield f"[pool.{pool.name}]"
+    yield from (line.removeprefix(".") for line in _lines("", {"system": pool.system, **pool.params}))
+
+
+def _lines(table: str, keys: Mapping[str, object]) -> Iterator[str]:
+    for key, value in keys.items():
+        path = f"{table}.{written(key)}"
+        if isinstance(value, dict):
+            yield from _lines(path, value)
+        elif value is not None:
+            yield f"{path} = {json.dumps(value, ensure_ascii=False)}"
