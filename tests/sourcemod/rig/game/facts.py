@@ -149,7 +149,9 @@ class Mode:
     """A map's facts for the game. `game_type`: what `CTFGameRules::Activate` (tf_gamerules.cpp) makes of its entities.
 
     `owners` are the control points' owners at the start of a full round, `stages` the points of each mini-round;
-    `setup` and `length` are the seconds of its timer. `switch_sides`: its winning entity says so. `timed_stalemate`:
+    `setup` and `length` are the seconds of its timer; with `carries_time` (its key `reset_time` is 0) what is left of
+    one stage is the time of the next. `unlock`: seconds until the hill, or arena's point, may be captured (the keys
+    unlock_point and CapEnableDelay of their logic). `switch_sides`: its winning entity says so. `timed_stalemate`:
     the map told the rules that its rounds may end at `mp_timelimit` (input SetStalemateOnTimelimit of tf_gamerules).
     """
 
@@ -163,6 +165,8 @@ class Mode:
     switch_sides: bool = False
     stages: tuple[tuple[int, ...], ...] = ()
     timed_stalemate: bool = False
+    carries_time: bool = False
+    unlock: int = 0
     special_delivery: bool = False
     training: bool = False
     powerup: bool = False
@@ -196,14 +200,14 @@ class Mode:
         return self.switch_sides
 
 
-ARENA = Mode(4, owners=(UNASSIGNED,))
+ARENA = Mode(4, owners=(UNASSIGNED,), unlock=60)
 ATTACK_DEFEND = Mode(2, owners=(RED, RED), setup=60, length=300, switch_sides=True)
 STAGED_ATTACK_DEFEND = Mode(
     2, owners=(RED,) * 6, setup=60, length=300, switch_sides=True, stages=((0, 1), (2, 3), (4, 5))
 )
 PAYLOAD = Mode(3, owners=(RED,) * 3, setup=60, length=300, switch_sides=True)
 STAGED_PAYLOAD = Mode(3, owners=(RED,) * 4, setup=60, length=300, switch_sides=True, stages=((0, 1), (2, 3)))
-KOTH = Mode(2, owners=(UNASSIGNED,), length=180, koth=True)
+KOTH = Mode(2, owners=(UNASSIGNED,), length=180, koth=True, unlock=30)
 FIVE_POINTS = Mode(2, owners=(RED, RED, UNASSIGNED, BLU, BLU), length=600)
 TERRITORIAL = Mode(2, owners=(RED, BLU, RED, BLU), stages=((0, 1), (2, 3)))
 CTF = Mode(1, flags=True, timed_stalemate=True)

@@ -61,7 +61,12 @@ def wipe_out(game: Game, loser: int) -> None:
 
 
 def capture(game: Game, side: int, point: int, *players: Player) -> None:
-    """A side captures a control point; without names somebody alive of that side does it. It may win the round."""
+    """A side captures a control point; without names somebody alive of that side does it. It may win the round.
+
+    Where the point is locked in a running round, they wait until it is not.
+    """
+    if game.rounds.live and not game.rounds.waiting and not game.clocks.in_setup:
+        game.until(lambda: game.points.may_capture(point) or not game.rounds.live, within=120)
     cappers = list(players) or [p for p in game.teams.members(side) if p.alive][:1]
     for player in cappers:
         game.teams.scoreboard.count(player, "m_iCaptures")

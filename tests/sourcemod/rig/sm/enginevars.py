@@ -63,6 +63,7 @@ tf_arena_first_blood 1 nr
 tf_arena_force_class 0 nrcd
 tf_arena_max_streak 3 nr
 tf_arena_override_team_size 0 r
+tf_arena_override_cap_enable_time -1 nr
 tf_arena_preround_time 10 nr 5 15
 tf_arena_round_time 0 nr
 tf_arena_use_queue 1 nr
