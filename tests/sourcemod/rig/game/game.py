@@ -212,10 +212,14 @@ class Game:
         player = Player(index, userid, name, (steamid or FIRST_STEAMID + 1000 + userid) if not bot else 0, bot=bot)
         player.connected_at = self.now
         player.source_tv = source_tv
+        player.class_comes_unasked = self._forces_classes
         connections.enter(self, player)
         if authorize:
             self.authorize(player)
         return player
+
+    def _forces_classes(self) -> bool:
+        return self.arena.uses_queue and bool(self.number("tf_arena_force_class"))
 
     def authorize(self, player: Player) -> None:
         """Steam vouches for a client: OnClientAuthorized, then the admin checks."""
@@ -232,9 +236,10 @@ class Game:
             self.join(player, team, cls)
         return player
 
-    def add_bot(self, name: str, team: int, cls: str = "soldier") -> Player:
-        """A bot on a side; no command announces it."""
+    def add_bot(self, name: str, team: int, cls: str = "soldier", *, by_quota: bool = False) -> Player:
+        """A bot on a side, of the server's `tf_bot_quota` or added by hand; no command announces it."""
         player = self.connect(name, bot=True)
+        player.quota_bot = by_quota
         self.teams.change(player, team)
         join_class(self, player, cls)
         return player

@@ -56,6 +56,7 @@ class Lives:
         for weapon in victim.weapons.values():
             weapon.props["m_flChargeLevel"] = 0.0
         victim.phase = Phase.DYING
+        self.game.teams.observers.watch(victim, attacker)
         self._dying.append(victim)
         victim.remove_conditions()
         sudden_death = self.game.rounds.state == State.STALEMATE and not self.game.mode.arena

@@ -70,6 +70,8 @@ tf_arena_use_queue 1 nr
 tf_autobalance_dead_candidates_maxtime 15 r
 tf_autobalance_force_candidates_maxtime 5 r
 tf_bot_offline_practice 0 -
+tf_bot_quota 0 -
+tf_bot_quota_mode normal -
 tf_flag_caps_per_round 3 r 0
 tf_gamemode_arena 0 nrd
 tf_passtime_scores_per_round 5 nr
