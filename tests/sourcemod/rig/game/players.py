@@ -8,6 +8,8 @@ from .facts import ALIVE, CLASSES, DEAD, GHOST, KART, MEDIC, SIDES, SPECTATOR, U
 
 CONDITION_WORDS = ("m_nPlayerCond", "m_nPlayerCondEx", "m_nPlayerCondEx2", "m_nPlayerCondEx3", "m_nPlayerCondEx4")
 MAX_HEALTH = (0, 125, 125, 200, 175, 150, 300, 175, 125, 125)
+PLACES = 102
+"""MAX_PLAYERS_ARRAY_SAFE (const.h)."""
 FIRST_STEAMID = 76561197960265728
 SCORE_FIELDS = (
     "m_iCaptures", "m_iDefenses", "m_iKills", "m_iDeaths", "m_iSuicides", "m_iDominations", "m_iRevenge",
@@ -43,7 +45,7 @@ def _props() -> dict[str, Prop]:
         "m_bArenaSpectator": 0, "m_iObserverMode": ObserverMode.FIXED, "m_hObserverTarget": -1,
         "m_bIsCoaching": 0, "m_hMyWeapons": [-1] * 48,
         "m_nPlayerState": Phase.WELCOME, "m_hStudent": -1, "m_hCoach": -1, **dict.fromkeys(CONDITION_WORDS, 0),
-        **dict.fromkeys(SCORE_FIELDS, 0),
+        **dict.fromkeys(SCORE_FIELDS, 0), "m_bPlayerDominated": [0] * PLACES, "m_bPlayerDominatingMe": [0] * PLACES,
     }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from . import buildings
 from .balance import Balance
 from .carrying import drop_flag
+from .dominations import Dominations
 from .entities import Entity
 from .facts import BLU, CLASSES, DEAD, RED, SIDES, SPECTATOR, UNASSIGNED, State, opponent
 from .idle import Idle
@@ -34,7 +35,7 @@ class Teams:
         self.scores = [0, 0, 0, 0]
         self.lives, self.spawning = Lives(game), Spawning(game)
         self.balancing, self.idle, self.scoreboard = Balance(game), Idle(game), Scoreboard(game)
-        self.observers = Observers(game)
+        self.observers, self.dominations = Observers(game), Dominations(game)
         self.state_since = game.now
         """When the round entered its state."""
         self._state: State | None = None
@@ -96,6 +97,7 @@ class Teams:
             player.instant_spawn = True
         self._join(player, team, auto=auto, silent=silent)
         self._leave_class_in_highlander(player)
+        self.dominations.forget(player)
         if team not in SIDES:
             self._become_observer(player)
             if team == SPECTATOR and old in SIDES:
@@ -118,6 +120,7 @@ class Teams:
         buildings.remove_owned(self.game, player, explode=True)
         self._join(player, team, auto=False, silent=True)
         if not full:
+            self.dominations.forget(player)
             self._leave_class_in_highlander(player)
         if team not in SIDES:
             self._become_observer(player)
