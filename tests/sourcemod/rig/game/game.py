@@ -16,6 +16,7 @@ from .facts import EVENTS, MAPS, SPECTATOR, UNASSIGNED, Mode, Reason, Value
 from .flags import Flags
 from .joining import join_class, obey
 from .limits import Limits
+from .mannpower import Mannpower
 from .mvm import Waves
 from .players import FIRST_STEAMID, Player
 from .points import Points
@@ -170,7 +171,7 @@ class Game:
         self.waiting, self.restarts, self.limits = Waiting(self), Restarts(self), Limits(self)
         self.clocks, self.points, self.flags = Clocks(self), Points(self), Flags(self)
         self.mvm, self.scenery, self.rounds = Waves(self), Scenery(self), Rounds(self)
-        self.autobalance = Autobalance(self)
+        self.autobalance, self.mannpower = Autobalance(self), Mannpower(self)
 
     def _place_in_cycle(self) -> int:
         return self.map_cycle.index(self.map) + 1 if self.map in self.map_cycle else 0

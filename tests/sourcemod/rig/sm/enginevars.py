@@ -76,6 +76,8 @@ tf_flag_caps_per_round 3 r 0
 tf_gamemode_arena 0 nrd
 tf_passtime_scores_per_round 5 nr
 tf_powerup_mode 0 n
+tf_powerup_mode_imbalance_consecutive_min_players 10 c
+tf_powerup_mode_imbalance_consecutive_time 1200 c
 tf_stalematechangeclasstime 20 rd
 hostname Rig -
 sv_tags "" n
