@@ -79,25 +79,25 @@ def test_a_round_is_reported_whole(game: Game, daemon: Daemon, plugin: Plugin) -
     play.go_live(game)
     play.hurt(game, red[0], blu[0])
     play.heal(game, blu[1], blu[0])
-    game.advance(20)
+    game.advance(30)  # the hill is locked for the first 25
     play.capture(game, RED, 0, red[0])
     game.rounds.win(RED, Reason.POINTS_CAPTURED)
     settle(game)
     round = ended(daemon)
     assert round["winner"] == "red"
     assert round["captures"] == {"red": 1, "blu": 0}
-    assert round["seconds"] == pytest.approx(20, abs=0.2)
+    assert round["seconds"] == pytest.approx(30, abs=0.2)
     assert not round["partial"]
     assert not round["waiting"]
     assert [seat["id"] for seat in round["lineup"] if seat["side"] == "red"] == ids(red)
     lines = {line["id"]: line for line in round["players"]}
     assert {id for id, line in lines.items() if line["fought"]} == {*ids(red[:1]), *ids(blu)}
-    assert lines[ids(red)[1]]["seconds"] == {"red": pytest.approx(20, abs=0.2), "blu": 0}
+    assert lines[ids(red)[1]]["seconds"] == {"red": pytest.approx(30, abs=0.2), "blu": 0}
     assert lines[ids(red)[1]]["side"] == "red"
     assert not lines[ids(red)[1]]["left"]
     assert round["map"] == "koth_harvest_final"
     assert round["facts"]["koth"]
-    assert round["started_at"] == pytest.approx(game.epoch + game.now - 20, abs=2)
+    assert round["started_at"] == pytest.approx(game.epoch + game.now - 30, abs=2)
 
 
 def test_a_round_is_reported_from_freeze_to_end_in_order(game: Game, daemon: Daemon, plugin: Plugin) -> None:

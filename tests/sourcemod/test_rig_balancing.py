@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.sourcemod.rig import Game, Player, play
 from tests.sourcemod.rig.game.facts import BLU, GHOST, RED, Mode, Reason, State
-from tests.sourcemod.scenarios import Script, fields, names, people, seen, since, watch
+from tests.sourcemod.scenarios import Script, fields, names, people, running, seen, since, watch
 
 
 def uneven(game: Game, map: str = "koth_harvest_final") -> list[Player]:
@@ -106,3 +106,30 @@ def test_in_hell_a_change_of_teams_among_ghosts_draws_the_round_at_once(game: Ga
     game.leave(players[0])
     assert since(game, mark)[:3] == ["player_disconnect", "teamplay_win_panel", "teamplay_round_win"]
     assert fields(game, "teamplay_round_win")["winreason"] == Reason.STALEMATE
+
+
+def test_mannpower_swaps_the_best_and_the_last_player_when_a_side_falls_behind_twice_in_a_row(game: Game) -> None:
+    # CTFGameRules::PowerupTeamImbalance and PowerupTeamImbalance_SwapPlayers (tf_gamerules.cpp).
+    players = running(game, *["red", "blue"] * 5, map_name="ctf_foundry")
+    best, last, scorer = players[2], players[3], players[1]
+    for victim in (players[5], players[7]):
+        play.kill(game, best, victim)
+    for loser in players[1::2]:
+        game.teams.scoreboard.count(loser, "m_iCaptures", 0 if loser is last else 1)
+    game.history.clear()
+    for wait, moved in ((0, False), (60, False), (61, True)):
+        game.advance(wait)
+        game.mannpower.fall_behind(BLU)
+        assert [best.team, last.team] == ([BLU, RED] if moved else [RED, BLU])
+    told = [fields["player"] for _, name, fields in game.history if name == "teamplay_teambalanced_player"]
+    assert told == [best.index, last.index]
+    assert (best.alive, last.alive, scorer.team) == (True, True, BLU)
+
+
+def test_mannpower_leaves_fewer_than_ten_players_where_they_are(game: Game) -> None:
+    players = running(game, *["red", "blue"] * 4, map_name="ctf_foundry")
+    sides = [player.team for player in players]
+    for _ in range(2):
+        game.mannpower.fall_behind(BLU)
+        game.advance(121)
+    assert [player.team for player in players] == sides

@@ -107,6 +107,18 @@ def test_arena_with_the_queue_lines_up_who_picks_a_class(game: Game) -> None:
     assert (game.arena.queue, second.ready) == ([first], False)
 
 
+@pytest.mark.parametrize("queue", ["1", "0"])
+def test_where_arena_forces_classes_its_queue_makes_players_ready_without_one(game: Game, queue: str) -> None:
+    # CTFPlayer::IsReadyToPlay, ForceRespawn.
+    game.sm.configs.arena |= {"tf_arena_use_queue": queue, "tf_arena_force_class": "1"}
+    game.start_map("arena_well")
+    player = game.connect("Ann")
+    game.teams.change(player, RED)
+    assert player.ready is (queue == "1")
+    game.teams.force_respawn(player)
+    assert player.desired_class > 0
+
+
 def test_a_coach_chooses_no_class(game: Game) -> None:
     coach, _ = running(game, "red", "blue")
     coach.coaching = coach.in_spawn_room = True

@@ -163,8 +163,9 @@ def test_a_leaver_loses_buildings_and_flag_before_the_team_and_dies_no_death(
     game.history.clear()
     game.sm.console.clear()
     game.leave(player)
-    sides = ["object_removed", "object_detonated", "teamplay_flag_event", "player_team"]
-    assert game.events() == ["player_disconnect", *(sides if side else [])]
+    forgets = "remove_nemesis_relationships"
+    sides = ["object_removed", "object_detonated", forgets, "teamplay_flag_event", "player_team", forgets]
+    assert game.events() == ["player_disconnect", *(sides if side else [forgets])]
     team = ["player_team in game 1 on 2"] if side else []
     assert game.sm.console == [f"disconnect on {side or 0}", *team, "gone"]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.sourcemod.rig import Game, play
-from tests.sourcemod.rig.game.facts import BLU, RED, Mode, Reason
-from tests.sourcemod.scenarios import Script, fields, live, names, people, seen, watch
+from tests.sourcemod.rig.game.facts import BLU, MEDIC, RED, Mode, Reason, State
+from tests.sourcemod.scenarios import Script, fields, live, names, people, seen, watch, when
 
 NewGame = Callable[..., Game]
 
@@ -146,3 +146,65 @@ def test_the_timer_on_the_screen_is_named_by_the_objective_resource(game: Game) 
     assert shown is not None
     assert (shown.classname, shown.props["m_nState"]) == ("team_round_timer", 1)
     assert float(shown.props["m_flTimerEndTime"]) - game.map_time == pytest.approx(300, abs=1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("factor", "seconds"), [("0", 0), ("2", 10)])
+def test_a_servers_variable_stretches_the_freeze(game: Game, factor: str, seconds: int) -> None:
+    # State_Enter_PREROUND: 5 * mp_enableroundwaittime.
+    game.sm.convars["mp_enableroundwaittime"].set(factor)
+    live(game, "cp_badlands")
+    frozen = when(game, "teamplay_round_active") - when(game, "teamplay_round_start")
+    assert frozen == pytest.approx(seconds, abs=0.05)
+
+
+def test_a_switch_of_sides_says_so_and_takes_the_humans_team_along(game: Game) -> None:
+    # CTFGameRules::HandleSwitchTeams.
+    live(game, "cp_gorge")
+    game.sm.convars["mp_humans_must_join_team"].set("red")
+    for switched, team in ((1, "blue"), (0, "red")):
+        game.rounds.win(BLU, Reason.POINTS_CAPTURED)
+        play.next_round(game)
+        assert (game.rules.props["m_bSwitchedTeamsThisRound"], game.rules.props["m_bTeamsSwitched"]) == (1, switched)
+        assert game.sm.convars["mp_humans_must_join_team"].value == team
+        play.go_live(game)
+
+
+def test_time_that_a_capture_adds_is_told_for_the_timer_on_the_screen_only(game: Game) -> None:
+    # CTeamRoundTimer::SendTimeAddedEvent.
+    live(game, "pl_upward")
+    timer = game.clocks.timers[0]
+    left = timer.remaining
+    timer.add_time(60)
+    assert timer.remaining == pytest.approx(left + 60, abs=1)
+    told = fields(game, "teamplay_timer_time_added")
+    assert (told["timer"], told["seconds_added"]) == (timer.index, 60)
+    timer.props["m_bShowInHUD"] = 0
+    timer.add_time(60)
+    assert game.events("teamplay_timer_time_added") == ["teamplay_timer_time_added"]
+
+
+def test_another_class_is_allowed_in_sudden_deaths_first_seconds(game: Game) -> None:
+    # CTFGameRules::CanChangeClassInStalemate: tf_stalematechangeclasstime.
+    live(game, "cp_badlands")
+    game.sm.convars["mp_stalemate_enable"].set("1")
+    game.rounds.stalemate()
+    player = game.players[1]
+    game.advance(19)
+    game.command(player, "joinclass medic")
+    assert (player.current_class, player.alive) == (MEDIC, True)
+    game.advance(2)
+    game.command(player, "joinclass pyro")
+    assert player.desired_class == MEDIC
+
+
+def test_a_map_that_is_over_changes_after_the_servers_time_to_chat(game: Game) -> None:
+    game.sm.convars["mp_chattime"].set("3")
+    game.sm.convars["mp_maxrounds"].set("1")
+    game.map_cycle = ["cp_badlands", "cp_gorge"]
+    live(game, "cp_badlands")
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
+    game.until(lambda: game.rounds.state is State.GAME_OVER)
+    game.advance(2.9)
+    assert game.map == "cp_badlands"
+    game.advance(0.2)
+    assert game.map == "cp_gorge"

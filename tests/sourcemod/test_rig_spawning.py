@@ -175,3 +175,15 @@ def test_a_respawn_does_not_save_those_who_never_leave_the_spawn_room(game: Game
         game.teams.force_respawn(player)
     game.advance(5)
     assert player.team == SPECTATOR
+
+
+def test_a_maps_own_waves_last_until_the_next_round(game: Game) -> None:
+    # GetRespawnWaveMaxLength, RoundRespawn: a capture changes them, and waves of 5 s or less are not scaled.
+    running(game, "red", "blue", map_name="cp_badlands")
+    spawning = game.teams.spawning
+    game.rounds.wave_times[RED] = 4
+    assert (spawning.wave_length(RED), spawning.wave_length(BLU)) == (4, 5)
+    game.rounds.win(RED, 1)
+    play.next_round(game)
+    play.go_live(game)
+    assert spawning.wave_length(RED) == 5

@@ -129,6 +129,25 @@ def test_scenario_31_even_sides_give_the_attackers_and_elsewhere_either(
     assert given == teams
 
 
+@pytest.mark.parametrize(
+    ("mode", "by_quota", "team"), [("fill", True, RED), ("fill", False, BLU), ("normal", True, BLU)]
+)
+def test_bots_of_a_quota_that_fills_make_room_on_the_side_with_fewer_people(
+    game: Game, mode: str, team: int, *, by_quota: bool
+) -> None:
+    # CTFPlayer::GetAutoTeam, CTFBotManager::RemoveBotFromTeamAndKick: of a bot added by hand nothing is known.
+    game.sm.convars["tf_bot_quota"].set("4")
+    game.sm.convars["tf_bot_quota_mode"].set(mode)
+    running(game, "blue")
+    dead, *bots = (game.add_bot(f"bot {number}", RED, by_quota=by_quota) for number in range(2))
+    play.kill(game, None, dead)
+    asker = game.connect("asker")
+    game.command(asker, "autoteam")
+    game.frame()
+    assert asker.team == team
+    assert [bot.in_game for bot in (dead, *bots)] == [team == BLU, True]
+
+
 # 32: ShouldForceAutoTeam.
 
 

@@ -200,12 +200,18 @@ def test_scenario_28_a_plain_change_of_a_living_engineer_costs_the_sentry_and_a_
     sentry = play.build(game, engineer, "obj_sentrygun")
     game.history.clear()
     game.rcon("plainly")
-    assert game.events() == ["object_removed", "object_detonated", "player_team", "player_death"]
+    assert game.events() == [
+        "object_removed",
+        "object_detonated",
+        "player_team",
+        "remove_nemesis_relationships",
+        "player_death",
+    ]
     assert game.sm.console == [
         "player_team team 2 alive 1 flag 0 deaths 0",
         "player_death team 3 alive 1 flag 0 deaths 0",
     ]
-    removed, detonated, _, death = (fields for _, _, fields in game.history)
+    removed, detonated, _, _, death = (fields for _, _, fields in game.history)
     assert (removed["userid"], removed["objecttype"], removed["index"]) == (engineer.userid, 2, sentry.index)
     assert detonated["index"] == sentry.index
     assert (death["userid"], death["attacker"], death["customkill"]) == (engineer.userid, engineer.userid, 6)
@@ -218,9 +224,9 @@ def test_scenario_28_with_life_state_2_there_is_no_death_and_a_respawn_makes_the
     script(MOVER)
     player, *_ = running(game, "red", "blue", map_name="cp_badlands")
     game.rcon("gently")
-    assert (game.events(), player.misplaced) == (["player_team"], True)
+    assert (game.events(), player.misplaced) == (["player_team", "remove_nemesis_relationships"], True)
     game.rcon("respawn")
-    assert game.events() == ["player_team", "post_inventory_application", "player_spawn"]
+    assert game.events()[2:] == ["post_inventory_application", "player_spawn"]
     assert (player.team, player.alive, player.deaths, player.misplaced) == (BLU, True, 0, False)
 
 
@@ -232,22 +238,22 @@ def test_scenario_29_a_carrier_moved_with_the_trick_drops_the_flag_only_at_the_r
     play.pick_up_flag(game, carrier)
     game.history.clear()
     game.rcon("gently")
-    assert (game.events(), carrier.props["m_hItem"] != -1) == (["player_team"], True)
+    assert (game.events(), carrier.props["m_hItem"] != -1) == (["player_team", "remove_nemesis_relationships"], True)
     game.rcon("respawn")
     (_, drop) = told(game, "teamplay_flag_event")[0]
     assert (drop["eventtype"], drop["player"], drop["team"]) == (4, carrier.index, BLU)
-    assert game.events() == ["player_team", "teamplay_flag_event", "post_inventory_application", "player_spawn"]
+    assert game.events()[2:] == ["teamplay_flag_event", "post_inventory_application", "player_spawn"]
     assert carrier.props["m_hItem"] == -1
 
 
 def test_scenario_30_going_to_watch_by_command_is_a_death_and_by_a_plugin_is_none(game: Game) -> None:
     commander, moved, _ = running(game, "red", "red", "blue", map_name="cp_badlands")
     game.command(commander, "spectate")
-    assert game.events() == ["player_death", "player_team"]
+    assert game.events() == ["player_death", "player_team", "remove_nemesis_relationships"]
     assert (commander.team, commander.deaths, commander.props["m_lifeState"]) == (SPECTATOR, 1, DEAD)
     game.history.clear()
     game.teams.change(moved, SPECTATOR)
-    assert game.events() == ["player_team"]
+    assert game.events() == ["player_team", "remove_nemesis_relationships"]
     assert (moved.team, moved.deaths, moved.props["m_lifeState"]) == (SPECTATOR, 0, DEAD)
 
 
@@ -353,7 +359,8 @@ def test_scenario_39_a_client_who_enters_spawns_on_no_team_and_is_dead(game: Gam
     game.start_map("cp_badlands")
     player = game.connect("Ann")
     assert [(name, fields.get("team"), fields.get("class")) for _, name, fields in game.history] == [
+        ("remove_nemesis_relationships", None, None),
         ("player_initial_spawn", None, None),
         ("player_spawn", UNASSIGNED, 0),
     ]
-    assert (game.history[0][2]["index"], player.props["m_lifeState"]) == (player.index, DEAD)
+    assert (game.history[1][2]["index"], player.props["m_lifeState"]) == (player.index, DEAD)

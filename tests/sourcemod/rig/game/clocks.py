@@ -24,7 +24,7 @@ class Timer(Entity):
 
     def __init__(
         self, index: int, game: "Game", name: str, length: float, *, setup: int = 0, start_paused: bool = False,
-        on_finished: Output | None = None,
+        carries_time: bool = False, on_finished: Output | None = None,
     ) -> None:  # fmt: skip
         super().__init__(
             index, "team_round_timer", "CTeamRoundTimer", m_iName=name, m_flTimerEndTime=0.0, m_flTimeRemaining=0.0,
@@ -32,6 +32,7 @@ class Timer(Entity):
             m_nTimerLength=0, m_nTimerInitialLength=int(length), m_nTimerMaxLength=0, m_bStartPaused=int(start_paused),
         )  # fmt: skip
         self.game, self.initial, self.setup, self.start_paused = game, length, setup, start_paused
+        self.carries_time = carries_time
         self.on_finished = on_finished
         self._armed = False
         self._after_setup = length
@@ -83,9 +84,10 @@ class Timer(Entity):
 
     def round_spawn(self) -> None:
         """InputRoundSpawn: it runs from here, the start of the freeze, unless the game waits."""
-        self._after_setup = self.initial
+        carries = self.carries_time and self.props["m_nState"] == NORMAL
+        self._after_setup = self.remaining if carries else self.initial
         self._set_state(SETUP if self.setup else NORMAL)
-        self.set_time(self.setup or self.initial)
+        self.set_time(self.setup or self._after_setup)
         if not self.start_paused and not self.game.rounds.waiting:
             self.resume()
 
@@ -163,8 +165,12 @@ class Clocks:
     def place(self, index: int) -> Timer:
         """The map's own timer, at a map's start and whenever its entities are made anew."""
         mode = self.game.mode
-        self.timers = [Timer(index, self.game, "round_timer", mode.length, setup=mode.setup, on_finished=self._out)]
-        return self.timers[0]
+        timer = Timer(
+            index, self.game, "round_timer", mode.length, setup=mode.setup, carries_time=mode.carries_time,
+            on_finished=self._out,
+        )  # fmt: skip
+        self.timers = [timer]
+        return timer
 
     def clean_up(self) -> None:
         """The map's entities are gone (CleanUpMap), and so is what the rules created."""

@@ -24,6 +24,7 @@ def enter(game: "Game", player: Player) -> None:
     player.last_action = game.now
     game.entities.put(player)
     game.sm.forward("OnClientPutInServer", player.index)
+    game.teams.dominations.forget(player)
     game.fire("player_initial_spawn", index=player.index)
     game.teams.spawning.announce(player)
 
@@ -53,6 +54,7 @@ def leave(game: "Game", player: Player, reason: str) -> None:
 def _clean_up(game: "Game", player: Player) -> None:
     game.teams.scoreboard.reset_stats(player)
     buildings.remove_owned(game, player, explode=True)
+    game.teams.dominations.forget(player)
     game.teams.spawning.disarm(player)
     drop_flag(game, player)
     game.arena.remove(player)

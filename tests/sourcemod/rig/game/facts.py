@@ -81,7 +81,7 @@ _FIELDS = {
     "arena_match_maxstreak": "team streak",
     "teamplay_point_captured": "cp cpname team cappers priority",
     "teamplay_point_startcapture": "cp cpname team capteam cappers captime priority",
-    "teamplay_capture_blocked": "cp cpname blocker victim",
+    "teamplay_capture_blocked": "cp cpname blocker priority victim",
     "teamplay_capture_broken": "cp cpname time_remaining",
     "teamplay_point_locked": "cp cpname team",
     "teamplay_point_unlocked": "cp cpname team",
@@ -101,10 +101,15 @@ _FIELDS = {
     "recalculate_holidays": "",
     "teamplay_teambalanced_player": "player team",
     "teamplay_alert": "alert_type",
-    "player_hurt": "userid attacker health damageamount custom crit minicrit weaponid",
-    "player_healed": "patient healer amount",
-    "player_death": "userid attacker assister victim_entindex inflictor_entindex weapon weapon_logclassname weaponid"
-    " damagebits customkill death_flags silent_kill stun_flags crit_type rocket_jump priority kill_streak_victim",
+    "player_hurt": "userid health priority damageamount attacker custom showdisguisedcrit crit minicrit allseecrit"
+    " bonuseffect weaponid",
+    "player_healed": "priority patient healer amount",
+    "player_death": "userid victim_entindex attacker assister weapon weapon_logclassname weaponid damagebits customkill"
+    " inflictor_entindex priority playerpenetratecount assister_fallback silent_kill death_flags stun_flags crit_type"
+    " rocket_jump kill_streak_total kill_streak_wep kill_streak_assist kill_streak_victim duck_streak_total"
+    " duck_streak_assist duck_streak_victim ducks_streaked",
+    "player_domination": "dominator dominated dominations",
+    "remove_nemesis_relationships": "player",
     "player_initial_spawn": "index",
     "player_spawn": "userid team class",
     "player_team": "userid team oldteam disconnect autoteam silent name",
@@ -114,13 +119,14 @@ _FIELDS = {
     "player_connect_client": "name index userid networkid bot",
     "player_activate": "userid",
     "player_disconnect": "userid reason name networkid bot",
-    "player_say": "userid text",
+    "player_say": "userid text priority",
     "player_builtobject": "userid object index",
     "player_chargedeployed": "userid targetid",
     "object_removed": "userid objecttype index",
     "object_detonated": "userid objecttype index",
     "player_score_changed": "player delta",
-    "object_destroyed": "userid attacker objecttype index",
+    "object_destroyed": "userid assister attacker weapon weapon_logclassname weaponid priority objecttype index"
+    " was_building team",
     "post_inventory_application": "userid",
     "server_cvar": "cvarname cvarvalue",
     "vote_started": "issue param1 team initiator",
@@ -143,7 +149,9 @@ class Mode:
     """A map's facts for the game. `game_type`: what `CTFGameRules::Activate` (tf_gamerules.cpp) makes of its entities.
 
     `owners` are the control points' owners at the start of a full round, `stages` the points of each mini-round;
-    `setup` and `length` are the seconds of its timer. `switch_sides`: its winning entity says so. `timed_stalemate`:
+    `setup` and `length` are the seconds of its timer; with `carries_time` (its key `reset_time` is 0) what is left of
+    one stage is the time of the next. `unlock`: seconds until the hill, or arena's point, may be captured (the keys
+    unlock_point and CapEnableDelay of their logic). `switch_sides`: its winning entity says so. `timed_stalemate`:
     the map told the rules that its rounds may end at `mp_timelimit` (input SetStalemateOnTimelimit of tf_gamerules).
     """
 
@@ -157,6 +165,8 @@ class Mode:
     switch_sides: bool = False
     stages: tuple[tuple[int, ...], ...] = ()
     timed_stalemate: bool = False
+    carries_time: bool = False
+    unlock: int = 0
     special_delivery: bool = False
     training: bool = False
     powerup: bool = False
@@ -190,14 +200,14 @@ class Mode:
         return self.switch_sides
 
 
-ARENA = Mode(4, owners=(UNASSIGNED,))
+ARENA = Mode(4, owners=(UNASSIGNED,), unlock=60)
 ATTACK_DEFEND = Mode(2, owners=(RED, RED), setup=60, length=300, switch_sides=True)
 STAGED_ATTACK_DEFEND = Mode(
     2, owners=(RED,) * 6, setup=60, length=300, switch_sides=True, stages=((0, 1), (2, 3), (4, 5))
 )
 PAYLOAD = Mode(3, owners=(RED,) * 3, setup=60, length=300, switch_sides=True)
 STAGED_PAYLOAD = Mode(3, owners=(RED,) * 4, setup=60, length=300, switch_sides=True, stages=((0, 1), (2, 3)))
-KOTH = Mode(2, owners=(UNASSIGNED,), length=180, koth=True)
+KOTH = Mode(2, owners=(UNASSIGNED,), length=180, koth=True, unlock=30)
 FIVE_POINTS = Mode(2, owners=(RED, RED, UNASSIGNED, BLU, BLU), length=600)
 TERRITORIAL = Mode(2, owners=(RED, BLU, RED, BLU), stages=((0, 1), (2, 3)))
 CTF = Mode(1, flags=True, timed_stalemate=True)

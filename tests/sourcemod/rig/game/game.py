@@ -16,6 +16,7 @@ from .facts import EVENTS, MAPS, SPECTATOR, UNASSIGNED, Mode, Reason, Value
 from .flags import Flags
 from .joining import join_class, obey
 from .limits import Limits
+from .mannpower import Mannpower
 from .mvm import Waves
 from .players import FIRST_STEAMID, Player
 from .points import Points
@@ -170,7 +171,7 @@ class Game:
         self.waiting, self.restarts, self.limits = Waiting(self), Restarts(self), Limits(self)
         self.clocks, self.points, self.flags = Clocks(self), Points(self), Flags(self)
         self.mvm, self.scenery, self.rounds = Waves(self), Scenery(self), Rounds(self)
-        self.autobalance = Autobalance(self)
+        self.autobalance, self.mannpower = Autobalance(self), Mannpower(self)
 
     def _place_in_cycle(self) -> int:
         return self.map_cycle.index(self.map) + 1 if self.map in self.map_cycle else 0
@@ -212,10 +213,14 @@ class Game:
         player = Player(index, userid, name, (steamid or FIRST_STEAMID + 1000 + userid) if not bot else 0, bot=bot)
         player.connected_at = self.now
         player.source_tv = source_tv
+        player.class_comes_unasked = self._forces_classes
         connections.enter(self, player)
         if authorize:
             self.authorize(player)
         return player
+
+    def _forces_classes(self) -> bool:
+        return self.arena.uses_queue and bool(self.number("tf_arena_force_class"))
 
     def authorize(self, player: Player) -> None:
         """Steam vouches for a client: OnClientAuthorized, then the admin checks."""
@@ -232,9 +237,10 @@ class Game:
             self.join(player, team, cls)
         return player
 
-    def add_bot(self, name: str, team: int, cls: str = "soldier") -> Player:
-        """A bot on a side; no command announces it."""
+    def add_bot(self, name: str, team: int, cls: str = "soldier", *, by_quota: bool = False) -> Player:
+        """A bot on a side, of the server's `tf_bot_quota` or added by hand; no command announces it."""
         player = self.connect(name, bot=True)
+        player.quota_bot = by_quota
         self.teams.change(player, team)
         join_class(self, player, cls)
         return player

@@ -1,8 +1,7 @@
 """`CTFPlayer::CheckForIdle` (tf_player.cpp): who does nothing is sent to the spectators, then kicked.
 
 The clock (m_flLastAction) restarts at any button, at a client command that reaches the player's ClientCommand, at a
-respawn, when observing begins, and when the game looks for another target because the watched player left. It does not
-restart when the watched player only dies: `ValidateCurrentObserverTarget` then stores the new target directly.
+respawn, when observing begins, and with some changes of the watched player (observers.py).
 """
 
 from typing import TYPE_CHECKING
@@ -44,7 +43,6 @@ class Idle:
                 player.last_action, player.in_spawn_room_since = now, None
 
     def _look(self, player: Player) -> None:
-        self._follow(player)
         method = int(self.game.number("mp_idledealmethod"))
         if not method or self._exempt(player):
             return
@@ -76,16 +74,3 @@ class Idle:
             self.game.teams.force_change(player, SPECTATOR)
         else:
             self.game.teams.kick(player, REASON)
-
-    def _follow(self, player: Player) -> None:
-        """Watch another player when the watched one has left: `SetObserverTarget` restarts the clock."""
-        if player.alive:
-            player.watched = None
-            return
-        if player.watched is not None and player.watched.in_game:
-            return
-        lost = player.watched is not None
-        choice = (p for p in self.game.in_game() if p.alive and p is not player and p.team in SIDES)
-        player.watched = next(choice, None)
-        if lost and player.watched is not None:
-            player.last_action = self.game.now

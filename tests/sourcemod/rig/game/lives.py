@@ -48,7 +48,10 @@ class Lives:
                 "teamplay_flag_event", player=attacker.index, eventtype=DEFENDED, carrier=victim.index, priority=8,
                 team=int(flag.props["m_iTeamNum"]),  # type: ignore[arg-type]
             )  # fmt: skip
-        self.announce(victim, attacker, customkill=customkill, flags=self._first_blood(victim, attacker))
+        flags = self._first_blood(victim, attacker)
+        if attacker is not None and attacker is not victim:
+            flags |= self.game.teams.dominations.kill(attacker, victim)
+        self.announce(victim, attacker, customkill=customkill, flags=flags)
         self._count(victim, attacker)
         victim.props["m_lifeState"], victim.died_at = DYING, self.game.now
         victim.props["m_iHealth"] = 0
@@ -56,6 +59,7 @@ class Lives:
         for weapon in victim.weapons.values():
             weapon.props["m_flChargeLevel"] = 0.0
         victim.phase = Phase.DYING
+        self.game.teams.observers.watch(victim, attacker)
         self._dying.append(victim)
         victim.remove_conditions()
         sudden_death = self.game.rounds.state == State.STALEMATE and not self.game.mode.arena

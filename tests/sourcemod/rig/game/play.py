@@ -2,7 +2,7 @@
 
 from . import buildings
 from .entities import Entity
-from .facts import SIDES, State, opponent
+from .facts import SIDES, State, Value, opponent
 from .game import Game
 from .players import Player
 
@@ -24,8 +24,11 @@ def kill(game: Game, attacker: Player | None, victim: Player) -> None:
 def _hurt(game: Game, attacker: Player | None, victim: Player, damage: int, health: int) -> None:
     if attacker is not None and attacker is not victim:
         game.teams.scoreboard.count(attacker, "m_iDamageDone", damage)
-    by = attacker.userid if attacker else 0
-    game.fire("player_hurt", userid=victim.userid, attacker=by, health=health, damageamount=damage)
+    fields: dict[str, Value] = {"attacker": 0}
+    if attacker is not None:
+        fields = {"attacker": attacker.userid, "custom": 0, "bonuseffect": 0, "weaponid": 0}
+        fields |= dict.fromkeys(("showdisguisedcrit", "crit", "minicrit", "allseecrit"), False)
+    game.fire("player_hurt", userid=victim.userid, health=health, priority=5, damageamount=damage, **fields)
 
 
 def feign(game: Game, attacker: Player, spy: Player) -> None:
@@ -37,7 +40,7 @@ def heal(game: Game, healer: Player, patient: Player, amount: int = 25) -> None:
     """A heal; self-heals fire too, with patient and healer the same, and score nothing."""
     if healer is not patient:
         game.teams.scoreboard.count(healer, "m_iHealPoints", amount)
-    game.fire("player_healed", patient=patient.userid, healer=healer.userid, amount=amount)
+    game.fire("player_healed", priority=1, patient=patient.userid, healer=healer.userid, amount=amount)
 
 
 def fight(game: Game) -> None:
@@ -58,7 +61,12 @@ def wipe_out(game: Game, loser: int) -> None:
 
 
 def capture(game: Game, side: int, point: int, *players: Player) -> None:
-    """A side captures a control point; without names somebody alive of that side does it. It may win the round."""
+    """A side captures a control point; without names somebody alive of that side does it. It may win the round.
+
+    Where the point is locked in a running round, they wait until it is not.
+    """
+    if game.rounds.live and not game.rounds.waiting and not game.clocks.in_setup:
+        game.until(lambda: game.points.may_capture(point) or not game.rounds.live, within=120)
     cappers = list(players) or [p for p in game.teams.members(side) if p.alive][:1]
     for player in cappers:
         game.teams.scoreboard.count(player, "m_iCaptures")

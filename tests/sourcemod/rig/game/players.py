@@ -1,5 +1,6 @@
 """A client: a human, a bot or SourceTV."""
 
+from collections.abc import Callable
 from enum import IntEnum
 
 from .entities import Entity, Prop
@@ -7,6 +8,8 @@ from .facts import ALIVE, CLASSES, DEAD, GHOST, KART, MEDIC, SIDES, SPECTATOR, U
 
 CONDITION_WORDS = ("m_nPlayerCond", "m_nPlayerCondEx", "m_nPlayerCondEx2", "m_nPlayerCondEx3", "m_nPlayerCondEx4")
 MAX_HEALTH = (0, 125, 125, 200, 175, 150, 300, 175, 125, 125)
+PLACES = 102
+"""MAX_PLAYERS_ARRAY_SAFE (const.h)."""
 FIRST_STEAMID = 76561197960265728
 SCORE_FIELDS = (
     "m_iCaptures", "m_iDefenses", "m_iKills", "m_iDeaths", "m_iSuicides", "m_iDominations", "m_iRevenge",
@@ -39,22 +42,25 @@ def _props() -> dict[str, Prop]:
     return {
         "m_iTeamNum": UNASSIGNED, "m_lifeState": DEAD, "m_iClass": 0, "m_iDesiredPlayerClass": 0, "m_iHealth": 0,
         "m_iMaxHealth": 125, "m_iFrags": 0, "m_iDeaths": 0, "m_hItem": -1, "m_hActiveWeapon": -1, "_condition_bits": 0,
-        "m_bArenaSpectator": 0, "m_iObserverMode": ObserverMode.FIXED, "m_bIsCoaching": 0, "m_hMyWeapons": [-1] * 48,
+        "m_bArenaSpectator": 0, "m_iObserverMode": ObserverMode.FIXED, "m_hObserverTarget": -1,
+        "m_bIsCoaching": 0, "m_hMyWeapons": [-1] * 48,
         "m_nPlayerState": Phase.WELCOME, "m_hStudent": -1, "m_hCoach": -1, **dict.fromkeys(CONDITION_WORDS, 0),
-        **dict.fromkeys(SCORE_FIELDS, 0),
+        **dict.fromkeys(SCORE_FIELDS, 0), "m_bPlayerDominated": [0] * PLACES, "m_bPlayerDominatingMe": [0] * PLACES,
     }  # fmt: skip
 
 
 class Player(Entity):
     """A client in a slot. `chat`, `console`, `hints`, `center`, `panels`: what they were shown.
 
-    Set `idle` for somebody whose hands left the keyboard: the clocks of `CheckForIdle` run only for them.
+    `quota_bot`: a bot that `tf_bot_quota` brought. Set `idle` for somebody whose hands left the keyboard: the clocks of
+    `CheckForIdle` run only for them.
     """
 
     def __init__(self, index: int, userid: int, name: str, steamid: int, *, bot: bool = False) -> None:
         super().__init__(index, "player", "CTFPlayer", **_props())
         self.userid, self.name, self.steamid, self.bot = userid, name, steamid, bot
-        self.source_tv = False
+        self.source_tv = self.quota_bot = False
+        self.class_comes_unasked: Callable[[], bool] = lambda: False
         self.language = "en"
         self.flags = self.immunity = 0
         self.in_game = self.authorized = False
@@ -123,8 +129,8 @@ class Player(Entity):
 
     @property
     def ready(self) -> bool:
-        """`CTFPlayer::IsReadyToPlay` (tf_player.cpp): on a side, with a class chosen."""
-        return self.team in SIDES and self.desired_class > 0
+        """`CTFPlayer::IsReadyToPlay` (tf_player.cpp): on a side, with a class chosen or one that arena will force."""
+        return self.team in SIDES and (self.desired_class > 0 or self.class_comes_unasked())
 
     @property
     def arena_spectator(self) -> bool:

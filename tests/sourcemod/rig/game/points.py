@@ -23,6 +23,7 @@ class Points:
         """What the win panel shows of a win by capture (m_szMostRecentCappers)."""
         self._next_stage: int | None = None
         self._taken_at: dict[int, float] = {}
+        self._unlock_at: dict[int, float] = {}
         self._due = 0.0
 
     @property
@@ -42,6 +43,13 @@ class Points:
         if rounds.waiting or self.game.clocks.in_setup:
             return False
         return rounds.state in (State.RUNNING, State.STALEMATE)
+
+    def may_capture(self, point: int) -> bool:
+        """`TeamMayCapturePoint` (tf_gamerules.cpp): neither a locked point nor arena's before its time."""
+        if not self.may_be_captured or self._list("m_bCPLocked")[point]:
+            return False
+        opens = float(self.game.rules.props["m_flCapturePointEnableTime"])  # type: ignore[arg-type]
+        return not self.game.mode.arena or opens <= self.game.map_time
 
     @property
     def stages_left(self) -> int:
@@ -67,6 +75,7 @@ class Points:
     def capture(self, point: int, side: int, cappers: Sequence[Player]) -> None:
         """An area is captured: m_iOwner is new when the event comes, and a win is nested in the same call."""
         assert self.may_be_captured, f"nothing can be captured in {self.game.rounds.state.name}"
+        assert self.may_capture(point), f"{self._name(point)} is locked"
         self._own(point, side)
         if cappers:
             self.game.fire(
@@ -82,6 +91,28 @@ class Points:
         self._own(point, side)
         self.check_win()
 
+    def lock(self, point: int, *, locked: bool = True) -> None:
+        """Input SetLocked: nothing while the game waits."""
+        if not self.game.rounds.waiting:
+            self._set_locked(point, locked=locked)
+
+    def unlock_in(self, point: int, seconds: int) -> None:
+        """Input SetUnlockTime: a running round unlocks the point when its time has come."""
+        if self.game.rounds.waiting:
+            return
+        self._unlock_at[point] = self.game.now + seconds
+        self.game.objective.props["m_flUnlockTimes"][point] = self.game.map_time + seconds  # type: ignore[union-attr, index]
+
+    def _set_locked(self, point: int, *, locked: bool) -> None:
+        """`InternalSetLocked`: an event for a change only."""
+        if bool(self._list("m_bCPLocked")[point]) != locked:
+            event = "teamplay_point_locked" if locked else "teamplay_point_unlocked"
+            self.game.fire(event, cp=point, cpname=self._name(point), team=self.owners[point])
+        self._list("m_bCPLocked")[point] = int(locked)
+        self.game.objective.props["m_flUnlockTimes"][point] = 0.0  # type: ignore[union-attr, index]
+        if not locked:
+            self._unlock_at.pop(point, None)
+
     # The rules.
 
     def round_spawn(self, *, full: bool) -> None:
@@ -95,8 +126,27 @@ class Points:
         self._list("m_iCappingTeam")[:] = [0] * 8
         self._taken_at.clear()
         self.last_cappers = ""
+        if full:
+            self._unlock_at.clear()
+            self._list("m_bCPLocked")[:] = [0] * 8
         if self.game.mode.stages:
             self._choose_stage()
+        if self.game.mode.koth:
+            self._lock_hill()
+
+    def _lock_hill(self) -> None:
+        """`CKothLogic::InputRoundActivate` (tf_gamerules.cpp): from here, the start of the freeze, its time counts."""
+        seconds = self.game.mode.unlock
+        for point in range(len(self.game.mode.owners)):
+            self.lock(point, locked=seconds > 0)
+            if seconds > 0:
+                self.unlock_in(point, seconds)
+
+    def start_arena(self) -> None:
+        """`SetupOnStalemateStart` (tf_gamerules.cpp): when arena's point may be captured."""
+        override = self.game.number("tf_arena_override_cap_enable_time")
+        delay = override if override > 0 else self.game.mode.unlock
+        self.game.rules.props["m_flCapturePointEnableTime"] = self.game.map_time + delay
 
     def repeat_stage(self) -> None:
         """After waiting, the stage that people run around in is played first (CheckWaitingForPlayers)."""
@@ -104,7 +154,11 @@ class Points:
             self._next_stage = self.stage
 
     def think(self) -> None:
-        """`CPMThink`: every 0.2 s."""
+        """`UnlockThink` of the points, and `CPMThink` of their master every 0.2 s."""
+        if self._unlock_at and self.game.rounds.state == State.RUNNING:
+            for point, when in list(self._unlock_at.items()):
+                if when < self.game.now:
+                    self._set_locked(point, locked=False)
         if self.game.objective is None or self.game.now < self._due:
             return
         self._due = self.game.now + THINK

@@ -340,6 +340,7 @@ class Rounds:
         game, arena = self.game, self.game.mode.arena
         buildings.remove_every(game)
         if arena:
+            game.points.start_arena()
             game.fire("arena_round_start")
         else:
             game.teams.respawn_players(True)

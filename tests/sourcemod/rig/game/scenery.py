@@ -118,5 +118,6 @@ def _objective(game: "Game") -> Entity:
         "tf_objective_resource", "CTFObjectiveResource", m_iNumControlPoints=len(owners),
         m_iOwner=owners + [0] * (POINTS - len(owners)), m_bPlayingMiniRounds=int(game.mode.mini_rounds),
         m_bInMiniRound=[int(not game.mode.stages or i in game.mode.stages[0]) for i in range(POINTS)],
-        m_iCappingTeam=[0] * POINTS, m_bCPLocked=[0] * POINTS, m_iTimerToShowInHUD=0,
+        m_iCappingTeam=[0] * POINTS, m_bCPLocked=[0] * POINTS,
+        m_flUnlockTimes=[0.0] * POINTS, m_iTimerToShowInHUD=0,
     )  # fmt: skip

@@ -81,6 +81,7 @@ class Scoreboard:
     def reset(self, player: Player) -> None:
         """`CTFPlayer::ResetScores`."""
         self.reset_stats(player)
+        self.game.teams.dominations.forget(player)
         player.props |= {"m_iFrags": 0, "m_iDeaths": 0}
 
     def reset_stats(self, player: Player) -> None:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from . import buildings
 from .balance import Balance
 from .carrying import drop_flag
+from .dominations import Dominations
 from .entities import Entity
-from .facts import BLU, CLASSES, DEAD, RED, SIDES, SPECTATOR, State, opponent
+from .facts import BLU, CLASSES, DEAD, RED, SIDES, SPECTATOR, UNASSIGNED, State, opponent
 from .idle import Idle
 from .lives import Lives
-from .players import ObserverMode, Phase, Player
+from .observers import Observers
+from .players import Phase, Player
 from .scores import Scoreboard
 from .spawning import Spawning
 
@@ -33,6 +35,7 @@ class Teams:
         self.scores = [0, 0, 0, 0]
         self.lives, self.spawning = Lives(game), Spawning(game)
         self.balancing, self.idle, self.scoreboard = Balance(game), Idle(game), Scoreboard(game)
+        self.observers, self.dominations = Observers(game), Dominations(game)
         self.state_since = game.now
         """When the round entered its state."""
         self._state: State | None = None
@@ -69,6 +72,7 @@ class Teams:
         for team, entity in enumerate(self._entities):
             entity.props["m_iScore"] = self.scores[team]
         self.lives.think()
+        self.observers.think()
         self.idle.think()
         self.scoreboard.think()
 
@@ -93,6 +97,7 @@ class Teams:
             player.instant_spawn = True
         self._join(player, team, auto=auto, silent=silent)
         self._leave_class_in_highlander(player)
+        self.dominations.forget(player)
         if team not in SIDES:
             self._become_observer(player)
             if team == SPECTATOR and old in SIDES:
@@ -115,6 +120,7 @@ class Teams:
         buildings.remove_owned(self.game, player, explode=True)
         self._join(player, team, auto=False, silent=True)
         if not full:
+            self.dominations.forget(player)
             self._leave_class_in_highlander(player)
         if team not in SIDES:
             self._become_observer(player)
@@ -125,7 +131,8 @@ class Teams:
     def observe(self, player: Player) -> None:
         """`StateTransition(TF_STATE_OBSERVER)`: `StartObserverMode` sets `m_lifeState` 2, the idle clock restarts."""
         player.phase = Phase.OBSERVER
-        player.props |= {"m_lifeState": DEAD, "m_iHealth": 1, "m_iObserverMode": ObserverMode.CHASE}
+        player.props |= {"m_lifeState": DEAD, "m_iHealth": 1}
+        self.observers.start(player)
         player.last_action = self.game.now
 
     def kick(self, player: Player, reason: str) -> None:
@@ -178,13 +185,31 @@ class Teams:
             return SPECTATOR
         if self.game.mode.mvm:
             return self.overruled(player, RED)
-        red, blu = len(self.members(RED)), len(self.members(BLU))
-        if red != blu:
-            return RED if red < blu else BLU
+        quota = self.game.text("tf_bot_quota_mode") == "fill" and self.game.number("tf_bot_quota") > 0
+        if quota and not player.quota_bot:
+            # The quota's bots make room for people, whose numbers alone count.
+            team = self._smaller({side: sum(not p.quota_bot for p in self.members(side)) for side in SIDES})
+            if len(self.members(team)) <= len(self.members(opponent(team))) or self._kick_bot(team):
+                return team
+        return self._smaller({side: len(self.members(side)) for side in SIDES})
+
+    def _smaller(self, sizes: dict[int, int]) -> int:
+        if sizes[RED] != sizes[BLU]:
+            return RED if sizes[RED] < sizes[BLU] else BLU
         # Payload maps, and maps that made RED the defenders (TEAM_ROLE_DEFENDERS is 1).
         if self.game.mode.game_type == 3 or self.entity(RED).props["m_iRole"] == 1:
             return BLU
         return self.game.sm.random.choice(SIDES)
+
+    def _kick_bot(self, team: int) -> bool:
+        """`RemoveBotFromTeamAndKick` (tf_bot_manager.cpp): a dead bot of the quota rather than a living one."""
+        bots = sorted((p for p in self.members(team) if p.quota_bot), key=lambda p: p.alive)
+        if not bots:
+            return False
+        self.lives.suicide(bots[0], forced=False)
+        self.force_change(bots[0], UNASSIGNED)
+        self.kick(bots[0], "")
+        return True
 
     def clock_left(self) -> float:
         """Seconds on the timer in the HUD (`GetActiveRoundTimer`); infinite without one."""

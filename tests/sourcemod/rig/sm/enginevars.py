@@ -63,16 +63,21 @@ tf_arena_first_blood 1 nr
 tf_arena_force_class 0 nrcd
 tf_arena_max_streak 3 nr
 tf_arena_override_team_size 0 r
+tf_arena_override_cap_enable_time -1 nr
 tf_arena_preround_time 10 nr 5 15
 tf_arena_round_time 0 nr
 tf_arena_use_queue 1 nr
 tf_autobalance_dead_candidates_maxtime 15 r
 tf_autobalance_force_candidates_maxtime 5 r
 tf_bot_offline_practice 0 -
+tf_bot_quota 0 -
+tf_bot_quota_mode normal -
 tf_flag_caps_per_round 3 r 0
 tf_gamemode_arena 0 nrd
 tf_passtime_scores_per_round 5 nr
 tf_powerup_mode 0 n
+tf_powerup_mode_imbalance_consecutive_min_players 10 c
+tf_powerup_mode_imbalance_consecutive_time 1200 c
 tf_stalematechangeclasstime 20 rd
 hostname Rig -
 sv_tags "" n
