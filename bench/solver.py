@@ -160,7 +160,6 @@ def first() -> Iterator[Row]:
 
 
 def main() -> None:
-    """Print the table."""
     print(f"{'solver':<48}{'median':>9}{'worst':>9}{'target':>9}  worst pool")
     for rows in (every_size, constraints, preferences, moves, memory, first):
         for row in rows():

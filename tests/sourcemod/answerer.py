@@ -21,6 +21,23 @@ Json = dict[str, Any]
 Answer = Callable[[Json], list[Json]]
 Sides = tuple[list[Player], list[Player]]
 
+BASECOMMANDS = """
+public void OnPluginStart()
+{
+	RegAdminCmd("sm_cvar", Command_Cvar, ADMFLAG_CONVARS);
+}
+
+Action Command_Cvar(int client, int args)
+{
+	char name[64], value[64];
+	GetCmdArg(1, name, sizeof(name));
+	GetCmdArg(2, value, sizeof(value));
+	FindConVar(name).SetString(value);
+	return Plugin_Handled;
+}
+"""
+"""What basecommands' `sm_cvar` does: an admin sets a variable."""
+
 
 @dataclass
 class Daemon:

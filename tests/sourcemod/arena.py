@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, Json, Sides, crowd, ids, in_freeze, settle
-from tests.sourcemod.orders import WHY
+from tests.sourcemod import orders
+from tests.sourcemod.answerer import Daemon, Json, Sides, crowd, in_freeze, poll, settle
 from tests.sourcemod.rig import Game, Player, Plugin, play
 
 
@@ -18,10 +18,8 @@ def arena(game: Game, daemon: Daemon, plugin: Plugin) -> Sides:
 
 def assign(game: Game, daemon: Daemon, red: list[Player], blu: list[Player], bench: list[Player]) -> None:
     """The daemon makes the teams of the freeze that runs."""
-    teams = {"red": ids(red), "blu": ids(blu), "bench": ids(bench)}
-    daemon.order("assign", order="a-1", reason=WHY, moment="freeze", **teams)
-    game.rcon("equipoise_poll")
-    settle(game)
+    orders.assign(daemon, red, blu, bench)
+    poll(game)
 
 
 def newest(daemon: Daemon, player: Player) -> Json:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, complaints, crowd, install, seat, settle
+from tests.sourcemod.answerer import BASECOMMANDS, Daemon, complaints, crowd, install, seat, settle
 from tests.sourcemod.rig import Game, LoadError, Plugin, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason
 
@@ -66,23 +66,6 @@ def test_a_held_variable_is_put_back_at_once_and_its_new_value_is_kept_for_later
     )
     game.unload(plugin)
     assert values(game, name) == ["2"]
-
-
-BASECOMMANDS = """
-public void OnPluginStart()
-{
-	RegAdminCmd("sm_cvar", Command_Cvar, ADMFLAG_CONVARS);
-}
-
-Action Command_Cvar(int client, int args)
-{
-	char name[64], value[64];
-	GetCmdArg(1, name, sizeof(name));
-	GetCmdArg(2, value, sizeof(value));
-	FindConVar(name).SetString(value);
-	return Plugin_Handled;
-}
-"""
 
 
 def test_an_admin_who_sets_a_held_variable_is_named_and_reads_why(

@@ -5,37 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.sourcemod.answerer import Daemon, Json, crowd, install, obliging, seconds_of_play, settle
+from tests.sourcemod.answerer import Daemon, Json, Sides, crowd, install, obliging, poll, seconds_of_play, settle
 from tests.sourcemod.rig import Game, Player, Plugin, play
 from tests.sourcemod.rig.game.facts import SPECTATOR
 
 QUESTION = "Balance the teams at the next round start?"
 
-Sides = tuple[list[Player], list[Player]]
-
 
 @pytest.fixture
-def live(game: Game, daemon: Daemon, plugin: Plugin) -> Sides:
-    """Two against two in a running round."""
+def live(live: Sides, daemon: Daemon) -> Sides:
+    """The running round, in which joiners go where they want to."""
     daemon.answers["side_wanted"] = obliging
-    game.start_map("koth_harvest_final")
-    sides = crowd(game, 2, 2)
-    play.go_live(game)
-    settle(game)
-    daemon.forget()
-    return sides
+    return live
 
 
 def order(game: Game, daemon: Daemon, name: str = "v-1", seconds: float = 20.0) -> None:
     """Order a vote and let the plugin hear of it."""
     daemon.order("vote", order=name, seconds=seconds)
     poll(game)
-
-
-def poll(game: Game) -> None:
-    """Let the plugin poll once."""
-    game.rcon("equipoise_poll")
-    settle(game)
 
 
 def choose(game: Game, player: Player, text: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sourcemod.answerer import BASECOMMANDS
 from tests.sourcemod.rig import compile_text, play
 from tests.sourcemod.rig.game.facts import BLU, RED, SPECTATOR, Reason
 from tests.sourcemod.rig.game.players import Player
@@ -220,23 +221,6 @@ def test_the_engine_never_balances_on_its_own(new_evening: NewEvening) -> None:
 
     assert evening.sizes() == [1, 4]
     evening.win(BLU, Reason.POINTS_CAPTURED)
-
-
-BASECOMMANDS = """
-public void OnPluginStart()
-{
-	RegAdminCmd("sm_cvar", Command_Cvar, ADMFLAG_CONVARS);
-}
-
-Action Command_Cvar(int client, int args)
-{
-	char name[64], value[64];
-	GetCmdArg(1, name, sizeof(name));
-	GetCmdArg(2, value, sizeof(value));
-	FindConVar(name).SetString(value);
-	return Plugin_Handled;
-}
-"""
 
 
 def test_an_admin_who_turns_on_the_games_own_balancing_does_not_get_it_while_we_balance(

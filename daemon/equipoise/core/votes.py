@@ -168,6 +168,8 @@ def cancel(state: State) -> Effects:
 
 def settle(state: State) -> Effects:
     """Drop the voices of players who left, and all when a scramble is due anyway or Equipoise may not act."""
+    if state.voices == Voices():
+        return ()
     if not state.acts or state.memory.pending is not None:
         return cancel(state)
     state.voices = state.voices.of(state.roster)

@@ -17,7 +17,10 @@ REMEMBERED = 60
 
 
 class Quiet:
-    """Shows nothing and never waits."""
+    """Shows nothing; waits at a speed, 0 for not at all."""
+
+    def __init__(self, speed: float = 0.0) -> None:
+        self._speed = speed
 
     def add(self, line: Line) -> None:
         """Ignore the line."""
@@ -26,32 +29,29 @@ class Quiet:
         """Ignore the board."""
 
     async def rest(self, seconds: float) -> None:
-        """Return at once."""
+        """Wait that long, divided by the speed."""
+        if self._speed:
+            await asyncio.sleep(seconds / self._speed)
 
 
 class Plain(Quiet):
     """The ticker's lines alone, for pipes and logs."""
 
     def __init__(self, console: Console, speed: float) -> None:
+        super().__init__(speed)
         self._console = console
-        self._speed = speed
 
     def add(self, line: Line) -> None:
         """Print the line at once, without markup."""
         self._console.print(line.text, markup=False, highlight=False, soft_wrap=True)
 
-    async def rest(self, seconds: float) -> None:
-        """Wait that long, divided by the speed."""
-        if self._speed:
-            await asyncio.sleep(seconds / self._speed)
 
-
-class Screen:
+class Screen(Quiet):
     """The whole terminal, redrawn at every moment; a context, at whose end the terminal is as it was before."""
 
     def __init__(self, console: Console, speed: float) -> None:
+        super().__init__(speed)
         self._console = console
-        self._speed = speed
         self._ticker: deque[Line] = deque(maxlen=REMEMBERED)
         self._live = Live(console=console, screen=True, auto_refresh=False)
 
@@ -74,8 +74,3 @@ class Screen:
         """Draw the board and the ticker in the terminal's present size."""
         width, height = self._console.size
         self._live.update(screen(board, tuple(self._ticker), width, height), refresh=True)
-
-    async def rest(self, seconds: float) -> None:
-        """Wait that long, divided by the speed."""
-        if self._speed:
-            await asyncio.sleep(seconds / self._speed)

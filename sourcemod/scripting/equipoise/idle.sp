@@ -18,9 +18,13 @@ void Idle_Tick()
 		return;
 	}
 	g_Seconds = 0;
+	if (!Session_Enforcing())
+	{
+		return;
+	}
 	for (int client = 1; client <= MaxClients; client++)
 	{
-		if (Session_Enforcing() && Players_Waiting(client))
+		if (Players_Waiting(client))
 		{
 			FakeClientCommand(client, IDLE_COMMAND);
 		}
