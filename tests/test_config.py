@@ -13,7 +13,8 @@ import pytest
 
 from equipoise import config, ratings
 from equipoise.config.printing import pool_table, printed
-from equipoise.core.rules import Rules
+from equipoise.config.rules import RANGES
+from equipoise.core.rules import ArenaRules, Rules, ScrambleRules
 from equipoise.errors import ConfigError
 from equipoise.wire import GAMES
 
@@ -82,7 +83,7 @@ def test_every_number_of_the_rules_has_a_range() -> None:
         own = {(type(rules), name) for name, value in fields if type(value) in (int, float, tuple)}
         return own.union(*(numbers(value) for _, value in fields if dataclasses.is_dataclass(value)))
 
-    assert numbers(Rules()) == set(config.RANGES)
+    assert numbers(Rules()) == set(RANGES)
 
 
 def test_the_games_are_those_of_the_wire() -> None:
@@ -112,8 +113,8 @@ def test_a_servers_own_rules_stand_over_those_of_all(tmp_path: Path) -> None:
     """
     rules = load(tmp_path, text).servers[config.ServerId("arena-1")].rules
     assert rules == Rules(
-        arena=config.ArenaRules(round_one="everyone"),
-        scramble=config.ScrambleRules(tolerance=0, rounds=5),
+        arena=ArenaRules(round_one="everyone"),
+        scramble=ScrambleRules(tolerance=0, rounds=5),
         silence_seconds=30,
         poll_seconds=2,
     )

@@ -1,0 +1,100 @@
+"""The rules in the file: tables derived from the dataclasses of `core.rules`, which know nothing of files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+from equipoise.config.map_levels import read_levels
+from equipoise.config.reading import convert
+from equipoise.config.tables import Raw, Section
+from equipoise.core.rules import ArenaRules, AutobalanceRules, LockRules, Rules, ScrambleRules, VoteRules
+from equipoise.errors import ConfigError
+
+T = TypeVar("T")
+
+_TABLES = (ArenaRules, ScrambleRules, AutobalanceRules, LockRules, VoteRules)
+
+RANGES: Mapping[tuple[type, str], tuple[float, float]] = {
+    (ArenaRules, "streak"): (1, 100),
+    (ScrambleRules, "min_players"): (2, 100),
+    (ScrambleRules, "tolerance"): (0, 0.5),
+    (ScrambleRules, "rounds"): (1, 100),
+    (AutobalanceRules, "spare_minutes"): (0, 1440),
+    (AutobalanceRules, "deadline_seconds"): (0, 600),
+    (AutobalanceRules, "quiet_seconds"): (0, 3600),
+    (LockRules, "minutes"): (0, 1440),
+    (VoteRules, "min_players"): (2, 100),
+    (VoteRules, "start_fraction"): (0.01, 1),
+    (VoteRules, "fraction"): (0.01, 1),
+    (VoteRules, "seconds"): (5, 60),
+    (VoteRules, "cooldown_minutes"): (0, 1440),
+    (VoteRules, "quiet_seconds"): (0, 3600),
+    (VoteRules, "fair_band"): (0, 1),
+    (Rules, "ns2_min_seconds"): (0, 86400),
+    (Rules, "silence_seconds"): (10, 86400),
+    (Rules, "poll_seconds"): (0.5, 60),
+}
+"""The range of every number of the rules, both ends included; of a pair, of both its numbers."""
+
+
+def read_rules(raw: Raw, path: str) -> Raw:
+    """The rules of one table, checked, with the keys of `maps` as they are compared."""
+    # Wrong levels are refused before msgspec does, which does not name the key.
+    read = {key: read_levels(value, f"{path}.maps") if key == "maps" else value for key, value in raw.items()}
+    low, high = _filled(Rules, convert(read, _RULES, path)).vote.fair_band
+    if low > high:
+        raise ConfigError(f"{low:g} is above {high:g}: the lower end comes first", path=f"{path}.vote.fair_band")
+    return read
+
+
+def effective(raw: Raw) -> Rules:
+    """The rules that checked keys and the defaults make."""
+    return _filled(Rules, msgspec.convert(raw, _RULES))
+
+
+def _filled(kind: type[T], section: Any) -> T:
+    """The dataclass of rules that a section was derived from, with the section's values."""
+    values = {name: getattr(section, name) for name in section.__struct_fields__}
+    hints = get_type_hints(kind)
+    return kind(**{k: _filled(hints[k], v) if isinstance(v, Section) else v for k, v in values.items()})
+
+
+def _section(kind: type) -> type[Section]:
+    """A strict section derived from a dataclass of rules: same fields, same defaults, numbers in their ranges."""
+    hints, defaults = get_type_hints(kind), kind()
+    fields: list[tuple[str, Any, Any]] = []
+    for name in hints:
+        hint, default = hints[name], getattr(defaults, name)
+        if isinstance(default, _TABLES):
+            table = _section(type(default))
+            fields.append((name, table, table()))
+        elif isinstance(default, dict):
+            fields.append((name, hint, msgspec.field(default_factory=default.copy)))
+        else:
+            fields.append((name, _ranged(hint, RANGES.get((kind, name))), default))
+    section = msgspec.defstruct(kind.__name__, fields, bases=(Section,), frozen=True)
+    assert issubclass(section, Section)
+    return section
+
+
+def _ranged(hint: Any, limits: tuple[float, float] | None) -> Any:
+    """The type with its range; of a pair, both numbers have it."""
+    if limits is None:
+        return hint
+    number = Annotated[float, Meta(ge=limits[0], le=limits[1])]
+    if get_origin(hint) is tuple:
+        return tuple[number, number]
+    return Annotated[hint, Meta(ge=limits[0], le=limits[1])]
+
+
+_RULES = _section(Rules)
+
+
+def merged(rules: Raw, overrides: Raw) -> Raw:
+    """The raw rules of a server: its own keys override those of all servers, also within tables."""
+    tables = {key: {**rules[key], **own} for key, own in overrides.items() if isinstance(own, dict) and key in rules}
+    return {**rules, **overrides, **tables}

@@ -1,0 +1,66 @@
+"""The tables of the file except the rules, as strict structs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+Raw = dict[str, Any]
+Role = Literal["viewer", "admin"]
+
+
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of the file; unknown keys are refused."""
+
+
+class Web(Section, frozen=True):
+    """The `[web]` table: the address that the daemon listens on, and the names it is called by."""
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535)] = 27500
+    """0: any free port; the log names it."""
+    allow_remote: bool = False
+    """Listen on an address that is not a loopback address."""
+    hosts: tuple[str, ...] = ()
+    """Host names that requests may use besides the daemon's own addresses."""
+
+
+class Store(Section, frozen=True):
+    """Where the database and the rings' files are."""
+
+    directory: str = ""
+    """Empty: `$STATE_DIRECTORY`, else the user's state directory."""
+
+
+class Log(Section, frozen=True):
+    """The log, which goes to standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+class ServerKeys(Section, frozen=True):
+    """A game server; keys that override rules stand in the same table."""
+
+    secret_file: str
+    pool: str = "main"
+    game: Literal["tf2", "ns2"] = "tf2"
+
+
+class TokenKeys(Section, frozen=True):
+    """A token of the admin interface."""
+
+    secret_file: str
+    role: Role
+
+
+class File(Section, frozen=True):
+    """The tables of the file except the rules."""
+
+    web: Web = Web()
+    store: Store = Store()
+    log: Log = Log()
+    pool: dict[str, Raw] = {}
+    server: dict[str, Raw] = {}
+    token: dict[str, Raw] = {}
