@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from equipoise.balancing import answer
@@ -116,7 +116,9 @@ class Host:
         remembered = decode_memory(data) if data is not None else None
         if remembered is None:
             return
-        self.session = Session(self.rules, remembered.memory)
+        memory = remembered.memory.restored(self._clock.monotonic(), self.rules)
+        remembered = replace(remembered, memory=memory)
+        self.session = Session(self.rules, memory)
         self._last = _Last(remembered.boot, remembered.seq)
         self._remembered = self._noted = remembered
 
