@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -293,6 +294,17 @@ def test_status_says_why_a_map_is_left_alone(house: House) -> None:
         assert ask(house, address, "status").stdout.splitlines()[1].endswith("inactive: vsh_")
         refused = ask(house, address, "server", "scramble", "arena-1")
         assert (refused.returncode, refused.stderr) == (1, "equipoise: Equipoise leaves this map alone (vsh_).\n")
+
+
+def test_status_says_which_of_two_scripts_with_one_name_is_served(house: House, daemon: str) -> None:
+    post(daemon, house.secret, posted(HELLO, boot=7, seq=1))
+    with pytest.raises(HTTPError, match="409"):
+        post(daemon, house.secret, posted(seq=2))
+    *_, last = ask(house, daemon, "status").stdout.splitlines()
+    assert last.startswith("2 scripts call as arena-1: boot 7 is served, boot 1763622000123 is stale since 2")
+    assert last.endswith("; is the plugin loaded on two servers?")
+    (server,) = json.loads(ask(house, daemon, "status", "--json").stdout)["servers"]
+    assert [script["boot"] for script in server["stale_scripts"]] == [1763622000123]
 
 
 def test_status_shows_a_vote_that_players_ask_for(house: House, daemon: str) -> None:

@@ -212,6 +212,8 @@ def _readings(hosts: Mapping[ServerId, Host], pools: Mapping[str, Pool]) -> Iter
             yield Reading("equipoise_server_win_probability", "Of side A with the present sides.", chance, server)
         dropped = status.dropped_rounds
         yield Reading("equipoise_server_dropped_rounds_total", "Rounds the script lost.", dropped, server)
+        stale = len(status.stale_scripts)
+        yield Reading("equipoise_server_stale_scripts", "Superseded scripts that call.", stale, server)
         yield Reading("equipoise_server_repeated_total", "Batches that came again.", host.repeated, server)
         yield Reading("equipoise_server_skipped_total", "Gaps in the batches' numbers.", host.skipped, server)
     for pool in pools.values():

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
+from hypothesis import given
+from hypothesis import strategies as st
+
 from equipoise.core.memory import Benched, HeldSide, Memory
-from equipoise.core.model import Mode, PlayerId, RoundId
+from equipoise.core.model import Mode, PlayerId, RoundId, Side
 from equipoise.core.phrases import Phrase, Text
+from equipoise.core.rules import AutobalanceRules, LockRules, Rules, VoteRules
 from equipoise.core.triggers import Tally
 from tests.core.scripts import A, B
 
@@ -24,6 +30,55 @@ def test_a_later_lock_replaces_an_earlier_one_of_the_same_player_only() -> None:
 def test_a_lock_ends_at_its_time_and_one_without_a_time_does_not() -> None:
     assert [HeldSide(A, 60.0).holds(now) for now in (59.9, 60.0)] == [True, False]
     assert HeldSide(A, None).holds(1e9)
+
+
+times = st.floats(-1e12, 1e12) | st.sampled_from([math.nan, math.inf, -math.inf])
+minutes = st.floats(0, 1440)
+players = st.sampled_from([ANN, BOB])
+
+
+@given(
+    st.sampled_from(Mode),
+    st.dictionaries(players, st.builds(HeldSide, st.sampled_from(Side), times | st.none())),
+    st.dictionaries(players, times),
+    times,
+    st.floats(0, 1e11),
+    st.builds(
+        Rules,
+        lock=st.builds(LockRules, minutes=minutes),
+        autobalance=st.builds(AutobalanceRules, spare_minutes=minutes),
+        vote=st.builds(VoteRules, cooldown_minutes=minutes),
+    ),
+)
+def test_whatever_was_stored_nothing_holds_longer_than_its_rule_says(
+    mode: Mode,
+    locks: dict[PlayerId, HeldSide],
+    moved: dict[PlayerId, float],
+    no_vote_before: float,
+    now: float,
+    rules: Rules,
+) -> None:
+    stored = Memory(mode=mode, locks=locks, moved=moved, no_vote_before=no_vote_before)
+    memory = stored.restored(now, rules)
+    lock_end = now + rules.lock.minutes * 60
+    for player, held in memory.locks.items():
+        until_scramble = mode is Mode.ARENA and locks[player].until is None
+        assert held.holds(lock_end) == until_scramble
+        assert held.side is locks[player].side
+    spare = rules.autobalance.spare_minutes * 60
+    assert memory.without_expired(now + spare + 1e-3, spare).moved == {}
+    assert not now + rules.vote.cooldown_minutes * 60 < memory.no_vote_before
+    assert memory.restored(now, rules) == memory
+
+
+def test_what_was_stored_by_a_right_clock_stays_as_it_was() -> None:
+    stored = Memory(
+        mode=Mode.KOTH,
+        locks={ANN: HeldSide(A, 1060.0), BOB: HeldSide(B, 900.0)},
+        moved={ANN: 999.0},
+        no_vote_before=1300.0,
+    )
+    assert stored.restored(1000.0, Rules()) == stored
 
 
 def test_expired_locks_and_old_moves_are_dropped() -> None:

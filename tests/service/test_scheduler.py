@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+import pytest
 
 from equipoise import ratings
 from equipoise.app import SystemClock
@@ -14,14 +17,17 @@ from equipoise.core.rules import Rules
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
-from equipoise.service.scheduler import Scheduler
+from equipoise.service.scheduler import Every, Scheduler
 from equipoise.store.sqlite import SqliteStore
 from equipoise.wire import decode_batch
 from tests.wire.samples import RED, ROUND, body
 
 
-async def kept_then_stored(folder: Path) -> tuple[int, int]:
-    """Rated rounds of a player before and after the scheduler found the store free again."""
+async def kept_then_stored(folder: Path, clock_set: timedelta = timedelta()) -> tuple[int, int]:
+    """Rated rounds of a player before and after the scheduler found the store free again.
+
+    The system's clock is set by `clock_set` when the scheduler has begun: its next runs are as far away then.
+    """
     store, clock = SqliteStore(folder / "equipoise.db"), SystemClock()
     await store.open()
     pool = Pool("main", ratings.create("synelo"), store, Ring(folder / "main.ring"), clock)
@@ -37,8 +43,11 @@ async def kept_then_stored(folder: Path) -> tuple[int, int]:
     other.close()
     scheduler = Scheduler([pool], Metrics(), retry_seconds=0.01)
     scheduler.start()
-    while pool.ring_depth:  # noqa: ASYNC110 (the pool has no event to wait for)
-        await asyncio.sleep(0)
+    for job in scheduler._jobs.get_jobs():
+        job.modify(next_run_time=job.next_run_time - clock_set)
+    async with asyncio.timeout(60):
+        while pool.ring_depth:  # noqa: ASYNC110 (the pool has no event to wait for)
+            await asyncio.sleep(0)
     await scheduler.close()
     await pool.close()
     await store.close()
@@ -47,3 +56,14 @@ async def kept_then_stored(folder: Path) -> tuple[int, int]:
 
 def test_a_round_that_was_kept_is_stored_once_the_store_is_free(tmp_path: Path) -> None:
     assert asyncio.run(kept_then_stored(tmp_path)) == (0, 1)
+
+
+@pytest.mark.parametrize("years", [10, -10])
+def test_a_clock_that_is_set_by_years_does_not_stop_the_retries(tmp_path: Path, years: int) -> None:
+    assert asyncio.run(kept_then_stored(tmp_path, timedelta(days=years * 365))) == (0, 1)
+
+
+def test_runs_that_a_clock_set_forward_has_missed_are_not_counted_up() -> None:
+    then = datetime(1970, 1, 1, tzinfo=UTC)
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    assert Every(30).get_next_fire_time(then, now) == now + timedelta(seconds=30)

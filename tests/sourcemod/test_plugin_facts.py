@@ -1,11 +1,14 @@
 """What the plugin tells the daemon of a match, mode by mode."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from equipoise.core.events import RoundEnded
+from equipoise.wire import decode_batch
 from tests.sourcemod.answerer import Daemon, crowd, ids, in_freeze, install, settle
 from tests.sourcemod.rig import Game, Plugin, facts, play
 from tests.sourcemod.rig.game.facts import BLU, RED, Reason
@@ -24,7 +27,7 @@ def test_a_batch_says_who_sends_it(game: Game, daemon: Daemon, plugin: Plugin) -
     settle(game)
     (batch,) = daemon.batches
     assert (batch["v"], batch["server"], batch["seq"], batch["dropped"]) == (1, "test-1", 1, 0)
-    assert batch["boot"] // 1000 == pytest.approx(game.epoch + 100, abs=5)
+    assert batch["boot"] // 1_000_000 == pytest.approx(game.epoch + 100, abs=5)
     (headers,) = daemon.headers
     assert headers["Authorization"] == "Bearer hunter2"
     assert headers["Content-Type"] == "application/json"
@@ -277,13 +280,34 @@ def test_a_late_load_reads_phase_and_waiting(
     assert (hello["phase"], hello["waiting"]) == (phase, waiting)
 
 
-def test_the_boot_of_a_server_that_has_run_for_a_month_is_later_than_the_one_before(
-    new_game: Callable[..., Game], daemon: Daemon, equipoise_smx: Path
+@pytest.mark.parametrize("set_back", [0.0, 1.0], ids=["right", "set back to the same moment each time"])
+def test_no_two_loads_have_the_same_boot(game: Game, daemon: Daemon, equipoise_smx: Path, set_back: float) -> None:
+    """Rounds are named by it: with a boot that was used before, the daemon would take new rounds for stored ones."""
+    game.start_map("koth_harvest_final")
+    began = game.now
+    for number in range(10):
+        game.now = began + number
+        plugin = install(game, daemon, equipoise_smx)
+        settle(game)
+        game.unload(plugin)
+        game.epoch -= set_back
+    assert len({batch["boot"] for batch in daemon.batches}) == 10
+
+
+@pytest.mark.parametrize("year", [1970, 2039, 2105])
+def test_rounds_are_reported_whatever_year_the_clock_shows(
+    new_game: Callable[..., Game], daemon: Daemon, equipoise_smx: Path, year: int
 ) -> None:
-    """A lower boot would be stale for ever. The engine's clock in milliseconds has more than 31 bits after 25 days."""
+    """SourceMod's time is a 32-bit number, which is negative from 2038 on if it is read with a sign."""
     game = new_game()
-    game.now = 30.0 * 86400.0
+    game.epoch = (year - 1970) * 365.25 * 86400.0
     install(game, daemon, equipoise_smx)
     game.start_map("koth_harvest_final")
+    crowd(game, 1, 1)
+    play.go_live(game)
+    game.rounds.win(RED, Reason.POINTS_CAPTURED)
     settle(game)
-    assert daemon.batches[0]["boot"] // 1000 == pytest.approx(game.epoch + game.now, abs=2)
+    batch = decode_batch(json.dumps(daemon.batches[-1]).encode())
+    (round,) = [event.round for event in batch.events if isinstance(event, RoundEnded)]
+    assert round.started_at == pytest.approx(game.epoch + game.now, abs=100)
+    assert batch.boot // 1_000_000 == pytest.approx(game.epoch, abs=200)

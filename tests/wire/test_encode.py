@@ -150,7 +150,7 @@ def test_a_rating_is_written_as_a_float() -> None:
 
 
 def test_a_stale_batch_gets_a_refusal_with_its_rounds() -> None:
-    sent = json.loads(encode_reply(Reply(stale=True, rounds={RoundId("1-4"): "stored"})))
+    sent = json.loads(encode_reply(Reply(stale="an older batch", rounds={RoundId("1-4"): "stored"})))
     assert (sent["ok"], sent["error"]["code"], sent["rounds"]) == (False, "stale", {"1-4": "stored"})
 
 

@@ -53,6 +53,9 @@ def status(client: Client, as_json: bool) -> None:
         return
     head = ("SERVER", "MAP", "MODE", "PHASE", "ROUND", "PLAYERS", "A WINS", "STREAK", "PENDING", "RING", "STATE")
     print_table(head, (_server_row(each) for each in answer["servers"]))
+    for each in answer["servers"]:
+        if each["stale_scripts"]:
+            click.echo(_several_scripts(each))
 
 
 def _server_row(each: dict[str, Any]) -> Sequence[object]:
@@ -89,6 +92,14 @@ def _state(each: dict[str, Any]) -> str:
     if each["level"] != "balance":
         return f"{'inactive' if each['level'] == 'off' else 'only rates'}: {each['level_reason']}"
     return "on" if each["enabled"] else "off"
+
+
+def _several_scripts(each: dict[str, Any]) -> str:
+    """Why a server of this name may not be served."""
+    stale = each["stale_scripts"]
+    named = ", ".join(f"boot {one['boot']} is stale since {_time(one['since'])}" for one in stale)
+    served = f"boot {each['boot']} is served"
+    return f"{len(stale) + 1} scripts call as {each['server']}: {served}, {named}; is the plugin loaded on two servers?"
 
 
 @click.group()

@@ -1,8 +1,8 @@
 """What a session must know again after a restart of the daemon: stored beside its rounds, restored before any event.
 
-Times are the session's `now`: seconds that never go back within a process and mean the same in the next one. All
-values are frozen: every change makes a new `Memory`, so the host sees by comparison whether there is something to
-store.
+Times are the session's `now`: seconds that never go back within a process and mean the same in the next one, unless
+the system's clock was wrong when one of the two processes began (`restored`). All values are frozen: every change makes
+a new `Memory`, so the host sees by comparison whether there is something to store.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from equipoise.core.model import Context, Mode, PlayerId, RoundId, Side
 from equipoise.core.phrases import Text
+from equipoise.core.rules import Rules
 from equipoise.core.triggers import Tally
 
 COUNTED_ROUNDS = 32
@@ -97,6 +98,28 @@ class Memory:
         """The game swapped the sides: locks and the streak follow the group of players."""
         locks = {player: HeldSide(held.side.other, held.until) for player, held in self.locks.items()}
         return replace(self, locks=locks, tally=self.tally.switched())
+
+    def restored(self, now: float, rules: Rules) -> Memory:
+        """As another process goes on from it: nothing in it holds longer from `now` on than the rules say.
+
+        The clock may have been ahead when the times were noted: then a lock of three minutes would hold for years. A
+        time that is no number is taken as the latest that is allowed.
+
+        >>> ahead = Memory(locks={PlayerId("ann"): HeldSide(Side.A, 2e9)}, moved={PlayerId("bob"): 2e9})
+        >>> restored = ahead.restored(1000.0, Rules())
+        >>> restored.locks[PlayerId("ann")].until, restored.moved[PlayerId("bob")]
+        (1180.0, 1000.0)
+        """
+        lock_end, vote = now + rules.lock.minutes * 60, now + rules.vote.cooldown_minutes * 60
+        locks = {player: self._held_until(lock_end, held) for player, held in self.locks.items()}
+        moved = {player: at if at < now else now for player, at in self.moved.items()}
+        no_vote_before = self.no_vote_before if self.no_vote_before < vote else vote
+        return replace(self, locks=locks, moved=moved, no_vote_before=no_vote_before)
+
+    def _held_until(self, latest: float, held: HeldSide) -> HeldSide:
+        if held.until is None and self.mode is Mode.ARENA:
+            return held  # the next scramble ends it
+        return held if held.until is not None and held.until < latest else replace(held, until=latest)
 
     def without_expired(self, now: float, spare_seconds: float) -> Memory:
         """Drop expired locks, and moves that are longer ago than `spare_seconds`."""

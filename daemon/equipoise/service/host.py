@@ -4,6 +4,12 @@ A batch is taken whole or not at all (`service.work`). Its rounds are stored, th
 the session, and when the last one is done the copy becomes the session and what was collected beside it goes out. A
 batch whose round cannot be kept leaves no trace but the rounds before that one, and the script sends it again.
 
+A script that is started anew has another boot, which supersedes the one before, whatever their numbers are: clocks go
+back. Batches of a superseded boot are stale: two servers that share a name by mistake would otherwise take turns, and
+the session would belong to neither. Only when the present script has fallen silent is a superseded one taken again: it
+would be stale for ever after the other server got its own name, or after a batch that a script sent before it was
+started anew came late.
+
 One piece of work runs at a time. A reply is given after a second at the latest: what is not decided by then goes out
 with the next poll. Decisions, names and the session's memory are written behind the reply.
 """
@@ -13,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from equipoise.balancing import answer
@@ -29,6 +35,7 @@ from equipoise.errors import ScriptError
 from equipoise.service.journal import Journal
 from equipoise.service.lookups import Lookups
 from equipoise.service.pool import Pool
+from equipoise.service.stale import StaleScripts
 from equipoise.service.status import CommandAnswer, Proposal, ServerStatus
 from equipoise.service.work import Seen, Work
 from equipoise.store.port import Clock, Store
@@ -54,7 +61,7 @@ class _Last:
         return (self.boot, self.seq) == (batch.boot, batch.seq)
 
     def follows(self, batch: Batch) -> bool:
-        return (self.boot, self.seq) > (batch.boot, batch.seq)
+        return self.boot == batch.boot and self.seq > batch.seq
 
     def misses(self, batch: Batch) -> bool:
         """Batches of the same boot between the two never came."""
@@ -95,8 +102,11 @@ class Host:
         self._sent_cache: SplitCache | None = None
         self._remembered = Remembered(self.session.memory)
         """As of the last batch that was taken."""
-        self._noted = self.session.memory
+        self._noted = self._remembered
         """As the journal has it. A new batch number alone, which every poll brings, is not worth a write."""
+        self._heard_at = clock.monotonic()
+        """When the present script was heard last; before that, when this host was made."""
+        self._stale = StaleScripts(rules.silence_seconds)
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -106,9 +116,11 @@ class Host:
         remembered = decode_memory(data) if data is not None else None
         if remembered is None:
             return
-        self.session = Session(self.rules, remembered.memory)
+        memory = remembered.memory.restored(self._clock.monotonic(), self.rules)
+        remembered = replace(remembered, memory=memory)
+        self.session = Session(self.rules, memory)
         self._last = _Last(remembered.boot, remembered.seq)
-        self._remembered, self._noted = remembered, remembered.memory
+        self._remembered = self._noted = remembered
 
     async def close(self) -> None:
         """Finish what is under way, stop the timer, and write down what is not written yet."""
@@ -134,9 +146,14 @@ class Host:
             # It was taken while this copy waited to enter.
             self._lock.release()
             return await asyncio.shield(reply)
-        self.session.hear(self._clock.monotonic())
+        now = self._clock.monotonic()
+        if self._is_superseded(batch.boot, now):
+            self._note_stale(batch.boot, now)
+            return Reply(rounds=(await self._take_rounds(batch)).rounds, stale="another start of the script is served")
+        self._heard_at = now
+        self.session.hear(now)
         if self._last.follows(batch):
-            return Reply(rounds=(await self._take_rounds(batch)).rounds, stale=True)
+            return Reply(rounds=(await self._take_rounds(batch)).rounds, stale="an older batch")
         if self._last.equals(batch):
             # After a restart the last batch may come again: its answer is lost, its rounds are not.
             return self._reply(await self._take_rounds(batch))
@@ -169,12 +186,15 @@ class Host:
             self._clock.monotonic(),
             plugin=self.plugin,
             dropped_rounds=self.dropped_rounds,
+            boot=self._remembered.boot,
+            stale_scripts=self._stale.calling(self._clock.monotonic()),
         )
 
     async def write_down(self) -> None:
         """Store memory, decisions and names so far: a reader of the log finds it complete afterwards."""
-        if self._remembered.memory is not self._noted:
-            self._noted = self._remembered.memory
+        noted, current = self._noted, self._remembered
+        if current.memory is not noted.memory or current.boot != noted.boot:
+            self._noted = current
             self._journal.remember(encode_memory(self._remembered))
         await self._journal.flush()
 
@@ -198,6 +218,15 @@ class Host:
             return None
         self.repeated += 1
         return self._last.reply
+
+    def _is_superseded(self, boot: int, now: float) -> bool:
+        """Another start of the script has taken this one's place, and has not fallen silent."""
+        return boot in self._remembered.superseded and now - self._heard_at < self.rules.silence_seconds
+
+    def _note_stale(self, boot: int, now: float) -> None:
+        if self._stale.note(boot, now, self._clock.epoch()):
+            which = {"server": self.server, "boot": boot}
+            log.warning("a script calls that another start has superseded: is it on two servers?", extra=which)
 
     async def _enter(self) -> None:
         """Have the lock, which the work that follows lets go."""
@@ -237,8 +266,8 @@ class Host:
         return work
 
     def _work(self, who: str, batch: Batch | None = None) -> Work:
-        last = self._remembered if batch is None else batch
-        return Work(self.session.copy(), self.pool, self._clock, who, last.boot, last.seq, self._seen, batch)
+        last = self._remembered if batch is None else self._remembered.after(batch.boot, batch.seq)
+        return Work(self.session.copy(), self.pool, self._clock, who, last, self._seen, batch)
 
     async def _run(self, work: Work, doing: Coroutine[Any, Any, None]) -> None:
         """Wait for work, but not longer than a script waits; the rest goes on behind. ScriptError: it was refused."""
@@ -281,8 +310,9 @@ class Host:
 
     def _commit(self, work: Work) -> None:
         """The copy becomes the session, and what was collected beside it goes out."""
-        if work.boot != self._remembered.boot:
+        if work.last.boot != self._remembered.boot:
             self._sent_cache = None
+            self._stale.forget(work.last.boot)
         self.session, self._seen, self._remembered = work.session, work.seen, work.remembered
         self._send(work)
         for decision in work.decisions:

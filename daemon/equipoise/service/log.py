@@ -11,7 +11,7 @@ from typing import Literal
 
 Level = Literal["debug", "info", "warning", "error"]
 
-FIELDS = ("server", "pool", "route", "code", "status", "job", "port", "address", "version", "seconds")
+FIELDS = ("server", "pool", "route", "code", "status", "boot", "job", "port", "address", "version", "seconds")
 """Keys of `extra` that are logged; others are dropped. `address` is the one that the daemon listens on."""
 
 _PRIORITIES = {logging.CRITICAL: 2, logging.ERROR: 3, logging.WARNING: 4, logging.INFO: 6, logging.DEBUG: 7}

@@ -1,13 +1,20 @@
-"""Jobs on a timer, by APScheduler: every 30 s, rounds that wait for the store are tried again."""
+"""Jobs on a timer, by APScheduler: every 30 s, rounds that wait for the store are tried again.
+
+APScheduler reckons by the system's clock. When that is set forward by years, an interval of its own kind makes up a
+list of all the runs that were missed, which blocks the event loop for minutes. When it is set back by years, the next
+run is as far away. So jobs have the trigger `Every`, and the event loop's clock, which is never set, looks after them.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED, JobEvent
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from apscheduler.triggers.base import BaseTrigger
 
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
@@ -20,6 +27,17 @@ _DEFAULTS = {"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
 log = logging.getLogger(__name__)
 
 
+class Every(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
+    """An interval that begins anew with each run: runs that were missed are not caught up with."""
+
+    def __init__(self, seconds: float) -> None:
+        self.interval = timedelta(seconds=seconds)
+
+    def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime:
+        """An interval from now."""
+        return now + self.interval
+
+
 class Scheduler:
     """Call `start` inside the running event loop, and `close` before the pools are closed."""
 
@@ -30,17 +48,30 @@ class Scheduler:
         self._jobs.add_listener(self._failed, EVENT_JOB_ERROR | EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES)
         for pool in pools:
             name = f"retry {pool.name}"
-            self._jobs.add_job(self._retry, "interval", (pool,), seconds=retry_seconds, id=name)
+            self._jobs.add_job(self._retry, Every(retry_seconds), (pool,), id=name)
+        self._look_seconds = retry_seconds
+        self._looking: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
         """Begin to count time: the first run comes after a whole interval."""
         self._jobs.start()
+        self._look()
 
     async def close(self) -> None:
         """Start no more jobs and wait for those that run: APScheduler itself would cancel them."""
+        if self._looking is not None:
+            self._looking.cancel()
         self._jobs.pause()
         await asyncio.gather(*self._running, return_exceptions=True)
         self._jobs.shutdown(wait=False)
+
+    def _look(self) -> None:
+        """Run the jobs now whose next run is further away than it can be: the clock was set back."""
+        now = datetime.now(UTC)
+        for job in self._jobs.get_jobs():
+            if job.next_run_time - now > job.trigger.interval:
+                job.modify(next_run_time=now)
+        self._looking = asyncio.get_running_loop().call_later(self._look_seconds, self._look)
 
     async def _retry(self, pool: Pool) -> None:
         if pool.ring_depth:

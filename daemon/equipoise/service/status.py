@@ -11,6 +11,7 @@ from equipoise.core.model import Mode, PlayerId, ServerId, Side
 from equipoise.core.phrases import Text
 from equipoise.core.session import Session
 from equipoise.service.pool import Pool
+from equipoise.service.stale import StaleScript
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,10 @@ class ServerStatus:
     """Rounds of the pool that wait for the store."""
     dropped_rounds: int
     """Rounds that the script's own ring lost."""
+    boot: int
+    """The start of the script that is served; 0: none was heard."""
+    stale_scripts: tuple[StaleScript, ...]
+    """Others that call as this server."""
 
     @classmethod
     def of(
@@ -94,6 +99,8 @@ class ServerStatus:
         *,
         plugin: str | None,
         dropped_rounds: int,
+        boot: int,
+        stale_scripts: tuple[StaleScript, ...],
     ) -> ServerStatus:
         """Of a session at a time of the daemon's monotonic clock, with the skills that its pool has in memory."""
         state, memory = session.state, session.memory
@@ -125,6 +132,8 @@ class ServerStatus:
             win_probability=chance(pool.system, memory.context, on_a, on_b) if on_a and on_b else None,
             ring=pool.ring_depth,
             dropped_rounds=dropped_rounds,
+            boot=boot,
+            stale_scripts=stale_scripts,
         )
 
 

@@ -14,7 +14,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from equipoise.balancing import Question, answer, asked_players, summaries_on
@@ -56,9 +56,8 @@ class Work:
     clock: Clock
     who: str
     """Who gives the commands in it, for the audit."""
-    boot: int
-    seq: int
-    """Number of the last batch that the session has taken when this work is done."""
+    last: Remembered
+    """Ends with the last batch that the session has taken when this work is done; its memory is older."""
     seen: Seen | None = None
     batch: Batch | None = None
     """Where it comes from; None for a command from outside the game: lines for the console are its answer."""
@@ -81,7 +80,7 @@ class Work:
     @property
     def remembered(self) -> Remembered:
         """What a restarted daemon goes on from."""
-        return Remembered(self.session.memory, self.boot, self.seq)
+        return replace(self.last, memory=self.session.memory)
 
     async def take(self, events: Sequence[ScriptEvent]) -> None:
         """Store the rounds among the events, then carry the events out in order. ScriptError: one cannot be kept."""
@@ -197,7 +196,7 @@ class Work:
         if self.refusal is not None:
             return
         try:
-            done = await self.pool.record(record, encode_memory(Remembered(memory, self.boot, self.seq)))
+            done = await self.pool.record(record, encode_memory(replace(self.last, memory=memory)))
         except (ScriptError, SpillError) as error:
             self.refusal = self._refused(record, error)
             if not self.answered:

@@ -12,7 +12,7 @@ from equipoise.wire import batch_of, encode_reply, events
 from equipoise.wire.people import Here
 
 STALE = 409
-"""Status of the answer to a batch that is older than the last one."""
+"""Status of the answer to a batch of which only the rounds were taken."""
 
 
 async def take_batch(asked: Asked) -> Answered:

@@ -46,9 +46,8 @@ def _quotable(text: str) -> str:
 
 def _encode(reply: Reply, game: Game) -> bytes:
     if reply.stale:
-        return msgspec.json.encode(
-            orders.Refusal(orders.Fault("stale", "an older batch: only its rounds were taken"), rounds=_rounds(reply))
-        )
+        fault = orders.Fault("stale", f"{reply.stale}: only the rounds of this batch were taken")
+        return msgspec.json.encode(orders.Refusal(fault, rounds=_rounds(reply)))
     return msgspec.json.encode(
         orders.Reply(
             orders=tuple(order(each, game) for each in reply.orders),

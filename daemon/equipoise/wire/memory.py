@@ -9,6 +9,9 @@ import msgspec
 from equipoise.core.memory import Memory
 from equipoise.core.phrases import Phrase
 
+MOST_SUPERSEDED = 16
+"""Superseded boots that are remembered: far more than can still have batches on their way."""
+
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
@@ -17,6 +20,21 @@ class Remembered:
     memory: Memory = field(default_factory=Memory)
     boot: int = 0
     seq: int = 0
+    """0: no batch was taken yet."""
+    superseded: tuple[int, ...] = ()
+    """Boots before this one, the latest last. Numbers of boots have no order: a script's clock may go back."""
+
+    def after(self, boot: int, seq: int) -> Remembered:
+        """The same memory with the next batch; another boot supersedes the present one.
+
+        >>> Remembered().after(2035, 1).after(2026, 1).superseded
+        (2035,)
+        """
+        superseded = self.superseded
+        if boot != self.boot and self.seq:
+            earlier = (*(each for each in superseded if each != boot), self.boot)
+            superseded = earlier[-MOST_SUPERSEDED:]
+        return Remembered(self.memory, boot, seq, superseded)
 
 
 def encode_memory(remembered: Remembered) -> bytes:

@@ -51,5 +51,5 @@ class Reply:
     level_reason: str = ""
     """The key of the configuration that set the level; empty where none matched the map."""
     next: float = 5.0
-    stale: bool = False
-    """The batch was older than the last one: only its rounds were taken."""
+    stale: str = ""
+    """Why only the rounds of the batch were taken; empty: all of it was."""

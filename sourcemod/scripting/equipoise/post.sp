@@ -221,7 +221,7 @@ static void Refused(HTTPStatus status, JSONObject reply)
 	}
 	if (StrEqual(code, "stale"))
 	{
-		Complain("The daemon knows a newer start of this server (stale): is equipoise_server used twice?");
+		Complain("The daemon serves another start of this server (stale): is equipoise_server used on two servers?");
 		Reply_Rounds(reply);
 		Settle();
 		Outbox_Answered();

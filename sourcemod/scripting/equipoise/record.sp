@@ -5,7 +5,7 @@
 static int g_Number;          // how many rounds went live
 static char g_Round[NAME_SIZE];
 static bool g_Partial;
-static int g_StartedAt;       // seconds since the epoch, when the round went live
+static char g_StartedAt[12];  // seconds since the epoch, when the round went live
 static float g_LiveAt;
 static JSONArray g_Lineup;
 static int g_Captures[4];     // by TFTeam, over the stages that ended
@@ -15,7 +15,7 @@ static int g_Stage[4];        // by TFTeam, in this stage
 void Record_Open(bool partial)
 {
 	g_Partial = partial;
-	g_StartedAt = GetTime();
+	FormatEx(g_StartedAt, sizeof(g_StartedAt), "%u", GetTime());  // negative from 2038 on, if read with a sign
 	g_LiveAt = GetEngineTime();
 	Session_Name(g_Round, sizeof(g_Round), ++g_Number);
 	g_Captures[TFTeam_Red] = g_Captures[TFTeam_Blue] = 0;
@@ -117,7 +117,7 @@ void Record_Close(TFTeam winner)
 	JSONObject event = Outbox_Event("round_ended");
 	event.SetString("round", g_Round);
 	Session_Describe(event);
-	event.SetInt("started_at", g_StartedAt);
+	event.SetInt64("started_at", g_StartedAt);
 	event.SetFloat("seconds", GetEngineTime() - g_LiveAt);
 	Players_SetSide(event, "winner", winner);
 	event.SetBool("partial", g_Partial);

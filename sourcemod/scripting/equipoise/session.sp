@@ -2,7 +2,7 @@
 //
 // One map on this server, and whether Equipoise has anything to say on it.
 
-static char g_Boot[24];        // the plugin's start, milliseconds since the epoch
+static char g_Boot[24];        // names this load of the plugin
 static int g_Number;           // of the map since then
 static bool g_Late;
 static bool g_Configured;
@@ -14,7 +14,9 @@ static bool g_Enforcing;
 void Session_Load(bool late)
 {
 	g_Late = late;
-	FormatEx(g_Boot, sizeof(g_Boot), "%d%03d", GetTime(), RoundToFloor(FloatFraction(GetEngineTime()) * 1000.0));
+	// Neither clock names a load: the system's may be set back, and the engine's begins again with each process. The
+	// generator is this load's own. Below 2^53, which is all that JSON keeps, until 2106.
+	FormatEx(g_Boot, sizeof(g_Boot), "%u%06d", GetTime(), GetURandomInt() % 1000000);
 }
 
 void Session_Begin()

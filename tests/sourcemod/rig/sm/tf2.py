@@ -111,9 +111,11 @@ def GetSysTickCount(call: Call) -> int:
 
 @native()
 def GetTime(call: Call, halves: Ref) -> int:
+    """A cell has 32 bits and a sign, so from 2038 on the result is negative (core/logic/smn_core.cpp)."""
     now = int(call.sm.world.epoch + call.sm.world.now)
-    halves.write([now, 0])
-    return now
+    low = (now & 0xFFFFFFFF) - (now >> 31 & 1) * 2**32
+    halves.write([low, now >> 32])
+    return low
 
 
 @native()
