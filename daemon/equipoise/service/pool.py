@@ -139,14 +139,19 @@ class Pool:
 
     async def top(self, limit: int | None) -> tuple[PlayerSummary, ...]:
         """The leaderboard with names, all of it without a limit: without shadow ratings and stale players."""
-        rows = await self.store.top(self.name, limit, since=self._active_since())
+        rows = await self.store.top(self.name, limit, since=self.active_since())
         return tuple(
             PlayerSummary(row.id, row.rating, row.rounds, row.visible, row.last_played, name=row.name) for row in rows
         )
 
     async def rank(self, player: PlayerId) -> tuple[int, int] | None:
         """Place on the leaderboard and its length; None for a player who is not on it."""
-        return await self.store.rank(self.name, player, since=self._active_since())
+        return await self.store.rank(self.name, player, since=self.active_since())
+
+    def active_since(self) -> float | None:
+        """Players without a rated round since this moment are stale, in seconds since the epoch; None: no player is."""
+        longest = self.system.stale_after
+        return None if math.isinf(longest) else self._clock.epoch() - longest
 
     # Rounds.
 
@@ -300,10 +305,6 @@ class Pool:
             except (StoreError, RatingError) as error:
                 self._held.version += 1
                 log.warning("pool %s: players not loaded: %s", self.name, error)
-
-    def _active_since(self) -> float | None:
-        longest = self.system.stale_after
-        return None if math.isinf(longest) else self._clock.epoch() - longest
 
     async def _uninterrupted(self, work: Coroutine[Any, Any, T]) -> T:
         """A caller that is cancelled leaves the work running: it must not let go of the lock halfway."""
