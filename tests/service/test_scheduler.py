@@ -13,6 +13,7 @@ from equipoise.core.participation import recorded
 from equipoise.core.rules import Rules
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
+from equipoise.service.retention import Kept, Retention
 from equipoise.service.ring import Ring
 from equipoise.service.scheduler import Scheduler
 from equipoise.store.sqlite import SqliteStore
@@ -35,7 +36,7 @@ async def kept_then_stored(folder: Path) -> tuple[int, int]:
         before = pool.summary(RED).rounds
         other.execute("ROLLBACK")
     other.close()
-    scheduler = Scheduler([pool], Metrics(), retry_seconds=0.01)
+    scheduler = Scheduler([pool], Retention(store, [pool], clock, Kept()), Metrics(), retry_seconds=0.01)
     scheduler.start()
     while pool.ring_depth:  # noqa: ASYNC110 (the pool has no event to wait for)
         await asyncio.sleep(0)

@@ -1,18 +1,25 @@
-"""Jobs on a timer, by APScheduler: every 30 s, rounds that wait for the store are tried again."""
+"""Jobs on a timer, by APScheduler.
+
+Every 30 s, rounds that wait for the store are tried again; once an hour, what was kept long enough is deleted.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
+from typing import Any
 
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED, JobEvent
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
+from equipoise.service.retention import Retention
 
 RETRY_SECONDS = 30
+PRUNE_SECONDS = 3600
 
 # A late job still runs (APScheduler would drop it after a second), once, and never beside itself.
 _DEFAULTS = {"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
@@ -23,7 +30,16 @@ log = logging.getLogger(__name__)
 class Scheduler:
     """Call `start` inside the running event loop, and `close` before the pools are closed."""
 
-    def __init__(self, pools: Iterable[Pool], metrics: Metrics, retry_seconds: float = RETRY_SECONDS) -> None:
+    def __init__(
+        self,
+        pools: Iterable[Pool],
+        retention: Retention,
+        metrics: Metrics,
+        *,
+        retry_seconds: float = RETRY_SECONDS,
+        prune_seconds: float = PRUNE_SECONDS,
+    ) -> None:
+        self._retention = retention
         self._metrics = metrics
         self._running: set[asyncio.Task[None]] = set()
         self._jobs = AsyncIOScheduler(timezone="UTC", job_defaults=_DEFAULTS)
@@ -31,6 +47,7 @@ class Scheduler:
         for pool in pools:
             name = f"retry {pool.name}"
             self._jobs.add_job(self._retry, "interval", (pool,), seconds=retry_seconds, id=name)
+        self._jobs.add_job(self._run, "interval", (retention.run,), seconds=prune_seconds, id="prune")
 
     def start(self) -> None:
         """Begin to count time: the first run comes after a whole interval."""
@@ -39,15 +56,20 @@ class Scheduler:
     async def close(self) -> None:
         """Start no more jobs and wait for those that run: APScheduler itself would cancel them."""
         self._jobs.pause()
+        self._retention.stop()
         await asyncio.gather(*self._running, return_exceptions=True)
         self._jobs.shutdown(wait=False)
 
     async def _retry(self, pool: Pool) -> None:
         if pool.ring_depth:
-            task = asyncio.create_task(self._drain(pool))
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
-            await task
+            await self._run(partial(self._drain, pool))
+
+    async def _run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """In a task of its own, which `close` waits for."""
+        task = asyncio.create_task(work())
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        await task
 
     async def _drain(self, pool: Pool) -> None:
         waiting = pool.ring_depth
