@@ -32,6 +32,8 @@ from equipoise.store.sqlite import SqliteStore
 from equipoise.web import Caller, Callers, Services, application
 from equipoise.wire import GAMES
 
+START_SECONDS = 900
+"""As long as systemd waits for READY=1, whatever the unit says: a large store may have to be migrated first."""
 STOP_SECONDS = 3.0
 """For requests under way, of the 5 that systemd waits for all."""
 KEEP_ALIVE_SECONDS = 150.0
@@ -66,6 +68,8 @@ async def serve(config: Config) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     async with AsyncExitStack() as stack:
+        # Killed before its end, a migration would start again from nothing at every restart.
+        systemd.notify(f"EXTEND_TIMEOUT_USEC={START_SECONDS * 1_000_000}")
         address = await start(config, stack)
         systemd.notify("READY=1")
         log.info("ready", extra={"address": address, "version": equipoise.__version__})
