@@ -11,6 +11,7 @@ from equipoise.core import events as e
 from equipoise.core.model import Entry, LineupPlayer, Mode, PlayerId, Presence, Roster, Round, RoundId, ServerId, Side
 from equipoise.core.rules import Rules
 from equipoise.ratings import create
+from equipoise.service.held import MOST_HELD
 from equipoise.service.host import Host
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
@@ -90,6 +91,7 @@ class Rig:
     params: Mapping[str, object] = field(default_factory=dict)
     answer_seconds: float = 60.0
     """Long, so that a busy machine does not change replies."""
+    most_held: int = MOST_HELD
     store_type: type[SqliteStore] = SqliteStore
     ring_type: type[Ring] = Ring
 
@@ -98,7 +100,8 @@ class Rig:
         self.store = self.store_type(self.folder / "equipoise.db")
         await self.store.open()
         self.ring = self.ring_type(self.folder / "main.ring")
-        self.pool = Pool("main", create(self.system, **self.params), self.store, self.ring, self.clock)
+        system = create(self.system, **self.params)
+        self.pool = Pool("main", system, self.store, self.ring, self.clock, self.most_held)
         await self.pool.open()
         self.host = Host(SERVER, self.pool, self.store, self.rules, self.clock, self.answer_seconds)
         await self.host.start()

@@ -14,6 +14,7 @@ from equipoise.balancing import match_of
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.ratings.system import System
+from equipoise.service.held import MOST_HELD
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
 from equipoise.store.sqlite import SqliteStore
@@ -31,13 +32,15 @@ class Stopped:
         return NOW
 
 
-def a_pool(directory: Path, store: SqliteStore, system: str = "synelo", **params: object) -> Pool:
-    return Pool("main", ratings.create(system, **params), store, Ring(directory / "main.ring"), Stopped())
+def a_pool(
+    directory: Path, store: SqliteStore, system: str = "synelo", most_held: int = MOST_HELD, **params: object
+) -> Pool:
+    return Pool("main", ratings.create(system, **params), store, Ring(directory / "main.ring"), Stopped(), most_held)
 
 
 @asynccontextmanager
 async def opened(
-    directory: Path, system: str = "synelo", *, kind: type[SqliteStore] = SqliteStore, **params: object
+    directory: Path, system: str = "synelo", *, kind: type[SqliteStore] = SqliteStore, **params: Any
 ) -> AsyncIterator[Pool]:
     store = kind(directory / "s.db")
     await store.open()

@@ -246,7 +246,7 @@ def test_serving_and_rating_loads_no_numba(house: House) -> None:
 
 
 @pytest.mark.slow
-def test_systemd_is_notified_of_ready_alive_and_stopping(house: House, tmp_path: Path) -> None:
+def test_systemd_is_notified_of_starting_ready_alive_and_stopping(house: House, tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(str(tmp_path / "notify"))
         systemd.settimeout(60)
@@ -254,6 +254,7 @@ def test_systemd_is_notified_of_ready_alive_and_stopping(house: House, tmp_path:
             process,
             _,
         ):
+            assert systemd.recv(64) == b"EXTEND_TIMEOUT_USEC=900000000"
             states = {systemd.recv(64), systemd.recv(64)}
             assert states == {b"READY=1", b"WATCHDOG=1"}
             process.send_signal(signal.SIGTERM)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
 
+import msgspec
 from aiohttp import web
 
 import equipoise
@@ -23,6 +24,7 @@ from equipoise.service import systemd
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics, Reading
 from equipoise.service.pool import Pool
+from equipoise.service.retention import Kept, Retention
 from equipoise.service.ring import Ring
 from equipoise.service.scheduler import Scheduler
 from equipoise.store.port import Store
@@ -30,6 +32,8 @@ from equipoise.store.sqlite import SqliteStore
 from equipoise.web import Caller, Callers, Services, application
 from equipoise.wire import GAMES
 
+START_SECONDS = 900
+"""As long as systemd waits for READY=1, whatever the unit says: a large store may have to be migrated first."""
 STOP_SECONDS = 3.0
 """For requests under way, of the 5 that systemd waits for all."""
 KEEP_ALIVE_SECONDS = 150.0
@@ -64,6 +68,8 @@ async def serve(config: Config) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     async with AsyncExitStack() as stack:
+        # Killed before its end, a migration would start again from nothing at every restart.
+        systemd.notify(f"EXTEND_TIMEOUT_USEC={START_SECONDS * 1_000_000}")
         address = await start(config, stack)
         systemd.notify("READY=1")
         log.info("ready", extra={"address": address, "version": equipoise.__version__})
@@ -84,7 +90,10 @@ async def start(config: Config, stack: AsyncExitStack) -> str:
     stack.push_async_callback(store.close)
     pools = {name: await _pool(config, name, store, clock, stack) for name in config.pools}
     hosts = {name: await _host(config, name, pools, store, clock, stack) for name in config.servers}
+    retention = Retention(store, pools.values(), clock, Kept(**msgspec.structs.asdict(config.retention)))
+    await retention.look()
     metrics.watch(lambda: _readings(hosts, pools))
+    metrics.watch(lambda: _readings_of_store(retention))
     services = Services(
         hosts=hosts,
         games={name: GAMES[server.game] for name, server in config.servers.items()},
@@ -96,7 +105,7 @@ async def start(config: Config, stack: AsyncExitStack) -> str:
         metrics=metrics,
     )
     await _listen(services, listener, stack)
-    _schedule(pools, metrics, stack)
+    _schedule(pools, retention, metrics, stack)
     _sign_of_life(store, stack)
     host, port = listener.getsockname()[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -174,8 +183,8 @@ async def _listen(services: Services, listener: socket.socket, stack: AsyncExitS
     await web.SockSite(runner, listener).start()
 
 
-def _schedule(pools: Mapping[str, Pool], metrics: Metrics, stack: AsyncExitStack) -> None:
-    scheduler = Scheduler(pools.values(), metrics)
+def _schedule(pools: Mapping[str, Pool], retention: Retention, metrics: Metrics, stack: AsyncExitStack) -> None:
+    scheduler = Scheduler(pools.values(), retention, metrics)
     scheduler.start()
     stack.push_async_callback(scheduler.close)
 
@@ -223,3 +232,14 @@ def _readings(hosts: Mapping[ServerId, Host], pools: Mapping[str, Pool]) -> Iter
         yield Reading("equipoise_ring_overflowed_total", "Rounds that found the ring full.", overflowed, labels)
         yield Reading("equipoise_rounds_stored_total", "Rounds stored.", pool.applied, labels)
         yield Reading("equipoise_rounds_refused_total", "Rounds never to be stored.", pool.refused, labels)
+
+
+def _readings_of_store(retention: Retention) -> Iterator[Reading]:
+    """Metrics of the store as of the last look at it, and of what was deleted."""
+    extent = retention.extent
+    yield Reading("equipoise_store_bytes", "Size of the store's file.", extent.bytes)
+    yield Reading("equipoise_store_free_bytes", "Of it, free for what is written next.", extent.free_bytes)
+    age = retention.oldest_decision_seconds()
+    yield Reading("equipoise_oldest_decision_seconds", "Age of the oldest decision.", age)
+    for name, count in retention.pruned.items():
+        yield Reading("equipoise_pruned_total", "Lines and rounds deleted for their age.", count, {"what": name})

@@ -11,7 +11,6 @@ import pytest
 
 from equipoise.core.model import LineupPlayer, PlayerId, Side
 from equipoise.errors import RatingError, StoreError
-from equipoise.service.held import MOST_ABSENT
 from equipoise.service.pool import Recorded
 from equipoise.store.port import Name, RatedRound
 from tests.opened_pool import NOW, opened, rated_alone, summary_of
@@ -94,13 +93,13 @@ async def test_a_stranger_whose_first_round_was_stored_without_an_answer_is_aske
 
 @in_loop
 async def test_the_number_of_remembered_strangers_is_bounded(tmp_path: Path) -> None:
-    async with opened(tmp_path, kind=Traced) as pool:
+    async with opened(tmp_path, kind=Traced, most_held=100) as pool:
         await pool.summaries([player(1)])
-        await pool.summaries([player(number) for number in range(2, MOST_ABSENT + 2)])
+        await pool.summaries([player(number) for number in range(2, 102)])
         with pool.store.watched() as forgotten:
             await pool.summaries([player(1)])
         with pool.store.watched() as remembered:
-            await pool.summaries([player(number) for number in range(3, MOST_ABSENT + 2)])
+            await pool.summaries([player(number) for number in range(13, 102)])
 
     assert forgotten
     assert remembered == []

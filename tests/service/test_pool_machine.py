@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import Side
 from equipoise.errors import ScriptError, SpillError
+from equipoise.service.held import MOST_HELD
 from equipoise.service.pool import Recorded
 from tests.opened_pool import a_pool, rated_alone, stored_rounds, summary_of
 from tests.store.disk import fast_directory, no_file_above
@@ -36,6 +37,7 @@ class Evening(RuleBasedStateMachine):
     """
 
     system = "synelo"
+    most_held = MOST_HELD
 
     @initialize()
     def start(self) -> None:
@@ -106,6 +108,8 @@ class Evening(RuleBasedStateMachine):
         assert self.runner.run(self.pool.summaries(players)) == tuple(summary_of(alone, one) for one in players)
         for each in players:
             assert self.pool.system.uncertainty(each) == alone.uncertainty(each)
+        held = sum(player(number) in self.pool.system for number in PLAYERS)
+        assert held <= max(self.most_held, len(players))
         assert self.pool.system.shared() == alone.shared()
 
     @rule()
@@ -160,7 +164,7 @@ class Evening(RuleBasedStateMachine):
     def _open(self) -> None:
         self.store = Failing(self.directory / "s.db")
         self.runner.run(self.store.open())
-        self.pool = a_pool(self.directory, self.store, self.system)
+        self.pool = a_pool(self.directory, self.store, self.system, self.most_held)
         self.runner.run(self.pool.open())
 
     def _close(self) -> None:
@@ -174,8 +178,16 @@ class EveningOfNS2(Evening):
     system = "ns2"
 
 
+class EveningInLittleMemory(Evening):
+    """The same where memory holds two players beside those of a round or a question."""
+
+    most_held = 2
+
+
 ANY_ORDER = settings(stateful_step_count=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 Evening.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples * 2 // 5)
 EveningOfNS2.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples // 10)
+EveningInLittleMemory.TestCase.settings = settings(ANY_ORDER, max_examples=settings.default.max_examples // 10)
 TestEvening = Evening.TestCase
+TestEveningInLittleMemory = EveningInLittleMemory.TestCase
 TestEveningOfNS2 = EveningOfNS2.TestCase

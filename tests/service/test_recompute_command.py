@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from equipoise.cli import main
 from equipoise.service.ring import Ring, UnstoredRound
 from tests.pools import fill, some_rounds, stored
-from tests.store.samples import player
+from tests.store.samples import opened, player
 from tests.test_cli import EQUIPOISE, House, ask, one_line, refused, run, serving
 
 ROUNDS = 60
@@ -73,6 +73,26 @@ def test_the_difference_is_shown_and_only_a_yes_replaces_the_ratings(house: Hous
     assert done.returncode == 0, done.stderr
     assert stored(house.state)["pools"][0][1] == "elo"
     assert '\n[pool.main]\nsystem = "elo"\nk = 20\n' in done.stdout
+
+
+def test_a_pool_whose_old_rounds_were_deleted_is_recomputed_only_when_asked_to_go_on_without_them(house: House) -> None:
+    async def prune() -> None:
+        async with opened(house.state / "equipoise.db") as store:
+            await store.prune_rounds("main", 500, 1e12, 20)
+
+    asyncio.run(prune())
+    before = stored(house.state)
+    refusal = recompute(house, "--system", "elo", "--yes")
+    assert refusal.returncode == 2
+    assert "old rounds of pool main were deleted (retention.rounds_days)" in refusal.stderr
+    assert stored(house.state) == before
+
+    done = recompute(house, "--system", "elo", "--yes", "--without-pruned-rounds")
+    assert done.returncode == 0, done.stderr
+    assert "older rounds were deleted" in done.stdout
+    after = stored(house.state)
+    assert (len(before["rounds"]), len(after["rounds"])) == (ROUNDS, ROUNDS - 20)
+    assert len(after["participants"]) == 6 * sum(unrated is None for *_, unrated in after["rounds"])
 
 
 def test_the_daemon_starts_again_only_with_the_lines_that_were_printed(house: House) -> None:

@@ -16,6 +16,7 @@ from equipoise.core.participation import recorded
 from equipoise.core.rules import Rules
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
+from equipoise.service.retention import Kept, Retention
 from equipoise.service.ring import Ring
 from equipoise.service.scheduler import Every, Scheduler
 from equipoise.store.sqlite import SqliteStore
@@ -41,7 +42,7 @@ async def kept_then_stored(folder: Path, clock_set: timedelta = timedelta()) -> 
         before = pool.summary(RED).rounds
         other.execute("ROLLBACK")
     other.close()
-    scheduler = Scheduler([pool], Metrics(), retry_seconds=0.01)
+    scheduler = Scheduler([pool], Retention(store, [pool], clock, Kept()), Metrics(), retry_seconds=0.01)
     scheduler.start()
     for job in scheduler._jobs.get_jobs():
         job.modify(next_run_time=job.next_run_time - clock_set)

@@ -12,11 +12,27 @@ from sqlite_utils import Database
 from equipoise import ratings
 from equipoise.core.effects import RecordRound
 from equipoise.service.recompute import Replayed
-from equipoise.store.migrations import MIGRATIONS, Migration
+from equipoise.store.migrations import MIGRATIONS, PLAYERS_BY_RATING, ROUNDS_RATED, Migration
 from equipoise.store.port import Audit
 from equipoise.store.sqlite.connection import APPLICATION_ID, migrate, open_database
 from tests.pools import fill, some_rounds, stored
 from tests.store.samples import in_loop, opened
+
+WITHOUT_GROWTH = (
+    "DROP TABLE crowds",
+    "DROP INDEX decisions_by_time",
+    "DROP INDEX audit_by_time",
+    "DROP INDEX rounds_by_time",
+    "DROP INDEX rounds_rated",
+    "DROP INDEX players_by_time",
+    "ALTER TABLE rounds DROP COLUMN pruned",
+    "ALTER TABLE pools DROP COLUMN pruned_rounds",
+    ROUNDS_RATED,
+    PLAYERS_BY_RATING,
+    "DELETE FROM migrations WHERE number > 4",
+    "PRAGMA user_version = 4",
+)
+"""Takes a store back to its fourth step."""
 
 LATER = Migration("9999-later", sqlite=("CREATE TABLE later (id)", "INSERT INTO later VALUES (1)"))
 BROKEN = Migration("9999-broken", sqlite=("CREATE TABLE half (id)", "CREATE TABEL typo (id)"))
@@ -116,6 +132,8 @@ async def test_a_store_of_the_third_step_is_read_back_and_recomputed_as_before(t
     await fill(tmp_path, list(some_rounds(20)))
     before, numbers = await seen(), stored(tmp_path)
     older = sqlite3.connect(path, isolation_level=None)
+    for statement in WITHOUT_GROWTH:
+        older.execute(statement)
     older.execute("ALTER TABLE rounds RENAME COLUMN lineup TO doors")
     older.execute("ALTER TABLE rounds RENAME COLUMN skill_at_start TO standing")
     older.execute("DELETE FROM migrations WHERE number > 3")
@@ -136,6 +154,29 @@ async def test_a_store_of_the_third_step_is_read_back_and_recomputed_as_before(t
     alone = stored(tmp_path / "alone")
     assert alone["participants"] == stored(tmp_path)["participants"]
     assert numbers["players"] != alone["players"]
+
+
+@in_loop
+async def test_a_store_of_the_fourth_step_gets_the_sums_over_its_players(tmp_path: Path) -> None:
+    await fill(tmp_path, list(some_rounds(20)), shadow_rounds=12)
+    older = sqlite3.connect(tmp_path / "equipoise.db", isolation_level=None)
+    kept = older.execute("SELECT * FROM crowds ORDER BY visible").fetchall()
+    for statement in WITHOUT_GROWTH:
+        older.execute(statement)
+    fresh = sqlite3.connect(tmp_path / "fresh.db", isolation_level=None)
+    migrate(Database(fresh), MIGRATIONS[:4])
+    tables = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
+    assert older.execute(tables).fetchall() == fresh.execute(tables).fetchall(), "this is what the fourth step made"
+    older.close()
+    fresh.close()
+    database = open_database(tmp_path / "equipoise.db")
+    counted = database.execute("SELECT * FROM crowds ORDER BY visible").fetchall()
+    unpruned = database.execute("SELECT count(*) FROM rounds WHERE NOT pruned").fetchone()
+    database.close()
+
+    assert [row[1] for row in counted] == [0, 1]
+    assert counted == kept
+    assert unpruned == (20,)
 
 
 def test_every_step_has_a_name_of_its_own_in_order() -> None:

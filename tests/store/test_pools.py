@@ -9,9 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import PlayerId, PlayerSummary, Presence, Side
-from equipoise.store.port import Audit, Change, Decision, Fingerprint, PlayerRow, Prediction, RatedRound, SharedParts
-from equipoise.store.sqlite import journal, players, pools, rounds
+from equipoise.core.model import PlayerId, Presence, Side
+from equipoise.store.port import (
+    Audit,
+    Change,
+    Crowd,
+    Decision,
+    Fingerprint,
+    PlayerRow,
+    Prediction,
+    RatedRound,
+    SharedParts,
+)
+from equipoise.store.sqlite import crowds, journal, players, pools, rounds
 from equipoise.store.sqlite.connection import open_database, transaction
 from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, record, submit
 
@@ -123,6 +133,7 @@ async def test_every_fact_of_a_round_is_in_the_database(tmp_path: Path) -> None:
         "unrated": None,
         "prediction": 0.625,
         "recorded_at": 42.0,
+        "pruned": 0,
     }
     assert [
         (one["player"], one["place"], one["side"], one["seconds_a"], one["seconds_b"], one["quit"], one["score"])
@@ -183,17 +194,13 @@ def test_an_edited_row_is_stored_whole_and_replaces_the_last_time_played(tmp_pat
         assert journal.audits(db, 1) == [AUDIT]
 
 
-def test_summaries_are_every_player_of_one_pool(tmp_path: Path) -> None:
+def test_a_crowd_is_every_player_of_one_pool(tmp_path: Path) -> None:
     with closing(open_database(tmp_path / "s.db")) as database, transaction(database.conn):
         db = database.conn
         for number, pool in ((1, POOL), (2, POOL), (3, "other")):
             players.edit(db, pool, player(number), 0, lambda _, n=number: (a_row(n, visible=n == 1), AUDIT))
-        found = {summary.id: summary for summary in players.summaries(db, POOL)}
-        assert found == {
-            player(1): PlayerSummary(player(1), 1001.0, 61, True, 51.0),
-            player(2): PlayerSummary(player(2), 1002.0, 62, False, 52.0),
-        }
-        assert [type(summary.visible) for summary in found.values()] == [bool, bool]
+        assert crowds.crowd(db, POOL, 52.0) == Crowd(2, 1, 1, 1001.5, 0.5)
+        assert crowds.crowd(db, "empty", 52.0) == Crowd(0, 0, 0, None, None)
 
 
 @in_loop
@@ -206,7 +213,7 @@ async def test_ranks_through_the_store_are_of_the_asked_player_since_the_asked_t
         assert await store.rank(POOL, player(1), since=52.0) is None
         assert [row.id for row in await store.top(POOL, 2, since=None)] == [player(3), player(2)]
         assert [row.id for row in await store.search(POOL, player(1)[:-2], 2)] == [player(3), player(2)]
-        assert len(await store.summaries(POOL)) == 3
+        assert (await store.crowd(POOL, since=None)).count == 3
 
 
 @in_loop

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import statistics
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -16,8 +17,8 @@ from hypothesis import strategies as st
 
 from equipoise.core.model import PlayerId, ServerId, Side
 from equipoise.errors import RatingError, StoreError
-from equipoise.store.port import Audit, Decision, Name, PlayerRow, Prediction, RatedRound
-from equipoise.store.sqlite import SqliteStore, players
+from equipoise.store.port import Audit, Crowd, Decision, Name, PlayerRow, Prediction, RatedRound
+from equipoise.store.sqlite import SqliteStore, crowds, players
 from equipoise.store.sqlite.connection import open_database, transaction
 from tests.store.disk import fast_directory
 from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, record, submit
@@ -327,8 +328,10 @@ def test_the_leaderboard_is_all_visible_and_active_players_by_rating(
     with closing(open_database(fast / "s.db").conn) as db:
         with transaction(db):
             for number, (points, visible, played) in enumerate(drawn):
-                row = replace(_row(number), rating=points, visible=visible, last_played=played)
-                players.edit(db, pool, row.id, 0, lambda _, row=row: (row, NOTE))
+                first = replace(_row(number), rating=points + 7, visible=number % 2 == 0)
+                row = replace(first, rating=points, visible=visible, last_played=played)
+                for each in (first, row):
+                    players.edit(db, pool, row.id, 0, lambda _, row=each: (row, NOTE))
         expected = sorted(
             (-points, player(number))
             for number, (points, visible, played) in enumerate(drawn)
@@ -339,7 +342,14 @@ def test_the_leaderboard_is_all_visible_and_active_players_by_rating(
         assert [players.rank(db, pool, id, since) for _, id in expected] == [
             (place, len(expected)) for place in range(1, len(expected) + 1)
         ]
-        assert {summary.id for summary in players.summaries(db, pool)} == {player(n) for n in range(len(drawn))}
+        edited = [points for points, _, _ in drawn]
+        assert crowds.crowd(db, pool, since) == Crowd(
+            count=len(drawn),
+            visible=sum(visible for _, visible, _ in drawn),
+            stale=sum(played is not None and since is not None and played < since for _, _, played in drawn),
+            mean=statistics.fmean(edited) if drawn else None,
+            spread=pytest.approx(statistics.pstdev(edited)) if drawn else None,
+        )
 
 
 @in_loop

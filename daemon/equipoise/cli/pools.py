@@ -79,9 +79,12 @@ def _missing(missing: int) -> str:
 @click.option("--pool", "name", default="main", show_default=True, help="The pool.")
 @click.option("--system", help="The new rating system, at its defaults. [default: as configured]")
 @click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A parameter; may be repeated.")
+@click.option("--without-pruned-rounds", "from_rest", is_flag=True, help="Go on although old rounds were deleted.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--json", "as_json", is_flag=True, help="Print the difference as JSON; written only with --yes.")
-def recompute(path: Path, name: str, system: str | None, pairs: Sequence[str], yes: bool, as_json: bool) -> None:
+def recompute(
+    path: Path, name: str, system: str | None, pairs: Sequence[str], from_rest: bool, yes: bool, as_json: bool
+) -> None:
     """Rate a pool's stored rounds again, with another system or other parameters.
 
     The daemon must be stopped. The change in prediction quality is shown first; the old ratings stay until you agree.
@@ -91,7 +94,7 @@ def recompute(path: Path, name: str, system: str | None, pairs: Sequence[str], y
     from equipoise.cli.recomputing import Recomputing
 
     try:
-        work = Recomputing.of(path, name, system, pairs)
+        work = Recomputing.of(path, name, system, pairs, from_rest=from_rest)
         asyncio.run(work.run(yes=yes, as_json=as_json))
     except (ConfigError, RatingError, ScriptError, SpillError, StoreError) as error:
         stop(error)

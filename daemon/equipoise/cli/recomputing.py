@@ -43,6 +43,8 @@ class Found:
     new: Fingerprint
     comparison: Comparison | None
     movers: list[Mover]
+    pruned_rounds: int
+    """Rated rounds that are not there any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +54,14 @@ class Recomputing:
     whole: config.Config
     configured: config.Pool
     wanted: config.Pool
+    from_rest: bool
+    """Rate the rounds that are left although older ones were deleted."""
     interrupted: Event = field(default_factory=Event)
 
     @classmethod
-    def of(cls, path: Path, name: str, system: str | None, pairs: Sequence[str]) -> Recomputing:
+    def of(
+        cls, path: Path, name: str, system: str | None, pairs: Sequence[str], *, from_rest: bool = False
+    ) -> Recomputing:
         """ConfigError, RatingError: there is no such pool, or no such system for it."""
         loaded = config.load(path, os.environ)
         if name not in loaded.pools:
@@ -65,7 +71,7 @@ class Recomputing:
         wanted = config.Pool(name, system or configured.system, {**base, **settings(pairs)})
         if not _made(wanted).live:
             raise ConfigError(f"{wanted.system} rates histories, it cannot rate a pool")
-        return cls(loaded, configured, wanted)
+        return cls(loaded, configured, wanted, from_rest)
 
     async def run(self, *, yes: bool, as_json: bool) -> None:
         """Try, show, ask and write. StoreError: nothing was written, usually because the daemon is running."""
@@ -90,12 +96,18 @@ class Recomputing:
     async def _try(self, store: SqliteStore) -> Found:
         name = self.wanted.name
         old = await self._settled(store)
+        pruned = await store.pruned_rounds(name)
+        if pruned and not self.from_rest:
+            raise StoreError(
+                f"{pruned:,} old rounds of pool {name} were deleted (retention.rounds_days), and players would begin "
+                "with the rounds that are left; --without-pruned-rounds says that this is meant"
+            )
         rounds = len(await store.predictions(name, None))
         with self._replayed(f"rating by {self.wanted.system}", rounds) as replayed:
             trial = Trial(replayed)
             await self._to_the_end(store.rated_rounds(name, trial.see))
         board = await store.top(name, None, since=None)
-        return Found(old, replayed.fingerprint, trial.comparison(), trial.movers(board))
+        return Found(old, replayed.fingerprint, trial.comparison(), trial.movers(board), pruned)
 
     async def _settled(self, store: SqliteStore) -> Fingerprint:
         """The fingerprint of the stored ratings, after waiting rounds have been rated and stored by the same system."""
@@ -168,6 +180,10 @@ def _show(found: Found) -> None:
         click.echo("\nThe largest changes of place, among players shown before and after:")
         head = ("PLAYER", "NAME", "PLACE", "", "RATING", "")
         print_table(head, (_mover(each) for each in found.movers))
+    if found.pruned_rounds:
+        click.echo(
+            f"\n{found.pruned_rounds:,} older rounds were deleted: who played in no later one is a newcomer again."
+        )
     click.echo("\nOnly rounds are rated again: ratings that admins set or reset are lost.")
 
 

@@ -34,6 +34,19 @@ class Store(Section, frozen=True):
     """Empty: `$STATE_DIRECTORY`, else the user's state directory."""
 
 
+Days = Annotated[float, Meta(ge=0, le=36500)]
+"""How long something is kept; 0: for ever."""
+
+
+class Retention(Section, frozen=True):
+    """The `[retention]` table: how long the store keeps what nobody needs any more."""
+
+    decisions_days: Days = 90.0
+    audit_days: Days = 0.0
+    rounds_days: Days = 0.0
+    """What players' windows need of a round stays."""
+
+
 class Log(Section, frozen=True):
     """The log, which goes to standard error."""
 
@@ -60,6 +73,7 @@ class File(Section, frozen=True):
 
     web: Web = Web()
     store: Store = Store()
+    retention: Retention = Retention()
     log: Log = Log()
     pool: dict[str, Raw] = {}
     server: dict[str, Raw] = {}

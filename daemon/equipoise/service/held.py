@@ -2,11 +2,15 @@
 
 The store has the truth. Memory runs ahead of it while a transaction rates rounds, so every player touched there can
 be put back; players whose version is unknown afterwards are loaded again before the next round is rated.
+
+When memory holds too many players, it forgets those who were asked for longest ago. It may forget any player between
+two transactions: their row is loaded again before they are rated or shown. Only players on a server stay, because their
+skills are read without a question to the store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -15,8 +19,8 @@ from equipoise.core.model import PlayerId, is_bot
 from equipoise.ratings.system import Match, Parts, State, System
 from equipoise.store.port import HeldVersions, PlayerRow, RatedRound, SharedParts
 
-MOST_ABSENT = 10_000
-"""Players remembered to be in no store, so that they are not asked for again: a hundred full servers have 3,200."""
+MOST_HELD = 4_000
+"""Players in memory: a hundred full servers have 3,200, and with SynElo's full windows each takes 8 KB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +35,25 @@ class Snapshot:
 class Held:
     """The system, and what of the store it agrees with."""
 
-    def __init__(self, system: System[Any]) -> None:
+    def __init__(self, system: System[Any], most: int = MOST_HELD) -> None:
         self.system = system
+        self._most = most
         self.version = 0
         """Grows after every event that may have changed a summary."""
         self._players: dict[PlayerId, int] = {}
         """Versions of the rows that the system's players were made from; a player missing here is loaded again."""
         self._shared = 0
         """Version of the system's shared state; 0: it is loaded again."""
-        self._absent: dict[PlayerId, None] = {}
-        """Players who had no row when they were asked for, oldest first: they are not asked for at every poll.
+        self._absent: set[PlayerId] = set()
+        """Players who had no row when they were asked for: they are not asked for at every poll.
 
         A player who is rated since then is in `_players` too, which counts.
+        """
+        self._used: dict[PlayerId, None] = {}
+        """All players whom memory knows of, those who were asked for longest ago first.
+
+        The event loop and the store's thread both write to it, a player at a time; it is walked through only while no
+        transaction runs.
         """
 
     @property
@@ -50,13 +61,15 @@ class Held:
         """Whether the system's shared state must be loaded."""
         return not self._shared
 
-    def unread(self, players: Iterable[PlayerId]) -> list[PlayerId]:
+    def unread(self, players: Collection[PlayerId]) -> list[PlayerId]:
         """Those of whom memory does not know whether the store has them."""
         held, absent = self._players, self._absent
+        self._use(players)
         return [player for player in players if player not in held and player not in absent and not is_bot(player)]
 
-    def versions(self, players: Iterable[PlayerId]) -> HeldVersions:
+    def versions(self, players: Collection[PlayerId]) -> HeldVersions:
         """What a round that needs these players tells the store."""
+        self._use(players)
         return HeldVersions({player: self._players.get(player, 0) for player in sorted(players)}, self._shared)
 
     def restore(self, rows: Sequence[PlayerRow], shared: SharedParts | None = None) -> None:
@@ -71,9 +84,25 @@ class Held:
 
     def note_absent(self, players: Iterable[PlayerId]) -> None:
         """The store has no row of these."""
-        self._absent.update(dict.fromkeys(players))
-        for player in list(islice(self._absent, max(0, len(self._absent) - MOST_ABSENT))):
-            del self._absent[player]
+        self._absent.update(players)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether memory knows of more players than it should."""
+        return len(self._used) > self._most
+
+    def forget_unused(self, needed: Collection[PlayerId]) -> None:
+        """Forget players down to nine tenths of what memory should hold, but none of these.
+
+        Only while no transaction runs, which may have asked for them already.
+        """
+        excess = len(self._used) - self._most * 9 // 10
+        unused = (player for player in self._used if player not in needed)
+        for player in list(islice(unused, max(0, excess))):
+            del self._used[player]
+            self._players.pop(player, None)
+            self._absent.discard(player)
+            self.system.forget(player)
 
     def learned(self, rated: RatedRound) -> None:
         """The system learnt from a round: the store will count one version more of each player it changed."""
@@ -88,7 +117,8 @@ class Held:
 
     def snapshot(self, players: Iterable[PlayerId], match: Match | None = None) -> Snapshot:
         """What `put_back` needs after a round that these players take part in."""
-        system = self.system
+        system, players = self.system, list(players)
+        self._use(players)
         states = {player: system.state(player) if player in system else None for player in players}
         return Snapshot(states, system.shared(match) if match else {})
 
@@ -96,7 +126,7 @@ class Held:
         """Make each skill what it was, but load it again before it is used: it may be stored all the same."""
         for player, state in before.players.items():
             self._players.pop(player, None)
-            self._absent.pop(player, None)  # they may have a row now
+            self._absent.discard(player)  # they may have a row now
             if state is None:
                 self.system.forget(player)
             else:
@@ -106,3 +136,9 @@ class Held:
         for key, part in before.shared.items():
             self.system.restore_shared(key, part)
         self.version += 1
+
+    def _use(self, players: Iterable[PlayerId]) -> None:
+        for player in players:
+            if not is_bot(player):
+                self._used.pop(player, None)
+                self._used[player] = None

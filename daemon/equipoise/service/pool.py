@@ -24,7 +24,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -33,7 +33,7 @@ from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError, ScriptError, SpillError, StoreError, StoreRefused
 from equipoise.ratings.system import System
 from equipoise.service.fingerprint import check, fingerprint_of
-from equipoise.service.held import Held, Snapshot
+from equipoise.service.held import MOST_HELD, Held, Snapshot
 from equipoise.service.rating import RoundRating
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.port import Audit, Clock, PlayerRow, RatedRound, Store
@@ -71,7 +71,9 @@ class Pool:
     Reading `system` needs no lock: each player is seen as before a round that is being rated, or as after it.
     """
 
-    def __init__(self, name: str, system: System[Any], store: Store, ring: Ring, clock: Clock) -> None:
+    def __init__(
+        self, name: str, system: System[Any], store: Store, ring: Ring, clock: Clock, most_held: int = MOST_HELD
+    ) -> None:
         self.name = name
         self.system = system
         self.store = store
@@ -82,7 +84,9 @@ class Pool:
         """Rounds that the store can never take, since the start."""
         self._clock = clock
         self._lock = asyncio.Lock()
-        self._held = Held(system)
+        self._held = Held(system, most_held)
+        self._present: list[Callable[[], Iterable[PlayerId]]] = []
+        """The players of each server that feeds the pool."""
         self._group: _Group | None = None
         """Takes the rounds that come now."""
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -120,6 +124,10 @@ class Pool:
         """A player's summary from memory; an unknown player's is a newcomer's."""
         return replace(self.system.summary(player), skill=self.system.skill(player))
 
+    def hold(self, present: Callable[[], Iterable[PlayerId]]) -> None:
+        """Keep in memory whom this returns: the players on a server, whose skills are read at any time."""
+        self._present.append(present)
+
     def skill(self, player: PlayerId) -> float:
         """A player's skill in points from memory; unknown players and bots have a newcomer's."""
         return self.system.skill(player)
@@ -139,14 +147,19 @@ class Pool:
 
     async def top(self, limit: int | None) -> tuple[PlayerSummary, ...]:
         """The leaderboard with names, all of it without a limit: without shadow ratings and stale players."""
-        rows = await self.store.top(self.name, limit, since=self._active_since())
+        rows = await self.store.top(self.name, limit, since=self.active_since())
         return tuple(
             PlayerSummary(row.id, row.rating, row.rounds, row.visible, row.last_played, name=row.name) for row in rows
         )
 
     async def rank(self, player: PlayerId) -> tuple[int, int] | None:
         """Place on the leaderboard and its length; None for a player who is not on it."""
-        return await self.store.rank(self.name, player, since=self._active_since())
+        return await self.store.rank(self.name, player, since=self.active_since())
+
+    def active_since(self) -> float | None:
+        """Players without a rated round since this moment are stale, in seconds since the epoch; None: no player is."""
+        longest = self.system.stale_after
+        return None if math.isinf(longest) else self._clock.epoch() - longest
 
     # Rounds.
 
@@ -185,6 +198,7 @@ class Pool:
                 log.warning("pool %s: %s", self.name, error)
             if len(recorded) < len(group.rounds):
                 recorded += await asyncio.to_thread(self._keep, group.rounds[len(recorded) :])
+            self._make_room()
             return recorded
 
     def _keep(self, rounds: Sequence[UnstoredRound]) -> list[Recorded | Exception]:
@@ -297,13 +311,15 @@ class Pool:
                 await asyncio.to_thread(self._held.restore, list(rows.values()), shared)
                 self._held.note_absent(player for player in missing if player not in rows)
                 self._held.version += bool(rows or shared)
+                self._make_room(players)
             except (StoreError, RatingError) as error:
                 self._held.version += 1
                 log.warning("pool %s: players not loaded: %s", self.name, error)
 
-    def _active_since(self) -> float | None:
-        longest = self.system.stale_after
-        return None if math.isinf(longest) else self._clock.epoch() - longest
+    def _make_room(self, asked: Iterable[PlayerId] = ()) -> None:
+        """Forget players whom no server has and no caller waits for. The lock is held: no transaction runs."""
+        if self._held.crowded:
+            self._held.forget_unused({*asked, *(player for present in self._present for player in present())})
 
     async def _uninterrupted(self, work: Coroutine[Any, Any, T]) -> T:
         """A caller that is cancelled leaves the work running: it must not let go of the lock halfway."""

@@ -1,4 +1,6 @@
-"""Jobs on a timer, by APScheduler: every 30 s, rounds that wait for the store are tried again.
+"""Jobs on a timer, by APScheduler.
+
+Every 30 s, rounds that wait for the store are tried again; once an hour, what was kept long enough is deleted.
 
 APScheduler reckons by the system's clock. When that is set forward by years, an interval of its own kind makes up a
 list of all the runs that were missed, which blocks the event loop for minutes. When it is set back by years, the next
@@ -9,8 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
 
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED, JobEvent
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
@@ -18,8 +22,10 @@ from apscheduler.triggers.base import BaseTrigger
 
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
+from equipoise.service.retention import Retention
 
 RETRY_SECONDS = 30
+PRUNE_SECONDS = 3600
 
 # A late job still runs (APScheduler would drop it after a second), once, and never beside itself.
 _DEFAULTS = {"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
@@ -41,7 +47,16 @@ class Every(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
 class Scheduler:
     """Call `start` inside the running event loop, and `close` before the pools are closed."""
 
-    def __init__(self, pools: Iterable[Pool], metrics: Metrics, retry_seconds: float = RETRY_SECONDS) -> None:
+    def __init__(
+        self,
+        pools: Iterable[Pool],
+        retention: Retention,
+        metrics: Metrics,
+        *,
+        retry_seconds: float = RETRY_SECONDS,
+        prune_seconds: float = PRUNE_SECONDS,
+    ) -> None:
+        self._retention = retention
         self._metrics = metrics
         self._running: set[asyncio.Task[None]] = set()
         self._jobs = AsyncIOScheduler(timezone="UTC", job_defaults=_DEFAULTS)
@@ -49,6 +64,7 @@ class Scheduler:
         for pool in pools:
             name = f"retry {pool.name}"
             self._jobs.add_job(self._retry, Every(retry_seconds), (pool,), id=name)
+        self._jobs.add_job(self._run, Every(prune_seconds), (retention.run,), id="prune")
         self._look_seconds = retry_seconds
         self._looking: asyncio.TimerHandle | None = None
 
@@ -62,6 +78,7 @@ class Scheduler:
         if self._looking is not None:
             self._looking.cancel()
         self._jobs.pause()
+        self._retention.stop()
         await asyncio.gather(*self._running, return_exceptions=True)
         self._jobs.shutdown(wait=False)
 
@@ -75,10 +92,14 @@ class Scheduler:
 
     async def _retry(self, pool: Pool) -> None:
         if pool.ring_depth:
-            task = asyncio.create_task(self._drain(pool))
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
-            await task
+            await self._run(partial(self._drain, pool))
+
+    async def _run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """In a task of its own, which `close` waits for."""
+        task = asyncio.create_task(work())
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        await task
 
     async def _drain(self, pool: Pool) -> None:
         waiting = pool.ring_depth

@@ -175,6 +175,47 @@ ROUNDS_LINEUP = "ALTER TABLE rounds RENAME COLUMN doors TO lineup"
 
 ROUNDS_SKILL_AT_START = "ALTER TABLE rounds RENAME COLUMN standing TO skill_at_start"
 
+# Retention deletes the oldest lines first.
+DECISIONS_BY_TIME = "CREATE INDEX decisions_by_time ON decisions (at)"
+
+AUDIT_BY_TIME = "CREATE INDEX audit_by_time ON audit (at)"
+
+# A pruned round has lost participants, so it is never rated again. It stays while a player's window needs its rows.
+ROUNDS_PRUNED = "ALTER TABLE rounds ADD COLUMN pruned INTEGER NOT NULL DEFAULT 0"
+
+POOLS_PRUNED = "ALTER TABLE pools ADD COLUMN pruned_rounds INTEGER NOT NULL DEFAULT 0"
+
+ROUNDS_BY_TIME = "CREATE INDEX rounds_by_time ON rounds (pool, recorded_at) WHERE NOT pruned"
+
+# With all that `predictions` reads: 20,000 rows of rounds lie on as many pages, and this index on 300.
+ROUNDS_RATED_AGAIN = (
+    "DROP INDEX rounds_rated",
+    "CREATE INDEX rounds_rated ON rounds (pool, number, started_at, prediction, winner) WHERE prediction IS NOT NULL",
+)
+
+# The leaderboard is of active players, of whom there are few however old the pool is.
+PLAYERS_BY_TIME = (
+    "DROP INDEX players_by_rating",
+    "CREATE INDEX players_by_time ON players (pool, visible, last_played, rating)",
+)
+
+# Sums over the players of a pool, those who are visible and those who are not. Triggers would keep them in three times
+# the time that `store.sqlite.crowds` needs.
+CROWDS = """
+CREATE TABLE crowds (
+    pool TEXT NOT NULL,
+    visible INTEGER NOT NULL,
+    players INTEGER NOT NULL,
+    ratings REAL NOT NULL,
+    squares REAL NOT NULL,
+    PRIMARY KEY (pool, visible)
+) WITHOUT ROWID
+"""
+
+CROWDS_OF_ALL = """
+INSERT INTO crowds SELECT pool, visible, count(*), sum(rating), sum(rating * rating) FROM players GROUP BY pool, visible
+"""
+
 MIGRATIONS = (
     Migration(
         "0001-first",
@@ -195,5 +236,19 @@ MIGRATIONS = (
     Migration("0002-pools", sqlite=(POOLS, PARTICIPANTS_QUIT)),
     Migration("0003-shared", sqlite=(SHARED, SHARED_GROUPS, SHARED_ROUNDS, SHARED_MAPS, POOLS_WITHOUT_SHARED)),
     Migration("0004-lineup", sqlite=(ROUNDS_LINEUP, ROUNDS_SKILL_AT_START)),
+    Migration(
+        "0005-growth",
+        sqlite=(
+            DECISIONS_BY_TIME,
+            AUDIT_BY_TIME,
+            ROUNDS_PRUNED,
+            POOLS_PRUNED,
+            ROUNDS_BY_TIME,
+            *ROUNDS_RATED_AGAIN,
+            *PLAYERS_BY_TIME,
+            CROWDS,
+            CROWDS_OF_ALL,
+        ),
+    ),
 )
 """Every step, oldest first."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import PlayerId, PlayerSummary, RoundId, ServerId, Side
+from equipoise.core.model import PlayerId, RoundId, ServerId, Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,9 @@ class Name:
     name: str
 
 
+Log = Literal["decisions", "audit"]
+"""The logs of the store, whose lines only become more."""
+
 Note = Decision | SessionMemory | Name
 """What may be written a moment later than it happened; rounds and admins' changes may not."""
 
@@ -150,6 +153,32 @@ class Prediction:
     at: float
     predicted: float
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """The players of a pool in numbers."""
+
+    count: int
+    visible: int
+    stale: int
+    """Players whose last rated round is too long ago."""
+    mean: float | None
+    """Of the ratings; None without players."""
+    spread: float | None
+    """Standard deviation of the ratings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How large a store is."""
+
+    bytes: int
+    """Of the file, without its write-ahead log."""
+    free_bytes: int
+    """Of pages that rows were deleted from; what is written next goes there."""
+    oldest_decision: float | None
+    """Seconds since the epoch; None without decisions."""
 
 
 EditRow = Callable[[PlayerRow | None], tuple[PlayerRow, Audit]]
@@ -281,8 +310,8 @@ class Store(Protocol):
     async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:
         """The last rated rounds of a pool, without a limit all, oldest first."""
 
-    async def summaries(self, pool: str) -> Sequence[PlayerSummary]:
-        """All players of a pool, in no order, without names."""
+    async def crowd(self, pool: str, *, since: float | None) -> Crowd:
+        """The players of a pool in numbers; `since` as in `top`."""
 
     async def top(self, pool: str, limit: int | None, *, since: float | None) -> Sequence[PlayerRow]:
         """Visible players, highest rating first, without history; `since` omits players without a round since then."""
@@ -291,7 +320,25 @@ class Store(Protocol):
         """A player's place in the whole of `top` and its length; None when they are not in it."""
 
     async def search(self, pool: str, text: str, limit: int) -> Sequence[PlayerRow]:
-        """Players whose id or last name contains the text."""
+        """Players whose id or last name contains the text, highest rating first.
+
+        All players are looked through, in pieces that let rounds pass.
+        """
+
+    async def prune(self, log: Log, before: float, limit: int) -> int:
+        """Delete up to `limit` lines of a log that are older than a time, the oldest first; returns how many."""
+
+    async def prune_rounds(self, pool: str, window: int, before: float, limit: int) -> int:
+        """Delete up to `limit` rounds that were stored before a time, the oldest first; returns how many.
+
+        A participant's last `window` rows stay, and so does what little of their rounds these rows need.
+        """
+
+    async def pruned_rounds(self, pool: str) -> int:
+        """The rated rounds that were ever deleted from a pool."""
+
+    async def extent(self) -> Extent:
+        """How large the store is."""
 
 
 class Clock(Protocol):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import statistics
 from collections.abc import Sequence
 
-from equipoise.core.model import PlayerSummary
 from equipoise.ratings.quality import Pair, assess, fit_scale, rounds_missing
 from equipoise.service.pool import Pool
+from equipoise.store import port
 from equipoise.web.messages import Crowd, QualityFound
 from equipoise.web.routes import Asked
 from equipoise.web.theta import LEAST, theta_of
@@ -19,31 +18,26 @@ ROUNDS = LEAST
 
 async def show_quality(asked: Asked) -> QualityFound:
     """How well the pool predicted its last `ROUNDS` rounds, and the numbers of its players."""
-    pool, now = asked.services.pool(asked.path["pool"]), asked.services.clock.epoch()
-    predictions = await asked.services.store.predictions(pool.name, ROUNDS)
+    pool, store = asked.services.pool(asked.path["pool"]), asked.services.store
+    predictions = await store.predictions(pool.name, ROUNDS)
     pairs = [(each.predicted, each.score) for each in predictions]
-    summaries = await asked.services.store.summaries(pool.name)
-    return await asyncio.to_thread(_found, pool, pairs, summaries, now)
+    crowd = await store.crowd(pool.name, since=pool.active_since())
+    return await asyncio.to_thread(_found, pool, pairs, crowd)
 
 
-def _found(pool: Pool, pairs: Sequence[Pair], summaries: Sequence[PlayerSummary], now: float) -> QualityFound:
+def _found(pool: Pool, pairs: Sequence[Pair], crowd: port.Crowd) -> QualityFound:
     return QualityFound(
         pool=pool.name,
         quality=assess(pairs),
-        players=_crowd(pool, summaries, now),
+        players=Crowd(
+            count=crowd.count,
+            visible=crowd.visible,
+            shadow=crowd.count - crowd.visible,
+            stale=crowd.stale,
+            mean=crowd.mean,
+            spread=crowd.spread,
+        ),
         suggested_theta=_suggested_theta(pool, pairs),
-    )
-
-
-def _crowd(pool: Pool, summaries: Sequence[PlayerSummary], now: float) -> Crowd:
-    ratings = [summary.rating for summary in summaries]
-    return Crowd(
-        count=len(summaries),
-        visible=sum(summary.visible for summary in summaries),
-        shadow=sum(not summary.visible for summary in summaries),
-        stale=sum(pool.system.stale(summary.last_played, now) for summary in summaries),
-        mean=statistics.fmean(ratings) if ratings else None,
-        spread=statistics.pstdev(ratings) if ratings else None,
     )
 
 

@@ -7,6 +7,7 @@ every other process of ours out. The connection lives on the thread that opened 
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -31,6 +32,9 @@ _FOR_GOOD = {
     sqlite3.SQLITE_NOTADB: "it is not an Equipoise store: name another file",
     sqlite3.SQLITE_CORRUPT: "it is damaged: restore a backup",
 }
+
+
+log = logging.getLogger(__name__)
 
 
 class Lock:
@@ -114,9 +118,12 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 def migrate(database: Database, steps: tuple[Migration, ...] = MIGRATIONS) -> None:
     """Take every step that was not taken yet; one that fails leaves nothing behind."""
     table = database.table("migrations")
+    older = table.exists()
     for number, step in enumerate(steps, start=1):
         if table.exists() and table.count_where("name = ?", [step.name]):
             continue
+        if older:
+            log.info("migrating the store; with many rounds it takes a minute", extra={"step": step.name})
         with transaction(database.conn):
             for statement in step.sqlite:
                 database.execute(statement)

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from equipoise.core.model import PlayerId, PlayerSummary
+from equipoise.core.model import PlayerId
 from equipoise.store.port import Change, EditRow, PlayerRow
-from equipoise.store.sqlite import journal
+from equipoise.store.sqlite import crowds, journal
 
 _SELECT = """
 SELECT id, version, rating, rounds, visible, last_played, state, name
@@ -33,7 +33,8 @@ WHERE pool = :pool AND player = wanted.value AND round >= coalesce((
 ), 0)
 """
 
-_SINCE = "visible AND (:since IS NULL OR last_played >= :since)"
+_SEARCHED_AT_ONCE = 2_000
+"""Players that one call of `search` looks through: it holds the store's thread for a few milliseconds."""
 
 History = tuple[tuple[float, float, float], ...]
 
@@ -59,6 +60,7 @@ def _histories(db: sqlite3.Connection, pool: str, players: Sequence[str], window
 
 def update(db: sqlite3.Connection, pool: str, changes: Sequence[Change], played: float) -> None:
     """What a round made of its participants."""
+    crowds.count(db, pool, {each.id: (each.visible, each.after) for each in changes})
     db.executemany(
         """
         INSERT INTO players (pool, id, version, rating, rounds, visible, last_played, state)
@@ -75,6 +77,7 @@ def update(db: sqlite3.Connection, pool: str, changes: Sequence[Change], played:
 def edit(db: sqlite3.Connection, pool: str, player: PlayerId, window: int, change: EditRow) -> PlayerRow:
     """An admin's change of a player, with its line in the audit."""
     row, entry = change(next(iter(load(db, pool, {player: 0}, window)), None))
+    crowds.count(db, pool, {player: (row.visible, row.rating)})
     db.execute(
         """
         INSERT INTO players (pool, id, version, rating, rounds, visible, last_played, state)
@@ -99,19 +102,12 @@ def names(db: sqlite3.Connection, pool: str, players: Sequence[PlayerId]) -> dic
     return {PlayerId(player): name for player, name in found}
 
 
-def summaries(db: sqlite3.Connection, pool: str) -> list[PlayerSummary]:
-    """All players of a pool, without names."""
-    found = db.execute("SELECT id, rating, rounds, visible, last_played FROM players WHERE pool = ?", (pool,))
-    return [
-        PlayerSummary(PlayerId(id), rating, rounds, bool(visible), played)
-        for id, rating, rounds, visible, played in found
-    ]
-
-
 def top(db: sqlite3.Connection, pool: str, limit: int | None, since: float | None) -> list[PlayerRow]:
     """The leaderboard; equal ratings by id."""
+    # The best are found in the index alone: only their rows are read.
+    best = f"SELECT id AS best {_on_board(since)} ORDER BY rating DESC, id LIMIT coalesce(:limit, -1)"
     found = db.execute(
-        f"{_SELECT} WHERE players.pool = :pool AND {_SINCE} ORDER BY rating DESC, id LIMIT coalesce(:limit, -1)",
+        f"{_SELECT} WHERE players.pool = :pool AND id IN ({best}) ORDER BY rating DESC, id",
         {"pool": pool, "limit": limit, "since": since},
     )
     return [_row(each) for each in found]
@@ -120,25 +116,37 @@ def top(db: sqlite3.Connection, pool: str, limit: int | None, since: float | Non
 def rank(db: sqlite3.Connection, pool: str, player: PlayerId, since: float | None) -> tuple[int, int] | None:
     """A player's place on the leaderboard, 1 for the best, and its length."""
     here = {"pool": pool, "player": player, "since": since}
-    own = db.execute(f"SELECT rating FROM players WHERE pool = :pool AND id = :player AND {_SINCE}", here).fetchone()
+    own = db.execute(f"SELECT rating {_on_board(since)} AND id = :player", here).fetchone()
     if own is None:
         return None
     better, length = db.execute(
-        "SELECT sum(rating > :rating OR (rating = :rating AND id < :player)), count(*) "
-        f"FROM players WHERE pool = :pool AND {_SINCE}",
+        f"SELECT sum(rating > :rating OR (rating = :rating AND id < :player)), count(*) {_on_board(since)}",
         {**here, "rating": own[0]},
     ).fetchone()
     return better + 1, length
 
 
-def search(db: sqlite3.Connection, pool: str, text: str, limit: int) -> list[PlayerRow]:
-    """Players whose id or name contains the text, in any case; the highest rating first."""
+def _on_board(since: float | None) -> str:
+    """The part of a statement that chooses the players of the leaderboard: one range of an index."""
+    return "FROM players WHERE pool = :pool AND visible = 1" + ("" if since is None else " AND last_played >= :since")
+
+
+def search(db: sqlite3.Connection, pool: str, text: str, limit: int, after: str) -> tuple[list[PlayerRow], str | None]:
+    """Players whose id or name contains the text, in any case, of those whose ids come after one; and the last id.
+
+    The last id is None when no more players follow. The highest rating comes first.
+    """
+    here = {"pool": pool, "after": after, "offset": _SEARCHED_AT_ONCE - 1}
+    last = db.execute(
+        "SELECT id FROM players WHERE pool = :pool AND id > :after ORDER BY id LIMIT 1 OFFSET :offset", here
+    ).fetchone()
+    until = "" if last is None else "AND id <= :last"
     found = db.execute(
-        f"{_SELECT} WHERE players.pool = :pool AND (id LIKE :like ESCAPE '!' OR name LIKE :like ESCAPE '!') "
-        "ORDER BY rating DESC, id LIMIT :limit",
-        {"pool": pool, "like": f"%{_literally(text)}%", "limit": limit},
+        f"{_SELECT} WHERE players.pool = :pool AND id > :after {until} "
+        "AND (id LIKE :like ESCAPE '!' OR name LIKE :like ESCAPE '!') ORDER BY rating DESC, id LIMIT :limit",
+        {**here, "last": last and last[0], "like": f"%{_literally(text)}%", "limit": limit},
     )
-    return [_row(each) for each in found]
+    return [_row(each) for each in found], last and last[0]
 
 
 def encoded(value: object) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import LineupPlayer, Mode, Participant, PlayerId, Presence, Round, RoundId, ServerId, Side
 from equipoise.store.port import Audit, Change, RatedRound, Replay, SeeRound
-from equipoise.store.sqlite import journal, pools
+from equipoise.store.sqlite import crowds, journal, pools, retention
 from equipoise.store.sqlite.players import encoded
 
 PAGE = 200
@@ -20,7 +20,8 @@ PAGE = 200
 _ROUNDS = """
 SELECT number, prediction, id, server, session, map, mode, started_at, seconds, winner, lineup,
     captures_a, captures_b, partial, waiting, skill_at_start
-FROM rounds WHERE pool = ? AND number > ? AND prediction IS NOT NULL ORDER BY number LIMIT ?
+FROM rounds WHERE pool = ? AND number > ? AND prediction IS NOT NULL AND NOT pruned
+ORDER BY number LIMIT ?
 """
 _PARTICIPANTS = """
 SELECT round, player, side, seconds_a, seconds_b, quit
@@ -41,10 +42,15 @@ def see(db: sqlite3.Connection, pool: str, see: SeeRound) -> None:
 
 
 def recompute(db: sqlite3.Connection, pool: str, replay: Replay, entry: Audit) -> None:
-    """Replace every number that a rating system made, with a line in the audit."""
+    """Replace every number that a rating system made, with a line in the audit.
+
+    What is left of pruned rounds goes: it was made by the old system, and cannot be made again.
+    """
+    retention.forget_pruned(db, pool)
     for number, record, _ in _rated(db, pool):
         _rewrite(db, pool, number, replay.rate(record))
     _rewrite_players(db, pool, replay)
+    crowds.count_again(db, pool)
     pools.adopt(db, pool, replay.fingerprint, entry.at)
     pools.replace_shared(db, pool, replay.shared())
     journal.audit(db, entry)

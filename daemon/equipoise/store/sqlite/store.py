@@ -8,19 +8,23 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 from typing import TypeVar
 
 from sqlite_utils import Database
 
-from equipoise.core.model import PlayerId, PlayerSummary, ServerId
+from equipoise.core.model import PlayerId, ServerId
 from equipoise.errors import StoreError
 from equipoise.store.port import (
     Audit,
+    Crowd,
     Decision,
     EditRow,
+    Extent,
     Fingerprint,
+    Log,
     Note,
     PlayerRow,
     Prediction,
@@ -30,7 +34,7 @@ from equipoise.store.port import (
     SharedParts,
     Submission,
 )
-from equipoise.store.sqlite import journal, notes, players, pools, replays, rounds
+from equipoise.store.sqlite import crowds, journal, notes, players, pools, replays, retention, rounds
 from equipoise.store.sqlite.connection import Lock, open_database, probe, savepoint, store_errors, transaction
 from equipoise.store.unwritten import Unwritten
 
@@ -142,8 +146,8 @@ class SqliteStore:
     async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:
         return await self._read(lambda db: rounds.predictions(db, pool, limit))
 
-    async def summaries(self, pool: str) -> Sequence[PlayerSummary]:
-        return await self._read(lambda db: players.summaries(db, pool))
+    async def crowd(self, pool: str, *, since: float | None) -> Crowd:
+        return await self._read(lambda db: crowds.crowd(db, pool, since))
 
     async def top(self, pool: str, limit: int | None, *, since: float | None) -> Sequence[PlayerRow]:
         return await self._read_noted(lambda db: players.top(db, pool, limit, since))
@@ -152,7 +156,25 @@ class SqliteStore:
         return await self._read(lambda db: players.rank(db, pool, player, since))
 
     async def search(self, pool: str, text: str, limit: int) -> Sequence[PlayerRow]:
-        return await self._read_noted(lambda db: players.search(db, pool, text, limit))
+        found: list[PlayerRow] = []
+        after: str | None = ""
+        while after is not None:
+            piece = partial(players.search, pool=pool, text=text, limit=limit, after=after)
+            rows, after = await self._read_noted(piece)
+            found = sorted((*found, *rows), key=lambda row: (-row.rating, row.id))[:limit]
+        return found
+
+    async def prune(self, log: Log, before: float, limit: int) -> int:
+        return await self._write(lambda db: retention.prune(db, log, before, limit))
+
+    async def prune_rounds(self, pool: str, window: int, before: float, limit: int) -> int:
+        return await self._write(lambda db: retention.prune_rounds(db, pool, window, before, limit))
+
+    async def pruned_rounds(self, pool: str) -> int:
+        return await self._read(lambda db: retention.pruned_rounds(db, pool))
+
+    async def extent(self) -> Extent:
+        return await self._read(retention.extent)
 
     async def _write(self, work: Callable[[Connection], T]) -> T:
         def atomically(db: Connection) -> T:

@@ -1,0 +1,88 @@
+"""Deletes what the store has kept for as long as the configuration says, in pieces that let rounds pass."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from equipoise.errors import StoreError
+from equipoise.service.pool import Pool
+from equipoise.store.port import Clock, Extent, Store
+
+LINES = 500
+"""Lines of a log in one transaction: it holds the store's thread for some ten milliseconds."""
+ROUNDS = 10
+"""Rounds in one transaction: the window of each participant is looked up."""
+PAUSE_SECONDS = 0.05
+"""After each piece, so that the store is idle for most of the time."""
+DAY = 86_400.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """For how long things are kept, in days; 0: for ever."""
+
+    decisions_days: float = 0.0
+    audit_days: float = 0.0
+    rounds_days: float = 0.0
+
+
+class Retention:
+    """`run` deletes what is too old, until `stop`."""
+
+    def __init__(self, store: Store, pools: Collection[Pool], clock: Clock, kept: Kept) -> None:
+        self.pruned = {"decisions": 0, "audit": 0, "rounds": 0}
+        """What was deleted since the start."""
+        self.extent = Extent(0, 0, None)
+        """How large the store was at the last look."""
+        self._store = store
+        self._pools = pools
+        self._clock = clock
+        self._kept = kept
+        self._stopped = False
+
+    async def run(self) -> None:
+        """Delete everything that is old enough; what the store refuses now waits for the next run."""
+        before = dict(self.pruned)
+        try:
+            for name, days, delete, limit in self._work():
+                if days:
+                    await self._delete(name, partial(delete, self._clock.epoch() - DAY * days, limit), limit)
+            await self.look()
+        except StoreError as error:
+            log.warning("nothing more is pruned until the next run: %s", error)
+        done = {name: count - before[name] for name, count in self.pruned.items()}
+        if any(done.values()):
+            log.info("pruned", extra=done | {"store_mb": round(self.extent.bytes / 1e6)})
+
+    async def look(self) -> None:
+        """Ask the store how large it is."""
+        self.extent = await self._store.extent()
+
+    def stop(self) -> None:
+        """Delete no more than the piece that is under way."""
+        self._stopped = True
+
+    def oldest_decision_seconds(self) -> float:
+        """The age of the oldest decision, 0 without one."""
+        oldest = self.extent.oldest_decision
+        return 0.0 if oldest is None else max(0.0, self._clock.epoch() - oldest)
+
+    def _work(self) -> Iterable[tuple[str, float, Callable[[float, int], Awaitable[int]], int]]:
+        kept, store = self._kept, self._store
+        yield "decisions", kept.decisions_days, partial(store.prune, "decisions"), LINES
+        yield "audit", kept.audit_days, partial(store.prune, "audit"), LINES
+        for pool in self._pools:
+            yield "rounds", kept.rounds_days, partial(store.prune_rounds, pool.name, pool.system.window), ROUNDS
+
+    async def _delete(self, name: str, delete: Callable[[], Awaitable[int]], limit: int) -> None:
+        deleted = limit
+        while deleted == limit and not self._stopped:
+            deleted = await delete()
+            self.pruned[name] += deleted
+            await asyncio.sleep(PAUSE_SECONDS)

@@ -1,0 +1,80 @@
+"""Deletes the oldest lines of the logs, and rounds where an operator asked for that, in SQLite.
+
+Each call deletes one small piece, so that a round which comes meanwhile waits for that piece alone. The file does not
+shrink: SQLite writes the next rows on the pages that became free.
+
+A round can go only in parts. The last W rows of each of its participants are the window that their next rating is made
+from, and a player who comes once a year needs the rows of years ago. So the rows outside of every window are deleted,
+and the round itself with its last row; until then it is marked as pruned, and its lineup is emptied. It is never rated
+again: it would be another round without those who are missing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from equipoise.store.port import Extent, Log
+
+_PAGES = ("page_size", "page_count", "freelist_count")
+
+_OLDEST = """
+SELECT number, prediction IS NOT NULL FROM rounds
+WHERE pool = :pool AND NOT pruned AND recorded_at < :before ORDER BY recorded_at LIMIT :limit
+"""
+_MARK = "UPDATE rounds SET pruned = 1, lineup = '[]', skill_at_start = NULL WHERE number = ?"
+# Rows above `:round` are looked at when their own round is pruned, so each row is looked at few times.
+_OUTSIDE_WINDOW = """
+DELETE FROM participants
+WHERE pool = :pool AND player = :player AND round <= :round AND (:window = 0 OR round < (
+    SELECT round FROM participants WHERE pool = :pool AND player = :player
+    ORDER BY round DESC LIMIT 1 OFFSET :window - 1
+)) AND (SELECT pruned FROM rounds WHERE number = participants.round)
+RETURNING round
+"""
+_WITHOUT_ROWS = """
+DELETE FROM rounds WHERE number = ? AND pruned AND NOT EXISTS (SELECT 1 FROM participants WHERE round = rounds.number)
+"""
+
+
+def prune(db: sqlite3.Connection, log: Log, before: float, limit: int) -> int:
+    """Delete up to `limit` lines of a log that are older than a time, the oldest first."""
+    return db.execute(
+        f"DELETE FROM {log} WHERE number IN (SELECT number FROM {log} WHERE at < ? ORDER BY at LIMIT ?)",
+        (before, limit),
+    ).rowcount
+
+
+def prune_rounds(db: sqlite3.Connection, pool: str, window: int, before: float, limit: int) -> int:
+    """Delete up to `limit` rounds that were stored before a time, except rows that are in a player's window."""
+    rounds = db.execute(_OLDEST, {"pool": pool, "before": before, "limit": limit}).fetchall()
+    for number, _ in rounds:
+        db.execute(_MARK, (number,))
+        lost = {number}
+        for (player,) in db.execute("SELECT player FROM participants WHERE round = ?", (number,)).fetchall():
+            here = {"pool": pool, "player": player, "round": number, "window": window}
+            lost.update(round for (round,) in db.execute(_OUTSIDE_WINDOW, here).fetchall())
+        db.executemany(_WITHOUT_ROWS, [(round,) for round in lost])
+    rated = sum(rated for _, rated in rounds)
+    db.execute("UPDATE pools SET pruned_rounds = pruned_rounds + ? WHERE pool = ?", (rated, pool))
+    return len(rounds)
+
+
+def forget_pruned(db: sqlite3.Connection, pool: str) -> None:
+    """Delete what is left of a pool's pruned rounds."""
+    here = {"pool": pool}
+    pruned = "SELECT number FROM rounds WHERE pool = :pool AND pruned"
+    db.execute(f"DELETE FROM participants WHERE pool = :pool AND round IN ({pruned})", here)
+    db.execute("DELETE FROM rounds WHERE pool = :pool AND pruned", here)
+
+
+def pruned_rounds(db: sqlite3.Connection, pool: str) -> int:
+    """The rated rounds that were ever pruned from a pool."""
+    found = db.execute("SELECT pruned_rounds FROM pools WHERE pool = ?", (pool,)).fetchone()
+    return found[0] if found else 0
+
+
+def extent(db: sqlite3.Connection) -> Extent:
+    """The size of the file and the age of the log, without reading either."""
+    size, pages, free = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in _PAGES)
+    (oldest,) = db.execute("SELECT min(at) FROM decisions").fetchone()
+    return Extent(size * pages, size * free, oldest)

@@ -1,0 +1,102 @@
+"""What is old enough is deleted in pieces, and rounds pass in between."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from equipoise.service.metrics import Metrics
+from equipoise.service.pool import Pool
+from equipoise.service.retention import DAY, LINES, Kept, Retention
+from equipoise.service.scheduler import Scheduler
+from equipoise.store.port import Audit, Decision
+from tests.hosts import GivenClock
+from tests.opened_pool import NOW, Stopped, opened
+from tests.store.samples import SERVER, a_round, in_loop, until
+from tests.store.traced import Traced
+
+
+def retention(pool: Pool, **days: float) -> Retention:
+    """The job with the pool's own clock."""
+    return Retention(pool.store, [pool], Stopped(), Kept(**days))
+
+
+async def decide(pool: Pool, *ages: float) -> None:
+    """Write a line of the decision log for each age in days."""
+    pool.store.note(Decision(SERVER, NOW - DAY * age, "move", "3 against 1") for age in ages)
+    await pool.store.decisions(None, 1)
+
+
+async def ages(pool: Pool) -> list[float]:
+    return [round((NOW - row.at) / DAY, 6) for row in await pool.store.decisions(None, 10_000)]
+
+
+@in_loop
+async def test_what_is_older_than_its_days_is_deleted_and_0_days_are_for_ever(tmp_path: Path) -> None:
+    async with opened(tmp_path, "elo") as pool:
+        await decide(pool, 91, 89, 0)
+        await pool.store.audit(Audit(NOW - 400 * DAY, "owner", "set", "p", "1000", "1100"))
+        await pool.record(a_round(1), None)
+        run = retention(pool, decisions_days=90)
+        await run.run()
+        assert await ages(pool) == [0, 89]
+        assert run.oldest_decision_seconds() == 89 * DAY
+        assert run.pruned == {"decisions": 1, "audit": 0, "rounds": 0}
+        assert run.extent == await pool.store.extent()
+        assert len(await pool.store.audits(9)) == 1
+        assert await pool.store.pruned_rounds("main") == 0
+        later = GivenClock(NOW + 2 * DAY)
+        run = Retention(pool.store, [pool], later, Kept(audit_days=401, rounds_days=1))
+        await run.run()
+        assert run.pruned == {"decisions": 0, "audit": 1, "rounds": 1}
+
+
+@in_loop
+async def test_a_round_waits_for_one_piece_at_most(tmp_path: Path) -> None:
+    async with opened(tmp_path, kind=Traced) as pool:
+        await decide(pool, *[100.0] * (3 * LINES))
+        with pool.store.watched() as statements:
+            running = asyncio.create_task(retention(pool, decisions_days=90).run())
+            await until(lambda: any("DELETE FROM decisions" in each for each in pool.store.statements))
+            assert (await pool.record(a_round(1), None)).status == "stored"
+            await running
+        deleting = [place for place, each in enumerate(statements) if each.startswith("DELETE FROM decisions")]
+        stored = next(place for place, each in enumerate(statements) if "INSERT INTO rounds" in each)
+        commits = [place for place, each in enumerate(statements) if each == "COMMIT"]
+
+        assert await ages(pool) == []
+        assert len(deleting) == 4
+        assert deleting[0] < stored < deleting[2]
+        assert all(any(first < commit < second for commit in commits) for first, second in pairwise(deleting))
+
+
+@in_loop
+async def test_a_locked_store_is_pruned_by_the_next_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with opened(tmp_path) as pool:
+        await decide(pool, 100)
+        other = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        run = retention(pool, decisions_days=90)
+        await run.run()
+        assert "nothing more is pruned until the next run: store: database is locked" in caplog.text
+        assert await ages(pool) == [100]
+        other.close()
+        await run.run()
+        assert await ages(pool) == []
+
+
+@in_loop
+async def test_a_daemon_that_stops_does_not_wait_until_everything_is_deleted(tmp_path: Path) -> None:
+    async with opened(tmp_path, kind=Traced) as pool:
+        await decide(pool, *[100.0] * (4 * LINES))
+        run = retention(pool, decisions_days=90)
+        scheduler = Scheduler([pool], run, Metrics(), prune_seconds=0.01)
+        scheduler.start()
+        await until(lambda: run.pruned["decisions"] > 0)
+        await scheduler.close()
+        assert 0 < len(await ages(pool)) < 4 * LINES
+        assert run.pruned["decisions"] % LINES == 0

@@ -1,0 +1,151 @@
+"""What a read costs does not grow with the store."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.filled_store import POOL, Past, fill, player, server
+from equipoise.core.model import ServerId
+from equipoise.store.port import Decision
+from equipoise.store.sqlite import SqliteStore
+from tests.store.samples import Submitted, a_round, in_loop
+from tests.store.traced import Traced
+
+UNTIL = 1_763_700_000.0
+MONTH_AGO = UNTIL - 30 * 86400
+SMALL = Past(players=300, rounds=400, decisions=1_000, days=300.0, size=6, until=UNTIL)
+LARGE = Past(players=3_000, rounds=4_000, decisions=10_000, days=3_000.0, size=6, until=UNTIL)
+"""Ten times as many of everything, over ten times as many days: as many players are active."""
+QUIET = server(0)
+NEVER_HEARD_OF = ServerId("quiet")
+SIX = [player(number) for number in range(6)]
+
+Call = Callable[[SqliteStore], Awaitable[Any]]
+
+READS: Mapping[str, Call] = {
+    "decisions of a server": lambda store: store.decisions(QUIET, 10),
+    "decisions of a server without any": lambda store: store.decisions(NEVER_HEARD_OF, 10),
+    "decisions": lambda store: store.decisions(None, 10),
+    "audits": lambda store: store.audits(10),
+    "memory": lambda store: store.memory(QUIET),
+    "players": lambda store: store.players(POOL, SIX, 10),
+    "names": lambda store: store.names(POOL, SIX),
+    "predictions": lambda store: store.predictions(POOL, 100),
+    "crowd": lambda store: store.crowd(POOL, since=MONTH_AGO),
+    "top": lambda store: store.top(POOL, 10, since=MONTH_AGO),
+    "rank": lambda store: store.rank(POOL, player(5), since=MONTH_AGO),
+    "fingerprint": lambda store: store.fingerprint(POOL),
+    "shared": lambda store: store.shared(POOL),
+    "pruned rounds": lambda store: store.pruned_rounds(POOL),
+    "extent": lambda store: store.extent(),
+}
+WRITES: Mapping[str, Call] = {
+    "record": lambda store: store.record(POOL, [Submitted(a_round(9_999, a=(1, 2, 3), b=(4, 5, 6)))], 10),
+    "prune decisions": lambda store: store.prune("decisions", UNTIL - 86400, 20),
+    "prune audit": lambda store: store.prune("audit", UNTIL - 86400, 20),
+    "prune rounds": lambda store: store.prune_rounds(POOL, 5, UNTIL - 86400, 2),
+}
+SEARCH: Mapping[str, Call] = {"search": lambda store: store.search(POOL, "player 29", 5)}
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("small") / "s.db"
+    asyncio.run(fill(path, SMALL))
+    return path
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("large") / "s.db"
+    asyncio.run(fill(path, LARGE))
+    return path
+
+
+class Counted(SqliteStore):
+    """A real store that counts the steps of SQLite's virtual machine, by tens."""
+
+    tens = 0
+
+    def _connect(self) -> None:
+        super()._connect()
+        self._connection.set_progress_handler(self._step, 10)
+
+    def _step(self) -> None:
+        self.tens += 1
+
+
+async def steps(path: Path, calls: Mapping[str, Call]) -> dict[str, int]:
+    """The steps of each call, with everything that is cached in memory by an earlier one."""
+    store, found = Counted(path), {}
+    await store.open()
+    for name, call in calls.items():
+        await call(store)
+        before = store.tens
+        await call(store)
+        found[name] = 10 * (store.tens - before)
+    await store.close()
+    return found
+
+
+@pytest.mark.slow
+@in_loop
+async def test_no_call_takes_more_steps_in_a_store_of_ten_times_the_size(small: Path, large: Path) -> None:
+    few, many = await steps(small, READS | WRITES), await steps(large, READS | WRITES)
+
+    grown = {name: (few[name], many[name]) for name in few if many[name] > 1.5 * few[name] + 100}
+    assert grown == {}
+
+
+@pytest.mark.slow
+@in_loop
+async def test_a_search_holds_the_store_for_one_piece_of_the_players_at_a_time(large: Path) -> None:
+    store = Traced(large)
+    await store.open()
+    with store.watched() as statements:
+        searching = asyncio.create_task(store.search(POOL, "player 29", 500))
+        while not store.statements:  # noqa: ASYNC110 (a tenth of a second later it would be over)
+            await asyncio.sleep(0)
+        await store.ping()  # as a round would, it comes between two pieces
+        found = await searching
+    ping = next(place for place, each in enumerate(statements) if each.startswith("BEGIN"))
+    assert any("LIKE" in each for each in statements[ping:])
+    await store.close()
+
+    assert sorted(row.name for row in found if row.name) == sorted(
+        f"player {number}" for number in range(LARGE.players) if f"player {number}".startswith("player 29")
+    )
+    assert [row.id for row in found] == [row.id for row in sorted(found, key=lambda row: (-row.rating, row.id))]
+
+
+@in_loop
+async def test_no_statement_of_the_running_daemon_reads_a_whole_table(small: Path) -> None:
+    store = Traced(small)
+    await store.open()
+    plans = []
+    for call in (*READS.values(), *WRITES.values(), *SEARCH.values()):
+        store.note([Decision(QUIET, UNTIL, "move", "3 against 1")])
+        with store.watched() as statements:
+            await call(store)
+        plans += [(line, one) for one in statements for line in await plan(store, one)]
+    await store.close()
+
+    assert any("SEARCH participants" in line for line, _ in plans)
+    scans = [(line, one) for line, one in plans if re.match(r"SCAN (?!changed|wanted|held|json_each)", line)]
+    # These walk down from the newest line, and stop.
+    walks = [one for _, one in scans if re.search(r"FROM (decisions|audit)\s+ORDER BY number DESC LIMIT \d+$", one)]
+    assert [(line, one) for line, one in scans if one not in walks] == []
+
+
+async def plan(store: Traced, statement: str) -> list[str]:
+    """The lines that say how SQLite carries out a statement."""
+    if not re.match(r"\s*(SELECT|UPDATE|DELETE|INSERT)", statement):
+        return []
+    rows = await store._read(lambda db: db.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall())
+    return [row[3] for row in rows]
