@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from bench.filled_store import Past, fill, player
 from bench.measuring import run_module
+from tests.opened_pool import opened
+from tests.store.samples import a_round
 
 LARGE = 300
 """MB, far above what a small process needs."""
@@ -32,3 +37,18 @@ def test_a_round_end_goes_at_most_twelve_functions_deep_into_our_own_code():
     depth = re.search(r"round end .* depth +(\d+)", printed)
     assert depth is not None, printed
     assert int(depth[1]) <= 12, printed
+
+
+def test_a_pool_goes_on_from_a_filled_store(tmp_path: Path):
+    async def gone_on() -> tuple[int, int]:
+        await fill(tmp_path / "s.db", Past(players=30, rounds=60, decisions=50, size=6))
+        async with opened(tmp_path) as pool:
+            (before,) = await pool.summaries([player(0)])
+            assert (await pool.record(a_round(1, a=(1, 2), b=(3, 4)), None)).status == "stored"
+            (after,) = await pool.summaries([player(0)])
+            assert len(await pool.store.decisions(None, 100)) == 50
+            return before.rounds, after.rounds
+
+    before, after = asyncio.run(gone_on())
+    assert before > 1
+    assert after == before + 1
