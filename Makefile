@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo quick test lint types bench mutants pictures plugin constraints lowest newest clean
+.PHONY: help demo quick test lint types bench soak mutants pictures plugin constraints lowest newest clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -44,6 +44,9 @@ $(STAMP)-bench: $(STAMP)
 bench: $(STAMP)-bench  ## measure everything beside its target and its peers; ARGS="name …" for some
 	$(BIN)/python -m bench $(ARGS)
 
+soak: $(STAMP)  ## 100 simulated servers for HOURS=1 of their time, and a round in small and in large stores
+	$(BIN)/python -m bench.soak --hours $(or $(HOURS),1) $(ARGS)
+
 mutants: $(STAMP)  ## mutation tests of core, balancing and the store's writer; SAMPLE=300, 0: all; resumable
 	$(BIN)/python -m pip install --quiet --group mutants
 	nice -n 19 $(BIN)/python -m mutation --sample $(or $(SAMPLE),300) $(ARGS)
@@ -72,4 +75,4 @@ lowest newest: $(STAMP)-versions
 	$(VENV)-$@/bin/python -m pytest -n 2 $(ARGS)
 
 clean:  ## remove what the targets above made
-	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants .soak
