@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo quick test lint types bench mutants pictures plugin clean
+.PHONY: help demo quick test lint types bench soak mutants pictures plugin constraints lowest newest clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -44,6 +44,9 @@ $(STAMP)-bench: $(STAMP)
 bench: $(STAMP)-bench  ## measure everything beside its target and its peers; ARGS="name …" for some
 	$(BIN)/python -m bench $(ARGS)
 
+soak: $(STAMP)  ## 100 simulated servers for HOURS=1 of their time, and a round in small and in large stores
+	$(BIN)/python -m bench.soak --hours $(or $(HOURS),1) $(ARGS)
+
 mutants: $(STAMP)  ## mutation tests of core, balancing and the store's writer; SAMPLE=300, 0: all; resumable
 	$(BIN)/python -m pip install --quiet --group mutants
 	nice -n 19 $(BIN)/python -m mutation --sample $(or $(SAMPLE),300) $(ARGS)
@@ -54,5 +57,22 @@ pictures: $(STAMP)  ## draw the pictures of README and docs again
 plugin: $(STAMP)  ## compile the SourceMod plugin and zip it as an operator unpacks it (dist/)
 	$(BIN)/python sourcemod/build.py
 
+$(STAMP)-versions: $(STAMP)
+	$(BIN)/python -m pip install --quiet --group versions
+	@touch $@
+
+# For every Python and every platform that the packages have; no address of an index gets into the file.
+constraints: $(STAMP)-versions  ## constraints.txt again: the newest versions of what the daemon needs, with hashes
+	UV_CUSTOM_COMPILE_COMMAND="make constraints" $(BIN)/uv pip compile pyproject.toml --quiet --upgrade --universal \
+	--python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --output-file constraints.txt
+
+lowest:  ## the suite with the lowest versions that pyproject.toml allows
+newest:  ## the suite with the newest versions that pyproject.toml allows
+lowest newest: $(STAMP)-versions
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)-$@
+	$(BIN)/uv pip install --quiet --python $(VENV)-$@ --resolution $(if $(filter lowest,$@),lowest-direct,highest) \
+	--editable . --group dev
+	$(VENV)-$@/bin/python -m pytest -n 2 $(ARGS)
+
 clean:  ## remove what the targets above made
-	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants .soak

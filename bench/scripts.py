@@ -33,10 +33,10 @@ def running(settings: str = "", folder: Path | None = None) -> Iterator[RealDaem
 class Script:
     """Posts batches as one server."""
 
-    def __init__(self, port: int, server: str, secret: str) -> None:
+    def __init__(self, port: int, server: str, secret: str, boot: int = BOOT) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         self._headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
-        self._server = server
+        self._server, self._boot = server, boot
         self._seq = 0
 
     def post(self, *events: object) -> tuple[dict[str, object], float]:
@@ -45,7 +45,7 @@ class Script:
         batch = {
             "v": 1,
             "server": self._server,
-            "boot": BOOT,
+            "boot": self._boot,
             "seq": self._seq,
             "at": float(self._seq),
             "events": events,

@@ -94,9 +94,10 @@ def running(folder: Path, under: Sequence[str]) -> Iterator[list[Script]]:
         daemon.kill()
 
 
-def more_servers(daemon: daemons.RealDaemon) -> None:
+def more_servers(daemon: daemons.RealDaemon, count: int = SERVERS) -> None:
+    """Add servers `bench-<number>` with secrets `secret-<number>` to the configuration."""
     tables = []
-    for number in range(SERVERS):
+    for number in range(count):
         digest = hashlib.sha256(f"secret-{number}".encode()).hexdigest()
         (daemon.folder / "secrets" / f"bench-{number}.sha256").write_text(digest + "\n")
         tables.append(f'[server.bench-{number}]\nsecret_file = "secrets/bench-{number}.sha256"\n')
