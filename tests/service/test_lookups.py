@@ -130,6 +130,17 @@ async def test_a_rating_that_was_set_by_a_player_is_reset_by_the_console(rig: Ri
 
 
 @played
+async def test_a_player_has_one_rating_however_their_id_is_spelt(rig: Rig) -> None:
+    id = player(STRANGER)
+    arabic = id.translate({ord("0") + digit: ord("٠") + digit for digit in range(10)})
+
+    for spelt in (f"00{id}", arabic):
+        await asked(rig, "set", spelt, "1700", admin=True)
+
+    assert [audit.target for audit in await rig.store.audits(10)] == [id, id]
+
+
+@played
 async def test_a_rating_must_be_a_whole_number_of_at_most_six_digits(rig: Rig) -> None:
     await rig.hello(FOUR)
 

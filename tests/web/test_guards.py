@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import socket
 from typing import Any
 from urllib.parse import urlencode
@@ -239,16 +238,3 @@ def test_answers_forbid_caching_and_calls_from_other_sites(untouched: Daemon) ->
     assert headers["Cache-Control"] == "no-store"
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert "Access-Control-Allow-Origin" not in headers
-
-
-def test_bytes_that_are_not_http_do_not_stop_the_daemon(untouched: Daemon) -> None:
-    for noise in (
-        b"\x00\x01\x02\r\n\r\n",
-        b"GET / HTTP/9.9\r\n\r\n",
-        b"POST /v1/events HTTP/1.1\r\nContent-Length: x\r\n\r\n",
-    ):
-        with socket.create_connection((untouched.host, untouched.port), timeout=20) as connection:
-            connection.sendall(noise)
-            connection.shutdown(socket.SHUT_WR)
-            connection.recv(4096)
-    assert json.loads(untouched.request("GET", "/healthz").raw)["ok"] is True

@@ -81,6 +81,8 @@ def test_within_the_tolerance_the_cheapest_bench_and_then_the_fewest_moves_win(d
         ({"ratings": RATINGS, "size": 0}, "schema"),
         ({"ratings": RATINGS, "keep_together": [[0, 8]]}, "stranger"),
         ({"ratings": RATINGS, "pinned": {"bob": "a"}}, "stranger"),
+        *(({"ratings": RATINGS, "pinned": {label: "a"}}, "stranger") for label in ("8", "-1", "01", "²", "9" * 5000)),
+        ({"ratings": RATINGS, "keep_together": [[10**400]]}, "stranger"),
         ({"ratings": RATINGS, "pinned": {"0": "c"}}, "schema"),
         ({"ratings": RATINGS, "pinned": {"0": "a", "1": "b"}, "keep_together": [[0, 1]]}, "split"),
         ({"ratings": RATINGS, "tolerance": 1.5}, "schema"),

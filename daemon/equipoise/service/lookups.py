@@ -16,6 +16,7 @@ from equipoise.service.journal import Journal
 from equipoise.service.pool import Pool
 from equipoise.service.status import round_number
 from equipoise.store.port import Clock, Store
+from equipoise.wire.scalars import ACCOUNTS
 
 TOP = 5
 """Lines of the leaderboard."""
@@ -159,7 +160,9 @@ def _rating_line(summary: PlayerSummary, *, admin: bool) -> Text:
 def _player(command: Commanded, place: int) -> PlayerId | None:
     """The SteamID64 at this place of the words, from 1; None when there is none."""
     word = command.words[place] if len(command.words) > place else ""
-    return PlayerId(word) if word.isdecimal() and STEAM_ID_BASE < int(word) <= STEAM_ID_BASE + 2**32 else None
+    number = int(word) if word.isdecimal() else 0
+    # Zeros in front, and digits of other scripts, must not make a second player of one.
+    return PlayerId(str(number)) if STEAM_ID_BASE < number < STEAM_ID_BASE + ACCOUNTS else None
 
 
 def _number(command: Commanded, place: int) -> float | None:

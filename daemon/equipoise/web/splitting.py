@@ -124,7 +124,7 @@ class _Question:
 
     def _index(self, label: Label, path: str) -> int:
         """The index of a player. JSON's keys are strings, so "3" is index 3 where players are indices."""
-        known = int(label) if self.body.ratings and str(label).isdecimal() else label
-        if known not in self.labels:
-            raise ScriptError("stranger", f"{label!r} is none of the players", path=path)
-        return self.labels.index(known)
+        for index, known in enumerate(self.labels):
+            if str(known) == str(label):
+                return index
+        raise ScriptError("stranger", f"{label!r} is none of the players", path=path)
