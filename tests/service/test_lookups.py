@@ -125,7 +125,7 @@ async def test_a_rating_that_was_set_by_a_player_is_reset_by_the_console(rig: Ri
     assert undone == [(Phrase.SET_DONE, (f"@{player(STRANGER)}", "1700", "1000"))]
     assert [(entry.action, entry.who) for entry in audits] == [
         ("reset", "script:arena-1"),
-        ("set", f"player:{player(1)}"),
+        ("set", f"script:arena-1 player:{player(1)}"),
     ]
 
 

@@ -43,7 +43,7 @@ class Lookups:
     async def answer(self, command: Commanded, who: str, session: Session) -> Lines:
         """The lines that answer a command; what the store or the rating system refuses is answered too.
 
-        `who` is named in the audit for changes that the console or the admin API made.
+        `who` is named in the audit: the script, or the token of the admin API.
         """
         try:
             return await self._answer(command, who, session)
@@ -142,7 +142,8 @@ class Lookups:
 
     async def _edit(self, player: PlayerId, rating: float | None, command: Commanded, who: str) -> Lines:
         (before,) = await self._pool.summaries((player,))
-        by = who if command.by is None else f"player:{command.by}"
+        # In the game the script alone says who typed it, so that the audit names the script first.
+        by = who if command.by is None else f"{who} player:{command.by}"
         after = await self._pool.edit(player, rating, by)
         return (Text(Phrase.SET_DONE, (f"@{player}", f"{before.rating:.0f}", f"{after.rating:.0f}")),)
 
