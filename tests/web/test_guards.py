@@ -230,6 +230,9 @@ def test_a_body_with_text_that_is_not_unicode_is_refused(untouched: Daemon) -> N
 def test_query_parameters_are_checked(untouched: Daemon) -> None:
     assert untouched.call("GET", "/v1/admin/audit?limit=0").code == "schema"
     assert untouched.call("GET", "/v1/admin/audit?limt=5").code == "schema"
+    assert untouched.call("GET", "/v1/admin/audit?limit=5&limit=6").code == "schema"
+    for limit in ("-1", "1001", "1e9", "1.5", "9" * 20, "9" * 5000, "%D9%A3", "", "NaN", "%00", "%ff"):
+        assert untouched.call("GET", f"/v1/admin/audit?limit={limit}").code == "schema"
     assert untouched.call("GET", "/v1/admin/audit?limit=5").status == 200
 
 

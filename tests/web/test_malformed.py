@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.web.daemon import SECRETS, Daemon
+from tests.web.made_up import MADE_UP
 
 AT_ONCE = struct.pack("ii", 1, 0)
 """SO_LINGER: `close` resets the connection."""
@@ -161,6 +162,7 @@ NAMES = st.sampled_from(
 )
 
 
+@MADE_UP
 @given(st.data())
 def test_any_bytes_are_answered_in_json_or_not_at_all(untouched: Daemon, data: st.DataObject) -> None:
     headers = data.draw(st.lists(st.tuples(NAMES, st.binary(max_size=12)).map(b": ".join), max_size=4))

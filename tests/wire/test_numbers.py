@@ -92,7 +92,7 @@ def test_every_number_that_a_batch_may_have_is_in_the_sample() -> None:
 
 
 def _kinds(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    return [schema, *schema.get("anyOf", ())]
+    return [] if "examples" in schema else [schema, *schema.get("anyOf", ())]  # ids of players have examples
 
 
 @pytest.mark.parametrize("path", PLACES, ids=written)

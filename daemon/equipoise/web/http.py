@@ -22,14 +22,14 @@ Refuse = Callable[[ScriptError, str], web.Response]
 log = logging.getLogger(__name__)
 
 
-class Connection(web.RequestHandler):
-    """One connection of a caller."""
+class RequestHandler(web.RequestHandler):
+    """aiohttp's protocol of one connection."""
 
     __slots__ = ("_refuse",)
 
-    def __init__(self, server: Server, **options: Any) -> None:
+    def __init__(self, server: web.Server, refuse: Refuse, **options: Any) -> None:
         super().__init__(server, loop=asyncio.get_running_loop(), **options)
-        self._refuse = server.refuse
+        self._refuse = refuse
 
     def handle_error(
         self,
@@ -66,13 +66,13 @@ class Connection(web.RequestHandler):
 
 
 class Server(web.Server):
-    """Makes a `Connection` for every connection that is accepted."""
+    """Makes a `RequestHandler` for every connection that is accepted."""
 
     def __init__(self, application: web.Server, refuse: Refuse, **options: Any) -> None:
         super().__init__(application.request_handler, request_factory=application.request_factory)
-        self.refuse = refuse
+        self._refuse = refuse
         self._options = options
 
-    def __call__(self) -> web.RequestHandler:
+    def __call__(self) -> RequestHandler:
         """The protocol of a new connection."""
-        return Connection(self, **self._options)
+        return RequestHandler(self, self._refuse, **self._options)

@@ -156,6 +156,8 @@ async def _read(request: web.Request) -> bytes:
 
 
 def _query(request: web.Request, route: Route) -> object:
+    if len(request.query) > len(set(request.query)):
+        raise ScriptError("schema", "in the query: a parameter is there twice")
     try:
         return msgspec.convert(dict(request.query), route.query, strict=False)
     except msgspec.ValidationError as error:

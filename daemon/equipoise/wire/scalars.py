@@ -16,6 +16,9 @@ MOST = 2**53
 ACCOUNTS = 2**32
 """Account ids that exist: a SteamID64 is one of them added to `STEAM_ID_BASE`."""
 
+_ID = "[1-9][0-9]{0,9}|7656119[7-9][0-9]{9}|7656120[0-2][0-9]{9}|bot:(0|[1-9][0-9]{0,16})"
+"""A player id as a regular expression, which cannot say the ranges: an account id, a SteamID64, a bot."""
+_ACCOUNT = {"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": ACCOUNTS}
 Seconds = Annotated[float, Meta(ge=0, le=1e12)]
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 
@@ -109,7 +112,10 @@ class Player(Scalar, str):
     """A player id: a SteamID64, or `bot:<userid>`. An account id is converted."""
 
     __slots__ = ()
-    schema: ClassVar[dict[str, Any]] = {"type": "string", "examples": ["76561197960287930", "bot:7"]}
+    schema: ClassVar[dict[str, Any]] = {
+        "anyOf": [{"type": "string", "pattern": f"^({_ID})$"}, _ACCOUNT],
+        "examples": ["76561197960287930", "bot:7"],
+    }
 
     @classmethod
     def read(cls, value: object) -> Self:
@@ -127,7 +133,10 @@ class Caller(Player):
     """A player id, or "" for the server's console."""
 
     __slots__ = ()
-    schema: ClassVar[dict[str, Any]] = {"type": "string", "examples": ["76561197960287930", ""]}
+    schema: ClassVar[dict[str, Any]] = {
+        "anyOf": [{"type": "string", "pattern": f"^({_ID})?$"}, _ACCOUNT],
+        "examples": ["76561197960287930", ""],
+    }
 
     @classmethod
     def read(cls, value: object) -> Self:
