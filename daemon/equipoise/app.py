@@ -29,7 +29,7 @@ from equipoise.service.ring import Ring
 from equipoise.service.scheduler import Scheduler
 from equipoise.store.port import Store
 from equipoise.store.sqlite import SqliteStore
-from equipoise.web import Caller, Callers, Services, application
+from equipoise.web import Caller, Callers, Server, Services, application, refusals
 from equipoise.wire import GAMES
 
 START_SECONDS = 900
@@ -171,13 +171,12 @@ def names(config: Config, port: int) -> frozenset[str]:
 
 
 async def _listen(services: Services, listener: socket.socket, stack: AsyncExitStack) -> None:
-    runner = web.AppRunner(
-        application(services),
-        access_log=None,
-        handle_signals=False,
-        shutdown_timeout=STOP_SECONDS,
-        keepalive_timeout=KEEP_ALIVE_SECONDS,
-    )
+    prepared = web.AppRunner(application(services), handle_signals=False)
+    await prepared.setup()
+    stack.push_async_callback(prepared.cleanup)
+    assert prepared.server is not None
+    server = Server(prepared.server, refusals(services), access_log=None, keepalive_timeout=KEEP_ALIVE_SECONDS)
+    runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=STOP_SECONDS)
     await runner.setup()
     stack.push_async_callback(runner.cleanup)
     await web.SockSite(runner, listener).start()

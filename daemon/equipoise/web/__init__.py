@@ -1,7 +1,8 @@
 """The HTTP interface: game scripts, other programs, admins."""
 
 from equipoise.web.callers import Caller, Callers
-from equipoise.web.server import application
+from equipoise.web.http import Server
+from equipoise.web.server import application, refusals
 from equipoise.web.services import Services
 
-__all__ = ["Caller", "Callers", "Services", "application"]
+__all__ = ["Caller", "Callers", "Server", "Services", "application", "refusals"]

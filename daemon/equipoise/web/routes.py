@@ -60,6 +60,7 @@ class Route:
     """The type of the answer; None where it is text."""
     body: Any = None
     query: Any = None
+    media_type: str = "application/json"
     form: bool = False
     """Also as a form, with fields `secret` and `data`."""
 

@@ -14,6 +14,7 @@ from aiohttp.typedefs import Middleware
 from equipoise.errors import ScriptError, SpillError, StoreError
 from equipoise.web import guards
 from equipoise.web.callers import Caller
+from equipoise.web.http import Refuse
 from equipoise.web.openapi import plain_path
 from equipoise.web.routes import Answered, Asked, Route
 from equipoise.web.services import Services
@@ -47,6 +48,8 @@ def _answer_everything(services: Services) -> Middleware:
     a silent daemon.
     """
 
+    refuse = refusals(services)
+
     @web.middleware
     async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
@@ -54,7 +57,10 @@ def _answer_everything(services: Services) -> Middleware:
             guards.check_origin(request, services.names)
             return await handler(request)
         except Exception as error:
-            return _refusal(services, request, _as_script_error(error))
+            response = refuse(_as_script_error(error), _route_name(request))
+            if isinstance(error, web.HTTPMethodNotAllowed):
+                response.headers["Allow"] = error.headers["Allow"]
+            return response
 
     return answer
 
@@ -68,21 +74,27 @@ def _as_script_error(error: Exception) -> ScriptError:
             return ScriptError(_HTTP_CODES.get(error.status, "http"), error.reason, status=error.status)
         case StoreError() | SpillError():
             return ScriptError("unavailable", str(error), status=503)
-        case ClientPayloadError() | web.RequestPayloadError() | BadHttpMessage():
+        case ClientPayloadError() | web.RequestPayloadError() | BadHttpMessage() | ConnectionError():
+            # A ConnectionError: the caller has gone in the middle of the body. Nothing of ours failed.
             return ScriptError("payload", "the body cannot be read", status=400)
         case _:
             log.error("a request failed", exc_info=error)
             return ScriptError("internal", "the daemon failed on this; its log says how", status=500)
 
 
-def _refusal(services: Services, request: web.Request, error: ScriptError) -> web.Response:
-    services.metrics.refused.labels(error.code).inc()
-    log.info("refused", extra={"code": error.code, "status": error.status, "route": _route_name(request)})
-    answered = Answered(encode_refusal(error.code, error.message, error.path), error.status)
-    response = _response(answered)
-    if error.status == 401:
-        response.headers["WWW-Authenticate"] = "Bearer"
-    return response
+def refusals(services: Services) -> Refuse:
+    """Make, log and count refusals, those of the HTTP server below the application too."""
+
+    def refuse(error: ScriptError, route: str) -> web.Response:
+        services.metrics.refused.labels(error.code).inc()
+        log.info("refused", extra={"code": error.code, "status": error.status, "route": route})
+        answered = Answered(encode_refusal(error.code, error.message, error.path), error.status)
+        response = _response(answered)
+        if error.status == 401:
+            response.headers["WWW-Authenticate"] = "Bearer"
+        return response
+
+    return refuse
 
 
 def _route_name(request: web.Request) -> str:
@@ -144,6 +156,8 @@ async def _read(request: web.Request) -> bytes:
 
 
 def _query(request: web.Request, route: Route) -> object:
+    if len(request.query) > len(set(request.query)):
+        raise ScriptError("schema", "in the query: a parameter is there twice")
     try:
         return msgspec.convert(dict(request.query), route.query, strict=False)
     except msgspec.ValidationError as error:

@@ -116,6 +116,6 @@ TABLE: tuple[Route, ...] = (
     ),
     Route("GET", "/v1/admin/audit", "What admins did", READERS, admin.show_audit, m.Audits, query=m.Limited),
     Route("GET", "/healthz", "Does the daemon answer", frozenset(), health, m.Health),
-    Route("GET", "/metrics", "Prometheus metrics", READERS, measures, None),
+    Route("GET", "/metrics", "Prometheus metrics", READERS, measures, None, media_type="text/plain"),
     Route("GET", "/openapi.json", "This document", ANYBODY, described, None),
 )
