@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from equipoise.cli.client import REFUSED, Client
-from equipoise.cli.options import config_option, stop
+from equipoise.cli.options import PRIVATE, config_option, stop
 from equipoise.cli.remote import json_option, print_json, remote
 from equipoise.errors import ConfigError, RatingError, ScriptError, SpillError, StoreError
 
@@ -90,6 +91,7 @@ def recompute(path: Path, name: str, system: str | None, pairs: Sequence[str], y
 
     from equipoise.cli.recomputing import Recomputing
 
+    os.umask(PRIVATE)
     try:
         work = Recomputing.of(path, name, system, pairs)
         asyncio.run(work.run(yes=yes, as_json=as_json))

@@ -53,6 +53,9 @@ def status(client: Client, as_json: bool) -> None:
         return
     head = ("SERVER", "MAP", "MODE", "PHASE", "ROUND", "PLAYERS", "A WINS", "STREAK", "PENDING", "RING", "STATE")
     print_table(head, (_server_row(each) for each in answer["servers"]))
+    if (store := answer["store"])["state"] != "ok":
+        since, waiting = _time(store["since"]), answer["waiting_rounds"]
+        click.echo(f"\nThe store is {store['state']} since {since}, {waiting} rounds wait: {store['advice']}.")
 
 
 def _server_row(each: dict[str, Any]) -> Sequence[object]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
+from contextlib import suppress
 
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED, JobEvent
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
+from equipoise.errors import StoreError
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
 
@@ -43,7 +45,7 @@ class Scheduler:
         self._jobs.shutdown(wait=False)
 
     async def _retry(self, pool: Pool) -> None:
-        if pool.ring_depth:
+        if pool.ring_depth or pool.store.health().state != "ok":
             task = asyncio.create_task(self._drain(pool))
             self._running.add(task)
             task.add_done_callback(self._running.discard)
@@ -51,8 +53,12 @@ class Scheduler:
 
     async def _drain(self, pool: Pool) -> None:
         waiting = pool.ring_depth
+        if not waiting:
+            with suppress(StoreError):  # the store logs it
+                await pool.store.ping()
         await pool.drain()
-        log.info("%d of %d waiting rounds stored", waiting - pool.ring_depth, waiting, extra={"pool": pool.name})
+        if stored := waiting - pool.ring_depth:
+            log.info("%d of %d waiting rounds stored", stored, waiting, extra={"pool": pool.name})
 
     def _failed(self, event: JobEvent) -> None:
         self._metrics.failed_jobs.labels(event.job_id).inc()
