@@ -23,6 +23,7 @@ from click.testing import CliRunner
 
 from equipoise.cli import main
 from tests.daemons import Forked, Running, address_of
+from tests.store.damage import wreck
 from tests.wire.samples import HELLO, RED, ROUND, posted
 
 EQUIPOISE = Path(sys.executable).with_name("equipoise")
@@ -74,7 +75,7 @@ def house(tmp_path: Path) -> House:
 
 
 @contextmanager
-def serving(house: House, *, forked: bool = True, **environ: str) -> Iterator[tuple[Running, str]]:
+def serving(house: House, *options: str, forked: bool = True, **environ: str) -> Iterator[tuple[Running, str]]:
     """The daemon as a process, and its address once it says that it is ready.
 
     `forked` saves its imports; where the test is about the process itself, it is started as an operator does.
@@ -83,10 +84,10 @@ def serving(house: House, *, forked: bool = True, **environ: str) -> Iterator[tu
     log.unlink(missing_ok=True)
     process: Running
     if forked:
-        process = Forked(log, "serve", "--config", house.config)
+        process = Forked(log, "serve", "--config", house.config, *options)
     else:
         with log.open("wb") as file:
-            command = [EQUIPOISE, "serve", "--config", house.config]
+            command = [EQUIPOISE, "serve", "--config", house.config, *options]
             process = subprocess.Popen(command, stderr=file, env={**os.environ, **environ})
     try:
         yield process, address_of(process, log)
@@ -214,6 +215,48 @@ def test_a_second_daemon_on_the_same_store_is_refused(house: House) -> None:
         assert "process" in refused(house.config)
 
 
+def test_a_new_store_is_announced_and_a_lost_one_is_not_replaced_unless_it_is_meant(house: House) -> None:
+    store = house.state / "equipoise.db"
+    for first in (True, False):
+        with serving(house) as (process, _):
+            log = (house.folder / "daemon.log").read_text()
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
+        assert (f"{store}: there was no store, a new one is made" in log) is first
+
+    store.unlink()
+    for _ in range(2):
+        line = refused(house.config)
+        assert f"{store}: No such file or directory: there is no store, but {house.state / 'main.ring'} shows" in line
+        assert "restore a backup, or run `equipoise serve --new-store` once" in line
+        assert not store.exists()
+    store.touch()
+    assert f"{store}: the file is empty" in refused(house.config)
+    assert store.stat().st_size == 0
+
+    with serving(house, "--new-store"):
+        assert "there was no store" in (house.folder / "daemon.log").read_text()
+
+
+def test_a_damaged_store_that_cannot_be_started_on_is_named_with_what_to_do(house: House) -> None:
+    with serving(house) as (process, _):
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+    wreck(house.state / "equipoise.db", "pools")
+    started = run("serve", "--config", house.config)
+    *_, line = started.stderr.splitlines()
+    assert started.returncode == 2
+    assert line.startswith(f"equipoise: {house.state / 'equipoise.db'}: store: it is damaged (")
+    assert line.endswith("restore a backup")
+
+
+def test_commands_beside_the_daemon_make_no_store(house: House) -> None:
+    for words in (("pool", "recompute", "--yes"), ("replay", "--pool", "main", "--model", "elo")):
+        line = one_line(run(*words, "--config", house.config))
+        assert line == f"equipoise: {house.state / 'equipoise.db'}: No such file or directory: there is no store"
+        assert not house.state.exists()
+
+
 @pytest.mark.slow
 def test_sigterm_stops_the_daemon_gracefully_and_a_restart_goes_on(house: House) -> None:
     with serving(house, forked=False) as (process, address):
@@ -286,6 +329,20 @@ def test_status_is_a_table_or_json(house: House, daemon: str) -> None:
     (server,) = json.loads(ask(house, daemon, "status", "--json").stdout)["servers"]
     assert server["players_a"] == 3
     assert ask(house, daemon, "server", "list").stdout.splitlines() == table
+
+
+def test_status_says_that_the_store_is_in_trouble_and_nothing_when_it_is_not(house: House, daemon: str) -> None:
+    calm = ask(house, daemon, "status").stdout.splitlines()
+    assert len(calm) == 2
+    with sqlite3.connect(house.state / "equipoise.db", isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        post(daemon, house.secret, posted({**ROUND, "round": "1-5"}, seq=2))
+        *_, blank, line = ask(house, daemon, "status").stdout.splitlines()
+        found = json.loads(ask(house, daemon, "status", "--json").stdout)
+    other.close()
+    assert blank == ""
+    assert re.fullmatch(r"The store is locked since 20..-..-.. ..:.., 1 rounds wait: end the other program .*\.", line)
+    assert (found["store"]["state"], found["waiting_rounds"]) == ("locked", 1)
 
 
 def test_status_says_why_a_map_is_left_alone(house: House) -> None:

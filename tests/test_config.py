@@ -12,8 +12,10 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from equipoise import config, ratings
+from equipoise.config import state_directory
 from equipoise.config.printing import pool_table, printed
 from equipoise.config.rules import RANGES
+from equipoise.config.tables import Store
 from equipoise.core.rules import ArenaRules, Rules, ScrambleRules
 from equipoise.errors import ConfigError
 from equipoise.wire import GAMES
@@ -255,6 +257,19 @@ def test_the_state_directory_is_the_configured_one_else_systemds_else_the_users(
     assert load(tmp_path, "[store]\ndirectory = '/srv'", **environ).directory == Path("/srv")
     assert load(tmp_path, "", **environ).directory == Path("/var/lib/equipoise")
     assert load(tmp_path, "", XDG_STATE_HOME="/home/me/.state").directory == Path("/home/me/.state/equipoise")
+
+
+def test_the_machines_configuration_means_the_units_state_wherever_it_is_read_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def directory(config: str, **environ: str) -> str:
+        return state_directory(Store(), {"XDG_STATE_HOME": "/home/me", **environ}, Path(config)).as_posix()
+
+    assert directory("/etc/equipoise/config.toml") == "/var/lib/equipoise"
+    assert directory("/etc/equipoise/config.toml", STATE_DIRECTORY="/srv") == "/srv"
+    assert directory("/etc/equipoise/other.toml") == "/home/me/equipoise"
+    monkeypatch.chdir("/etc")
+    assert directory("equipoise/config.toml") == "/var/lib/equipoise"
 
 
 def test_remote_listening_is_allowed_on_request(tmp_path: Path) -> None:

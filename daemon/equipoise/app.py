@@ -11,15 +11,16 @@ import socket
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
+from pathlib import Path
 
 import msgspec
 from aiohttp import web
 
 import equipoise
 from equipoise import ratings
-from equipoise.config import Config
+from equipoise.config import STORE, Config
 from equipoise.core.model import ServerId
-from equipoise.errors import ConfigError, StoreError
+from equipoise.errors import ConfigError, StoreError, StoreMissing, StoreRefused
 from equipoise.service import systemd
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics, Reading
@@ -27,7 +28,7 @@ from equipoise.service.pool import Pool
 from equipoise.service.retention import Kept, Retention
 from equipoise.service.ring import Ring
 from equipoise.service.scheduler import Scheduler
-from equipoise.store.port import Store
+from equipoise.store.port import Clock, Store
 from equipoise.store.sqlite import SqliteStore
 from equipoise.web import Caller, Callers, Server, Services, application, refusals
 from equipoise.wire import GAMES
@@ -62,15 +63,18 @@ class SystemClock:
         return time.time()
 
 
-async def serve(config: Config) -> None:
-    """Serve until SIGTERM or SIGINT. ConfigError, StoreRefused, SpillError: it cannot start."""
+async def serve(config: Config, *, new_store: bool = False) -> None:
+    """Serve until SIGTERM or SIGINT. ConfigError, StoreRefused, SpillError: it cannot start.
+
+    `new_store`: a missing store is made, although other files show that there was one.
+    """
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     async with AsyncExitStack() as stack:
         # Killed before its end, a migration would start again from nothing at every restart.
         systemd.notify(f"EXTEND_TIMEOUT_USEC={START_SECONDS * 1_000_000}")
-        address = await start(config, stack)
+        address = await start(config, stack, new_store=new_store)
         systemd.notify("READY=1")
         log.info("ready", extra={"address": address, "version": equipoise.__version__})
         if config.web.allow_remote:
@@ -80,20 +84,18 @@ async def serve(config: Config) -> None:
         log.info("stopping")
 
 
-async def start(config: Config, stack: AsyncExitStack) -> str:
+async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = False) -> str:
     """Start everything; the stack takes it down again. Returns the address that it listens on."""
     listener = stack.enter_context(_listener(config))
     _make_directory(config)
     clock, metrics = SystemClock(), Metrics()
-    store = SqliteStore(config.directory / "equipoise.db")
-    await store.open()
-    stack.push_async_callback(store.close)
+    store = await _store(config, stack, new_store=new_store)
     pools = {name: await _pool(config, name, store, clock, stack) for name in config.pools}
     hosts = {name: await _host(config, name, pools, store, clock, stack) for name in config.servers}
     retention = Retention(store, pools.values(), clock, Kept(**msgspec.structs.asdict(config.retention)))
     await retention.look()
     metrics.watch(lambda: _readings(hosts, pools))
-    metrics.watch(lambda: _readings_of_store(retention))
+    metrics.watch(lambda: (*_store_readings(store, clock), *_readings_of_store(retention)))
     services = Services(
         hosts=hosts,
         games={name: GAMES[server.game] for name, server in config.servers.items()},
@@ -107,6 +109,7 @@ async def start(config: Config, stack: AsyncExitStack) -> str:
     await _listen(services, listener, stack)
     _schedule(pools, retention, metrics, stack)
     _sign_of_life(store, stack)
+    store.start_check()
     host, port = listener.getsockname()[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
@@ -129,6 +132,29 @@ def _make_directory(config: Config) -> None:
         config.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise ConfigError(f"{config.directory}: {error.strerror}", path="$.store.directory") from None
+
+
+async def _store(config: Config, stack: AsyncExitStack, *, new_store: bool) -> SqliteStore:
+    """Open the store. A new one is made only where nothing shows that there was one: a lost store is not replaced."""
+    path = config.directory / STORE
+    trace = None if new_store else _trace(path)
+    store = SqliteStore(path, create=trace is None)
+    try:
+        await store.open()
+    except StoreMissing as error:
+        raise StoreRefused(
+            f"{error}, but {trace} shows that there was one: restore a backup, or run `equipoise serve --new-store` "
+            "once to begin without ratings"
+        ) from None
+    stack.push_async_callback(store.close)
+    return store
+
+
+def _trace(path: Path) -> Path | None:
+    """A file that only a daemon with an open store leaves behind: a ring's, or one of the store's log."""
+    rings = path.parent.glob("*.ring*")
+    log_files = (path.with_name(f"{path.name}-{end}") for end in ("wal", "shm"))
+    return min((*rings, *(each for each in log_files if each.exists())), default=None)
 
 
 async def _pool(config: Config, name: str, store: Store, clock: SystemClock, stack: AsyncExitStack) -> Pool:
@@ -203,6 +229,14 @@ def _sign_of_life(store: Store, stack: AsyncExitStack) -> None:
 
     task = asyncio.create_task(beat())
     stack.callback(task.cancel)
+
+
+def _store_readings(store: Store, clock: Clock) -> Iterator[Reading]:
+    health = store.health()
+    seconds = 0.0 if health.since is None else max(0.0, clock.epoch() - health.since)
+    yield Reading("equipoise_store_damaged", "1: the store takes nothing more.", health.state == "damaged")
+    yield Reading("equipoise_store_trouble_seconds", "How long it has taken no rounds; 0: it does.", seconds)
+    yield Reading("equipoise_store_failures_total", "Calls of the store that failed.", health.failures)
 
 
 def _readings(hosts: Mapping[ServerId, Host], pools: Mapping[str, Pool]) -> Iterator[Reading]:

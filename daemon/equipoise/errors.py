@@ -4,7 +4,9 @@ EquipoiseError
 ├── ScriptError      a message is wrong: refused with a 4xx, our state untouched
 ├── PeerError        a game server does not answer, or not as it should: retried
 ├── StoreError       the store cannot read or write now: rounds go to the ring
+│   ├── StoreDamaged     what it holds cannot be trusted: it takes nothing until a backup is restored
 │   └── StoreRefused     it never will (newer than this program, not ours, read-only): start-up ends
+│       └── StoreMissing     there is none, and none may be made
 ├── SpillError       the ring's own file cannot be written: the script keeps the round
 ├── ConfigError      the operator's configuration is wrong: exit 2, naming the key's path
 ├── SplitError       a split problem cannot be solved as asked: names the constraint, or a resolution that fits
@@ -41,8 +43,16 @@ class StoreError(EquipoiseError):
     """The store cannot serve now: locked, disk full, away."""
 
 
+class StoreDamaged(StoreError):
+    """The store's file is damaged, or is not the one that was opened."""
+
+
 class StoreRefused(StoreError):
     """The store can never serve this program; the text says what the operator can do."""
+
+
+class StoreMissing(StoreRefused):
+    """There is no store at this place, or an empty file, and the caller does not want a new one."""
 
 
 class SpillError(EquipoiseError):

@@ -33,14 +33,18 @@ PLACES: dict[str, tuple[float, float, str, tuple[str, ...]]] = {
 def table() -> dict[str, set[str]]:
     """Which layers each layer imports; parts of `core` count as `core`.
 
-    `errors`, which all may import, is left out.  The rows that allow everything are given here.
+    `errors`, which all may import, and `files` are left out.  The rows that allow everything are given here.
     """
     section = TABLE.read_text().partition("## Who may import whom")[2].partition("\n## ")[0]
     found: dict[str, set[str]] = {}
     for row in re.findall(r"^\| (`.+)$", section, re.MULTILINE):
         layers, may, *_ = row.split("|")
         for layer in re.findall(r"`(\w+)`", layers):
-            found[layer] = {name.partition(".")[0] for name in re.findall(r"`([\w.]+)`", may)} - {layer, "errors"}
+            found[layer] = {name.partition(".")[0] for name in re.findall(r"`([\w.]+)`", may)} - {
+                layer,
+                "errors",
+                "files",
+            }
     found["cli"], found["app"] = {"app", "lab", "demo"}, {"web", "service", "store", "config"}
     return {layer: found[layer] for layer in PLACES}
 
@@ -73,6 +77,10 @@ def draw() -> str:
         sheet.box(700, 545 + 30 * number, 20, 20, colour, "")
         sheet.text(730, 560 + 30 * number, text, anchor="start", size=12.5)
     sheet.text(
-        470, 646, "An arrow: imports. Arrows that others imply are left out, and so is errors.", size=11.5, colour=FAINT
+        470,
+        646,
+        "An arrow: imports. Arrows that others imply are left out, and so are errors and files.",
+        size=11.5,
+        colour=FAINT,
     )
     return sheet.svg()

@@ -64,7 +64,9 @@ def test_rounds_that_are_not_rated_are_left_out() -> None:
 
 def test_a_pool_is_replayed_from_the_store(config: Path) -> None:
     asked = ("replay", "--pool", "main", "--config", config, "--model", "synelo", "--all", "--json")
-    places = json.loads(run(*asked).output)
+    done = run(*asked)
+    assert done.stderr == f"equipoise: the store is {config.parent / 'equipoise.db'}\n"
+    places = json.loads(done.stdout)
     assert {one["player"] for one in places[:2]} == {player(1), player(2)}
     assert all(one["rounds"] == 4 for one in places)
 
@@ -75,7 +77,7 @@ def test_a_pool_or_a_store_that_is_not_there_is_one_line(config: Path) -> None:
     (config.parent / "equipoise.db").unlink()
     done = run("replay", "--pool", "main", "--config", config, "--model", "synelo")
     assert done.exit_code == 2
-    assert done.output.endswith("equipoise.db: no such file: no round was ever stored\n")
+    assert done.output.endswith("equipoise.db: No such file or directory: there is no store\n")
 
 
 def test_a_store_that_a_daemon_has_open_is_left_alone(config: Path) -> None:

@@ -219,7 +219,8 @@ def test_ctrl_c_while_it_writes_leaves_the_old_ratings_and_says_so(house: House)
         process.send_signal(signal.SIGINT)
         shown = process.communicate(timeout=300)
 
-    assert (process.returncode, shown) == (2, ("", "equipoise: interrupted; nothing was changed\n"))
+    said = f"equipoise: the store is {house.state / 'equipoise.db'}\nequipoise: interrupted; nothing was changed\n"
+    assert (process.returncode, shown) == (2, ("", said))
     assert stored(house.state) == before
 
 

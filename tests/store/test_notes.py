@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -113,6 +114,7 @@ async def test_a_note_that_can_never_be_stored_does_not_take_the_others_with_it(
 async def test_notes_that_a_locked_store_does_not_take_are_written_later_the_newest_of_each(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.DEBUG)
     async with opened(tmp_path / "s.db", notes_after=0.0, retry_after=0.01) as store:
         with locked(tmp_path / "s.db"):
             store.note([*NOTES, decided(1)])

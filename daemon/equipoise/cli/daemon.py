@@ -7,24 +7,28 @@ from pathlib import Path
 
 import click
 
-from equipoise.cli.options import config_option, new_directory, stop
-from equipoise.errors import ConfigError, SpillError, StoreError
+from equipoise.cli.options import PRIVATE, config_option, new_directory, stop
+from equipoise.errors import ConfigError, SpillError, StoreDamaged, StoreError
 
 
 @click.command()
 @config_option
-def serve(path: Path) -> None:
+@click.option("--new-store", is_flag=True, help="Make a missing store although files show that there was one.")
+def serve(path: Path, new_store: bool) -> None:
     """Run the daemon until SIGTERM or Ctrl-C. Exit code 2: it cannot start; one line says why."""
     import asyncio
 
     from equipoise import app
-    from equipoise.config import load
+    from equipoise.config import STORE, load
     from equipoise.service import log
 
+    os.umask(PRIVATE)
     try:
         config = load(path, os.environ)
         log.set_up(config.log.level)
-        asyncio.run(app.serve(config))
+        asyncio.run(app.serve(config, new_store=new_store))
+    except StoreDamaged as error:
+        stop(f"{config.directory / STORE}: {error}")
     except (ConfigError, StoreError, SpillError) as error:
         stop(error)
 

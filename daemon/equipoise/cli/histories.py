@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ParamSpec
 
 import click
 
-from equipoise.cli.options import INTERRUPTED, config_option, stop
+from equipoise.cli.options import INTERRUPTED, config_option, say_opened, stop
 from equipoise.errors import ConfigError, RatingError, StoreError
 
 if TYPE_CHECKING:
@@ -78,24 +78,22 @@ def history_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _stored(path: Path, pool: str) -> History:
-    """A pool's rounds. StoreError while a daemon runs: it holds the store's lock."""
+    """A pool's rounds. StoreError while a daemon runs, which holds the store's lock, and where no store is."""
     import asyncio
 
-    from equipoise.config import load
+    from equipoise.config import STORE, load
     from equipoise.lab.rounds import history_of
     from equipoise.store.sqlite import SqliteStore
 
     config = load(path, os.environ)
     if pool not in config.pools:
         raise ConfigError(f"{path}: there is no [pool.{pool}]; there are {', '.join(config.pools)}")
-    file = config.directory / "equipoise.db"
-    if not file.is_file():
-        raise StoreError(f"{file}: no such file: no round was ever stored")
     rounds: list[RecordRound] = []
 
     async def read() -> None:
-        store = SqliteStore(file)
+        store = SqliteStore(config.directory / STORE, create=False)
         await store.open()
+        say_opened(store.path)
         try:
             await store.rated_rounds(pool, lambda record, predicted: rounds.append(record))
         finally:

@@ -13,6 +13,8 @@ from equipoise.errors import ConfigError
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 """Exit codes; the last one is the shells' for Ctrl-C."""
 MACHINE = Path("/etc/equipoise")
+PRIVATE = 0o077
+"""The umask of commands that open the store."""
 
 
 def default_config() -> Path:
@@ -40,6 +42,11 @@ config_option = click.option(
     help="The configuration file. [env: EQUIPOISE_CONFIG; default: ~/.config/equipoise/config.toml, "
     "else /etc/equipoise/config.toml]",
 )
+
+
+def say_opened(store: Path) -> None:
+    """Name the store that a command beside the daemon opened: root's could be another one than the unit's."""
+    click.echo(f"equipoise: the store is {store.resolve()}", err=True)
 
 
 def stop(reason: Exception | str, code: int = WRONG) -> NoReturn:

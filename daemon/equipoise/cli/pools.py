@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from equipoise.cli.client import REFUSED, Client
-from equipoise.cli.options import config_option, stop
+from equipoise.cli.options import PRIVATE, config_option, stop
 from equipoise.cli.remote import json_option, print_json, remote
 from equipoise.errors import ConfigError, RatingError, ScriptError, SpillError, StoreError
 
@@ -93,6 +94,7 @@ def recompute(
 
     from equipoise.cli.recomputing import Recomputing
 
+    os.umask(PRIVATE)
     try:
         work = Recomputing.of(path, name, system, pairs, from_rest=from_rest)
         asyncio.run(work.run(yes=yes, as_json=as_json))

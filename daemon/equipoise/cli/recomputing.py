@@ -20,7 +20,7 @@ import click
 from equipoise import config, ratings
 from equipoise.app import SystemClock
 from equipoise.cli.client import REFUSED
-from equipoise.cli.options import stop
+from equipoise.cli.options import say_opened, stop
 from equipoise.cli.output import json_text, print_table, progress
 from equipoise.config.printing import pool_table
 from equipoise.errors import ConfigError, StoreError
@@ -74,9 +74,10 @@ class Recomputing:
         return cls(loaded, configured, wanted, from_rest)
 
     async def run(self, *, yes: bool, as_json: bool) -> None:
-        """Try, show, ask and write. StoreError: nothing was written, usually because the daemon is running."""
-        store = SqliteStore(self.whole.directory / "equipoise.db")
+        """Try, show, ask and write. StoreError: nothing was written; usually the daemon runs, or no store is here."""
+        store = SqliteStore(self.whole.directory / config.STORE, create=False)
         await store.open()
+        say_opened(store.path)
         try:
             found = await self._try(store)
             if not as_json:

@@ -56,6 +56,9 @@ def status(client: Client, as_json: bool) -> None:
     for each in answer["servers"]:
         if each["stale_scripts"]:
             click.echo(_several_scripts(each))
+    if (store := answer["store"])["state"] != "ok":
+        since, waiting = _time(store["since"]), answer["waiting_rounds"]
+        click.echo(f"\nThe store is {store['state']} since {since}, {waiting} rounds wait: {store['advice']}.")
 
 
 def _server_row(each: dict[str, Any]) -> Sequence[object]:

@@ -29,6 +29,13 @@ from equipoise.core.model import ServerId
 from equipoise.core.rules import Rules
 from equipoise.errors import ConfigError, RatingError
 
+MACHINE_CONFIG = Path("/etc/equipoise/config.toml")
+"""What the systemd unit reads."""
+MACHINE_STATE = Path("/var/lib/equipoise")
+"""The unit's `StateDirectory`; a link for root where the unit's user is dynamic."""
+STORE = "equipoise.db"
+"""The store's file in the state directory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pool:
@@ -95,21 +102,28 @@ def load(path: Path, environ: Mapping[str, str]) -> Config:
         store=file.store,
         retention=file.retention,
         log=file.log,
-        directory=state_directory(file.store, environ),
+        directory=state_directory(file.store, environ, path),
         pools=pools,
         servers=servers,
         tokens=tokens,
     )
 
 
-def state_directory(store: Store, environ: Mapping[str, str]) -> Path:
-    """The configured directory, else systemd's `$STATE_DIRECTORY`, else the user's state directory.
+def state_directory(store: Store, environ: Mapping[str, str], config: Path) -> Path:
+    """The directory of a configuration's state.
 
-    >>> state_directory(Store(), {"STATE_DIRECTORY": "/var/lib/equipoise"}).as_posix()
+    It is the configured one, else systemd's `$STATE_DIRECTORY`, else for the machine's configuration that of its unit,
+    so that commands beside the unit use its store; else the user's.
+
+    >>> state_directory(Store(), {"STATE_DIRECTORY": "/srv/fair"}, Path("config.toml")).as_posix()
+    '/srv/fair'
+    >>> state_directory(Store(), {}, Path("/etc/equipoise/config.toml")).as_posix()
     '/var/lib/equipoise'
     """
     if chosen := store.directory or environ.get("STATE_DIRECTORY"):
         return Path(chosen).expanduser()
+    if config.absolute() == MACHINE_CONFIG:
+        return MACHINE_STATE
     state = environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "equipoise"
 

@@ -31,7 +31,7 @@ class Store(Section, frozen=True):
     """Where the database and the rings' files are."""
 
     directory: str = ""
-    """Empty: `$STATE_DIRECTORY`, else the user's state directory."""
+    """Empty: `$STATE_DIRECTORY`, else the unit's or the user's: see `state_directory`."""
 
 
 Days = Annotated[float, Meta(ge=0, le=36500)]

@@ -186,6 +186,7 @@ class Pool:
 
     async def _record(self, group: _Group) -> list[Recorded | Exception]:
         async with self._lock:
+            waited = bool(self.ring.depth)
             await self._apply_waiting()
             if self._group is group:  # rounds that come from now on are in time for the next group
                 self._group = None
@@ -195,7 +196,8 @@ class Pool:
                     outcomes = await self._store(group.rounds[len(recorded) :])
                     recorded += (_recorded(outcome) for outcome in outcomes)
             except StoreError as error:
-                log.warning("pool %s: %s", self.name, error)
+                if not waited:  # the store's own log says how its trouble goes on
+                    log.warning("pool %s: rounds wait in the ring: %s", self.name, error)
             if len(recorded) < len(group.rounds):
                 recorded += await asyncio.to_thread(self._keep, group.rounds[len(recorded) :])
             self._make_room()
@@ -237,7 +239,9 @@ class Pool:
                         return
                     await asyncio.to_thread(self.ring.pop)
                 waiting = waiting[len(outcomes) :]
-        except (StoreError, SpillError) as error:
+        except StoreError:
+            return
+        except SpillError as error:
             log.warning("pool %s: %d rounds wait: %s", self.name, self.ring.depth, error)
 
     async def _store(self, rounds: Sequence[UnstoredRound]) -> Sequence[RatedRound | Exception]:
@@ -314,7 +318,8 @@ class Pool:
                 self._make_room(players)
             except (StoreError, RatingError) as error:
                 self._held.version += 1
-                log.warning("pool %s: players not loaded: %s", self.name, error)
+                if isinstance(error, RatingError):
+                    log.warning("pool %s: players not loaded: %s", self.name, error)
 
     def _make_room(self, asked: Iterable[PlayerId] = ()) -> None:
         """Forget players whom no server has and no caller waits for. The lock is held: no transaction runs."""

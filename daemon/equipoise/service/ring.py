@@ -31,6 +31,7 @@ import msgspec
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import RoundId, ServerId
 from equipoise.errors import SpillError
+from equipoise.files import open_private
 
 SLOTS = 8
 
@@ -191,7 +192,7 @@ class Ring:
 
     def _open_file(self) -> int:
         if self._file is None:
-            file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            file = open_private(self.path, os.O_RDWR)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 _sync_directory(self.path.parent)
@@ -285,8 +286,11 @@ class Ring:
         if self._reserve.exists():
             return
         try:
-            with self._reserve.open("wb") as file:
-                os.posix_fallocate(file.fileno(), 0, RESERVE)
+            file = open_private(self._reserve, os.O_WRONLY)
+            try:
+                os.posix_fallocate(file, 0, RESERVE)
+            finally:
+                os.close(file)
         except OSError:  # no room now; half a reserve might not hold a round
             self._reserve.unlink(missing_ok=True)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -20,6 +21,7 @@ from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MAX_INSTANCES, EVENT_J
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.base import BaseTrigger
 
+from equipoise.errors import StoreError
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
 from equipoise.service.retention import Retention
@@ -91,7 +93,7 @@ class Scheduler:
         self._looking = asyncio.get_running_loop().call_later(self._look_seconds, self._look)
 
     async def _retry(self, pool: Pool) -> None:
-        if pool.ring_depth:
+        if pool.ring_depth or pool.store.health().state != "ok":
             await self._run(partial(self._drain, pool))
 
     async def _run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -103,8 +105,12 @@ class Scheduler:
 
     async def _drain(self, pool: Pool) -> None:
         waiting = pool.ring_depth
+        if not waiting:
+            with suppress(StoreError):  # the store logs it
+                await pool.store.ping()
         await pool.drain()
-        log.info("%d of %d waiting rounds stored", waiting - pool.ring_depth, waiting, extra={"pool": pool.name})
+        if stored := waiting - pool.ring_depth:
+            log.info("%d of %d waiting rounds stored", stored, waiting, extra={"pool": pool.name})
 
     def _failed(self, event: JobEvent) -> None:
         self._metrics.failed_jobs.labels(event.job_id).inc()

@@ -181,6 +181,23 @@ class Extent:
     """Seconds since the epoch; None without decisions."""
 
 
+StoreState = Literal["ok", "locked", "full", "failing", "damaged"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreHealth:
+    """Whether the store takes what is written, as of the last attempt."""
+
+    state: StoreState = "ok"
+    """All but `damaged` may end by itself; a damaged store takes nothing until the daemon starts on another one."""
+    since: float | None = None
+    """When it was first not `ok`, seconds since the epoch."""
+    failures: int = 0
+    """Calls that failed since the daemon started."""
+    advice: str = ""
+    """What the operator can do, without a path: everybody may read it."""
+
+
 EditRow = Callable[[PlayerRow | None], tuple[PlayerRow, Audit]]
 """Changes one player's row (None: they are unknown) and returns the line of the audit with it. Does no I/O.
 
@@ -245,7 +262,10 @@ class Store(Protocol):
         """Finish what is under way and disconnect."""
 
     async def ping(self) -> None:
-        """Fail if the store cannot be written."""
+        """Fail if the store cannot be written; ends a trouble that is over."""
+
+    def health(self) -> StoreHealth:
+        """Whether it takes what is written. Does no I/O."""
 
     async def players(self, pool: str, ids: Sequence[PlayerId], window: int) -> Mapping[PlayerId, PlayerRow]:
         """Rows of these players without names; those who were never rated are missing."""

@@ -12,6 +12,7 @@ from equipoise.service.pool import Pool
 from equipoise.service.status import CommandAnswer, Proposal
 from equipoise.store.port import Audit
 from equipoise.web import messages as m
+from equipoise.web.health import seen, waiting_rounds
 from equipoise.web.routes import Asked, refused
 from equipoise.web.services import Services
 from equipoise.wire import Game
@@ -98,8 +99,13 @@ async def find_players(asked: Asked) -> m.PlayersFound:
 
 
 async def show_servers(asked: Asked) -> m.Servers:
-    """The status of every configured server."""
-    return m.Servers(servers=tuple(host.status() for host in asked.services.hosts.values()))
+    """The status of every configured server, and of the store."""
+    services = asked.services
+    return m.Servers(
+        servers=tuple(host.status() for host in services.hosts.values()),
+        waiting_rounds=waiting_rounds(services),
+        store=seen(services),
+    )
 
 
 async def show_server(asked: Asked) -> m.OneServer:

@@ -10,7 +10,8 @@ from msgspec import Meta
 from equipoise.core.model import PlayerId
 from equipoise.ratings.quality import Quality
 from equipoise.service.status import ServerStatus
-from equipoise.store.port import Audit, Decision
+from equipoise.store.port import Audit, Decision, StoreState
+from equipoise.wire.orders import Refusal
 from equipoise.wire.scalars import Fraction, Player, Word
 from equipoise.wire.submitted import RoundSubmitted
 
@@ -225,10 +226,39 @@ class ThetaFound(Ok, frozen=True):
 # Servers and logs.
 
 
+class StoreSeen(msgspec.Struct, frozen=True):
+    """Whether the store takes rounds."""
+
+    state: StoreState
+    since: float | None
+    """When it stopped to take them, in seconds since the epoch."""
+    advice: str
+    """What the operator can do."""
+
+
 class Servers(Ok, frozen=True):
-    """All configured servers, silent ones too."""
+    """All configured servers, silent ones too, and the store."""
 
     servers: tuple[ServerStatus, ...]
+    waiting_rounds: int
+    """Rounds of all pools that wait for the store."""
+    store: StoreSeen
+
+
+class Health(Ok, frozen=True):
+    """The daemon works."""
+
+    version: str
+    waiting_rounds: int
+    store: StoreSeen
+
+
+class Unhealthy(Refusal, frozen=True, kw_only=True):
+    """The daemon answers, but stores no rounds: a refusal that says the rest too."""
+
+    version: str
+    waiting_rounds: int
+    store: StoreSeen
 
 
 class OneServer(Ok, frozen=True):
@@ -298,11 +328,3 @@ class Audits(Ok, frozen=True):
     """Lines of the audit: who changed what, newest first."""
 
     audit: tuple[Audit, ...]
-
-
-class Health(Ok, frozen=True):
-    """The daemon answers: its version, and its backlog."""
-
-    version: str
-    waiting_rounds: int
-    """Rounds that wait for the store."""

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import equipoise
 from equipoise.service import metrics
 from equipoise.web import admin, quality, scripts, splitting, theta
 from equipoise.web import messages as m
+from equipoise.web.health import show_health
 from equipoise.web.openapi import document
 from equipoise.web.routes import ADMINS, ANYBODY, READERS, SCRIPTS, WRITERS, Answered, Asked, Route
 from equipoise.wire import events, orders
-
-
-async def health(asked: Asked) -> m.Health:
-    """The daemon's version, and the number of rounds that wait for the store."""
-    waiting = sum(pool.ring_depth for pool in asked.services.pools.values())
-    return m.Health(version=equipoise.__version__, waiting_rounds=waiting)
 
 
 async def measures(asked: Asked) -> Answered:
@@ -115,7 +109,7 @@ TABLE: tuple[Route, ...] = (
         query=m.OfServer,
     ),
     Route("GET", "/v1/admin/audit", "What admins did", READERS, admin.show_audit, m.Audits, query=m.Limited),
-    Route("GET", "/healthz", "Does the daemon answer", frozenset(), health, m.Health),
+    Route("GET", "/healthz", "Does the daemon store rounds", frozenset(), show_health, m.Health),
     Route("GET", "/metrics", "Prometheus metrics", READERS, measures, None, media_type="text/plain"),
     Route("GET", "/openapi.json", "This document", ANYBODY, described, None),
 )

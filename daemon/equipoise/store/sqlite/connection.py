@@ -11,12 +11,13 @@ import logging
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from sqlite_utils import Database
 
-from equipoise.errors import ScriptError, StoreError, StoreRefused
+from equipoise.errors import ScriptError, StoreDamaged, StoreError, StoreMissing, StoreRefused
+from equipoise.files import open_private
 from equipoise.store.migrations import MIGRATIONS, Migration
 
 APPLICATION_ID = 0x45515053
@@ -29,9 +30,11 @@ _FOR_GOOD = {
     sqlite3.SQLITE_READONLY: "it cannot be written: give this user write access to it and to its directory",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened: give this user write access to it and to its directory",
     sqlite3.SQLITE_PERM: "it cannot be opened: give this user write access to it and to its directory",
-    sqlite3.SQLITE_NOTADB: "it is not an Equipoise store: name another file",
+    sqlite3.SQLITE_NOTADB: "it is damaged, or not an Equipoise store: restore a backup, or name another directory",
     sqlite3.SQLITE_CORRUPT: "it is damaged: restore a backup",
 }
+
+log = logging.getLogger(__name__)
 
 
 log = logging.getLogger(__name__)
@@ -47,7 +50,7 @@ class Lock:
     def take(self) -> None:
         """StoreRefused when the directory is missing or read-only, or when another process holds the lock."""
         try:
-            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            file = open_private(self._path, os.O_RDWR)
         except OSError as error:
             place = self._path.parent
             raise StoreRefused(
@@ -73,14 +76,33 @@ class Lock:
             self._file = None
 
 
-def open_database(path: Path) -> Database:
-    """Connect, check that the file is ours and not newer than we are, and migrate it."""
+def refuse_missing(path: Path) -> None:
+    """StoreMissing when there is no file, or an empty one.
+
+    This does not open the file: when SQLite opens an empty one, it deletes the write-ahead log beside it.
+    """
     try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise StoreMissing(f"{path}: {error.strerror}: there is no store") from None
+    if not size:
+        raise StoreMissing(f"{path}: the file is empty: there is no store")
+
+
+def open_database(path: Path, *, create: bool = True) -> Database:
+    """Connect, check that the file is ours, whole and not newer than we are, and migrate it.
+
+    StoreMissing, unless `create`, when there is no store; nothing is made then.
+    """
+    if not create:
+        refuse_missing(path)
+    try:
+        _make_private(path)
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     except sqlite3.Error as error:
         raise _translated(error, path) from error
     try:
-        _check(connection, path)
+        _check(connection, path, create=create)
         _prepare(connection, path)
         database = Database(connection)
         migrate(database)
@@ -93,17 +115,58 @@ def open_database(path: Path) -> Database:
     return database
 
 
-def _check(connection: sqlite3.Connection, path: Path) -> None:
+def _make_private(path: Path) -> None:
+    """Make the file if it is missing, and keep other users from reading it and its log.
+
+    SQLite gives the log's files the mode of the store's, and when root runs it also the owner.
+    """
+    log_file, index = (path.with_name(f"{path.name}-{end}") for end in ("wal", "shm"))
+    if not path.exists():
+        with suppress(OSError):  # SQLite says better what is wrong
+            os.close(open_private(path, os.O_RDWR))
+    elif index.exists() and not log_file.exists():
+        # SQLite removes both when it closes the store, the index first.
+        raise StoreRefused(
+            f"{log_file}: No such file or directory, although the store was not closed: the last rounds were in it. "
+            f"Put it back, or restore a backup; to go on without these rounds, remove {index}"
+        )
+    for each in (path, log_file, index):
+        with suppress(OSError):
+            mode = each.stat().st_mode & 0o777
+            if each.is_file() and mode & 0o077:
+                each.chmod(mode & 0o700)
+                log.warning("%s: other users could read it: mode %o is now %o", each, mode, mode & 0o700)
+
+
+def _check(connection: sqlite3.Connection, path: Path, *, create: bool) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (steps,) = connection.execute("PRAGMA user_version").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if application != APPLICATION_ID and (application or steps or tables):
+    found = set(connection.execute("SELECT type, name FROM sqlite_master"))
+    if not (application or steps or found):
+        if not create:
+            raise StoreMissing(f"{path}: it has no tables: there is no store")
+        log.info("%s: there was no store, a new one is made", path)
+        return
+    if application != APPLICATION_ID:
         raise StoreRefused(f"{path}: it is not an Equipoise store: name another file")
     if steps > len(MIGRATIONS):
         raise StoreRefused(
             f"{path}: it was written by a newer Equipoise (schema {steps}, this one knows {len(MIGRATIONS)}): "
             "upgrade Equipoise, or restore a backup made before"
         )
+    if missing := _schema(steps) - found:
+        kind, name = max(missing)  # a table before its indexes
+        raise StoreRefused(f"{path}: it is damaged, its {kind} {name} is missing: restore a backup")
+
+
+def _schema(steps: int) -> set[tuple[str, str]]:
+    """Type and name of everything that a store has after so many steps."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for step in MIGRATIONS[:steps]:
+            for statement in step.sqlite:
+                connection.execute(statement)
+        made = connection.execute("SELECT type, name FROM sqlite_master").fetchall()
+    return {("table", "migrations"), *made}
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
@@ -168,15 +231,31 @@ def probe(connection: sqlite3.Connection) -> None:
         connection.execute("ROLLBACK")
 
 
+def touch(connection: sqlite3.Connection) -> None:
+    """Write a page without changing what it says; within a transaction."""
+    (steps,) = connection.execute("PRAGMA user_version").fetchone()
+    connection.execute(f"PRAGMA user_version = {steps}")
+
+
 @contextmanager
 def store_errors() -> Iterator[None]:
-    """What SQLite refuses now is a StoreError; data that it would refuse every time is a ScriptError."""
+    """What SQLite refuses now is a StoreError; data that it would refuse every time is a ScriptError.
+
+    StoreDamaged: what it read makes no sense.
+    """
     try:
         yield
     except (sqlite3.IntegrityError, sqlite3.DataError, OverflowError, UnicodeEncodeError) as error:
         raise ScriptError("unstorable", f"cannot be stored: {error}") from error
     except sqlite3.Error as error:
+        if means_damage(error):
+            raise StoreDamaged(f"store: it is damaged ({error}): restore a backup") from error
         raise StoreError(f"store: {error}") from error
+
+
+def means_damage(error: sqlite3.Error) -> bool:
+    """Whether SQLite could not make sense of what it read."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def _translated(error: sqlite3.Error, path: Path) -> StoreError:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
@@ -32,10 +32,23 @@ from equipoise.store.port import (
     Replay,
     SeeRound,
     SharedParts,
+    StoreHealth,
     Submission,
 )
 from equipoise.store.sqlite import crowds, journal, notes, players, pools, replays, retention, rounds
-from equipoise.store.sqlite.connection import Lock, open_database, probe, savepoint, store_errors, transaction
+from equipoise.store.sqlite.connection import (
+    Lock,
+    open_database,
+    probe,
+    refuse_missing,
+    savepoint,
+    store_errors,
+    touch,
+    transaction,
+)
+from equipoise.store.sqlite.files import OpenFiles
+from equipoise.store.sqlite.health import Health
+from equipoise.store.sqlite.quick_check import QuickCheck
 from equipoise.store.unwritten import Unwritten
 
 NOTES_SECONDS = 1.0
@@ -51,18 +64,29 @@ log = logging.getLogger(__name__)
 class SqliteStore:
     """Call `open` first and `close` last; in between, calls are served one after the other.
 
-    Notes wait for `notes_after` seconds, and for `retry_after` when they could not be written.
+    Notes wait for `notes_after` seconds, and for `retry_after` when they could not be written. Without `create`, a
+    store that is missing is refused, and nothing is made.
     """
 
     def __init__(
-        self, path: Path, *, notes_after: float = NOTES_SECONDS, retry_after: float = NOTES_RETRY_SECONDS
+        self,
+        path: Path,
+        *,
+        create: bool = True,
+        notes_after: float = NOTES_SECONDS,
+        retry_after: float = NOTES_RETRY_SECONDS,
     ) -> None:
         self.path = path
+        self._create = create
         self._notes_after = notes_after
         self._retry_after = retry_after
         self._lock = Lock(path.with_name(f"{path.name}.lock"))
         self._thread: ThreadPoolExecutor | None = None
         self._database: Database | None = None
+        self._files: OpenFiles | None = None
+        self._health = Health()
+        self._check = QuickCheck(path)
+        self._checking: asyncio.Task[None] | None = None
         self._unwritten = Unwritten()
         self._timer: asyncio.TimerHandle | None = None
         """Set while a writing of notes is due or under way."""
@@ -75,6 +99,11 @@ class SqliteStore:
     async def close(self) -> None:
         if self._thread is None:
             return
+        if self._checking is not None:
+            while not self._checking.done():
+                self._check.stop()  # again and again: between two statements of SQLite it stops nothing
+                await asyncio.wait([self._checking], timeout=0.1)
+            self._checking = None
         if self._writing is not None:
             await self._writing
         if self._timer is not None:
@@ -84,8 +113,23 @@ class SqliteStore:
         self._thread.shutdown()
         self._thread = None
 
+    def start_check(self) -> None:
+        """Look through the whole file for damage, beside the calls; what is found becomes the store's health."""
+        self._checking = asyncio.create_task(self._checked())
+
     async def ping(self) -> None:
-        await self._read(probe)
+        def ping(db: Connection) -> None:
+            self._refuse_writing()
+            if self._health.now.state == "ok":
+                probe(db)
+                return
+            with self._transaction(db):  # only a write that reaches the disk shows that a full one has room again
+                touch(db)
+
+        await self._read(ping)
+
+    def health(self) -> StoreHealth:
+        return self._health.now
 
     async def players(self, pool: str, ids: Sequence[PlayerId], window: int) -> Mapping[PlayerId, PlayerRow]:
         found = await self._read(lambda db: players.load(db, pool, dict.fromkeys(ids, 0), window))
@@ -97,7 +141,7 @@ class SqliteStore:
     async def record(self, pool: str, group: Sequence[Submission], window: int) -> Sequence[RatedRound | Exception]:
         def apply(db: Connection) -> list[RatedRound | Exception]:
             outcomes: list[RatedRound | Exception] = []
-            with transaction(db):
+            with self._transaction(db):
                 for one in group:
                     outcomes.append(_tried(db, pool, one, window))
                     if isinstance(outcomes[-1], Exception):
@@ -178,7 +222,7 @@ class SqliteStore:
 
     async def _write(self, work: Callable[[Connection], T]) -> T:
         def atomically(db: Connection) -> T:
-            with transaction(db):
+            with self._transaction(db):
                 return work(db)
 
         return await self._read(atomically)
@@ -187,7 +231,7 @@ class SqliteStore:
         """Write the notes that wait, then read, so that readers see them."""
 
         def after_notes(db: Connection) -> T:
-            with suppress(StoreError):  # when notes cannot be written, the rest can still be read
+            with suppress(StoreError), self._errors():  # when notes cannot be written, the rest can still be read
                 self._write_notes(db)
             return work(db)
 
@@ -207,7 +251,7 @@ class SqliteStore:
             await self._read(self._write_notes)
             wait = self._notes_after
         except StoreError as error:
-            log.warning("%d notes wait: %s", len(self._unwritten), error)
+            log.debug("%d notes wait: %s", len(self._unwritten), error)
         finally:
             self._timer = None
             if self._unwritten:  # what came meanwhile, or what could not be written
@@ -218,7 +262,7 @@ class SqliteStore:
         if not taken:
             return
         try:
-            with store_errors(), transaction(db):
+            with self._transaction(db):
                 notes.write(db, taken)
         except BaseException:
             self._unwritten.put_back(taken)
@@ -226,10 +270,37 @@ class SqliteStore:
 
     async def _read(self, work: Callable[[Connection], T]) -> T:
         def served() -> T:
-            with store_errors():
+            with self._errors():
                 return work(self._connection)
 
         return await self._run(served)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """SQLite's errors as ours, each noted in the store's health."""
+        try:
+            with store_errors():
+                yield
+        except StoreError as error:
+            self._health.failed(error)
+            raise
+
+    @contextmanager
+    def _transaction(self, db: Connection) -> Iterator[None]:
+        """A transaction of a store that may be written; its commit ends a trouble."""
+        self._refuse_writing()
+        with transaction(db):
+            yield
+        self._health.wrote()
+
+    def _refuse_writing(self) -> None:
+        self._health.refuse_writing()
+        if self._files is not None:
+            self._files.check()
+
+    async def _checked(self) -> None:
+        if (found := await self._check.run()) is not None:
+            await self._run(lambda: self._health.failed(found))
 
     async def _run(self, work: Callable[[], T]) -> T:
         if self._thread is None:
@@ -243,9 +314,12 @@ class SqliteStore:
         return self._database.conn
 
     def _connect(self) -> None:
+        if not self._create:
+            refuse_missing(self.path)  # before the lock's file is made
         self._lock.take()
         try:
-            self._database = open_database(self.path)
+            self._database = open_database(self.path, create=self._create)
+            self._files = OpenFiles(self.path)
         except BaseException:
             self._lock.drop()
             raise
@@ -253,7 +327,8 @@ class SqliteStore:
     def _disconnect(self) -> None:
         if self._database is not None:
             try:
-                self._write_notes(self._connection)
+                with store_errors():
+                    self._write_notes(self._connection)
             except StoreError as error:
                 log.error("%d notes are lost: %s", len(self._unwritten), error)
             self._database.close()

@@ -1,0 +1,83 @@
+"""What the store's calls say about its health, and the log's lines on it.
+
+A store that is locked or full takes rounds again by itself, so the first write that succeeds ends the trouble. A
+damaged one does not: SQLite may go on writing elsewhere in the file, and what it writes there is lost when a backup
+is restored. So after the first sign of damage nothing is written any more, and rounds wait in the rings' files.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+
+from equipoise.errors import StoreDamaged, StoreError
+from equipoise.store.port import StoreHealth, StoreState
+
+LOG_SECONDS = 60.0
+"""Between two lines of the log on the same trouble."""
+
+ADVICE: dict[StoreState, str] = {
+    "locked": "end the other program that holds the store's lock",
+    "full": "make room on the disk",
+    "failing": "the log says why; look at the disk, and at the rights of the store's files",
+    "damaged": "stop the daemon, restore a backup of the store, start it again",
+}
+
+_STATES: dict[int, StoreState] = {
+    sqlite3.SQLITE_BUSY: "locked",
+    sqlite3.SQLITE_LOCKED: "locked",
+    sqlite3.SQLITE_FULL: "full",
+}
+
+log = logging.getLogger(__name__)
+
+
+class Health:
+    """The health of one store. Written by the store's thread alone, read by all."""
+
+    def __init__(self) -> None:
+        self.now = StoreHealth()
+        self._logged_at: float | None = None
+        self._unlogged = 0
+        """Calls that failed since the last line of the log."""
+
+    def failed(self, error: StoreError) -> None:
+        """A call failed. An error that SQLite has no part in says nothing about the store."""
+        state, before, seen = _state(error), self.now, time.time()
+        if state is None:
+            return
+        if before.state == "damaged":
+            state = "damaged"
+        worse = state == "damaged" and before.state != "damaged"
+        since = seen if worse or before.since is None else before.since
+        self.now = StoreHealth(state, since, before.failures + 1, ADVICE[state])
+        self._unlogged += 1
+        if worse or self._logged_at is None or seen - self._logged_at >= LOG_SECONDS:
+            level = logging.ERROR if state == "damaged" else logging.WARNING
+            why = error.__cause__ or str(error).removeprefix("store: ")
+            log.log(level, "the store is %s (%s): %s; failed calls: %d", state, why, ADVICE[state], self._unlogged)
+            self._logged_at, self._unlogged = seen, 0
+
+    def wrote(self) -> None:
+        """A transaction was committed, so a trouble is over."""
+        since = self.now.since
+        if since is None:
+            return
+        if self._logged_at is not None and self._logged_at >= since:
+            log.info("the store takes rounds again, after %.0f s", time.time() - since)
+        self.now = StoreHealth(failures=self.now.failures)
+
+    def refuse_writing(self) -> None:
+        """StoreDamaged when the store is damaged."""
+        if self.now.state == "damaged":
+            raise StoreDamaged("store: it is damaged and takes nothing until a backup is restored")
+
+
+def _state(error: StoreError) -> StoreState | None:
+    if isinstance(error, StoreDamaged):
+        return "damaged"
+    cause = error.__cause__
+    if not isinstance(cause, sqlite3.Error):
+        return None
+    return _STATES.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF, "failing")

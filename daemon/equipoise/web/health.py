@@ -1,0 +1,39 @@
+"""Answers monitoring: whether rounds are stored, and what is wrong when they are not."""
+
+from __future__ import annotations
+
+import msgspec
+
+import equipoise
+from equipoise.web import messages as m
+from equipoise.web.routes import Answered, Asked
+from equipoise.web.services import Services
+from equipoise.wire.orders import Fault
+
+LASTING_SECONDS = 60.0
+"""A store that is locked or full for so long needs a person."""
+
+
+async def show_health(asked: Asked) -> m.Health | Answered:
+    """200 while rounds are stored or the store's trouble is short; 503, which monitoring sees, when it is not.
+
+    It needs no credentials, so it names no path and no server.
+    """
+    store, waiting = seen(asked.services), waiting_rounds(asked.services)
+    lasting = store.since is not None and asked.services.clock.epoch() - store.since >= LASTING_SECONDS
+    if store.state != "damaged" and not lasting:
+        return m.Health(version=equipoise.__version__, waiting_rounds=waiting, store=store)
+    fault = Fault("store", f"the store is {store.state}: {store.advice}")
+    refusal = m.Unhealthy(fault, version=equipoise.__version__, waiting_rounds=waiting, store=store)
+    return Answered(msgspec.json.encode(refusal), 503)
+
+
+def seen(services: Services) -> m.StoreSeen:
+    """The store as operators see it."""
+    health = services.store.health()
+    return m.StoreSeen(health.state, health.since, health.advice)
+
+
+def waiting_rounds(services: Services) -> int:
+    """Rounds of all pools that wait for the store."""
+    return sum(pool.ring_depth for pool in services.pools.values())
