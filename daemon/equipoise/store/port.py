@@ -126,10 +126,6 @@ class Name:
     name: str
 
 
-Note = Decision | SessionMemory | Name
-"""What may be written a moment later than it happened; rounds and admins' changes may not."""
-
-
 @dataclass(frozen=True, slots=True)
 class Audit:
     """A line of the audit: an admin's change, with the values before and after."""
@@ -141,6 +137,10 @@ class Audit:
     target: str
     before: str
     after: str
+
+
+Note = Decision | Audit | SessionMemory | Name
+"""What may be written a moment later than it happened; rounds and changes of ratings may not."""
 
 
 @dataclass(frozen=True, slots=True)
