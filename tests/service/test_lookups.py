@@ -130,6 +130,26 @@ async def test_a_rating_that_was_set_by_a_player_is_reset_by_the_console(rig: Ri
 
 
 @played
+async def test_what_an_admin_orders_in_the_game_is_in_the_audit_once(rig: Rig) -> None:
+    await rig.hello(FOUR)
+
+    for words, by, admin in (
+        (("scramble", "next"), player(1), True),
+        (("off",), None, True),
+        (("on",), player(2), False),
+        (("status",), player(1), True),
+    ):
+        await rig.post(e.Commanded(0.0, words, by, admin=admin))
+    await rig.host.command(("on",), "token:owner")  # which `web.admin` writes down
+    await rig.host.write_down()
+
+    assert [(each.who, each.action, each.target, each.after) for each in await rig.store.audits(10)] == [
+        ("script:arena-1", "command", "arena-1", "off"),
+        (f"script:arena-1 player:{player(1)}", "command", "arena-1", "scramble next"),
+    ]
+
+
+@played
 async def test_a_player_has_one_rating_however_their_id_is_spelt(rig: Rig) -> None:
     id = player(STRANGER)
     arabic = id.translate({ord("0") + digit: ord("٠") + digit for digit in range(10)})

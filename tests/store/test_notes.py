@@ -12,7 +12,7 @@ import pytest
 from equipoise.core.model import ServerId
 from equipoise.store.port import Decision, Name, Note, SessionMemory
 from equipoise.store.sqlite import SqliteStore
-from equipoise.store.unwritten import MOST_DECISIONS, Unwritten
+from equipoise.store.unwritten import MOST_LINES, Unwritten
 from tests.store.failing import locked
 from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, submit, until
 from tests.store.traced import Traced
@@ -161,13 +161,13 @@ def test_notes_that_are_put_back_are_older_than_those_added_meanwhile() -> None:
 
 def test_of_the_decisions_that_wait_the_oldest_are_forgotten() -> None:
     unwritten = Unwritten()
-    unwritten.add(decided(number) for number in range(MOST_DECISIONS))
+    unwritten.add(decided(number) for number in range(MOST_LINES))
     taken = unwritten.take()
-    unwritten.add([decided(MOST_DECISIONS)])
+    unwritten.add([decided(MOST_LINES)])
     unwritten.put_back(taken)
     kept = unwritten.take()
 
-    assert (len(kept), kept[0], kept[-1]) == (MOST_DECISIONS, decided(1), decided(MOST_DECISIONS))
+    assert (len(kept), kept[0], kept[-1]) == (MOST_LINES, decided(1), decided(MOST_LINES))
 
 
 @pytest.mark.parametrize(("at", "waits"), [(4.9, True), (5.0, False), (5.1, False)])

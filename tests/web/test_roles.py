@@ -135,7 +135,10 @@ def test_the_secret_of_a_script_that_is_not_trusted_sets_no_rating(
 
 
 def test_the_audit_of_a_command_in_the_game_names_the_script_and_the_player_whom_it_claims(two_pools: Daemon) -> None:
-    event = {"kind": "command", "words": ["set", RED, "1600"], "by": BLU, "admin": True}
-    two_pools.post(posted(event, seq=200))
-    (newest,) = two_pools.call("GET", "/v1/admin/audit?limit=1").body["audit"]
-    assert (newest["who"], newest["action"], newest["target"]) == (f"script:arena-1 player:{BLU}", "set", RED)
+    for seq, words in enumerate((["set", RED, "1600"], ["scramble", "next"]), start=200):
+        two_pools.post(posted({"kind": "command", "words": words, "by": BLU, "admin": True}, seq=seq))
+    newest = two_pools.call("GET", "/v1/admin/audit?limit=2").body["audit"]
+    assert [(each["who"], each["action"], each["target"]) for each in newest] == [
+        (f"script:arena-1 player:{BLU}", "command", "arena-1"),
+        (f"script:arena-1 player:{BLU}", "set", RED),
+    ]

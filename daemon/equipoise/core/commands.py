@@ -23,7 +23,7 @@ them, and a token is needed."""
 MOVES_PLAYERS = frozenset(("vote", "scramble", "balance"))
 """Commands that are refused on a map whose sides are not to be balanced."""
 LONGEST_QUOTE = 64
-"""Characters of a command that its refusal quotes: a line of the game's chat has 127."""
+"""Characters of a command that is quoted: a line of the game's chat has 127."""
 
 
 def obey(state: State, event: Commanded, now: float) -> Effects:
@@ -32,7 +32,7 @@ def obey(state: State, event: Commanded, now: float) -> Effects:
     if not event.admin and verb not in PLAYERS_MAY:
         return _tell(event, Text(Phrase.REFUSED_ADMIN))
     if verb in CHANGES and not event.outside and not state.rules.admin_commands:
-        refused = Text(Phrase.REFUSED_IN_GAME, (" ".join(event.words)[:LONGEST_QUOTE],))
+        refused = Text(Phrase.REFUSED_IN_GAME, (quoted(event),))
         claimed = () if event.by is None else (event.by,)
         return (*_tell(event, refused), LogDecision("refused", refused, players=claimed))
     if verb in LOOK_UPS:
@@ -48,6 +48,11 @@ def obey(state: State, event: Commanded, now: float) -> Effects:
     if verb in ("on", "off"):
         return _switch(state, event, on=verb == "on")
     return _unknown(state, event)
+
+
+def quoted(event: Commanded) -> str:
+    """The command as it was typed, or the beginning of it."""
+    return " ".join(event.words)[:LONGEST_QUOTE]
 
 
 def left_alone(state: State) -> Text | None:

@@ -325,6 +325,9 @@ class Host:
                 self.plugin, self._sent_cache = batch.plugin, None
             self.dropped_rounds += batch.dropped
             self._journal.names(self.pool.name, batch.names)
+            for event in batch.events:
+                if isinstance(event, Commanded) and self.rules.admin_commands:
+                    self._journal.ordered(event, work.who)
 
     def _send(self, work: Work) -> None:
         """Let collected orders go out with the next reply, which may be this work's own."""

@@ -1,12 +1,16 @@
-"""What a host writes down behind its replies: session memory, decisions and names. Never rounds."""
+"""What a host writes down behind its replies: session memory, decisions, orders in the game and names. Never
+rounds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from equipoise.core.commands import CHANGES, LOOK_UPS, quoted
 from equipoise.core.effects import LogDecision
+from equipoise.core.events import Commanded
 from equipoise.core.model import PlayerId, ServerId, Split
-from equipoise.store.port import Clock, Decision, Name, Note, SessionMemory, Store
+from equipoise.store.port import Audit, Clock, Decision, Name, Note, SessionMemory, Store
 
 
 class Journal:
@@ -35,6 +39,12 @@ class Journal:
             )
         )
 
+    def ordered(self, command: Commanded, who: str) -> None:
+        """Note in the audit what an admin ordered in the game. `set` and `reset` bring their own line, with ratings."""
+        if command.admin and command.words[0] in CHANGES - LOOK_UPS:
+            by, words = claimant(command, who), quoted(command)
+            self._notes.append(Audit(self._clock.epoch(), by, "command", self._server, "", words))
+
     def names(self, pool: str, names: Mapping[PlayerId, str]) -> None:
         """Note players' current names; only the newest of each is written."""
         self._notes += (Name(pool, player, name) for player, name in names.items())
@@ -44,6 +54,11 @@ class Journal:
         notes, self._notes = self._notes, []
         if notes:
             self._store.note(notes)
+
+
+def claimant(command: Commanded, who: str) -> str:
+    """Who gave a command, as the audit names them: the script or token first, because a player is only its claim."""
+    return who if command.by is None else f"{who} player:{command.by}"
 
 
 def _detail(effect: LogDecision) -> dict[str, object] | None:

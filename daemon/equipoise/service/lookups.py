@@ -12,7 +12,7 @@ from equipoise.core.model import STEAM_ID_BASE, PlayerId, PlayerSummary, ServerI
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
 from equipoise.errors import RatingError, ScriptError, StoreError
-from equipoise.service.journal import Journal
+from equipoise.service.journal import Journal, claimant
 from equipoise.service.pool import Pool
 from equipoise.service.status import round_number
 from equipoise.store.port import Clock, Store
@@ -142,9 +142,7 @@ class Lookups:
 
     async def _edit(self, player: PlayerId, rating: float | None, command: Commanded, who: str) -> Lines:
         (before,) = await self._pool.summaries((player,))
-        # In the game the script alone says who typed it, so that the audit names the script first.
-        by = who if command.by is None else f"{who} player:{command.by}"
-        after = await self._pool.edit(player, rating, by)
+        after = await self._pool.edit(player, rating, claimant(command, who))
         return (Text(Phrase.SET_DONE, (f"@{player}", f"{before.rating:.0f}", f"{after.rating:.0f}")),)
 
 

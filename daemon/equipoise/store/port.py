@@ -129,9 +129,6 @@ class Name:
 Log = Literal["decisions", "audit"]
 """The logs of the store, whose lines only become more."""
 
-Note = Decision | SessionMemory | Name
-"""What may be written a moment later than it happened; rounds and admins' changes may not."""
-
 
 @dataclass(frozen=True, slots=True)
 class Audit:
@@ -144,6 +141,10 @@ class Audit:
     target: str
     before: str
     after: str
+
+
+Note = Decision | Audit | SessionMemory | Name
+"""What may be written a moment later than it happened; rounds and changes of ratings may not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from threading import Lock
 
 from equipoise.core.model import PlayerId, ServerId
-from equipoise.store.port import Decision, Name, Note, SessionMemory
+from equipoise.store.port import Audit, Decision, Name, Note, SessionMemory
 
-MOST_DECISIONS = 5_000
-"""Decisions that wait while the store is away; older ones are forgotten."""
+MOST_LINES = 5_000
+"""Decisions and lines of the audit that wait while the store is away; older ones are forgotten."""
 
 
 class Unwritten:
@@ -25,29 +25,29 @@ class Unwritten:
         self._lock = Lock()
         self._memories: dict[ServerId, SessionMemory] = {}
         self._names: dict[tuple[str, PlayerId], Name] = {}
-        self._decisions: deque[Decision] = deque(maxlen=MOST_DECISIONS)
+        self._lines: deque[Decision | Audit] = deque(maxlen=MOST_LINES)
 
     def __len__(self) -> int:
-        return len(self._memories) + len(self._names) + len(self._decisions)
+        return len(self._memories) + len(self._names) + len(self._lines)
 
     def add(self, notes: Iterable[Note]) -> None:
         """Add notes, which are newer than all that wait."""
         with self._lock:
             for note in notes:
                 match note:
-                    case Decision():
-                        self._decisions.append(note)
+                    case Decision() | Audit():
+                        self._lines.append(note)
                     case SessionMemory():
                         self._memories[note.server] = note
                     case Name():
                         self._names[note.pool, note.player] = note
 
     def take(self) -> list[Note]:
-        """Remove and return all notes, decisions oldest first."""
+        """Remove and return all notes, lines of the two logs oldest first."""
         with self._lock:
-            taken: list[Note] = [*self._memories.values(), *self._decisions, *self._names.values()]
+            taken: list[Note] = [*self._memories.values(), *self._lines, *self._names.values()]
             self._memories, self._names = {}, {}
-            self._decisions.clear()
+            self._lines.clear()
         return taken
 
     def put_back(self, notes: Iterable[Note]) -> None:

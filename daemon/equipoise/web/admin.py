@@ -175,4 +175,6 @@ async def show_decisions(asked: Asked) -> m.Decisions:
 
 async def show_audit(asked: Asked) -> m.Audits:
     """Lines of the audit, newest first."""
+    for host in asked.services.hosts.values():
+        await host.write_down()
     return m.Audits(audit=tuple(await asked.services.store.audits(asked.query.limit)))

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from equipoise.errors import ScriptError
-from equipoise.store.port import Decision, Name, Note, SessionMemory
+from equipoise.store.port import Audit, Decision, Name, Note, SessionMemory
 from equipoise.store.sqlite import journal
 from equipoise.store.sqlite.connection import savepoint, store_errors
 
@@ -28,6 +28,8 @@ def _write(db: sqlite3.Connection, note: Note) -> None:
     match note:
         case Decision():
             journal.decide(db, note)
+        case Audit():
+            journal.audit(db, note)
         case SessionMemory():
             # Not compared by time: after a clock was set back, an old memory would stay. `Unwritten.supersede` has
             # dropped it if a round stored a newer one meanwhile.

@@ -170,7 +170,7 @@ class SqliteStore:
         await self._write(lambda db: journal.audit(db, entry))
 
     async def audits(self, limit: int) -> Sequence[Audit]:
-        return await self._read(lambda db: journal.audits(db, limit))
+        return await self._read_noted(lambda db: journal.audits(db, limit))
 
     async def fingerprint(self, pool: str) -> Fingerprint | None:
         return await self._read(lambda db: pools.fingerprint(db, pool))
