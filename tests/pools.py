@@ -50,7 +50,8 @@ async def fill(directory: Path, records: Sequence[RecordRound], system: str = "s
     await asyncio.to_thread(directory.mkdir, parents=True, exist_ok=True)
     store = SqliteStore(directory / "equipoise.db")
     await store.open()
-    pool = Pool("main", ratings.create(system, **params), store, Ring(directory / "main.ring"), GivenClock())
+    clock = GivenClock(1_800_000_000.0)
+    pool = Pool("main", ratings.create(system, **params), store, Ring(directory / "main.ring"), clock)
     await pool.open()
     for record in records:
         assert (await pool.record(record, None)).status == "stored"

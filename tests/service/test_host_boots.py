@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from equipoise.core import events as e
 from equipoise.core.model import Mode, Side
-from equipoise.wire.memory import MOST_SUPERSEDED, decode_memory
+from equipoise.wire.memory import MOST_SUPERSEDED, Remembered, decode_memory
 from equipoise.wire.values import Batch, Reply
 from tests.hosts import BOOT, SERVER, Rig, played, roster, round_of
 
@@ -78,6 +81,16 @@ async def test_sixteen_superseded_boots_are_remembered_and_an_older_one_is_new(r
 
     assert all([(await call(rig, boot, 2)).stale for boot in range(1, MOST_SUPERSEDED + 1)])
     assert not (await call(rig, 0, 2)).stale
+
+
+@given(st.lists(st.integers(0, 20), min_size=1))
+def test_whichever_boots_call_the_last_one_is_served_and_those_before_it_are_remembered(boots: list[int]) -> None:
+    remembered = Remembered()
+    for seq, boot in enumerate(boots, 1):
+        remembered = remembered.after(boot, seq)
+    assert (remembered.boot, remembered.seq) == (boots[-1], len(boots))
+    newest_first = dict.fromkeys(boot for boot in reversed(boots) if boot != boots[-1])
+    assert remembered.superseded == tuple(reversed(list(newest_first)[:MOST_SUPERSEDED]))
 
 
 @played

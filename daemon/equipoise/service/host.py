@@ -121,7 +121,9 @@ class Host:
         remembered = replace(remembered, memory=memory)
         self.session = Session(self.rules, memory)
         self._last = _Last(remembered.boot, remembered.seq)
-        self._remembered = self._noted = remembered
+        self._remembered = remembered
+        # A memory that is dated years ahead would not be replaced by that of a round: it is dated now.
+        await self.write_down()
 
     async def close(self) -> None:
         """Finish what is under way, stop the timer, and write down what is not written yet."""

@@ -119,7 +119,8 @@ class Lookups:
         await self._journal.flush()
         decisions = await self._store.decisions(self._server, SCRAMBLE_AMONG)
         scrambled_at = [one.at for one in decisions if one.kind in ("scramble", "alone")]
-        last = f"{(self._clock.epoch() - scrambled_at[0]) / 60:.0f} min" if scrambled_at else "-"
+        # Dated ahead when the clock was: as if it had just been.
+        last = f"{max(0.0, self._clock.epoch() - scrambled_at[0]) / 60:.0f} min" if scrambled_at else "-"
         pending = memory.pending.english if memory.pending else "-"
         shown = (memory.mode.value, str(round_number(session)), str(memory.tally.streak), pending, last)
         return (*filter(None, (alone,)), Text(Phrase.STATUS, shown))

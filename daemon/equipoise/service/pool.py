@@ -42,6 +42,11 @@ from equipoise.wire.values import RoundStatus
 GROUP = 32
 """Rounds in one transaction at most: it holds the store's thread for under a tenth of a second."""
 
+AHEAD = 365 * 86_400.0
+"""Seconds. A player who played last this long after now, did so by a clock that was wrong."""
+CLOCK_NOT_SET = 1_735_689_600.0
+"""The year 2025: a clock that shows less was not set since the machine was started."""
+
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
@@ -97,6 +102,7 @@ class Pool:
         ConfigError: the stored ratings were made by another system. SpillError: the file cannot be used.
         """
         await self._agree()
+        await self._redate()
         await asyncio.to_thread(self.ring.open)
         await self.drain()
 
@@ -172,8 +178,10 @@ class Pool:
         if group is None or len(group.rounds) == GROUP:
             group = self._group = _Group()
             group.recorded = self._start(self._record(group))
-        place = len(group.rounds)
-        group.rounds.append(UnstoredRound(record, memory, self._clock.epoch()))
+        place, now = len(group.rounds), self._clock.epoch()
+        if record.round.started_at > now:  # by a script's clock that is ahead: its players would not be stale for years
+            record = replace(record, round=replace(record.round, started_at=now))
+        group.rounds.append(UnstoredRound(record, memory, now))
         assert group.recorded is not None
         outcome = (await asyncio.shield(group.recorded))[place]
         if isinstance(outcome, Exception):
@@ -305,6 +313,18 @@ class Pool:
             self._held.restore((), await self.store.shared(self.name))
         except RatingError as error:
             raise StoreRefused(f"pool {self.name}: {error}: restore a backup of the store") from None
+
+    async def _redate(self) -> None:
+        """Rounds that were played while a clock was years ahead must not keep players on the leaderboard for years."""
+        now = self._clock.epoch()
+        if now < CLOCK_NOT_SET:
+            log.warning("the system's clock is not set: it shows a time before 2025")
+        elif count := await self.store.redate(self.name, now + AHEAD, now):
+            log.warning(
+                "%d players played last years from now, by a wrong clock: taken as now",
+                count,
+                extra={"pool": self.name},
+            )
 
     async def _load(self, players: Sequence[PlayerId]) -> None:
         async with self._lock:

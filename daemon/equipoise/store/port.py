@@ -271,6 +271,9 @@ class Store(Protocol):
     async def players(self, pool: str, ids: Sequence[PlayerId], window: int) -> Mapping[PlayerId, PlayerRow]:
         """Rows of these players without names; those who were never rated are missing."""
 
+    async def redate(self, pool: str, latest: float, now: float) -> int:
+        """Let players who played last after `latest` have played last `now`; returns how many they were."""
+
     async def names(self, pool: str, ids: Sequence[PlayerId]) -> Mapping[PlayerId, str]:
         """The last known names of these players; unnamed players are missing."""
 

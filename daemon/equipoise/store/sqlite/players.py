@@ -93,6 +93,17 @@ def edit(db: sqlite3.Connection, pool: str, player: PlayerId, window: int, chang
     return after
 
 
+def redate(db: sqlite3.Connection, pool: str, latest: float, now: float) -> int:
+    """Let players who played last after `latest` have played last `now`; returns how many they were."""
+    # Most systems keep the time in their own state too.
+    return db.execute(
+        "UPDATE players SET version = version + 1, last_played = :now, "
+        "state = iif(json_type(state, '$.last_played') IS NULL, state, json_set(state, '$.last_played', :now)) "
+        "WHERE pool = :pool AND last_played > :latest",
+        {"pool": pool, "latest": latest, "now": now},
+    ).rowcount
+
+
 def names(db: sqlite3.Connection, pool: str, players: Sequence[PlayerId]) -> dict[PlayerId, str]:
     """Last known names by id; players without one are missing."""
     found = db.execute(

@@ -135,6 +135,9 @@ class SqliteStore:
         found = await self._read(lambda db: players.load(db, pool, dict.fromkeys(ids, 0), window))
         return {row.id: row for row in found}
 
+    async def redate(self, pool: str, latest: float, now: float) -> int:
+        return await self._write(lambda db: players.redate(db, pool, latest, now))
+
     async def names(self, pool: str, ids: Sequence[PlayerId]) -> Mapping[PlayerId, str]:
         return await self._read_noted(lambda db: players.names(db, pool, ids))
 
