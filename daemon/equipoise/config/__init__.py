@@ -140,7 +140,7 @@ def _check_listener(web: Web) -> None:
 def _check_retention(retention: Retention) -> None:
     if 0 < retention.rounds_days < LEAST_ROUNDS_DAYS:
         raise ConfigError(
-            f"at least {LEAST_ROUNDS_DAYS}, or 0 for ever: a round that is sent again after it was deleted counts twice",
+            f"at least {LEAST_ROUNDS_DAYS}, or 0 for ever: a round sent again after it was deleted counts twice",
             path="$.retention.rounds_days",
         )
 
