@@ -90,6 +90,27 @@ async def test_a_locked_store_is_pruned_by_the_next_run(tmp_path: Path, caplog: 
 
 
 @in_loop
+async def test_a_run_ends_before_the_next_one_is_due(tmp_path: Path) -> None:
+    class Hurried(Stopped):
+        """Twenty minutes pass with each piece."""
+
+        passed = 0.0
+
+        def monotonic(self) -> float:
+            self.passed += 1_200.0
+            return self.passed
+
+    async with opened(tmp_path) as pool:
+        await decide(pool, *[100.0] * (3 * LINES))
+        run = Retention(pool.store, [pool], Hurried(), Kept(decisions_days=90))
+        left = []
+        for _ in range(3):
+            await run.run()
+            left.append(len(await ages(pool)))
+        assert left == [2 * LINES, LINES, 0]
+
+
+@in_loop
 async def test_a_daemon_that_stops_does_not_wait_until_everything_is_deleted(tmp_path: Path) -> None:
     async with opened(tmp_path, kind=Traced) as pool:
         await decide(pool, *[100.0] * (4 * LINES))

@@ -35,6 +35,8 @@ MACHINE_STATE = Path("/var/lib/equipoise")
 """The unit's `StateDirectory`; a link for root where the unit's user is dynamic."""
 STORE = "equipoise.db"
 """The store's file in the state directory."""
+LEAST_ROUNDS_DAYS = 30
+"""A script keeps a finished round, and sends it again, until it is answered: longer than any daemon is down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ def load(path: Path, environ: Mapping[str, str]) -> Config:
     file = convert(tables, File, "$")
     rules = merged({"maps": dict(DEFAULT_LEVELS)}, read_rules(rules, "$"))
     _check_listener(file.web)
+    _check_retention(file.retention)
     pools = {name: _pool(name, keys) for name, keys in file.pool.items()}
     files = Secrets(path.parent, environ.get("CREDENTIALS_DIRECTORY"))
     servers = {ServerId(name): _server(name, keys, rules, pools, files) for name, keys in file.server.items()}
@@ -145,6 +148,14 @@ def _apart(keys: Raw, known: Mapping[str, object]) -> tuple[Raw, Raw]:
 def _check_listener(web: Web) -> None:
     if not web.allow_remote and not _loopback(web.host):
         raise ConfigError(f"{web.host} is no loopback address; web.allow_remote = true allows it", path="$.web.host")
+
+
+def _check_retention(retention: Retention) -> None:
+    if 0 < retention.rounds_days < LEAST_ROUNDS_DAYS:
+        raise ConfigError(
+            f"at least {LEAST_ROUNDS_DAYS}, or 0 for ever: a round sent again after it was deleted counts twice",
+            path="$.retention.rounds_days",
+        )
 
 
 def _loopback(host: str) -> bool:

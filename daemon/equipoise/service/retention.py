@@ -18,6 +18,8 @@ ROUNDS = 10
 """Rounds in one transaction: the window of each participant is looked up."""
 PAUSE_SECONDS = 0.05
 """After each piece, so that the store is idle for most of the time."""
+RUN_SECONDS = 1_800.0
+"""What is left after this waits for the next run, which comes once an hour."""
 DAY = 86_400.0
 
 log = logging.getLogger(__name__)
@@ -45,10 +47,13 @@ class Retention:
         self._clock = clock
         self._kept = kept
         self._stopped = False
+        self._ends_at = 0.0
+        """When the present run is to end, by the monotonic clock."""
 
     async def run(self) -> None:
-        """Delete everything that is old enough; what the store refuses now waits for the next run."""
+        """Delete what is old enough; what the store refuses, or what takes too long, waits for the next run."""
         before = dict(self.pruned)
+        self._ends_at = self._clock.monotonic() + RUN_SECONDS
         try:
             for name, days, delete, limit in self._work():
                 if days:
@@ -82,7 +87,7 @@ class Retention:
 
     async def _delete(self, name: str, delete: Callable[[], Awaitable[int]], limit: int) -> None:
         deleted = limit
-        while deleted == limit and not self._stopped:
+        while deleted == limit and not self._stopped and self._clock.monotonic() < self._ends_at:
             deleted = await delete()
             self.pruned[name] += deleted
             await asyncio.sleep(PAUSE_SECONDS)

@@ -22,10 +22,11 @@ SELECT number, prediction IS NOT NULL FROM rounds
 WHERE pool = :pool AND NOT pruned AND recorded_at < :before ORDER BY recorded_at LIMIT :limit
 """
 _MARK = "UPDATE rounds SET pruned = 1, lineup = '[]', skill_at_start = NULL WHERE number = ?"
-# Rows above `:round` are looked at when their own round is pruned, so each row is looked at few times.
+_PLAYERS = "SELECT player FROM participants WHERE round = ?"
+# Rows above `:last` are looked at when their own round is pruned, so each row is looked at few times.
 _OUTSIDE_WINDOW = """
 DELETE FROM participants
-WHERE pool = :pool AND player = :player AND round <= :round AND (:window = 0 OR round < (
+WHERE pool = :pool AND player = :player AND round <= :last AND (:window = 0 OR round < (
     SELECT round FROM participants WHERE pool = :pool AND player = :player
     ORDER BY round DESC LIMIT 1 OFFSET :window - 1
 )) AND (SELECT pruned FROM rounds WHERE number = participants.round)
@@ -46,17 +47,17 @@ def prune(db: sqlite3.Connection, log: Log, before: float, limit: int) -> int:
 
 def prune_rounds(db: sqlite3.Connection, pool: str, window: int, before: float, limit: int) -> int:
     """Delete up to `limit` rounds that were stored before a time, except rows that are in a player's window."""
-    rounds = db.execute(_OLDEST, {"pool": pool, "before": before, "limit": limit}).fetchall()
-    for number, _ in rounds:
-        db.execute(_MARK, (number,))
-        lost = {number}
-        for (player,) in db.execute("SELECT player FROM participants WHERE round = ?", (number,)).fetchall():
-            here = {"pool": pool, "player": player, "round": number, "window": window}
-            lost.update(round for (round,) in db.execute(_OUTSIDE_WINDOW, here).fetchall())
-        db.executemany(_WITHOUT_ROWS, [(round,) for round in lost])
-    rated = sum(rated for _, rated in rounds)
+    found = db.execute(_OLDEST, {"pool": pool, "before": before, "limit": limit}).fetchall()
+    rounds, last = {number for number, _ in found}, max((number for number, _ in found), default=0)
+    db.executemany(_MARK, [(number,) for number in rounds])
+    players = {row for number in rounds for row in db.execute(_PLAYERS, (number,))}
+    for (player,) in players:
+        here = {"pool": pool, "player": player, "last": last, "window": window}
+        rounds.update(number for (number,) in db.execute(_OUTSIDE_WINDOW, here).fetchall())
+    db.executemany(_WITHOUT_ROWS, [(number,) for number in rounds])
+    rated = sum(rated for _, rated in found)
     db.execute("UPDATE pools SET pruned_rounds = pruned_rounds + ? WHERE pool = ?", (rated, pool))
-    return len(rounds)
+    return len(found)
 
 
 def forget_pruned(db: sqlite3.Connection, pool: str) -> None:
