@@ -92,17 +92,17 @@ class Server:
         for player in self._luck.sample(sorted(self._names), PLAYERS):
             self._come(player)
         await self._sync()
-        await self._pass(self._luck.uniform(0, sum(ROUND_SECONDS) / 2))
+        await self._round(self._luck.uniform(0, ROUND_SECONDS[1]))  # nor do their rounds end together
         while self._game.clock < self._tempo.end:
-            await self._round()
+            await self._round(self._luck.uniform(*ROUND_SECONDS))
 
-    async def _round(self) -> None:
+    async def _round(self, seconds: float) -> None:
         self._game.start_round()
         await self._sync()
         await self._pass(FREEZE_SECONDS)
         self._game.go_live()
         await self._sync()
-        await self._pass(self._luck.uniform(*ROUND_SECONDS), playing=True)
+        await self._pass(seconds, playing=True)
         self._game.fight()
         winner = self._luck.choice((Side.A, Side.B))
         self.script.keep(self._game.end_round(winner, {winner: 1, winner.other: self._luck.randint(0, 1)}))

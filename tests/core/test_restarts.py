@@ -307,6 +307,21 @@ def test_ratings_that_arrive_after_the_round_went_live_count_for_its_lineup() ->
     assert record.skill_at_start == {"a": 2000.0, "b": 2100.0}
 
 
+def test_a_rating_that_arrives_after_another_of_the_lineup_left_completes_the_skills_at_start() -> None:
+    session = Session(Rules())
+    play(session, [(0.0, hello()), (0.0, summaries({"a": 2000.0})), (1.0, went_live("r1", "a|b", 1.0))])
+    play(session, [(2.0, seen("|b")), (3.0, summaries({"b": 2100.0}))])
+    assert session.state.skill_at_start == {"a": 2000.0, "b": 2100.0}
+
+
+def test_ratings_of_players_who_left_are_forgotten_with_the_next_roster() -> None:
+    # On a server whose map never changes the session would else know, and refresh, everybody who ever came.
+    session = begun(Mode.KOTH, "ab|cd", phase=e.Phase.OVER)
+    for number, text in enumerate(("ef|gh", "ij|kl"), 1):
+        play(session, [(number, seen(text)), (number, summaries(dict.fromkeys(text.replace("|", ""), 2000.0)))])
+    assert set(session.state.summaries) == set(ids("ijkl"))
+
+
 def test_skills_at_start_are_unknown_when_the_round_was_not_seen_going_live() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     (record,) = of(RecordRound, play(session, [(1.0, ended(finished("another", A), 1.0))]))

@@ -10,7 +10,7 @@ from equipoise.core.model import Mode, OrderId, PlayerId
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from tests.core.answerer import answer
-from tests.core.scripts import begun, play, seen
+from tests.core.scripts import begun, play, seen, summaries
 
 FIRST = OrderId("o1")
 """The first order of a session."""
@@ -33,6 +33,6 @@ def solve(session: Session, now: float = 0.1, ratings: Mapping[str, float] | Non
 
 def uneven(text: str = "abcd|ef", given: Rules | None = None, **marks: str) -> Session:
     """A gap opens at second 0 of a running round."""
-    session = begun(Mode.KOTH, "ab|cd", rules=given, ratings=dict.fromkeys("abcdefghi", 2000.0))
-    play(session, [(0.0, seen(text, **marks))])
+    session = begun(Mode.KOTH, "ab|cd", rules=given)
+    play(session, [(0.0, seen(text, **marks)), (0.0, summaries(dict.fromkeys(text.replace("|", ""), 2000.0)))])
     return session

@@ -84,6 +84,17 @@ def test_a_move_is_carried_out_on_the_living_at_its_deadline() -> None:
     assert sides(game) == ({B}, {A, C}, set())
 
 
+def test_a_move_of_a_player_who_left_fails() -> None:
+    game = server(A, B, blu=(C,), map=KOTH)
+    game.disconnect(A)
+    game.take()
+
+    game.apply(move(A, deadline=10))
+    game.pass_time(10)
+
+    assert game.take() == (e.OrderFailed(0.0, OrderId("o2"), "left"),)
+
+
 def test_a_cancelled_move_is_forgotten() -> None:
     game = server(A, B, blu=(C,), map=KOTH)
     game.apply(move(A))

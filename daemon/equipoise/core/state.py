@@ -142,7 +142,11 @@ class State:
     def accept_roster(self, roster: Roster) -> None:
         """Take over the script's own roster: players who are not on it have left, even if no event said so."""
         self.set_roster(roster)
-        self.pending_joins = {id: event for id, event in self.pending_joins.items() if roster.get(id) is not None}
+        here = {entry.id for entry in roster.entries}
+        self.pending_joins = {id: event for id, event in self.pending_joins.items() if id in here}
+        # Each rated round brings those who left during it. The lineup's are needed until its skills are noted.
+        needed = here | self.lineup.keys()
+        self.summaries = {id: summary for id, summary in self.summaries.items() if id in needed}
 
     def set_roster(self, roster: Roster) -> bool:
         """Replace the roster; True when a player came, left or changed side."""

@@ -307,6 +307,8 @@ class GameServer:
         match order:
             case Assign():
                 return self._assign(order)
+            case Move() if order.player not in self.clients:
+                return self._fail(order.order, "left")
             case Move():
                 self._moves.append(PendingMove(order, self.clock + order.deadline))
             case Cancel():
