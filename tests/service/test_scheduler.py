@@ -6,17 +6,23 @@ import asyncio
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from equipoise import ratings
 from equipoise.app import SystemClock
 from equipoise.core.events import RoundEnded
 from equipoise.core.participation import recorded
 from equipoise.core.rules import Rules
+from equipoise.errors import StoreError
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
 from equipoise.service.scheduler import Scheduler
 from equipoise.store.sqlite import SqliteStore
 from equipoise.wire import decode_batch
+from tests.opened_pool import opened
+from tests.store.failing import locked
+from tests.store.samples import in_loop, player, until
 from tests.wire.samples import RED, ROUND, body
 
 
@@ -47,3 +53,15 @@ async def kept_then_stored(folder: Path) -> tuple[int, int]:
 
 def test_a_round_that_was_kept_is_stored_once_the_store_is_free(tmp_path: Path) -> None:
     assert asyncio.run(kept_then_stored(tmp_path)) == (0, 1)
+
+
+@in_loop
+async def test_a_trouble_that_no_round_waits_for_is_over_once_the_store_is_free(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        with locked(tmp_path / "s.db"), pytest.raises(StoreError):
+            await pool.edit(player(1), 1500.0, "owner")
+        assert pool.store.health().state == "locked"
+        scheduler = Scheduler([pool], Metrics(), retry_seconds=0.01)
+        scheduler.start()
+        await until(lambda: pool.store.health().state == "ok")
+        await scheduler.close()
