@@ -14,6 +14,7 @@ from equipoise.app import SystemClock
 from equipoise.core.events import RoundEnded
 from equipoise.core.participation import recorded
 from equipoise.core.rules import Rules
+from equipoise.errors import StoreError
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
 from equipoise.service.retention import Kept, Retention
@@ -21,6 +22,9 @@ from equipoise.service.ring import Ring
 from equipoise.service.scheduler import Every, Scheduler
 from equipoise.store.sqlite import SqliteStore
 from equipoise.wire import decode_batch
+from tests.opened_pool import opened
+from tests.store.failing import locked
+from tests.store.samples import in_loop, player, until
 from tests.wire.samples import RED, ROUND, body
 
 
@@ -68,3 +72,16 @@ def test_runs_that_a_clock_set_forward_has_missed_are_not_counted_up() -> None:
     then = datetime(1970, 1, 1, tzinfo=UTC)
     now = datetime(2026, 1, 1, tzinfo=UTC)
     assert Every(30).get_next_fire_time(then, now) == now + timedelta(seconds=30)
+
+
+@in_loop
+async def test_a_trouble_that_no_round_waits_for_is_over_once_the_store_is_free(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        with locked(tmp_path / "s.db"), pytest.raises(StoreError):
+            await pool.edit(player(1), 1500.0, "owner")
+        assert pool.store.health().state == "locked"
+        retention = Retention(pool.store, [pool], SystemClock(), Kept())
+        scheduler = Scheduler([pool], retention, Metrics(), retry_seconds=0.01)
+        scheduler.start()
+        await until(lambda: pool.store.health().state == "ok")
+        await scheduler.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import shutil
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from equipoise.errors import StoreDamaged, StoreError
 from equipoise.store.sqlite.quick_check import QuickCheck
 from tests.store.damage import wreck
-from tests.store.disk import filled, small_disk
+from tests.store.disk import filled, small_disk, without_root
 from tests.store.failing import locked
 from tests.store.samples import Submitted, a_round, in_loop, opened, player, record, submit, until
 
@@ -142,3 +143,13 @@ async def test_no_round_goes_into_a_file_that_was_removed_or_replaced(tmp_path: 
                 await store.ping()
             assert store.health().state == "damaged"
             aside.replace(file)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up a right and take it back")
+@in_loop
+async def test_a_directory_that_may_not_be_looked_into_is_no_damage(tmp_path: Path) -> None:
+    os.chmod(tmp_path, 0o700)
+    async with opened(tmp_path / "s.db") as store:
+        with without_root():
+            assert not (await record(store, a_round())).again
+        assert store.health().state == "ok"
