@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 
 import msgspec
 from aiohttp import ClientPayloadError, web
@@ -14,7 +16,9 @@ from aiohttp.typedefs import Middleware
 from equipoise.errors import ScriptError, SpillError, StoreError
 from equipoise.web import guards
 from equipoise.web.callers import Caller
+from equipoise.web.connections import connection_of, drain
 from equipoise.web.openapi import plain_path
+from equipoise.web.refusals import BODY, CALLER
 from equipoise.web.routes import Answered, Asked, Route
 from equipoise.web.services import Services
 from equipoise.web.table import TABLE
@@ -27,6 +31,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
+_ADVICE: Mapping[int, Mapping[str, str]] = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "60"}}
 _HTTP_CODES: Mapping[int, str] = {404: "not_found", 405: "method", 413: "size"}
 
 log = logging.getLogger(__name__)
@@ -49,12 +54,18 @@ def _answer_everything(services: Services) -> Middleware:
 
     @web.middleware
     async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
+        connection = connection_of(request)
+        connection.begin_request()
         try:
+            guards.check_encoding(request)
             guards.check_host(request, services.names)
             guards.check_origin(request, services.names)
-            return await handler(request)
+            response = await handler(request)
         except Exception as error:
-            return _refusal(services, request, _as_script_error(error))
+            response = await _refuse(services, request, _as_script_error(error))
+        if connection.caller is None:
+            response.force_close()
+        return response
 
     return answer
 
@@ -75,19 +86,19 @@ def _as_script_error(error: Exception) -> ScriptError:
             return ScriptError("internal", "the daemon failed on this; its log says how", status=500)
 
 
-def _refusal(services: Services, request: web.Request, error: ScriptError) -> web.Response:
-    services.metrics.refused.labels(error.code).inc()
-    log.info("refused", extra={"code": error.code, "status": error.status, "route": _route_name(request)})
-    answered = Answered(encode_refusal(error.code, error.message, error.path), error.status)
-    response = _response(answered)
-    if error.status == 401:
-        response.headers["WWW-Authenticate"] = "Bearer"
+async def _refuse(services: Services, request: web.Request, error: ScriptError) -> web.StreamResponse:
+    """The refusal. It is sent before the rest of the body is read, and the connection is closed then."""
+    error = await services.refusals.throttled(connection_of(request).peer, error)
+    response = _response(Answered(encode_refusal(error.code, error.message, error.path), error.status))
+    response.headers.update(_ADVICE.get(error.status, {}))
+    if not request.content.is_eof():
+        response.force_close()
+        with suppress(ConnectionError):
+            await response.prepare(request)
+            await response.write_eof()
+    body = request[BODY] if BODY in request else await drain(request.content)
+    services.refusals.record(request, error, body)
     return response
-
-
-def _route_name(request: web.Request) -> str:
-    resource = request.match_info.route.resource
-    return resource.canonical if resource else "unknown"
 
 
 def _guarded(route: Route, services: Services) -> Handler:
@@ -115,9 +126,9 @@ async def _checked(route: Route, services: Services, request: web.Request) -> As
     form = route.form and request.content_type == guards.FORM
     if form:
         secret, body = decode_form(await _read(request), request.charset or "utf-8")
-        caller = _caller(route, services, secret)
+        caller = _caller(route, services, request, secret)
     else:
-        caller = _caller(route, services, guards.bearer(request))
+        caller = _caller(route, services, request, guards.bearer(request))
         body = await _read(request)
     return Asked(
         services=services,
@@ -128,16 +139,28 @@ async def _checked(route: Route, services: Services, request: web.Request) -> As
     )
 
 
-def _caller(route: Route, services: Services, secret: str | None) -> Caller:
+def _caller(route: Route, services: Services, request: web.Request, secret: str | None) -> Caller:
     if not route.roles:
         return Caller("viewer", "")
     caller = guards.check_credentials(services.callers, secret)
+    connection_of(request).prove(caller.who)
+    request[CALLER] = caller.who
     guards.check_role(caller, route.roles)
     return caller
 
 
 async def _read(request: web.Request) -> bytes:
-    body = await request.read()
+    try:
+        async with asyncio.timeout(guards.BODY_SECONDS):
+            request[BODY] = body = await request.read()
+    except TimeoutError:
+        request[BODY] = b""  # the rest is not waited for
+        raise guards.too_slow() from None
+    except (ConnectionError, RuntimeError) as error:  # RuntimeError: aiohttp's, for a body that can never come
+        error.__traceback__ = (
+            None  # it holds the body, and the body's reader holds it: 256 KB until the next collection
+        )
+        raise ScriptError("payload", "the connection was closed in the middle of the body", status=400) from None
     if len(body) > guards.LIMIT:
         raise guards.too_large()
     return body
