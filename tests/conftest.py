@@ -18,6 +18,9 @@ UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", UNTIMED, max_examples=10)
 settings.register_profile("thorough", UNTIMED, max_examples=100)
 settings.load_profile(os.environ.get("EQUIPOISE_TESTS", "thorough"))
+if (examples := os.environ.get("EQUIPOISE_EXAMPLES")) is not None:  # a search for what a short run does not find
+    settings.register_profile("many", UNTIMED, max_examples=int(examples))
+    settings.load_profile("many")
 
 # A shell's background job ignores Ctrl-C, and so would every process that a test starts and interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -169,7 +169,7 @@ async def _listen(config: Config, services: Services, listener: socket.socket, s
     most = fitting(config.web.max_connections)
     if most < config.web.max_connections:
         log.warning("fewer connections than web.max_connections: raise LimitNOFILE", extra={"count": most})
-    connections = Connections(runner.server, most, services.metrics)
+    connections = Connections(runner.server, most, services.refusals, services.metrics)
     services.metrics.watch(lambda: _open_connections(connections))
     task = asyncio.create_task(connections.accept(listener))
     stack.callback(task.cancel)

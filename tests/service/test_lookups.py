@@ -125,8 +125,19 @@ async def test_a_rating_that_was_set_by_a_player_is_reset_by_the_console(rig: Ri
     assert undone == [(Phrase.SET_DONE, (f"@{player(STRANGER)}", "1700", "1000"))]
     assert [(entry.action, entry.who) for entry in audits] == [
         ("reset", "script:arena-1"),
-        ("set", f"player:{player(1)}"),
+        ("set", f"script:arena-1 player:{player(1)}"),
     ]
+
+
+@played
+async def test_a_player_has_one_rating_however_their_id_is_spelt(rig: Rig) -> None:
+    id = player(STRANGER)
+    arabic = id.translate({ord("0") + digit: ord("٠") + digit for digit in range(10)})
+
+    for spelt in (f"00{id}", arabic):
+        await asked(rig, "set", spelt, "1700", admin=True)
+
+    assert [audit.target for audit in await rig.store.audits(10)] == [id, id]
 
 
 @played

@@ -7,11 +7,42 @@ from math import exp
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.web.daemon import Daemon
-from tests.wire.samples import RED
+from tests.web.made_up import MADE_UP
+from tests.wire.samples import BLU, RED
 
 RATINGS = [1830, 1210, 1450, 990, 1120, 1700, 1380, 1555]
+
+
+POINTS = st.one_of(st.integers(0, 5000), st.floats(-1e9, 1e9), st.sampled_from([-1e9, 1e9, 5e-324, 0.1]))
+LABELS = st.one_of(st.integers(-1, 12), st.integers(), st.sampled_from([RED, BLU, "0", "7", "07", "", "²", "9" * 5000]))
+NAMES = LABELS.map(str)
+QUESTIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "ratings": st.lists(POINTS, max_size=10),
+        "ids": st.lists(
+            st.sampled_from([str(int(RED) + n) for n in range(9)] + ["bot:7", "5"]), max_size=9, unique=True
+        ),
+        "size": st.integers(0, 6),
+        "keep_together": st.lists(st.lists(LABELS, max_size=4), max_size=3),
+        "pinned": st.dictionaries(NAMES, st.sampled_from(["a", "b", "bench", "play"]), max_size=3),
+        "bench_cost": st.dictionaries(NAMES, st.sampled_from([0, 1, 7, 1_000_000, 2**53]), max_size=3),
+        "current": st.fixed_dictionaries({}, optional={side: st.lists(LABELS, max_size=4) for side in ("a", "b")}),
+        "tolerance": st.sampled_from([0, 0.01, 0.5, 1, 1e-300]),
+    },
+)
+
+
+@MADE_UP
+@given(QUESTIONS)
+def test_any_question_is_answered_or_refused(untouched: Daemon, asked: dict[str, Any]) -> None:
+    answer = untouched.call("POST", "/v1/splits", asked)
+    assert answer.status in (200, 422), answer.raw
+    assert answer.body["ok"] is (answer.status == 200)
 
 
 def solve(daemon: Daemon, **asked: Any) -> Any:
@@ -81,6 +112,8 @@ def test_within_the_tolerance_the_cheapest_bench_and_then_the_fewest_moves_win(d
         ({"ratings": RATINGS, "size": 0}, "schema"),
         ({"ratings": RATINGS, "keep_together": [[0, 8]]}, "stranger"),
         ({"ratings": RATINGS, "pinned": {"bob": "a"}}, "stranger"),
+        *(({"ratings": RATINGS, "pinned": {label: "a"}}, "stranger") for label in ("8", "-1", "01", "²", "9" * 5000)),
+        ({"ratings": RATINGS, "keep_together": [[10**400]]}, "stranger"),
         ({"ratings": RATINGS, "pinned": {"0": "c"}}, "schema"),
         ({"ratings": RATINGS, "pinned": {"0": "a", "1": "b"}, "keep_together": [[0, 1]]}, "split"),
         ({"ratings": RATINGS, "tolerance": 1.5}, "schema"),

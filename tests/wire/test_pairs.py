@@ -54,6 +54,7 @@ PARTS: dict[type, tuple[type, dict[str, str]]] = {
     orders.Reply: (values.Reply, {"ok": "stale", "players": "summaries"}),
 }
 BESIDE: dict[type, set[str]] = {
+    events.Commanded: {"outside"},
     model.Participant: {"id", "side"},
     model.PlayerSummary: {"last_played", "missing", "name", "skill", "side_skills"},
     values.Batch: {"names", "plugin"},

@@ -17,8 +17,13 @@ from equipoise.core.voices import Voices
 LOOK_UPS_FOR_ALL = frozenset(("rating", "rank", "top", "teams"))
 LOOK_UPS = LOOK_UPS_FOR_ALL | {"status", "why", "set", "reset"}
 PLAYERS_MAY = LOOK_UPS_FOR_ALL | {"vote"}
+CHANGES = frozenset(("set", "reset", "scramble", "balance", "on", "off"))
+"""Commands that `admin_commands = false` takes from admins in the game: the script's secret is then worth none of
+them, and a token is needed."""
 MOVES_PLAYERS = frozenset(("vote", "scramble", "balance"))
 """Commands that are refused on a map whose sides are not to be balanced."""
+LONGEST_QUOTE = 64
+"""Characters of a command that its refusal quotes: a line of the game's chat has 127."""
 
 
 def obey(state: State, event: Commanded, now: float) -> Effects:
@@ -26,6 +31,10 @@ def obey(state: State, event: Commanded, now: float) -> Effects:
     verb, *rest = event.words or ("",)
     if not event.admin and verb not in PLAYERS_MAY:
         return _tell(event, Text(Phrase.REFUSED_ADMIN))
+    if verb in CHANGES and not event.outside and not state.rules.admin_commands:
+        refused = Text(Phrase.REFUSED_IN_GAME, (" ".join(event.words)[:LONGEST_QUOTE],))
+        claimed = () if event.by is None else (event.by,)
+        return (*_tell(event, refused), LogDecision("refused", refused, players=claimed))
     if verb in LOOK_UPS:
         return (LookUp(event),)
     if verb in MOVES_PLAYERS and rest != ["cancel"] and (why := left_alone(state)) is not None:

@@ -129,6 +129,7 @@ DecisionKind = Literal[
     "switch",
     "vote",
     "failed",
+    "refused",
 ]
 
 

@@ -181,6 +181,9 @@ class Commanded:
     by: PlayerId | None
     """None: the console or the admin API."""
     admin: bool
+    outside: bool = False
+    """Through the admin API, whose callers have tokens of their own. Else the script says who typed it, and that they
+    are an admin."""
 
 
 @dataclass(frozen=True, slots=True)

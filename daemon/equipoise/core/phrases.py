@@ -35,6 +35,7 @@ class Phrase(Enum):
     REFUSED_LOCKED_SCRAMBLE = "You were placed on this side and stay there until the next scramble."
     REFUSED_ADMIN = "Only admins may do that."
     REFUSED_GAP = "That would leave {1} against {2} players."
+    REFUSED_IN_GAME = "This server takes no admin commands from the game: {1}"
     # Announcements.
     SCRAMBLED = "Teams are balanced: RED has a {1} % chance."
     SCRAMBLE_PENDING = "Teams will be balanced at the next round start:"
@@ -118,6 +119,7 @@ _REFUSALS = frozenset(
         Phrase.REFUSED_LOCKED_SCRAMBLE,
         Phrase.REFUSED_ADMIN,
         Phrase.REFUSED_GAP,
+        Phrase.REFUSED_IN_GAME,
         Phrase.VOTE_TOO_FEW,
         Phrase.VOTE_COOLDOWN,
         Phrase.VOTE_EVEN,

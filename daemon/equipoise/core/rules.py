@@ -87,6 +87,8 @@ class Rules:
     vote: VoteRules = field(default_factory=VoteRules)
     maps: Mapping[str, Level] = field(default_factory=lambda: dict(DEFAULT_LEVELS))
     """The level of maps, by name or prefix."""
+    admin_commands: bool = True
+    """Admins may change ratings and teams by commands in the game, where the script vouches for them."""
     ns2_min_seconds: float = 60.0
     """NS2: a shorter round is not rated."""
     silence_seconds: float = 90.0

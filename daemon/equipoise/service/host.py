@@ -155,7 +155,7 @@ class Host:
         if dry:
             words = ("scramble", "dry")
         work = self._work(who)
-        await self._run(work, work.take((Commanded(0.0, words, None, admin=True),)))
+        await self._run(work, work.take((Commanded(0.0, words, None, admin=True, outside=True),)))
         lines = tuple(work.console)
         proposal = Proposal.of(work.dry_split) if work.dry_split else None
         return CommandAnswer(not any(line.phrase.refusal for line in lines), lines, proposal)
@@ -287,6 +287,8 @@ class Host:
         self._send(work)
         for decision in work.decisions:
             self._journal.decide(decision)
+        if any(decision.kind == "refused" for decision in work.decisions):
+            log.warning("refused admin commands from the game: admin_commands = false", extra={"server": self.server})
         if (batch := work.batch) is not None:
             if batch.plugin is not None:
                 self.plugin, self._sent_cache = batch.plugin, None

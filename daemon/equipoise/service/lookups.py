@@ -16,6 +16,7 @@ from equipoise.service.journal import Journal
 from equipoise.service.pool import Pool
 from equipoise.service.status import round_number
 from equipoise.store.port import Clock, Store
+from equipoise.wire.scalars import ACCOUNTS
 
 TOP = 5
 """Lines of the leaderboard."""
@@ -42,7 +43,7 @@ class Lookups:
     async def answer(self, command: Commanded, who: str, session: Session) -> Lines:
         """The lines that answer a command; what the store or the rating system refuses is answered too.
 
-        `who` is named in the audit for changes that the console or the admin API made.
+        `who` is named in the audit: the script, or the token of the admin API.
         """
         try:
             return await self._answer(command, who, session)
@@ -141,7 +142,8 @@ class Lookups:
 
     async def _edit(self, player: PlayerId, rating: float | None, command: Commanded, who: str) -> Lines:
         (before,) = await self._pool.summaries((player,))
-        by = who if command.by is None else f"player:{command.by}"
+        # In the game the script alone says who typed it, so that the audit names the script first.
+        by = who if command.by is None else f"{who} player:{command.by}"
         after = await self._pool.edit(player, rating, by)
         return (Text(Phrase.SET_DONE, (f"@{player}", f"{before.rating:.0f}", f"{after.rating:.0f}")),)
 
@@ -159,7 +161,9 @@ def _rating_line(summary: PlayerSummary, *, admin: bool) -> Text:
 def _player(command: Commanded, place: int) -> PlayerId | None:
     """The SteamID64 at this place of the words, from 1; None when there is none."""
     word = command.words[place] if len(command.words) > place else ""
-    return PlayerId(word) if word.isdecimal() and STEAM_ID_BASE < int(word) <= STEAM_ID_BASE + 2**32 else None
+    number = int(word) if word.isdecimal() else 0
+    # Zeros in front, and digits of other scripts, must not make a second player of one.
+    return PlayerId(str(number)) if STEAM_ID_BASE < number < STEAM_ID_BASE + ACCOUNTS else None
 
 
 def _number(command: Commanded, place: int) -> float | None:

@@ -30,6 +30,8 @@ from aiohttp.http_exceptions import BadHttpMessage
 
 from equipoise.service.metrics import Metrics
 from equipoise.service.repeats import Repeats
+from equipoise.web.http import RequestHandler
+from equipoise.web.refusals import Refusals
 
 HEAD_SECONDS = 10.0
 """For the head of a connection's first request."""
@@ -55,11 +57,11 @@ _OPTIONS: Mapping[str, Any] = {
 log = logging.getLogger(__name__)
 
 
-class Connection(web.RequestHandler):
+class Connection(RequestHandler):
     """One client's connection."""
 
-    def __init__(self, server: web.Server, connections: Connections) -> None:
-        super().__init__(server, loop=asyncio.get_running_loop(), **_OPTIONS)
+    def __init__(self, server: web.Server, refusals: Refusals, connections: Connections) -> None:
+        super().__init__(server, refusals, **_OPTIONS)
         self._connections = connections
         self._late: asyncio.TimerHandle | None = None
         self.peer = "unknown"
@@ -101,8 +103,8 @@ _Groups = dict[str, dict[Connection, None]]
 class Connections:
     """All open connections, at most `most`. Each group is in order of age, of proven ones since their last request."""
 
-    def __init__(self, server: web.Server, most: int, metrics: Metrics) -> None:
-        self._server, self._most, self._metrics = server, most, metrics
+    def __init__(self, server: web.Server, most: int, refusals: Refusals, metrics: Metrics) -> None:
+        self._server, self._most, self._refusals, self._metrics = server, most, refusals, metrics
         self._open = 0
         self._proven: _Groups = {}
         """By caller."""
@@ -129,9 +131,12 @@ class Connections:
             while True:
                 try:
                     client, _ = await loop.sock_accept(listener)
-                    await loop.connect_accepted_socket(lambda: Connection(self._server, self), client)
+                    await loop.connect_accepted_socket(self._connection, client)
                 except OSError as error:
                     await self._accept_failed(error)
+
+    def _connection(self) -> Connection:
+        return Connection(self._server, self._refusals, self)
 
     def add(self, connection: Connection) -> None:
         """Give it a place, as the newest of its group."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import Mapping
 from urllib.parse import unquote_plus
 
 from aiohttp import web
@@ -16,7 +17,8 @@ from aiohttp import web
 from equipoise.errors import ScriptError
 from equipoise.service.metrics import Metrics
 from equipoise.service.repeats import Repeats
-from equipoise.web.connections import connection_of
+from equipoise.web.answers import Answered
+from equipoise.wire import encode_refusal
 
 CALLER = web.RequestKey("caller", str)
 """Of a request: whose secret it carries, once that is known."""
@@ -35,6 +37,7 @@ CUT = 64
 HEAD_BYTES = 1024
 """Of a body: where scripts put the name of their server."""
 
+_ADVICE: Mapping[int, Mapping[str, str]] = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "60"}}
 _SERVER = re.compile(r'"server"\s*:\s*"([^"]*)"?')
 
 log = logging.getLogger(__name__)
@@ -53,13 +56,13 @@ class Refusals:
         """Write what was counted."""
         self._repeats.close()
 
-    async def throttled(self, peer: str, error: ScriptError) -> ScriptError:
+    async def throttled(self, peer: str | None, error: ScriptError) -> ScriptError:
         """The error to answer: a wrong secret of an address that has tried too many becomes a 429, after a second.
 
         The delay is what limits guessing, to as many a second as there may be connections. A right secret never comes
         here: a program at the address of the game servers cannot lock them out.
         """
-        if error.status != 401 or self._tried(peer) <= TRIES:
+        if error.status != 401 or self._tried(peer or "") <= TRIES:
             return error
         await asyncio.sleep(DELAY_SECONDS)
         message = f"more than {TRIES} wrong secrets in a minute from this address; this one is wrong too"
@@ -75,7 +78,13 @@ class Refusals:
         self._wrong_secrets[name] = self._wrong_secrets.get(name, 0) + 1
         return self._wrong_secrets[name]
 
-    def record(self, request: web.Request, error: ScriptError, body: bytes) -> None:
+    def answer(self, error: ScriptError) -> web.Response:
+        """The refusal as it goes out."""
+        response = Answered(encode_refusal(error.code, error.message, error.path), error.status).response()
+        response.headers.update(_ADVICE.get(error.status, {}))
+        return response
+
+    def record(self, request: web.BaseRequest, error: ScriptError, body: bytes) -> None:
         """Count it and log it; `body` is what has been read of it."""
         self._metrics.refused.labels(error.code).inc()
         claimed = {
@@ -85,9 +94,8 @@ class Refusals:
             "path": request.rel_url.raw_path,
         }
         fields = {name: value[:CUT] for name, value in claimed.items() if value}
-        peer = connection_of(request).peer
-        key = (error.code, peer, fields.get("server"), fields.get("caller"))
-        self._repeats.log(key, "refused", code=error.code, status=error.status, peer=peer, **fields)
+        key = (error.code, request.remote, fields.get("server"), fields.get("caller"))
+        self._repeats.log(key, "refused", code=error.code, status=error.status, peer=request.remote, **fields)
 
 
 def claimed_server(body: bytes) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from equipoise.errors import ScriptError
+from equipoise.web.answers import Answered
 from equipoise.web.callers import Caller, Role
 from equipoise.web.services import Services
 
@@ -32,17 +33,6 @@ class Asked:
     path: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """An answer as it goes out: body, status and content type."""
-
-    body: bytes
-    status: int = 200
-    content_type: str = "application/json"
-    refusal: str | None = None
-    """The error's code, when the answer is a refusal; it is counted."""
-
-
 Answer = Callable[[Asked], Awaitable[msgspec.Struct | Answered]]
 
 
@@ -60,6 +50,7 @@ class Route:
     """The type of the answer; None where it is text."""
     body: Any = None
     query: Any = None
+    media_type: str = "application/json"
     form: bool = False
     """Also as a form, with fields `secret` and `data`."""
 

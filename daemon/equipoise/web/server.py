@@ -15,23 +15,18 @@ from aiohttp.typedefs import Middleware
 
 from equipoise.errors import ScriptError, SpillError, StoreError
 from equipoise.web import guards
+from equipoise.web.answers import Answered
 from equipoise.web.callers import Caller
 from equipoise.web.connections import connection_of, drain
 from equipoise.web.openapi import plain_path
 from equipoise.web.refusals import BODY, CALLER
-from equipoise.web.routes import Answered, Asked, Route
+from equipoise.web.routes import Asked, Route
 from equipoise.web.services import Services
 from equipoise.web.table import TABLE
-from equipoise.wire import decode_as, decode_form, encode_refusal
+from equipoise.wire import decode_as, decode_form
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
-HEADERS = {
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-}
-_ADVICE: Mapping[int, Mapping[str, str]] = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "60"}}
 _HTTP_CODES: Mapping[int, str] = {404: "not_found", 405: "method", 413: "size"}
 
 log = logging.getLogger(__name__)
@@ -62,7 +57,7 @@ def _answer_everything(services: Services) -> Middleware:
             guards.check_origin(request, services.names)
             response = await handler(request)
         except Exception as error:
-            response = await _refuse(services, request, _as_script_error(error))
+            response = await _refuse(services, request, error)
         if connection.caller is None:
             response.force_close()
         return response
@@ -79,18 +74,20 @@ def _as_script_error(error: Exception) -> ScriptError:
             return ScriptError(_HTTP_CODES.get(error.status, "http"), error.reason, status=error.status)
         case StoreError() | SpillError():
             return ScriptError("unavailable", str(error), status=503)
-        case ClientPayloadError() | web.RequestPayloadError() | BadHttpMessage():
+        case ClientPayloadError() | web.RequestPayloadError() | BadHttpMessage() | ConnectionError():
+            # A ConnectionError: the caller has gone in the middle of the body. Nothing of ours failed.
             return ScriptError("payload", "the body cannot be read", status=400)
         case _:
             log.error("a request failed", exc_info=error)
             return ScriptError("internal", "the daemon failed on this; its log says how", status=500)
 
 
-async def _refuse(services: Services, request: web.Request, error: ScriptError) -> web.StreamResponse:
+async def _refuse(services: Services, request: web.Request, raised: Exception) -> web.Response:
     """The refusal. It is sent before the rest of the body is read, and the connection is closed then."""
-    error = await services.refusals.throttled(connection_of(request).peer, error)
-    response = _response(Answered(encode_refusal(error.code, error.message, error.path), error.status))
-    response.headers.update(_ADVICE.get(error.status, {}))
+    error = await services.refusals.throttled(request.remote, _as_script_error(raised))
+    response = services.refusals.answer(error)
+    if isinstance(raised, web.HTTPMethodNotAllowed):
+        response.headers["Allow"] = raised.headers["Allow"]
     if not request.content.is_eof():
         response.force_close()
         with suppress(ConnectionError):
@@ -113,7 +110,7 @@ def _guarded(route: Route, services: Services) -> Handler:
         if answered.refusal is not None:
             services.metrics.refused.labels(answered.refusal).inc()
         seconds.observe(time.perf_counter() - start)
-        return _response(answered)
+        return answered.response()
 
     return handle
 
@@ -167,14 +164,9 @@ async def _read(request: web.Request) -> bytes:
 
 
 def _query(request: web.Request, route: Route) -> object:
+    if len(request.query) > len(set(request.query)):
+        raise ScriptError("schema", "in the query: a parameter is there twice")
     try:
         return msgspec.convert(dict(request.query), route.query, strict=False)
     except msgspec.ValidationError as error:
         raise ScriptError("schema", f"in the query: {error}") from None
-
-
-def _response(answered: Answered) -> web.Response:
-    content_type, _, parameters = answered.content_type.partition(";")
-    response = web.Response(body=answered.body, status=answered.status, headers=HEADERS)
-    response.headers["Content-Type"] = f"{content_type};{parameters}" if parameters else content_type
-    return response

@@ -20,7 +20,7 @@ WAIT_SECONDS = 1.0
 async def find_splits(asked: Asked) -> SplitsFound:
     """Solve in a thread, one question at a time; 503 while another is in work."""
     body: SplitsAsked = asked.body
-    pool = asked.services.pool(body.pool)
+    pool = _pool(asked, body.pool)
     question = await _question(body, pool)
     try:
         async with asyncio.timeout(WAIT_SECONDS):
@@ -34,6 +34,18 @@ async def find_splits(asked: Asked) -> SplitsFound:
     finally:
         asked.services.solving.release()
     return SplitsFound(splits=tuple(question.labelled(assignment) for assignment in found))
+
+
+def _pool(asked: Asked, name: str | None) -> Pool:
+    """The pool whose ratings are asked for. A script has only its own server's: the differences of splits give hidden
+    ratings away to the last digit.
+    """
+    if asked.caller.role != "script":
+        return asked.services.pool(name)
+    own = asked.services.host(asked.caller.name).pool
+    if name is not None and name != own.name:
+        raise ScriptError("pool", f"a script asks for its own server's pool: {own.name}", path="$.pool", status=403)
+    return own
 
 
 async def _question(body: SplitsAsked, pool: Pool) -> _Question:
@@ -124,7 +136,7 @@ class _Question:
 
     def _index(self, label: Label, path: str) -> int:
         """The index of a player. JSON's keys are strings, so "3" is index 3 where players are indices."""
-        known = int(label) if self.body.ratings and str(label).isdecimal() else label
-        if known not in self.labels:
-            raise ScriptError("stranger", f"{label!r} is none of the players", path=path)
-        return self.labels.index(known)
+        for index, known in enumerate(self.labels):
+            if str(known) == str(label):
+                return index
+        raise ScriptError("stranger", f"{label!r} is none of the players", path=path)

@@ -6,8 +6,9 @@ import equipoise
 from equipoise.service import metrics
 from equipoise.web import admin, quality, scripts, splitting, theta
 from equipoise.web import messages as m
+from equipoise.web.answers import Answered
 from equipoise.web.openapi import document
-from equipoise.web.routes import ADMINS, ANYBODY, READERS, SCRIPTS, WRITERS, Answered, Asked, Route
+from equipoise.web.routes import ADMINS, ANYBODY, READERS, SCRIPTS, WRITERS, Asked, Route
 from equipoise.wire import events, orders
 
 
@@ -116,6 +117,6 @@ TABLE: tuple[Route, ...] = (
     ),
     Route("GET", "/v1/admin/audit", "What admins did", READERS, admin.show_audit, m.Audits, query=m.Limited),
     Route("GET", "/healthz", "Does the daemon answer", frozenset(), health, m.Health),
-    Route("GET", "/metrics", "Prometheus metrics", READERS, measures, None),
+    Route("GET", "/metrics", "Prometheus metrics", READERS, measures, None, media_type="text/plain"),
     Route("GET", "/openapi.json", "This document", ANYBODY, described, None),
 )

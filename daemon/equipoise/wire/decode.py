@@ -22,6 +22,9 @@ from equipoise.wire.values import Batch
 
 T = TypeVar("T")
 
+MOST_DIGITS = 400
+"""Of an integer. A double ends at 309 digits, and Python reads no integer of more than 4300."""
+
 _PATH = re.compile(r"(.*) - at `(.*)`", re.DOTALL)
 """msgspec's error texts end with the path, unless the error concerns the whole body."""
 
@@ -88,10 +91,15 @@ def _refusal(body: bytes, kind: type[T], error: Exception) -> ScriptError:
     authors are helped by the path more than by "not JSON".
     """
     try:
-        msgspec.convert(json.loads(body), type=kind, dec_hook=scalars.read)
+        msgspec.convert(json.loads(body, parse_int=_bounded), type=kind, dec_hook=scalars.read)
     except msgspec.ValidationError as invalid:
         found = _PATH.fullmatch(str(invalid))
         return ScriptError("schema", found[1] if found else str(invalid), path=found[2] if found else "$")
     except (ValueError, RecursionError) as malformed:
         return ScriptError("json", f"this is no JSON: {malformed}", status=400)
     return ScriptError("json", f"this is no JSON as we read it: {error}", status=400)
+
+
+def _bounded(digits: str) -> int | float:
+    """An integer; infinity for one with too many digits, which is then refused like any number out of its range."""
+    return int(digits) if len(digits) < MOST_DIGITS else float(digits)

@@ -5,8 +5,7 @@ Two irregularities end here: Lua writes 17.0 for 17, and NS2 knows players by 32
 
 from __future__ import annotations
 
-import math
-from typing import Annotated, Any, ClassVar, Self, TypeGuard
+from typing import Annotated, Any, ClassVar, Self
 
 from msgspec import Meta
 
@@ -17,6 +16,9 @@ MOST = 2**53
 ACCOUNTS = 2**32
 """Account ids that exist: a SteamID64 is one of them added to `STEAM_ID_BASE`."""
 
+_ID = "[1-9][0-9]{0,9}|7656119[7-9][0-9]{9}|7656120[0-2][0-9]{9}|bot:(0|[1-9][0-9]{0,16})"
+"""A player id as a regular expression, which cannot say the ranges: an account id, a SteamID64, a bot."""
+_ACCOUNT = {"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": ACCOUNTS}
 Seconds = Annotated[float, Meta(ge=0, le=1e12)]
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 
@@ -42,11 +44,12 @@ class Count(Scalar, int):
 
     @classmethod
     def read(cls, value: object) -> Self:
-        if not _is_number(value) or not math.isfinite(value) or value != int(value):
+        number = _integer(value)
+        if number is None:
             raise ValueError(f"Expected a whole number, got {value!r:.40}")
-        if not cls.least <= value <= MOST:
+        if not cls.least <= number <= MOST:
             raise ValueError(f"Expected a whole number from {cls.least} to 2^53, got {value!r:.40}")
-        return cls(value)
+        return cls(number)
 
 
 class Ordinal(Count):
@@ -109,7 +112,10 @@ class Player(Scalar, str):
     """A player id: a SteamID64, or `bot:<userid>`. An account id is converted."""
 
     __slots__ = ()
-    schema: ClassVar[dict[str, Any]] = {"type": "string", "examples": ["76561197960287930", "bot:7"]}
+    schema: ClassVar[dict[str, Any]] = {
+        "anyOf": [{"type": "string", "pattern": f"^({_ID})$"}, _ACCOUNT],
+        "examples": ["76561197960287930", "bot:7"],
+    }
 
     @classmethod
     def read(cls, value: object) -> Self:
@@ -127,7 +133,10 @@ class Caller(Player):
     """A player id, or "" for the server's console."""
 
     __slots__ = ()
-    schema: ClassVar[dict[str, Any]] = {"type": "string", "examples": ["76561197960287930", ""]}
+    schema: ClassVar[dict[str, Any]] = {
+        "anyOf": [{"type": "string", "pattern": f"^({_ID})?$"}, _ACCOUNT],
+        "examples": ["76561197960287930", ""],
+    }
 
     @classmethod
     def read(cls, value: object) -> Self:
@@ -144,18 +153,16 @@ def schema(kind: type) -> dict[str, Any]:
     return kind.schema if issubclass(kind, Scalar) else {"description": "anything"}
 
 
-def _is_number(value: object) -> TypeGuard[int | float]:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _integer(value: object) -> int | None:
+    """The integer that a number means, of any size: no integer is made a float, which ends at 1e308."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _whole(value: object) -> int | None:
     """The integer that a number or a string of digits means; signs, spaces and leading zeros are not accepted."""
     if isinstance(value, str):
-        return (
-            int(value)
-            if value.isascii() and value.isdigit() and len(value) <= 17 and value == str(int(value))
-            else None
-        )
-    if _is_number(value) and math.isfinite(value) and value == int(value):
-        return int(value)
-    return None
+        digits = value.isascii() and value.isdigit() and len(value) <= 17
+        return int(value) if digits and value == str(int(value)) else None
+    return _integer(value)

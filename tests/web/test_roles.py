@@ -1,0 +1,141 @@
+"""Who may do what: every route, for every role, and for scripts also the server and the pool that they ask about."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from equipoise.web.table import TABLE
+from tests.web.daemon import CONFIG, Answer, Daemon, running
+from tests.wire.samples import BLU, RED, ROUND, posted
+
+TWO_POOLS = CONFIG.replace('game = "ns2"', 'game = "ns2"\npool = "side"\nadmin_commands = false') + "[pool.side]\n"
+"""arena-1 feeds `main`, and its script is trusted; ns2-1 feeds `side`, and its script is not."""
+
+NO_SECRET, VIEWER, ADMIN, OWN, OTHER = "none", "guest", "owner", "arena-1", "ns2-1"
+CALLERS = (NO_SECRET, VIEWER, ADMIN, OWN, OTHER)
+"""The requests below are about server arena-1 and pool `main`: OWN is its script, OTHER that of another pool."""
+
+READERS = {VIEWER: "ok", ADMIN: "ok", OWN: "role", OTHER: "role"}
+ADMINS = {VIEWER: "role", ADMIN: "ok", OWN: "role", OTHER: "role"}
+IDS = [RED, BLU, "76561197960287932", "76561197960287933"]
+
+ALLOWED: dict[str, tuple[str, Any, dict[str, str]]] = {
+    "POST /v1/events": (
+        "/v1/events",
+        posted(),
+        {VIEWER: "role", ADMIN: "role", OWN: "ok", OTHER: "server"},
+    ),
+    "POST /v1/rounds": (
+        "/v1/rounds",
+        {"server": "arena-1", "round": ROUND},
+        {VIEWER: "role", ADMIN: "ok", OWN: "ok", OTHER: "server"},
+    ),
+    "POST /v1/splits": (
+        "/v1/splits",
+        {"ids": IDS, "pool": "main"},
+        {VIEWER: "ok", ADMIN: "ok", OWN: "ok", OTHER: "pool"},
+    ),
+    "GET /v1/admin/players/{id}": (f"/v1/admin/players/{RED}?pool=main", None, READERS),
+    "PUT /v1/admin/players/{id}": (f"/v1/admin/players/{RED}?pool=main", {"rating": 1500}, ADMINS),
+    "DELETE /v1/admin/players/{id}": (f"/v1/admin/players/{RED}?pool=main", None, ADMINS),
+    "GET /v1/admin/pools/{pool}/quality": ("/v1/admin/pools/main/quality", None, READERS),
+    "GET /v1/admin/pools/{pool}/theta": ("/v1/admin/pools/main/theta", None, READERS),
+    "GET /v1/admin/pools/{pool}/top": ("/v1/admin/pools/main/top", None, READERS),
+    "GET /v1/admin/pools/{pool}/players": ("/v1/admin/pools/main/players?text=7", None, READERS),
+    "GET /v1/admin/servers": ("/v1/admin/servers", None, READERS),
+    "GET /v1/admin/servers/{server}": ("/v1/admin/servers/arena-1", None, READERS),
+    "POST /v1/admin/servers/{server}/{action:scramble|balance|cancel|on|off}": (
+        "/v1/admin/servers/arena-1/on",
+        {},
+        ADMINS,
+    ),
+    "GET /v1/admin/decisions": ("/v1/admin/decisions", None, READERS),
+    "GET /v1/admin/audit": ("/v1/admin/audit", None, READERS),
+    "GET /healthz": ("/healthz", None, dict.fromkeys((VIEWER, ADMIN, OWN, OTHER), "ok") | {NO_SECRET: "ok"}),
+    "GET /metrics": ("/metrics", None, READERS),
+    "GET /openapi.json": ("/openapi.json", None, dict.fromkeys((VIEWER, ADMIN, OWN, OTHER), "ok")),
+}
+"""For each route a request about arena-1 and its pool, and its answer to each caller: "ok", or the refusal's code."""
+
+
+@pytest.fixture(scope="module")
+def two_pools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    with running(tmp_path_factory.mktemp("two-pools"), TWO_POOLS) as started:
+        yield started
+
+
+def ask(daemon: Daemon, method: str, path: str, body: Any, who: str) -> Answer:
+    if who == NO_SECRET:
+        return daemon.request(method, path, b"{}" if body is not None else None)
+    return daemon.call(method, path, body, who)
+
+
+def result(answer: Answer) -> str:
+    return "ok" if answer.status == 200 else answer.code
+
+
+def test_every_route_is_in_the_table() -> None:
+    assert ALLOWED.keys() == {f"{route.method} {route.path}" for route in TABLE}
+
+
+@pytest.mark.parametrize("route", ALLOWED)
+def test_each_role_is_answered_or_refused(two_pools: Daemon, route: str) -> None:
+    path, body, allowed = ALLOWED[route]
+    found = {who: result(ask(two_pools, route.partition(" ")[0], path, body, who)) for who in CALLERS}
+    assert found == {NO_SECRET: "credentials", **allowed}
+
+
+def test_a_script_learns_no_rating_of_another_pool(two_pools: Daemon) -> None:
+    for id, rating in zip(IDS, (1234.5, 1800, 1500, 999), strict=True):
+        two_pools.call("PUT", f"/v1/admin/players/{id}?pool=main", {"rating": rating})
+
+    for asked in ({"ids": IDS}, {"ratings": [1, 2, 3, 4]}):
+        refused = two_pools.call("POST", "/v1/splits", {**asked, "pool": "main"}, who=OTHER)
+        assert (refused.status, refused.code) == (403, "pool")
+        assert "main" not in refused.body["error"]["message"]
+    unknown = two_pools.call("POST", "/v1/splits", {"ids": IDS, "pool": "none"}, who=OTHER)
+    own = two_pools.call("POST", "/v1/splits", {"ids": IDS}, who=OTHER)
+
+    assert unknown.code == "pool"  # whether a pool exists is no business of a script either
+    assert [split["difference"] for split in own.body["splits"]] == [0]
+
+
+def test_a_program_with_a_token_has_to_name_one_of_several_pools(two_pools: Daemon) -> None:
+    assert two_pools.call("POST", "/v1/splits", {"ids": IDS}, who=VIEWER).code == "not_found"
+
+
+def commanded(*words: str, by: str, seq: int) -> dict[str, Any]:
+    return posted({"kind": "command", "words": words, "by": by, "admin": True}, server=OTHER, seq=seq)
+
+
+def test_the_secret_of_a_script_that_is_not_trusted_sets_no_rating(
+    two_pools: Daemon, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = two_pools.call("GET", "/v1/admin/audit").body
+    with caplog.at_level(logging.WARNING):
+        orders = [
+            two_pools.post(commanded("set", RED, "4321", by=by, seq=seq), who=OTHER).body["orders"]
+            for seq, by in enumerate(("", BLU), start=100)
+        ]
+
+    line = {"phrase": "Equipoise_RefusedInGame", "args": [f"set {RED} 4321"]}
+    assert orders == [[{"kind": "tell", "id": by, "lines": [line]}] for by in ("", BLU)]
+    assert two_pools.call("GET", f"/v1/admin/players/{RED}?pool=side").body["player"]["rating"] == 1000
+    assert two_pools.call("GET", "/v1/admin/audit").body == before
+    assert [record.server for record in caplog.records if "admin_commands" in record.getMessage()] == [OTHER] * 2  # type: ignore[attr-defined]
+    decisions = two_pools.call("GET", f"/v1/admin/decisions?server={OTHER}").body["decisions"]
+    assert [(each["kind"], each["detail"]) for each in decisions] == [
+        ("refused", {"players": [BLU]}),
+        ("refused", None),
+    ]
+
+
+def test_the_audit_of_a_command_in_the_game_names_the_script_and_the_player_whom_it_claims(two_pools: Daemon) -> None:
+    event = {"kind": "command", "words": ["set", RED, "1600"], "by": BLU, "admin": True}
+    two_pools.post(posted(event, seq=200))
+    (newest,) = two_pools.call("GET", "/v1/admin/audit?limit=1").body["audit"]
+    assert (newest["who"], newest["action"], newest["target"]) == (f"script:arena-1 player:{BLU}", "set", RED)
