@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import resource
 import socket
 from collections.abc import Mapping
@@ -31,7 +30,7 @@ from aiohttp.http_exceptions import BadHttpMessage
 from equipoise.service.metrics import Metrics
 from equipoise.service.repeats import Repeats
 from equipoise.web.http import RequestHandler
-from equipoise.web.refusals import Refusals
+from equipoise.web.refusals import HEAD_BYTES, Refusals
 
 HEAD_SECONDS = 10.0
 """For the head of a connection's first request."""
@@ -132,7 +131,7 @@ class Connections:
                 try:
                     client, _ = await loop.sock_accept(listener)
                     await loop.connect_accepted_socket(self._connection, client)
-                except OSError as error:
+                except (OSError, MemoryError) as error:  # anything that ended this loop would leave the daemon deaf
                     await self._accept_failed(error)
 
     def _connection(self) -> Connection:
@@ -170,9 +169,10 @@ class Connections:
             return self._unproven, connection.peer
         return self._proven, connection.caller
 
-    async def _accept_failed(self, error: OSError) -> None:
+    async def _accept_failed(self, error: OSError | MemoryError) -> None:
+        reason = error.strerror if isinstance(error, OSError) else "out of memory"
         self._metrics.accept_failures.inc()
-        self._failures.log(error.errno, f"cannot accept a connection: {os.strerror(error.errno or 0)}")
+        self._failures.log(reason, f"cannot accept a connection: {reason}")
         if self._unproven:
             self.close(_oldest_of_most(self._unproven), "room")
             await asyncio.sleep(0)  # the socket is closed in the loop's next turn
@@ -192,22 +192,25 @@ def connection_of(request: web.Request) -> Connection:
 
 
 async def drain(body: StreamReader) -> bytes:
-    """Read what a refused client still sends, within bounds; the first part of it.
+    """Read what a refused client still sends, within bounds; the beginning of it.
 
     A socket that is closed with bytes unread is reset, and the client may lose an answer that it has not read yet.
     """
     first, size = b"", 0
-    with suppress(TimeoutError, ConnectionError, web.RequestPayloadError, BadHttpMessage):
+    # RuntimeError is aiohttp's, for a body that can never come because the connection was closed.
+    with suppress(TimeoutError, ConnectionError, RuntimeError, web.RequestPayloadError, BadHttpMessage):
         async with asyncio.timeout(DRAIN_SECONDS):
             while size < DRAIN_BYTES and (part := await body.readany()):
-                first, size = first or part, size + len(part)
+                first, size = first or part[:HEAD_BYTES], size + len(part)
     return first
 
 
 def fitting(wanted: int) -> int:
     """How many connections of the number wanted the process may open; its soft limit of open files is raised for it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    files = max(soft, min(hard, wanted + RESERVED_FILES))
-    if files > soft:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
-    return min(wanted, files - RESERVED_FILES)
+    files = min(wanted + RESERVED_FILES, hard)
+    if soft < files:
+        with suppress(OSError, ValueError):  # a sandbox may forbid it
+            resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+            soft = files
+    return max(1, min(wanted, soft - RESERVED_FILES))
