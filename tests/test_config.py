@@ -281,6 +281,12 @@ def test_remote_listening_is_allowed_on_request(tmp_path: Path) -> None:
     assert read.web.host == "0.0.0.0"
 
 
+def test_fewer_connections_than_two_for_each_server_are_refused(tmp_path: Path) -> None:
+    servers = "".join(f'[server.s{number}]\nsecret_file = "arena-1.sha256"\n' for number in range(9))
+    with pytest.raises(ConfigError, match=r"^\$\.web\.max_connections: 9 servers need at least 18"):
+        load(tmp_path, f"[web]\nmax_connections = 17\n[pool.main]\n{servers}")
+
+
 def test_what_is_printed_is_the_effective_configuration_without_secrets(tmp_path: Path) -> None:
     lines = "\n".join(printed(load(tmp_path, SMALL + "[server.arena-1.arena]\nstreak = 5")))
     table = tomllib.loads(lines)

@@ -10,7 +10,7 @@ import signal
 import socket
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, closing, suppress
 from pathlib import Path
 
 import msgspec
@@ -30,15 +30,13 @@ from equipoise.service.ring import Ring
 from equipoise.service.scheduler import Scheduler
 from equipoise.store.port import Clock, Store
 from equipoise.store.sqlite import SqliteStore
-from equipoise.web import Caller, Callers, Server, Services, application, refusals
+from equipoise.web import Caller, Callers, Connections, Refusals, Services, application, fitting
 from equipoise.wire import GAMES
 
 START_SECONDS = 900
 """As long as systemd waits for READY=1, whatever the unit says: a large store may have to be migrated first."""
 STOP_SECONDS = 3.0
 """For requests under way, of the 5 that systemd waits for all."""
-KEEP_ALIVE_SECONDS = 150.0
-"""Longer than scripts keep an idle connection (curl: 118 s): one that we close as they post would lose the post."""
 
 _ADVICE = {
     errno.EADDRINUSE: "is another daemon running? Stop it, or choose another port",
@@ -96,6 +94,7 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
     await retention.look()
     metrics.watch(lambda: _readings(hosts, pools))
     metrics.watch(lambda: (*_store_readings(store, clock), *_readings_of_store(retention)))
+    refusals = stack.enter_context(closing(Refusals(metrics)))
     services = Services(
         hosts=hosts,
         games={name: GAMES[server.game] for name, server in config.servers.items()},
@@ -105,8 +104,9 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
         callers=callers(config),
         names=names(config, listener.getsockname()[1]),
         metrics=metrics,
+        refusals=refusals,
     )
-    await _listen(services, listener, stack)
+    await _listen(config, services, listener, stack)
     _schedule(pools, retention, metrics, stack)
     _sign_of_life(store, stack)
     store.start_check()
@@ -196,16 +196,24 @@ def names(config: Config, port: int) -> frozenset[str]:
     return frozenset(name.lower() for name in (*own, *more))
 
 
-async def _listen(services: Services, listener: socket.socket, stack: AsyncExitStack) -> None:
-    prepared = web.AppRunner(application(services), handle_signals=False)
-    await prepared.setup()
-    stack.push_async_callback(prepared.cleanup)
-    assert prepared.server is not None
-    server = Server(prepared.server, refusals(services), access_log=None, keepalive_timeout=KEEP_ALIVE_SECONDS)
-    runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=STOP_SECONDS)
+async def _listen(config: Config, services: Services, listener: socket.socket, stack: AsyncExitStack) -> None:
+    runner = web.AppRunner(application(services), handle_signals=False, shutdown_timeout=STOP_SECONDS)
     await runner.setup()
     stack.push_async_callback(runner.cleanup)
-    await web.SockSite(runner, listener).start()
+    assert runner.server is not None
+    most = fitting(config.web.max_connections)
+    if most < config.web.max_connections:
+        log.warning("fewer connections than web.max_connections: raise LimitNOFILE", extra={"count": most})
+    connections = Connections(runner.server, most, services.refusals, services.metrics)
+    services.metrics.watch(lambda: _open_connections(connections))
+    task = asyncio.create_task(connections.accept(listener))
+    stack.callback(task.cancel)
+
+
+def _open_connections(connections: Connections) -> Iterator[Reading]:
+    for proven, count in (("yes", connections.proven), ("no", connections.unproven)):
+        help = "Open connections; proven: they have carried an accepted secret."
+        yield Reading("equipoise_connections", help, count, {"proven": proven})
 
 
 def _schedule(pools: Mapping[str, Pool], retention: Retention, metrics: Metrics, stack: AsyncExitStack) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 
+import pytest
+
 from equipoise.service.log import JournalFormatter
 
 
@@ -27,6 +29,17 @@ def test_only_known_fields_are_written() -> None:
 
 def test_a_field_with_a_line_break_cannot_forge_a_second_line() -> None:
     assert line(logging.INFO, "map %s", "x\n<2>kernel: panic") == "<6>equipoise.web: map x\\n<2>kernel: panic"
+
+
+@pytest.mark.parametrize("control", ["\n", "\r", "\x1b", "\x7f", "\x9b", "\u2028"])
+def test_no_text_has_control_characters(control: str) -> None:
+    written = line(logging.INFO, "map %s", f"x{control}y", server=f"a{control}b")
+    assert written == f"<6>equipoise.web: map x{ascii(control)[1:-1]}y server='a{ascii(control)[1:-1]}b'"
+
+
+def test_a_field_is_one_word_or_quoted() -> None:
+    written = line(logging.INFO, "refused", server="a caller=b", agent="it's", path="/é", count=3)
+    assert written == r"""<6>equipoise.web: refused server='a caller=b' agent="it's" path='/\xe9' count=3"""
 
 
 def test_each_line_of_a_traceback_has_its_priority() -> None:

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from equipoise.config.tables import Web
 from equipoise.service.systemd import notify, watchdog_seconds
+from equipoise.web.connections import RESERVED_FILES
 
 UNIT = Path(__file__).parents[2] / "systemd" / "equipoise.service"
 
@@ -56,3 +58,8 @@ def test_the_unit_leaves_numba_its_machine_code() -> None:
     lines = UNIT.read_text().splitlines()
     assert "MemoryDenyWriteExecute=no" in lines
     assert "Type=notify" in lines
+
+
+def test_the_unit_has_an_open_file_for_each_connection() -> None:
+    limits = dict(line.split("=", 1) for line in UNIT.read_text().splitlines() if line.startswith("LimitNOFILE="))
+    assert int(limits["LimitNOFILE"]) >= Web().max_connections + RESERVED_FILES

@@ -132,14 +132,17 @@ def test_silence_is_logged_once_and_so_is_its_end(game: Game, daemon: Daemon, pl
     assert [text for _, text in game.sm.log.messages] == ["The daemon answers again."]
 
 
-def test_a_wrong_secret_is_said_once_with_what_to_do(game: Game, daemon: Daemon, plugin: Plugin) -> None:
-    daemon.always = daemon.refuse(401, "credentials")
+@pytest.mark.parametrize(("status", "code"), [(401, "credentials"), (429, "throttled")])
+def test_a_wrong_secret_is_said_once_with_what_to_do(
+    game: Game, daemon: Daemon, plugin: Plugin, status: int, code: str
+) -> None:
+    daemon.always = daemon.refuse(status, code)
     game.start_map("koth_harvest_final")
     for n in range(4):
         game.add(f"P{n}", "red" if n % 2 else "blue")
     seconds_of_play(game, 200)
     (complaint,) = complaints(game)
-    assert "401" in complaint
+    assert str(status) in complaint
     assert "equipoise_secret" in complaint
     assert "equipoise.cfg" in complaint
     assert len(daemon.batches) < 12

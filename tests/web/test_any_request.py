@@ -14,6 +14,7 @@ from schemathesis import GenerationMode
 from schemathesis import checks as check
 from schemathesis.schemas import APIOperation
 
+from equipoise.web import refusals
 from equipoise.web.openapi import document
 from equipoise.web.table import TABLE
 from tests.web.daemon import SECRETS, Daemon, running
@@ -59,8 +60,9 @@ OPERATIONS = [found.ok() for found in SCHEMA.get_all_operations()]
 
 @pytest.fixture(scope="module")
 def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    """A daemon that these tests may change as they like."""
-    with running(tmp_path_factory.mktemp("attacked")) as started:
+    """A daemon that these tests may change as they like; to answer a wrong secret it does not wait."""
+    with pytest.MonkeyPatch.context() as patch, running(tmp_path_factory.mktemp("attacked")) as started:
+        patch.setattr(refusals, "DELAY_SECONDS", 0.0)
         yield started
 
 

@@ -92,7 +92,7 @@ def load(path: Path, environ: Mapping[str, str]) -> Config:
     tables, rules = _apart(raw, msgspec.structs.asdict(File()))
     file = convert(tables, File, "$")
     rules = merged({"maps": dict(DEFAULT_LEVELS)}, read_rules(rules, "$"))
-    _check_listener(file.web)
+    _check_listener(file.web, len(file.server))
     _check_retention(file.retention)
     pools = {name: _pool(name, keys) for name, keys in file.pool.items()}
     files = Secrets(path.parent, environ.get("CREDENTIALS_DIRECTORY"))
@@ -145,9 +145,14 @@ def _apart(keys: Raw, known: Mapping[str, object]) -> tuple[Raw, Raw]:
     return {k: v for k, v in keys.items() if k in known}, {k: v for k, v in keys.items() if k not in known}
 
 
-def _check_listener(web: Web) -> None:
+def _check_listener(web: Web, servers: int) -> None:
     if not web.allow_remote and not _loopback(web.host):
         raise ConfigError(f"{web.host} is no loopback address; web.allow_remote = true allows it", path="$.web.host")
+    if web.max_connections < 2 * servers:
+        message = (
+            f"{servers} servers need at least {2 * servers}: a script may open a second one before it closes the first"
+        )
+        raise ConfigError(message, path="$.web.max_connections")
 
 
 def _check_retention(retention: Retention) -> None:

@@ -25,6 +25,7 @@ class Web(Section, frozen=True):
     """Listen on an address that is not a loopback address."""
     hosts: tuple[str, ...] = ()
     """Host names that requests may use besides the daemon's own addresses."""
+    max_connections: Annotated[int, Meta(ge=16, le=65536)] = 256
 
 
 class Store(Section, frozen=True):

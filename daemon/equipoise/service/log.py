@@ -1,19 +1,27 @@
 """Log lines for systemd's journal: priority, logger, message, and fields from a list of those that may be logged.
 
-Players' names, callers' addresses and secrets are not on the list, so that no call site can log them by accident.
+Players' names and secrets are not on the list, so that no call site can log them by accident. Text that comes from
+outside is one line without control characters, whatever it contains.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from typing import Literal
 
 Level = Literal["debug", "info", "warning", "error"]
 
-FIELDS = ("server", "pool", "route", "code", "status", "boot", "job", "port", "address", "version", "seconds")
-"""Keys of `extra` that are logged; others are dropped. `address` is the one that the daemon listens on."""
+FIELDS = (
+    *("code", "status", "server", "pool", "caller", "agent", "path", "peer"),
+    *("boot", "job", "port", "address", "version", "seconds", "count"),
+)
+"""Keys of `extra` that are logged, in this order; others are dropped. `address` is the one that the daemon listens on,
+`peer` the one that a refused request came from."""
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_PLAIN = re.compile(r"""[^\s"'=\\]+""")
 _PRIORITIES = {logging.CRITICAL: 2, logging.ERROR: 3, logging.WARNING: 4, logging.INFO: 6, logging.DEBUG: 7}
 
 
@@ -21,14 +29,20 @@ class JournalFormatter(logging.Formatter):
     """`<6>equipoise.web.server: refused code=host status=421`; journald reads the priority of every line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line, and one more for each line of a traceback. A line break in the message is written as `\\n`."""
-        text = record.getMessage().replace("\n", "\\n")
-        known = " ".join(f"{name}={getattr(record, name)}" for name in FIELDS if hasattr(record, name))
+        """One line, and one more for each line of a traceback. Control characters are escaped: `\\n`."""
+        text = _CONTROL.sub(lambda found: ascii(found[0])[1:-1], record.getMessage())
+        known = " ".join(f"{name}={_word(getattr(record, name))}" for name in FIELDS if hasattr(record, name))
         lines = [f"{record.name}: {text}{' ' + known if known else ''}"]
         if record.exc_info:
             lines += self.formatException(record.exc_info).splitlines()
         prefix = f"<{_PRIORITIES.get(record.levelno, 5)}>"
         return "\n".join(prefix + line for line in lines)
+
+
+def _word(value: object) -> str:
+    """The value of a field: as it is when it is one plain word, else quoted and escaped."""
+    text = str(value)
+    return text if text.isascii() and text.isprintable() and _PLAIN.fullmatch(text) else ascii(text)
 
 
 def set_up(level: Level) -> None:

@@ -53,6 +53,15 @@ class Metrics:
         self.refused = Counter(
             "equipoise_refused", "Requests refused, by the code of the answer.", ["code"], registry=self.registry
         )
+        self.closed = Counter(
+            "equipoise_connections_closed",
+            "Connections closed before their answer.",
+            ["reason"],
+            registry=self.registry,
+        )
+        self.accept_failures = Counter(
+            "equipoise_accept_failures", "Connections that could not be accepted.", registry=self.registry
+        )
         self.seconds = Histogram(
             "equipoise_request_seconds",
             "Time to answer a request.",

@@ -10,8 +10,16 @@ from equipoise.errors import ScriptError
 from equipoise.web.callers import Caller, Callers
 
 LIMIT = 256 * 1024
+BODY_SECONDS = 10.0
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
+
+
+def check_encoding(request: web.Request) -> None:
+    """415: no body is unpacked, because 4 MB may unpack to 4 GB."""
+    packed = request.headers.get("Content-Encoding", "").lower() not in ("", "identity")
+    if packed or request.headers.get("Transfer-Encoding", "chunked").lower() != "chunked":
+        raise ScriptError("encoding", "send the body as it is, without Content-Encoding", status=415)
 
 
 def check_host(request: web.Request, names: Collection[str]) -> None:
@@ -45,6 +53,11 @@ def check_size(request: web.Request) -> None:
 def too_large() -> ScriptError:
     """The answer to a body over the limit."""
     return ScriptError("size", f"a body has at most {LIMIT} bytes", status=413)
+
+
+def too_slow() -> ScriptError:
+    """The answer to a body that does not arrive."""
+    return ScriptError("timeout", f"the body did not arrive within {BODY_SECONDS:g} s", status=408)
 
 
 def bearer(request: web.Request) -> str | None:

@@ -6,7 +6,8 @@ import msgspec
 
 import equipoise
 from equipoise.web import messages as m
-from equipoise.web.routes import Answered, Asked
+from equipoise.web.answers import Answered
+from equipoise.web.routes import Asked
 from equipoise.web.services import Services
 from equipoise.wire.orders import Fault
 

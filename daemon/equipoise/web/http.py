@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from equipoise.errors import ScriptError
-
-Refuse = Callable[[ScriptError, str], web.Response]
-"""Makes, logs and counts a refusal; the text is the route's name."""
+from equipoise.web.refusals import Refusals
 
 log = logging.getLogger(__name__)
 
@@ -25,11 +22,11 @@ log = logging.getLogger(__name__)
 class RequestHandler(web.RequestHandler):
     """aiohttp's protocol of one connection."""
 
-    __slots__ = ("_refuse",)
+    __slots__ = ("_refusals",)
 
-    def __init__(self, server: web.Server, refuse: Refuse, **options: Any) -> None:
+    def __init__(self, server: web.Server, refusals: Refusals, **options: Any) -> None:
         super().__init__(server, loop=asyncio.get_running_loop(), **options)
-        self._refuse = refuse
+        self._refusals = refusals
 
     def handle_error(
         self,
@@ -50,29 +47,20 @@ class RequestHandler(web.RequestHandler):
         else:
             log.error("a request failed", exc_info=exc)
             error = ScriptError("internal", "the daemon failed on this; its log says how", status=status)
-        response = self._refuse(error, "unknown")
-        response.force_close()
-        return response
+        return self._refused(request, error)
 
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
         """Send an answer; one that aiohttp made by itself becomes JSON."""
         if isinstance(resp, web.HTTPException):
-            resp = self._refuse(ScriptError("http", resp.text or resp.reason, status=resp.status), "unknown")
             # A caller whose `Expect` was refused may send the body all the same, or leave it out.
-            resp.force_close()
+            resp = self._refused(request, ScriptError("http", resp.text or resp.reason, status=resp.status))
         return await super().finish_response(request, resp, start_time)
 
-
-class Server(web.Server):
-    """Makes a `RequestHandler` for every connection that is accepted."""
-
-    def __init__(self, application: web.Server, refuse: Refuse, **options: Any) -> None:
-        super().__init__(application.request_handler, request_factory=application.request_factory)
-        self._refuse = refuse
-        self._options = options
-
-    def __call__(self) -> RequestHandler:
-        """The protocol of a new connection."""
-        return RequestHandler(self, self._refuse, **self._options)
+    def _refused(self, request: web.BaseRequest, error: ScriptError) -> web.Response:
+        """The refusal, after which the connection is closed."""
+        self._refusals.record(request, error, b"")
+        response = self._refusals.answer(error)
+        response.force_close()
+        return response

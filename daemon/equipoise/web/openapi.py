@@ -19,12 +19,14 @@ REFUSED = {
     401: "No secret, or an unknown one",
     403: "Not for this caller, or called by a page of another site",
     404: "No such path, server or pool",
+    408: "The body did not arrive in time",
     409: "Not possible now; or an older batch",
     413: "More than 256 KiB",
-    415: "Neither JSON nor, where it is allowed, a form",
+    415: "Neither JSON nor, where it is allowed, a form; or a packed body",
     417: "An `Expect` other than 100-continue",
     421: "The Host header names no address of this daemon",
     422: "A field is missing, unknown, or has a wrong value",
+    429: "A wrong secret, after many others from this address",
     500: "A fault of the daemon",
     503: "Busy, or the store does not answer: send it again",
 }
@@ -116,12 +118,10 @@ def _content(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _refusals(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
-    statuses = {400, 403, 413, 417, 421, 500}
+    statuses = {400, 403, 408, 413, 415, 417, 421, 500}
     if route.roles:
-        statuses |= {401, 503}
+        statuses |= {401, 429, 503}
     if route.body or route.query or "{" in route.path:
         statuses |= {404, 409, 422}
-    if route.body:
-        statuses.add(415)
     content = {"application/json": {"schema": named[orders.Refusal]}}
     return {str(status): {"description": REFUSED[status], "content": content} for status in sorted(statuses)}

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from equipoise.errors import ScriptError
+from equipoise.web.answers import Answered
 from equipoise.web.callers import Caller, Role
 from equipoise.web.services import Services
 
@@ -30,17 +31,6 @@ class Asked:
     query: Any
     """A value of the route's `query` type; None where the route has none."""
     path: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """An answer as it goes out: body, status and content type."""
-
-    body: bytes
-    status: int = 200
-    content_type: str = "application/json"
-    refusal: str | None = None
-    """The error's code, when the answer is a refusal; it is counted."""
 
 
 Answer = Callable[[Asked], Awaitable[msgspec.Struct | Answered]]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from equipoise.core.model import ServerId
 from equipoise.core.participation import recorded
 from equipoise.store.port import Audit
+from equipoise.web.answers import Answered
 from equipoise.web.guards import check_server
 from equipoise.web.messages import Rerated, RoundSent, RoundTaken
-from equipoise.web.routes import Answered, Asked
+from equipoise.web.routes import Asked
 from equipoise.wire import batch_of, encode_reply, events
 from equipoise.wire.people import Here
 

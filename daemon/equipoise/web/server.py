@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 
 import msgspec
 from aiohttp import ClientPayloadError, web
@@ -13,21 +15,18 @@ from aiohttp.typedefs import Middleware
 
 from equipoise.errors import ScriptError, SpillError, StoreError
 from equipoise.web import guards
+from equipoise.web.answers import Answered
 from equipoise.web.callers import Caller
-from equipoise.web.http import Refuse
+from equipoise.web.connections import connection_of, drain
 from equipoise.web.openapi import plain_path
-from equipoise.web.routes import Answered, Asked, Route
+from equipoise.web.refusals import BODY, CALLER
+from equipoise.web.routes import Asked, Route
 from equipoise.web.services import Services
 from equipoise.web.table import TABLE
-from equipoise.wire import decode_as, decode_form, encode_refusal
+from equipoise.wire import decode_as, decode_form
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
-HEADERS = {
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-}
 _HTTP_CODES: Mapping[int, str] = {404: "not_found", 405: "method", 413: "size"}
 
 log = logging.getLogger(__name__)
@@ -48,19 +47,20 @@ def _answer_everything(services: Services) -> Middleware:
     a silent daemon.
     """
 
-    refuse = refusals(services)
-
     @web.middleware
     async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
+        connection = connection_of(request)
+        connection.begin_request()
         try:
+            guards.check_encoding(request)
             guards.check_host(request, services.names)
             guards.check_origin(request, services.names)
-            return await handler(request)
+            response = await handler(request)
         except Exception as error:
-            response = refuse(_as_script_error(error), _route_name(request))
-            if isinstance(error, web.HTTPMethodNotAllowed):
-                response.headers["Allow"] = error.headers["Allow"]
-            return response
+            response = await _refuse(services, request, error)
+        if connection.caller is None:
+            response.force_close()
+        return response
 
     return answer
 
@@ -82,24 +82,20 @@ def _as_script_error(error: Exception) -> ScriptError:
             return ScriptError("internal", "the daemon failed on this; its log says how", status=500)
 
 
-def refusals(services: Services) -> Refuse:
-    """Make, log and count refusals, those of the HTTP server below the application too."""
-
-    def refuse(error: ScriptError, route: str) -> web.Response:
-        services.metrics.refused.labels(error.code).inc()
-        log.info("refused", extra={"code": error.code, "status": error.status, "route": route})
-        answered = Answered(encode_refusal(error.code, error.message, error.path), error.status)
-        response = _response(answered)
-        if error.status == 401:
-            response.headers["WWW-Authenticate"] = "Bearer"
-        return response
-
-    return refuse
-
-
-def _route_name(request: web.Request) -> str:
-    resource = request.match_info.route.resource
-    return resource.canonical if resource else "unknown"
+async def _refuse(services: Services, request: web.Request, raised: Exception) -> web.Response:
+    """The refusal. It is sent before the rest of the body is read, and the connection is closed then."""
+    error = await services.refusals.throttled(request.remote, _as_script_error(raised))
+    response = services.refusals.answer(error)
+    if isinstance(raised, web.HTTPMethodNotAllowed):
+        response.headers["Allow"] = raised.headers["Allow"]
+    if not request.content.is_eof():
+        response.force_close()
+        with suppress(ConnectionError):
+            await response.prepare(request)
+            await response.write_eof()
+    body = request[BODY] if BODY in request else await drain(request.content)
+    services.refusals.record(request, error, body)
+    return response
 
 
 def _guarded(route: Route, services: Services) -> Handler:
@@ -114,7 +110,7 @@ def _guarded(route: Route, services: Services) -> Handler:
         if answered.refusal is not None:
             services.metrics.refused.labels(answered.refusal).inc()
         seconds.observe(time.perf_counter() - start)
-        return _response(answered)
+        return answered.response()
 
     return handle
 
@@ -127,9 +123,9 @@ async def _checked(route: Route, services: Services, request: web.Request) -> As
     form = route.form and request.content_type == guards.FORM
     if form:
         secret, body = decode_form(await _read(request), request.charset or "utf-8")
-        caller = _caller(route, services, secret)
+        caller = _caller(route, services, request, secret)
     else:
-        caller = _caller(route, services, guards.bearer(request))
+        caller = _caller(route, services, request, guards.bearer(request))
         body = await _read(request)
     return Asked(
         services=services,
@@ -140,16 +136,28 @@ async def _checked(route: Route, services: Services, request: web.Request) -> As
     )
 
 
-def _caller(route: Route, services: Services, secret: str | None) -> Caller:
+def _caller(route: Route, services: Services, request: web.Request, secret: str | None) -> Caller:
     if not route.roles:
         return Caller("viewer", "")
     caller = guards.check_credentials(services.callers, secret)
+    connection_of(request).prove(caller.who)
+    request[CALLER] = caller.who
     guards.check_role(caller, route.roles)
     return caller
 
 
 async def _read(request: web.Request) -> bytes:
-    body = await request.read()
+    try:
+        async with asyncio.timeout(guards.BODY_SECONDS):
+            request[BODY] = body = await request.read()
+    except TimeoutError:
+        request[BODY] = b""  # the rest is not waited for
+        raise guards.too_slow() from None
+    except (ConnectionError, RuntimeError) as error:  # RuntimeError: aiohttp's, for a body that can never come
+        error.__traceback__ = (
+            None  # it holds the body, and the body's reader holds it: 256 KB until the next collection
+        )
+        raise ScriptError("payload", "the connection was closed in the middle of the body", status=400) from None
     if len(body) > guards.LIMIT:
         raise guards.too_large()
     return body
@@ -162,10 +170,3 @@ def _query(request: web.Request, route: Route) -> object:
         return msgspec.convert(dict(request.query), route.query, strict=False)
     except msgspec.ValidationError as error:
         raise ScriptError("schema", f"in the query: {error}") from None
-
-
-def _response(answered: Answered) -> web.Response:
-    content_type, _, parameters = answered.content_type.partition(";")
-    response = web.Response(body=answered.body, status=answered.status, headers=HEADERS)
-    response.headers["Content-Type"] = f"{content_type};{parameters}" if parameters else content_type
-    return response

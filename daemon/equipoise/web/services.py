@@ -13,6 +13,7 @@ from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
 from equipoise.store.port import Clock, Store
 from equipoise.web.callers import Callers
+from equipoise.web.refusals import Refusals
 from equipoise.wire import Game
 
 
@@ -29,6 +30,7 @@ class Services:
     names: frozenset[str]
     """Values of the Host header that are served."""
     metrics: Metrics
+    refusals: Refusals
     solving: asyncio.Lock = field(default_factory=asyncio.Lock)
     """One split at a time for other programs: game servers come first."""
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from equipoise.service import metrics
 from equipoise.web import admin, quality, scripts, splitting, theta
 from equipoise.web import messages as m
+from equipoise.web.answers import Answered
 from equipoise.web.health import show_health
 from equipoise.web.openapi import document
-from equipoise.web.routes import ADMINS, ANYBODY, READERS, SCRIPTS, WRITERS, Answered, Asked, Route
+from equipoise.web.routes import ADMINS, ANYBODY, READERS, SCRIPTS, WRITERS, Asked, Route
 from equipoise.wire import events, orders
 
 

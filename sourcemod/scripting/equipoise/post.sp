@@ -246,7 +246,8 @@ static void Refused(HTTPStatus status, JSONObject reply)
 static bool OperatorsFault(HTTPStatus status)
 {
 	return status == HTTPStatus_Unauthorized || status == HTTPStatus_Forbidden || status == HTTPStatus_NotFound
-		|| status == HTTPStatus_MisdirectedRequest || status < HTTPStatus_BadRequest;
+		|| status == HTTPStatus_MisdirectedRequest || status == HTTPStatus_TooManyRequests
+		|| status < HTTPStatus_BadRequest;
 }
 
 // Nothing is wrong with what was sent: it waits until an operator has changed something.

@@ -1,0 +1,216 @@
+"""The connections to the daemon: how many there may be, and which one is closed to make room for another.
+
+A plain limit, in all or per address, would let a program without a secret lock out the game servers: all game servers
+of a machine call from 127.0.0.1, and so may the attacker. What tells them apart is an accepted secret. A connection
+that has carried one is *proven* and is kept between requests; any other connection has to begin its one request within
+`HEAD_SECONDS`, and is closed after the answer. At the limit
+
+- the oldest unproven connection is closed, of the address that has most of them: new connections always get in, and an
+  address displaces another's connections only while it has fewer;
+- a proven connection is closed only when all are proven, and then the longest unused of the caller who has most. So
+  a program without a secret never closes a game server's connection.
+
+The daemon accepts connections itself, because asyncio's server is deaf for a second whenever the process has too many
+open files, and logs a traceback for each connection that waits (Python 3.11).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+import socket
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from typing import Any
+
+from aiohttp import StreamReader, web
+from aiohttp.http_exceptions import BadHttpMessage
+
+from equipoise.service.metrics import Metrics
+from equipoise.service.repeats import Repeats
+from equipoise.web.http import RequestHandler
+from equipoise.web.refusals import HEAD_BYTES, Refusals
+
+HEAD_SECONDS = 10.0
+"""For the head of a connection's first request."""
+KEEP_ALIVE_SECONDS = 150.0
+"""Longer than scripts keep an idle connection (curl: 118 s): one that we close as they post would lose the post."""
+BACKLOG = 1024
+"""Connections that may wait to be accepted; the kernel may allow fewer (`net.core.somaxconn`)."""
+RESERVED_FILES = 64
+"""Open files of the process that are no connections: the store, the rings, the log, the loop's own."""
+PAUSE_SECONDS = 0.1
+"""After a failed accept, when no connection could be closed to make room."""
+DRAIN_SECONDS = 2.0
+DRAIN_BYTES = 1 << 20
+"""Four times the largest body: a script that sends somewhat too much still reads why it is refused."""
+
+_OPTIONS: Mapping[str, Any] = {
+    "access_log": None,
+    "keepalive_timeout": KEEP_ALIVE_SECONDS,
+    "lingering_time": 0,  # `drain` has a bound of bytes too
+    "auto_decompress": False,  # 4 MB of gzip unpack to 4 GB
+}
+
+log = logging.getLogger(__name__)
+
+
+class Connection(RequestHandler):
+    """One client's connection."""
+
+    def __init__(self, server: web.Server, refusals: Refusals, connections: Connections) -> None:
+        super().__init__(server, refusals, **_OPTIONS)
+        self._connections = connections
+        self._late: asyncio.TimerHandle | None = None
+        self.peer = "unknown"
+        """The address at the other end."""
+        self.caller: str | None = None
+        """Whose secret it carried last; None: it is not proven."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The deadline for the first request begins."""
+        super().connection_made(transport)
+        name = transport.get_extra_info("peername")
+        if name:  # None when the client has gone already
+            self.peer = str(name[0])
+        self._late = asyncio.get_running_loop().call_later(HEAD_SECONDS, self._connections.close, self, "late")
+        self._connections.add(self)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """No more deadline, no more place in the table."""
+        self.begin_request()
+        self._connections.remove(self)
+        super().connection_lost(exc)
+
+    def begin_request(self) -> None:
+        """The head of a request is here, or will never be: no deadline any more."""
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def prove(self, caller: str) -> None:
+        """It carried this caller's secret."""
+        if self._connections.remove(self):  # else it was closed while its request was in work
+            self.caller = caller
+            self._connections.add(self)
+
+
+_Groups = dict[str, dict[Connection, None]]
+
+
+class Connections:
+    """All open connections, at most `most`. Each group is in order of age, of proven ones since their last request."""
+
+    def __init__(self, server: web.Server, most: int, refusals: Refusals, metrics: Metrics) -> None:
+        self._server, self._most, self._refusals, self._metrics = server, most, refusals, metrics
+        self._open = 0
+        self._proven: _Groups = {}
+        """By caller."""
+        self._unproven: _Groups = {}
+        """By address."""
+        self._failures = Repeats(log, logging.ERROR)
+
+    @property
+    def proven(self) -> int:
+        """How many have carried an accepted secret."""
+        return sum(map(len, self._proven.values()))
+
+    @property
+    def unproven(self) -> int:
+        """How many have not."""
+        return sum(map(len, self._unproven.values()))
+
+    async def accept(self, listener: socket.socket) -> None:
+        """Accept connections until cancelled; then the port is free."""
+        loop = asyncio.get_running_loop()
+        listener.setblocking(False)
+        listener.listen(BACKLOG)
+        with listener, closing(self._failures):
+            while True:
+                try:
+                    client, _ = await loop.sock_accept(listener)
+                    await loop.connect_accepted_socket(self._connection, client)
+                except (OSError, MemoryError) as error:  # anything that ended this loop would leave the daemon deaf
+                    await self._accept_failed(error)
+
+    def _connection(self) -> Connection:
+        return Connection(self._server, self._refusals, self)
+
+    def add(self, connection: Connection) -> None:
+        """Give it a place, as the newest of its group."""
+        if self._open >= self._most:
+            self.close(_oldest_of_most(self._unproven or self._proven), "room")
+        groups, name = self._place(connection)
+        groups.setdefault(name, {})[connection] = None
+        self._open += 1
+
+    def remove(self, connection: Connection) -> bool:
+        """Take its place away; False: it had none."""
+        groups, name = self._place(connection)
+        group = groups.get(name, {})
+        if connection not in group:
+            return False
+        del group[connection]
+        self._open -= 1
+        if not group:
+            del groups[name]
+        return True
+
+    def close(self, connection: Connection, reason: str) -> None:
+        """Close it at once; an answer that is on its way is lost."""
+        if self.remove(connection):
+            self._metrics.closed.labels(reason).inc()
+            if connection.transport is not None:
+                connection.transport.abort()
+
+    def _place(self, connection: Connection) -> tuple[_Groups, str]:
+        if connection.caller is None:
+            return self._unproven, connection.peer
+        return self._proven, connection.caller
+
+    async def _accept_failed(self, error: OSError | MemoryError) -> None:
+        reason = error.strerror if isinstance(error, OSError) else "out of memory"
+        self._metrics.accept_failures.inc()
+        self._failures.log(reason, f"cannot accept a connection: {reason}")
+        if self._unproven:
+            self.close(_oldest_of_most(self._unproven), "room")
+            await asyncio.sleep(0)  # the socket is closed in the loop's next turn
+        else:
+            await asyncio.sleep(PAUSE_SECONDS)
+
+
+def _oldest_of_most(groups: _Groups) -> Connection:
+    largest = max(groups.values(), key=len)
+    return next(iter(largest))
+
+
+def connection_of(request: web.Request) -> Connection:
+    """The connection that a request came by."""
+    assert isinstance(request.protocol, Connection)
+    return request.protocol
+
+
+async def drain(body: StreamReader) -> bytes:
+    """Read what a refused client still sends, within bounds; the beginning of it.
+
+    A socket that is closed with bytes unread is reset, and the client may lose an answer that it has not read yet.
+    """
+    first, size = b"", 0
+    # RuntimeError is aiohttp's, for a body that can never come because the connection was closed.
+    with suppress(TimeoutError, ConnectionError, RuntimeError, web.RequestPayloadError, BadHttpMessage):
+        async with asyncio.timeout(DRAIN_SECONDS):
+            while size < DRAIN_BYTES and (part := await body.readany()):
+                first, size = first or part[:HEAD_BYTES], size + len(part)
+    return first
+
+
+def fitting(wanted: int) -> int:
+    """How many connections of the number wanted the process may open; its soft limit of open files is raised for it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files = min(wanted + RESERVED_FILES, hard)
+    if soft < files:
+        with suppress(OSError, ValueError):  # a sandbox may forbid it
+            resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+            soft = files
+    return max(1, min(wanted, soft - RESERVED_FILES))

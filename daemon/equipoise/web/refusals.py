@@ -1,0 +1,111 @@
+"""Refused requests: counted, written to the log, and answered late where an address tries secrets.
+
+A log line names what the request claims (server, program, path), which may be anything: it is cut and escaped, and is
+never part of what makes two lines equal, except the server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Mapping
+from urllib.parse import unquote_plus
+
+from aiohttp import web
+
+from equipoise.errors import ScriptError
+from equipoise.service.metrics import Metrics
+from equipoise.service.repeats import Repeats
+from equipoise.web.answers import Answered
+from equipoise.wire import encode_refusal
+
+CALLER = web.RequestKey("caller", str)
+"""Of a request: whose secret it carries, once that is known."""
+BODY = web.RequestKey("body", bytes)
+"""Of a request: its body, once that is read."""
+
+TRIES = 30
+"""Wrong secrets that an address may send in a minute before it is throttled."""
+MINUTE = 60.0
+DELAY_SECONDS = 1.0
+"""How late a throttled answer is. A script waits 3 s."""
+ADDRESSES = 1000
+"""Addresses that are told apart in a minute; all others share one count."""
+CUT = 64
+"""Characters that are logged of a claimed name; the longest server has so many."""
+HEAD_BYTES = 1024
+"""Of a body: where scripts put the name of their server."""
+
+_ADVICE: Mapping[int, Mapping[str, str]] = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "60"}}
+_SERVER = re.compile(r'"server"\s*:\s*"([^"]*)"?')
+
+log = logging.getLogger(__name__)
+
+
+class Refusals:
+    """All refusals of a daemon."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._repeats = Repeats(log, logging.INFO)
+        self._wrong_secrets: dict[str, int] = {}
+        self._minute_ends = 0.0
+
+    def close(self) -> None:
+        """Write what was counted."""
+        self._repeats.close()
+
+    async def throttled(self, peer: str | None, error: ScriptError) -> ScriptError:
+        """The error to answer: a wrong secret of an address that has tried too many becomes a 429, after a second.
+
+        The delay is what limits guessing, to as many a second as there may be connections. A right secret never comes
+        here: a program at the address of the game servers cannot lock them out.
+        """
+        if error.status != 401 or self._tried(peer or "") <= TRIES:
+            return error
+        await asyncio.sleep(DELAY_SECONDS)
+        message = f"more than {TRIES} wrong secrets in a minute from this address; this one is wrong too"
+        return ScriptError("throttled", message, status=429)
+
+    def _tried(self, peer: str) -> int:
+        now = asyncio.get_running_loop().time()
+        if now >= self._minute_ends:
+            self._wrong_secrets.clear()
+            self._minute_ends = now + MINUTE
+        known = peer in self._wrong_secrets or len(self._wrong_secrets) < ADDRESSES
+        name = peer if known else ""
+        self._wrong_secrets[name] = self._wrong_secrets.get(name, 0) + 1
+        return self._wrong_secrets[name]
+
+    def answer(self, error: ScriptError) -> web.Response:
+        """The refusal as it goes out."""
+        response = Answered(encode_refusal(error.code, error.message, error.path), error.status).response()
+        response.headers.update(_ADVICE.get(error.status, {}))
+        return response
+
+    def record(self, request: web.BaseRequest, error: ScriptError, body: bytes) -> None:
+        """Count it and log it; `body` is what has been read of it."""
+        self._metrics.refused.labels(error.code).inc()
+        claimed = {
+            "server": claimed_server(body),
+            "caller": request.get(CALLER),
+            "agent": request.headers.get("User-Agent"),
+            "path": request.rel_url.raw_path,
+        }
+        fields = {name: value[:CUT] for name, value in claimed.items() if value}
+        key = (error.code, request.remote, fields.get("server"), fields.get("caller"))
+        self._repeats.log(key, "refused", code=error.code, status=error.status, peer=request.remote, **fields)
+
+
+def claimed_server(body: bytes) -> str | None:
+    """The server that a batch, as JSON or in a form, says it comes from; None where its beginning names none.
+
+    >>> claimed_server(b'{"v": 1, "server": "arena-1", "boot"')
+    'arena-1'
+    >>> claimed_server(b"secret=x&data=%7B%22server%22%3A%22ns2-1%22")
+    'ns2-1'
+    """
+    text = body[:HEAD_BYTES].decode(errors="replace")
+    found = _SERVER.search(text) or _SERVER.search(unquote_plus(text))
+    return found[1] if found else None
