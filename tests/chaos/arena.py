@@ -147,7 +147,7 @@ class Arena:
             players = [row for row in stored.players(database) if row["pool"] in self.checked]
         for row in self.rng.sample(players, min(5, len(players))):
             path = f"/v1/admin/players/{row['id']}?pool={row['pool']}"
-            answer = ask(self.daemon.port, Request("GET", path, bearer(secret_of("owner"))), 10.0)
+            answer = ask(self.daemon.port, Request("GET", path, bearer(secret_of("owner"))), 60.0)
             seen = answer.json.get("player") if answer else None
             if seen is None or any(seen[name] != row[name] for name in ("rating", "rounds", "last_played")):
                 verdict.differ.append(f"player {row['id']} of {row['pool']}: shown {seen}, stored {row}")

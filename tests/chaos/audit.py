@@ -84,6 +84,8 @@ class Audit:
         self._check_order(one, entry, verdict)
         self._seen.add(one.key)
         sent, there = facts_of(entry.event), {name: one.row[name] for name in facts_of(entry.event)}
+        if self._book.clock_turned and there["started_at"] < sent["started_at"]:
+            sent["started_at"] = there["started_at"]
         if sent != there:
             verdict.differ.append(f"{one.key}: sent {sent}, stored {there}")
         self._check_ratings(one, entry, verdict)
@@ -105,7 +107,7 @@ class Audit:
             prediction = population.predict(lineup_of(event), one.row["skill_at_start"])
             expected = population.rate(prediction, teams_of(event), SCORE[event["winner"]])
         for name in expected:
-            played = max(self._last_played.get((one.row["pool"], name), 0.0), event["started_at"])
+            played = max(self._last_played.get((one.row["pool"], name), 0.0), one.row["started_at"])
             self._last_played[one.row["pool"], name] = played
         if not same(prediction, one.row["prediction"]) or (prediction is None) != (one.row["unrated"] is not None):
             verdict.differ.append(f"{one.key}: prediction {one.row['prediction']}, by the formulas {prediction}")

@@ -38,6 +38,8 @@ class Book:
         self.wrong: list[str] = []
         """Answers that the protocol does not allow."""
         self.stored: set[Key] = set()
+        self.clock_turned = False
+        """The daemon's clock was wrong at times: rounds that began later than it said may have been redated."""
         self._lock = Lock()
 
     def sending(self, server: str, rounds: Iterable[Mapping[str, Any]]) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
+from random import SystemRandom
 
 from tests.chaos.calls import Request, ask
 from tests.chaos.formulas import Parameters
@@ -131,7 +132,8 @@ class Daemon:
     def _run(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
         if self._clock.exists():
-            environment |= {"PYTHONPATH": str(CLOCK), "CHAOS_CLOCK": str(self._clock)}
+            paths = filter(None, (str(CLOCK), environment.get("PYTHONPATH")))
+            environment |= {"PYTHONPATH": os.pathsep.join(paths), "CHAOS_CLOCK": str(self._clock)}
         if self.unprivileged:
             command = [*UNPRIVILEGED, *command]
         with self.log.open("ab") as log:
@@ -163,7 +165,9 @@ def secret_of(name: str) -> str:
 
 
 def free_port() -> int:
-    """A port that is free now."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+    """A port that is free, and stays so while the daemon is down: the kernel gives it to no connection by itself."""
+    while True:
+        port = SystemRandom().randrange(10_000, 32_000)
+        with socket.socket() as listener, suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port

@@ -99,7 +99,7 @@ class Driver:
 
     def _settle(self, trial: Trial, fault: Fault) -> None:
         if fault.own:
-            trial.settle()
+            trial.settle(trial.arena)
         else:
             trial.verdict.add(trial.arena.settle())
 

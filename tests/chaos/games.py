@@ -7,7 +7,8 @@ from typing import Any
 
 MAP = "koth_harvest_final"
 FACTS = {"game_type": 2, "koth": True}
-EPOCH = 1763622000
+EPOCH = 1700000000
+"""November 2023: rounds began in the past by any clock that is right."""
 PLAYERS = [str(76561198000000000 + number) for number in range(40)]
 
 

@@ -63,7 +63,7 @@ def full_disk(trial: Trial) -> int:
                     arena.daemon.kill()
             if not arena.daemon.running:
                 arena.daemon.start()
-        trial.settle()  # while the disk is still there
+        trial.settle(arena)  # while the disk is still there
     trial.note = "on a tmpfs"
     return trial.scale
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from tempfile import TemporaryDirectory
 
@@ -14,8 +14,8 @@ from tests.chaos.daemon import TRACER
 from tests.chaos.faults.disks import locked
 from tests.chaos.faults.trial import Fault, Trial
 
-AT_ONCE = 4
-"""Points of one trial, times its scale."""
+POINTS, AT_ONCE = 4, 2
+"""Points of one trial, times its scale; and how many at the same time, each in an arena of its own."""
 
 
 def scene(arena: Arena, kill: str | None = None) -> list[str]:
@@ -56,11 +56,9 @@ class Points:
         """Kill at the next points, each in a new arena; how many were met."""
         if not self._points:
             self._points = worth_most_first(scene(Arena(trial.folder / "all", trial.rng)))
-        tried = 0
-        for number in range(AT_ONCE * trial.scale):
-            tried += self._kill_at(self._take(), trial, trial.folder / str(number))
-            if trial.verdict:
-                break
+        points = [self._take() for _ in range(POINTS * trial.scale)]
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            tried = sum(threads.map(lambda point: self._kill_at(point, trial), points))
         trial.note = f"{len(self._tried)} of {len(self._points)} points"
         return tried
 
@@ -70,13 +68,16 @@ class Points:
             return self._take()
         return point
 
-    def _kill_at(self, point: str, trial: Trial, folder: Path) -> bool:
-        trial.arena = arena = Arena(folder, trial.rng)
-        met = point in scene(arena, kill=point)
+    def _kill_at(self, point: str, trial: Trial) -> bool:
+        arena = Arena(trial.folder / point.replace(" ", "-"), Random(point))
+        try:
+            met = point in scene(arena, kill=point)
+            arena.daemon.start()
+            trial.settle(arena, about=f"killed before {point}: ")
+        finally:
+            arena.daemon.kill()
         if met:
             self._tried.add(point)
-        arena.daemon.start()
-        trial.settle(about=f"killed before {point}: ")
         return met
 
 

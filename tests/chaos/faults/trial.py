@@ -31,12 +31,12 @@ class Trial:
     settled: bool = False
     """The fault has compared everything, and ended its arena."""
 
-    def settle(self, *, about: str = "") -> None:
-        """Compare now, and end the daemon: the driver does not."""
+    def settle(self, arena: Arena, *, about: str = "") -> None:
+        """Compare now, and end the arena's daemon: the driver does not."""
         self.settled = True
-        verdict = self.arena.settle()
-        self.arena.daemon.kill()
-        self.rounds += self.arena.rounds
+        verdict = arena.settle()
+        arena.daemon.kill()
+        self.rounds += arena.rounds
         for name, cases in verdict:
             getattr(self.verdict, name).extend(about + case for case in cases)
 
