@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo quick test lint types bench soak mutants pictures plugin constraints lowest newest clean
+.PHONY: help demo quick test lint types bench soak chaos mutants pictures plugin constraints lowest newest clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -46,6 +46,10 @@ bench: $(STAMP)-bench  ## measure everything beside its target and its peers; AR
 
 soak: $(STAMP)  ## 100 simulated servers for HOURS=1 of their time, and a round in small and in large stores
 	$(BIN)/python -m bench.soak --hours $(or $(HOURS),1) $(ARGS)
+
+
+chaos: $(STAMP)  ## break the daemon in every way, count what is lost; SECONDS=600, SEED=…, ARGS="--fault ring"
+	$(BIN)/python -m tests.chaos --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 mutants: $(STAMP)  ## mutation tests of core, balancing and the store's writer; SAMPLE=300, 0: all; resumable
 	$(BIN)/python -m pip install --quiet --group mutants

@@ -1,0 +1,15 @@
+"""Every fault, in the order in which they are tried first."""
+
+from __future__ import annotations
+
+from tests.chaos.faults import clocks, damage, disks, network, points, processes
+from tests.chaos.faults.trial import Fault
+
+FAULTS: tuple[Fault, ...] = (
+    *processes.FAULTS,
+    *network.FAULTS,
+    *disks.FAULTS,
+    *clocks.FAULTS,
+    *damage.FAULTS,
+    *points.FAULTS,
+)

@@ -1,0 +1,95 @@
+"""SIGKILL at each point between two writes; tracer.py says what a point is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+from tempfile import TemporaryDirectory
+
+from tests.chaos.arena import Arena
+from tests.chaos.daemon import TRACER
+from tests.chaos.faults.disks import locked
+from tests.chaos.faults.trial import Fault, Trial
+
+POINTS, AT_ONCE = 4, 2
+"""Points of one trial, times its scale; and how many at the same time, each in an arena of its own."""
+
+
+def scene(arena: Arena, kill: str | None = None) -> list[str]:
+    """A new store, rounds that are stored, kept, and applied, and an end; the points that were met, in order."""
+    arena.daemon.start(trace=True, kill=kill)
+    script = arena.scripts[:1]
+    try:
+        arena.play(1, script)
+        if arena.store.exists():
+            with locked(arena.store):
+                arena.play(2, script)
+        arena.play(2, script)
+        arena.daemon.stop()
+    finally:
+        arena.daemon.kill()
+    return arena.daemon.points.read_text().splitlines()[1:]
+
+
+def worth_most_first(points: Sequence[str]) -> list[str]:
+    """Of each call and file the first point and the last, then all others in a fixed disorder."""
+    names = list(dict.fromkeys(point.rpartition(" ")[0] for point in points))
+    of = {name: [point for point in points if point.rpartition(" ")[0] == name] for name in names}
+    first = list(dict.fromkeys([*(each[-1] for each in of.values()), *(each[0] for each in of.values())]))
+    rest = [point for point in points if point not in first]
+    Random(0).shuffle(rest)
+    return [*first, *rest]
+
+
+class Points:
+    """The points of the scene, each tried once before any is tried again."""
+
+    def __init__(self) -> None:
+        self._points: list[str] = []
+        self._tried: set[str] = set()
+        self._next: Iterator[str] = iter(())
+
+    def run(self, trial: Trial) -> int:
+        """Kill at the next points, each in a new arena; how many were met."""
+        if not self._points:
+            self._points = worth_most_first(scene(Arena(trial.folder / "all", trial.rng)))
+        points = [self._take() for _ in range(POINTS * trial.scale)]
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            tried = sum(threads.map(lambda point: self._kill_at(point, trial), points))
+        trial.note = f"{len(self._tried)} of {len(self._points)} points"
+        return tried
+
+    def _take(self) -> str:
+        if (point := next(self._next, None)) is None:
+            self._next = iter(self._points)
+            return self._take()
+        return point
+
+    def _kill_at(self, point: str, trial: Trial) -> bool:
+        arena = Arena(trial.folder / point.replace(" ", "-"), Random(point))
+        try:
+            met = point in scene(arena, kill=point)
+            arena.daemon.start()
+            trial.settle(arena, about=f"killed before {point}: ")
+        finally:
+            arena.daemon.kill()
+        if met:
+            self._tried.add(point)
+        return met
+
+
+def tracing_missing() -> str | None:
+    """Whether a process can be traced here, tried out."""
+    with TemporaryDirectory() as folder:
+        tried = subprocess.run(
+            [*TRACER, "--folder", folder, "--log", f"{folder}/log", "--", sys.executable, "-S", "-c", ""],
+            capture_output=True,
+            check=False,
+        )
+    return "Linux on x86-64 or ARM64, and the right to ptrace" if tried.returncode else None
+
+
+FAULTS = (Fault("kill -9 between two writes", Points().run, tracing_missing, own=True),)

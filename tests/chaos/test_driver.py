@@ -1,0 +1,79 @@
+"""`make chaos` itself: every fault once costs nothing, and a round that is lost is reported."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.__main__ import main
+from tests.chaos.faults import FAULTS
+from tests.chaos.faults.disks import locked
+from tests.chaos.faults.trial import Fault, Trial
+
+ROOT = Path(__file__).parents[2]
+COUNTED = ("lost", "twice", "order", "differ", "answers")
+
+
+@pytest.mark.slow
+def test_every_fault_once_loses_doubles_and_reorders_no_round() -> None:
+    words = [sys.executable, "-m", "tests.chaos", "--seconds", "0", "--seed", "1", "--json"]
+    ended = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    printed = json.loads(ended.stdout)
+    rows = {row["fault"]: row for row in printed["faults"]}
+    assert rows.keys() >= {fault.name for fault in FAULTS}
+    assert [row for row in rows.values() if any(row[column] for column in COUNTED)] == []
+    assert [
+        row for row in rows.values() if not row["tried"] and not row["note"].startswith("not tried here: needs ")
+    ] == []
+    assert sum(row["rounds"] for row in rows.values()) > 200
+    assert printed["folder"] is None
+
+
+def ring_deleted(trial: Trial) -> int:
+    """Rounds that were answered `kept` are thrown away behind the daemon's back, and their scripts forget them."""
+    arena = trial.arena
+    with locked(arena.store):
+        arena.play(2)
+        arena.daemon.kill()
+        (arena.state / "main.ring").write_bytes(b"")
+    for script in arena.scripts:
+        script.restart(forget=True)
+    arena.daemon.start()
+    return 1
+
+
+@pytest.mark.slow
+def test_a_kept_round_that_is_thrown_away_is_reported_with_the_seed_and_the_folder(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    # The daemon has nothing more to apply, so waiting for it is in vain.
+    monkeypatch.setattr("tests.chaos.arena.SETTLE_SECONDS", 4.0)
+
+    code = main(["--seconds", "0", "--seed", "3", "--json"], [Fault("the ring is deleted", ring_deleted)])
+
+    said = capsys.readouterr()
+    printed = json.loads(said.out)
+    assert code == printed["exit"] == 1
+    assert printed["faults"][0]["lost"] > 0
+    assert "answered, and not stored" in printed["failures"][0]
+    assert "SEED=3" in said.err
+    assert (Path(printed["folder"]) / "arena" / "daemon.log").exists()
+
+
+def test_a_fault_that_is_impossible_here_says_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["--seconds", "0"], [Fault("an earthquake", lambda trial: 1, lambda: "a fault line")])
+
+    row = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("an earthquake"))
+    assert code == 0
+    assert row.endswith("not tried here: needs a fault line")
+
+
+def test_an_unknown_fault_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(SystemExit, match="no fault is called 'flood': there are kill -9 at random, "):
+        main(["--fault", "flood"])
