@@ -47,7 +47,6 @@ bench: $(STAMP)-bench  ## measure everything beside its target and its peers; AR
 soak: $(STAMP)  ## 100 simulated servers for HOURS=1 of their time, and a round in small and in large stores
 	$(BIN)/python -m bench.soak --hours $(or $(HOURS),1) $(ARGS)
 
-
 chaos: $(STAMP)  ## break the daemon in every way, count what is lost; SECONDS=600, SEED=…, ARGS="--fault ring"
 	$(BIN)/python -m tests.chaos --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
