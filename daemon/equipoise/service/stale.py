@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-
 LEAST_SILENCE_SECONDS = 60.0
 """Twice the time after which a stale script calls again."""
 
