@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from equipoise.core import events as e
 from equipoise.core.model import Mode, Side
+from equipoise.core.rules import Rules
 from equipoise.wire.memory import MOST_SUPERSEDED, Remembered, decode_memory
 from equipoise.wire.values import Batch, Reply
 from tests.hosts import BOOT, SERVER, Rig, played, roster, round_of
@@ -106,6 +107,21 @@ async def test_of_two_servers_with_one_name_the_last_started_is_served_and_the_s
     status = rig.host.status()
     assert (status.boot, status.lost) == (BOOT + 1, False)
     assert [(script.boot, script.since) for script in status.stale_scripts] == [(BOOT, since)]
+
+
+def test_a_stale_script_that_calls_every_thirty_seconds_is_stale_since_its_first_call(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Rig(tmp_path, rules=Rules(silence_seconds=10)) as rig:
+            await call(rig, BOOT)
+            since = rig.clock.epoch()
+            for poll in range(1, 40):
+                await call(rig, BOOT + 1, poll)
+                if poll % 6 == 1:
+                    await call(rig, BOOT, poll + 1)
+                rig.clock.now += 5
+            assert [script.since for script in rig.host.status().stale_scripts] == [since]
+
+    asyncio.run(main())
 
 
 @played

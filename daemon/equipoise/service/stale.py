@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+LEAST_SILENCE_SECONDS = 60.0
+"""Twice the time after which a stale script calls again."""
+
 
 @dataclass(frozen=True, slots=True)
 class StaleScript:
@@ -19,7 +22,7 @@ class StaleScripts:
     """Those of one server. As many as boots are remembered, because others are not known to be superseded."""
 
     silence_seconds: float
-    """A script that has been silent this long does not call any more."""
+    """A script that has been silent this long, and for `LEAST_SILENCE_SECONDS`, does not call any more."""
     _heard: dict[int, tuple[StaleScript, float]] = field(default_factory=dict)
     """By boot, with the time of the last batch."""
 
@@ -36,4 +39,5 @@ class StaleScripts:
 
     def calling(self, now: float) -> tuple[StaleScript, ...]:
         """Those that were heard lately, the longest stale first."""
-        return tuple(script for script, at in self._heard.values() if now - at < self.silence_seconds)
+        longest = max(self.silence_seconds, LEAST_SILENCE_SECONDS)
+        return tuple(script for script, at in self._heard.values() if now - at < longest)
