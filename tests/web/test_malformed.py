@@ -153,7 +153,8 @@ def test_a_caller_who_goes_in_the_middle_of_a_body_is_no_failure_of_the_daemon(u
                 if option:
                     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, option)
             untouched.request("GET", "/healthz")
-    assert untouched.refused()["payload"] == before + 4
+    # The daemon hears of the last one when its loop comes to it.
+    assert any(untouched.refused().get("payload") == before + 4 for _ in range(100))
 
 
 LINES = st.sampled_from([b"GET /healthz HTTP/1.1", b"POST /v1/events HTTP/1.1", b"PUT /v1/admin/players/1 HTTP/1.1"])
