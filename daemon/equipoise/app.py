@@ -85,6 +85,7 @@ async def start(config: Config, stack: AsyncExitStack) -> str:
     pools = {name: await _pool(config, name, store, clock, stack) for name in config.pools}
     hosts = {name: await _host(config, name, pools, store, clock, stack) for name in config.servers}
     metrics.watch(lambda: _readings(hosts, pools))
+    stack.callback(asyncio.create_task(metrics.measure_loop()).cancel)
     services = Services(
         hosts=hosts,
         games={name: GAMES[server.game] for name, server in config.servers.items()},
