@@ -95,6 +95,7 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
     metrics.watch(lambda: _readings(hosts, pools))
     metrics.watch(lambda: (*_store_readings(store, clock), *_readings_of_store(retention)))
     refusals = stack.enter_context(closing(Refusals(metrics)))
+    stack.callback(asyncio.create_task(metrics.measure_loop()).cancel)
     services = Services(
         hosts=hosts,
         games={name: GAMES[server.game] for name, server in config.servers.items()},
