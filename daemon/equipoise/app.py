@@ -26,7 +26,7 @@ from equipoise.service.metrics import Metrics, Reading
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
 from equipoise.service.scheduler import Scheduler
-from equipoise.store.port import Clock, Store
+from equipoise.store.port import Store
 from equipoise.store.sqlite import SqliteStore
 from equipoise.web import Caller, Callers, Services, application
 from equipoise.wire import GAMES
@@ -86,7 +86,7 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
     store = await _store(config, stack, new_store=new_store)
     pools = {name: await _pool(config, name, store, clock, stack) for name in config.pools}
     hosts = {name: await _host(config, name, pools, store, clock, stack) for name in config.servers}
-    metrics.watch(lambda: (*_readings(hosts, pools), *_store_readings(store, clock)))
+    metrics.watch(lambda: (*_readings(hosts, pools), *_store_readings(store)))
     services = Services(
         hosts=hosts,
         games={name: GAMES[server.game] for name, server in config.servers.items()},
@@ -223,9 +223,9 @@ def _sign_of_life(store: Store, stack: AsyncExitStack) -> None:
     stack.callback(task.cancel)
 
 
-def _store_readings(store: Store, clock: Clock) -> Iterator[Reading]:
+def _store_readings(store: Store) -> Iterator[Reading]:
     health = store.health()
-    seconds = 0.0 if health.since is None else max(0.0, clock.epoch() - health.since)
+    seconds = 0.0 if health.began is None else time.monotonic() - health.began
     yield Reading("equipoise_store_damaged", "1: the store takes nothing more.", health.state == "damaged")
     yield Reading("equipoise_store_trouble_seconds", "How long it has taken no rounds; 0: it does.", seconds)
     yield Reading("equipoise_store_failures_total", "Calls of the store that failed.", health.failures)
