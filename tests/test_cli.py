@@ -238,6 +238,18 @@ def test_a_new_store_is_announced_and_a_lost_one_is_not_replaced_unless_it_is_me
         assert "there was no store" in (house.folder / "daemon.log").read_text()
 
 
+def test_no_other_user_can_read_what_the_daemon_keeps(house: House) -> None:
+    before = os.umask(0)
+    try:
+        with serving(house, forked=False):
+            modes = {each.name: each.stat().st_mode & 0o777 for each in house.state.iterdir()}
+    finally:
+        os.umask(before)
+    assert house.state.stat().st_mode & 0o777 == 0o700
+    assert modes["equipoise.db-wal"] == 0o600
+    assert set(modes.values()) == {0o600}
+
+
 def test_a_damaged_store_that_cannot_be_started_on_is_named_with_what_to_do(house: House) -> None:
     with serving(house) as (process, _):
         process.send_signal(signal.SIGTERM)

@@ -28,7 +28,7 @@ from equipoise.service.pool import Pool
 from equipoise.service.retention import Kept, Retention
 from equipoise.service.ring import Ring
 from equipoise.service.scheduler import Scheduler
-from equipoise.store.port import Clock, Store
+from equipoise.store.port import Store
 from equipoise.store.sqlite import SqliteStore
 from equipoise.web import Caller, Callers, Connections, Refusals, Services, application, fitting
 from equipoise.wire import GAMES
@@ -93,7 +93,7 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
     retention = Retention(store, pools.values(), clock, Kept(**msgspec.structs.asdict(config.retention)))
     await retention.look()
     metrics.watch(lambda: _readings(hosts, pools))
-    metrics.watch(lambda: (*_store_readings(store, clock), *_readings_of_store(retention)))
+    metrics.watch(lambda: (*_store_readings(store), *_readings_of_store(retention)))
     refusals = stack.enter_context(closing(Refusals(metrics)))
     stack.callback(asyncio.create_task(metrics.measure_loop()).cancel)
     services = Services(
@@ -240,9 +240,9 @@ def _sign_of_life(store: Store, stack: AsyncExitStack) -> None:
     stack.callback(task.cancel)
 
 
-def _store_readings(store: Store, clock: Clock) -> Iterator[Reading]:
+def _store_readings(store: Store) -> Iterator[Reading]:
     health = store.health()
-    seconds = 0.0 if health.since is None else max(0.0, clock.epoch() - health.since)
+    seconds = 0.0 if health.began is None else time.monotonic() - health.began
     yield Reading("equipoise_store_damaged", "1: the store takes nothing more.", health.state == "damaged")
     yield Reading("equipoise_store_trouble_seconds", "How long it has taken no rounds; 0: it does.", seconds)
     yield Reading("equipoise_store_failures_total", "Calls of the store that failed.", health.failures)

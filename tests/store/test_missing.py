@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -14,6 +15,7 @@ import pytest
 from equipoise.errors import StoreMissing, StoreRefused
 from equipoise.store.sqlite import SqliteStore
 from equipoise.store.sqlite.connection import open_database
+from tests.store.disk import without_root
 from tests.store.samples import a_round, in_loop, opened, record
 
 
@@ -99,6 +101,15 @@ def test_a_new_store_is_announced_with_its_path_and_an_old_one_is_not(
     open_database(tmp_path / "s.db").close()
     open_database(tmp_path / "s.db").close()
     assert caplog.messages == [f"{tmp_path / 's.db'}: there was no store, a new one is made"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up a right and take it back")
+def test_a_store_that_this_user_may_not_look_for_is_not_called_missing(tmp_path: Path) -> None:
+    os.chmod(tmp_path, 0o700)
+    open_database(tmp_path / "s.db").close()
+    with without_root(), pytest.raises(StoreRefused, match="Permission denied: run this as the owner") as refused:
+        asyncio.run(SqliteStore(tmp_path / "s.db", create=False).open())
+    assert not isinstance(refused.value, StoreMissing)
 
 
 @in_loop

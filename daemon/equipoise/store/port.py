@@ -193,6 +193,8 @@ class StoreHealth:
     """All but `damaged` may end by itself; a damaged store takes nothing until the daemon starts on another one."""
     since: float | None = None
     """When it was first not `ok`, seconds since the epoch."""
+    began: float | None = None
+    """The same by `time.monotonic`, for how long it lasts: the system's clock may be set meanwhile."""
     failures: int = 0
     """Calls that failed since the daemon started."""
     advice: str = ""

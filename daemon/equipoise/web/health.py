@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import msgspec
 
 import equipoise
@@ -21,7 +23,8 @@ async def show_health(asked: Asked) -> m.Health | Answered:
     It needs no credentials, so it names no path and no server.
     """
     store, waiting = seen(asked.services), waiting_rounds(asked.services)
-    lasting = store.since is not None and asked.services.clock.epoch() - store.since >= LASTING_SECONDS
+    began = asked.services.store.health().began
+    lasting = began is not None and time.monotonic() - began >= LASTING_SECONDS
     if store.state != "damaged" and not lasting:
         return m.Health(version=equipoise.__version__, waiting_rounds=waiting, store=store)
     fault = Fault("store", f"the store is {store.state}: {store.advice}")

@@ -37,9 +37,6 @@ _FOR_GOOD = {
 log = logging.getLogger(__name__)
 
 
-log = logging.getLogger(__name__)
-
-
 class Lock:
     """A lock file beside the store, held by one process at a time and dropped when that process ends."""
 
@@ -77,14 +74,16 @@ class Lock:
 
 
 def refuse_missing(path: Path) -> None:
-    """StoreMissing when there is no file, or an empty one.
+    """StoreMissing when there is no file, or an empty one; StoreRefused when this user may not look.
 
     This does not open the file: when SQLite opens an empty one, it deletes the write-ahead log beside it.
     """
     try:
         size = path.stat().st_size
-    except OSError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise StoreMissing(f"{path}: {error.strerror}: there is no store") from None
+    except OSError as error:
+        raise StoreRefused(f"{path}: {error.strerror}: run this as the owner of the directory, or as root") from None
     if not size:
         raise StoreMissing(f"{path}: the file is empty: there is no store")
 

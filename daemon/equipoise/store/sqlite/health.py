@@ -44,14 +44,14 @@ class Health:
 
     def failed(self, error: StoreError) -> None:
         """A call failed. An error that SQLite has no part in says nothing about the store."""
-        state, before, seen = _state(error), self.now, time.time()
+        state, before, seen = _state(error), self.now, time.monotonic()
         if state is None:
             return
         if before.state == "damaged":
             state = "damaged"
         worse = state == "damaged" and before.state != "damaged"
-        since = seen if worse or before.since is None else before.since
-        self.now = StoreHealth(state, since, before.failures + 1, ADVICE[state])
+        since, began = (before.since, before.began) if before.since and not worse else (time.time(), seen)
+        self.now = StoreHealth(state, since, began, before.failures + 1, ADVICE[state])
         self._unlogged += 1
         if worse or self._logged_at is None or seen - self._logged_at >= LOG_SECONDS:
             level = logging.ERROR if state == "damaged" else logging.WARNING
@@ -61,11 +61,11 @@ class Health:
 
     def wrote(self) -> None:
         """A transaction was committed, so a trouble is over."""
-        since = self.now.since
-        if since is None:
+        began = self.now.began
+        if began is None:
             return
-        if self._logged_at is not None and self._logged_at >= since:
-            log.info("the store takes rounds again, after %.0f s", time.time() - since)
+        if self._logged_at is not None and self._logged_at >= began:
+            log.info("the store takes rounds again, after %.0f s", time.monotonic() - began)
         self.now = StoreHealth(failures=self.now.failures)
 
     def refuse_writing(self) -> None:
