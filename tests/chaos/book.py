@@ -38,6 +38,7 @@ class Book:
         self.wrong: list[str] = []
         """Answers that the protocol does not allow."""
         self.stored: set[Key] = set()
+        self.kept: set[Key] = set()
         self.clock_turned = False
         """The daemon's clock was wrong at times: rounds that began later than it said may have been redated."""
         self._lock = Lock()
@@ -62,8 +63,7 @@ class Book:
                     continue
                 if entry.answered is None:
                     entry.answered = now
-                if status == "stored":
-                    self.stored.add((server, name))
+                (self.stored if status == "stored" else self.kept).add((server, name))
 
     def rated(self, server: str, name: str, answer: Mapping[str, Any]) -> None:
         """An answer of `POST /v1/rounds`: every answer to one round has to be the first one."""

@@ -24,6 +24,7 @@ class Row:
     name: str
     tried: int = 0
     rounds: int = 0
+    kept: int = 0
     verdict: Verdict = field(default_factory=Verdict)
     note: str = ""
 
@@ -83,17 +84,18 @@ class Driver:
         trial.folder.mkdir()
         if not fault.own and not self._arena.daemon.running:
             self._arena.daemon.start()
-        before = self._arena.rounds
+        rounds, kept = self._arena.rounds, len(self._arena.book.kept)
         try:
             row.tried += fault.run(trial)
             if not trial.settled:
                 self._settle(trial, fault)
         except Ended as error:
-            row.verdict.answers.append(f"the daemon: {error}")
+            row.verdict.answers += [f"the daemon: {error}", *trial.arena.book.wrong]
         finally:
             if trial.arena is not self._arena:
                 trial.arena.daemon.kill()
-        row.rounds += trial.rounds + self._arena.rounds - before
+        row.rounds += trial.rounds + self._arena.rounds - rounds
+        row.kept += trial.kept + len(self._arena.book.kept) - kept
         row.verdict.add(trial.verdict)
         row.note = trial.note or row.note
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from tests.chaos.driver import Row
 
-COLUMNS = ("tried", "rounds", "lost", "twice", "order", "differ", "answers")
+COLUMNS = ("tried", "rounds", "kept", "lost", "twice", "order", "differ", "answers")
 FEW = 5
 """Cases shown of a kind."""
 
 
 def figures(row: Row) -> list[int]:
     """By `COLUMNS`."""
-    return [row.tried, row.rounds, *(len(cases) for _, cases in row.verdict)]
+    return [row.tried, row.rounds, row.kept, *(len(cases) for _, cases in row.verdict)]
 
 
 def table(rows: Sequence[Row]) -> str:

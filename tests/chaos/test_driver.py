@@ -31,6 +31,8 @@ def test_every_fault_once_loses_doubles_and_reorders_no_round() -> None:
         row for row in rows.values() if not row["tried"] and not row["note"].startswith("not tried here: needs ")
     ] == []
     assert sum(row["rounds"] for row in rows.values()) > 200
+    assert rows["locked store"]["kept"] > 0
+    assert rows["damaged ring"]["kept"] > 0
     assert printed["folder"] is None
 
 

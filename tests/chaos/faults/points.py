@@ -14,8 +14,8 @@ from tests.chaos.daemon import TRACER
 from tests.chaos.faults.disks import locked
 from tests.chaos.faults.trial import Fault, Trial
 
-POINTS, AT_ONCE = 4, 2
-"""Points of one trial, times its scale; and how many at the same time, each in an arena of its own."""
+FEW, MANY, AT_ONCE = 2, 12, 2
+"""Points of the first trial and of a later one; and how many at the same time, each in an arena of its own."""
 
 
 def scene(arena: Arena, kill: str | None = None) -> list[str]:
@@ -35,8 +35,8 @@ def scene(arena: Arena, kill: str | None = None) -> list[str]:
 
 
 def worth_most_first(points: Sequence[str]) -> list[str]:
-    """Of each call and file the first point and the last, then all others in a fixed disorder."""
-    names = list(dict.fromkeys(point.rpartition(" ")[0] for point in points))
+    """Of each call and file the last point and the first, the latest files first; then all others in disorder."""
+    names = list(dict.fromkeys(point.rpartition(" ")[0] for point in reversed(points)))
     of = {name: [point for point in points if point.rpartition(" ")[0] == name] for name in names}
     first = list(dict.fromkeys([*(each[-1] for each in of.values()), *(each[0] for each in of.values())]))
     rest = [point for point in points if point not in first]
@@ -56,7 +56,7 @@ class Points:
         """Kill at the next points, each in a new arena; how many were met."""
         if not self._points:
             self._points = worth_most_first(scene(Arena(trial.folder / "all", trial.rng)))
-        points = [self._take() for _ in range(POINTS * trial.scale)]
+        points = [self._take() for _ in range(FEW if trial.scale == 1 else MANY)]
         with ThreadPoolExecutor(AT_ONCE) as threads:
             tried = sum(threads.map(lambda point: self._kill_at(point, trial), points))
         trial.note = f"{len(self._tried)} of {len(self._points)} points"

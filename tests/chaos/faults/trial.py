@@ -28,6 +28,8 @@ class Trial:
     """What the fault has found by itself."""
     rounds: int = 0
     """Rounds that it has compared by itself."""
+    kept: int = 0
+    """Of these, the ones that were answered `kept` at first: they waited in a ring."""
     settled: bool = False
     """The fault has compared everything, and ended its arena."""
 
@@ -37,6 +39,7 @@ class Trial:
         verdict = arena.settle()
         arena.daemon.kill()
         self.rounds += arena.rounds
+        self.kept += len(arena.book.kept)
         for name, cases in verdict:
             getattr(self.verdict, name).extend(about + case for case in cases)
 
