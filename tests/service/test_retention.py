@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -91,23 +92,57 @@ async def test_a_locked_store_is_pruned_by_the_next_run(tmp_path: Path, caplog: 
 
 @in_loop
 async def test_a_run_ends_before_the_next_one_is_due(tmp_path: Path) -> None:
+    @dataclass
     class Hurried(Stopped):
         """Twenty minutes pass with each piece."""
 
-        passed = 0.0
+        store: Traced
 
         def monotonic(self) -> float:
-            self.passed += 1_200.0
-            return self.passed
+            return 1_200.0 * sum("DELETE FROM decisions" in each for each in self.store.statements)
 
-    async with opened(tmp_path) as pool:
+    async with opened(tmp_path, kind=Traced) as pool:
         await decide(pool, *[100.0] * (3 * LINES))
-        run = Retention(pool.store, [pool], Hurried(), Kept(decisions_days=90))
+        run = Retention(pool.store, [pool], Hurried(pool.store), Kept(decisions_days=90))
         left = []
-        for _ in range(3):
+        for _ in range(2):
             await run.run()
             left.append(len(await ages(pool)))
-        assert left == [2 * LINES, LINES, 0]
+        assert left == [LINES, 0]
+
+
+class SetClock(Stopped):
+    """The system's clock may be set; the monotonic one does not follow."""
+
+    ahead = 0.0
+
+    def epoch(self) -> float:
+        return NOW + self.ahead
+
+
+@in_loop
+async def test_a_clock_that_is_set_years_ahead_deletes_nothing(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        await decide(pool, 80)
+        run = Retention(pool.store, [pool], clock := SetClock(), Kept(decisions_days=90))
+        clock.ahead = 3650 * DAY
+        await run.run()
+        assert await ages(pool) == [80]
+
+
+@in_loop
+async def test_a_daemon_that_starts_with_a_clock_years_ahead_deletes_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(tmp_path) as pool:
+        await decide(pool, 80)
+        ahead = GivenClock(NOW + 3650 * DAY)
+        run = Retention(pool.store, [pool], ahead, Kept(decisions_days=90))
+        await run.look()
+        await decide(pool, -3650)  # what the daemon writes by its clock does not make it right
+        await run.run()
+        assert await ages(pool) == [-3650, 80]
+        assert "the newest decision is 3730 days old. If the clock is right, restart the daemon" in caplog.text
 
 
 @in_loop

@@ -21,6 +21,8 @@ PAUSE_SECONDS = 0.05
 RUN_SECONDS = 1_800.0
 """What is left after this waits for the next run, which comes once an hour."""
 DAY = 86_400.0
+LONGEST_SILENCE = 365 * DAY
+"""A start this long after the newest decision is more likely to have a wrong clock than an old store."""
 
 log = logging.getLogger(__name__)
 
@@ -35,18 +37,24 @@ class Kept:
 
 
 class Retention:
-    """`run` deletes what is too old, until `stop`."""
+    """`run` deletes what is too old, until `stop`.
+
+    A clock that is years ahead would make everything too old. So time passes here by the monotonic clock, which is
+    never set, and nothing is deleted when the clock was already ahead at the start.
+    """
 
     def __init__(self, store: Store, pools: Collection[Pool], clock: Clock, kept: Kept) -> None:
         self.pruned = {"decisions": 0, "audit": 0, "rounds": 0}
         """What was deleted since the start."""
-        self.extent = Extent(0, 0, None)
+        self.extent = Extent(0, 0, None, None)
         """How large the store was at the last look."""
         self._store = store
         self._pools = pools
         self._clock = clock
         self._kept = kept
         self._stopped = False
+        self._began = clock.epoch() - clock.monotonic()
+        self._looked = False
         self._ends_at = 0.0
         """When the present run is to end, by the monotonic clock."""
 
@@ -55,9 +63,11 @@ class Retention:
         before = dict(self.pruned)
         self._ends_at = self._clock.monotonic() + RUN_SECONDS
         try:
+            if not self._looked:
+                await self.look()
             for name, days, delete, limit in self._work():
                 if days:
-                    await self._delete(name, partial(delete, self._clock.epoch() - DAY * days, limit), limit)
+                    await self._delete(name, partial(delete, self._now() - DAY * days, limit), limit)
             await self.look()
         except StoreError as error:
             log.warning("nothing more is pruned until the next run: %s", error)
@@ -66,8 +76,21 @@ class Retention:
             log.info("pruned", extra=done | {"store_mb": round(self.extent.bytes / 1e6)})
 
     async def look(self) -> None:
-        """Ask the store how large it is."""
+        """Ask the store how large it is. The first look decides whether the clock is believed."""
         self.extent = await self._store.extent()
+        if self._looked:
+            return
+        self._looked = True
+        newest = self.extent.newest_decision
+        if newest is not None and (silence := self._now() - newest) > LONGEST_SILENCE:
+            self._stopped = True
+            log.warning(
+                "nothing is pruned: the newest decision is %.0f days old. If the clock is right, restart the daemon",
+                silence / DAY,
+            )
+
+    def _now(self) -> float:
+        return self._began + self._clock.monotonic()
 
     def stop(self) -> None:
         """Delete no more than the piece that is under way."""
@@ -76,7 +99,7 @@ class Retention:
     def oldest_decision_seconds(self) -> float:
         """The age of the oldest decision, 0 without one."""
         oldest = self.extent.oldest_decision
-        return 0.0 if oldest is None else max(0.0, self._clock.epoch() - oldest)
+        return 0.0 if oldest is None else max(0.0, self._now() - oldest)
 
     def _work(self) -> Iterable[tuple[str, float, Callable[[float, int], Awaitable[int]], int]]:
         kept, store = self._kept, self._store

@@ -180,6 +180,7 @@ class Extent:
     """Of pages that rows were deleted from; what is written next goes there."""
     oldest_decision: float | None
     """Seconds since the epoch; None without decisions."""
+    newest_decision: float | None
 
 
 StoreState = Literal["ok", "locked", "full", "failing", "damaged"]

@@ -77,5 +77,7 @@ def pruned_rounds(db: sqlite3.Connection, pool: str) -> int:
 def extent(db: sqlite3.Connection) -> Extent:
     """The size of the file and the age of the log, without reading either."""
     size, pages, free = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in _PAGES)
+    # Two statements: SQLite answers a single min or max from the index, and both together by reading all of it.
     (oldest,) = db.execute("SELECT min(at) FROM decisions").fetchone()
-    return Extent(size * pages, size * free, oldest)
+    (newest,) = db.execute("SELECT max(at) FROM decisions").fetchone()
+    return Extent(size * pages, size * free, oldest, newest)
