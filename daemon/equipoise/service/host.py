@@ -99,7 +99,8 @@ class Host:
         """As the journal has it. A new batch number alone, which every poll brings, is not worth a write."""
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        pool.hold(lambda: (entry.id for entry in self.session.state.roster.entries))
+        # The session asks for all players again whom it knows, whenever a rating of the pool has changed.
+        pool.hold(lambda: {*self.session.state.summaries, *(entry.id for entry in self.session.state.roster.entries)})
 
     async def start(self) -> None:
         """Go on from the stored memory. StoreError when the store does not answer."""
