@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.core.model import Side
-from tests.hosts import Rig, roster
+from equipoise.core import events as e
+from equipoise.core.model import Mode, Side
+from tests.hosts import BOOT, Rig, roster
 from tests.hosts import player as seated
 from tests.opened_pool import opened
 from tests.pools import some_rounds
@@ -78,6 +79,7 @@ async def test_the_players_on_a_server_stay_in_memory_until_they_leave(tmp_path:
         await rig.pool.summaries([seated(number) for number in range(5, 50)])
         assert rig.host.status() == before
         assert before.sum_a > 2000 > before.sum_b
-        await rig.hello(roster([3], [4]))
+        next_map = e.Hello(0.0, f"{BOOT}-2", "arena_well", Mode.ARENA, e.Phase.IDLE)
+        await rig.post(next_map, e.RosterSeen(0.0, roster([3], [4])))
         await rig.pool.summaries([seated(number) for number in range(50, 90)])
         assert [number for number in range(90) if seated(number) in rig.pool.system] == [3, 4]

@@ -109,7 +109,8 @@ class Host:
         self._stale = StaleScripts(rules.silence_seconds)
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        pool.hold(lambda: (entry.id for entry in self.session.state.roster.entries))
+        # The session asks for all players again whom it knows, whenever a rating of the pool has changed.
+        pool.hold(lambda: {*self.session.state.summaries, *(entry.id for entry in self.session.state.roster.entries)})
 
     async def start(self) -> None:
         """Go on from the stored memory. StoreError when the store does not answer."""
