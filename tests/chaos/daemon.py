@@ -86,7 +86,7 @@ class Daemon:
         """SIGTERM, as systemd does; its exit code."""
         return self._end(signal.SIGTERM)
 
-    def signal(self, number: signal.Signals) -> None:
+    def send(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
@@ -125,8 +125,8 @@ class Daemon:
         if self._process is None:
             return 0
         if self._process.poll() is None:
-            self.signal(number)
-            self.signal(signal.SIGCONT)
+            self.send(number)
+            self.send(signal.SIGCONT)
         return self._process.wait(START_SECONDS)
 
     def _run(self, command: Sequence[str]) -> subprocess.Popen[bytes]:

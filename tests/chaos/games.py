@@ -19,7 +19,7 @@ def a_round(rng: Random, name: str, session: str, number: int) -> dict[str, Any]
     lineup = [
         {"id": bot(rng, player), "side": ("red", "blu")[place % 2]} for place, player in enumerate(people[: 2 * size])
     ]
-    event = {
+    event: dict[str, Any] = {
         "kind": "round_ended",
         "round": name,
         "session": session,

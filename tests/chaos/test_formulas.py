@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,7 +59,7 @@ def test_participants_fought_and_stand_where_they_were_longest() -> None:
     def played(player: str, side: str, red: float, blu: float, *, fought: bool = True) -> dict[str, object]:
         return {"id": player, "side": side, "seconds": {"red": red, "blu": blu}, "fought": fought}
 
-    event = {
+    event: dict[str, Any] = {
         "lineup": [{"id": "1", "side": "red"}, {"id": "2", "side": "blu"}, {"id": "bot:3", "side": "blu"}],
         "players": [
             played("1", "red", 5, 4),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.chaos.faults import clocks, damage, disks, network, points, processes
+from tests.chaos.faults import clocks, damage, disks, network, points, processes, together
 from tests.chaos.faults.trial import Fault
 
 FAULTS: tuple[Fault, ...] = (
@@ -11,5 +11,6 @@ FAULTS: tuple[Fault, ...] = (
     *disks.FAULTS,
     *clocks.FAULTS,
     *damage.FAULTS,
+    *together.FAULTS,
     *points.FAULTS,
 )

@@ -6,7 +6,7 @@ import sqlite3
 import struct
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from shutil import copyfile
@@ -71,7 +71,7 @@ def damage(trial: Trial, whole: bytes, places: list[tuple[int, int]], kind: str)
     return whole[:place] + bytes([whole[place] ^ trial.rng.randrange(1, 256)]) + whole[place + 1 :]
 
 
-def named(known: dict[Key, object], data: bytes, places: list[tuple[int, int]]) -> set[Key]:
+def named(known: Mapping[Key, object], data: bytes, places: list[tuple[int, int]]) -> set[Key]:
     """The rounds whose server and id stand in these frames."""
     payloads = [data[start:end] for start, end in places]
     return {

@@ -14,7 +14,7 @@ from tests.chaos.daemon import TRACER
 from tests.chaos.faults.disks import locked
 from tests.chaos.faults.trial import Fault, Trial
 
-FEW, MANY, AT_ONCE = 2, 12, 2
+FEW, MANY, AT_ONCE = 2, 4, 2
 """Points of the first trial and of a later one; and how many at the same time, each in an arena of its own."""
 
 

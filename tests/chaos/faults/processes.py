@@ -39,9 +39,9 @@ def stop_and_continue(trial: Trial) -> int:
     with trial.arena.playing():
         for _ in range(trial.scale):
             time.sleep(trial.rng.uniform(0.0, 0.2))
-            trial.arena.daemon.signal(signal.SIGSTOP)
+            trial.arena.daemon.send(signal.SIGSTOP)
             time.sleep(trial.rng.choice((0.2, 1.5, 4.0)))
-            trial.arena.daemon.signal(signal.SIGCONT)
+            trial.arena.daemon.send(signal.SIGCONT)
     return trial.scale
 
 
