@@ -15,7 +15,7 @@ from random import Random
 import msgspec
 
 from bench.soak.link import Link
-from equipoise.core.model import STEAM_ID_BASE, Mode, PlayerId, ServerId, Side
+from equipoise.core.model import STEAM_ID_BASE, Mode, PlayerId, RoundId, ServerId, Side
 from equipoise.demo.protocol import decoded
 from equipoise.demo.script import Script
 from equipoise.lab.simulation.game_server import GameServer, Map
@@ -60,10 +60,11 @@ class Times:
     polls: list[float] = field(default_factory=list)
     """Batches without events."""
     ends: list[float] = field(default_factory=list)
-    """Batches with a finished round."""
+    """Finished rounds, until the answer that one is stored, in the first batch or a later one."""
     others: list[float] = field(default_factory=list)
-    busy: int = 0
-    """Answers `busy`, after which the batch was sent again."""
+    """Batches with other events."""
+    late: int = 0
+    """Answers after which a batch or a round was sent again: `busy`, `kept`, or no word of the round in a second."""
 
     def all(self) -> int:
         return len(self.polls) + len(self.ends) + len(self.others)
@@ -85,6 +86,8 @@ class Server:
         """Rounds played to their end."""
         self._link, self._tempo, self._times = link, tempo, times
         self._luck = Random(number)
+        self._delivering: dict[RoundId, float] = {}
+        """Rounds that are not stored yet, and when they were first sent."""
 
     async def live(self) -> None:
         """Play rounds until the end of the games' time; the last one is delivered."""
@@ -139,31 +142,35 @@ class Server:
     async def _sync(self) -> None:
         while not self.script.silent:
             await self._post()
+            if self.script.ring:
+                await asyncio.sleep(BUSY_SECONDS)
 
     async def _post(self) -> None:
         batch = self.script.batch()
         times = self._times[self._game.clock >= self._tempo.calm]
-        answer, took = await self._answered(msgspec.json.encode(batch), times)
-        events = batch["events"]
-        assert isinstance(events, list)
-        kinds = {event["kind"] for event in events}
-        (times.ends if "round_ended" in kinds else times.others if kinds else times.polls).append(took)
+        began = time.perf_counter()
+        for id in self.script.ring:
+            self._delivering.setdefault(id, began)
+        answer = await self._answered(msgspec.json.encode(batch), times)
+        ended = time.perf_counter()
         reply = msgspec.json.decode(answer, type=wire.Reply)
         self.script.answered(reply)
+        for id in [each for each in self._delivering if each not in self.script.ring]:
+            times.ends.append(1e3 * (ended - self._delivering.pop(id)))
+        if "round_ended" not in (kinds := {event["kind"] for event in batch["events"]}):
+            (times.others if kinds else times.polls).append(1e3 * (ended - began))
+        times.late += len(self._delivering)
         for order in reply.orders:
             self._game.apply(decoded(order))
 
-    async def _answered(self, body: bytes, times: Times) -> tuple[bytes, float]:
-        """Sent again while the daemon is busy, all of which counts."""
-        began = time.perf_counter()
-        while True:
-            answer, _ = await self._link.post("/v1/events", body)
-            if answer.startswith(b'{"ok":true'):
-                return answer, 1e3 * (time.perf_counter() - began)
+    async def _answered(self, body: bytes, times: Times) -> bytes:
+        """Sent again while the daemon is busy."""
+        while not (answer := await self._link.post("/v1/events", body)).startswith(b'{"ok":true'):
             if b'"busy"' not in answer:
                 raise Refused(answer.decode())
-            times.busy += 1
+            times.late += 1
             await asyncio.sleep(BUSY_SECONDS)
+        return answer
 
 
 async def play(port: int, secrets: Sequence[str], tempo: Tempo, times: tuple[Times, Times]) -> list[Server]:

@@ -31,7 +31,7 @@ class Stretch:
     ends: Sequence[float]
     others: Sequence[float]
     lags: Sequence[float]
-    busy: int
+    late: int
     cpu: float
     """The daemon's part of one core."""
     elsewhere: float
@@ -130,7 +130,7 @@ def _stretch(file: Path, tempo: float, began: Moment, ended: Moment, times: flee
         ends=times.ends,
         others=times.others,
         lags=lags(file, began.at, ended.at),
-        busy=times.busy,
+        late=times.late,
         cpu=(ended.daemon - began.daemon) / seconds,
         elsewhere=((ended.machine - began.machine) - (ended.ours - began.ours)) / seconds,
         memory=ended.memory,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 
 class Link:
@@ -21,13 +20,11 @@ class Link:
     def close(self) -> None:
         self._writer.close()
 
-    async def post(self, path: str, body: bytes) -> tuple[bytes, float]:
-        """The answer, whatever its status, and the milliseconds until it was read."""
-        began = time.perf_counter()
+    async def post(self, path: str, body: bytes) -> bytes:
+        """The answer, whatever its status."""
         self._writer.write(
             b"POST %s HTTP/1.1\r\n%sContent-Length: %d\r\n\r\n%s" % (path.encode(), self._head, len(body), body)
         )
         head = (await self._reader.readuntil(b"\r\n\r\n")).lower()
         length = int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0])
-        answer = await self._reader.readexactly(length)
-        return answer, 1e3 * (time.perf_counter() - began)
+        return await self._reader.readexactly(length)

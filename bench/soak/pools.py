@@ -19,6 +19,7 @@ from random import Random
 from bench.filled_store import Past, fill, player
 from bench.scripts import BOOT, PLAYERS, Script, hello, roster, round_ended
 from bench.soak.watch import cpu_seconds
+from equipoise.store.sqlite import SqliteStore
 from tests.daemons import RealDaemon
 
 PAUSE = 0.05
@@ -74,8 +75,16 @@ def _filled(stores: Path, pool: Pool) -> Path:
         asyncio.run(fill(unfinished / "equipoise.db", Past(pool.players, pool.rounds)))
         print(f"  {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
         unfinished.rename(directory)
+    asyncio.run(_migrated(directory / "equipoise.db"))
     pool.megabytes = (directory / "equipoise.db").stat().st_size / 1e6
     return directory
+
+
+async def _migrated(path: Path) -> None:
+    """A kept store may be of an older schema; a daemon is not waited for so long as a large one may take."""
+    store = SqliteStore(path)
+    await store.open()
+    await store.close()
 
 
 @dataclass

@@ -74,7 +74,7 @@ def _hours(result: Result) -> dict[str, object]:
                 "round_end_ms": summary(each.ends),
                 "other_ms": summary(each.others),
                 "loop_ms": summary(each.lags),
-                "busy": each.busy,
+                "sent_again": each.late,
                 "cpu": each.cpu,
                 "elsewhere": each.elsewhere,
                 "memory_mb": each.memory,
@@ -110,6 +110,7 @@ def _hours_lines(result: Result) -> Iterator[str]:
     yield "|---|" + "---|" * len(result.stretches)
     for name, of in (("a poll", "polls"), ("a round's end", "ends"), ("other events", "others")):
         yield _row(name, (_times(getattr(each, of)) for each in result.stretches))
+    yield _row("sent again, for a late answer", (f"{each.late:,}" for each in result.stretches))
     yield _row("the event loop waits for", (_times(each.lags) for each in result.stretches))
     yield _row("the daemon's processor time", (f"{100 * each.cpu:.0f} % of a core" for each in result.stretches))
     yield _row("other programs meanwhile", (f"{100 * each.elsewhere:.0f} % of a core" for each in result.stretches))
