@@ -25,6 +25,7 @@ from equipoise.service.metrics import Metrics, Reading
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
 from equipoise.service.scheduler import Scheduler
+from equipoise.solving.worker import Worker
 from equipoise.store.port import Store
 from equipoise.store.sqlite import SqliteStore
 from equipoise.web import Caller, Callers, Services, application
@@ -85,6 +86,8 @@ async def start(config: Config, stack: AsyncExitStack) -> str:
     pools = {name: await _pool(config, name, store, clock, stack) for name in config.pools}
     hosts = {name: await _host(config, name, pools, store, clock, stack) for name in config.servers}
     metrics.watch(lambda: _readings(hosts, pools))
+    solving = Worker(config.splits.seconds)
+    stack.push_async_callback(solving.close)
     services = Services(
         hosts=hosts,
         games={name: GAMES[server.game] for name, server in config.servers.items()},
@@ -94,6 +97,7 @@ async def start(config: Config, stack: AsyncExitStack) -> str:
         callers=callers(config),
         names=names(config, listener.getsockname()[1]),
         metrics=metrics,
+        solving=solving,
     )
     await _listen(services, listener, stack)
     _schedule(pools, metrics, stack)

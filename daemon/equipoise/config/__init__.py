@@ -23,7 +23,7 @@ from equipoise.config.keys import written
 from equipoise.config.reading import convert
 from equipoise.config.rules import effective, merged, read_rules
 from equipoise.config.secret_files import Secrets
-from equipoise.config.tables import File, Log, Raw, Role, ServerKeys, Store, TokenKeys, Web
+from equipoise.config.tables import File, Log, Raw, Role, ServerKeys, Splits, Store, TokenKeys, Web
 from equipoise.core.maps import DEFAULT_LEVELS
 from equipoise.core.model import ServerId
 from equipoise.core.rules import Rules
@@ -68,6 +68,7 @@ class Config:
     path: Path
     web: Web
     store: Store
+    splits: Splits
     log: Log
     directory: Path
     """The state directory: database, rings' files."""
@@ -92,6 +93,7 @@ def load(path: Path, environ: Mapping[str, str]) -> Config:
         path=path,
         web=file.web,
         store=file.store,
+        splits=file.splits,
         log=file.log,
         directory=state_directory(file.store, environ),
         pools=pools,

@@ -17,6 +17,7 @@ def printed(config: Config) -> Iterator[str]:
     """The effective configuration as lines of TOML, defaults included, secrets left out."""
     yield from _lines("web", msgspec.structs.asdict(config.web))
     yield from _lines("store", {**msgspec.structs.asdict(config.store), "directory": str(config.directory)})
+    yield from _lines("splits", msgspec.structs.asdict(config.splits))
     yield from _lines("log", msgspec.structs.asdict(config.log))
     for pool in config.pools.values():
         params = dataclasses.asdict(ratings.create(pool.system, **pool.params).params)

@@ -34,6 +34,13 @@ class Store(Section, frozen=True):
     """Empty: `$STATE_DIRECTORY`, else the user's state directory."""
 
 
+class Splits(Section, frozen=True):
+    """Splits that other programs ask for."""
+
+    seconds: Annotated[float, Meta(ge=0.1, le=60.0)] = 1.0
+    """How long one question may take."""
+
+
 class Log(Section, frozen=True):
     """The log, which goes to standard error."""
 
@@ -60,6 +67,7 @@ class File(Section, frozen=True):
 
     web: Web = Web()
     store: Store = Store()
+    splits: Splits = Splits()
     log: Log = Log()
     pool: dict[str, Raw] = {}
     server: dict[str, Raw] = {}

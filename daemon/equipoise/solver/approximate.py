@@ -6,6 +6,7 @@ It begins with one that is known to be near the target, and with seats filled gr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from equipoise.solver.budget import Budget
@@ -43,13 +44,14 @@ class Approximation:
 
         `floor` is what a search has proven before its budget was used up.
         """
-        nearest = self._near(goal, near)
-        if nearest is None:
+        if not self.fits(goal):
             return None
-        if near is None or near.floor is not None:
-            nearest.improve(budget.share(1 / 3))
-        limit = self.problem.distance(nearest.places, goal) + tolerance
-        starts = self._as_they_stand(goal, nearest.places), self._filled(goal, self.preferring)
+        starts, limit = [self._filled(goal, self.preferring)], tolerance
+        if not math.isinf(tolerance) and (nearest := self._near(goal, near)) is not None:
+            if near is None or near.floor is not None:
+                nearest.improve(budget.share(1 / 3))
+            starts.append(self._as_they_stand(goal, nearest.places))
+            limit += self.problem.distance(nearest.places, goal)
         tries = [Exchange(self.preferring, goal, start, limit) for start in starts]
         for number, each in enumerate(tries):
             each.improve(budget.share(1 / (len(tries) - number)))

@@ -68,5 +68,5 @@ class Budget:
     def share(self, part: float) -> Budget:
         """A part of what is left of work and of time."""
         done, now = self.meter.done, self.clock()
-        until = self.until if math.isinf(self.until) else now + max(0.0, self.until - now) * part
+        until = self.until if math.isinf(self.until) else min(self.until, now + max(0.0, self.until - now) * part)
         return replace(self, work=done + max(0.0, self.work - done) * part, until=until)

@@ -47,6 +47,13 @@ Allowed = tuple[list[States], list[States]]
 """For each layer of the lower and of the upper half: the differences that can still lead to a wanted assignment."""
 
 
+def solve(problem: Problem, goals: Sequence[Goal], budget: Budget) -> Iterator[tuple[Goal, Solution | None]]:
+    """The optimum for each goal as it is found; None where the constraints allow none."""
+    programme = Programme(problem, goals, budget)
+    for goal in goals:
+        yield goal, programme.nearest(goal)
+
+
 class Programme:
     """The dynamic programmes of both halves, and the pairs of states in which they meet."""
 

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import permutations
 
 from equipoise.solver.budget import Budget, Spent
-from equipoise.solver.problem import BENCH, A, Goal, Problem, Unit
+from equipoise.solver.problem import ANYWHERE, BENCH, A, Goal, Problem, Unit
 from equipoise.solver.states import NO_PREFERENCES, Preferences
 
-TRADE_WORK = 1 << 16
+TRADE_WORK = 1 << 15
 """Work of judging one trade, in bits."""
 
 Score = tuple[int, float, int, int]
 """What is kept least, in this order: players beyond the roles' caps, distance beyond the limit, price, distance."""
+
+Trade = tuple[tuple[int, ...], int, int]
+"""The units that a unit trades places with, and the difference and the price after that."""
 
 
 class Offers:
@@ -32,6 +36,12 @@ class Offers:
         self.units = sorted(problem.units, key=lambda unit: (self._price(unit.members, BENCH), self._gain(unit, A)))
         self.gains = [{place: self._gain(unit, place) for place in unit.places} for unit in self.units]
         self.prices = [{place: self._price(unit.members, place) for place in unit.places} for unit in self.units]
+        self.sizes = [len(unit.members) for unit in self.units]
+        self.changes = [
+            {(p, q): (gains[q] - gains[p], prices[q] - prices[p]) for p, q in permutations(unit.places, 2)}
+            for unit, gains, prices in zip(self.units, self.gains, self.prices, strict=True)
+        ]
+        """What a unit adds when it leaves one place for another."""
         self.in_roles = [[len(role.intersection(unit.members)) for role in problem.roles] for unit in self.units]
 
     def price(self, places: Sequence[int]) -> int:
@@ -65,6 +75,10 @@ class Exchange:
         self.offers, self.goal, self.limit = offers, goal, limit
         self.cap, self.places = problem.role_cap, list(places)
         self.at = [places[unit.members[0]] for unit in offers.units]
+        self.standing = {(place, size): list[int]() for place in ANYWHERE for size in {1, *offers.sizes}}
+        """The units at each place by their number of players."""
+        for unit, place in enumerate(self.at):
+            self.standing[place, offers.sizes[unit]].append(unit)
         self.difference, self.price = problem.difference(places), offers.price(places)
         self.surplus = [sum(places[i] for i in role) for role in problem.roles]
         self.score = self._score(self.difference, self.price, self.surplus)
@@ -87,14 +101,16 @@ class Exchange:
 
     def _trade(self, unit: int, budget: Budget) -> bool:
         """Let a unit take the place that is best, if any is better than its own."""
-        best, taken = self.score, None
+        here, best, taken = self.at[unit], self.score, None
+        within = best[:2] == (0, 0)
         for place in self.offers.units[unit].places:
-            if place == self.at[unit]:
+            if place == here:
                 continue
-            partners = list(self._partners(unit, place))
-            budget.spend(len(partners) * TRADE_WORK)
-            for others in partners:
-                score = self._score(*self._after(unit, others, place))
+            budget.spend(len(self.standing[place, self.offers.sizes[unit]]) * TRADE_WORK)
+            for others, gain, price in self._trades(unit, here, place):
+                if within and price > best[2]:
+                    continue
+                score = self._score(gain, price, self._surplus(unit, others, place - here))
                 if score < best:
                     best, taken = score, (others, place)
         if taken is None:
@@ -102,39 +118,45 @@ class Exchange:
         self._take(unit, *taken)
         return True
 
-    def _partners(self, unit: int, place: int) -> Iterator[tuple[int, ...]]:
-        """The units that may leave a place to this one and take its own."""
-        units, prices, here = self.offers.units, self.offers.prices, self.at[unit]
-        size = len(units[unit].members)
-        there = [v for v, at in enumerate(self.at) if at == place and here in units[v].places]
-        yield from ((v,) for v in there if len(units[v].members) == size)
-        if size > 1:
-            singles = [v for v in there if len(units[v].members) == 1]
-            singles.sort(key=lambda v: prices[v][here] - prices[v][place])
+    def _trades(self, unit: int, here: int, place: int) -> Iterator[Trade]:
+        """The units that may leave a place to this one and take its own; the difference and the price after that."""
+        changes, back = self.offers.changes, (place, here)
+        gain, price = changes[unit][here, place]
+        gain, price = gain + self.difference, price + self.price
+        for other in self.standing[place, self.offers.sizes[unit]]:
+            if back in changes[other]:
+                more, dearer = changes[other][back]
+                yield (other,), gain + more, price + dearer
+        if (size := self.offers.sizes[unit]) > 1:
+            singles = [v for v in self.standing[place, 1] if back in changes[v]]
+            singles.sort(key=lambda v: changes[v][back][1])
             if len(singles) >= size:
-                yield tuple(singles[:size])
+                gained = [changes[v][back] for v in singles[:size]]
+                yield tuple(singles[:size]), gain + sum(g for g, _ in gained), price + sum(p for _, p in gained)
 
-    def _after(self, unit: int, others: tuple[int, ...], place: int) -> tuple[int, int, list[int]]:
-        """Difference, price and surplus when the unit has taken the place and the others have taken its own."""
-        gains, prices, in_roles, here = self.offers.gains, self.offers.prices, self.offers.in_roles, self.at[unit]
-        difference = self.difference + gains[unit][place] - gains[unit][here]
-        price = self.price + prices[unit][place] - prices[unit][here]
-        surplus = [s + (place - here) * n for s, n in zip(self.surplus, in_roles[unit], strict=True)]
-        for other in others:
-            difference += gains[other][here] - gains[other][place]
-            price += prices[other][here] - prices[other][place]
-            surplus = [s + (here - place) * n for s, n in zip(surplus, in_roles[other], strict=True)]
-        return difference, price, surplus
+    def _surplus(self, unit: int, others: tuple[int, ...], step: int) -> Sequence[int]:
+        """The surplus of each role when the unit has moved so many steps up, and the others as many down."""
+        if not self.surplus:
+            return ()
+        in_roles = self.offers.in_roles
+        moved = zip(in_roles[unit], *(in_roles[other] for other in others), strict=True)
+        return [s + step * (one - sum(rest)) for s, (one, *rest) in zip(self.surplus, moved, strict=True)]
 
     def _take(self, unit: int, others: tuple[int, ...], place: int) -> None:
-        here = self.at[unit]
-        self.difference, self.price, self.surplus = self._after(unit, others, place)
+        here, changes = self.at[unit], self.offers.changes
+        self.surplus = list(self._surplus(unit, others, place - here))
+        changed = [changes[unit][here, place], *(changes[other][place, here] for other in others)]
+        self.difference += sum(gain for gain, _ in changed)
+        self.price += sum(price for _, price in changed)
         self.score = self._score(self.difference, self.price, self.surplus)
         self._put(unit, place)
         for other in others:
             self._put(other, here)
 
     def _put(self, unit: int, place: int) -> None:
+        size = self.offers.sizes[unit]
+        self.standing[self.at[unit], size].remove(unit)
+        self.standing[place, size].append(unit)
         self.at[unit] = place
         for player in self.offers.units[unit].members:
             self.places[player] = place

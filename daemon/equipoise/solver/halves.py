@@ -37,7 +37,8 @@ def solve(values: Sequence[int], goals: Sequence[Goal], budget: Budget) -> Itera
     near: dict[Goal, Solution] = {}
     if len(values) >= LARGE:
         window = halves.narrow_window(goals)
-        halves.sweep(window, window)
+        halves.lower.sweep(window, budget)
+        halves.upper.sweep(window, budget)
         near = {goal: solution for goal in goals if (solution := halves.solution(goal, UNBOUNDED))}
         for goal, solution in near.items():
             floor = halves.parity_bound(goal)
@@ -46,7 +47,9 @@ def solve(values: Sequence[int], goals: Sequence[Goal], budget: Budget) -> Itera
     left = [goal for goal in goals if goal not in near or near[goal].distance > halves.parity_bound(goal)]
     if left:
         ceilings = {goal: near[goal].distance if goal in near else UNBOUNDED for goal in left}
-        halves.sweep(*halves.windows(ceilings))
+        lower, upper = halves.windows(ceilings)
+        halves.lower.sweep(lower, budget)
+        halves.upper.sweep(upper, budget)
         for goal, ceiling in ceilings.items():
             yield goal, _unsorted(halves.solution(goal, ceiling) or near[goal], order)
 
@@ -79,11 +82,6 @@ class Halves:
         self.lower, self.upper, self.budget = Half(values[:cut]), Half(values[cut:]), budget
         self.counts = cut, len(values) - cut
         self.odd = sum(value & 1 for value in values)
-
-    def sweep(self, lower: Window, upper: Window) -> None:
-        """Compute the classes of both halves that their windows want."""
-        self.lower.sweep(lower, self.budget)
-        self.upper.sweep(upper, self.budget)
 
     def parity_bound(self, goal: Goal) -> int:
         """A lower bound on the distance from the goal's target."""

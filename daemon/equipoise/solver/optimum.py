@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from equipoise.solver import halves
+from equipoise.solver import constrained, halves
 from equipoise.solver.budget import EXHAUSTED, Budget
-from equipoise.solver.constrained import Programme
 from equipoise.solver.problem import Floor, Goal, Problem, Solution, rounded
 
 COARSER = (1 << 11, 1 << 8)
@@ -25,6 +24,8 @@ Found = dict[Goal, Solution | None]
 
 def optimum(problem: Problem, goals: Sequence[Goal], budget: Budget) -> Found:
     """The assignment closest to each goal's target, or else the nearest that the budget suffices to find."""
+    if not goals:
+        return Found()
     small, left, factor = problem.scaled(goals)
     whole, found = dict(zip(left, goals, strict=True)), Found()
     with suppress(*EXHAUSTED):
@@ -50,15 +51,15 @@ def proven(solution: Solution | None) -> bool:
 
 def _solutions(small: Problem, goals: Sequence[Goal], budget: Budget) -> Iterator[tuple[Goal, Solution | None]]:
     """Solutions as they are found; a goal may come again with a better one."""
-    if small.plain:
-        players = small.open
-        for goal, found in halves.solve([small.a[i] for i in players], goals, budget):
-            places = small.whole(dict(zip(players, found.places, strict=True)))
-            yield goal, Solution(found.distance, places, found.floor)
-    else:
-        programme = Programme(small, goals, budget)
-        for goal in goals:
-            yield goal, programme.nearest(goal)
+    if not small.plain:
+        return constrained.solve(small, goals, budget)
+    players = small.open
+
+    def with_all_players(found: tuple[Goal, Solution]) -> tuple[Goal, Solution]:
+        goal, (distance, places, floor) = found
+        return goal, Solution(distance, small.whole(dict(zip(players, places, strict=True))), floor)
+
+    return map(with_all_players, halves.solve([small.a[i] for i in players], goals, budget))
 
 
 def _rough_solutions(

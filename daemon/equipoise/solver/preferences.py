@@ -8,6 +8,7 @@ an assignment is found. Nothing exists below the limits that failed, so the leas
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from equipoise.solver.bitset import UNBOUNDED
@@ -26,9 +27,7 @@ class Search:
         self.problem, (self.goal,), self.factor = problem.scaled([goal])
         # A stage builds its own sets beside those that the stage before has allowed.
         self.preferences, self.budget = preferences, budget.halved()
-        # A width beyond any distance is no limit at all, and dilating sets by it would take all the memory there is.
-        widest = (self.goal.a + self.goal.b) * self.problem.largest + abs(self.goal.target)
-        self.tolerance = UNBOUNDED if tolerance >= widest * self.factor else int(tolerance) // self.factor
+        self.tolerance = UNBOUNDED if math.isinf(tolerance) else int(tolerance) // self.factor
         self.width, self.limits = UNBOUNDED, NO_LIMITS
         self.programme: Programme | None = None
         self.nearest: Solution | None = None
@@ -37,6 +36,12 @@ class Search:
 
     def solution(self) -> Solution | None:
         """The preferred assignment; None when the constraints allow none."""
+        try:
+            return self._solved()
+        finally:
+            self.programme = None  # the memory is for others
+
+    def _solved(self) -> Solution | None:
         if self.tolerance < UNBOUNDED:
             self.programme = Programme(self.problem, [self.goal], self.budget)
             found = self.programme.nearest(self.goal)

@@ -149,6 +149,11 @@ class Problem:
         """The largest absolute value of a player whose place is not fixed."""
         return max((abs(side[i]) for side in (self.a, self.b) for i in self.open), default=0)
 
+    def widest(self, goal: Goal) -> int:
+        """An upper bound on the distance of any assignment from the goal's target."""
+        small, (left,), factor = self.scaled([goal])
+        return ((left.a + left.b) * small.largest + abs(left.target)) * factor
+
     def whole(self, places: Mapping[int, int]) -> list[int]:
         """The place of every player, given those of the open ones."""
         return [self.fixed[i] if i in self.fixed else places[i] for i in range(len(self.a))]

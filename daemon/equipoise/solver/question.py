@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,7 +12,7 @@ from equipoise.solver.budget import EXHAUSTED, Budget
 from equipoise.solver.model import Assignment, Gap
 from equipoise.solver.optimum import Found, optimum, proven
 from equipoise.solver.preferences import Search
-from equipoise.solver.problem import BENCH, A, B, Goal, Problem, Solution
+from equipoise.solver.problem import BENCH, A, B, Floor, Goal, Problem, Solution
 from equipoise.solver.states import NO_PREFERENCES, Preferences
 from equipoise.solver.sums import total
 from equipoise.solver.ticks import Ticks
@@ -21,8 +21,8 @@ Sizes = tuple[int, int]
 
 PROVING, SEARCHING = "half-half dynamic programme", "local search"
 
-SHARE = 3 / 4
-"""The part of what is left of the budget that the exact search of a preferred assignment may use."""
+SHARE, SHARE_OF_MANY = 3 / 4, 1 / 2
+"""The part of what is left of the budget that an exact search may use; and many, for different sizes."""
 
 
 @dataclass(frozen=True)
@@ -38,18 +38,50 @@ class Question:
 
     def best(self, sizes: Iterable[Sizes]) -> dict[Sizes, Assignment]:
         """The assignment closest to the target for each of the sizes that the constraints allow."""
-        return self._assignments(self._nearest(self._open(sizes), self.budget))
+        goals = self._open(sizes)
+        found = optimum(self.problem, goals, self.budget)
+        self._approximate(found, goals, self.budget)
+        return self._assignments(found)
 
     def preferred(self, tolerances: Mapping[Sizes, float]) -> dict[Sizes, Assignment]:
         """For each size that the constraints allow: the preferred assignment within its tolerance, in points."""
+        if self.preferences == NO_PREFERENCES:
+            return self.best(tolerances)
         goals, found = self._open(tolerances), Found()
-        # The budget may suffice for few of many sizes, so each of them begins from an assignment near the target.
-        near = self._nearest(goals, self.budget.share(SHARE)) if len(goals) > 1 else Found()
+        limits = {goal: self._limit(goal, tolerances[goal.a, goal.b]) for goal in goals}
+        near, exact = Found(), self.budget.share(SHARE)
+        if len(goals) > 1:
+            # Few of many searches come to an end: the others need more time, and something to begin from.
+            limited = [goal for goal in goals if not math.isinf(limits[goal])]
+            near = optimum(self.problem, limited, self.budget.share(SHARE_OF_MANY))
+            exact = self.budget.share(SHARE_OF_MANY)
+        left: dict[Goal, Search] = {}
         for number, goal in enumerate(goals):
-            tolerance = self.ticks.whole(tolerances[goal.a, goal.b])
-            budget = self.budget.share(1 / (len(goals) - number))
-            found[goal] = self._preferred(goal, tolerance, near.get(goal), budget)
-        return self._assignments(found)
+            search = Search(self.problem, goal, self.preferences, limits[goal], exact.share(1 / (len(goals) - number)))
+            try:
+                found[goal] = search.solution()
+            except EXHAUSTED:
+                left[goal] = search
+        for number, (goal, search) in enumerate(left.items()):
+            budget = self.budget.share(1 / (len(left) - number))
+            start = search.nearest or near.get(goal)
+            found[goal] = self._approximated(goal, start, limits[goal], search.floor, budget)
+        return self._assignments({goal: found[goal] for goal in goals})
+
+    def _approximated(
+        self, goal: Goal, near: Solution | None, limit: float, floor: Floor, budget: Budget
+    ) -> Solution | None:
+        if near is None and not math.isinf(limit):
+            near = optimum(self.problem, [goal], budget.share(SHARE)).get(goal)
+        return self._approximation.preferred(goal, near, limit, floor, budget)
+
+    def _limit(self, goal: Goal, tolerance: float) -> float:
+        """A tolerance in whole ticks; infinite if it is beyond every distance.
+
+        Sets are dilated by it, so one that is far too wide would take all the memory there is.
+        """
+        ticks = self.ticks.whole(tolerance)
+        return ticks if ticks < self.problem.widest(goal) else math.inf
 
     def _open(self, sizes: Iterable[Sizes]) -> list[Goal]:
         """The goals that the pins do not rule out."""
@@ -57,23 +89,12 @@ class Question:
         blocked = self.problem.blocked(goals)
         return [goal for goal in goals if goal not in blocked]
 
-    def _nearest(self, goals: Sequence[Goal], budget: Budget) -> Found:
-        found = optimum(self.problem, goals, budget) if goals else Found()
+    def _approximate(self, found: Found, goals: Sequence[Goal], budget: Budget) -> None:
+        """Find an assignment for the goals that were not reached, and a better one where the best is not proven."""
         left = [goal for goal in goals if goal not in found or not proven(found[goal])]
         for number, goal in enumerate(left):
             share = budget.share(1 / (len(left) - number))
             found[goal] = self._approximation.nearest(goal, found.get(goal), share)
-        return found
-
-    def _preferred(self, goal: Goal, tolerance: float, near: Solution | None, budget: Budget) -> Solution | None:
-        search = Search(self.problem, goal, self.preferences, tolerance, budget.share(SHARE))
-        with suppress(*EXHAUSTED):
-            return search.solution()
-        near, floor = search.nearest or near, search.floor
-        del search  # and the memory that it holds
-        if near is None:
-            near = optimum(self.problem, [goal], budget.share(SHARE)).get(goal)
-        return self._approximation.preferred(goal, near, tolerance, floor, budget)
 
     @cached_property
     def _approximation(self) -> Approximation:

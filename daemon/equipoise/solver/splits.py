@@ -10,7 +10,7 @@ from equipoise.solver.budget import Budget
 from equipoise.solver.model import Assignment, Pin, Splits
 from equipoise.solver.problem import A, B, Problem
 from equipoise.solver.question import Question
-from equipoise.solver.states import NO_PREFERENCES, Preferences
+from equipoise.solver.states import Preferences
 from equipoise.solver.ticks import Ticks
 
 MIN_TEAM = 2
@@ -124,7 +124,7 @@ def best_split(
     question = Question(
         values, values if values_b is None else values_b, ticks, problem, budget or Budget(), preferences
     )
-    found = question.best([sizes]) if preferences == NO_PREFERENCES else question.preferred({sizes: tolerance})
+    found = question.preferred({sizes: tolerance})
     if not found:
         raise SplitError(question.obstacle(sizes))
     return found[sizes]
