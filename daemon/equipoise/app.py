@@ -28,6 +28,7 @@ from equipoise.service.pool import Pool
 from equipoise.service.retention import Kept, Retention
 from equipoise.service.ring import Ring
 from equipoise.service.scheduler import Scheduler
+from equipoise.solving.worker import Worker
 from equipoise.store.port import Store
 from equipoise.store.sqlite import SqliteStore
 from equipoise.web import Caller, Callers, Connections, Refusals, Services, application, fitting
@@ -96,6 +97,8 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
     metrics.watch(lambda: (*_store_readings(store), *_readings_of_store(retention)))
     refusals = stack.enter_context(closing(Refusals(metrics)))
     stack.callback(asyncio.create_task(metrics.measure_loop()).cancel)
+    solving = Worker(config.splits.seconds)
+    stack.push_async_callback(solving.close)
     services = Services(
         hosts=hosts,
         games={name: GAMES[server.game] for name, server in config.servers.items()},
@@ -106,6 +109,7 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
         names=names(config, listener.getsockname()[1]),
         metrics=metrics,
         refusals=refusals,
+        solving=solving,
     )
     await _listen(config, services, listener, stack)
     _schedule(pools, retention, metrics, stack)
