@@ -159,7 +159,8 @@ def _trace(path: Path) -> Path | None:
     """A file that only a daemon with an open store leaves behind: a ring's, or one of the store's log."""
     rings = path.parent.glob("*.ring*")
     log_files = (path.with_name(f"{path.name}-{end}") for end in ("wal", "shm"))
-    return min((*rings, *(each for each in log_files if each.exists())), default=None)
+    # Not Path.exists: a directory that may not be looked into is refused by the store, with what to do.
+    return min((*rings, *(each for each in log_files if os.path.exists(each))), default=None)
 
 
 async def _pool(config: Config, name: str, store: Store, clock: SystemClock, stack: AsyncExitStack) -> Pool:
