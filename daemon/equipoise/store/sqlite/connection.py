@@ -186,7 +186,7 @@ def migrate(database: Database, steps: tuple[Migration, ...] = MIGRATIONS) -> No
         if table.exists() and table.count_where("name = ?", [step.name]):
             continue
         if older:
-            log.info("migrating the store; with many rounds it takes a minute", extra={"step": step.name})
+            log.info("%s: migrating the store; with many rounds it takes a minute", step.name)
         with transaction(database.conn):
             for statement in step.sqlite:
                 database.execute(statement)
