@@ -27,6 +27,7 @@ from tests.store.damage import wreck
 from tests.wire.samples import HELLO, RED, ROUND, posted
 
 EQUIPOISE = Path(sys.executable).with_name("equipoise")
+UNPRIVILEGED = Path(__file__).with_name("chaos") / "unprivileged.py"
 
 
 def run(*arguments: str | Path, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -198,6 +199,14 @@ def test_a_state_directory_that_cannot_be_made_is_named(house: House) -> None:
 def test_a_read_only_state_directory_is_named(house: House) -> None:
     house.edit(f'"{house.folder}/state"', '"/proc/self"')
     assert "/proc/self" in refused(house.config)
+
+
+def test_a_state_directory_that_may_not_be_looked_into_is_named(house: House) -> None:
+    house.state.mkdir(mode=0)
+    command = [sys.executable, "-S", UNPRIVILEGED, EQUIPOISE, "serve", "--config", house.config]
+    line = one_line(subprocess.run(command, capture_output=True, text=True, timeout=60))
+    house.state.chmod(0o700)
+    assert line.startswith(f"equipoise: {house.state}: Permission denied")
 
 
 def test_a_store_newer_than_the_program_is_refused(house: House) -> None:

@@ -14,6 +14,7 @@ from tests.hosts import BOOT, Rig, roster
 from tests.hosts import player as seated
 from tests.opened_pool import opened
 from tests.pools import some_rounds
+from tests.store.damage import wreck
 from tests.store.samples import a_round, in_loop, player
 
 
@@ -39,6 +40,18 @@ async def test_memory_forgets_those_who_were_asked_for_longest_ago_but_never_a_p
         for number in range(3, 13):
             await pool.summaries([player(number)])
         assert player(0) not in pool.system
+
+
+@in_loop
+async def test_players_who_cannot_be_loaded_do_not_fill_memory(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        await pool.record(a_round(), None)
+    wreck(tmp_path / "s.db", "players")
+    async with opened(tmp_path, most_held=10) as pool:
+        for number in range(100):
+            await pool.summaries([player(number)])
+        assert pool.store.health().state == "damaged"
+        assert not pool._held.crowded
 
 
 @pytest.mark.parametrize("system", ["synelo", "trueskill", "glicko2", "trueskill2", "ns2", "teamskill_k"])

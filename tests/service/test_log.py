@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import logging
+from pathlib import Path
 
 import pytest
 
-from equipoise.service.log import JournalFormatter
+import equipoise
+from equipoise.service.log import FIELDS, JournalFormatter
+
+PACKAGE = Path(equipoise.__file__).parent
 
 
 def line(level: int, text: str, *args: object, **extra: object) -> str:
@@ -25,6 +30,20 @@ def test_only_known_fields_are_written() -> None:
         logging.INFO, "refused", code="host", status=421, secret="s3cret", name_of_player="Bob", ip="10.0.0.1"
     )
     assert written == "<6>equipoise.web: refused code=host status=421"
+
+
+def test_every_field_that_the_code_logs_is_written() -> None:
+    calls = [
+        keyword.value
+        for file in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call)
+        for keyword in node.keywords
+        if keyword.arg == "extra"
+    ]
+    keys = [key for call in calls if isinstance(call, ast.Dict) for key in call.keys]
+    fields = {key.value for key in keys if isinstance(key, ast.Constant)}
+    assert {"pool", "server"} < fields <= set(FIELDS)
 
 
 def test_a_field_with_a_line_break_cannot_forge_a_second_line() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,21 @@ from tests.store.damage import restore, wreck
 from tests.store.samples import a_round, in_loop, player
 
 BEFORE, AFTER = range(3), range(3, 3 + 2 * SLOTS)
+
+
+@pytest.mark.parametrize("rotten", ["'{\"rating'", "'[1]'", "cast(x'ff7b' AS TEXT)"])
+@in_loop
+async def test_a_row_that_is_not_what_was_written_is_damage_although_its_page_is_whole(
+    tmp_path: Path, rotten: str
+) -> None:
+    async with opened(tmp_path) as pool:
+        await pool.record(a_round(0), None)
+    with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
+        database.execute(f"UPDATE players SET state = {rotten}")
+    async with opened(tmp_path) as pool:
+        assert (await pool.record(a_round(1), None)).status == "kept"
+        assert pool.store.health().state == "damaged"
+        assert [one.id for one in await pool.summaries([player(1)])] == [player(1)]  # a newcomer's
 
 
 @pytest.mark.parametrize("damaged", ["rounds", "rounds_rated", "participants_by_round", "players"])

@@ -37,7 +37,10 @@ async def ages(pool: Pool) -> list[float]:
 
 
 @in_loop
-async def test_what_is_older_than_its_days_is_deleted_and_0_days_are_for_ever(tmp_path: Path) -> None:
+async def test_what_is_older_than_its_days_is_deleted_and_0_days_are_for_ever(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
     async with opened(tmp_path, "elo") as pool:
         await decide(pool, 91, 89, 0)
         await pool.store.audit(Audit(NOW - 400 * DAY, "owner", "set", "p", "1000", "1100"))
@@ -54,6 +57,10 @@ async def test_what_is_older_than_its_days_is_deleted_and_0_days_are_for_ever(tm
         run = Retention(pool.store, [pool], later, Kept(audit_days=401, rounds_days=1))
         await run.run()
         assert run.pruned == {"decisions": 0, "audit": 1, "rounds": 1}
+    assert [each.split(";")[0] for each in caplog.messages if "deleted" in each] == [
+        "deleted for their age: decisions 1",
+        "deleted for their age: audit 1, rounds 1",
+    ]
 
 
 @in_loop

@@ -6,13 +6,14 @@ import logging
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from equipoise.core.model import ServerId
 from equipoise.store.port import Decision, Name, Note, SessionMemory
 from equipoise.store.sqlite import SqliteStore
-from equipoise.store.unwritten import MOST_LINES, Unwritten
+from equipoise.store.unwritten import MOST_LINES, MOST_NAMES, Unwritten
 from tests.store.failing import locked
 from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, submit, until
 from tests.store.traced import Traced
@@ -168,6 +169,36 @@ def test_of_the_decisions_that_wait_the_oldest_are_forgotten() -> None:
     kept = unwritten.take()
 
     assert (len(kept), kept[0], kept[-1]) == (MOST_LINES, decided(1), decided(MOST_LINES))
+
+
+class Crossed(Unwritten):
+    """The event loop notes a newer memory while the store's thread returns what it could not write."""
+
+    def take(self) -> list[Note]:
+        taken = super().take()
+        self.loop = Thread(target=self.add, args=([SessionMemory(SERVER, b"newest", 7.0)],))
+        self.loop.start()
+        self.loop.join(0.1)
+        return taken
+
+
+def test_notes_that_are_returned_replace_none_that_come_meanwhile() -> None:
+    unwritten = Crossed()
+    unwritten.add([SessionMemory(SERVER, b"newer", 6.0)])
+    unwritten.put_back([SessionMemory(SERVER, b"old", 5.0)])
+    unwritten.loop.join()
+    assert Unwritten.take(unwritten) == [SessionMemory(SERVER, b"newest", 7.0)]
+
+
+def test_of_the_names_that_wait_those_used_longest_ago_are_forgotten() -> None:
+    unwritten = Unwritten()
+    unwritten.add(Name(POOL, player(number), "old") for number in range(MOST_NAMES))
+    unwritten.add([Name(POOL, player(0), "new"), Name(POOL, player(MOST_NAMES), "new")])
+
+    kept = unwritten.take()
+    assert len(kept) == MOST_NAMES
+    assert kept[0] == Name(POOL, player(2), "old")
+    assert kept[-2:] == [Name(POOL, player(0), "new"), Name(POOL, player(MOST_NAMES), "new")]
 
 
 @pytest.mark.parametrize(("at", "waits"), [(4.9, True), (5.0, False), (5.1, False)])

@@ -197,6 +197,17 @@ def test_a_refused_body_is_not_read_for_ever(tmp_path: Path, stack: ExitStack) -
             client.socket.sendall(bytes(100 << 20))
 
 
+@pytest.mark.parametrize("secret", ["wrong", SECRETS["arena-1"]])
+def test_what_follows_a_broken_body_is_not_kept(tmp_path: Path, stack: ExitStack, secret: str) -> None:
+    with few(tmp_path) as daemon:
+        client = connect(stack, daemon)
+        head = (EVENTS, f"Host: {client.host}", "Content-Type: application/json", f"Authorization: Bearer {secret}")
+        client.socket.sendall("\r\n".join((*head, "Transfer-Encoding: chunked", "", "0", "")).encode())
+        with pytest.raises(ConnectionError):
+            client.socket.sendall(b"A: %s\r\n" % (b"b" * 4000) * 8000)
+        assert metric(daemon, "equipoise_connections_closed_total", reason="size") == 1
+
+
 def test_out_of_open_files_is_logged_once_and_clients_are_still_answered(tmp_path: Path, stack: ExitStack) -> None:
     daemon = RealDaemon(tmp_path, forked=True)
     daemon.start()

@@ -335,11 +335,11 @@ class Pool:
                 await asyncio.to_thread(self._held.restore, list(rows.values()), shared)
                 self._held.note_absent(player for player in missing if player not in rows)
                 self._held.version += bool(rows or shared)
-                self._make_room(players)
             except (StoreError, RatingError) as error:
                 self._held.version += 1
                 if isinstance(error, RatingError):
                     log.warning("pool %s: players not loaded: %s", self.name, error)
+            self._make_room(players)
 
     def _make_room(self, asked: Iterable[PlayerId] = ()) -> None:
         """Forget players whom no server has and no caller waits for. The lock is held: no transaction runs."""

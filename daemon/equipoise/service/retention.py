@@ -71,9 +71,9 @@ class Retention:
             await self.look()
         except StoreError as error:
             log.warning("nothing more is pruned until the next run: %s", error)
-        done = {name: count - before[name] for name, count in self.pruned.items()}
-        if any(done.values()):
-            log.info("pruned", extra=done | {"store_mb": round(self.extent.bytes / 1e6)})
+        done = [f"{name} {count - before[name]}" for name, count in self.pruned.items() if count > before[name]]
+        if done:
+            log.info("deleted for their age: %s; the store has %.0f MB", ", ".join(done), self.extent.bytes / 1e6)
 
     async def look(self) -> None:
         """Ask the store how large it is. The first look decides whether the clock is believed."""

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from threading import Lock
+from itertools import islice
+from threading import RLock
 
 from equipoise.core.model import PlayerId, ServerId
 from equipoise.store.port import Audit, Decision, Name, Note, SessionMemory
 
 MOST_LINES = 5_000
 """Decisions and lines of the audit that wait while the store is away; older ones are forgotten."""
+MOST_NAMES = 10_000
+"""Names that wait; those that were used longest ago are forgotten."""
 
 
 class Unwritten:
     """Notes that wait. The event loop adds and the store's thread takes: each call is atomic."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()
         self._memories: dict[ServerId, SessionMemory] = {}
         self._names: dict[tuple[str, PlayerId], Name] = {}
         self._lines: deque[Decision | Audit] = deque(maxlen=MOST_LINES)
@@ -40,7 +43,10 @@ class Unwritten:
                     case SessionMemory():
                         self._memories[note.server] = note
                     case Name():
+                        self._names.pop((note.pool, note.player), None)
                         self._names[note.pool, note.player] = note
+            for oldest in list(islice(self._names, max(0, len(self._names) - MOST_NAMES))):
+                del self._names[oldest]
 
     def take(self) -> list[Note]:
         """Remove and return all notes, lines of the two logs oldest first."""
@@ -52,9 +58,10 @@ class Unwritten:
 
     def put_back(self, notes: Iterable[Note]) -> None:
         """Return notes that were taken and could not be written; they are older than all that wait."""
-        newer = self.take()
-        self.add(notes)
-        self.add(newer)
+        with self._lock:
+            newer = self.take()
+            self.add(notes)
+            self.add(newer)
 
     def supersede(self, server: ServerId, at: float) -> None:
         """A round has stored the server's memory as of `at`: one that waits from before must not replace it."""

@@ -43,13 +43,13 @@ RESERVED_FILES = 64
 PAUSE_SECONDS = 0.1
 """After a failed accept, when no connection could be closed to make room."""
 DRAIN_SECONDS = 2.0
-DRAIN_BYTES = 1 << 20
-"""Four times the largest body: a script that sends somewhat too much still reads why it is refused."""
+MOST_BYTES = 1 << 20
+"""Of one request. Four times the largest body: a script that sends somewhat too much still reads why it is refused."""
 
 _OPTIONS: Mapping[str, Any] = {
     "access_log": None,
     "keepalive_timeout": KEEP_ALIVE_SECONDS,
-    "lingering_time": 0,  # `drain` has a bound of bytes too
+    "lingering_time": 0,  # `drain` does that
     "auto_decompress": False,  # 4 MB of gzip unpack to 4 GB
 }
 
@@ -63,6 +63,8 @@ class Connection(RequestHandler):
         super().__init__(server, refusals, **_OPTIONS)
         self._connections = connections
         self._late: asyncio.TimerHandle | None = None
+        self._received = 0
+        """Bytes since the last request began."""
         self.peer = "unknown"
         """The address at the other end."""
         self.caller: str | None = None
@@ -77,6 +79,14 @@ class Connection(RequestHandler):
         self._late = asyncio.get_running_loop().call_later(HEAD_SECONDS, self._connections.close, self, "late")
         self._connections.add(self)
 
+    def data_received(self, data: bytes) -> None:
+        """Parse it, unless too much has come: once aiohttp's parser has failed, it keeps all that follows."""
+        self._received += len(data)
+        if self._received > MOST_BYTES:
+            self._connections.close(self, "size")
+        else:
+            super().data_received(data)
+
     def connection_lost(self, exc: BaseException | None) -> None:
         """No more deadline, no more place in the table."""
         self.begin_request()
@@ -85,6 +95,7 @@ class Connection(RequestHandler):
 
     def begin_request(self) -> None:
         """The head of a request is here, or will never be: no deadline any more."""
+        self._received = 0
         if self._late is not None:
             self._late.cancel()
             self._late = None
@@ -192,16 +203,16 @@ def connection_of(request: web.Request) -> Connection:
 
 
 async def drain(body: StreamReader) -> bytes:
-    """Read what a refused client still sends, within bounds; the beginning of it.
+    """Read what a refused client still sends, for a short time; the beginning of it.
 
     A socket that is closed with bytes unread is reset, and the client may lose an answer that it has not read yet.
     """
-    first, size = b"", 0
+    first = b""
     # RuntimeError is aiohttp's, for a body that can never come because the connection was closed.
     with suppress(TimeoutError, ConnectionError, RuntimeError, web.RequestPayloadError, BadHttpMessage):
         async with asyncio.timeout(DRAIN_SECONDS):
-            while size < DRAIN_BYTES and (part := await body.readany()):
-                first, size = first or part[:HEAD_BYTES], size + len(part)
+            while part := await body.readany():
+                first = first or part[:HEAD_BYTES]
     return first
 
 

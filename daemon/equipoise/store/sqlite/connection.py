@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+import msgspec
 from sqlite_utils import Database
 
 from equipoise.errors import ScriptError, StoreDamaged, StoreError, StoreMissing, StoreRefused
@@ -185,7 +186,7 @@ def migrate(database: Database, steps: tuple[Migration, ...] = MIGRATIONS) -> No
         if table.exists() and table.count_where("name = ?", [step.name]):
             continue
         if older:
-            log.info("migrating the store; with many rounds it takes a minute", extra={"step": step.name})
+            log.info("%s: migrating the store; with many rounds it takes a minute", step.name)
         with transaction(database.conn):
             for statement in step.sqlite:
                 database.execute(statement)
@@ -240,10 +241,12 @@ def touch(connection: sqlite3.Connection) -> None:
 def store_errors() -> Iterator[None]:
     """What SQLite refuses now is a StoreError; data that it would refuse every time is a ScriptError.
 
-    StoreDamaged: what it read makes no sense.
+    StoreDamaged: what was read makes no sense to SQLite, or is not the JSON that was written: pages have no checksum.
     """
     try:
         yield
+    except msgspec.DecodeError as error:
+        raise StoreDamaged(f"store: a row is damaged ({error}): restore a backup") from error
     except (sqlite3.IntegrityError, sqlite3.DataError, OverflowError, UnicodeEncodeError) as error:
         raise ScriptError("unstorable", f"cannot be stored: {error}") from error
     except sqlite3.Error as error:
@@ -253,8 +256,11 @@ def store_errors() -> Iterator[None]:
 
 
 def means_damage(error: sqlite3.Error) -> bool:
-    """Whether SQLite could not make sense of what it read."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    """Whether SQLite, or Python's module for it, could not make sense of what was read."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:  # of the module, which has one error for text that is not UTF-8
+        return str(error).startswith("Could not decode to UTF-8")
+    return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def _translated(error: sqlite3.Error, path: Path) -> StoreError:
