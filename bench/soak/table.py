@@ -102,7 +102,7 @@ def markdown(result: Result | None, pools: Sequence[Pool]) -> str:
 
 def _hours_lines(result: Result) -> Iterator[str]:
     yield (
-        f"{result.servers} servers of 24 players in one pool, {result.hours:g} hours of their time, "
+        f"{result.servers} servers of 24 players in one pool, {result.hours:g} h of their time, "
         f"{result.played:,} rounds played, {result.stored:,} stored."
     )
     yield ""
