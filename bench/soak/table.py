@@ -133,7 +133,7 @@ def _times(values: Sequence[float]) -> str:
 def _pools_lines(pools: Sequence[Pool]) -> Iterator[str]:
     yield "A round in stores of different sizes, one in each in turn:"
     yield ""
-    yield "| players | rounds | store | a round's end | 24 players arrive | processor per round |"
+    yield "| players | rounds | store | a round's end | 24 players arrive | processor for both |"
     yield "|---|---|---|---|---|---|"
     for pool in pools:
         size = f"{pool.megabytes:,.0f} MB"
