@@ -53,13 +53,13 @@ def test_what_is_missing_is_never_more_than_the_gap(seed: int, budget: Budget) -
 @given(seed=st.integers(0, 10**6), budget=budgets)
 def test_the_gap_includes_what_rounding_hides(seed: int, budget: Budget) -> None:
     rng = random.Random(seed)
-    puzzle = Puzzle([rng.gauss(25, 8) for _ in range(8)], (3, 3))
+    puzzle = Puzzle([rng.gauss(25, 8) for _ in range(8)], (3, 3), target=rng.choice((0, rng.gauss(0, 5))))
     best = puzzle.best_score()
     assert best is not None
 
     found = puzzle.solved(budget)
 
-    assert abs(found.difference) - best[2] <= found.gap.points + 1e-9
+    assert abs(found.difference - puzzle.target) - best[2] <= found.gap.points + 1e-9
 
 
 @pytest.mark.parametrize("power", [18, 22, 26, 30])
