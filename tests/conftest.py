@@ -9,7 +9,20 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-ORDER = ("core", "wire", "solver", "ratings", "store", "service", "web", "lab", "findings", "demo", "sourcemod", "chaos")
+ORDER = (
+    "core",
+    "wire",
+    "solver",
+    "ratings",
+    "store",
+    "service",
+    "web",
+    "lab",
+    "findings",
+    "demo",
+    "sourcemod",
+    "chaos",
+)
 """Folders by what their tests cost, cheapest first; files beside the folders go before all of them."""
 
 # A test that needs more or fewer examples than others multiplies `settings.default.max_examples`. Nothing of an example
