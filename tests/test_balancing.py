@@ -110,6 +110,23 @@ def test_a_pool_that_cannot_be_split_as_asked_says_why() -> None:
     assert solved.reason
 
 
+@pytest.mark.parametrize(("count", "bench"), [(101, 1), (128, 0), (128, 28)])
+def test_a_crowd_is_split_too_and_evenly(count: int, bench: int) -> None:
+    random = Random(count)
+    ratings = {player(number): float(random.randint(500, 2500)) for number in range(count)}
+    entries = tuple(Entry(id, random.choice((Side.A, Side.B))) for id in ratings)
+    half = (count - bench) // 2
+    costs = {id: random.randint(0, 3) for id in ratings}
+    ask = AskSplit(Purpose.SCRAMBLE, 1, REASON, KOTH, entries, (half, half), costs, 0.01, frozenset())
+
+    solved = answer(ask, system_of(ratings))
+
+    assert isinstance(solved, SplitSolved)
+    assert (len(solved.split.a), len(solved.split.b), len(solved.split.bench)) == (half, half, bench)
+    assert abs(solved.difference) < 200
+    assert solved == answer(ask, system_of(ratings))
+
+
 def test_the_probabilities_are_the_systems_own() -> None:
     pool = tuple(Entry(player(number), Side.A if number < 2 else Side.B) for number in range(4))
     ratings = {player(0): 2200.0, player(1): 2200.0, player(2): 1000.0, player(3): 1000.0}

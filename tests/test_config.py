@@ -63,7 +63,7 @@ def test_the_example_has_every_key_with_its_default() -> None:
     example = tomllib.loads(EXAMPLE.read_text())
     pool, server, token = (example.pop(table) for table in ("pool", "server", "token"))
     defaults = config.File()
-    for table in ("web", "store", "retention", "log"):
+    for table in ("web", "store", "retention", "splits", "log"):
         section = getattr(defaults, table)
         assert example.pop(table) == {
             key: list(value) if isinstance(value, tuple) else value

@@ -1,8 +1,8 @@
 """Asks /healthz ten times a second on a connection of its own: `python -m bench.soak.probe PORT`, until it is killed.
 
 A process of its own, because the simulated servers would delay it. The answer needs nothing but the daemon's event
-loop, so its latency is how long any work waits there. It counts from the moment at which the question was due: one
-long pause of the loop counts for every question that it delays.
+loop, so its latency is how long any work waits there. While one question waits, those that were due meanwhile are not
+asked, but count as if they had been: a pause of a second is ten long waits and not one.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ EVERY = 0.1
 
 def main() -> None:
     connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=60)
-    began, number = time.monotonic(), 0
+    due = time.monotonic()
     while True:
-        due = began + number * EVERY
         time.sleep(max(0.0, due - time.monotonic()))
+        asked = time.monotonic()
         connection.request("GET", "/healthz")
         connection.getresponse().read()
-        print(f"{due} {1e3 * (time.monotonic() - due)}", flush=True)
-        number += 1
+        answered = time.monotonic()
+        due = asked
+        while due < answered:
+            print(f"{due} {1e3 * (answered - due)}", flush=True)
+            due += EVERY
 
 
 if __name__ == "__main__":

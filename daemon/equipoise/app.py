@@ -28,6 +28,7 @@ from equipoise.service.pool import Pool
 from equipoise.service.retention import Kept, Retention
 from equipoise.service.ring import Ring
 from equipoise.service.scheduler import Scheduler
+from equipoise.solving.worker import Worker
 from equipoise.store.port import Store
 from equipoise.store.sqlite import SqliteStore
 from equipoise.web import Caller, Callers, Connections, Refusals, Services, application, fitting
@@ -96,6 +97,8 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
     metrics.watch(lambda: (*_store_readings(store), *_readings_of_store(retention)))
     refusals = stack.enter_context(closing(Refusals(metrics)))
     stack.callback(asyncio.create_task(metrics.measure_loop()).cancel)
+    solving = Worker(config.splits.seconds)
+    stack.push_async_callback(solving.close)
     services = Services(
         hosts=hosts,
         games={name: GAMES[server.game] for name, server in config.servers.items()},
@@ -106,6 +109,7 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
         names=names(config, listener.getsockname()[1]),
         metrics=metrics,
         refusals=refusals,
+        solving=solving,
     )
     await _listen(config, services, listener, stack)
     _schedule(pools, retention, metrics, stack)
@@ -153,9 +157,10 @@ async def _store(config: Config, stack: AsyncExitStack, *, new_store: bool) -> S
 
 def _trace(path: Path) -> Path | None:
     """A file that only a daemon with an open store leaves behind: a ring's, or one of the store's log."""
-    patterns = ("*.ring*", f"{path.name}-wal", f"{path.name}-shm")
-    # A directory that may not be looked into has none: opening the store says what is wrong with it.
-    return min((found for pattern in patterns for found in path.parent.glob(pattern)), default=None)
+    rings = path.parent.glob("*.ring*")
+    log_files = (path.with_name(f"{path.name}-{end}") for end in ("wal", "shm"))
+    # Not Path.exists: a directory that may not be looked into is refused by the store, with what to do.
+    return min((*rings, *(each for each in log_files if os.path.exists(each))), default=None)
 
 
 async def _pool(config: Config, name: str, store: Store, clock: SystemClock, stack: AsyncExitStack) -> Pool:

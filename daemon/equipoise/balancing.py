@@ -20,7 +20,7 @@ from equipoise.core.events import ChanceFound, MovesSolved, SolveFailed, SplitsC
 from equipoise.core.model import Context, Entry, Participant, PlayerId, PlayerSummary, Side, Split
 from equipoise.errors import SplitError
 from equipoise.ratings.system import Match, SkillContext, System, ranks_of
-from equipoise.solver import Assignment, Pin, best_split, splits, transfer
+from equipoise.solver import Assignment, Budget, Pin, best_split, splits, transfer
 
 Question = AskSplit | AskMoves | CacheSplits | AskChance
 Solved = SplitSolved | MovesSolved | SplitsCached | ChanceFound | SolveFailed
@@ -149,36 +149,38 @@ def _values(system: System[Any], context: Context, players: Sequence[PlayerId]) 
 
 
 def _best(ask: AskSplit, values: Values, system: System[Any]) -> Assignment:
-    """The best split for the ask's purpose.
+    """The best split for the ask's purpose; of very many players the best that one budget suffices to find.
 
     The tolerance comes as a win probability. The solver wants rating points, and the system converts: how much a
     probability is in points depends on its scale and on the team size.
     """
-    pins = _pins(ask)
+    pins, budget = _pins(ask), Budget()
     if ask.purpose is Purpose.EQUAL_SIDES and sum(ask.sizes) < len(ask.entries):
         # Whose turn it is on the bench does not depend on how even the others could be made by moving them.
-        fewest_moves = _within(ask, values, pins, math.inf)
+        fewest_moves = _within(ask, values, pins, math.inf, budget)
         pins |= dict.fromkeys(fewest_moves.bench, Pin.BENCH)
-    return _within(ask, values, pins, system.gap(ask.tolerance, max(ask.sizes)))
+    return _within(ask, values, pins, system.gap(ask.tolerance, max(ask.sizes)), budget)
 
 
-def _within(ask: AskSplit, values: Values, pins: Pins, tolerance: float) -> Assignment:
+def _within(ask: AskSplit, values: Values, pins: Pins, tolerance: float, budget: Budget) -> Assignment:
     """The best split within a tolerance in points; of uneven sizes either side may be the larger one."""
     if ask.sizes[0] == ask.sizes[1]:
-        return _best_of(ask, ask.sizes, values, pins, tolerance)
-    optima = _optima(ask, values, pins)
+        return _best_of(ask, ask.sizes, values, pins, tolerance, budget)
+    optima = _optima(ask, values, pins, budget)
     limit = min(optima.values()) + tolerance
     # One limit for both ways round: the tolerance is counted from the better of the two optima.
-    close = [_best_of(ask, sizes, values, pins, limit - least) for sizes, least in optima.items() if least <= limit]
+    close = [
+        _best_of(ask, sizes, values, pins, limit - least, budget) for sizes, least in optima.items() if least <= limit
+    ]
     return min(close, key=lambda found: (found.bench_cost, found.moves, abs(found.difference)))
 
 
-def _optima(ask: AskSplit, values: Values, pins: Pins) -> dict[tuple[int, int], float]:
+def _optima(ask: AskSplit, values: Values, pins: Pins, budget: Budget) -> dict[tuple[int, int], float]:
     """The least difference with A and with B as the larger side; SplitError when bots rule out both."""
     optima = {}
     for sizes in (ask.sizes, ask.sizes[::-1]):
         try:
-            optima[sizes] = abs(_best_of(ask, sizes, values, pins, 0.0).difference)
+            optima[sizes] = abs(_best_of(ask, sizes, values, pins, 0.0, budget).difference)
         except SplitError as error:
             refusal = error
     if not optima:
@@ -186,7 +188,9 @@ def _optima(ask: AskSplit, values: Values, pins: Pins) -> dict[tuple[int, int], 
     return optima
 
 
-def _best_of(ask: AskSplit, sizes: tuple[int, int], values: Values, pins: Pins, tolerance: float) -> Assignment:
+def _best_of(
+    ask: AskSplit, sizes: tuple[int, int], values: Values, pins: Pins, tolerance: float, budget: Budget
+) -> Assignment:
     on_a, on_b = values
     return best_split(
         on_a,
@@ -196,6 +200,8 @@ def _best_of(ask: AskSplit, sizes: tuple[int, int], values: Values, pins: Pins, 
         bench_cost=[ask.bench_cost.get(entry.id, 0) for entry in ask.entries],
         current=[entry.side for entry in ask.entries],
         tolerance=tolerance,
+        # An ask takes up to five of these.
+        budget=budget.share(1 / 2),
     )
 
 

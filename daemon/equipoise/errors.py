@@ -9,7 +9,7 @@ EquipoiseError
 │       └── StoreMissing     there is none, and none may be made
 ├── SpillError       the ring's own file cannot be written: the script keeps the round
 ├── ConfigError      the operator's configuration is wrong: exit 2, naming the key's path
-├── SplitError       a split problem cannot be solved as asked: names the constraint, or a resolution that fits
+├── SplitError       a split problem cannot be solved as asked: names the constraint
 └── RatingError      a rating system refuses a match or a parameter: names the player or the parameter
 """
 

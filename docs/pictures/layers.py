@@ -19,8 +19,9 @@ PLACES: dict[str, tuple[float, float, str, tuple[str, ...]]] = {
     "app": (620, 110, ROOT, ("builds and closes",)),
     "config": (40, 200, PURE, ("strictly decoded",)),
     "web": (620, 195, SHELL, ("aiohttp",)),
-    "service": (620, 280, SHELL, ("hosts, pools, ring",)),
-    "store": (790, 370, SHELL, ("SQLite, by a port",)),
+    "service": (598, 280, SHELL, ("hosts, pools, ring",)),
+    "solving": (790, 385, SHELL, ("a process",)),
+    "store": (940, 370, SHELL, ("SQLite, by a port",)),
     "balancing": (360, 370, PURE, ("question to answer",)),
     "wire": (560, 370, PURE, ("bytes to values",)),
     "ratings": (130, 470, PURE, ("rating systems",)),
@@ -63,7 +64,7 @@ def direct(imports: dict[str, set[str]]) -> dict[str, set[str]]:
 
 def draw() -> str:
     """The picture as SVG."""
-    sheet = Sheet(940, 660)
+    sheet = Sheet(1090, 660)
     for layer, others in direct(table()).items():
         x, y, *_ = PLACES[layer]
         for other in sorted(others):

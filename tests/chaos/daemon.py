@@ -62,6 +62,7 @@ class Daemon:
                     return
                 raise Ended(f"it does not start: {self.last_words()}")
             if time.monotonic() > end:
+                self.kill()
                 raise Ended(f"it does not answer {START_SECONDS:g} s after its start")
             time.sleep(0.02)
 

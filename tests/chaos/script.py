@@ -39,7 +39,8 @@ class Script:
 
     @property
     def session(self) -> str:
-        return f"{self._boot}-1"
+        # Unlike every round's name: a ring is searched for those.
+        return f"{self._boot}-map"
 
     def restart(self, boot: int | None = None, *, forget: bool = False) -> None:
         """Begin anew with another boot; with `forget` the rounds that the daemon has answered for are given up."""

@@ -9,7 +9,7 @@ from itertools import combinations
 from math import inf
 
 from equipoise.core.model import Side
-from equipoise.solver import Assignment, Pin, best_split
+from equipoise.solver import Assignment, Budget, Pin, best_split
 
 A, B, BENCH = 1, -1, 0
 PLACES = {Pin.A: (A,), Pin.B: (B,), Pin.BENCH: (BENCH,), Pin.PLAY: (A, B)}
@@ -31,8 +31,8 @@ class Puzzle:
     current: Sequence[Side | None] | None = None
     tolerance: float = 0.0
 
-    def solved(self) -> Assignment:
-        return best_split(**asdict(self))
+    def solved(self, budget: Budget | None = None) -> Assignment:
+        return best_split(**asdict(self), budget=budget)
 
     def difference(self, places: Sequence[int]) -> float:
         other = self.values if self.values_b is None else self.values_b

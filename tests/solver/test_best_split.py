@@ -191,12 +191,3 @@ def test_constraints_that_cannot_be_met_are_refused_with_the_reason(
 def test_sizes_that_the_pool_cannot_fill_are_refused(sizes: tuple[int, int]) -> None:
     with pytest.raises(SplitError, match="6 players cannot play"):
         best_split([1, 2, 3, 4, 5, 6], sizes=sizes)
-
-
-@pytest.mark.slow
-def test_more_combinations_than_fit_are_refused_rather_than_guessed() -> None:
-    rng = random.Random(3)
-    roles = [rng.sample(range(100), 60) for _ in range(4)]
-
-    with pytest.raises(SplitError, match="more combinations than fit 128 MiB"):
-        best_split([rng.randint(0, 4000) for _ in range(100)], sizes=(30, 30), roles=roles)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,9 +27,37 @@ def test_json_has_one_split_per_size() -> None:
     assert result.exit_code == 0
     found = json.loads(result.output)["splits"]
     assert [split["k"] for split in found] == [2, 3]
-    assert set(found[0]) == {"k", "a", "b", "bench", "difference", "optimal"}
+    assert set(found[0]) == {"k", "a", "b", "bench", "difference", "optimal", "gap"}
     assert sorted(found[1]["a"] + found[1]["b"]) == list(range(6))
     assert (found[1]["difference"], found[1]["optimal"]) == (0, True)
+
+
+def wide() -> str:
+    """Ratings of a range too wide to be counted exactly."""
+    return json.dumps({"ratings": [10**9 + 7 * 10**8 * i * i + i for i in range(24)]})
+
+
+def test_what_is_not_proven_says_how_far_it_may_be_off() -> None:
+    (found,) = json.loads(run(wide(), "--k", "12", "--json").output)["splits"]
+    text = run(wide(), "--k", "12").output.splitlines()
+
+    assert not found["optimal"]
+    assert abs(found["difference"]) <= found["gap"]["points"]
+    assert text[1] == f"  not proven to be the best, which may be {found['gap']['points']:g} points closer"
+
+
+def test_ctrl_c_ends_it_with_one_line() -> None:
+    lines = (
+        "import os, signal, sys",
+        "from equipoise.solver import Budget",
+        "Budget.spend = lambda self, *bits: os.kill(os.getpid(), signal.SIGINT)",
+        "from equipoise.cli import main",
+        "main(['solve', '--k', '2'])",
+    )
+    command = [sys.executable, "-c", "\n".join(lines)]
+    ended = subprocess.run(command, input='{"ratings": [1, 2, 3, 4]}', capture_output=True, text=True)
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "equipoise: interrupted\n")
 
 
 def test_text_names_the_players_and_the_odds() -> None:
@@ -87,7 +117,7 @@ BAD: tuple[tuple[str | bytes, str], ...] = (
     ("[" * 50_000, "Expected `object`, got `array`"),
     ('{"ratings": [1, 2, 3]}', "3 players cannot play 2 against as many"),
     ('{"ratings": []}', "0 players cannot play 2 against as many"),
-    (json.dumps({"ratings": list(range(101))}), "101 players are too many"),
+    (json.dumps({"ratings": list(range(129))}), "129 players are too many"),
     (players({"id": "a"}), "Object missing required field `rating` - at `$.players[0]`"),
     (players({"rating": 1, "pin": "c"}), "Invalid enum value 'c' - at `$.players[0].pin`"),
     (players(*[{"id": "a", "rating": 1}] * 4), "player a appears twice"),
@@ -113,6 +143,7 @@ def test_bad_input_is_one_line_and_exit_code_two() -> None:
         (["--k", "3"], "4 players cannot play 3 against as many"),
         (["--k", "0"], "4 players cannot play 0 against as many"),
         (["--theta", "0"], "--theta is a number of points above 0"),
+        (["--seconds", "0"], "--seconds is a number above 0"),
         (["--resolution", "-1"], "ticks per point above 0"),
         (["/nowhere/pool.json"], "/nowhere/pool.json: No such file or directory"),
     ],

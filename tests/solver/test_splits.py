@@ -180,7 +180,7 @@ def test_constraints_that_rule_out_every_size_say_so() -> None:
         ([1, 2, 3, float("inf")], "inf is not a number"),
         ([1, 2, 3, "4"], "'4' is not a number"),
         ([1, 2, 3, 10**400], "is not a number up to 1e\\+15"),
-        (range(101), "101 players are too many: at most 100"),
+        (range(129), "129 players are too many: at most 128"),
     ],
 )
 def test_a_pool_that_cannot_be_split_is_refused_with_the_reason(values: list[float], reason: str) -> None:

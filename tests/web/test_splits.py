@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 from itertools import combinations
 from math import exp
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.web.daemon import Daemon
+from tests.web.daemon import CONFIG, SECRETS, Daemon, running
 from tests.web.made_up import MADE_UP
 from tests.wire.samples import BLU, RED
 
@@ -99,6 +103,47 @@ def test_within_the_tolerance_the_cheapest_bench_and_then_the_fewest_moves_win(d
     assert set(split["bench"]) == {6, 7}
 
 
+def test_what_is_proven_has_no_gap(daemon: Daemon) -> None:
+    for split in solve(daemon, ratings=RATINGS):
+        assert split["gap"] == {"points": 0, "bench_cost": 0, "moves": 0}
+
+
+def crowd(players: int) -> dict[str, Any]:
+    """More combinations than any time suffices for."""
+    rng = Random(players)
+    return {
+        "ratings": [rng.gauss(1500, 400) for _ in range(players)],
+        "keep_together": [[2 * n, 2 * n + 1] for n in range(30)],
+        "bench_cost": {str(n): rng.randint(0, 1000) for n in range(players)},
+        "current": {"a": list(range(0, players, 2)), "b": list(range(1, players, 2))},
+        "tolerance": 0.5,
+    }
+
+
+def test_as_many_players_as_a_server_has_are_split_and_what_may_be_missing_is_said(daemon: Daemon) -> None:
+    found = solve(daemon, **crowd(128))
+
+    assert [split["k"] for split in found] == list(range(2, 65))
+    assert all({2 * n, 2 * n + 1} & set(split["a"]) != {2 * n} for split in found for n in range(30))
+    unproven = [split for split in found if not split["optimal"]]
+    assert unproven
+    assert all(split["gap"]["bench_cost"] or split["gap"]["moves"] or split["gap"]["points"] for split in unproven)
+
+
+def test_a_caller_who_hangs_up_leaves_the_solver_to_others(tmp_path: Path) -> None:
+    with running(tmp_path, CONFIG + "[splits]\nseconds = 60\n") as daemon:
+        impatient = http.client.HTTPConnection(daemon.host, daemon.port)
+        headers = {"Authorization": f"Bearer {SECRETS['guest']}", "Content-Type": "application/json"}
+        impatient.request("POST", "/v1/splits", json.dumps(crowd(128)), headers)
+        others = http.client.HTTPConnection(daemon.host, daemon.port)
+        others.request("GET", "/healthz")  # by its answer the question has been read, too
+        assert others.getresponse().read()
+        impatient.close()
+        others.close()
+
+        assert len(solve(daemon, ratings=RATINGS)) == 3
+
+
 @pytest.mark.parametrize(
     ("asked", "code"),
     [
@@ -106,7 +151,7 @@ def test_within_the_tolerance_the_cheapest_bench_and_then_the_fewest_moves_win(d
         ({"ids": [RED], "ratings": [1]}, "players"),
         ({"ids": [RED, RED, RED, RED]}, "twice"),
         ({"ratings": [1, 2, 3]}, "split"),
-        ({"ratings": [1] * 101}, "schema"),
+        ({"ratings": [1] * 129}, "schema"),
         ({"ratings": [1e300, 1, 1, 1]}, "schema"),
         ({"ratings": RATINGS, "size": 5}, "split"),
         ({"ratings": RATINGS, "size": 0}, "schema"),

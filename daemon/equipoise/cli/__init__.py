@@ -1,7 +1,7 @@
 """The command line: `equipoise …`. Each command's module is imported when it is called, not before.
 
 Exit codes: 0 done; 1 the daemon refused or failed, or a fit did not converge; 2 the command line, the configuration or
-a file is wrong, or the daemon cannot start; 3 no daemon answers; 130 the laboratory or the demonstration was
+a file is wrong, or the daemon cannot start; 3 no daemon answers; 130 `solve`, the laboratory or the demonstration was
 interrupted.
 """
 
@@ -57,8 +57,8 @@ class _Lazy(click.Group):
 
 EPILOG = (
     "Exit codes: 0 done; 1 the daemon refused or failed, or a fit did not converge; 2 the command line, the "
-    "configuration or a file is wrong, or the daemon cannot start; 3 no daemon answers; 130 the laboratory or the "
-    "demonstration was interrupted."
+    "configuration or a file is wrong, or the daemon cannot start; 3 no daemon answers; 130 solve, the laboratory or "
+    "the demonstration was interrupted."
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import textwrap
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -12,9 +13,10 @@ from typing import Literal
 import click
 import msgspec
 
+from equipoise.cli.options import INTERRUPTED, stop
 from equipoise.cli.output import json_text
 from equipoise.errors import SplitError
-from equipoise.solver import Assignment, Pin, Splits, splits
+from equipoise.solver import Assignment, Budget, Pin, Splits, splits
 
 THETA = 2400.0
 """Difference in points at which the odds are e to 1."""
@@ -48,8 +50,9 @@ class BadInput(click.ClickException):
 @click.option("--k", type=int, help="Only this team size.")
 @click.option("--theta", type=float, default=THETA, show_default=True, help="Scale of the win probability, points.")
 @click.option("--resolution", type=float, help="Ticks per point to round ratings to.")
+@click.option("--seconds", type=float, default=10.0, show_default=True, help="Then the best splits so far are printed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: indices into the input.")
-def solve(file: str, k: int | None, theta: float, resolution: float | None, as_json: bool) -> None:
+def solve(file: str, k: int | None, theta: float, resolution: float | None, seconds: float, as_json: bool) -> None:
     """Split the players in FILE (default: standard input) into two teams, exactly, for every team size.
 
     FILE holds {"ratings": [1500, …]} or {"players": [{"id": "ann", "rating": 1500, "group": "friends", "role": "medic",
@@ -57,7 +60,10 @@ def solve(file: str, k: int | None, theta: float, resolution: float | None, as_j
     """
     if not theta > 0:
         raise BadInput("--theta is a number of points above 0")
+    if not seconds > 0:
+        raise BadInput("--seconds is a number above 0")
     players = _players(_read(file))
+    budget = Budget(math.inf, clock=time.monotonic, until=time.monotonic() + seconds)
     try:
         found = splits(
             [player.rating for player in players],
@@ -66,9 +72,12 @@ def solve(file: str, k: int | None, theta: float, resolution: float | None, as_j
             pins={i: Pin(player.pin) for i, player in enumerate(players) if player.pin},
             k=k,
             resolution=resolution,
+            budget=budget,
         )
     except SplitError as error:
         raise BadInput(str(error)) from None
+    except KeyboardInterrupt:
+        stop("interrupted", INTERRUPTED)
     click.echo(_as_json(found) if as_json else _as_text(found, players, theta))
 
 
@@ -119,6 +128,7 @@ def _record(k: int, assignment: Assignment) -> dict[str, object]:
         "bench": assignment.bench,
         "difference": assignment.difference,
         "optimal": assignment.optimal,
+        "gap": assignment.gap._asdict(),
     }
 
 
@@ -130,6 +140,8 @@ def _paragraph(assignment: Assignment, players: Sequence[InputPlayer], theta: fl
     chance = 0.5 + 0.5 * math.tanh(assignment.difference / theta / 2)
     size_a, size_b = assignment.sizes
     lines = [f"{size_a} against {size_b}: difference {assignment.difference:+g}, A has a {chance:.1%} chance"]
+    if not assignment.optimal:
+        lines.append(f"  not proven to be the best, which may be {assignment.gap.points:g} points closer")
     for name, indices in (("A", assignment.a), ("B", assignment.b), ("bench", assignment.bench)):
         if indices:
             listed = ", ".join(f"{_name(i, players[i])}\N{NO-BREAK SPACE}{players[i].rating:g}" for i in indices)

@@ -23,7 +23,7 @@ from equipoise.config.keys import written
 from equipoise.config.reading import convert
 from equipoise.config.rules import effective, merged, read_rules
 from equipoise.config.secret_files import Secrets
-from equipoise.config.tables import File, Log, Raw, Retention, Role, ServerKeys, Store, TokenKeys, Web
+from equipoise.config.tables import File, Log, Raw, Retention, Role, ServerKeys, Splits, Store, TokenKeys, Web
 from equipoise.core.maps import DEFAULT_LEVELS
 from equipoise.core.model import ServerId
 from equipoise.core.rules import Rules
@@ -78,6 +78,7 @@ class Config:
     web: Web
     store: Store
     retention: Retention
+    splits: Splits
     log: Log
     directory: Path
     """The state directory: database, rings' files."""
@@ -104,6 +105,7 @@ def load(path: Path, environ: Mapping[str, str]) -> Config:
         web=file.web,
         store=file.store,
         retention=file.retention,
+        splits=file.splits,
         log=file.log,
         directory=state_directory(file.store, environ, path),
         pools=pools,

@@ -48,6 +48,13 @@ class Retention(Section, frozen=True):
     """What players' windows need of a round stays."""
 
 
+class Splits(Section, frozen=True):
+    """Splits that other programs ask for."""
+
+    seconds: Annotated[float, Meta(ge=0.1, le=60.0)] = 1.0
+    """How long one question may take."""
+
+
 class Log(Section, frozen=True):
     """The log, which goes to standard error."""
 
@@ -75,6 +82,7 @@ class File(Section, frozen=True):
     web: Web = Web()
     store: Store = Store()
     retention: Retention = Retention()
+    splits: Splits = Splits()
     log: Log = Log()
     pool: dict[str, Raw] = {}
     server: dict[str, Raw] = {}

@@ -10,17 +10,22 @@ Every problem here asks which of very many sums comes nearest to a target. The m
    `constrained`). Bits that lead there are traced back to players.
 
 The work grows with a power of the number of players and with the range of their values in ticks, not with the number of
-splits. The result is proven optimal, to within the rounding that `error_bound` states.
+splits. The result is proven optimal, to within the rounding that `error_bound` states. Where that takes more than a
+`Budget` allows, the same method on rounder values (`optimum`) and a local search (`approximate`, `exchange`) give a
+good assignment, and a `Gap` that bounds what is missing.
 """
 
-from equipoise.solver.model import Assignment, Pin, Rebalance, Splits, Transfer
+from equipoise.solver.budget import Budget
+from equipoise.solver.model import Assignment, Gap, Pin, Rebalance, Splits, Transfer
 from equipoise.solver.moves import Frontier, fewest_moves, greedy_swaps
-from equipoise.solver.splits import best_split, splits
+from equipoise.solver.splits import best_split, preferred_splits, splits
 from equipoise.solver.transfer import transfer
 
 __all__ = [
     "Assignment",
+    "Budget",
     "Frontier",
+    "Gap",
     "Pin",
     "Rebalance",
     "Splits",
@@ -28,6 +33,7 @@ __all__ = [
     "best_split",
     "fewest_moves",
     "greedy_swaps",
+    "preferred_splits",
     "splits",
     "transfer",
 ]

@@ -17,6 +17,12 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from equipoise.solver.bitset import UNBOUNDED, mirrored
+from equipoise.solver.budget import Budget
+
+IDLE_SPAN = 4000
+"""The span, in bits, at which a class's bit operations take as long as handling the class at all."""
+
+HALVES = 2
 
 Class = tuple[int, int]
 """Players on A and on B."""
@@ -60,6 +66,9 @@ class Half:
         """The sums of the 0, 1, 2, … lowest values."""
         self.highest = [0, *accumulate(reversed(values))]
         self.layers: list[Layer] = []
+        self.work = 0
+        """About the work of one operation on each class that is wanted, in bits."""
+        self._classes = 0
         self._mirrors: dict[Class, int] = {}
 
     def least(self, a: int, b: int) -> int:
@@ -70,25 +79,23 @@ class Half:
         """The greatest difference in class (a, b) less the least: the highest bit of its bitset."""
         return self.highest[a] + self.highest[b] - self.lowest[a] - self.lowest[b]
 
-    @property
-    def size(self) -> int:
-        """About how many bits all classes of all layers take: a twelfth of n³ classes, half as long as the longest."""
-        count = len(self.values)
-        return (count + 2) ** 3 // 12 * self.span(count // 2, count // 2) // 2
-
-    def sweep(self, window: Window) -> None:
+    def sweep(self, window: Window, budget: Budget) -> None:
         """Compute the classes that the window wants."""
         self._mirrors.clear()
-        self.layers = [[[0, 1]]]
+        self.layers, held = [[[0, 1]]], 0
         for placed in range(1, len(self.values) + 1):
             self.layers.append(self._extended(placed, window))
+            # The span of the fullest class is the longest, and twice the average.
+            bits = self._classes * self._span(placed, placed // 2, placed // 2) // 2
+            self.work, held = self._classes * IDLE_SPAN + bits, held + bits
+            budget.spend(self.work, HALVES * held)
 
     def _extended(self, placed: int, window: Window) -> Layer:
         before, left, value = self.layers[-1], len(self.values) - placed, self.values[placed - 1]
         surplus, total = window.surplus(left), window.total_min - left
         raised = [value - other for other in self.values[: placed - 1]]
         to_a, to_bench = [0, *raised, 0], [0, *reversed(raised), 0]
-        rows, fewer = [], [0]
+        rows, fewer, self._classes = [], [0], 0
         for a in range(min(window.players_max, placed, (placed + surplus) // 2) + 1):
             same = before[a] if a < len(before) else [0] * (a + 2)
             low, end = max(0, a - surplus, total - a), min(a, placed - a) + 1
@@ -98,6 +105,7 @@ class Half:
             sources = zip(same[low:end], same[low + 1 : end + 1], by_a, to_bench[low:end], strict=True)
             # The classes (a, b) from b = `low` on, each from those where x goes to B, to the bench and to A.
             row = [to_b | (idle | on_a << to_a[a]) << shift for to_b, idle, on_a, shift in sources]
+            self._classes += len(row)
             rows.append([0] * (low + 1) + row + [0] * (a + 1 - low - len(row)))
             fewer = same
         return rows

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from equipoise.solver.bitset import UNBOUNDED, close, coincidence, nearest, touches
-from equipoise.solver.memory import MemoryExceeded
+from equipoise.solver.budget import Budget
 from equipoise.solver.problem import Goal, Problem, Solution, Unit
 from equipoise.solver.states import (
     COUNT,
@@ -27,7 +27,7 @@ from equipoise.solver.states import (
     StateLayout,
     States,
 )
-from equipoise.solver.sweep import Sweep
+from equipoise.solver.sweep import STATE_WORK, Sweep
 
 
 class Ladder(NamedTuple):
@@ -39,11 +39,19 @@ class Ladder(NamedTuple):
     """`unions[i]`: the differences that the first i counts can make."""
 
 
+JOIN_WORK = 1 << 14
 ROLES_TOGETHER = 2 / 3
 """Units with roles go into one half when they are at most this share of all units."""
 
 Allowed = tuple[list[States], list[States]]
 """For each layer of the lower and of the upper half: the differences that can still lead to a wanted assignment."""
+
+
+def solve(problem: Problem, goals: Sequence[Goal], budget: Budget) -> Iterator[tuple[Goal, Solution | None]]:
+    """The optimum for each goal as it is found; None where the constraints allow none."""
+    programme = Programme(problem, goals, budget)
+    for goal in goals:
+        yield goal, programme.nearest(goal)
 
 
 class Programme:
@@ -53,28 +61,28 @@ class Programme:
         self,
         problem: Problem,
         goals: Sequence[Goal],
+        budget: Budget,
         preferences: Preferences = NO_PREFERENCES,
         limits: Limits = NO_LIMITS,
         allowed: Allowed | None = None,
     ) -> None:
-        self.problem, self.allowed = problem, allowed
+        budget.spend(len(problem.units) * STATE_WORK)
+        self.problem, self.budget, self.allowed = problem, budget, allowed
         self.layout = StateLayout(problem, goals, preferences, limits)
         self.symmetric = problem.a == problem.b and limits.moves is None and not any(self.layout.fixed_surplus)
         lower, upper = _halves(problem)
-        self.lower = Sweep(problem, self.layout, lower, upper, 1)
-        self.upper = Sweep(problem, self.layout, upper, lower, -1)
+        self.lower = Sweep(problem, self.layout, lower, upper, 1, budget)
+        self.upper = Sweep(problem, self.layout, upper, lower, -1, budget)
+        self.join = JOIN_WORK + self.lower.span + self.upper.span
+        """Work of looking at one pair of states, in bits."""
         self.run(limits)
 
     def run(self, limits: Limits) -> None:
         """Compute both halves within the limits."""
         self.limits, self.layout.beyond = limits, FAR
         lower, upper = self.allowed or (None, None)
-        try:
-            self.lower.run(limits, lower)
-            self.upper.run(limits, upper)
-        except MemoryExceeded:
-            sizes = self.lower.size(limits), self.upper.size(limits)
-            raise MemoryExceeded(None if None in sizes else max(size for size in sizes if size)) from None
+        self.lower.run(limits, lower)
+        self.upper.run(limits, upper)
         self.evenly = sorted(self.lower.states, key=_surplus)
         self.partners: dict[int, list[int]] = {}
         for state in self.upper.states:
@@ -115,7 +123,9 @@ class Programme:
         best = limit + 1
         for lower in sorted(self.lower.states):
             first, spent = self.lower.states[lower], layout.counted(lower)
-            for ladder in ladders.get(_missing(lower, goal), ()):
+            here = ladders.get(_missing(lower, goal), ())
+            self.budget.spend(len(here) * self.join)
+            for ladder in here:
                 if not layout.fits(layout.uncounted(lower) + ladder.state, self.limits):
                     continue
                 shift = self.lower.least(lower) - self.upper.least(ladder.state) - goal.target
@@ -149,7 +159,9 @@ class Programme:
         for lower in self.evenly:
             if mirrored and lower & COUNT < lower >> COUNT_BITS & COUNT:
                 continue
-            for upper in self.partners.get(_missing(lower, goal), ()):
+            partners = self.partners.get(_missing(lower, goal), ())
+            self.budget.spend(len(partners) * self.join)
+            for upper in partners:
                 if self.layout.fits(lower + upper, limits):
                     yield lower, upper
 

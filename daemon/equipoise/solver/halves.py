@@ -12,45 +12,46 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from equipoise.solver.bitset import UNBOUNDED, coincidence, nearest
-from equipoise.solver.classes import Class, Half, Window
-from equipoise.solver.memory import CAP_BITS, MemoryExceeded
-from equipoise.solver.problem import Goal, Solution, parity_bound
+from equipoise.solver.budget import Budget
+from equipoise.solver.classes import IDLE_SPAN, Class, Half, Window
+from equipoise.solver.problem import Floor, Goal, Solution, parity_bound
 
 LARGE = 41
 """Players from which on the narrow pass comes first."""
 NARROW = 1
 """The most by which one side may outnumber the other in the narrow pass, in either half and at any time."""
 
-IDLE_SPAN = 4000
-"""The span, in bits, at which a class's bit operations take as long as handling the class at all."""
 
+def solve(values: Sequence[int], goals: Sequence[Goal], budget: Budget) -> Iterator[tuple[Goal, Solution]]:
+    """The optimum for each goal, in ticks, as it is found; every goal must fit the number of players.
 
-def solve(values: Sequence[int], goals: Sequence[Goal]) -> list[Solution]:
-    """The optimum for each goal, in ticks; every goal must fit the number of players.
+    In large pools a goal may come twice: first with a solution that is near, but not proven. Fastest for values that
+    start at 0 and have no common factor.
 
-    Fastest for values that start at 0 and have no common factor.
-
-    >>> solve([0, 1, 3, 6], [Goal(2, 2)])
-    [Solution(distance=2, places=[1, -1, -1, 1])]
+    >>> list(solve([0, 1, 3, 6], [Goal(2, 2)], Budget()))
+    [(Goal(a=2, b=2, target=0), Solution(distance=2, places=[1, -1, -1, 1], floor=None))]
     """
     order = sorted(range(len(values)), key=values.__getitem__)
     ascending = [values[i] for i in order]
-    halves = Halves(ascending, _cut(ascending))
-    found: dict[Goal, Solution] = {}
+    halves = Halves(ascending, _cut(ascending), budget)
+    near: dict[Goal, Solution] = {}
     if len(values) >= LARGE:
         window = halves.narrow_window(goals)
-        halves.lower.sweep(window)
-        halves.upper.sweep(window)
-        found = {goal: solution for goal in goals if (solution := halves.solution(goal, UNBOUNDED))}
-    left = [goal for goal in goals if goal not in found or found[goal].distance > halves.parity_bound(goal)]
+        halves.lower.sweep(window, budget)
+        halves.upper.sweep(window, budget)
+        near = {goal: solution for goal in goals if (solution := halves.solution(goal, UNBOUNDED))}
+        for goal, solution in near.items():
+            floor = halves.parity_bound(goal)
+            proven = None if solution.distance <= floor else Floor(floor)
+            yield goal, _unsorted(solution, order)._replace(floor=proven)
+    left = [goal for goal in goals if goal not in near or near[goal].distance > halves.parity_bound(goal)]
     if left:
-        ceilings = {goal: found[goal].distance if goal in found else UNBOUNDED for goal in left}
+        ceilings = {goal: near[goal].distance if goal in near else UNBOUNDED for goal in left}
         lower, upper = halves.windows(ceilings)
-        halves.lower.sweep(lower)
-        halves.upper.sweep(upper)
+        halves.lower.sweep(lower, budget)
+        halves.upper.sweep(upper, budget)
         for goal, ceiling in ceilings.items():
-            found[goal] = halves.solution(goal, ceiling) or found[goal]
-    return [_unsorted(found[goal], order) for goal in goals]
+            yield goal, _unsorted(halves.solution(goal, ceiling) or near[goal], order)
 
 
 def _unsorted(solution: Solution, order: list[int]) -> Solution:
@@ -77,12 +78,9 @@ def _cut(values: Sequence[int]) -> int:
 class Halves:
     """Ascending values in two halves, and the pairs of classes in which they meet."""
 
-    def __init__(self, values: Sequence[int], cut: int) -> None:
-        self.lower, self.upper = Half(values[:cut]), Half(values[cut:])
+    def __init__(self, values: Sequence[int], cut: int, budget: Budget) -> None:
+        self.lower, self.upper, self.budget = Half(values[:cut]), Half(values[cut:]), budget
         self.counts = cut, len(values) - cut
-        needed = self.lower.size + self.upper.size
-        if needed > CAP_BITS:
-            raise MemoryExceeded(needed)
         self.odd = sum(value & 1 for value in values)
 
     def parity_bound(self, goal: Goal) -> int:
@@ -121,6 +119,7 @@ class Halves:
     def solution(self, goal: Goal, ceiling: int) -> Solution | None:
         """The best pair of classes below the ceiling; a pair that cannot improve on the best so far costs one test."""
         floor, best, found = self.parity_bound(goal), ceiling, None
+        self.budget.spend(2 * (self.lower.work + self.upper.work))
         for a, b in self._classes(goal):
             first, second = self.lower.reach(a, b), self.upper.reach(goal.b - b, goal.a - a)
             if not first or not second:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from equipoise.core.model import Side
 
@@ -16,6 +17,18 @@ class Pin(Enum):
     B = "b"
     BENCH = "bench"
     PLAY = "play"
+
+
+class Gap(NamedTuple):
+    """The most by which the best assignment can be better, in each of what is kept least."""
+
+    points: float = 0.0
+    """Of |Σ(A) − Σ(B) − target|."""
+    bench_cost: int = 0
+    moves: int = 0
+
+
+NO_GAP = Gap()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +43,15 @@ class Assignment:
     optimal: bool
     """Proven: no assignment that meets the constraints is better by more than twice `error_bound`."""
     method: str
-    """The method that proves it."""
+    """The method that found it."""
     error_bound: float = 0.0
     """The most by which rounding to ticks changed differences while solving, in points; 0 for values that are whole
     ticks."""
     bench_cost: int = 0
     moves: int = 0
     """Players who change to the other side; from or to the bench is no move."""
+    gap: Gap = NO_GAP
+    """What may be missing: twice `error_bound` where the assignment is optimal."""
 
     @property
     def sizes(self) -> tuple[int, int]:

@@ -16,9 +16,8 @@ from typing import NamedTuple
 from equipoise.core.model import Side
 from equipoise.errors import SplitError
 from equipoise.solver.bitset import UNBOUNDED, coincidence, nearest
-from equipoise.solver.memory import MemoryExceeded
 from equipoise.solver.model import Rebalance
-from equipoise.solver.subsets import Subsets
+from equipoise.solver.subsets import Subsets, most_ticks
 from equipoise.solver.sums import total
 from equipoise.solver.ticks import Ticks
 
@@ -104,15 +103,14 @@ class Trades:
         self.from_a = [i for i in teams.a if i in movable]
         self.from_b = [i for i in teams.b if i in movable]
         weights = [teams.skill_a[i] + teams.skill_b[i] for i in (*self.from_a, *self.from_b)]
-        self.ticks = Ticks.of(weights or [0], target=teams.difference - target, resolution=resolution)
+        most = max(len(self.from_a), len(self.from_b))
+        fitting = most_ticks(2 * most, most)
+        self.ticks = Ticks.of(weights or [0], None, teams.difference - target, resolution, fitting)
         factor = math.gcd(*self.ticks.a, self.ticks.target) or 1
         smaller = [weight // factor for weight in self.ticks.a]
         self.target, count = self.ticks.target // factor, len(self.from_a)
-        try:
-            self.out = Subsets(smaller[:count], count)
-            self.back = Subsets(smaller[count : len(weights)], len(self.from_b))
-        except MemoryExceeded as exceeded:
-            raise SplitError(exceeded.advice(self.ticks.per_point)) from None
+        self.out = Subsets(smaller[:count], count)
+        self.back = Subsets(smaller[count : len(weights)], len(self.from_b))
 
     def frontier(self) -> Iterator[Rebalance]:
         """The best change for each number of moves that improves on fewer."""

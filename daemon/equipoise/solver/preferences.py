@@ -12,58 +12,75 @@ import math
 from collections.abc import Callable
 
 from equipoise.solver.bitset import UNBOUNDED
+from equipoise.solver.budget import Budget
 from equipoise.solver.constrained import Programme
-from equipoise.solver.optimum import optimum
-from equipoise.solver.problem import Goal, Problem, Solution
-from equipoise.solver.states import FAR, NO_LIMITS, NO_PREFERENCES, Limits, Preferences
-
-
-def preferred(problem: Problem, goal: Goal, preferences: Preferences, tolerance: float) -> Solution | None:
-    """The preferred assignment at most `tolerance` farther from the target than the optimum; None if there is none."""
-    if preferences == NO_PREFERENCES:
-        return optimum(problem, [goal])[0]
-    small, (left,), factor = problem.scaled([goal])
-    solution = Search(small, left, preferences).solution(tolerance, factor)
-    return solution and Solution(solution.distance * factor, solution.places)
+from equipoise.solver.problem import Floor, Goal, Problem, Solution
+from equipoise.solver.states import FAR, NO_LIMITS, Limits, Preferences
 
 
 class Search:
-    """The search for one goal, stage by stage."""
+    """The search for one goal, stage by stage; what it has proven so far is still there after `Spent`."""
 
-    def __init__(self, problem: Problem, goal: Goal, preferences: Preferences) -> None:
-        self.problem, self.goal, self.preferences = problem, goal, preferences
-        self.width = UNBOUNDED
-        self.limits, self.least = NO_LIMITS, 0
+    def __init__(
+        self, problem: Problem, goal: Goal, preferences: Preferences, tolerance: float, budget: Budget
+    ) -> None:
+        self.problem, (self.goal,), self.factor = problem.scaled([goal])
+        # A stage builds its own sets beside those that the stage before has allowed.
+        self.preferences, self.budget = preferences, budget.halved()
+        self.tolerance = UNBOUNDED if math.isinf(tolerance) else int(tolerance) // self.factor
+        self.width, self.limits = UNBOUNDED, NO_LIMITS
+        self.programme: Programme | None = None
+        self.nearest: Solution | None = None
+        """The optimum without preferences."""
+        self.floor = Floor()
 
-    def solution(self, tolerance: float, factor: int) -> Solution | None:
-        """The preferred assignment; `tolerance` is in ticks, and `factor` ticks are one unit of the problem."""
-        programme = None
-        if not math.isinf(tolerance):
-            programme = Programme(self.problem, [self.goal])
-            best = programme.nearest(self.goal)
-            if best is None:
+    def solution(self) -> Solution | None:
+        """The preferred assignment; None when the constraints allow none."""
+        try:
+            return self._solved()
+        finally:
+            self.programme = None  # the memory is for others
+
+    def _solved(self) -> Solution | None:
+        if self.tolerance < UNBOUNDED:
+            self.programme = Programme(self.problem, [self.goal], self.budget)
+            found = self.programme.nearest(self.goal)
+            if found is None:
                 return None
-            self.least, self.width = best.distance, best.distance + int(tolerance) // factor
-        if self.preferences.bench_cost is not None:
-            programme = self._stage(programme, lambda cost: Limits(cost))
-        if self.preferences.current is not None:
-            cost = self.limits.bench_cost
-            programme = self._stage(programme, lambda moves: Limits(cost, moves))
-        return programme.nearest(self.goal, self.limits, self.least) if programme else None
+            self.nearest, self.floor = found.times(self.factor), Floor(found.distance * self.factor)
+            self.width = found.distance + self.tolerance
+        if self.preferences.bench_cost is not None and not self._stage(Limits):
+            return None
+        cost = self.limits.bench_cost
+        if self.preferences.current is not None and not self._stage(lambda moves: Limits(cost, moves)):
+            return None
+        assert self.programme is not None, "there is a preference"
+        best = self.programme.nearest(self.goal, self.limits, self.floor.distance // self.factor)
+        return best and best.times(self.factor)
 
-    def _stage(self, before: Programme | None, limits: Callable[[int], Limits]) -> Programme | None:
-        """Find the least limit under which an assignment within the tolerance exists; None when there is none.
+    def _stage(self, limits: Callable[[int], Limits]) -> bool:
+        """Find the least limit under which an assignment within the tolerance exists; False when there is none.
 
         The excess over the first bound above 0 doubles from run to run, so a high count takes few runs.
         """
-        allowed = before.within(self.goal, self.width, self.limits) if before else None
-        programme = Programme(self.problem, [self.goal], self.preferences, limits(0), allowed)
+        before, allowed = self.programme, None
+        if before is not None:
+            allowed = before.within(self.goal, self.width, self.limits)
+        # The sets of the stage before are let go before there are new ones.
+        self.programme = before = None
+        programme = Programme(self.problem, [self.goal], self.budget, self.preferences, limits(0), allowed)
         limit = first = 0
         while (least := programme.fewest(self.goal, self.width)) is None:
-            if programme.layout.beyond >= FAR:
-                return None
-            first = first or programme.layout.beyond
-            limit = max(programme.layout.beyond, 2 * limit - first)
+            beyond = programme.layout.beyond
+            if beyond >= FAR:
+                return False
+            self._raise_floor(limits(beyond))
+            first = first or beyond
+            limit = max(beyond, 2 * limit - first)
             programme.run(limits(limit))
-        self.limits = limits(least)
-        return programme
+        self.programme, self.limits = programme, limits(least)
+        self._raise_floor(self.limits)
+        return True
+
+    def _raise_floor(self, least: Limits) -> None:
+        self.floor = Floor(self.floor.distance, least.bench_cost or 0, least.moves or 0)

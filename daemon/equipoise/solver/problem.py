@@ -16,7 +16,7 @@ from equipoise.solver.model import Pin
 A, B, BENCH = 1, -1, 0
 ANYWHERE = (A, BENCH, B)
 PLACES: Mapping[Pin, tuple[int, ...]] = {Pin.A: (A,), Pin.B: (B,), Pin.BENCH: (BENCH,), Pin.PLAY: (A, B)}
-MAX_PLAYERS = 100
+MAX_PLAYERS = 128
 
 
 class Goal(NamedTuple):
@@ -27,11 +27,34 @@ class Goal(NamedTuple):
     target: int = 0
 
 
+class Floor(NamedTuple):
+    """Proven lower bounds: the best assignment has no less of any of them."""
+
+    distance: int = 0
+    bench_cost: int = 0
+    moves: int = 0
+
+
+NO_FLOOR = Floor()
+
+
 class Solution(NamedTuple):
     """The distance from the goal's target, and the place of every player."""
 
     distance: int
     places: list[int]
+    floor: Floor | None = None
+    """None: proven to be the best. Otherwise the best may be as good as this."""
+
+    @property
+    def least(self) -> int:
+        """The distance that no assignment undercuts."""
+        return self.distance if self.floor is None else self.floor.distance
+
+    def times(self, factor: int) -> Solution:
+        """The solution of a problem whose values are so many times as large."""
+        floor = self.floor and self.floor._replace(distance=self.floor.distance * factor)
+        return Solution(self.distance * factor, self.places, floor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +136,24 @@ class Problem:
         odd = sum(self.a[i] & 1 for i in self.open)
         return parity_bound(odd, len(self.open) - odd, goal)
 
+    def difference(self, places: Sequence[int]) -> int:
+        """Σ(A) − Σ(B) of the places of all players."""
+        return sum(a if place == A else -b for place, a, b in zip(places, self.a, self.b, strict=True) if place)
+
+    def distance(self, places: Sequence[int], goal: Goal) -> int:
+        """How far the places of all players are from the goal's target."""
+        return abs(self.difference(places) - goal.target)
+
+    @property
+    def largest(self) -> int:
+        """The largest absolute value of a player whose place is not fixed."""
+        return max((abs(side[i]) for side in (self.a, self.b) for i in self.open), default=0)
+
+    def widest(self, goal: Goal) -> int:
+        """An upper bound on the distance of any assignment from the goal's target."""
+        small, (left,), factor = self.scaled([goal])
+        return ((left.a + left.b) * small.largest + abs(left.target)) * factor
+
     def whole(self, places: Mapping[int, int]) -> list[int]:
         """The place of every player, given those of the open ones."""
         return [self.fixed[i] if i in self.fixed else places[i] for i in range(len(self.a))]
@@ -138,6 +179,24 @@ class Problem:
             b=tuple((value - least_b) // factor for value in self.b),
         )
         return small, [goal._replace(target=t // factor) for goal, t in zip(left, targets, strict=True)], factor
+
+    def allows(self, places: Sequence[int]) -> bool:
+        """The pins let every player have this place."""
+        fixed = all(places[i] == place for i, place in self.fixed.items())
+        return fixed and all(places[unit.members[0]] in unit.places for unit in self.units)
+
+    def rounded(self, unit: int) -> Problem:
+        """The values as whole multiples of a unit: each is off by half a unit at most."""
+        return replace(
+            self,
+            a=tuple(rounded(value, unit) for value in self.a),
+            b=tuple(rounded(value, unit) for value in self.b),
+        )
+
+
+def rounded(value: int, unit: int) -> int:
+    """The value as a multiple of the unit, to the nearest."""
+    return (2 * value + unit) // (2 * unit)
 
 
 def parity_bound(odd: int, even: int, goal: Goal) -> int:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from equipoise.solver.problem import BENCH, A, B, Goal, Problem, Unit
 
-COUNT_BITS = 7
+COUNT_BITS = 8
 COUNT = (1 << COUNT_BITS) - 1
 """Mask of a count of players."""
 PLAYING = COUNT | COUNT << COUNT_BITS

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from equipoise.solver.memory import CAP_BITS, MemoryExceeded
+from equipoise.solver.budget import MEMORY
+
+
+def most_ticks(count: int, most: int) -> int:
+    """The most that `count` numbers may span so that the sums of up to `most` of them fit the memory of a solve."""
+    return MEMORY // max(1, count * most * (most + 1))
 
 
 class Subsets:
@@ -22,9 +27,6 @@ class Subsets:
     def __init__(self, numbers: Sequence[int], most: int, factor: int = 1) -> None:
         self.smallest, self.factor = min(numbers, default=0), factor
         self.steps = [(number - self.smallest) // factor for number in numbers]
-        needed = len(numbers) * most * (most + 1) * max(self.steps, default=0)
-        if needed > CAP_BITS:
-            raise MemoryExceeded(needed)
         self.layers = [[1] + [0] * most]
         for step in self.steps:
             before = self.layers[-1]

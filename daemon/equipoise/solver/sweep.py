@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from equipoise.solver.memory import CAP_BITS, MemoryExceeded
+from equipoise.solver.budget import Budget
 from equipoise.solver.problem import A, B, Problem, Unit
 from equipoise.solver.states import COUNT, COUNT_BITS, Limits, Rest, StateLayout, States
 
 STATE_BITS = 1 << 10
 """Memory of a state besides its bitset, in bits. Bitsets are estimated at half of their greatest length."""
+STATE_WORK = 1 << 14
+"""Work that one choice for a state takes besides that on its bitset, in bits."""
+HALVES = 2
 
 
 class Option(NamedTuple):
@@ -39,9 +42,15 @@ class Sweep:
     """
 
     def __init__(
-        self, problem: Problem, layout: StateLayout, units: Sequence[Unit], others: Sequence[Unit], sign: int
+        self,
+        problem: Problem,
+        layout: StateLayout,
+        units: Sequence[Unit],
+        others: Sequence[Unit],
+        sign: int,
+        budget: Budget,
     ) -> None:
-        self.problem, self.layout, self.sign = problem, layout, sign
+        self.problem, self.layout, self.sign, self.budget = problem, layout, sign, budget
         players = [i for unit in units for i in unit.members]
         self.middle_a = _middle([problem.a[i] for i in players])
         self.middle_b = _middle([problem.b[i] for i in players])
@@ -81,25 +90,17 @@ class Sweep:
         self.layers.append(self._kept({self.layout.start(self.sign > 0): 1}, self.first, limits, allowed))
         for stage in self.stages:
             load += len(self.layers[-1]) * (STATE_BITS + stage.span // 2)
-            if load > CAP_BITS // 2:
-                raise MemoryExceeded(None)
+            self.budget.spend(self._work(stage, self.layers[-1]), HALVES * load)
             layer = _extended(self.layers[-1], stage.options)
             self.layers.append(self._kept(layer, stage.rest, limits, allowed))
 
-    def size(self, limits: Limits) -> float | None:
-        """An upper bound on the bits that both halves would take; None if their states alone exceed the cap.
+    def _work(self, stage: Stage, layer: States) -> int:
+        return len(stage.options) * len(layer) * (STATE_WORK + stage.span)
 
-        States are counted with all values 0; the bitsets have to fit what the states leave.
-        """
-        layer, states, bits = {self.layout.start(self.sign > 0): 1}, 0, 0
-        for stage in self.stages:
-            states += len(layer) * STATE_BITS
-            bits += len(layer) * stage.span // 2
-            if states > CAP_BITS // 2:
-                return None
-            shiftless = [option._replace(shift=0) for option in stage.options]
-            layer = self._kept(_extended(layer, shiftless), stage.rest, limits, None)
-        return CAP_BITS * bits / (CAP_BITS // 2 - states) * 1.05
+    @property
+    def span(self) -> int:
+        """The highest position that a bit of the whole half can have."""
+        return max((stage.span for stage in self.stages), default=0)
 
     def _kept(self, layer: States, rest: Rest, limits: Limits, allowed: Sequence[States] | None) -> States:
         if allowed is None:
@@ -113,6 +114,7 @@ class Sweep:
         layers = [ends]
         for stage, before in zip(reversed(self.stages), reversed(self.layers[:-1]), strict=True):
             after, layer = layers[-1], dict[int, int]()
+            self.budget.spend(self._work(stage, before))
             for state, bits in before.items():
                 onward = 0
                 for step, shift, _ in stage.options:

@@ -38,8 +38,11 @@ class Ticks:
         values_b: Sequence[float] | None = None,
         target: float = 0,
         resolution: float | None = None,
+        widest: float = math.inf,
     ) -> Ticks:
         """Round to `resolution` ticks per point; by default the finest that is still fast, or 1 for whole numbers.
+
+        To fewer where the values would span more than `widest` ticks.
 
         >>> Ticks.of([1500.0, 1200.0]).a, Ticks.of([0.5, 0.25], resolution=4).a
         ((1500, 1200), (2, 1))
@@ -48,6 +51,9 @@ class Ticks:
         numbers = [*values, *(values_b or ()), target]
         _check_numbers(numbers)
         per_point = _resolution(numbers, len(values)) if resolution is None else _checked(resolution)
+        spread = max(numbers[:-1]) - min(numbers[:-1])
+        if spread * per_point > widest:
+            per_point = widest / spread
         ticks = [_rounded(number, per_point) for number in numbers]
         count = len(values)
         return cls(

@@ -11,9 +11,8 @@ import math
 from collections.abc import Collection, Sequence
 
 from equipoise.errors import SplitError
-from equipoise.solver.memory import MemoryExceeded
 from equipoise.solver.model import Transfer
-from equipoise.solver.subsets import Subsets
+from equipoise.solver.subsets import Subsets, most_ticks
 from equipoise.solver.sums import total
 from equipoise.solver.ticks import Ticks
 
@@ -40,12 +39,10 @@ def transfer(
     there = larger if larger_there is None else larger_there
     candidates = _candidates(larger, there, movable, m, costs)
     difference = total(larger) - total(smaller)
-    ticks = Ticks.of([larger[i] + there[i] for i in candidates], target=difference, resolution=resolution)
+    weights = [larger[i] + there[i] for i in candidates]
+    ticks = Ticks.of(weights, None, difference, resolution, most_ticks(len(candidates), m))
     factor = math.gcd(*(weight - ticks.a[0] for weight in ticks.a)) or 1
-    try:
-        subsets = Subsets(ticks.a, m, factor)
-    except MemoryExceeded as exceeded:
-        raise SplitError(exceeded.advice(ticks.per_point)) from None
+    subsets = Subsets(ticks.a, m, factor)
     prices = [0 if costs is None else costs[i] for i in candidates]
     cost, chosen = min(subsets.cheapest(m, position, prices) for position in subsets.nearest(m, ticks.target))
     moved = tuple(sorted(candidates[i] for i in chosen))

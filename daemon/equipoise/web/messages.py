@@ -15,7 +15,7 @@ from equipoise.wire.orders import Refusal
 from equipoise.wire.scalars import Fraction, Player, Word
 from equipoise.wire.submitted import RoundSubmitted
 
-MOST_PLAYERS = 100
+MOST_PLAYERS = 128
 MOST_LINES = 1000
 
 Place = Literal["a", "b", "bench", "play"]
@@ -91,8 +91,17 @@ class SplitsAsked(Ask, frozen=True):
     """Win probability that a split may be off the best."""
 
 
+class SplitGap(msgspec.Struct, frozen=True):
+    """The most by which the best split can be better, as far as it is known."""
+
+    points: float
+    """Of the difference, whatever its sign."""
+    bench_cost: int
+    moves: int
+
+
 class SplitFound(msgspec.Struct, frozen=True):
-    """The best split of one size."""
+    """The best split of one size, or the best that was found in time."""
 
     k: int
     a: tuple[Label, ...]
@@ -103,6 +112,8 @@ class SplitFound(msgspec.Struct, frozen=True):
     win_probability: float
     """Of side A."""
     optimal: bool
+    """False: the time was over before it was proven that none is better."""
+    gap: SplitGap
 
 
 class SplitsFound(Ok, frozen=True):

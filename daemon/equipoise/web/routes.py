@@ -31,6 +31,8 @@ class Asked:
     query: Any
     """A value of the route's `query` type; None where the route has none."""
     path: Mapping[str, str]
+    gone: Callable[[], bool]
+    """Whether the caller has hung up."""
 
 
 Answer = Callable[[Asked], Awaitable[msgspec.Struct | Answered]]

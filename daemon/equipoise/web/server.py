@@ -133,6 +133,7 @@ async def _checked(route: Route, services: Services, request: web.Request) -> As
         body=None if route.body is None else decode_as(body, route.body),
         query=None if route.query is None else _query(request, route),
         path=dict(request.match_info),
+        gone=lambda: request.transport is None or request.transport.is_closing(),
     )
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
+from equipoise.solving.worker import Worker
 from equipoise.store.port import Clock, Store
 from equipoise.web.callers import Callers
 from equipoise.web.refusals import Refusals
@@ -31,8 +31,8 @@ class Services:
     """Values of the Host header that are served."""
     metrics: Metrics
     refusals: Refusals
-    solving: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """One split at a time for other programs: game servers come first."""
+    solving: Worker
+    """Splits for other programs."""
 
     def host(self, server: str) -> Host:
         """The host of a configured server; ScriptError 404."""

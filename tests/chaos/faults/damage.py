@@ -6,7 +6,7 @@ import sqlite3
 import struct
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from shutil import copyfile
@@ -40,8 +40,9 @@ def ring(trial: Trial) -> int:
     main = [script for script in arena.scripts if script.server != "alone"]
     for _ in range(trial.scale):
         with locked(arena.store):
-            arena.play(3, main)
+            arena.play(2, main)
             arena.daemon.kill()
+        aside = len(list(arena.state.glob("main.ring.damaged-*")))
         whole = path.read_bytes()
         places = list(frames(whole))
         kind = trial.rng.choice(("cut", "flip", "flip", "insert"))
@@ -55,14 +56,14 @@ def ring(trial: Trial) -> int:
         for key in missing:
             arena.book.complain(f"{key} stood in a whole frame of a ring ({kind}), and was not applied after the start")
         arena.play(1, main)
-        if kind != "cut" and not list(arena.state.glob("main.ring.damaged-*")):
+        if kind != "cut" and len(list(arena.state.glob("main.ring.damaged-*"))) == aside:
             arena.book.complain(f"the damaged ring ({kind}) was not set aside")
     return trial.scale
 
 
-def damage(trial: Trial, whole: bytes, places: list[tuple[int, int]], kind: str) -> bytes:
-    """The bytes with one thing wrong."""
-    start, end = trial.rng.choice(places)
+def damage(trial: Trial, whole: bytes, places: Sequence[tuple[int, int]], kind: str) -> bytes:
+    """The bytes with one thing wrong, which is not in the last frame: damage there may look like an unfinished one."""
+    start, end = trial.rng.choice(places[:-1])
     if kind == "cut":
         return whole[: trial.rng.randrange(places[-1][0] + 1, len(whole))]
     place = trial.rng.randrange(start, end)
@@ -71,7 +72,7 @@ def damage(trial: Trial, whole: bytes, places: list[tuple[int, int]], kind: str)
     return whole[:place] + bytes([whole[place] ^ trial.rng.randrange(1, 256)]) + whole[place + 1 :]
 
 
-def named(known: Mapping[Key, object], data: bytes, places: list[tuple[int, int]]) -> set[Key]:
+def named(known: Mapping[Key, object], data: bytes, places: Sequence[tuple[int, int]]) -> set[Key]:
     """The rounds whose server and id stand in these frames."""
     payloads = [data[start:end] for start, end in places]
     return {

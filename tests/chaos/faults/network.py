@@ -69,7 +69,7 @@ def reordering(trial: Trial) -> int:
 
 def hostile(trial: Trial) -> int:
     """Requests that are wrong in every way, while others play."""
-    count, port = 300 if trial.scale == 1 else 1000 * trial.scale, trial.arena.daemon.port
+    count, port = 500 * trial.scale, trial.arena.daemon.port
     sent = 0
     with trial.arena.playing():
         for request in requests(trial.rng, count, secret_of("junk"), secret_of("arena-1")):

@@ -1,0 +1,52 @@
+"""The worker process: answers questions from standard input, one at a time, until that is closed.
+
+It is closed however the daemon ends. A question in work ends then, too: its clock looks whether the daemon is there.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import BinaryIO
+
+import msgspec
+
+from equipoise.solving.question import LENGTH_BYTES, Answer, Given, answer, framed, length_of
+
+MEMORY_BYTES = 400 << 20
+"""All that the process may ever map; a solve takes half of it at most."""
+
+
+def main() -> None:
+    """Serve until the daemon has gone."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    daemon = select.poll()
+    daemon.register(sys.stdin, 0)
+
+    def clock() -> float:
+        if daemon.poll(0):
+            raise BrokenPipeError
+        return time.monotonic()
+
+    with suppress(BrokenPipeError):
+        _serve(sys.stdin.buffer, sys.stdout.buffer, clock)
+    os._exit(0)  # without another try to write what nobody reads
+
+
+def _serve(questions: BinaryIO, answers: BinaryIO, clock: Callable[[], float]) -> None:
+    while head := questions.read(LENGTH_BYTES):
+        given = msgspec.msgpack.decode(questions.read(length_of(head)), type=Given)
+        try:
+            found = answer(given, clock)
+        except MemoryError:
+            found = Answer(refusal="so many players with such groups and costs need more memory than there is")
+        answers.write(framed(found))
+        answers.flush()
+
+
+main()
