@@ -85,7 +85,8 @@ class Retention:
         if newest is not None and (silence := self._now() - newest) > LONGEST_SILENCE:
             self._stopped = True
             log.warning(
-                "nothing is deleted: the newest decision or round is %.0f days old. If the clock is right, restart the daemon",
+                "nothing is deleted: the newest decision or round is %.0f days old. "
+                "If the clock is right, restart the daemon",
                 silence / DAY,
             )
 
