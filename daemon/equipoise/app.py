@@ -9,7 +9,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack, closing, suppress
 from pathlib import Path
 
@@ -21,9 +21,9 @@ from equipoise import ratings
 from equipoise.config import STORE, Config
 from equipoise.core.model import ServerId
 from equipoise.errors import ConfigError, StoreError, StoreMissing, StoreRefused
-from equipoise.service import systemd
+from equipoise.service import readings, systemd
 from equipoise.service.host import Host
-from equipoise.service.metrics import Metrics, Reading
+from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
 from equipoise.service.retention import Kept, Retention
 from equipoise.service.ring import Ring
@@ -93,8 +93,9 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
     hosts = {name: await _host(config, name, pools, store, clock, stack) for name in config.servers}
     retention = Retention(store, pools.values(), clock, Kept(**msgspec.structs.asdict(config.retention)))
     await retention.look()
-    metrics.watch(lambda: _readings(hosts, pools))
-    metrics.watch(lambda: (*_store_readings(store), *_readings_of_store(retention)))
+    metrics.watch(lambda: readings.of_servers(hosts.values()))
+    metrics.watch(lambda: readings.of_pools(pools.values()))
+    metrics.watch(lambda: readings.of_store(store, retention))
     refusals = stack.enter_context(closing(Refusals(metrics)))
     stack.callback(asyncio.create_task(metrics.measure_loop()).cancel)
     solving = Worker(config.splits.seconds)
@@ -210,15 +211,9 @@ async def _listen(config: Config, services: Services, listener: socket.socket, s
     if most < config.web.max_connections:
         log.warning("fewer connections than web.max_connections: raise LimitNOFILE", extra={"count": most})
     connections = Connections(runner.server, most, services.refusals, services.metrics)
-    services.metrics.watch(lambda: _open_connections(connections))
+    services.metrics.watch(connections.readings)
     task = asyncio.create_task(connections.accept(listener))
     stack.callback(task.cancel)
-
-
-def _open_connections(connections: Connections) -> Iterator[Reading]:
-    for proven, count in (("yes", connections.proven), ("no", connections.unproven)):
-        help = "Open connections; proven: they have carried an accepted secret."
-        yield Reading("equipoise_connections", help, count, {"proven": proven})
 
 
 def _schedule(pools: Mapping[str, Pool], retention: Retention, metrics: Metrics, stack: AsyncExitStack) -> None:
@@ -242,50 +237,3 @@ def _sign_of_life(store: Store, stack: AsyncExitStack) -> None:
 
     task = asyncio.create_task(beat())
     stack.callback(task.cancel)
-
-
-def _store_readings(store: Store) -> Iterator[Reading]:
-    health = store.health()
-    seconds = 0.0 if health.began is None else time.monotonic() - health.began
-    yield Reading("equipoise_store_damaged", "1: the store takes nothing more.", health.state == "damaged")
-    yield Reading("equipoise_store_trouble_seconds", "How long it has taken no rounds; 0: it does.", seconds)
-    yield Reading("equipoise_store_failures_total", "Calls of the store that failed.", health.failures)
-
-
-def _readings(hosts: Mapping[ServerId, Host], pools: Mapping[str, Pool]) -> Iterator[Reading]:
-    """Metrics of servers and pools, taken when Prometheus asks."""
-    for name, host in hosts.items():
-        status, server = host.status(), {"server": name}
-        yield Reading("equipoise_server_lost", "1: its script is silent.", status.lost, server)
-        yield Reading("equipoise_server_enabled", "0: switched off by an admin.", status.enabled, server)
-        yield Reading("equipoise_server_pending", "1: a scramble is due.", status.pending is not None, server)
-        for side, count in (("a", status.players_a), ("b", status.players_b), ("none", status.waiting)):
-            labels = {**server, "side": side}
-            yield Reading("equipoise_server_players", "Players by side; none: waiting.", count, labels)
-        if status.win_probability is not None:
-            chance = status.win_probability
-            yield Reading("equipoise_server_win_probability", "Of side A with the present sides.", chance, server)
-        dropped = status.dropped_rounds
-        yield Reading("equipoise_server_dropped_rounds_total", "Rounds the script lost.", dropped, server)
-        stale = len(status.stale_scripts)
-        yield Reading("equipoise_server_stale_scripts", "Superseded scripts that call.", stale, server)
-        yield Reading("equipoise_server_repeated_total", "Batches that came again.", host.repeated, server)
-        yield Reading("equipoise_server_skipped_total", "Gaps in the batches' numbers.", host.skipped, server)
-    for pool in pools.values():
-        labels = {"pool": pool.name}
-        yield Reading("equipoise_waiting_rounds", "Rounds that wait for the store.", pool.ring_depth, labels)
-        overflowed = pool.ring.overflowed
-        yield Reading("equipoise_ring_overflowed_total", "Rounds that found the ring full.", overflowed, labels)
-        yield Reading("equipoise_rounds_stored_total", "Rounds stored.", pool.applied, labels)
-        yield Reading("equipoise_rounds_refused_total", "Rounds never to be stored.", pool.refused, labels)
-
-
-def _readings_of_store(retention: Retention) -> Iterator[Reading]:
-    """Metrics of the store as of the last look at it, and of what was deleted."""
-    extent = retention.extent
-    yield Reading("equipoise_store_bytes", "Size of the store's file.", extent.bytes)
-    yield Reading("equipoise_store_free_bytes", "Of it, free for what is written next.", extent.free_bytes)
-    age = retention.oldest_decision_seconds()
-    yield Reading("equipoise_oldest_decision_seconds", "Age of the oldest decision.", age)
-    for name, count in retention.pruned.items():
-        yield Reading("equipoise_pruned_total", "Lines and rounds deleted for their age.", count, {"what": name})

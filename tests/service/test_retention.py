@@ -90,7 +90,7 @@ async def test_a_locked_store_is_pruned_by_the_next_run(tmp_path: Path, caplog: 
         other.execute("BEGIN IMMEDIATE")
         run = retention(pool, decisions_days=90)
         await run.run()
-        assert "nothing more is pruned until the next run: store: database is locked" in caplog.text
+        assert "nothing more is deleted until the next run: store: database is locked" in caplog.text
         assert await ages(pool) == [100]
         other.close()
         await run.run()
@@ -149,7 +149,16 @@ async def test_a_daemon_that_starts_with_a_clock_years_ahead_deletes_nothing(
         await decide(pool, -3650)  # what the daemon writes by its clock does not make it right
         await run.run()
         assert await ages(pool) == [-3650, 80]
-        assert "the newest decision is 3730 days old. If the clock is right, restart the daemon" in caplog.text
+        assert "the newest decision or round is 3730 days old. If the clock is right, restart the daemon" in caplog.text
+
+
+@in_loop
+async def test_a_clock_years_ahead_deletes_no_round_of_a_store_without_decisions(tmp_path: Path) -> None:
+    async with opened(tmp_path, "elo") as pool:
+        await pool.record(a_round(1), None)
+        run = Retention(pool.store, [pool], GivenClock(NOW + 3650 * DAY), Kept(rounds_days=30))
+        await run.run()
+        assert run.pruned["rounds"] == 0
 
 
 @in_loop

@@ -75,6 +75,19 @@ async def busy(worker: Worker) -> asyncio.Task[Any]:
     return task
 
 
+def test_a_process_that_cannot_be_started_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        async with working() as worker:
+            monkeypatch.setattr("equipoise.solving.worker.COMMAND", ("/nonexistent",))
+            with pytest.raises(ScriptError, match="No such file") as refused:
+                await worker.solve(SMALL)
+            assert (refused.value.code, refused.value.status) == ("busy", 503)
+            monkeypatch.undo()
+            assert await worker.solve(SMALL)
+
+    run(story())
+
+
 def test_one_process_answers_one_question_after_another() -> None:
     async def story() -> None:
         async with working() as worker:

@@ -35,6 +35,7 @@ from equipoise.errors import ScriptError
 from equipoise.service.journal import Journal
 from equipoise.service.lookups import Lookups
 from equipoise.service.pool import Pool
+from equipoise.service.repeats import Repeats
 from equipoise.service.stale import StaleScripts
 from equipoise.service.status import CommandAnswer, Proposal, ServerStatus
 from equipoise.service.work import Seen, Work
@@ -107,6 +108,7 @@ class Host:
         self._heard_at = clock.monotonic()
         """When the present script was heard last; before that, when this host was made."""
         self._stale = StaleScripts(rules.silence_seconds)
+        self._refusals = Repeats(log, logging.WARNING)
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         # The session asks for all players again whom it knows, whenever a rating of the pool has changed.
@@ -133,6 +135,7 @@ class Host:
             if self._timer is not None:
                 self._timer.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._refusals.close()
         await self.write_down()
 
     # What scripts and admins call.
@@ -322,7 +325,8 @@ class Host:
         for decision in work.decisions:
             self._journal.decide(decision)
         if any(decision.kind == "refused" for decision in work.decisions):
-            log.warning("refused admin commands from the game: admin_commands = false", extra={"server": self.server})
+            message = "refused admin commands from the game: admin_commands = false"
+            self._refusals.log("refused", message, server=self.server)
         if (batch := work.batch) is not None:
             if batch.plugin is not None:
                 self.plugin, self._sent_cache = batch.plugin, None

@@ -22,7 +22,7 @@ RUN_SECONDS = 1_800.0
 """What is left after this waits for the next run, which comes once an hour."""
 DAY = 86_400.0
 LONGEST_SILENCE = 365 * DAY
-"""A start this long after the newest decision is more likely to have a wrong clock than an old store."""
+"""A start this long after the newest decision or round is more likely to have a wrong clock than an old store."""
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class Retention:
                     await self._delete(name, partial(delete, self._now() - DAY * days, limit), limit)
             await self.look()
         except StoreError as error:
-            log.warning("nothing more is pruned until the next run: %s", error)
+            log.warning("nothing more is deleted until the next run: %s", error)
         done = [f"{name} {count - before[name]}" for name, count in self.pruned.items() if count > before[name]]
         if done:
             log.info("deleted for their age: %s; the store has %.0f MB", ", ".join(done), self.extent.bytes / 1e6)
@@ -81,11 +81,12 @@ class Retention:
         if self._looked:
             return
         self._looked = True
-        newest = self.extent.newest_decision
+        newest = self.extent.newest
         if newest is not None and (silence := self._now() - newest) > LONGEST_SILENCE:
             self._stopped = True
             log.warning(
-                "nothing is pruned: the newest decision is %.0f days old. If the clock is right, restart the daemon",
+                "nothing is deleted: the newest decision or round is %.0f days old. "
+                "If the clock is right, restart the daemon",
                 silence / DAY,
             )
 

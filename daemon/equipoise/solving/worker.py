@@ -8,6 +8,7 @@ next question starts another.
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 from asyncio.subprocess import PIPE, Process
 from contextlib import suppress
@@ -24,6 +25,8 @@ WAIT_SECONDS = 5.0
 IDLE_SECONDS = 60.0
 GRACE_SECONDS = 3.0
 """Beyond a question's time, for the start of the process and for answers in their first form."""
+
+log = logging.getLogger(__name__)
 
 
 class Worker:
@@ -81,9 +84,13 @@ class Worker:
     async def _running(self) -> Process:
         if self.process is None or self.process.returncode is not None:
             # A session of its own: Ctrl-C at a terminal is for the daemon, which ends it.
-            self.process = await asyncio.create_subprocess_exec(
-                *COMMAND, stdin=PIPE, stdout=PIPE, start_new_session=True
-            )
+            try:
+                self.process = await asyncio.create_subprocess_exec(
+                    *COMMAND, stdin=PIPE, stdout=PIPE, start_new_session=True
+                )
+            except OSError as error:  # no memory, too many processes or open files
+                log.warning("no process can be started that solves splits: %s", error.strerror)
+                raise ScriptError("busy", f"no process can be started: {error.strerror}", status=503) from None
         return self.process
 
     async def _asked(self, process: Process, question: SplitQuestion) -> Answer:

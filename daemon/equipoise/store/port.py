@@ -180,7 +180,8 @@ class Extent:
     """Of pages that rows were deleted from; what is written next goes there."""
     oldest_decision: float | None
     """Seconds since the epoch; None without decisions."""
-    newest_decision: float | None
+    newest: float | None
+    """When the newest decision or round was written."""
 
 
 StoreState = Literal["ok", "locked", "full", "failing", "damaged"]

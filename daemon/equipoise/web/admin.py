@@ -104,7 +104,7 @@ async def show_servers(asked: Asked) -> m.Servers:
     return m.Servers(
         servers=tuple(host.status() for host in services.hosts.values()),
         waiting_rounds=waiting_rounds(services),
-        store=seen(services),
+        store=seen(services.store.health()),
     )
 
 

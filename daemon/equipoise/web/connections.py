@@ -20,14 +20,14 @@ import asyncio
 import logging
 import resource
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from typing import Any
 
 from aiohttp import StreamReader, web
 from aiohttp.http_exceptions import BadHttpMessage
 
-from equipoise.service.metrics import Metrics
+from equipoise.service.metrics import Metrics, Reading
 from equipoise.service.repeats import Repeats
 from equipoise.web.http import RequestHandler
 from equipoise.web.refusals import HEAD_BYTES, Refusals
@@ -122,15 +122,11 @@ class Connections:
         """By address."""
         self._failures = Repeats(log, logging.ERROR)
 
-    @property
-    def proven(self) -> int:
-        """How many have carried an accepted secret."""
-        return sum(map(len, self._proven.values()))
-
-    @property
-    def unproven(self) -> int:
-        """How many have not."""
-        return sum(map(len, self._unproven.values()))
+    def readings(self) -> Iterator[Reading]:
+        """The metric of open connections."""
+        help = "Open connections; proven: they have carried an accepted secret."
+        for proven, groups in (("yes", self._proven), ("no", self._unproven)):
+            yield Reading("equipoise_connections", help, sum(map(len, groups.values())), {"proven": proven})
 
     async def accept(self, listener: socket.socket) -> None:
         """Accept connections until cancelled; then the port is free."""

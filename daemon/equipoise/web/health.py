@@ -7,6 +7,7 @@ import time
 import msgspec
 
 import equipoise
+from equipoise.store.port import StoreHealth
 from equipoise.web import messages as m
 from equipoise.web.answers import Answered
 from equipoise.web.routes import Asked
@@ -22,19 +23,18 @@ async def show_health(asked: Asked) -> m.Health | Answered:
 
     It needs no credentials, so it names no path and no server.
     """
-    store, waiting = seen(asked.services), waiting_rounds(asked.services)
-    began = asked.services.store.health().began
-    lasting = began is not None and time.monotonic() - began >= LASTING_SECONDS
-    if store.state != "damaged" and not lasting:
+    health, waiting = asked.services.store.health(), waiting_rounds(asked.services)
+    store = seen(health)
+    lasting = health.began is not None and time.monotonic() - health.began >= LASTING_SECONDS
+    if health.state != "damaged" and not lasting:
         return m.Health(version=equipoise.__version__, waiting_rounds=waiting, store=store)
-    fault = Fault("store", f"the store is {store.state}: {store.advice}")
+    fault = Fault("store", f"the store is {health.state}: {health.advice}")
     refusal = m.Unhealthy(fault, version=equipoise.__version__, waiting_rounds=waiting, store=store)
     return Answered(msgspec.json.encode(refusal), 503)
 
 
-def seen(services: Services) -> m.StoreSeen:
-    """The store as operators see it."""
-    health = services.store.health()
+def seen(health: StoreHealth) -> m.StoreSeen:
+    """The store's health as operators see it."""
     return m.StoreSeen(health.state, health.since, health.advice)
 
 

@@ -155,9 +155,8 @@ async def _read(request: web.Request) -> bytes:
         request[BODY] = b""  # the rest is not waited for
         raise guards.too_slow() from None
     except (ConnectionError, RuntimeError) as error:  # RuntimeError: aiohttp's, for a body that can never come
-        error.__traceback__ = (
-            None  # it holds the body, and the body's reader holds it: 256 KB until the next collection
-        )
+        # It holds the body, and the body's reader holds it: 256 KB until the next collection.
+        error.__traceback__ = None
         raise ScriptError("payload", "the connection was closed in the middle of the body", status=400) from None
     if len(body) > guards.LIMIT:
         raise guards.too_large()

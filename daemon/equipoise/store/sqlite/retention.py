@@ -75,9 +75,11 @@ def pruned_rounds(db: sqlite3.Connection, pool: str) -> int:
 
 
 def extent(db: sqlite3.Connection) -> Extent:
-    """The size of the file and the age of the log, without reading either."""
+    """The size of the file and the age of what is in it, without reading either."""
     size, pages, free = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in _PAGES)
-    # Two statements: SQLite answers a single min or max from the index, and both together by reading all of it.
+    # A statement for each: SQLite answers a single min or max from the index, and both together by reading all of it.
     (oldest,) = db.execute("SELECT min(at) FROM decisions").fetchone()
     (newest,) = db.execute("SELECT max(at) FROM decisions").fetchone()
-    return Extent(size * pages, size * free, oldest, newest)
+    last_round = db.execute("SELECT recorded_at FROM rounds ORDER BY number DESC LIMIT 1").fetchone()
+    written = [at for at in (newest, *(last_round or ())) if at is not None]
+    return Extent(size * pages, size * free, oldest, max(written, default=None))
