@@ -144,6 +144,13 @@ class Pool:
             await self._uninterrupted(self._load(players))
         return tuple(self.summary(player) for player in players)
 
+    async def looked_up(self, player: PlayerId) -> PlayerSummary:
+        """A player's summary, to be read by people. StoreError where `summaries` would make them a newcomer."""
+        (summary,) = await self.summaries((player,))
+        if player not in self.system and self._held.unread((player,)):
+            raise StoreError(f"store: it does not answer, and {player} is not in memory")
+        return summary
+
     async def edit(self, player: PlayerId, rating: float | None, who: str) -> PlayerSummary:
         """Set a player's rating, or with None make them a newcomer; audited as done by `who`.
 
