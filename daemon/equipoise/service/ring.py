@@ -144,7 +144,8 @@ class Ring:
         except BlockingIOError:
             raise SpillError(f"{self.path}: another process has it open") from None
         except OSError as error:
-            raise SpillError(f"{self.path}: {error.strerror}: rounds that must wait have no place") from error
+            advice = "give this user write access; " if isinstance(error, PermissionError) else ""
+            raise SpillError(f"{self.path}: {error.strerror}: {advice}rounds that must wait have no place") from error
         self._set_reserve()
 
     def close(self) -> None:

@@ -50,6 +50,9 @@ class Lock:
         try:
             file = open_private(self._path, os.O_RDWR)
         except OSError as error:
+            if os.path.lexists(self._path):  # made by another user, often by root, in a directory that is right
+                message = f"{self._path}: {error.strerror}: give this user write access to all files beside it"
+                raise StoreRefused(message) from None
             place = self._path.parent
             raise StoreRefused(
                 f"{place}: {error.strerror}: the store needs a directory that exists and that this user can write"
@@ -267,4 +270,11 @@ def _translated(error: sqlite3.Error, path: Path) -> StoreError:
     advice = _FOR_GOOD.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
     if advice:
         return StoreRefused(f"{path}: {advice}")
-    return StoreError(f"{path}: {error}")
+    return StoreError(f"{path}: {error}{'; make room on its disk, which is full' if _disk_is_full(path) else ''}")
+
+
+def _disk_is_full(path: Path) -> bool:
+    """On a full disk SQLite says "disk I/O error" too, when it is its index of the log that does not fit."""
+    with suppress(OSError):
+        return os.statvfs(path.parent).f_bavail == 0
+    return False
