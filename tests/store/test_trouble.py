@@ -119,7 +119,7 @@ async def test_a_disk_that_is_full_at_the_start_is_named(tmp_path: Path) -> None
     with small_disk(tmp_path / "disk") as disk:
         async with opened(disk / "s.db"):
             pass
-        with filled(disk), pytest.raises(StoreError, match=r"s\.db: .*; make room on its disk, which is full"):
+        with filled(disk), pytest.raises(StoreError, match=r"s\.db: .*: its disk is full: make room there"):
             await SqliteStore(disk / "s.db").open()
 
 

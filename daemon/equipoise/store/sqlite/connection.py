@@ -267,10 +267,14 @@ def means_damage(error: sqlite3.Error) -> bool:
 
 
 def _translated(error: sqlite3.Error, path: Path) -> StoreError:
-    advice = _FOR_GOOD.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
-    if advice:
-        return StoreRefused(f"{path}: {advice}")
-    return StoreError(f"{path}: {error}{'; make room on its disk, which is full' if _disk_is_full(path) else ''}")
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in _FOR_GOOD:
+        return StoreRefused(f"{path}: {_FOR_GOOD[code]}")
+    if code == sqlite3.SQLITE_BUSY:
+        return StoreError(f"{path}: {error}: end the other program that holds its lock")
+    if _disk_is_full(path):
+        return StoreError(f"{path}: {error}: its disk is full: make room there")
+    return StoreError(f"{path}: {error}")
 
 
 def _disk_is_full(path: Path) -> bool:
