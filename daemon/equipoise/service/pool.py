@@ -209,7 +209,7 @@ class Pool:
             if self._group is group:  # rounds that come from now on are in time for the next group
                 self._group = None
             recorded: list[Recorded | Exception] = []
-            why = "older rounds wait"
+            why = ""  # older rounds wait: their turn comes without a word
             try:
                 while not self.ring.depth and len(recorded) < len(group.rounds):
                     outcomes = await self._store(group.rounds[len(recorded) :])
@@ -231,7 +231,7 @@ class Pool:
                 self._waits_in, why = "script", str(outcome)
             elif isinstance(outcome, Recorded) and outcome.status == "kept":
                 self._waits_in = "ring"
-        if self._waits_in == "ring" != before:
+        if self._waits_in == "ring" != before and why:
             log.warning("pool %s: rounds wait in the ring: %s", self.name, why)
         elif self._waits_in == "script" != before:
             log.error("pool %s: neither store nor ring takes rounds; scripts keep their last 8: %s", self.name, why)
