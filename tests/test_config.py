@@ -236,8 +236,9 @@ def test_a_pools_table_is_printed_as_it_is_read(tmp_path: Path) -> None:
 def test_a_missing_file_and_a_file_that_is_no_toml_are_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="equipoise init"):
         config.load(tmp_path / "gone.toml", {})
-    with pytest.raises(ConfigError, match="no TOML"):
-        load(tmp_path, "[web")
+    for text in ("[web", "a = " + "[" * 10_000):
+        with pytest.raises(ConfigError, match="no TOML"):
+            load(tmp_path, text)
 
 
 def test_a_secret_itself_is_refused_where_its_hash_belongs(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from bench.soak import table
 from bench.soak.hours import Result, soak
 from bench.soak.pools import Pool, measure
 
-SIZES = (1_000, 10_000), (100_000, 10_000), (1_000, 1_000_000), (100_000, 1_000_000)
+SIZES = (1_000, 10_000), (1_000, 100_000), (100_000, 10_000), (100_000, 1_000_000)
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -22,7 +22,7 @@ from bench.soak.watch import cpu_seconds
 from equipoise.store.sqlite import SqliteStore
 from tests.daemons import RealDaemon
 
-PAUSE = 0.05
+PAUSE = 0.1
 """Seconds before a round ends: rounds are minutes apart, and what is written behind a reply is written by then."""
 
 

@@ -102,7 +102,7 @@ def markdown(result: Result | None, pools: Sequence[Pool]) -> str:
 
 def _hours_lines(result: Result) -> Iterator[str]:
     yield (
-        f"{result.servers} servers of 24 players in one pool, {result.hours:g} hours of their time, "
+        f"{result.servers} servers of 24 players in one pool, {result.hours:g} h of their time, "
         f"{result.played:,} rounds played, {result.stored:,} stored."
     )
     yield ""
@@ -133,7 +133,7 @@ def _times(values: Sequence[float]) -> str:
 def _pools_lines(pools: Sequence[Pool]) -> Iterator[str]:
     yield "A round in stores of different sizes, one in each in turn:"
     yield ""
-    yield "| players | rounds | store | a round's end | 24 players arrive | processor per round |"
+    yield "| players | rounds | store | a round's end | 24 players arrive | processor for both |"
     yield "|---|---|---|---|---|---|"
     for pool in pools:
         size = f"{pool.megabytes:,.0f} MB"

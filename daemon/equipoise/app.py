@@ -159,10 +159,9 @@ async def _store(config: Config, stack: AsyncExitStack, *, new_store: bool) -> S
 
 def _trace(path: Path) -> Path | None:
     """A file that only a daemon with an open store leaves behind: a ring's, or one of the store's log."""
-    rings = path.parent.glob("*.ring*")
-    log_files = (path.with_name(f"{path.name}-{end}") for end in ("wal", "shm"))
-    # Not Path.exists: a directory that may not be looked into is refused by the store, with what to do.
-    return min((*rings, *(each for each in log_files if os.path.exists(each))), default=None)
+    patterns = ("*.ring*", f"{path.name}-wal", f"{path.name}-shm")
+    # A directory that may not be looked into has none: opening the store says what is wrong with it.
+    return min((found for pattern in patterns for found in path.parent.glob(pattern)), default=None)
 
 
 async def _pool(config: Config, name: str, store: Store, clock: SystemClock, stack: AsyncExitStack) -> Pool:

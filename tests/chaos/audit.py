@@ -103,6 +103,9 @@ class Audit:
         population, event = self._populations[one.row["pool"]], entry.event
         expected: dict[str, Change] = {}
         prediction = None
+        for name, skill in one.row["skill_at_start"].items():
+            if not population.ever(name, skill) and not self._book.writes_failed:
+                verdict.differ.append(f"{one.key}: {name} never had the {skill} that they are said to have begun with")
         if is_rated(event):
             prediction = population.predict(lineup_of(event), one.row["skill_at_start"])
             expected = population.rate(prediction, teams_of(event), SCORE[event["winner"]])

@@ -82,10 +82,10 @@ class Driver:
         rng = Random(f"{self._seed}/{fault.name}/{row.tried}")
         trial = Trial(self._arena, rng, self._folder / f"trial-{self._trials}", scale)
         trial.folder.mkdir()
-        if not fault.own and not self._arena.daemon.running:
-            self._arena.daemon.start()
         rounds, kept = self._arena.rounds, len(self._arena.book.kept)
         try:
+            if not fault.own and not self._arena.daemon.running:
+                self._arena.daemon.start()
             row.tried += fault.run(trial)
             if not trial.settled:
                 self._settle(trial, fault)

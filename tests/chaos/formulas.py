@@ -48,6 +48,8 @@ class Player:
     rating: float
     rounds: int = 0
     past: list[tuple[float, float, float]] = field(default_factory=list)
+    had: set[float] = field(default_factory=set)
+    """Every rating after a round."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,11 @@ class Population:
         known = self.players.get(player)
         return known.rating if known else float(self.parameters.initial)
 
+    def ever(self, player: str, rating: float) -> bool:
+        """Whether a player had this rating at some time."""
+        known = self.players.get(player)
+        return rating == self.parameters.initial or (known is not None and rating in known.had)
+
     def predict(self, lineup: Mapping[str, Sequence[str]], skill_at_start: Mapping[str, float]) -> float:
         """F1 for side `a` by the sums of the lineups; `skill_at_start` is used where it is known."""
         sums = {
@@ -129,5 +136,6 @@ class Population:
         if player.rounds == p.shadow_rounds:
             player.rating = min(player.rating, float(p.shadow_cap))
         player.past = [*player.past, (player.rating, expected, score)][-p.window :]
+        player.had.add(player.rating)
         visible = player.rounds >= p.shadow_rounds
         return Change(name, side, before, player.rating, expected, score, player.rounds, visible)

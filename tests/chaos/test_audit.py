@@ -68,6 +68,7 @@ def test_the_store_has_what_tells_right_from_wrong(arena: Arena) -> None:
         (["UPDATE rounds SET seconds = seconds + 1 WHERE number = 9"], "differ"),
         (["UPDATE rounds SET winner = CASE winner WHEN 'a' THEN 'b' ELSE 'a' END WHERE number = 9"], "differ"),
         ([f"UPDATE rounds SET prediction = prediction + 1e-11 WHERE {RATED}"], "differ"),
+        (["UPDATE rounds SET skill_at_start = replace(skill_at_start, '.0', '.5') WHERE number > 60"], "differ"),
         ([f"UPDATE rounds SET prediction = NULL WHERE {RATED}"], "differ"),
         (["UPDATE participants SET after = after + 1 WHERE round = (SELECT max(round) FROM participants)"], "differ"),
         (["UPDATE participants SET rounds = rounds + 1 WHERE round = (SELECT max(round) FROM participants)"], "differ"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -67,4 +68,4 @@ def test_the_process_ends_before_the_write_and_after_the_one_before(tmp_path: Pa
 
 def test_the_first_and_the_last_point_of_each_file_come_first() -> None:
     points = ["write a 1", "write a 2", "write a 3", "sync a 1"]
-    assert worth_most_first(points) == ["sync a 1", "write a 3", "write a 1", "write a 2"]
+    assert worth_most_first(points, Random(0)) == ["sync a 1", "write a 3", "write a 1", "write a 2"]

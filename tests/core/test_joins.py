@@ -11,7 +11,7 @@ from equipoise.core.asks import LoadSummaries
 from equipoise.core.effects import Effect, Lock, LogDecision, Place
 from equipoise.core.joins import answer_switch, place_joiner
 from equipoise.core.memory import HeldSide
-from equipoise.core.model import Entry, Mode, OrderId, PlayerId, PlayerSummary, Roster, Side
+from equipoise.core.model import MOST_PLAYERS, Entry, Mode, OrderId, PlayerId, PlayerSummary, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
 from tests.core.scripts import (
@@ -125,6 +125,25 @@ def test_a_joiner_is_held_until_the_ratings_are_known() -> None:
     (place,) = of(Place, play(session, [(1.1, summaries({"c": 2000.0, "s": 2000.0}))]))
     assert place == Place(PlayerId("c"), A, SMALLER)
     assert not of(Place, play(session, [(1.2, summaries({"c": 2000.0}))]))
+
+
+def test_a_script_that_never_says_who_left_fills_neither_roster_nor_memory() -> None:
+    session = begun(Mode.KOTH, "ab/cd")
+    strangers = [PlayerId(str(number)) for number in range(5 * MOST_PLAYERS)]
+    for stranger in strangers:
+        changes(session, stranger, A, 1.0)
+        play(
+            session,
+            [(1.0, e.PlayerJoined(1.0, stranger)), (1.0, e.SummariesLoaded((PlayerSummary(stranger, 1000.0),)))],
+        )
+        wants(session, stranger, B)
+    assert len(session.state.roster.entries) == MOST_PLAYERS
+    assert len(session.state.summaries) <= 3 * MOST_PLAYERS
+    assert session.state.wants == {"roster"}
+    play(session, [(2.0, seen("ab/cd"))])
+    changes(session, strangers[-1], A, 3.0)
+    assert session.state.roster.get(strangers[-1]) is not None
+    assert not session.state.wants
 
 
 def test_a_joiner_who_leaves_while_held_is_forgotten() -> None:

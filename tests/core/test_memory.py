@@ -7,7 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.core.memory import Benched, HeldSide, Memory
+from equipoise.core.memory import MOST_REMEMBERED, Benched, HeldSide, Memory
 from equipoise.core.model import Mode, PlayerId, RoundId, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import AutobalanceRules, LockRules, Rules, VoteRules
@@ -90,6 +90,17 @@ def test_expired_locks_and_old_moves_are_dropped() -> None:
 def test_when_sides_are_switched_locks_and_streak_follow_the_players() -> None:
     memory = Memory(tally=Tally(3, 3, A, 2), locks={ANN: HeldSide(A, 60.0)}).switched()
     assert (memory.tally, memory.locks) == (Tally(3, 3, B, 2), {ANN: HeldSide(B, 60.0)})
+
+
+def test_of_ever_new_players_the_latest_are_remembered() -> None:
+    players = [PlayerId(str(number)) for number in range(MOST_REMEMBERED + 10)]
+    memory = Memory()
+    for player in (*players, players[10]):
+        memory = memory.lock({player: A}, None).bench((player,)).move(player, 1.0)
+    latest = {*players[10:]}
+    assert memory.locks.keys() == memory.benched.keys() == memory.moved.keys() == latest
+    newer = memory.lock({ANN: A}, None).bench((ANN,)).move(ANN, 1.0)
+    assert newer.locks.keys() == newer.benched.keys() == newer.moved.keys() == {ANN, *latest} - {players[11]}
 
 
 def test_the_last_thirty_two_counted_rounds_are_remembered() -> None:

@@ -361,3 +361,26 @@ def test_the_file_has_every_field(place: tuple[str | int, ...], kind: type) -> N
         written = written[step]
 
     assert list(written) == [field.name for field in fields(kind)]
+
+
+# A file that is not there, or not a file.
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_no_round_is_kept_in_a_file_that_is_gone(path: Path, replaced: bool) -> None:
+    with opened(path) as ring:
+        ring.push(waiting(1))
+        path.unlink()
+        if replaced:
+            path.write_bytes(b"")
+        with pytest.raises(SpillError, match="removed or replaced: restart the daemon"):
+            ring.push(waiting(2))
+        assert ring.depth == 1
+
+
+def test_a_pipe_or_a_device_is_no_ring(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.ring")
+    (tmp_path / "device.ring").symlink_to("/dev/full")
+    for name in ("pipe.ring", "device.ring"):
+        with pytest.raises(SpillError, match="no regular file"):
+            Ring(tmp_path / name).open()

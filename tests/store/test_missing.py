@@ -116,3 +116,20 @@ def test_a_store_that_this_user_may_not_look_for_is_not_called_missing(tmp_path:
 async def test_a_missing_store_is_an_error_of_its_own(tmp_path: Path) -> None:
     with pytest.raises(StoreMissing):
         await SqliteStore(tmp_path / "none" / "s.db", create=False).open()
+
+
+# A link to a store on another disk.
+
+
+@in_loop
+async def test_a_link_to_a_store_is_that_store_with_its_log_and_its_lock(tmp_path: Path) -> None:
+    for name in ("real", "one", "other"):
+        (tmp_path / name).mkdir()
+    for name in ("one", "other"):
+        (tmp_path / name / "s.db").symlink_to(tmp_path / "real" / "s.db")
+    async with opened(tmp_path / "one" / "s.db") as store:
+        await record(store, a_round())
+        with pytest.raises(StoreRefused, match="has the store open"):
+            await SqliteStore(tmp_path / "other" / "s.db").open()
+    async with opened(tmp_path / "real" / "s.db") as store:
+        assert len(await store.predictions("main", 10)) == 1

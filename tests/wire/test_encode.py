@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from equipoise.core.effects import Assign, Cancel, Lock, Move, OpenVote, Order, 
 from equipoise.core.model import DueIf, OrderId, PlayerId, PlayerSummary, RoundId, Side, Split, SplitCache
 from equipoise.core.phrases import Phrase, Text
 from equipoise.wire import NS2, TF2, Reply, encode_refusal, encode_reply
+from equipoise.wire.encode import order
 
 SIDES = {"red": Side.A, "blu": Side.B, "none": None}
 PHRASES = {phrase.key: phrase for phrase in Phrase}
@@ -199,3 +201,16 @@ def test_orders_are_never_dropped_while_anything_else_can_be(game: Any) -> None:
     sent = encode_reply(Reply(orders=(SCRAMBLE, *LOCKS, long), summaries=SUMMARIES * 3, cache=CACHE), game)
     assert len(sent) < 16 * 1024
     assert [order["kind"] for order in json.loads(sent)["orders"]] == ["assign", *["lock"] * 100, "tell"]
+
+
+def test_answers_to_a_batch_of_commands_are_shortened_in_few_steps() -> None:
+    tells = tuple(Tell(PlayerId(str(n)), (Text(Phrase.REASON_STREAK, ("x" * 60,)),)) for n in range(256))
+    written: list[str] = []
+    sys.setprofile(lambda frame, event, _: written.append(event) if frame.f_code is order.__code__ else None)
+    try:
+        sent = encode_reply(Reply(orders=tells))
+    finally:
+        sys.setprofile(None)
+    assert len(sent) < 16 * 1024
+    assert len(json.loads(sent)["orders"]) == 256
+    assert written.count("call") < 256 * 10

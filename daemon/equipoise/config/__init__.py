@@ -140,6 +140,8 @@ def _parse(path: Path) -> Raw:
         raise ConfigError(f"{error.strerror}; `equipoise init` writes one", path=str(path)) from None
     except ValueError as error:
         raise ConfigError(f"this is no TOML: {error}", path=str(path)) from None
+    except RecursionError:
+        raise ConfigError("this is no TOML: its brackets are nested too deeply", path=str(path)) from None
 
 
 def _apart(keys: Raw, known: Mapping[str, object]) -> tuple[Raw, Raw]:

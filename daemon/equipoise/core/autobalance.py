@@ -9,7 +9,7 @@ arena (whose sides are made equal between rounds), or while a split is about to 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from equipoise.core.asks import AskMoves
 from equipoise.core.effects import Cancel, LogDecision, Move
@@ -231,7 +231,7 @@ def not_solved(state: State, question: AskMoves) -> Effects:
 def done(state: State, order: OrderId, now: float) -> Effects:
     """Lock a moved player to the new side, and note the time, so that others are moved first for a while."""
     move = state.moves.pop(order)
-    state.memory = replace(state.memory, moved={**state.memory.moved, move.player: now})
+    state.memory = state.memory.move(move.player, now)
     state.place(move.player, move.side)
     return (*state.lock({move.player: move.side}, now), *check(state, now))
 

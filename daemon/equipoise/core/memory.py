@@ -9,11 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
-from equipoise.core.model import Context, Mode, PlayerId, RoundId, Side
+from equipoise.core.model import MOST_PLAYERS, Context, Mode, PlayerId, RoundId, Side
 from equipoise.core.phrases import Text
 from equipoise.core.rules import Rules
 from equipoise.core.triggers import Tally
+
+Value = TypeVar("Value")
+
+MOST_REMEMBERED = 4 * MOST_PLAYERS
+"""Players with a lock, a turn on the bench or a recent move, of each the latest. Memory is written with every round,
+and a map may last for weeks."""
 
 COUNTED_ROUNDS = 32
 """How many ids of counted rounds are kept: far more than a script's ring of unsent rounds holds."""
@@ -85,14 +92,20 @@ class Memory:
         """Note that these players sit out the round that goes live now."""
         benched = dict(self.benched)
         for player in players:
-            times = benched[player].times if player in benched else 0
+            times = benched.pop(player).times if player in benched else 0
             benched[player] = Benched(times + 1, self.tally.completed + 1)
-        return replace(self, benched=benched)
+        return replace(self, benched=_newest(benched))
 
     def lock(self, sides: Mapping[PlayerId, Side], until: float | None) -> Memory:
         """Lock players to sides until a time; None: until the next scramble."""
-        locks = {player: HeldSide(side, until) for player, side in sides.items()}
-        return replace(self, locks={**self.locks, **locks})
+        locks = {player: held for player, held in self.locks.items() if player not in sides}
+        locks |= {player: HeldSide(side, until) for player, side in sides.items()}
+        return replace(self, locks=_newest(locks))
+
+    def move(self, player: PlayerId, now: float) -> Memory:
+        """Note that autobalance has moved a player."""
+        moved = {other: at for other, at in self.moved.items() if other != player}
+        return replace(self, moved=_newest({**moved, player: now}))
 
     def switched(self) -> Memory:
         """The game swapped the sides: locks and the streak follow the group of players."""
@@ -126,3 +139,8 @@ class Memory:
         locks = {player: held for player, held in self.locks.items() if held.holds(now)}
         moved = {player: at for player, at in self.moved.items() if now - at < spare_seconds}
         return replace(self, locks=locks, moved=moved)
+
+
+def _newest(noted: dict[PlayerId, Value]) -> dict[PlayerId, Value]:
+    """At most as many players as are remembered, those who were noted last."""
+    return dict(list(noted.items())[-MOST_REMEMBERED:])

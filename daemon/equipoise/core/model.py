@@ -21,6 +21,9 @@ OrderId = NewType("OrderId", str)
 STEAM_ID_BASE = 76561197960265728
 """SteamID64 of account 0: an NS2 account id is added to it."""
 
+MOST_PLAYERS = 128
+"""Clients of one server: more than either game takes."""
+
 
 def is_bot(player: PlayerId) -> bool:
     """Bots count towards team sizes; they are never rated, assigned, moved or stored.

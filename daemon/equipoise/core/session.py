@@ -203,8 +203,7 @@ def _changed(state: State, event: e.SideChanged, now: float) -> Effects:
     if not state.known:
         return _ignore(state, event)
     old = state.roster.get(event.id) or Entry(event.id, None)
-    entry = replace(old, side=event.side, waiting=event.waiting, ready=event.ready)
-    state.set_roster(state.roster.with_entry(entry))
+    state.put(replace(old, side=event.side, waiting=event.waiting, ready=event.ready))
     return _seen(state, now)
 
 
@@ -342,7 +341,7 @@ def _vote_ended(state: State, event: e.VoteEnded, now: float) -> Effects:
 
 
 def _summaries(state: State, event: e.SummariesLoaded, now: float) -> Effects:
-    state.summaries.update({summary.id: summary for summary in event.summaries})
+    state.learn(event.summaries)
     _note_skill_at_start(state)
     return joins.summaries_loaded(state, now)
 

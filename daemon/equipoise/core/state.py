@@ -5,7 +5,7 @@ The modules that decide (`scrambles`, `autobalance`, `joins`, `commands`) read a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -15,6 +15,7 @@ from equipoise.core.events import Phase, SideWanted, SplitSolved
 from equipoise.core.maps import MapLevel, level_of
 from equipoise.core.memory import HeldSide, Memory
 from equipoise.core.model import (
+    MOST_PLAYERS,
     Entry,
     Mode,
     OrderId,
@@ -144,8 +145,18 @@ class State:
         self.set_roster(roster)
         here = {entry.id for entry in roster.entries}
         self.pending_joins = {id: event for id, event in self.pending_joins.items() if id in here}
+        self._forget_strangers()
+
+    def learn(self, summaries: Iterable[PlayerSummary]) -> None:
+        """Note ratings. A script that goes on naming players who are not here must not fill memory."""
+        if len(self.summaries) > 2 * MOST_PLAYERS:
+            self._forget_strangers()
+        self.summaries.update({summary.id: summary for summary in summaries})
+
+    def _forget_strangers(self) -> None:
         # Each rated round brings those who left during it. The lineup's are needed until its skills are noted.
-        needed = here | self.lineup.keys()
+        here = {entry.id for entry in self.roster.entries}
+        needed = here | self.lineup.keys() | self.pending_joins.keys()
         self.summaries = {id: summary for id, summary in self.summaries.items() if id in needed}
 
     def set_roster(self, roster: Roster) -> bool:
@@ -162,6 +173,17 @@ class State:
         self.version += changed
         return changed
 
+    def put(self, entry: Entry) -> bool:
+        """Replace a player's line, or add it; True when a player came or changed side.
+
+        A script that never says who left must not fill memory, nor slow down other servers: a full roster takes no one
+        more, and the script is asked for its own.
+        """
+        if len(self.roster.entries) >= MOST_PLAYERS and self.roster.get(entry.id) is None:
+            self.wants |= {"roster"}
+            return False
+        return self.set_roster(self.roster.with_entry(entry))
+
     def balanced_roster(self) -> Roster:
         """The part of the roster that splits are about.
 
@@ -177,7 +199,7 @@ class State:
     def place(self, player: PlayerId, side: Side | None, *, waiting: bool = False) -> bool:
         """Put one player on a side, or on none; True when they were elsewhere before."""
         old = self.roster.get(player) or Entry(player, None)
-        return self.set_roster(self.roster.with_entry(replace(old, side=side, waiting=waiting)))
+        return self.put(replace(old, side=side, waiting=waiting))
 
     def place_split(self, split: Split) -> None:
         """Put all players where a split says."""

@@ -18,6 +18,7 @@ import fcntl
 import logging
 import mmap
 import os
+import stat
 import struct
 import zlib
 from collections import deque
@@ -194,6 +195,8 @@ class Ring:
         if self._file is None:
             file = open_private(self.path, os.O_RDWR)
             try:
+                if not stat.S_ISREG(os.fstat(file).st_mode):
+                    raise OSError(errno.EINVAL, "it is no regular file")
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 _sync_directory(self.path.parent)
             except OSError:
@@ -251,6 +254,8 @@ class Ring:
 
     def _write(self, frame: bytes) -> None:
         file = self._open_file()
+        if self._is_gone(file):
+            raise OSError(errno.ESTALE, "it was removed or replaced: restart the daemon")
         try:
             written = 0
             while written < len(frame):
@@ -260,6 +265,15 @@ class Ring:
             with suppress(OSError):
                 os.ftruncate(file, self._end)
             raise
+
+    def _is_gone(self, file: int) -> bool:
+        """The file at the path is not the one that is open: what is written to it ends with this process."""
+        try:
+            return not os.path.samestat(os.fstat(file), self.path.stat())
+        except FileNotFoundError:
+            return True
+        except OSError:  # the directory is closed to us for now
+            return False
 
     def _clear(self) -> None:
         """Nothing waits: empty the file; a damaged one is renamed instead, so that it can be looked at."""

@@ -35,7 +35,7 @@ from equipoise.wire.values import Batch, RoundStatus
 
 THREAD_FROM = 32
 """Players from which a split is solved in a thread. 24 take a millisecond: on a busy machine the way to a thread and
-back takes longer, and the script waits for it. 100 may take seconds, and other servers would wait for those."""
+back takes longer, and the script waits for it. 128 may take a quarter of a second, and other servers would wait."""
 
 Seen = tuple[int, Context]
 """The pool's version and the context that a session's summaries are of."""

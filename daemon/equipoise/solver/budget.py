@@ -56,10 +56,11 @@ class Budget:
     meter: Meter = field(default_factory=Meter)
 
     def spend(self, work: float, held: float = 0) -> None:
-        """Count work, and look at the bits that are held for it; `Spent` when either is too much."""
-        self.meter.done += work
-        if self.meter.done > self.work or held > self.memory or self.clock() > self.until:
+        """Count work that is about to be done; `Spent` when it, or what will be held after it, is too much."""
+        done = self.meter.done + work
+        if done > self.work or held > self.memory or self.clock() > self.until:
             raise Spent
+        self.meter.done = done
 
     def halved(self) -> Budget:
         """The same, for a solve that holds its sets twice."""

@@ -82,13 +82,14 @@ class Half:
     def sweep(self, window: Window, budget: Budget) -> None:
         """Compute the classes that the window wants."""
         self._mirrors.clear()
-        self.layers, held = [[[0, 1]]], 0
+        self.layers, self._classes, held = [[[0, 1]]], 1, 0
         for placed in range(1, len(self.values) + 1):
-            self.layers.append(self._extended(placed, window))
-            # The span of the fullest class is the longest, and twice the average.
-            bits = self._classes * self._span(placed, placed // 2, placed // 2) // 2
-            self.work, held = self._classes * IDLE_SPAN + bits, held + bits
+            # A row more than before; the span of the fullest class is the longest, and twice the average.
+            classes = self._classes + placed // 2 + 1
+            bits = classes * self._span(placed, placed // 2, placed // 2) // 2
+            self.work, held = classes * IDLE_SPAN + bits, held + bits
             budget.spend(self.work, HALVES * held)
+            self.layers.append(self._extended(placed, window))
 
     def _extended(self, placed: int, window: Window) -> Layer:
         before, left, value = self.layers[-1], len(self.values) - placed, self.values[placed - 1]

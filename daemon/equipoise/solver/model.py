@@ -51,7 +51,7 @@ class Assignment:
     moves: int = 0
     """Players who change to the other side; from or to the bench is no move."""
     gap: Gap = NO_GAP
-    """What may be missing: twice `error_bound` where the assignment is optimal."""
+    """What may be missing; where the assignment is optimal, only what rounding hides."""
 
     @property
     def sizes(self) -> tuple[int, int]:

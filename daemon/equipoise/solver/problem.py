@@ -53,6 +53,8 @@ class Solution(NamedTuple):
 
     def times(self, factor: int) -> Solution:
         """The solution of a problem whose values are so many times as large."""
+        if factor == 1:
+            return self
         floor = self.floor and self.floor._replace(distance=self.floor.distance * factor)
         return Solution(self.distance * factor, self.places, floor)
 

@@ -114,7 +114,6 @@ class Question:
         cost, current = self.preferences
         bench_cost = sum(cost[i] for i in bench) if cost is not None else 0
         moves = sum(p * c == -1 for p, c in zip(solution.places, current, strict=True)) if current is not None else 0
-        error = self.ticks.error_bound(len(a) + len(b))
         return Assignment(
             tuple(a),
             tuple(b),
@@ -122,18 +121,18 @@ class Question:
             difference=total([self.values_a[i] for i in a]) - total([self.values_b[i] for i in b]),
             optimal=solution.floor is None,
             method=PROVING if solution.floor is None else SEARCHING,
-            error_bound=error,
+            error_bound=self.ticks.error_bound(len(a) + len(b)),
             bench_cost=bench_cost,
             moves=moves,
-            gap=self._gap(solution, bench_cost, moves, 2 * error),
+            gap=self._gap(solution, bench_cost, moves, self.ticks.hidden(len(a) + len(b))),
         )
 
-    def _gap(self, solution: Solution, bench_cost: int, moves: int, rounding: float) -> Gap:
+    def _gap(self, solution: Solution, bench_cost: int, moves: int, hidden: float) -> Gap:
         least = solution.floor
         if least is None:
-            return Gap(rounding)
+            return Gap(hidden)
         points = (solution.distance - least.distance) / self.ticks.per_point
-        return Gap(points + rounding, max(0, bench_cost - least.bench_cost), max(0, moves - least.moves))
+        return Gap(points + hidden, max(0, bench_cost - least.bench_cost), max(0, moves - least.moves))
 
     def obstacle(self, pair: Sizes) -> str:
         """The constraint that rules out these sizes, as a sentence."""

@@ -89,8 +89,10 @@ class Sweep:
         self.layers, load = [], 0
         self.layers.append(self._kept({self.layout.start(self.sign > 0): 1}, self.first, limits, allowed))
         for stage in self.stages:
-            load += len(self.layers[-1]) * (STATE_BITS + stage.span // 2)
-            self.budget.spend(self._work(stage, self.layers[-1]), HALVES * load)
+            bits = len(self.layers[-1]) * (STATE_BITS + stage.span // 2)
+            load += bits
+            # At most a state per option comes of each state; most of them are the same.
+            self.budget.spend(self._work(stage, self.layers[-1]), HALVES * (load + len(stage.options) * bits))
             layer = _extended(self.layers[-1], stage.options)
             self.layers.append(self._kept(layer, stage.rest, limits, allowed))
 

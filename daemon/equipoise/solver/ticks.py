@@ -71,6 +71,13 @@ class Ticks:
         """
         return 0.0 if self.lossless else players / (2 * self.per_point)
 
+    def hidden(self, players: int) -> float:
+        """The most by which rounding hides that another is nearer: half a tick per player and for the target.
+
+        It may make one nearer than it is and the other farther, so it counts twice.
+        """
+        return 0.0 if self.lossless else (players + 1) / self.per_point
+
     def whole(self, points: float) -> float:
         """A distance in points as whole ticks, rounded down; infinity is kept."""
         return points if math.isinf(points) else math.floor(points * self.per_point)

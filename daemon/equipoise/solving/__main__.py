@@ -24,7 +24,9 @@ MEMORY_BYTES = 400 << 20
 
 def main() -> None:
     """Serve until the daemon has gone."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    most = MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_BYTES, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     daemon = select.poll()
     daemon.register(sys.stdin, 0)
 

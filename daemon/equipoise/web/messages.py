@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from equipoise.core.model import PlayerId
+from equipoise.core.model import MOST_PLAYERS, PlayerId
 from equipoise.ratings.quality import Quality
 from equipoise.service.status import ServerStatus
 from equipoise.store.port import Audit, Decision, StoreState
@@ -15,7 +15,6 @@ from equipoise.wire.orders import Refusal
 from equipoise.wire.scalars import Fraction, Player, Word
 from equipoise.wire.submitted import RoundSubmitted
 
-MOST_PLAYERS = 128
 MOST_LINES = 1000
 
 Place = Literal["a", "b", "bench", "play"]

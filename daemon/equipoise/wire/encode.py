@@ -76,11 +76,17 @@ def _smaller(reply: Reply) -> Reply | None:
         return replace(reply, cache=replace(reply.cache, splits=reply.cache.splits[1:]))
     if reply.summaries:
         return replace(reply, summaries=reply.summaries[: len(reply.summaries) // 2])
-    for n, each in enumerate(reply.orders):
-        if isinstance(each, effects.Tell) and each.lines:
-            shorter = replace(each, lines=each.lines[: len(each.lines) // 2])
-            return replace(reply, orders=(*reply.orders[:n], shorter, *reply.orders[n + 1 :]))
-    return None
+    long = [n for n, each in enumerate(reply.orders) if isinstance(each, effects.Tell) and each.lines]
+    if not long:
+        return None
+    # Half of them at a time: a batch may have 256 commands, and each step encodes the whole reply.
+    cut = frozenset(long[: (len(long) + 1) // 2])
+    return replace(reply, orders=tuple(_halved(each) if n in cut else each for n, each in enumerate(reply.orders)))
+
+
+def _halved(each: effects.Order) -> effects.Order:
+    assert isinstance(each, effects.Tell)
+    return replace(each, lines=each.lines[: len(each.lines) // 2])
 
 
 def order(each: effects.Order, game: Game) -> orders.AnyOrder:

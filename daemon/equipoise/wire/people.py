@@ -10,12 +10,10 @@ import msgspec
 from msgspec import Meta, field
 
 from equipoise.core import events as core
-from equipoise.core.model import Entry, LineupPlayer, PlayerId, Presence, Roster, ServerId
+from equipoise.core.model import MOST_PLAYERS, Entry, LineupPlayer, PlayerId, Presence, Roster, ServerId
 from equipoise.errors import ScriptError
 from equipoise.wire.games import SIDES, SideWord
 from equipoise.wire.scalars import Count, Fraction, Player, Seconds
-
-MOST_PLAYERS = 128
 
 OnSide = SideWord | Literal["none"]
 Ids = Annotated[tuple[Player, ...], Meta(max_length=MOST_PLAYERS)]

@@ -7,10 +7,9 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from equipoise.core import events as core
-from equipoise.core.model import Round, RoundId
+from equipoise.core.model import MOST_PLAYERS, Round, RoundId
 from equipoise.wire.games import GAMES, SIDES, Facts, GameName
 from equipoise.wire.people import (
-    MOST_PLAYERS,
     Captures,
     Here,
     LineupLine,

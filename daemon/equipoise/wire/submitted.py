@@ -11,8 +11,9 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
+from equipoise.core.model import MOST_PLAYERS
 from equipoise.wire.games import Facts
-from equipoise.wire.people import MOST_PLAYERS, Captures, LineupLine, PresenceLine, SecondsOn
+from equipoise.wire.people import Captures, LineupLine, PresenceLine, SecondsOn
 from equipoise.wire.rounds import RoundEnded
 
 

@@ -51,6 +51,7 @@ def full_disk(trial: Trial) -> int:
     with small_disk(disk):
         arena = Arena(trial.folder, trial.rng, disk / "state")
         trial.arena = arena
+        arena.book.writes_failed = True
         arena.daemon.start()
         for _ in range(trial.scale):
             arena.play(2)
@@ -108,8 +109,13 @@ def fill(ballast: Path) -> None:
 
 def file_limit(trial: Trial) -> int:
     """The kernel refuses the daemon every write beyond some bytes of a file, as a quota does."""
+    # Of its own: the log of an old store has its full size and is written from its beginning again.
+    trial.arena = Arena(trial.folder / "arena", trial.rng)
+    trial.arena.book.writes_failed = True
     daemon = trial.arena.daemon
+    daemon.start()
     for _ in range(trial.scale):
+        trial.arena.play(1)
         # In two of three cases the store's log cannot grow, and a ring, which is smaller, can.
         log = Path(f"{trial.arena.store}-wal").stat().st_size
         limit = trial.rng.choice((0, log, log))
@@ -170,6 +176,6 @@ FAULTS = (
     Fault("locked store", locked_store),
     Fault("store locked at the start", slow_start_after_lock),
     Fault("full disk", full_disk, mount_missing, own=True),
-    Fault("limited file size", file_limit),
+    Fault("limited file size", file_limit, own=True),
     Fault("no permission", no_permission, modes_ignored, own=True),
 )

@@ -34,13 +34,13 @@ def scene(arena: Arena, kill: str | None = None) -> list[str]:
     return arena.daemon.points.read_text().splitlines()[1:]
 
 
-def worth_most_first(points: Sequence[str]) -> list[str]:
+def worth_most_first(points: Sequence[str], rng: Random) -> list[str]:
     """Of each call and file the last point and the first, the latest files first; then all others in disorder."""
     names = list(dict.fromkeys(point.rpartition(" ")[0] for point in reversed(points)))
     of = {name: [point for point in points if point.rpartition(" ")[0] == name] for name in names}
     first = list(dict.fromkeys([*(each[-1] for each in of.values()), *(each[0] for each in of.values())]))
     rest = [point for point in points if point not in first]
-    Random(0).shuffle(rest)
+    rng.shuffle(rest)
     return [*first, *rest]
 
 
@@ -55,7 +55,7 @@ class Points:
     def run(self, trial: Trial) -> int:
         """Kill at the next points, each in a new arena; how many were met."""
         if not self._points:
-            self._points = worth_most_first(scene(Arena(trial.folder / "all", trial.rng)))
+            self._points = worth_most_first(scene(Arena(trial.folder / "all", trial.rng)), trial.rng)
         points = [self._take() for _ in range(FEW if trial.scale == 1 else MANY)]
         with ThreadPoolExecutor(AT_ONCE) as threads:
             tried = sum(threads.map(lambda point: self._kill_at(point, trial), points))

@@ -51,7 +51,11 @@ TROUBLES = (store_locked, files_limited, stopped, killed)
 
 def together(trial: Trial) -> int:
     """Any troubles at once, again and again, with pauses that are shorter than a retry."""
-    arena, count = trial.arena, 4 * trial.scale
+    trial.arena = arena = Arena(trial.folder / "arena", trial.rng)
+    count = 4 * trial.scale
+    arena.book.writes_failed = True
+    arena.daemon.start()
+    arena.play(1)
     with proxy(arena.daemon.port, trial.rng) as between, arena.playing(port=between.port):
         for _ in range(count):
             with ExitStack() as troubles:
@@ -65,4 +69,4 @@ def together(trial: Trial) -> int:
     return count
 
 
-FAULTS = (Fault("several at once", together),)
+FAULTS = (Fault("several at once", together, own=True),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -76,6 +77,8 @@ class SqliteStore:
         notes_after: float = NOTES_SECONDS,
         retry_after: float = NOTES_RETRY_SECONDS,
     ) -> None:
+        # A link to a store elsewhere: its log and its lock are beside the file itself.
+        path = Path(os.path.realpath(path))
         self.path = path
         self._create = create
         self._notes_after = notes_after
