@@ -25,6 +25,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -102,7 +103,8 @@ class Pool:
         ConfigError: the stored ratings were made by another system. SpillError: the file cannot be used.
         """
         await self._agree()
-        await self._redate()
+        with suppress(StoreError):  # the store says what is wrong: a daemon that serves keeps rounds
+            await self._redate()
         await asyncio.to_thread(self.ring.open)
         await self.drain()
 
