@@ -23,7 +23,7 @@ from equipoise.web.refusals import BODY, CALLER
 from equipoise.web.routes import Asked, Route
 from equipoise.web.services import Services
 from equipoise.web.table import TABLE
-from equipoise.wire import decode_as, decode_form
+from equipoise.wire import decode_as, split_form, unquoted
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -122,8 +122,9 @@ async def _checked(route: Route, services: Services, request: web.Request) -> As
     guards.check_size(request)
     form = route.form and request.content_type == guards.FORM
     if form:
-        secret, body = decode_form(await _read(request), request.charset or "utf-8")
+        secret, quoted = split_form(await _read(request), request.charset or "utf-8")
         caller = _caller(route, services, request, secret)
+        body = unquoted(quoted)
     else:
         caller = _caller(route, services, request, guards.bearer(request))
         body = await _read(request)

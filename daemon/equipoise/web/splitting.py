@@ -22,7 +22,7 @@ async def find_splits(asked: Asked) -> SplitsFound:
     pool = _pool(asked, body.pool)
     question = await _question(body, pool)
     try:
-        found = await unless_gone(asked.services.solving.solve(question.for_worker()), asked.gone)
+        found = await unless_gone(asked.services.solving.solve(question.for_worker(), asked.caller.who), asked.gone)
     except SplitError as error:
         raise ScriptError("split", str(error)) from None
     return SplitsFound(splits=tuple(question.labelled(assignment) for assignment in found))
