@@ -145,6 +145,7 @@ async def _store(config: Config, stack: AsyncExitStack, *, new_store: bool) -> S
     """Open the store. A new one is made only where nothing shows that there was one: a lost store is not replaced."""
     path = config.directory / STORE
     trace = None if new_store else _trace(path)
+    useless = new_store and _is_filled(path)
     store = SqliteStore(path, create=trace is None)
     try:
         await store.open()
@@ -153,6 +154,8 @@ async def _store(config: Config, stack: AsyncExitStack, *, new_store: bool) -> S
             f"{error}, but {trace} shows that there was one: restore a backup, or run `equipoise serve --new-store` "
             "once to begin without ratings"
         ) from None
+    if useless:
+        log.warning("%s: there is a store: --new-store does nothing, leave it out", path)
     stack.push_async_callback(store.close)
     return store
 
@@ -162,6 +165,10 @@ def _trace(path: Path) -> Path | None:
     patterns = ("*.ring*", f"{path.name}-wal", f"{path.name}-shm")
     # A directory that may not be looked into has none: opening the store says what is wrong with it.
     return min((found for pattern in patterns for found in path.parent.glob(pattern)), default=None)
+
+
+def _is_filled(path: Path) -> bool:
+    return os.path.exists(path) and os.path.getsize(path) > 0
 
 
 async def _pool(config: Config, name: str, store: Store, clock: SystemClock, stack: AsyncExitStack) -> Pool:

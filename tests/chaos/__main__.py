@@ -19,7 +19,9 @@ from tests.chaos.report import as_json, failures, show, table
 
 
 def arguments(words: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__, epilog="README.md has more.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.chaos", description=__doc__, epilog="tests/chaos/README.md has more."
+    )
     parser.add_argument("--seconds", type=float, default=600.0, help="every fault is tried once, however short this is")
     parser.add_argument("--seed", type=int, help="of an earlier run: its decisions again (not its timing)")
     parser.add_argument("--fault", action="append", help="try only faults with this in their name; may be repeated")

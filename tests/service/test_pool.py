@@ -53,6 +53,10 @@ async def test_while_the_store_is_closed_players_are_answered_from_memory(tmp_pa
         await pool.store.close()
         known, stranger = await pool.summaries([player(1), player(9)])
 
+        assert await pool.looked_up(player(1)) == known
+        with pytest.raises(StoreError, match="it does not answer"):  # nobody is shown as a newcomer who may be none
+            await pool.looked_up(player(9))
+
     assert (known.rounds, stranger.rounds) == (1, 0)
 
 

@@ -27,7 +27,7 @@ import math
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
@@ -96,6 +96,10 @@ class Pool:
         self._group: _Group | None = None
         """Takes the rounds that come now."""
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._waits_in: Literal["ring", "script"] | None = None
+        """Where the last rounds wait, by the log."""
+        self._waits_since = 0
+        """Rounds stored by then."""
 
     async def open(self) -> None:
         """Read the ring's file and apply what waits.
@@ -145,6 +149,13 @@ class Pool:
         if self._held.unread(players) or self._held.lacks_shared:
             await self._uninterrupted(self._load(players))
         return tuple(self.summary(player) for player in players)
+
+    async def looked_up(self, player: PlayerId) -> PlayerSummary:
+        """A player's summary, to be read by people. StoreError where `summaries` would make them a newcomer."""
+        (summary,) = await self.summaries((player,))
+        if player not in self.system and self._held.unread((player,)):
+            raise StoreError(f"store: it does not answer, and {player} is not in memory")
+        return summary
 
     async def edit(self, player: PlayerId, rating: float | None, who: str) -> PlayerSummary:
         """Set a player's rating, or with None make them a newcomer; audited as done by `who`.
@@ -196,22 +207,36 @@ class Pool:
 
     async def _record(self, group: _Group) -> list[Recorded | Exception]:
         async with self._lock:
-            waited = bool(self.ring.depth)
             await self._apply_waiting()
             if self._group is group:  # rounds that come from now on are in time for the next group
                 self._group = None
             recorded: list[Recorded | Exception] = []
+            why = ""  # older rounds wait: their turn comes without a word
             try:
                 while not self.ring.depth and len(recorded) < len(group.rounds):
                     outcomes = await self._store(group.rounds[len(recorded) :])
                     recorded += (_recorded(outcome) for outcome in outcomes)
             except StoreError as error:
-                if not waited:  # the store's own log says how its trouble goes on
-                    log.warning("pool %s: rounds wait in the ring: %s", self.name, error)
+                why = str(error)
             if len(recorded) < len(group.rounds):
                 recorded += await asyncio.to_thread(self._keep, group.rounds[len(recorded) :])
+            self._say_where(recorded, why)
             self._make_room()
             return recorded
+
+    def _say_where(self, outcomes: Sequence[Recorded | Exception], why: str) -> None:
+        """Log where rounds wait, when that has changed: the store's own log says how its trouble goes on."""
+        before = self._waits_in if self._waits_since == self.applied else None
+        self._waits_in, self._waits_since = None, self.applied
+        for outcome in outcomes:
+            if isinstance(outcome, SpillError):
+                self._waits_in, why = "script", str(outcome)
+            elif isinstance(outcome, Recorded) and outcome.status == "kept":
+                self._waits_in = "ring"
+        if self._waits_in == "ring" != before and why:
+            log.warning("pool %s: rounds wait in the ring: %s", self.name, why)
+        elif self._waits_in == "script" != before:
+            log.error("pool %s: neither store nor ring takes rounds; scripts keep their last 8: %s", self.name, why)
 
     def _keep(self, rounds: Sequence[UnstoredRound]) -> list[Recorded | Exception]:
         """Into the ring, in order: behind a round that cannot be kept none is, or it would overtake that one."""

@@ -50,6 +50,9 @@ class Lock:
         try:
             file = open_private(self._path, os.O_RDWR)
         except OSError as error:
+            if os.path.lexists(self._path):  # made by another user, often by root, in a directory that is right
+                message = f"{self._path}: {error.strerror}: give this user write access to all files beside it"
+                raise StoreRefused(message) from None
             place = self._path.parent
             raise StoreRefused(
                 f"{place}: {error.strerror}: the store needs a directory that exists and that this user can write"
@@ -264,7 +267,18 @@ def means_damage(error: sqlite3.Error) -> bool:
 
 
 def _translated(error: sqlite3.Error, path: Path) -> StoreError:
-    advice = _FOR_GOOD.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
-    if advice:
-        return StoreRefused(f"{path}: {advice}")
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in _FOR_GOOD:
+        return StoreRefused(f"{path}: {_FOR_GOOD[code]}")
+    if code == sqlite3.SQLITE_BUSY:
+        return StoreError(f"{path}: {error}: end the other program that holds its lock")
+    if _disk_is_full(path):
+        return StoreError(f"{path}: {error}: its disk is full: make room there")
     return StoreError(f"{path}: {error}")
+
+
+def _disk_is_full(path: Path) -> bool:
+    """On a full disk SQLite says "disk I/O error" too, when it is its index of the log that does not fit."""
+    with suppress(OSError):
+        return os.statvfs(path.parent).f_bavail == 0
+    return False
