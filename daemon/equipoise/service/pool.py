@@ -74,7 +74,8 @@ class _Group:
 class Pool:
     """Call `open` first, when the store is open, and `close` last, before the store.
 
-    Reading `system` needs no lock: each player is seen as before a round that is being rated, or as after it.
+    Reading `system` needs no lock: each player is seen as before a round that is being rated, or as after it, which goes
+    back when the round is not stored after all. `summaries` has what is stored.
     """
 
     def __init__(
@@ -148,7 +149,8 @@ class Pool:
         """Summaries in the players' order, loaded where memory has none; from memory alone if the store fails."""
         if self._held.unread(players) or self._held.lacks_shared:
             await self._uninterrupted(self._load(players))
-        return tuple(self.summary(player) for player in players)
+        async with self._lock:  # memory is ahead of the store while rounds are rated, and goes back when they fail
+            return tuple(self.summary(player) for player in players)
 
     async def looked_up(self, player: PlayerId) -> PlayerSummary:
         """A player's summary, to be read by people. StoreError where `summaries` would make them a newcomer."""
