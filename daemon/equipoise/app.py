@@ -25,7 +25,7 @@ from equipoise.service import readings, systemd
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
-from equipoise.service.retention import Kept, Retention
+from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.ring import Ring
 from equipoise.service.scheduler import Scheduler
 from equipoise.solving.worker import Worker
@@ -91,8 +91,9 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
     store = await _store(config, stack, new_store=new_store)
     pools = {name: await _pool(config, name, store, clock, stack) for name in config.pools}
     hosts = {name: await _host(config, name, pools, store, clock, stack) for name in config.servers}
-    retention = Retention(store, pools.values(), clock, Kept(**msgspec.structs.asdict(config.retention)))
-    await retention.look()
+    retention = Retention(store, pools.values(), clock, RetentionDays(**msgspec.structs.asdict(config.retention)))
+    with suppress(StoreError):  # damage to the logs is said by /healthz: a daemon that serves keeps rounds
+        await retention.look()
     metrics.watch(lambda: readings.of_servers(hosts.values()))
     metrics.watch(lambda: readings.of_pools(pools.values()))
     metrics.watch(lambda: readings.of_store(store, retention))

@@ -77,6 +77,7 @@ class Camera(Quiet):
     """A stage that remembers what the screen shows when a round is about to end."""
 
     def __init__(self, number: int) -> None:
+        super().__init__()
         self.number = number
         self.seen: tuple[Board, tuple[Line, ...]] | None = None
         self._ticker: list[Line] = []

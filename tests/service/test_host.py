@@ -14,7 +14,7 @@ import pytest
 
 from equipoise.core import effects as f
 from equipoise.core import events as e
-from equipoise.core.model import DueIf, Mode, RoundId, Side
+from equipoise.core.model import DueIf, Mode, OrderId, RoundId, Side
 from equipoise.core.phrases import Phrase
 from equipoise.errors import ScriptError
 from tests.hosts import BOOT, Rig, played, player, roster, round_of
@@ -396,3 +396,20 @@ async def test_moves_that_are_never_answered_are_ordered_again(rig: Rig) -> None
     assert len(ordered) == 1
     assert len(orders(reply, f.Cancel)) == 1
     assert len(orders(reply, f.Move)) == 1
+
+
+@played
+async def test_the_work_of_other_servers_has_its_turns_during_a_long_batch(rig: Rig) -> None:
+    await rig.hello(FOUR)
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(others())
+    await rig.post(*[e.OrderDone(0.0, OrderId("unknown"))] * 256)
+    task.cancel()
+    assert turns >= 256 // 16

@@ -22,10 +22,10 @@ BEFORE, AFTER = range(3), range(3, 3 + 2 * SLOTS)
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 
 
-@pytest.mark.parametrize("rotten", ["'{\"rating'", "'[1]'", "cast(x'ff7b' AS TEXT)"])
+@pytest.mark.parametrize("rotten", ["'{\"rating'", "'[1]'", "cast(x'ff426f62' AS TEXT)"])
 @in_loop
 async def test_a_row_that_is_not_what_was_written_is_damage_although_its_page_is_whole(
-    tmp_path: Path, rotten: str
+    tmp_path: Path, rotten: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(0), None)
@@ -35,9 +35,11 @@ async def test_a_row_that_is_not_what_was_written_is_damage_although_its_page_is
         assert (await pool.record(a_round(1), None)).status == "kept"
         assert pool.store.health().state == "damaged"
         assert [one.id for one in await pool.summaries([player(1)])] == [player(1)]  # a newcomer's
+    assert "the store is damaged" in caplog.text
+    assert "Bob" not in caplog.text
 
 
-@pytest.mark.parametrize("damaged", ["rounds", "rounds_rated", "participants_by_round", "players"])
+@pytest.mark.parametrize("damaged", ["rounds", "rounds_rated", "participants_by_round", "players", "players_by_time"])
 @in_loop
 async def test_rounds_that_came_while_the_store_was_damaged_are_applied_to_the_backup(
     tmp_path: Path, damaged: str, caplog: pytest.LogCaptureFixture

@@ -256,3 +256,20 @@ def test_the_process_loads_nothing_of_the_web_and_no_numbers() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
 
     assert not {"aiohttp", "numpy", "numba", "asyncio", "sqlite3"} & set(loaded)
+
+
+def test_a_caller_who_asks_many_questions_keeps_no_other_waiting() -> None:
+    async def story() -> None:
+        answered: list[str] = []
+
+        async def ask(caller: str) -> None:
+            await worker.solve(SMALL, caller)
+            answered.append(caller)
+
+        async with working() as worker:
+            many = [asyncio.create_task(ask("script:many")) for _ in range(20)]
+            await asyncio.sleep(0)
+            await asyncio.gather(*many, ask("script:one"))
+            assert answered.index("script:one") <= 2
+
+    run(story())

@@ -206,6 +206,8 @@ def form(secret: str, data: bytes) -> bytes:
     [
         (form("nobody's", body(server="ns2-1")), "", "credentials", 401),
         (form("nobody's", b"{"), "", "credentials", 401),
+        (form("nobody's", b"\xff"), "", "credentials", 401),
+        (form("x" * 4097, b"{}"), "", "form", 400),
         (form(SECRETS["guest"], b"{"), "", "role", 403),
         (form(SECRETS["ns2-1"], b"{"), "", "json", 400),
         (form(SECRETS["ns2-1"], b"\xff"), "", "form", 400),

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-from typing import Any
+from typing import Any, cast
 
 from equipoise.web.openapi import document, plain_path
-from equipoise.web.table import TABLE
+from equipoise.web.routes import Asked
+from equipoise.web.table import TABLE, described
 from tests.web.daemon import Daemon
 
 DOCUMENT: dict[str, Any] = json.loads(document(TABLE))
 
 
 def test_every_route_is_in_it_with_its_roles() -> None:
-    described = {(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods}
-    assert described == {(route.method, plain_path(route)) for route in TABLE}
+    known = {(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods}
+    assert known == {(route.method, plain_path(route)) for route in TABLE}
     for route in TABLE:
         operation = DOCUMENT["paths"][plain_path(route)][route.method.lower()]
         assert operation["summary"] == route.summary
@@ -38,3 +40,9 @@ def test_every_kind_of_event_and_order_is_described() -> None:
 
 def test_the_running_daemon_serves_it(untouched: Daemon) -> None:
     assert untouched.call("GET", "/openapi.json", who="guest").body == DOCUMENT
+
+
+def test_it_is_written_once_however_often_it_is_asked_for() -> None:
+    asked = cast(Asked, None)
+    first, second = asyncio.run(described(asked)), asyncio.run(described(asked))
+    assert first.body is second.body

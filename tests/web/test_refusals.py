@@ -6,6 +6,8 @@ import asyncio
 import json
 import logging
 import socket
+import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -130,3 +132,24 @@ def test_addresses_that_are_told_apart_are_bounded() -> None:
         return [(await refused.throttled(peer, error)).status for peer in peers]
 
     assert asyncio.run(many()) == [401] * (refusals.ADDRESSES + refusals.TRIES) + [429]
+
+
+def test_wrong_secrets_that_are_answered_late_hold_no_bodies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    form = b"secret=wrong&data=" + b"x" * 250_000
+    with running(tmp_path) as daemon:
+        for _ in range(refusals.TRIES):
+            guess(daemon)
+        monkeypatch.setattr(refusals, "DELAY_SECONDS", 20.0)
+        tracemalloc.start()
+        try:
+            for _ in range(40):
+                with socket.create_connection((daemon.host, daemon.port), timeout=60) as connection:
+                    head = f"Host: {daemon.host}:{daemon.port}\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+                    head = f"POST /v1/events HTTP/1.1\r\n{head}Content-Length: {len(form)}\r\n\r\n"
+                    connection.sendall(head.encode() + form)
+            while b'equipoise_connections{proven="no"} 0.0' not in daemon.call("GET", "/metrics").raw:
+                time.sleep(0.01)  # until all were read to their ends
+            held, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert held < 10 * len(form)

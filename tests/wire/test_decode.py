@@ -18,7 +18,7 @@ from equipoise.core.model import (
     Side,
 )
 from equipoise.errors import ScriptError
-from equipoise.wire import Batch, decode_batch, decode_form
+from equipoise.wire import Batch, decode_batch, split_form, unquoted
 from tests.wire.any_batch import batches, flags
 from tests.wire.samples import BLU, HELLO, RED, ROUND, body, posted, written
 
@@ -236,7 +236,8 @@ def test_a_decoded_batch_holds_no_types_of_the_wire() -> None:
 
 
 def test_a_form_holds_the_secret_and_the_batch() -> None:
-    assert decode_form(b"data=%7B%22v%22%3A+1%7D&secret=s%26cret") == ("s&cret", b'{"v": 1}')
+    secret, quoted = split_form(b"data=%7B%22v%22%3A+1%7D&secret=s%26cret")
+    assert (secret, unquoted(quoted)) == ("s&cret", b'{"v": 1}')
 
 
 @pytest.mark.parametrize(
@@ -255,5 +256,5 @@ def test_a_form_holds_the_secret_and_the_batch() -> None:
 )
 def test_a_form_that_cannot_be_read_is_400(form: bytes, charset: str) -> None:
     with pytest.raises(ScriptError) as refused:
-        decode_form(form, charset)
+        split_form(form, charset)
     assert refused.value.status == 400

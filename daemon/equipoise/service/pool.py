@@ -25,6 +25,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
@@ -73,7 +74,8 @@ class _Group:
 class Pool:
     """Call `open` first, when the store is open, and `close` last, before the store.
 
-    Reading `system` needs no lock: each player is seen as before a round that is being rated, or as after it.
+    Reading `system` needs no lock: each player is seen as before a round that is being rated, or as after it, which is
+    undone when the round is not stored after all. `summaries` has only what is stored.
     """
 
     def __init__(
@@ -106,7 +108,8 @@ class Pool:
         ConfigError: the stored ratings were made by another system. SpillError: the file cannot be used.
         """
         await self._agree()
-        await self._redate()
+        with suppress(StoreError):  # the store says what is wrong: a daemon that serves keeps rounds
+            await self._redate()
         await asyncio.to_thread(self.ring.open)
         await self.drain()
 
@@ -146,7 +149,8 @@ class Pool:
         """Summaries in the players' order, loaded where memory has none; from memory alone if the store fails."""
         if self._held.unread(players) or self._held.lacks_shared:
             await self._uninterrupted(self._load(players))
-        return tuple(self.summary(player) for player in players)
+        async with self._lock:  # memory is ahead of the store while rounds are rated, and goes back when they fail
+            return tuple(self.summary(player) for player in players)
 
     async def looked_up(self, player: PlayerId) -> PlayerSummary:
         """A player's summary, to be read by people. StoreError where `summaries` would make them a newcomer."""

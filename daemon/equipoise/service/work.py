@@ -37,6 +37,9 @@ THREAD_FROM = 32
 """Players from which a split is solved in a thread. 24 take a millisecond: on a busy machine the way to a thread and
 back takes longer, and the script waits for it. 128 may take a quarter of a second, and other servers would wait."""
 
+YIELD_EVERY = 16
+"""Events of a batch after which other servers' work has a turn: 256 may take a tenth of a second."""
+
 Seen = tuple[int, Context]
 """The pool's version and the context that a session's summaries are of."""
 
@@ -89,10 +92,14 @@ class Work:
             rehearsal = self.session.copy()
             for number, event in enumerate(events):
                 self._number = number
+                if number % YIELD_EVERY == YIELD_EVERY - 1:
+                    await asyncio.sleep(0)
                 for effect in rehearsal.receive(event, self.clock.monotonic()):
                     await self._rehearse(rehearsal, effect)
             await self._refresh()
-        for event in events:
+        for number, event in enumerate(events, start=1):
+            if number % YIELD_EVERY == 0:
+                await asyncio.sleep(0)
             await self._carry_out(self.session.receive(event, self.clock.monotonic()))
             if isinstance(event, PlayerJoined):
                 self.summaries[event.id] = self.pool.summary(event.id)

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import sys
 from asyncio.subprocess import PIPE, Process
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 
 import msgspec
 
@@ -37,20 +37,24 @@ class Worker:
         self.process: Process | None = None
         self._wait_seconds, self._idle_seconds = wait_seconds, idle_seconds
         self._turn = asyncio.Lock()
+        self._turns_of: dict[str, asyncio.Lock] = {}
+        """By caller: one question of each waits for the turn, the others for that one."""
         self._idle: asyncio.TimerHandle | None = None
         self._ended: set[asyncio.Task[int]] = set()
 
-    async def solve(self, question: SplitQuestion) -> tuple[Assignment, ...]:
-        """The splits, smallest size first. SplitError: there are none. ScriptError `busy` (503): ask again."""
-        try:
-            async with asyncio.timeout(self._wait_seconds):
-                await self._turn.acquire()
-        except TimeoutError:
-            raise ScriptError("busy", "the splits of others are in work", status=503) from None
-        try:
+    async def solve(self, question: SplitQuestion, caller: str = "") -> tuple[Assignment, ...]:
+        """The splits, smallest size first. Callers take turns, however many questions each of them asks.
+
+        SplitError: there are none. ScriptError `busy` (503): ask again.
+        """
+        async with AsyncExitStack() as turn:
+            try:
+                async with asyncio.timeout(self._wait_seconds):
+                    await turn.enter_async_context(self._turns_of.setdefault(caller, asyncio.Lock()))
+                    await turn.enter_async_context(self._turn)
+            except TimeoutError:
+                raise ScriptError("busy", "the splits of others are in work", status=503) from None
             answer = await self._answer(question)
-        finally:
-            self._turn.release()
         if answer.refusal is not None:
             raise SplitError(answer.refusal)
         return answer.splits

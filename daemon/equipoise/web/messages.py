@@ -21,6 +21,7 @@ Place = Literal["a", "b", "bench", "play"]
 Points = Annotated[float, Meta(ge=-1e9, le=1e9)]
 Label = str | int
 """A player in a split: the id, or the index where only ratings were sent."""
+Labels = Annotated[tuple[Label, ...], Meta(max_length=MOST_PLAYERS)]
 
 
 class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -68,8 +69,8 @@ class RoundTaken(Ok, frozen=True):
 class Sides(Ask, frozen=True):
     """The sides as they are now."""
 
-    a: tuple[Label, ...] = ()
-    b: tuple[Label, ...] = ()
+    a: Labels = ()
+    b: Labels = ()
 
 
 class SplitsAsked(Ask, frozen=True):
@@ -80,9 +81,9 @@ class SplitsAsked(Ask, frozen=True):
     ratings: Annotated[tuple[Points, ...], Meta(max_length=MOST_PLAYERS)] = ()
     size: Annotated[int, Meta(ge=1, le=MOST_PLAYERS // 2)] | None = None
     """Only this team size."""
-    keep_together: tuple[tuple[Label, ...], ...] = ()
-    pinned: dict[str, Place] = {}
-    bench_cost: dict[str, Annotated[int, Meta(ge=0, le=1_000_000)]] = {}
+    keep_together: Annotated[tuple[Labels, ...], Meta(max_length=MOST_PLAYERS)] = ()
+    pinned: Annotated[dict[str, Place], Meta(max_length=MOST_PLAYERS)] = {}
+    bench_cost: Annotated[dict[str, Annotated[int, Meta(ge=0, le=1_000_000)]], Meta(max_length=MOST_PLAYERS)] = {}
     """The cheapest bench within the tolerance is taken."""
     current: Sides | None = None
     """Of the splits within the tolerance that have the cheapest bench, the one that moves the fewest players wins."""

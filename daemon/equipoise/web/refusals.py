@@ -23,7 +23,7 @@ from equipoise.wire import encode_refusal
 CALLER = web.RequestKey("caller", str)
 """Of a request: whose secret it carries, once that is known."""
 BODY = web.RequestKey("body", bytes)
-"""Of a request: its body, once that is read."""
+"""Of a request: the beginning of its body, once that is read."""
 
 TRIES = 30
 """Wrong secrets that an address may send in a minute before it is throttled."""

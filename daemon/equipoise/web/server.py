@@ -19,11 +19,11 @@ from equipoise.web.answers import Answered
 from equipoise.web.callers import Caller
 from equipoise.web.connections import connection_of, drain
 from equipoise.web.openapi import plain_path
-from equipoise.web.refusals import BODY, CALLER
+from equipoise.web.refusals import BODY, CALLER, HEAD_BYTES
 from equipoise.web.routes import Asked, Route
 from equipoise.web.services import Services
 from equipoise.web.table import TABLE
-from equipoise.wire import decode_as, decode_form
+from equipoise.wire import decode_as, split_form, unquoted
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 def application(services: Services) -> web.Application:
     """All routes of the table behind their checks."""
-    app = web.Application(middlewares=[_answer_everything(services)], client_max_size=guards.LIMIT + 1)
+    app = web.Application(middlewares=[_answer_everything(services)])
     for route in TABLE:
         app.router.add_route(route.method, route.path, _guarded(route, services))
     return app
@@ -84,7 +84,10 @@ def _as_script_error(error: Exception) -> ScriptError:
 
 async def _refuse(services: Services, request: web.Request, raised: Exception) -> web.Response:
     """The refusal. It is sent before the rest of the body is read, and the connection is closed then."""
-    error = await services.refusals.throttled(request.remote, _as_script_error(raised))
+    error = _as_script_error(raised)
+    # It holds the frames of the checks, and with them the body: a refusal may be a second late.
+    raised.__traceback__ = None
+    error = await services.refusals.throttled(request.remote, error)
     response = services.refusals.answer(error)
     if isinstance(raised, web.HTTPMethodNotAllowed):
         response.headers["Allow"] = raised.headers["Allow"]
@@ -122,8 +125,9 @@ async def _checked(route: Route, services: Services, request: web.Request) -> As
     guards.check_size(request)
     form = route.form and request.content_type == guards.FORM
     if form:
-        secret, body = decode_form(await _read(request), request.charset or "utf-8")
+        secret, quoted = split_form(await _read(request), request.charset or "utf-8")
         caller = _caller(route, services, request, secret)
+        body = unquoted(quoted)
     else:
         caller = _caller(route, services, request, guards.bearer(request))
         body = await _read(request)
@@ -150,7 +154,7 @@ def _caller(route: Route, services: Services, request: web.Request, secret: str 
 async def _read(request: web.Request) -> bytes:
     try:
         async with asyncio.timeout(guards.BODY_SECONDS):
-            request[BODY] = body = await request.read()
+            body = await _read_whole(request)
     except TimeoutError:
         request[BODY] = b""  # the rest is not waited for
         raise guards.too_slow() from None
@@ -158,9 +162,18 @@ async def _read(request: web.Request) -> bytes:
         # It holds the body, and the body's reader holds it: 256 KB until the next collection.
         error.__traceback__ = None
         raise ScriptError("payload", "the connection was closed in the middle of the body", status=400) from None
-    if len(body) > guards.LIMIT:
-        raise guards.too_large()
+    request[BODY] = body[:HEAD_BYTES]
     return body
+
+
+async def _read_whole(request: web.Request) -> bytes:
+    # Not `request.read`: it would hold the body for as long as the request is in work.
+    body = bytearray()
+    while part := await request.content.readany():
+        body += part
+        if len(body) > guards.LIMIT:
+            raise guards.too_large()
+    return bytes(body)
 
 
 def _query(request: web.Request, route: Route) -> object:

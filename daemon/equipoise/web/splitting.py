@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from equipoise.core.model import PlayerId, Side
@@ -22,7 +22,7 @@ async def find_splits(asked: Asked) -> SplitsFound:
     pool = _pool(asked, body.pool)
     question = await _question(body, pool)
     try:
-        found = await unless_gone(asked.services.solving.solve(question.for_worker()), asked.gone)
+        found = await unless_gone(asked.services.solving.solve(question.for_worker(), asked.caller.who), asked.gone)
     except SplitError as error:
         raise ScriptError("split", str(error)) from None
     return SplitsFound(splits=tuple(question.labelled(assignment) for assignment in found))
@@ -44,12 +44,12 @@ async def _question(body: SplitsAsked, pool: Pool) -> _Question:
     if bool(body.ids) == bool(body.ratings):
         raise ScriptError("players", "send either ids or ratings", path="$.ids")
     if body.ratings:
-        return _Question(body, pool, tuple(range(len(body.ratings))), body.ratings)
+        return _Question.of(body, pool, range(len(body.ratings)), body.ratings)
     ids = tuple(PlayerId(str(id)) for id in body.ids)
     if len(set(ids)) < len(ids):
         raise ScriptError("twice", "a player is here twice", path="$.ids")
     await pool.summaries(ids)
-    return _Question(body, pool, ids, tuple(pool.skill(id) for id in ids))
+    return _Question.of(body, pool, ids, map(pool.skill, ids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,13 @@ class _Question:
     pool: Pool
     labels: tuple[Label, ...]
     values: tuple[float, ...]
+    places: Mapping[str, int]
+    """The index of each label."""
+
+    @classmethod
+    def of(cls, body: SplitsAsked, pool: Pool, labels: Sequence[Label], values: Iterable[float]) -> _Question:
+        places = {str(label): index for index, label in enumerate(labels)}
+        return cls(body, pool, tuple(labels), tuple(values), places)
 
     def for_worker(self) -> SplitQuestion:
         """All sizes at once; with preferences, each size within its own tolerance."""
@@ -117,7 +124,7 @@ class _Question:
 
     def _index(self, label: Label, path: str) -> int:
         """The index of a player. JSON's keys are strings, so "3" is index 3 where players are indices."""
-        for index, known in enumerate(self.labels):
-            if str(known) == str(label):
-                return index
-        raise ScriptError("stranger", f"{label!r} is none of the players", path=path)
+        index = self.places.get(str(label))
+        if index is None:
+            raise ScriptError("stranger", f"{label!r:.40} is none of the players", path=path)
+        return index

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from typing import TypeVar
-from urllib.parse import parse_qsl
+from urllib.parse import unquote_to_bytes
 
 import msgspec
 
@@ -24,6 +24,11 @@ T = TypeVar("T")
 
 MOST_DIGITS = 400
 """Of an integer. A double ends at 309 digits, and Python reads no integer of more than 4300."""
+
+MOST_FIELDS = 8
+"""Of a form."""
+MOST_SECRET = 4096
+"""Bytes of a form's secret, as it is quoted."""
 
 _PATH = re.compile(r"(.*) - at `(.*)`", re.DOTALL)
 """msgspec's error texts end with the path, unless the error concerns the whole body."""
@@ -60,22 +65,37 @@ def decode_as(body: bytes, kind: type[T]) -> T:
         raise _refusal(body, kind, error) from None
 
 
-def decode_form(body: bytes, charset: str = "utf-8") -> tuple[str, bytes]:
-    """The fields `secret` and `data` of a form. ScriptError 400 when they cannot be read.
+def split_form(body: bytes, charset: str = "utf-8") -> tuple[str, bytes]:
+    """The fields `secret` and `data` of a form, the latter still quoted. ScriptError 400 when there are no such fields.
 
-    >>> decode_form(b"secret=s&data=%7B%7D")
-    ('s', b'{}')
+    To unquote 256 KB takes 20 ms, in which no other caller is answered: the secret is checked before.
+
+    >>> split_form(b"secret=s%21&data=%7B%7D")
+    ('s!', b'%7B%7D')
     """
     if charset.lower() not in CHARSETS:
         raise ScriptError("charset", "a form is read as UTF-8 only", status=400)
-    try:
-        pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=8, errors="strict")
-    except ValueError:
-        raise ScriptError("form", "this is no form of UTF-8 text", status=400) from None
-    fields = dict(pairs)
-    if len(fields) != len(pairs) or not fields.keys() >= {"secret", "data"}:
+    pairs = [field.partition(b"=") for field in body.split(b"&", MOST_FIELDS) if field]
+    fields = {name: value for name, _, value in pairs}
+    if len(pairs) > MOST_FIELDS or len(fields) < len(pairs) or not fields.keys() >= {b"secret", b"data"}:
         raise ScriptError("form", "a form needs the fields secret and data, once each", status=400)
-    return fields["secret"], fields["data"].encode()
+    if len(fields[b"secret"]) > MOST_SECRET:
+        raise ScriptError("form", f"a secret has at most {MOST_SECRET} bytes", status=400)
+    return unquoted(fields[b"secret"]).decode(), fields[b"data"]
+
+
+def unquoted(field: bytes) -> bytes:
+    """The value of a form's field. ScriptError 400 when it is not UTF-8.
+
+    >>> unquoted(b"%7B+%7D")
+    b'{ }'
+    """
+    value = unquote_to_bytes(field.replace(b"+", b" "))
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        raise ScriptError("form", "this is no form of UTF-8 text", status=400) from None
+    return value
 
 
 def _names(posted: events.Batch) -> Iterator[tuple[PlayerId, str]]:

@@ -257,17 +257,17 @@ def store_errors() -> Iterator[None]:
     except (sqlite3.IntegrityError, sqlite3.DataError, OverflowError, UnicodeEncodeError) as error:
         raise ScriptError("unstorable", f"cannot be stored: {error}") from error
     except sqlite3.Error as error:
+        if not hasattr(error, "sqlite_errorcode") and str(error).startswith("Could not decode"):
+            # From Python's module, which quotes the whole text: it may be a player's name.
+            raise StoreDamaged("store: a row is damaged (text that is not UTF-8): restore a backup") from None
         if means_damage(error):
             raise StoreDamaged(f"store: it is damaged ({error}): restore a backup") from error
         raise StoreError(f"store: {error}") from error
 
 
 def means_damage(error: sqlite3.Error) -> bool:
-    """Whether SQLite, or Python's module for it, could not make sense of what was read."""
-    code = getattr(error, "sqlite_errorcode", None)
-    if code is None:  # of the module, which has one error for text that is not UTF-8
-        return str(error).startswith("Could not decode to UTF-8")
-    return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    """Whether SQLite could not make sense of what it read."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def _translated(error: sqlite3.Error, path: Path) -> StoreError:
