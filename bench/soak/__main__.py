@@ -64,4 +64,7 @@ def _size(text: str) -> tuple[int, int]:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -79,7 +79,7 @@ def save(directory: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("sqlite3") is None, reason="the documented commands need the program sqlite3")
-@pytest.mark.parametrize("damaged", ["rounds", "participants", "players", "crowds", "decisions", "audit"])
+@pytest.mark.parametrize("damaged", ["rounds", "participants", "players", "crowds", "decisions", "migrations"])
 @in_loop
 async def test_what_the_documented_commands_save_of_a_damaged_store_takes_every_round_that_waited(
     tmp_path: Path, damaged: str

@@ -13,7 +13,11 @@ from equipoise.errors import ConfigError, SpillError, StoreDamaged, StoreError
 
 @click.command()
 @config_option
-@click.option("--new-store", is_flag=True, help="Make a missing store although files show that there was one.")
+@click.option(
+    "--new-store",
+    is_flag=True,
+    help="Begin without ratings where files show that a store is missing. For one start, when there is no backup.",
+)
 def serve(path: Path, new_store: bool) -> None:
     """Run the daemon until SIGTERM or Ctrl-C. Exit code 2: it cannot start; one line says why."""
     import asyncio

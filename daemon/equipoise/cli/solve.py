@@ -50,7 +50,13 @@ class BadInput(click.ClickException):
 @click.option("--k", type=int, help="Only this team size.")
 @click.option("--theta", type=float, default=THETA, show_default=True, help="Scale of the win probability, points.")
 @click.option("--resolution", type=float, help="Ticks per point to round ratings to.")
-@click.option("--seconds", type=float, default=10.0, show_default=True, help="Then the best splits so far are printed.")
+@click.option(
+    "--seconds",
+    type=float,
+    default=10.0,
+    show_default=True,
+    help="Then, or when its memory is used up, the best splits so far are printed.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: indices into the input.")
 def solve(file: str, k: int | None, theta: float, resolution: float | None, seconds: float, as_json: bool) -> None:
     """Split the players in FILE (default: standard input) into two teams, exactly, for every team size.

@@ -182,11 +182,15 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def migrate(database: Database, steps: tuple[Migration, ...] = MIGRATIONS) -> None:
-    """Take every step that was not taken yet; one that fails leaves nothing behind."""
+    """Take every step that was not taken yet; one that fails leaves nothing behind.
+
+    The header counts the steps too: a store that was saved from a damaged file may have lost rows of the table.
+    """
     table = database.table("migrations")
     older = table.exists()
+    (taken,) = database.execute("PRAGMA user_version").fetchone()
     for number, step in enumerate(steps, start=1):
-        if table.exists() and table.count_where("name = ?", [step.name]):
+        if number <= taken or (table.exists() and table.count_where("name = ?", [step.name])):
             continue
         if older:
             log.info("%s: migrating the store; with many rounds it takes a minute", step.name)
