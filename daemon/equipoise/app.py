@@ -92,7 +92,8 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
     pools = {name: await _pool(config, name, store, clock, stack) for name in config.pools}
     hosts = {name: await _host(config, name, pools, store, clock, stack) for name in config.servers}
     retention = Retention(store, pools.values(), clock, Kept(**msgspec.structs.asdict(config.retention)))
-    await retention.look()
+    with suppress(StoreError):  # it looks again: the rounds of a damaged store wait in the ring, if the daemon runs
+        await retention.look()
     metrics.watch(lambda: readings.of_servers(hosts.values()))
     metrics.watch(lambda: readings.of_pools(pools.values()))
     metrics.watch(lambda: readings.of_store(store, retention))
