@@ -166,7 +166,7 @@ def test_init_refuses_a_name_that_is_a_path(tmp_path: Path) -> None:
 def test_an_unknown_key_is_named(house: House) -> None:
     house.config.write_text(house.config.read_text() + "\n[arena]\nstrek = 3\n")
     for line in (one_line(run(command, "--config", house.config)) for command in ("serve", "check-config")):
-        assert line == f"equipoise: {house.config}: $.arena.strek: no such key"
+        assert line == f"equipoise: {house.config}: $.arena.strek: no such key; is it streak?"
 
 
 def test_a_missing_secret_is_named_with_the_command_that_makes_one(house: House) -> None:
@@ -197,8 +197,8 @@ def test_a_state_directory_that_cannot_be_made_is_named(house: House) -> None:
 
 
 def test_a_read_only_state_directory_is_named(house: House) -> None:
-    house.edit(f'"{house.folder}/state"', '"/proc/self"')
-    assert "/proc/self" in refused(house.config)
+    house.edit(f'"{house.folder}/state"', '"/proc/tty"')
+    assert "/proc/tty" in refused(house.config)
 
 
 def test_a_state_directory_that_may_not_be_looked_into_is_named(house: House) -> None:
@@ -207,6 +207,18 @@ def test_a_state_directory_that_may_not_be_looked_into_is_named(house: House) ->
     line = one_line(subprocess.run(command, capture_output=True, text=True, timeout=60))
     house.state.chmod(0o700)
     assert line.startswith(f"equipoise: {house.state}: Permission denied")
+
+
+def test_a_file_of_another_user_in_the_state_directory_is_named(house: House) -> None:
+    with serving(house) as (process, _):
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+    command = [sys.executable, "-S", UNPRIVILEGED, EQUIPOISE, "serve", "--config", house.config]
+    for name in ("equipoise.db.lock", "main.ring"):
+        (house.state / name).chmod(0)
+        line = one_line(subprocess.run(command, capture_output=True, text=True, timeout=60))
+        (house.state / name).chmod(0o600)
+        assert line.startswith(f"equipoise: {house.state / name}: Permission denied: give this user write access")
 
 
 def test_a_store_newer_than_the_program_is_refused(house: House) -> None:
@@ -243,8 +255,11 @@ def test_a_new_store_is_announced_and_a_lost_one_is_not_replaced_unless_it_is_me
     assert f"{store}: the file is empty" in refused(house.config)
     assert store.stat().st_size == 0
 
-    with serving(house, "--new-store"):
-        assert "there was no store" in (house.folder / "daemon.log").read_text()
+    for said in ("there was no store", "there is a store: --new-store does nothing"):
+        with serving(house, "--new-store") as (process, _):
+            assert f"{store}: {said}" in (house.folder / "daemon.log").read_text()
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
 
 
 def test_no_other_user_can_read_what_the_daemon_keeps(house: House) -> None:

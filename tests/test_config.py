@@ -206,6 +206,22 @@ def test_types_are_called_what_operators_call_them(tmp_path: Path, text: str, me
     assert str(refusal.value) == message
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[retention]\ndecision_days = 9", "$.retention.decision_days: no such key; is it decisions_days?"),
+        ("[retentions]\ndecisions_days = 9", "$.retentions: no such key; is it retention?"),
+        ("admin_command = false", "$.admin_command: no such key; is it admin_commands?"),
+        (SMALL.replace("[token", "gama = 1\n[token"), "$.server.arena-1.gama: no such key; is it game?"),
+        ("[web]\nretention = 9", "$.web.retention: no such key"),
+    ],
+)
+def test_a_misspelt_key_is_answered_with_the_one_that_it_is_like(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        load(tmp_path, text)
+    assert str(refusal.value) == message
+
+
 def test_a_wrong_level_of_a_map_is_answered_with_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"maps\.vsh_: must be off, rate or balance"):
         load(tmp_path, "[maps]\nvsh_ = 'on'")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import bench.soak
 from bench.soak import table
 from bench.soak.hours import Result, soak
 from bench.soak.pools import Pool, measure
@@ -17,7 +18,10 @@ SIZES = (1_000, 10_000), (1_000, 100_000), (100_000, 10_000), (100_000, 1_000_00
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    options = _parser().parse_args(words)
+    parser = _parser()
+    options = parser.parse_args(words)
+    if options.write and options.only:
+        parser.error("--write needs both measurements: leave out --only")
     result: Result | None = None
     pools: list[Pool] = []
     with TemporaryDirectory() as made:
@@ -36,7 +40,7 @@ def main(words: Sequence[str] | None = None) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.soak", description=bench.soak.__doc__)
     parser.add_argument("--servers", type=int, default=100, help="game servers of 24 players (100)")
     parser.add_argument("--hours", type=float, default=1.0, help="hours of the servers' time (1)")
     parser.add_argument("--speed", type=float, default=10.0, help="their time is so many times as fast as ours (10)")

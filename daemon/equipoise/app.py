@@ -25,7 +25,7 @@ from equipoise.service import readings, systemd
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
-from equipoise.service.retention import Kept, Retention
+from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.ring import Ring
 from equipoise.service.scheduler import Scheduler
 from equipoise.solving.worker import Worker
@@ -91,8 +91,8 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
     store = await _store(config, stack, new_store=new_store)
     pools = {name: await _pool(config, name, store, clock, stack) for name in config.pools}
     hosts = {name: await _host(config, name, pools, store, clock, stack) for name in config.servers}
-    retention = Retention(store, pools.values(), clock, Kept(**msgspec.structs.asdict(config.retention)))
-    with suppress(StoreError):  # it looks again: the rounds of a damaged store wait in the ring, if the daemon runs
+    retention = Retention(store, pools.values(), clock, RetentionDays(**msgspec.structs.asdict(config.retention)))
+    with suppress(StoreError):  # damage to the logs is said by /healthz: a daemon that serves keeps rounds
         await retention.look()
     metrics.watch(lambda: readings.of_servers(hosts.values()))
     metrics.watch(lambda: readings.of_pools(pools.values()))
@@ -145,6 +145,7 @@ async def _store(config: Config, stack: AsyncExitStack, *, new_store: bool) -> S
     """Open the store. A new one is made only where nothing shows that there was one: a lost store is not replaced."""
     path = config.directory / STORE
     trace = None if new_store else _trace(path)
+    useless = new_store and _is_filled(path)
     store = SqliteStore(path, create=trace is None)
     try:
         await store.open()
@@ -153,6 +154,8 @@ async def _store(config: Config, stack: AsyncExitStack, *, new_store: bool) -> S
             f"{error}, but {trace} shows that there was one: restore a backup, or run `equipoise serve --new-store` "
             "once to begin without ratings"
         ) from None
+    if useless:
+        log.warning("%s: there is a store: --new-store does nothing, leave it out", path)
     stack.push_async_callback(store.close)
     return store
 
@@ -162,6 +165,10 @@ def _trace(path: Path) -> Path | None:
     patterns = ("*.ring*", f"{path.name}-wal", f"{path.name}-shm")
     # A directory that may not be looked into has none: opening the store says what is wrong with it.
     return min((found for pattern in patterns for found in path.parent.glob(pattern)), default=None)
+
+
+def _is_filled(path: Path) -> bool:
+    return os.path.exists(path) and os.path.getsize(path) > 0
 
 
 async def _pool(config: Config, name: str, store: Store, clock: SystemClock, stack: AsyncExitStack) -> Pool:

@@ -19,7 +19,9 @@ from tests.chaos.report import as_json, failures, show, table
 
 
 def arguments(words: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__, epilog="README.md has more.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.chaos", description=__doc__, epilog="tests/chaos/README.md has more."
+    )
     parser.add_argument("--seconds", type=float, default=600.0, help="every fault is tried once, however short this is")
     parser.add_argument("--seed", type=int, help="of an earlier run: its decisions again (not its timing)")
     parser.add_argument("--fault", action="append", help="try only faults with this in their name; may be repeated")
@@ -42,13 +44,14 @@ def main(words: Sequence[str], faults: Sequence[Fault] = FAULTS) -> int:
     if asked.list:
         print(*(fault.name for fault in faults), sep="\n")
         return 0
+    tried = chosen(asked.fault, faults)
     seed = random.SystemRandom().randrange(10**6) if asked.seed is None else asked.seed
     folder, began = Path(mkdtemp(prefix="equipoise-chaos-")), time.monotonic()
 
     def watch(text: str) -> None:
         show(f"{time.monotonic() - began:4.0f} s  {text}")
 
-    driver = Driver(folder, seed, chosen(asked.fault, faults), watch)
+    driver = Driver(folder, seed, tried, watch)
     code = 1
     try:
         driver.run(began + 0.9 * asked.seconds)  # the rest is for the last trial and the comparison at the end

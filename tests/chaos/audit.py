@@ -104,7 +104,7 @@ class Audit:
         expected: dict[str, Change] = {}
         prediction = None
         for name, skill in one.row["skill_at_start"].items():
-            if not population.ever(name, skill) and not self._book.writes_failed:
+            if not population.ever(name, skill):
                 verdict.differ.append(f"{one.key}: {name} never had the {skill} that they are said to have begun with")
         if is_rated(event):
             prediction = population.predict(lineup_of(event), one.row["skill_at_start"])

@@ -41,8 +41,6 @@ class Book:
         self.kept: set[Key] = set()
         self.clock_turned = False
         """The daemon's clock was wrong at times: rounds that began later than it said may have been redated."""
-        self.writes_failed = False
-        """Writes of the daemon failed at times: a round that went live meanwhile may know ratings that were undone."""
         self._lock = Lock()
 
     def sending(self, server: str, rounds: Iterable[Mapping[str, Any]]) -> None:

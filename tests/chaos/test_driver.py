@@ -76,6 +76,8 @@ def test_a_fault_that_is_impossible_here_says_what_it_needs(capsys: pytest.Captu
     assert row.endswith("not tried here: needs a fault line")
 
 
-def test_an_unknown_fault_is_answered_with_the_known_ones() -> None:
+def test_an_unknown_fault_is_answered_with_the_known_ones(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(SystemExit, match="no fault is called 'flood': there are kill -9 at random, "):
         main(["--fault", "flood"])
+    assert list(tmp_path.iterdir()) == []

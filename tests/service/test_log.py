@@ -43,7 +43,7 @@ def test_every_field_that_the_code_logs_is_written() -> None:
     ]
     keys = [key for call in calls if isinstance(call, ast.Dict) for key in call.keys]
     fields = {key.value for key in keys if isinstance(key, ast.Constant)}
-    assert {"pool", "server"} < fields <= set(FIELDS)
+    assert {"pool", "job"} < fields <= set(FIELDS)
 
 
 def test_a_field_with_a_line_break_cannot_forge_a_second_line() -> None:

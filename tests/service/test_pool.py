@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from equipoise.core.model import LineupPlayer, PlayerId, Side
 from equipoise.errors import RatingError, StoreError
 from equipoise.service.pool import Recorded
-from equipoise.store.port import Name, RatedRound
+from equipoise.store.port import Name, RatedRound, Submission
+from equipoise.store.sqlite import SqliteStore
 from tests.opened_pool import NOW, opened, rated_alone, summary_of
-from tests.store.failing import Failing, Fault, locked
-from tests.store.samples import a_round, in_loop, player
+from tests.store.failing import Failing, Fault, Then, locked
+from tests.store.samples import a_round, in_loop, player, until
 from tests.store.traced import Traced
 
 SIXTY_DAYS = 60 * 86_400.0
@@ -47,11 +50,41 @@ async def test_a_known_player_is_loaded_when_they_are_asked_for(tmp_path: Path) 
 
 
 @in_loop
+async def test_a_rating_whose_round_is_not_stored_after_all_was_never_shown(tmp_path: Path) -> None:
+    rated, go_on = Event(), Event()
+
+    class Slow(SqliteStore):
+        """The disk turns out to be full a while after a round was rated."""
+
+        async def record(self, pool: str, group: Sequence[Submission], window: int) -> Sequence[RatedRound | Exception]:
+            return await super().record(pool, [*group[:-1], Then(group[-1], self.fill)], window)
+
+        def fill(self) -> None:
+            rated.set()
+            go_on.wait()
+            raise sqlite3.OperationalError("database or disk is full")
+
+    async with opened(tmp_path, kind=Slow) as pool:
+        (before,) = await pool.summaries([player(1)])
+        recording = asyncio.create_task(pool.record(a_round(), None))
+        await until(rated.is_set)
+        asking = asyncio.create_task(pool.summaries([player(1)]))
+        await asyncio.sleep(0)
+        go_on.set()
+        assert (await recording).status == "kept"
+        assert await asking == (before,)
+
+
+@in_loop
 async def test_while_the_store_is_closed_players_are_answered_from_memory(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(), None)
         await pool.store.close()
         known, stranger = await pool.summaries([player(1), player(9)])
+
+        assert await pool.looked_up(player(1)) == known
+        with pytest.raises(StoreError, match="it does not answer"):  # nobody is shown as a newcomer who may be none
+            await pool.looked_up(player(9))
 
     assert (known.rounds, stranger.rounds) == (1, 0)
 

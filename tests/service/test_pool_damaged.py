@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import shutil
 import sqlite3
+import subprocess
 from contextlib import closing
 from pathlib import Path
 
@@ -14,15 +16,16 @@ import pytest
 from equipoise.service.ring import SLOTS
 from tests.opened_pool import opened, rated_alone, stored_rounds, summary_of
 from tests.store.damage import restore, wreck
-from tests.store.samples import a_round, in_loop, player
+from tests.store.samples import a_round, in_loop, player, until
 
 BEFORE, AFTER = range(3), range(3, 3 + 2 * SLOTS)
+OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 
 
-@pytest.mark.parametrize("rotten", ["'{\"rating'", "'[1]'", "cast(x'ff7b' AS TEXT)"])
+@pytest.mark.parametrize("rotten", ["'{\"rating'", "'[1]'", "cast(x'ff426f62' AS TEXT)"])
 @in_loop
 async def test_a_row_that_is_not_what_was_written_is_damage_although_its_page_is_whole(
-    tmp_path: Path, rotten: str
+    tmp_path: Path, rotten: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with opened(tmp_path) as pool:
         await pool.record(a_round(0), None)
@@ -32,9 +35,11 @@ async def test_a_row_that_is_not_what_was_written_is_damage_although_its_page_is
         assert (await pool.record(a_round(1), None)).status == "kept"
         assert pool.store.health().state == "damaged"
         assert [one.id for one in await pool.summaries([player(1)])] == [player(1)]  # a newcomer's
+    assert "the store is damaged" in caplog.text
+    assert "Bob" not in caplog.text
 
 
-@pytest.mark.parametrize("damaged", ["rounds", "rounds_rated", "participants_by_round", "players"])
+@pytest.mark.parametrize("damaged", ["rounds", "rounds_rated", "participants_by_round", "players", "players_by_time"])
 @in_loop
 async def test_rounds_that_came_while_the_store_was_damaged_are_applied_to_the_backup(
     tmp_path: Path, damaged: str, caplog: pytest.LogCaptureFixture
@@ -61,3 +66,39 @@ async def test_rounds_that_came_while_the_store_was_damaged_are_applied_to_the_b
     assert stored_rounds(tmp_path) == [a_round(number).round.id for number in (*BEFORE, *AFTER)]
     alone = rated_alone(*(a_round(number) for number in (*BEFORE, *AFTER)))
     assert rated == [summary_of(alone, player(one)) for one in range(1, 5)]
+
+
+def save(directory: Path) -> None:
+    """Run the commands of docs/operations.md on the damaged store of this directory."""
+    (directory / "damaged").mkdir()
+    for each in directory.glob("s.db*"):
+        each.rename(directory / "damaged" / each.name)
+    (commands,) = re.findall(r"```sh\n([^`]*[.]dump[^`]*)```", OPERATIONS.read_text())
+    script = commands.replace("equipoise.db", "s.db")
+    subprocess.run(["sh", "-e", "-c", script], cwd=directory, check=True, capture_output=True, timeout=60)
+
+
+@pytest.mark.skipif(shutil.which("sqlite3") is None, reason="the documented commands need the program sqlite3")
+@pytest.mark.parametrize("damaged", ["rounds", "participants", "players", "crowds", "decisions", "audit"])
+@in_loop
+async def test_what_the_documented_commands_save_of_a_damaged_store_takes_every_round_that_waited(
+    tmp_path: Path, damaged: str
+) -> None:
+    async with opened(tmp_path) as pool:
+        for number in BEFORE:
+            assert (await pool.record(a_round(number), None)).status == "stored"
+    await asyncio.to_thread(wreck, tmp_path / "s.db", damaged)
+    async with opened(tmp_path) as pool:
+        pool.store.start_check()
+        await until(lambda: pool.store.health().state == "damaged")
+        for number in AFTER:
+            assert (await pool.record(a_round(number), None)).status == "kept"
+
+    await asyncio.to_thread(save, tmp_path)
+    async with opened(tmp_path) as pool:
+        assert (pool.ring_depth, pool.applied, pool.refused) == (0, len(AFTER), 0)
+        assert (await pool.record(a_round(AFTER.stop), None)).status == "stored"
+        assert pool.store.health().state == "ok"
+        crowd = await pool.store.crowd(pool.name, since=None)
+    with closing(sqlite3.connect(tmp_path / "s.db")) as database:
+        assert database.execute("SELECT count(*) FROM players").fetchone() == (crowd.count,)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from equipoise.core.effects import RecordRound
 from equipoise.errors import ScriptError, SpillError
-from equipoise.service.pool import Recorded
-from equipoise.service.ring import SLOTS, Ring, UnstoredRound, framed
+from equipoise.service.pool import Pool, Recorded
+from equipoise.service.ring import RESERVE, SLOTS, Ring, UnstoredRound, framed
 from tests.opened_pool import NOW, a_pool, opened, stored_rounds
-from tests.store.disk import no_file_above
+from tests.store.disk import filled, no_file_above, small_disk
 from tests.store.failing import Failing, Fault, locked
 from tests.store.samples import a_round, in_loop, player
 
@@ -130,3 +132,34 @@ async def test_a_caller_who_gives_up_does_not_leave_a_round_half_done(tmp_path: 
         with pytest.raises(asyncio.CancelledError):
             await caller
     assert stored_rounds(tmp_path) == [a_round().round.id]
+
+
+@in_loop
+async def test_a_full_disk_leaves_the_reserve_to_the_rounds_that_wait(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    with small_disk(tmp_path / "disk") as disk:
+        async with opened(disk) as pool:
+            with filled(disk):
+                taken: list[str] = []
+                while "refused" not in taken or len(taken) < taken.index("refused") + 9:
+                    taken.append(await tried(pool, a_round(len(taken))))
+                    await pool.drain()
+                kept = taken.index("refused")
+                assert set(taken[:kept]) == {"kept"}
+                assert set(taken[kept:]) == {"refused"}
+                assert kept * len(framed(UnstoredRound(a_round(kept), None, NOW))) > RESERVE / 2
+                assert pool.store.health().state == "full"
+            await pool.drain()
+            assert pool.applied > 0
+            assert pool.ring_depth + pool.applied == kept
+    lines = [record.levelname for record in caplog.records if record.name == "equipoise.service.pool"]
+    assert lines == ["WARNING", "ERROR"]  # they wait; further ones are not kept here
+
+
+async def tried(pool: Pool, one: RecordRound) -> str:
+    try:
+        return (await pool.record(one, None)).status
+    except SpillError:
+        return "refused"

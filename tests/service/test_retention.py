@@ -12,7 +12,7 @@ import pytest
 
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
-from equipoise.service.retention import DAY, LINES, Kept, Retention
+from equipoise.service.retention import DAY, LINES, Retention, RetentionDays
 from equipoise.service.scheduler import Scheduler
 from equipoise.store.port import Audit, Decision
 from tests.hosts import GivenClock
@@ -23,7 +23,7 @@ from tests.store.traced import Traced
 
 def retention(pool: Pool, **days: float) -> Retention:
     """The job with the pool's own clock."""
-    return Retention(pool.store, [pool], Stopped(), Kept(**days))
+    return Retention(pool.store, [pool], Stopped(), RetentionDays(**days))
 
 
 async def decide(pool: Pool, *ages: float) -> None:
@@ -54,7 +54,7 @@ async def test_what_is_older_than_its_days_is_deleted_and_0_days_are_for_ever(
         assert len(await pool.store.audits(9)) == 1
         assert await pool.store.pruned_rounds("main") == 0
         later = GivenClock(NOW + 2 * DAY)
-        run = Retention(pool.store, [pool], later, Kept(audit_days=401, rounds_days=1))
+        run = Retention(pool.store, [pool], later, RetentionDays(audit_days=401, rounds_days=1))
         await run.run()
         assert run.pruned == {"decisions": 0, "audit": 1, "rounds": 1}
     assert [each.split(";")[0] for each in caplog.messages if "deleted" in each] == [
@@ -110,7 +110,7 @@ async def test_a_run_ends_before_the_next_one_is_due(tmp_path: Path) -> None:
 
     async with opened(tmp_path, kind=Traced) as pool:
         await decide(pool, *[100.0] * (3 * LINES))
-        run = Retention(pool.store, [pool], Hurried(pool.store), Kept(decisions_days=90))
+        run = Retention(pool.store, [pool], Hurried(pool.store), RetentionDays(decisions_days=90))
         left = []
         for _ in range(2):
             await run.run()
@@ -131,7 +131,7 @@ class SetClock(Stopped):
 async def test_a_clock_that_is_set_years_ahead_deletes_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path) as pool:
         await decide(pool, 80)
-        run = Retention(pool.store, [pool], clock := SetClock(), Kept(decisions_days=90))
+        run = Retention(pool.store, [pool], clock := SetClock(), RetentionDays(decisions_days=90))
         clock.ahead = 3650 * DAY
         await run.run()
         assert await ages(pool) == [80]
@@ -144,7 +144,7 @@ async def test_a_daemon_that_starts_with_a_clock_years_ahead_deletes_nothing(
     async with opened(tmp_path) as pool:
         await decide(pool, 80)
         ahead = GivenClock(NOW + 3650 * DAY)
-        run = Retention(pool.store, [pool], ahead, Kept(decisions_days=90))
+        run = Retention(pool.store, [pool], ahead, RetentionDays(decisions_days=90))
         await run.look()
         await decide(pool, -3650)  # what the daemon writes by its clock does not make it right
         await run.run()
@@ -156,7 +156,7 @@ async def test_a_daemon_that_starts_with_a_clock_years_ahead_deletes_nothing(
 async def test_a_clock_years_ahead_deletes_no_round_of_a_store_without_decisions(tmp_path: Path) -> None:
     async with opened(tmp_path, "elo") as pool:
         await pool.record(a_round(1), None)
-        run = Retention(pool.store, [pool], GivenClock(NOW + 3650 * DAY), Kept(rounds_days=30))
+        run = Retention(pool.store, [pool], GivenClock(NOW + 3650 * DAY), RetentionDays(rounds_days=30))
         await run.run()
         assert run.pruned["rounds"] == 0
 

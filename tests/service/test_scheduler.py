@@ -17,7 +17,7 @@ from equipoise.core.rules import Rules
 from equipoise.errors import StoreError
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
-from equipoise.service.retention import Kept, Retention
+from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.ring import Ring
 from equipoise.service.scheduler import Every, Scheduler
 from equipoise.store.sqlite import SqliteStore
@@ -46,7 +46,7 @@ async def kept_then_stored(folder: Path, clock_set: timedelta = timedelta()) -> 
         before = pool.summary(RED).rounds
         other.execute("ROLLBACK")
     other.close()
-    scheduler = Scheduler([pool], Retention(store, [pool], clock, Kept()), Metrics(), retry_seconds=0.01)
+    scheduler = Scheduler([pool], Retention(store, [pool], clock, RetentionDays()), Metrics(), retry_seconds=0.01)
     scheduler.start()
     for job in scheduler._jobs.get_jobs():
         job.modify(next_run_time=job.next_run_time - clock_set)
@@ -80,7 +80,7 @@ async def test_a_trouble_that_no_round_waits_for_is_over_once_the_store_is_free(
         with locked(tmp_path / "s.db"), pytest.raises(StoreError):
             await pool.edit(player(1), 1500.0, "owner")
         assert pool.store.health().state == "locked"
-        retention = Retention(pool.store, [pool], SystemClock(), Kept())
+        retention = Retention(pool.store, [pool], SystemClock(), RetentionDays())
         scheduler = Scheduler([pool], retention, Metrics(), retry_seconds=0.01)
         scheduler.start()
         await until(lambda: pool.store.health().state == "ok")

@@ -119,7 +119,7 @@ def test_a_whole_answer_without_json_has_no_error_and_its_data_throws(ask: Ask, 
 @pytest.mark.parametrize(
     "says",
     [
-        answer(200, gzip.compress(b'{"ok": true}'), Content_Encoding="gzip"),
+        answer(200, gzip.compress(b'{"ok": true}', mtime=0), Content_Encoding="gzip"),
         CHUNK + b'{"ok":\r\n6;x=y\r\n true}\r\n0\r\nTrailer: x\r\n\r\n',
         b'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n{"ok": true}',
         answer(503, '{"error": "later"}'),

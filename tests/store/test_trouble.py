@@ -115,6 +115,15 @@ async def test_a_full_disk_takes_no_round_and_the_store_stays_whole(tmp_path: Pa
 
 
 @in_loop
+async def test_a_disk_that_is_full_at_the_start_is_named(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        async with opened(disk / "s.db"):
+            pass
+        with filled(disk), pytest.raises(StoreError, match=r"s\.db: .*: its disk is full: make room there"):
+            await SqliteStore(disk / "s.db").open()
+
+
+@in_loop
 async def test_a_full_disk_takes_nothing_of_a_group_and_all_of_it_later(tmp_path: Path) -> None:
     group = [Submitted(a_round(number), b"memory") for number in range(20)]
     with small_disk(tmp_path / "disk") as disk:

@@ -107,7 +107,9 @@ def test_more_sockets_than_the_limit_do_not_keep_game_servers_out(tmp_path: Path
         assert metric(daemon, "equipoise_connections_closed_total") >= 300
 
 
-def test_an_address_displaces_no_connection_of_another_that_has_fewer(tmp_path: Path, stack: ExitStack) -> None:
+def test_an_address_displaces_no_connection_of_another_that_has_fewer(
+    tmp_path: Path, stack: ExitStack, caplog: pytest.LogCaptureFixture
+) -> None:
     with few(tmp_path) as daemon:
         slow = connect(stack, daemon)
         attackers = [connect(stack, daemon, "127.0.0.2") for _ in range(3 * MOST)]
@@ -115,6 +117,9 @@ def test_an_address_displaces_no_connection_of_another_that_has_fewer(tmp_path: 
         assert attackers[MOST].ended()
         slow.send("GET /healthz HTTP/1.1")
         assert b" 200 OK" in slow.answer()
+    first, again = (record for record in caplog.records if "to make room" in record.getMessage())
+    assert (vars(first)["peer"], vars(again)["peer"]) == ("127.0.0.2", "127.0.0.2")
+    assert vars(again)["count"] >= MOST
 
 
 def test_a_caller_displaces_no_connection_of_another_who_has_fewer(tmp_path: Path, stack: ExitStack) -> None:

@@ -59,8 +59,9 @@ def test_damage_that_a_round_meets_is_503_with_what_to_do(tmp_path: Path, name: 
         assert (player.status, player.code) == (503, "unavailable")
 
 
-def test_damage_that_no_round_meets_is_found_after_the_start(tmp_path: Path) -> None:
-    with damaged(tmp_path, "audit") as daemon:
+@pytest.mark.parametrize("name", ["audit", "decisions_by_time"])
+def test_damage_that_no_round_meets_is_found_after_the_start(tmp_path: Path, name: str) -> None:
+    with damaged(tmp_path, name) as daemon:
         end = time.monotonic() + 60
         while healthz(daemon) != (503, False, "damaged", 0):
             assert time.monotonic() < end, healthz(daemon)

@@ -92,7 +92,7 @@ def load(path: Path, environ: Mapping[str, str]) -> Config:
     raw = _parse(path)
     tables, rules = _apart(raw, msgspec.structs.asdict(File()))
     file = convert(tables, File, "$")
-    rules = merged({"maps": dict(DEFAULT_LEVELS)}, read_rules(rules, "$"))
+    rules = merged({"maps": dict(DEFAULT_LEVELS)}, read_rules(rules, "$", File.__struct_fields__))
     _check_listener(file.web, len(file.server))
     _check_retention(file.retention)
     pools = {name: _pool(name, keys) for name, keys in file.pool.items()}
@@ -200,7 +200,7 @@ def _server(name: str, keys: Raw, rules: Raw, pools: Mapping[str, Pool], files: 
     path = _named("server", name)
     own, overrides = _apart(keys, ServerKeys.__annotations__)
     server = convert(own, ServerKeys, path)
-    overrides = read_rules(overrides, path)
+    overrides = read_rules(overrides, path, ServerKeys.__struct_fields__)
     if server.pool not in pools:
         raise ConfigError(f"there is no [pool.{server.pool}]", path=f"{path}.pool")
     return Server(

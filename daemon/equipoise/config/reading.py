@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import TypeVar
 
 import msgspec
@@ -13,12 +15,15 @@ from equipoise.errors import ConfigError
 T = TypeVar("T")
 
 
-def convert(raw: object, kind: type[T], path: str) -> T:
-    """A table of the file as a value of its type; ConfigError names the key below `path`."""
+def convert(raw: object, kind: type[T], path: str, siblings: Iterable[str] = ()) -> T:
+    """A table of the file as a value of its type; ConfigError names the key below `path`.
+
+    `siblings`: keys that the table may have besides those of the type, for who misspells one of them.
+    """
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
-        raise _refusal(str(error), path) from None
+        raise _refusal(str(error), path, kind, siblings) from None
 
 
 _PLAIN = {
@@ -32,14 +37,27 @@ _PLAIN = {
 """msgspec's names of types, as operators know them."""
 
 
-def _refusal(text: str, path: str) -> ConfigError:
+def _refusal(text: str, path: str, kind: type, siblings: Iterable[str]) -> ConfigError:
     """msgspec's text as a `ConfigError`, with its path below that of the table that was read."""
+    below = ""
     if found := re.fullmatch(r"(.*) - at `\$(.*)`", text, re.DOTALL):
-        text, path = found[1], path + found[2]
+        text, below = found[1], found[2]
+    path += below
     if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", text, re.DOTALL):
-        return ConfigError("no such key", path=f"{path}.{written(unknown[1])}")
+        known = _keys(kind, below) if below else {*_keys(kind, below), *siblings}
+        close = get_close_matches(unknown[1], sorted(known), n=1)
+        return ConfigError(
+            f"no such key{f'; is it {close[0]}?' if close else ''}", path=f"{path}.{written(unknown[1])}"
+        )
     if missing := re.fullmatch(r"Object missing required field `(.*)`", text):
         return ConfigError("this key is required", path=f"{path}.{missing[1]}")
     for name, plain in _PLAIN.items():
         text = text.replace(name, plain)
     return ConfigError(text.replace("Expected", "expected", 1), path=path)
+
+
+def _keys(kind: type, below: str) -> set[str]:
+    """The keys of a table, by the type of the one that was read and the path below it: "" or ".vote"."""
+    for name in filter(None, below.split(".")):
+        kind = next(field.type for field in msgspec.structs.fields(kind) if field.name == name)
+    return {field.name for field in msgspec.structs.fields(kind)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
 
 import msgspec
@@ -41,11 +41,11 @@ RANGES: Mapping[tuple[type, str], tuple[float, float]] = {
 """The range of every number of the rules, both ends included; of a pair, of both its numbers."""
 
 
-def read_rules(raw: Raw, path: str) -> Raw:
-    """The rules of one table, checked, with the keys of `maps` as they are compared."""
+def read_rules(raw: Raw, path: str, siblings: Iterable[str]) -> Raw:
+    """The rules of one table, checked, with the keys of `maps` as they are compared; `siblings` as in `convert`."""
     # Wrong levels are refused before msgspec does, which does not name the key.
     read = {key: read_levels(value, f"{path}.maps") if key == "maps" else value for key, value in raw.items()}
-    low, high = _filled(Rules, convert(read, _RULES, path)).vote.fair_band
+    low, high = _filled(Rules, convert(read, _RULES, path, siblings)).vote.fair_band
     if low > high:
         raise ConfigError(f"{low:g} is above {high:g}: the lower end comes first", path=f"{path}.vote.fair_band")
     return read

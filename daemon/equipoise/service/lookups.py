@@ -75,8 +75,7 @@ class Lookups:
         player = _player(command, 1) or command.by
         if player is None:
             return (_unknown(command),)
-        (summary,) = await self._pool.summaries((player,))
-        return (_rating_line(summary, admin=command.admin),)
+        return (_rating_line(await self._pool.looked_up(player), admin=command.admin),)
 
     async def _rank(self, command: Commanded) -> Lines:
         player = _player(command, 1) or command.by

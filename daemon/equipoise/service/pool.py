@@ -25,8 +25,9 @@ import asyncio
 import logging
 import math
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
@@ -73,7 +74,8 @@ class _Group:
 class Pool:
     """Call `open` first, when the store is open, and `close` last, before the store.
 
-    Reading `system` needs no lock: each player is seen as before a round that is being rated, or as after it.
+    Reading `system` needs no lock: each player is seen as before a round that is being rated, or as after it, which goes
+    back when the round is not stored after all. `summaries` has what is stored.
     """
 
     def __init__(
@@ -95,6 +97,10 @@ class Pool:
         self._group: _Group | None = None
         """Takes the rounds that come now."""
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._waits_in: Literal["ring", "script"] | None = None
+        """Where the last rounds wait, by the log."""
+        self._waits_since = 0
+        """Rounds stored by then."""
 
     async def open(self) -> None:
         """Read the ring's file and apply what waits.
@@ -102,7 +108,8 @@ class Pool:
         ConfigError: the stored ratings were made by another system. SpillError: the file cannot be used.
         """
         await self._agree()
-        await self._redate()
+        with suppress(StoreError):  # the store says what is wrong: a daemon that serves keeps rounds
+            await self._redate()
         await asyncio.to_thread(self.ring.open)
         await self.drain()
 
@@ -142,7 +149,15 @@ class Pool:
         """Summaries in the players' order, loaded where memory has none; from memory alone if the store fails."""
         if self._held.unread(players) or self._held.lacks_shared:
             await self._uninterrupted(self._load(players))
-        return tuple(self.summary(player) for player in players)
+        async with self._lock:  # memory is ahead of the store while rounds are rated, and goes back when they fail
+            return tuple(self.summary(player) for player in players)
+
+    async def looked_up(self, player: PlayerId) -> PlayerSummary:
+        """A player's summary, to be read by people. StoreError where `summaries` would make them a newcomer."""
+        (summary,) = await self.summaries((player,))
+        if player not in self.system and self._held.unread((player,)):
+            raise StoreError(f"store: it does not answer, and {player} is not in memory")
+        return summary
 
     async def edit(self, player: PlayerId, rating: float | None, who: str) -> PlayerSummary:
         """Set a player's rating, or with None make them a newcomer; audited as done by `who`.
@@ -194,22 +209,36 @@ class Pool:
 
     async def _record(self, group: _Group) -> list[Recorded | Exception]:
         async with self._lock:
-            waited = bool(self.ring.depth)
             await self._apply_waiting()
             if self._group is group:  # rounds that come from now on are in time for the next group
                 self._group = None
             recorded: list[Recorded | Exception] = []
+            why = ""  # older rounds wait: their turn comes without a word
             try:
                 while not self.ring.depth and len(recorded) < len(group.rounds):
                     outcomes = await self._store(group.rounds[len(recorded) :])
                     recorded += (_recorded(outcome) for outcome in outcomes)
             except StoreError as error:
-                if not waited:  # the store's own log says how its trouble goes on
-                    log.warning("pool %s: rounds wait in the ring: %s", self.name, error)
+                why = str(error)
             if len(recorded) < len(group.rounds):
                 recorded += await asyncio.to_thread(self._keep, group.rounds[len(recorded) :])
+            self._say_where(recorded, why)
             self._make_room()
             return recorded
+
+    def _say_where(self, outcomes: Sequence[Recorded | Exception], why: str) -> None:
+        """Log where rounds wait, when that has changed: the store's own log says how its trouble goes on."""
+        before = self._waits_in if self._waits_since == self.applied else None
+        self._waits_in, self._waits_since = None, self.applied
+        for outcome in outcomes:
+            if isinstance(outcome, SpillError):
+                self._waits_in, why = "script", str(outcome)
+            elif isinstance(outcome, Recorded) and outcome.status == "kept":
+                self._waits_in = "ring"
+        if self._waits_in == "ring" != before and why:
+            log.warning("pool %s: rounds wait in the ring: %s", self.name, why)
+        elif self._waits_in == "script" != before:
+            log.error("pool %s: neither store nor ring takes rounds; scripts keep their last 8: %s", self.name, why)
 
     def _keep(self, rounds: Sequence[UnstoredRound]) -> list[Recorded | Exception]:
         """Into the ring, in order: behind a round that cannot be kept none is, or it would overtake that one."""

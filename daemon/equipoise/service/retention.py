@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RetentionDays:
     """For how long things are kept, in days; 0: for ever."""
 
     decisions_days: float = 0.0
@@ -43,7 +43,7 @@ class Retention:
     never set, and nothing is deleted when the clock was already ahead at the start.
     """
 
-    def __init__(self, store: Store, pools: Collection[Pool], clock: Clock, kept: Kept) -> None:
+    def __init__(self, store: Store, pools: Collection[Pool], clock: Clock, days: RetentionDays) -> None:
         self.pruned = {"decisions": 0, "audit": 0, "rounds": 0}
         """What was deleted since the start."""
         self.extent = Extent(0, 0, None, None)
@@ -51,7 +51,7 @@ class Retention:
         self._store = store
         self._pools = pools
         self._clock = clock
-        self._kept = kept
+        self._days = days
         self._stopped = False
         self._began = clock.epoch() - clock.monotonic()
         self._looked = False
@@ -103,11 +103,11 @@ class Retention:
         return 0.0 if oldest is None else max(0.0, self._now() - oldest)
 
     def _work(self) -> Iterable[tuple[str, float, Callable[[float, int], Awaitable[int]], int]]:
-        kept, store = self._kept, self._store
-        yield "decisions", kept.decisions_days, partial(store.prune, "decisions"), LINES
-        yield "audit", kept.audit_days, partial(store.prune, "audit"), LINES
+        days, store = self._days, self._store
+        yield "decisions", days.decisions_days, partial(store.prune, "decisions"), LINES
+        yield "audit", days.audit_days, partial(store.prune, "audit"), LINES
         for pool in self._pools:
-            yield "rounds", kept.rounds_days, partial(store.prune_rounds, pool.name, pool.system.window), ROUNDS
+            yield "rounds", days.rounds_days, partial(store.prune_rounds, pool.name, pool.system.window), ROUNDS
 
     async def _delete(self, name: str, delete: Callable[[], Awaitable[int]], limit: int) -> None:
         deleted = limit

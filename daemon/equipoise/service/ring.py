@@ -39,6 +39,8 @@ SLOTS = 8
 RESERVE = 512 * 1024
 """Bytes allocated beside the file and freed when the disk is full, as the disk that stops the store is the ring's."""
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+
 MAGIC = b"\xffEQ1"
 _HEADER = struct.Struct("<4sII")
 
@@ -144,7 +146,8 @@ class Ring:
         except BlockingIOError:
             raise SpillError(f"{self.path}: another process has it open") from None
         except OSError as error:
-            raise SpillError(f"{self.path}: {error.strerror}: rounds that must wait have no place") from error
+            advice = "give this user write access; " if isinstance(error, PermissionError) else ""
+            raise SpillError(f"{self.path}: {error.strerror}: {advice}rounds that must wait have no place") from error
         self._set_reserve()
 
     def close(self) -> None:
@@ -173,7 +176,12 @@ class Ring:
             self.overflowed += 1
 
     def slots(self) -> list[UnstoredRound]:
-        """The rounds to apply next, oldest first, as many as memory holds. SpillError: the file cannot be read now."""
+        """The rounds to apply next, oldest first, as many as memory holds. SpillError: the file cannot be read now.
+
+        None while the disk is full: the store would write into the room that the reserve has left to this file.
+        """
+        if self._keys and not self._set_reserve():
+            return []
         if not self._slots and self._waits_in_file:
             try:
                 self._refill()
@@ -246,7 +254,7 @@ class Ring:
         try:
             self._write(frame)
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT) or not self._reserve.exists():
+            if error.errno not in NO_ROOM or not self._reserve.exists():
                 raise
             self._reserve.unlink()
             self._write(frame)
@@ -296,17 +304,20 @@ class Ring:
         self._damaged = False
         log.error("%s: what could be read is stored; set aside as %s", self.path, aside.name)
 
-    def _set_reserve(self) -> None:
+    def _set_reserve(self) -> bool:
+        """False: the disk is full."""
         if self._reserve.exists():
-            return
+            return True
         try:
             file = open_private(self._reserve, os.O_WRONLY)
             try:
                 os.posix_fallocate(file, 0, RESERVE)
             finally:
                 os.close(file)
-        except OSError:  # no room now; half a reserve might not hold a round
+        except OSError as error:  # half a reserve might not hold a round
             self._reserve.unlink(missing_ok=True)
+            return error.errno not in NO_ROOM
+        return True
 
 
 def _sync_directory(path: Path) -> None:

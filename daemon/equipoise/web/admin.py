@@ -25,8 +25,7 @@ LAST = 10
 async def show_player(asked: Asked) -> m.PlayerFound:
     """One player; an unknown one is shown as a newcomer."""
     pool, id = asked.services.pool(asked.query.pool), _player(asked)
-    (summary,) = await pool.summaries((id,))
-    return await _found(asked.services, pool, summary)
+    return await _found(asked.services, pool, await pool.looked_up(id))
 
 
 async def set_player(asked: Asked) -> m.PlayerFound:

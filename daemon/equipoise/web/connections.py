@@ -121,6 +121,7 @@ class Connections:
         self._unproven: _Groups = {}
         """By address."""
         self._failures = Repeats(log, logging.ERROR)
+        self._crowded = Repeats(log, logging.WARNING)
 
     def readings(self) -> Iterator[Reading]:
         """The metric of open connections."""
@@ -133,7 +134,7 @@ class Connections:
         loop = asyncio.get_running_loop()
         listener.setblocking(False)
         listener.listen(BACKLOG)
-        with listener, closing(self._failures):
+        with listener, closing(self._failures), closing(self._crowded):
             while True:
                 try:
                     client, _ = await loop.sock_accept(listener)
@@ -147,7 +148,11 @@ class Connections:
     def add(self, connection: Connection) -> None:
         """Give it a place, as the newest of its group."""
         if self._open >= self._most:
-            self.close(_oldest_of_most(self._unproven or self._proven), "room")
+            oldest = _oldest_of_most(self._unproven or self._proven)
+            which = {"peer": oldest.peer, "caller": oldest.caller} if oldest.caller else {"peer": oldest.peer}
+            message = "web.max_connections are open: a connection is closed to make room for another"
+            self._crowded.log((oldest.peer, oldest.caller), message, **which)
+            self.close(oldest, "room")
         groups, name = self._place(connection)
         groups.setdefault(name, {})[connection] = None
         self._open += 1

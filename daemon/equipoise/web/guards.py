@@ -82,7 +82,9 @@ def check_credentials(callers: Callers, secret: str | None) -> Caller:
 def check_role(caller: Caller, roles: Collection[str]) -> None:
     """403: the caller's role must be among those of the route."""
     if caller.role not in roles:
-        raise ScriptError("role", f"this is not for a {caller.role}, but for: {', '.join(sorted(roles))}", status=403)
+        raise ScriptError(
+            "role", f"this is not for the role {caller.role}, but for: {', '.join(sorted(roles))}", status=403
+        )
 
 
 def check_server(caller: Caller, server: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from equipoise.core.model import PlayerId, Side
@@ -44,12 +44,12 @@ async def _question(body: SplitsAsked, pool: Pool) -> _Question:
     if bool(body.ids) == bool(body.ratings):
         raise ScriptError("players", "send either ids or ratings", path="$.ids")
     if body.ratings:
-        return _Question.of(body, pool, tuple(range(len(body.ratings))), body.ratings)
+        return _Question.of(body, pool, range(len(body.ratings)), body.ratings)
     ids = tuple(PlayerId(str(id)) for id in body.ids)
     if len(set(ids)) < len(ids):
         raise ScriptError("twice", "a player is here twice", path="$.ids")
     await pool.summaries(ids)
-    return _Question.of(body, pool, ids, tuple(pool.skill(id) for id in ids))
+    return _Question.of(body, pool, ids, map(pool.skill, ids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,9 @@ class _Question:
     """The index of each label."""
 
     @classmethod
-    def of(cls, body: SplitsAsked, pool: Pool, labels: tuple[Label, ...], values: tuple[float, ...]) -> _Question:
-        return cls(body, pool, labels, values, {str(label): index for index, label in enumerate(labels)})
+    def of(cls, body: SplitsAsked, pool: Pool, labels: Sequence[Label], values: Iterable[float]) -> _Question:
+        places = {str(label): index for index, label in enumerate(labels)}
+        return cls(body, pool, tuple(labels), tuple(values), places)
 
     def for_worker(self) -> SplitQuestion:
         """All sizes at once; with preferences, each size within its own tolerance."""
@@ -123,7 +124,7 @@ class _Question:
 
     def _index(self, label: Label, path: str) -> int:
         """The index of a player. JSON's keys are strings, so "3" is index 3 where players are indices."""
-        try:
-            return self.places[str(label)]
-        except KeyError:
-            raise ScriptError("stranger", f"{label!r} is none of the players", path=path) from None
+        index = self.places.get(str(label))
+        if index is None:
+            raise ScriptError("stranger", f"{label!r:.40} is none of the players", path=path)
+        return index

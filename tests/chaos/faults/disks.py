@@ -51,7 +51,6 @@ def full_disk(trial: Trial) -> int:
     with small_disk(disk):
         arena = Arena(trial.folder, trial.rng, disk / "state")
         trial.arena = arena
-        arena.book.writes_failed = True
         arena.daemon.start()
         for _ in range(trial.scale):
             arena.play(2)
@@ -111,7 +110,6 @@ def file_limit(trial: Trial) -> int:
     """The kernel refuses the daemon every write beyond some bytes of a file, as a quota does."""
     # Of its own: the log of an old store has its full size and is written from its beginning again.
     trial.arena = Arena(trial.folder / "arena", trial.rng)
-    trial.arena.book.writes_failed = True
     daemon = trial.arena.daemon
     daemon.start()
     for _ in range(trial.scale):

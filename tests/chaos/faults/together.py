@@ -53,7 +53,6 @@ def together(trial: Trial) -> int:
     """Any troubles at once, again and again, with pauses that are shorter than a retry."""
     trial.arena = arena = Arena(trial.folder / "arena", trial.rng)
     count = 4 * trial.scale
-    arena.book.writes_failed = True
     arena.daemon.start()
     arena.play(1)
     with proxy(arena.daemon.port, trial.rng) as between, arena.playing(port=between.port):

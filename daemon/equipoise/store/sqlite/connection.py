@@ -50,6 +50,9 @@ class Lock:
         try:
             file = open_private(self._path, os.O_RDWR)
         except OSError as error:
+            if os.path.lexists(self._path):  # made by another user, often by root, in a directory that is right
+                message = f"{self._path}: {error.strerror}: give this user write access to all files beside it"
+                raise StoreRefused(message) from None
             place = self._path.parent
             raise StoreRefused(
                 f"{place}: {error.strerror}: the store needs a directory that exists and that this user can write"
@@ -250,21 +253,32 @@ def store_errors() -> Iterator[None]:
     except (sqlite3.IntegrityError, sqlite3.DataError, OverflowError, UnicodeEncodeError) as error:
         raise ScriptError("unstorable", f"cannot be stored: {error}") from error
     except sqlite3.Error as error:
+        if not hasattr(error, "sqlite_errorcode") and str(error).startswith("Could not decode"):
+            # From Python's module, which quotes the whole text: it may be a player's name.
+            raise StoreDamaged("store: a row is damaged (text that is not UTF-8): restore a backup") from None
         if means_damage(error):
             raise StoreDamaged(f"store: it is damaged ({error}): restore a backup") from error
         raise StoreError(f"store: {error}") from error
 
 
 def means_damage(error: sqlite3.Error) -> bool:
-    """Whether SQLite, or Python's module for it, could not make sense of what was read."""
-    code = getattr(error, "sqlite_errorcode", None)
-    if code is None:  # of the module, which has one error for text that is not UTF-8
-        return str(error).startswith("Could not decode to UTF-8")
-    return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    """Whether SQLite could not make sense of what it read."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def _translated(error: sqlite3.Error, path: Path) -> StoreError:
-    advice = _FOR_GOOD.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
-    if advice:
-        return StoreRefused(f"{path}: {advice}")
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in _FOR_GOOD:
+        return StoreRefused(f"{path}: {_FOR_GOOD[code]}")
+    if code == sqlite3.SQLITE_BUSY:
+        return StoreError(f"{path}: {error}: end the other program that holds its lock")
+    if _disk_is_full(path):
+        return StoreError(f"{path}: {error}: its disk is full: make room there")
     return StoreError(f"{path}: {error}")
+
+
+def _disk_is_full(path: Path) -> bool:
+    """On a full disk SQLite says "disk I/O error" too, when it is its index of the log that does not fit."""
+    with suppress(OSError):
+        return os.statvfs(path.parent).f_bavail == 0
+    return False

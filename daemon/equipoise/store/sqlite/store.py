@@ -77,8 +77,8 @@ class SqliteStore:
         notes_after: float = NOTES_SECONDS,
         retry_after: float = NOTES_RETRY_SECONDS,
     ) -> None:
-        # A link to a store elsewhere: its log and its lock are beside the file itself.
-        path = Path(os.path.realpath(path))
+        if os.path.islink(path):  # to a store elsewhere: its log and its lock are beside the file itself
+            path = Path(os.path.realpath(path))
         self.path = path
         self._create = create
         self._notes_after = notes_after
