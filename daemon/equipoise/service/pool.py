@@ -74,8 +74,8 @@ class _Group:
 class Pool:
     """Call `open` first, when the store is open, and `close` last, before the store.
 
-    Reading `system` needs no lock: each player is seen as before a round that is being rated, or as after it, which goes
-    back when the round is not stored after all. `summaries` has what is stored.
+    Reading `system` needs no lock: each player is seen as before a round that is being rated, or as after it, which is
+    undone when the round is not stored after all. `summaries` has only what is stored.
     """
 
     def __init__(
