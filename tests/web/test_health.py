@@ -41,8 +41,10 @@ def damaged(tmp_path: Path, name: str) -> Iterator[Daemon]:
         yield daemon
 
 
-def test_damage_that_a_round_meets_is_503_with_what_to_do(tmp_path: Path) -> None:
-    with damaged(tmp_path, "rounds_rated") as daemon:
+@pytest.mark.parametrize("name", ["rounds_rated", "rounds"])
+def test_damage_that_a_round_meets_is_503_with_what_to_do(tmp_path: Path, name: str) -> None:
+    """The start itself reads the rounds, for figures that it can do without."""
+    with damaged(tmp_path, name) as daemon:
         assert daemon.post(batch(1, HELLO, ROSTER, ended(1))).body["rounds"] == {"1-1": "kept"}
         assert healthz(daemon) == (503, False, "damaged", 1)
         error = daemon.request("GET", "/healthz").body["error"]
