@@ -22,7 +22,7 @@ demo: $(STAMP)  ## a simulated game server against a real daemon, in this termin
 # The types are checked beside the tests. Where bytecode is forbidden, as in many containers, every run would compile
 # the tests anew.
 quick: export PYTHONDONTWRITEBYTECODE :=
-quick: $(STAMP) lint  ## lint, types and the fast tests, up to the first failure: after every edit (under a minute)
+quick: $(STAMP) lint  ## lint, types and the fast tests, up to the first failure: after every edit (about a minute)
 	@$(BIN)/mypy & types=$$!; \
 	EQUIPOISE_TESTS=quick $(BIN)/python -m pytest -q -n 2 -m "not slow" -x --ff $(ARGS); tests=$$?; \
 	wait $$types && exit $$tests

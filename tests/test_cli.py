@@ -201,6 +201,7 @@ def test_a_read_only_state_directory_is_named(house: House) -> None:
     assert "/proc/tty" in refused(house.config)
 
 
+@pytest.mark.slow
 def test_a_state_directory_that_may_not_be_looked_into_is_named(house: House) -> None:
     house.state.mkdir(mode=0)
     command = [sys.executable, "-S", UNPRIVILEGED, EQUIPOISE, "serve", "--config", house.config]
@@ -209,6 +210,7 @@ def test_a_state_directory_that_may_not_be_looked_into_is_named(house: House) ->
     assert line.startswith(f"equipoise: {house.state}: Permission denied")
 
 
+@pytest.mark.slow
 def test_a_file_of_another_user_in_the_state_directory_is_named(house: House) -> None:
     with serving(house) as (process, _):
         process.send_signal(signal.SIGTERM)
@@ -262,6 +264,7 @@ def test_a_new_store_is_announced_and_a_lost_one_is_not_replaced_unless_it_is_me
             process.wait(60)
 
 
+@pytest.mark.slow
 def test_no_other_user_can_read_what_the_daemon_keeps(house: House) -> None:
     before = os.umask(0)
     try:
@@ -274,6 +277,7 @@ def test_no_other_user_can_read_what_the_daemon_keeps(house: House) -> None:
     assert set(modes.values()) == {0o600}
 
 
+@pytest.mark.slow
 def test_a_damaged_store_that_cannot_be_started_on_is_named_with_what_to_do(house: House) -> None:
     with serving(house) as (process, _):
         process.send_signal(signal.SIGTERM)
@@ -286,6 +290,7 @@ def test_a_damaged_store_that_cannot_be_started_on_is_named_with_what_to_do(hous
     assert line.endswith("restore a backup")
 
 
+@pytest.mark.slow
 def test_commands_beside_the_daemon_make_no_store(house: House) -> None:
     for words in (("pool", "recompute", "--yes"), ("replay", "--pool", "main", "--model", "elo")):
         line = one_line(run(*words, "--config", house.config))
@@ -367,6 +372,7 @@ def test_status_is_a_table_or_json(house: House, daemon: str) -> None:
     assert ask(house, daemon, "server", "list").stdout.splitlines() == table
 
 
+@pytest.mark.slow
 def test_status_says_that_the_store_is_in_trouble_and_nothing_when_it_is_not(house: House, daemon: str) -> None:
     calm = ask(house, daemon, "status").stdout.splitlines()
     assert len(calm) == 2

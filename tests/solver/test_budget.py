@@ -84,6 +84,7 @@ def crowd(players: int) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_every_size_of_a_crowd_is_answered_within_the_work_and_the_memory() -> None:
     budget, question = Budget(work=1 << 28, memory=1 << 26), crowd(128)
     tracemalloc.start()

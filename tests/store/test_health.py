@@ -52,6 +52,7 @@ async def test_a_damaged_page_is_an_error_with_advice_and_nothing_is_written_fro
     assert "stop the daemon, restore a backup" in errors[0].message
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_locked_store_says_so_until_a_write_succeeds(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)

@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -80,6 +81,7 @@ async def test_a_store_grows_no_further_once_rounds_are_pruned_as_fast_as_they_c
         assert await pool.store.pruned_rounds(POOL) == len(RATED)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=10)
 @given(st.lists(st.integers(0, 12), min_size=6, max_size=6), st.sampled_from(["synelo", "elo"]))
 @in_loop

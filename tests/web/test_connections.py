@@ -213,6 +213,7 @@ def test_what_follows_a_broken_body_is_not_kept(tmp_path: Path, stack: ExitStack
         assert metric(daemon, "equipoise_connections_closed_total", reason="size") == 1
 
 
+@pytest.mark.slow
 def test_out_of_open_files_is_logged_once_and_clients_are_still_answered(tmp_path: Path, stack: ExitStack) -> None:
     daemon = RealDaemon(tmp_path, forked=True)
     daemon.start()

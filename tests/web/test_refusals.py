@@ -134,6 +134,7 @@ def test_addresses_that_are_told_apart_are_bounded() -> None:
     assert asyncio.run(many()) == [401] * (refusals.ADDRESSES + refusals.TRIES) + [429]
 
 
+@pytest.mark.slow
 def test_wrong_secrets_that_are_answered_late_hold_no_bodies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     form = b"secret=wrong&data=" + b"x" * 250_000
     with running(tmp_path) as daemon:

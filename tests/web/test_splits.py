@@ -120,6 +120,7 @@ def crowd(players: int) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_as_many_players_as_a_server_has_are_split_and_what_may_be_missing_is_said(daemon: Daemon) -> None:
     found = solve(daemon, **crowd(128))
 
