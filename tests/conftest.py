@@ -17,6 +17,7 @@ ORDER = (
     "store",
     "service",
     "web",
+    "cli",
     "lab",
     "findings",
     "demo",

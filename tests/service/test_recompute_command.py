@@ -18,9 +18,9 @@ from click.testing import CliRunner
 
 from equipoise.cli import main
 from equipoise.service.ring import Ring, UnstoredRound
+from tests.cli.house import EQUIPOISE, House, ask, one_line, refused, run, serving
 from tests.pools import fill, some_rounds, stored
 from tests.store.samples import opened, player
-from tests.test_cli import EQUIPOISE, House, ask, one_line, refused, run, serving
 
 ROUNDS = 60
 

@@ -1,0 +1,34 @@
+"""A configured folder, and a daemon that serves it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.house import House, post, run, serving
+from tests.wire.samples import HELLO, RED, ROUND, posted
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    folder = tmp_path / "equipoise"
+    made = run("init", folder)
+    assert made.returncode == 0, made.stderr
+    secret = re.search(r"^  ([\w-]{43})$", made.stdout, re.MULTILINE)
+    assert secret
+    found = House(folder, secret[1])
+    found.edit("port = 27500", f'port = 0\n\n[store]\ndirectory = "{folder}/state"')
+    return found
+
+
+@pytest.fixture
+def daemon(house: House) -> Iterator[str]:
+    with serving(house) as (_, address):
+        players = [{"id": str(int(RED) + n), "side": ("red", "blu")[n % 2]} for n in range(6)]
+        roster = {"kind": "roster", "players": players}
+        hello = {**HELLO, "map": "koth_nucleus", "phase": "running", "facts": {"game_type": 2, "koth": True}}
+        post(address, house.secret, posted(hello, roster, {**ROUND, "map": "koth_nucleus"}, seq=1))
+        yield address

@@ -1,0 +1,106 @@
+"""The installed `equipoise`, run as a user runs it, in a folder of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+from tests.daemons import Forked, Running, address_of
+
+EQUIPOISE = Path(sys.executable).with_name("equipoise")
+UNPRIVILEGED = Path(__file__).parents[1] / "chaos" / "unprivileged.py"
+
+
+def run(*arguments: str | Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    """A command of ours, with no configuration but what is given."""
+    plain = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG")}
+    return subprocess.run(
+        [EQUIPOISE, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=plain | {"HOME": "/nonexistent"} | environ,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What `init` wrote."""
+
+    folder: Path
+    secret: str
+
+    @property
+    def config(self) -> Path:
+        return self.folder / "config.toml"
+
+    @property
+    def state(self) -> Path:
+        return self.folder / "state"
+
+    def edit(self, old: str, new: str) -> None:
+        text = self.config.read_text()
+        assert old in text
+        self.config.write_text(text.replace(old, new))
+
+
+@contextmanager
+def serving(house: House, *options: str, forked: bool = True, **environ: str) -> Iterator[tuple[Running, str]]:
+    """The daemon as a process, and its address once it says that it is ready.
+
+    `forked` saves its imports; where the test is about the process itself, it is started as an operator does.
+    """
+    log = house.folder / "daemon.log"
+    log.unlink(missing_ok=True)
+    process: Running
+    if forked:
+        process = Forked(log, "serve", "--config", house.config, *options)
+    else:
+        with log.open("wb") as file:
+            command = [EQUIPOISE, "serve", "--config", house.config, *options]
+            process = subprocess.Popen(command, stderr=file, env={**os.environ, **environ})
+    try:
+        yield process, address_of(process, log)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait(60)
+
+
+def refused(config: Path) -> str:
+    """The one line of a daemon that cannot start."""
+    log = config.parent / "refused.log"
+    process = Forked(log, "serve", "--config", config)
+    code = process.wait(60)
+    said, _ = log.read_text(), log.unlink()
+    assert code is not None
+    return one_line(subprocess.CompletedProcess("serve", code, "", said))
+
+
+def post(address: str, secret: str, batch: dict[str, Any]) -> Any:
+    headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+    with urlopen(Request(f"http://{address}/v1/events", json.dumps(batch).encode(), headers), timeout=60) as answer:
+        return json.load(answer)
+
+
+def one_line(result: subprocess.CompletedProcess[str]) -> str:
+    """What a refused start says: one line, no traceback."""
+    assert result.returncode == 2, result.stderr
+    lines = [line for line in result.stderr.splitlines() if not re.match(r"<[567]>", line)]
+    assert len(lines) == 1
+    assert lines[0].startswith("equipoise: ")
+    return lines[0]
+
+
+def ask(house: House, address: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command that goes through the daemon."""
+    return run(*arguments, "--config", house.config, "--url", f"http://{address}")

@@ -1,0 +1,126 @@
+"""Commands that ask a running daemon."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import sqlite3
+from urllib.error import HTTPError
+
+import pytest
+
+from tests.cli.house import House, ask, one_line, post, run, serving
+from tests.wire.samples import HELLO, RED, ROUND, posted
+
+
+def test_status_is_a_table_or_json(house: House, daemon: str) -> None:
+    table = ask(house, daemon, "status").stdout.splitlines()
+    assert table[0].split()[:3] == ["SERVER", "MAP", "MODE"]
+    assert table[1].split()[:3] == ["arena-1", "koth_nucleus", "koth"]
+    (server,) = json.loads(ask(house, daemon, "status", "--json").stdout)["servers"]
+    assert server["players_a"] == 3
+    assert ask(house, daemon, "server", "list").stdout.splitlines() == table
+
+
+@pytest.mark.slow
+def test_status_says_that_the_store_is_in_trouble_and_nothing_when_it_is_not(house: House, daemon: str) -> None:
+    calm = ask(house, daemon, "status").stdout.splitlines()
+    assert len(calm) == 2
+    with sqlite3.connect(house.state / "equipoise.db", isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        post(daemon, house.secret, posted({**ROUND, "round": "1-5"}, seq=2))
+        *_, blank, line = ask(house, daemon, "status").stdout.splitlines()
+        found = json.loads(ask(house, daemon, "status", "--json").stdout)
+    other.close()
+    assert blank == ""
+    assert re.fullmatch(r"The store is locked since 20..-..-.. ..:.., 1 rounds wait: end the other program .*\.", line)
+    assert (found["store"]["state"], found["waiting_rounds"]) == ("locked", 1)
+
+
+def test_status_says_why_a_map_is_left_alone(house: House) -> None:
+    with serving(house) as (_, address):
+        reply = post(address, house.secret, posted({**HELLO, "map": "vsh_dust"}, seq=1))
+        assert (reply["level"], reply["level_reason"], reply["want"]) == ("off", "vsh_", [])
+        assert ask(house, address, "status").stdout.splitlines()[1].endswith("inactive: vsh_")
+        refused = ask(house, address, "server", "scramble", "arena-1")
+        assert (refused.returncode, refused.stderr) == (1, "equipoise: Equipoise leaves this map alone (vsh_).\n")
+
+
+def test_status_says_which_of_two_scripts_with_one_name_is_served(house: House, daemon: str) -> None:
+    post(daemon, house.secret, posted(HELLO, boot=7, seq=1))
+    with pytest.raises(HTTPError, match="409"):
+        post(daemon, house.secret, posted(seq=2))
+    *_, last = ask(house, daemon, "status").stdout.splitlines()
+    assert last.startswith("2 scripts call as arena-1: boot 7 is served, boot 1763622000123 is stale since 2")
+    assert last.endswith("; is the plugin loaded on two servers?")
+    (server,) = json.loads(ask(house, daemon, "status", "--json").stdout)["servers"]
+    assert [script["boot"] for script in server["stale_scripts"]] == [1763622000123]
+
+
+def test_status_shows_a_vote_that_players_ask_for(house: House, daemon: str) -> None:
+    # There is no vote while a scramble is due, as after this round, or while the teams are even.
+    ask(house, daemon, "player", "set", RED, "9000")
+    assert ask(house, daemon, "server", "cancel", "arena-1").returncode == 0
+    for seq, shown in ((2, "asked for a vote: 1"), (3, "vote running")):
+        wish = {"kind": "command", "words": ["vote"], "by": str(int(RED) + seq)}
+        post(daemon, house.secret, posted(wish, seq=seq))
+        assert shown in ask(house, daemon, "status").stdout.splitlines()[1]
+
+
+def test_players_are_shown_set_reset_and_ranked(house: House, daemon: str) -> None:
+    assert RED in ask(house, daemon, "player", "show", RED).stdout
+    assert "1500" in ask(house, daemon, "player", "set", RED, "1500").stdout
+    assert json.loads(ask(house, daemon, "player", "reset", RED, "--json").stdout)["player"]["rounds"] == 0
+    assert ask(house, daemon, "player", "top").stdout.startswith("PLAYER")
+
+
+def test_an_order_that_the_game_still_has_to_carry_out_says_where_its_result_is_shown(
+    house: House, daemon: str
+) -> None:
+    players = [{"id": str(int(RED) + n), "side": ("red", "blu")[n % 2]} for n in range(6)]
+    post(daemon, house.secret, posted({"kind": "round_started", "players": players}, seq=2))
+    ordered = ask(house, daemon, "server", "scramble", "arena-1")
+    assert (ordered.returncode, ordered.stderr) == (0, "")
+    assert ordered.stdout == "Ordered. `equipoise why` shows what became of it.\n"
+
+
+def test_a_scramble_that_waits_is_announced_with_its_reason(house: House, daemon: str) -> None:
+    lines = ask(house, daemon, "server", "scramble", "arena-1", "--when", "next").stdout.splitlines()
+    assert lines == ["Teams will be balanced at the next round start:", "the losing side captured nothing"]
+
+
+def test_a_scramble_can_be_tried_dry_and_then_ordered(house: House, daemon: str) -> None:
+    ask(house, daemon, "player", "set", RED, "2000")
+    dry = ask(house, daemon, "server", "scramble", "arena-1", "--dry-run")
+    assert dry.returncode == 0, dry.stderr
+    assert "Side A has a chance of" in dry.stdout
+    assert "TO" in dry.stdout
+    assert ask(house, daemon, "server", "scramble", "arena-1", "--when", "next").returncode == 0
+    assert ask(house, daemon, "server", "cancel", "arena-1").returncode == 0
+    again = ask(house, daemon, "server", "cancel", "arena-1")
+    assert (again.returncode, again.stderr) == (1, "equipoise: No scramble is pending.\n")
+
+
+def test_why_lists_decisions_and_pool_quality_its_measures(house: House, daemon: str) -> None:
+    assert ask(house, daemon, "server", "off", "arena-1").returncode == 0
+    assert "switch" in ask(house, daemon, "why", "arena-1").stdout
+    assert "brier" in ask(house, daemon, "pool", "quality").stdout
+
+
+def test_a_daemon_that_is_not_there_is_exit_code_3(house: House) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        free = taken.getsockname()[1]
+    silent = ask(house, f"127.0.0.1:{free}", "status")
+    assert silent.returncode == 3
+    assert "equipoise serve" in silent.stderr
+
+
+def test_without_a_token_one_line_says_where_it_is_looked_for(house: House) -> None:
+    (house.folder / "owner.token").unlink()
+    assert "EQUIPOISE_TOKEN" in one_line(run("status", "--config", house.config))
+
+
+def test_a_wrong_token_is_refused(house: House, daemon: str) -> None:
+    wrong = run("status", "--url", f"http://{daemon}", "--token", "nobody's")
+    assert (wrong.returncode, wrong.stderr) == (1, "equipoise: this secret is not known here\n")

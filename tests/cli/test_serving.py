@@ -1,0 +1,63 @@
+"""The daemon as a process: stopped, killed, notified of."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.cli.house import House, ask, post, serving
+from tests.wire.samples import HELLO, RED, ROUND, posted
+
+
+@pytest.mark.slow
+def test_sigterm_stops_the_daemon_gracefully_and_a_restart_goes_on(house: House) -> None:
+    with serving(house, forked=False) as (process, address):
+        post(address, house.secret, posted(HELLO, ROUND, seq=1))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+    with serving(house) as (_, address):
+        shown = ask(house, address, "player", "show", RED, "--json")
+        assert json.loads(shown.stdout)["player"]["rounds"] == 1
+
+
+def test_a_round_that_was_answered_survives_kill_9(house: House) -> None:
+    with serving(house) as (process, address):
+        assert post(address, house.secret, posted(HELLO, ROUND, seq=1))["rounds"] == {"1-4": "stored"}
+        process.send_signal(signal.SIGKILL)
+        process.wait(60)
+    with serving(house) as (_, address):
+        assert post(address, house.secret, posted(ROUND, seq=2))["rounds"] == {"1-4": "stored"}
+        assert json.loads(ask(house, address, "player", "show", RED, "--json").stdout)["player"]["rounds"] == 1
+
+
+@pytest.mark.slow
+def test_serving_and_rating_loads_no_numba(house: House) -> None:
+    with serving(house, forked=False) as (process, address):
+        assert post(address, house.secret, posted(HELLO, ROUND, seq=1))["players"][0]["rounds"] == 1
+        mapped = Path(f"/proc/{process.pid}/maps").read_text()
+    assert "_sqlite3" in mapped
+    assert "llvmlite" not in mapped
+    assert "numba" not in mapped
+
+
+@pytest.mark.slow
+def test_systemd_is_notified_of_starting_ready_alive_and_stopping(house: House, tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(tmp_path / "notify"))
+        systemd.settimeout(60)
+        with serving(house, forked=False, NOTIFY_SOCKET=str(tmp_path / "notify"), WATCHDOG_USEC="200000") as (
+            process,
+            _,
+        ):
+            assert systemd.recv(64) == b"EXTEND_TIMEOUT_USEC=900000000"
+            states = {systemd.recv(64), systemd.recv(64)}
+            assert states == {b"READY=1", b"WATCHDOG=1"}
+            process.send_signal(signal.SIGTERM)
+            last = systemd.recv(64)
+            while last == b"WATCHDOG=1":
+                last = systemd.recv(64)
+            assert last == b"STOPPING=1"

@@ -1,0 +1,195 @@
+"""`init`, and what stops a start: one line that says what to do."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from equipoise.cli import main
+from tests.cli.house import EQUIPOISE, UNPRIVILEGED, House, one_line, refused, run, serving
+from tests.store.damage import wreck
+
+
+def test_every_command_explains_itself() -> None:
+    overview = run("--help")
+    assert overview.returncode == 0
+    assert "Exit codes" in overview.stdout
+    commands = re.findall(r"^  ([a-z-]+)  ", overview.stdout.split("Commands:")[1], re.MULTILINE)
+    for command in ("serve", "init", "check-config", "status", "server", "player", "pool", "why"):
+        assert command in commands
+        assert "Usage:" in CliRunner().invoke(main, [command, "--help"]).stdout
+    for group, inner in (("server", "scramble"), ("player", "set"), ("pool", "quality")):
+        assert "Usage:" in CliRunner().invoke(main, [group, inner, "--help"]).stdout
+
+
+def test_init_writes_a_configuration_that_is_good(house: House) -> None:
+    checked = run("check-config", "--config", house.config)
+    assert (checked.returncode, checked.stderr) == (0, "")
+    printed = run("check-config", "--print", "--config", house.config).stdout
+    assert "server.arena-1.arena.streak = 3" in printed
+    for secret in (house.secret, (house.folder / "owner.token").read_text().strip()):
+        assert secret not in printed
+
+
+def test_init_keeps_secrets_from_others_and_in_plain_only_the_owners_token(house: House) -> None:
+    plain = [path for path in house.folder.rglob("*") if path.is_file() and house.secret in path.read_text()]
+    assert plain == []
+    assert {path.stat().st_mode & 0o777 for path in house.folder.glob("secrets/*")} == {0o600}
+    assert (house.folder / "owner.token").stat().st_mode & 0o777 == 0o600
+
+
+def test_init_overwrites_nothing(house: House) -> None:
+    before = {path: path.read_bytes() for path in house.folder.rglob("*") if path.is_file()}
+    (house.folder / "secrets" / "owner.sha256").unlink()
+    assert "exists already" in one_line(run("init", house.folder))
+    after = {path: path.read_bytes() for path in house.folder.rglob("*") if path.is_file()}
+    assert after == {path: text for path, text in before.items() if path.name != "owner.sha256"}
+
+
+def test_init_refuses_a_name_that_is_a_path(tmp_path: Path) -> None:
+    assert "--server" in one_line(run("init", tmp_path / "new", "--server", "../x"))
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_unknown_key_is_named(house: House) -> None:
+    house.config.write_text(house.config.read_text() + "\n[arena]\nstrek = 3\n")
+    for line in (one_line(run(command, "--config", house.config)) for command in ("serve", "check-config")):
+        assert line == f"equipoise: {house.config}: $.arena.strek: no such key; is it streak?"
+
+
+def test_a_missing_secret_is_named_with_the_command_that_makes_one(house: House) -> None:
+    (house.folder / "secrets" / "arena-1.sha256").unlink()
+    line = refused(house.config)
+    assert "$.server.arena-1.secret_file" in line
+    assert "equipoise init" in line
+
+
+def test_a_missing_configuration_is_named_with_the_command_that_writes_one(tmp_path: Path) -> None:
+    line = refused(tmp_path / "gone.toml")
+    assert "gone.toml" in line
+    assert "equipoise init" in line
+
+
+def test_a_port_in_use_is_named(house: House) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        house.edit("port = 0", f"port = {taken.getsockname()[1]}")
+        line = refused(house.config)
+    assert "$.web.port" in line
+    assert not house.state.exists()
+
+
+def test_a_state_directory_that_cannot_be_made_is_named(house: House) -> None:
+    (house.folder / "file").write_text("")
+    house.edit(f'"{house.folder}/state"', f'"{house.folder}/file/state"')
+    assert "$.store.directory" in refused(house.config)
+
+
+def test_a_read_only_state_directory_is_named(house: House) -> None:
+    house.edit(f'"{house.folder}/state"', '"/proc/tty"')
+    assert "/proc/tty" in refused(house.config)
+
+
+@pytest.mark.slow
+def test_a_state_directory_that_may_not_be_looked_into_is_named(house: House) -> None:
+    house.state.mkdir(mode=0)
+    command = [sys.executable, "-S", UNPRIVILEGED, EQUIPOISE, "serve", "--config", house.config]
+    line = one_line(subprocess.run(command, capture_output=True, text=True, timeout=60))
+    house.state.chmod(0o700)
+    assert line.startswith(f"equipoise: {house.state}: Permission denied")
+
+
+@pytest.mark.slow
+def test_a_file_of_another_user_in_the_state_directory_is_named(house: House) -> None:
+    with serving(house) as (process, _):
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+    command = [sys.executable, "-S", UNPRIVILEGED, EQUIPOISE, "serve", "--config", house.config]
+    for name in ("equipoise.db.lock", "main.ring"):
+        (house.state / name).chmod(0)
+        line = one_line(subprocess.run(command, capture_output=True, text=True, timeout=60))
+        (house.state / name).chmod(0o600)
+        assert line.startswith(f"equipoise: {house.state / name}: Permission denied: give this user write access")
+
+
+def test_a_store_newer_than_the_program_is_refused(house: House) -> None:
+    with serving(house) as (process, _):
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+    with sqlite3.connect(house.state / "equipoise.db") as db:
+        db.execute("PRAGMA user_version = 9999")
+    db.close()
+    assert "newer" in refused(house.config)
+
+
+def test_a_second_daemon_on_the_same_store_is_refused(house: House) -> None:
+    with serving(house):
+        assert "process" in refused(house.config)
+
+
+def test_a_new_store_is_announced_and_a_lost_one_is_not_replaced_unless_it_is_meant(house: House) -> None:
+    store = house.state / "equipoise.db"
+    for first in (True, False):
+        with serving(house) as (process, _):
+            log = (house.folder / "daemon.log").read_text()
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
+        assert (f"{store}: there was no store, a new one is made" in log) is first
+
+    store.unlink()
+    for _ in range(2):
+        line = refused(house.config)
+        assert f"{store}: No such file or directory: there is no store, but {house.state / 'main.ring'} shows" in line
+        assert "restore a backup, or run `equipoise serve --new-store` once" in line
+        assert not store.exists()
+    store.touch()
+    assert f"{store}: the file is empty" in refused(house.config)
+    assert store.stat().st_size == 0
+
+    for said in ("there was no store", "there is a store: --new-store does nothing"):
+        with serving(house, "--new-store") as (process, _):
+            assert f"{store}: {said}" in (house.folder / "daemon.log").read_text()
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
+
+
+@pytest.mark.slow
+def test_no_other_user_can_read_what_the_daemon_keeps(house: House) -> None:
+    before = os.umask(0)
+    try:
+        with serving(house, forked=False):
+            modes = {each.name: each.stat().st_mode & 0o777 for each in house.state.iterdir()}
+    finally:
+        os.umask(before)
+    assert house.state.stat().st_mode & 0o777 == 0o700
+    assert modes["equipoise.db-wal"] == 0o600
+    assert set(modes.values()) == {0o600}
+
+
+@pytest.mark.slow
+def test_a_damaged_store_that_cannot_be_started_on_is_named_with_what_to_do(house: House) -> None:
+    with serving(house) as (process, _):
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+    wreck(house.state / "equipoise.db", "pools")
+    started = run("serve", "--config", house.config)
+    *_, line = started.stderr.splitlines()
+    assert started.returncode == 2
+    assert line.startswith(f"equipoise: {house.state / 'equipoise.db'}: store: it is damaged (")
+    assert line.endswith("restore a backup")
+
+
+@pytest.mark.slow
+def test_commands_beside_the_daemon_make_no_store(house: House) -> None:
+    for words in (("pool", "recompute", "--yes"), ("replay", "--pool", "main", "--model", "elo")):
+        line = one_line(run(*words, "--config", house.config))
+        assert line == f"equipoise: {house.state / 'equipoise.db'}: No such file or directory: there is no store"
+        assert not house.state.exists()
