@@ -148,7 +148,7 @@ class Pool:
     async def summaries(self, players: Sequence[PlayerId]) -> tuple[PlayerSummary, ...]:
         """Summaries in the players' order, loaded where memory has none; from memory alone if the store fails."""
         if self._held.unread(players) or self._held.lacks_shared:
-            await self._uninterrupted(self._load(players))
+            return await self._uninterrupted(self._load(players))
         async with self._lock:  # memory is ahead of the store while rounds are rated, and goes back when they fail
             return tuple(self.summary(player) for player in players)
 
@@ -355,7 +355,7 @@ class Pool:
                 extra={"pool": self.name},
             )
 
-    async def _load(self, players: Sequence[PlayerId]) -> None:
+    async def _load(self, players: Sequence[PlayerId]) -> tuple[PlayerSummary, ...]:
         async with self._lock:
             try:
                 shared = await self.store.shared(self.name) if self._held.lacks_shared else None
@@ -369,6 +369,7 @@ class Pool:
                 if isinstance(error, RatingError):
                     log.warning("pool %s: players not loaded: %s", self.name, error)
             self._make_room(players)
+            return tuple(self.summary(player) for player in players)
 
     def _make_room(self, asked: Iterable[PlayerId] = ()) -> None:
         """Forget players whom no server has and no caller waits for. The lock is held: no transaction runs."""
