@@ -24,5 +24,5 @@ class Answered:
     """The error's code, when the answer is a refusal; it is counted."""
 
     def response(self) -> web.Response:
-        """For aiohttp."""
+        """With the headers that every answer has."""
         return web.Response(body=self.body, status=self.status, headers={**HEADERS, "Content-Type": self.content_type})

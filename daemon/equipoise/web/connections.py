@@ -57,7 +57,7 @@ log = logging.getLogger(__name__)
 
 
 class Connection(RequestHandler):
-    """One client's connection."""
+    """A client's connection: its deadlines, how much it has sent, and whose secret it has carried."""
 
     def __init__(self, server: web.Server, refusals: Refusals, connections: Connections) -> None:
         super().__init__(server, refusals, **_OPTIONS)
