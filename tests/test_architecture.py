@@ -182,7 +182,11 @@ def test_help_imports_next_to_nothing() -> None:
 
 
 def test_commands_that_ask_the_daemon_import_next_to_nothing() -> None:
-    assert loaded("import equipoise.cli.remote, equipoise.cli.pools") & HEAVY == set()
+    assert (
+        loaded("import equipoise.cli.servers, equipoise.cli.players, equipoise.cli.decisions, equipoise.cli.pools")
+        & HEAVY
+        == set()
+    )
 
 
 def test_the_daemon_is_built_without_numba_and_rich() -> None:

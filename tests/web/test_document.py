@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 import equipoise
-from equipoise.web.messages import SplitsAsked
+from equipoise.web.messages.splits import SplitsAsked
 from equipoise.web.openapi import plain_path
 from equipoise.web.table import TABLE
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from equipoise.ratings.quality import Pair, assess, fit_scale, rounds_missing
 from equipoise.service.pool import Pool
 from equipoise.store import port
-from equipoise.web.messages import Crowd, QualityFound
+from equipoise.web.messages.pools import Crowd, QualityFound
 from equipoise.web.routes import Asked
 from equipoise.web.theta import LEAST, theta_of
 

@@ -7,7 +7,7 @@ from equipoise.core.participation import recorded
 from equipoise.store.port import Audit
 from equipoise.web.answers import Answered
 from equipoise.web.guards import check_server
-from equipoise.web.messages import Rerated, RoundSent, RoundTaken
+from equipoise.web.messages.rounds import Rerated, RoundSent, RoundTaken
 from equipoise.web.routes import Asked
 from equipoise.wire import batch_of, encode_reply, events
 from equipoise.wire.people import Here

@@ -12,7 +12,7 @@ from equipoise.service.pool import Pool
 from equipoise.solver import Assignment, Pin
 from equipoise.solving.question import SplitQuestion
 from equipoise.web.hanging_up import unless_gone
-from equipoise.web.messages import Label, SplitFound, SplitGap, SplitsAsked, SplitsFound
+from equipoise.web.messages.splits import Label, SplitFound, SplitGap, SplitsAsked, SplitsFound
 from equipoise.web.routes import Asked
 
 

@@ -5,10 +5,17 @@ from __future__ import annotations
 from functools import cache
 
 from equipoise.service import metrics
-from equipoise.web import admin, quality, scripts, splitting, theta
-from equipoise.web import messages as m
+from equipoise.web import logs, players, quality, scripts, servers, splitting, theta
 from equipoise.web.answers import Answered
 from equipoise.web.health import show_health
+from equipoise.web.messages import Limited
+from equipoise.web.messages.health import Health
+from equipoise.web.messages.logs import Audits, Decisions, OfServer
+from equipoise.web.messages.players import InPool, PlayerFound, PlayersFound, RatingSet, Sought, Top
+from equipoise.web.messages.pools import QualityFound, ThetaFound
+from equipoise.web.messages.rounds import RoundSent, RoundTaken
+from equipoise.web.messages.servers import Command, CommandDone, OneServer, Servers
+from equipoise.web.messages.splits import SplitsAsked, SplitsFound
 from equipoise.web.openapi import document
 from equipoise.web.routes import ADMINS, ANYBODY, READERS, SCRIPTS, WRITERS, Asked, Route
 from equipoise.wire import events, orders
@@ -40,35 +47,35 @@ TABLE: tuple[Route, ...] = (
         body=events.Batch,
         form=True,
     ),
-    Route("POST", "/v1/rounds", "A finished round", WRITERS, scripts.take_round, m.RoundTaken, body=m.RoundSent),
+    Route("POST", "/v1/rounds", "A finished round", WRITERS, scripts.take_round, RoundTaken, body=RoundSent),
     Route(
         "POST",
         "/v1/splits",
         "The best split for every team size",
         ANYBODY,
         splitting.find_splits,
-        m.SplitsFound,
-        body=m.SplitsAsked,
+        SplitsFound,
+        body=SplitsAsked,
     ),
-    Route("GET", "/v1/admin/players/{id}", "A player", READERS, admin.show_player, m.PlayerFound, query=m.InPool),
+    Route("GET", "/v1/admin/players/{id}", "A player", READERS, players.show_player, PlayerFound, query=InPool),
     Route(
         "PUT",
         "/v1/admin/players/{id}",
         "Set a player's rating",
         ADMINS,
-        admin.set_player,
-        m.PlayerFound,
-        body=m.RatingSet,
-        query=m.InPool,
+        players.set_player,
+        PlayerFound,
+        body=RatingSet,
+        query=InPool,
     ),
     Route(
         "DELETE",
         "/v1/admin/players/{id}",
         "Make a player a newcomer",
         ADMINS,
-        admin.reset_player,
-        m.PlayerFound,
-        query=m.InPool,
+        players.reset_player,
+        PlayerFound,
+        query=InPool,
     ),
     Route(
         "GET",
@@ -76,7 +83,7 @@ TABLE: tuple[Route, ...] = (
         "How well a pool predicts",
         READERS,
         quality.show_quality,
-        m.QualityFound,
+        QualityFound,
     ),
     Route(
         "GET",
@@ -84,40 +91,40 @@ TABLE: tuple[Route, ...] = (
         "The scale of the logistic that a pool's rounds fit best",
         READERS,
         theta.show_theta,
-        m.ThetaFound,
+        ThetaFound,
     ),
-    Route("GET", "/v1/admin/pools/{pool}/top", "The leaderboard", READERS, admin.show_top, m.Top, query=m.Limited),
+    Route("GET", "/v1/admin/pools/{pool}/top", "The leaderboard", READERS, players.show_top, Top, query=Limited),
     Route(
         "GET",
         "/v1/admin/pools/{pool}/players",
         "Players by a part of their id or name",
         READERS,
-        admin.find_players,
-        m.PlayersFound,
-        query=m.Sought,
+        players.find_players,
+        PlayersFound,
+        query=Sought,
     ),
-    Route("GET", "/v1/admin/servers", "All servers", READERS, admin.show_servers, m.Servers),
-    Route("GET", "/v1/admin/servers/{server}", "A server", READERS, admin.show_server, m.OneServer),
+    Route("GET", "/v1/admin/servers", "All servers", READERS, servers.show_servers, Servers),
+    Route("GET", "/v1/admin/servers/{server}", "A server", READERS, servers.show_server, OneServer),
     Route(
         "POST",
         "/v1/admin/servers/{server}/{action:scramble|balance|cancel|on|off}",
         "Order something",
         ADMINS,
-        admin.command,
-        m.CommandDone,
-        body=m.Command,
+        servers.command,
+        CommandDone,
+        body=Command,
     ),
     Route(
         "GET",
         "/v1/admin/decisions",
         "The decision log",
         READERS,
-        admin.show_decisions,
-        m.Decisions,
-        query=m.OfServer,
+        logs.show_decisions,
+        Decisions,
+        query=OfServer,
     ),
-    Route("GET", "/v1/admin/audit", "What admins did", READERS, admin.show_audit, m.Audits, query=m.Limited),
-    Route("GET", "/healthz", "Does the daemon store rounds", frozenset(), show_health, m.Health),
+    Route("GET", "/v1/admin/audit", "What admins did", READERS, logs.show_audit, Audits, query=Limited),
+    Route("GET", "/healthz", "Does the daemon store rounds", frozenset(), show_health, Health),
     Route("GET", "/metrics", "Prometheus metrics", READERS, measures, None, media_type="text/plain"),
     Route("GET", "/openapi.json", "This document", ANYBODY, described, None),
 )

@@ -6,7 +6,7 @@ import asyncio
 
 from equipoise.ratings.quality import fit_scale, rounds_missing
 from equipoise.service.pool import Pool
-from equipoise.web.messages import ThetaFit, ThetaFound
+from equipoise.web.messages.pools import ThetaFit, ThetaFound
 from equipoise.web.routes import Asked, refused
 
 LEAST = 500

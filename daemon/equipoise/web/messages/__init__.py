@@ -1,0 +1,26 @@
+"""What requests and answers hold, by what they are about."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+MOST_LINES = 1000
+
+
+class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A body or query of a program: unknown fields are refused."""
+
+
+class Ok(msgspec.Struct, frozen=True, kw_only=True):
+    """The base of every answer that is no refusal."""
+
+    ok: Literal[True] = True
+
+
+class Limited(Ask, frozen=True):
+    """The number of lines to return."""
+
+    limit: Annotated[int, Meta(ge=1, le=MOST_LINES)] = 50

@@ -1,0 +1,65 @@
+"""Players."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from equipoise.core.model import PlayerId
+from equipoise.web.messages import Ask, Limited, Ok
+
+Points = Annotated[float, Meta(ge=-1e9, le=1e9)]
+
+
+class InPool(Ask, frozen=True):
+    """A pool by name; it may be left out where there is only one."""
+
+    pool: str | None = None
+
+
+class RatingSet(Ask, frozen=True):
+    """The rating that an admin gives a player, in points."""
+
+    rating: Points
+
+
+class PlayerSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """A player as admins see them."""
+
+    id: PlayerId
+    name: str | None
+    rating: float
+    rounds: int
+    visible: bool
+    stale: bool
+    last_played: float | None
+    """Seconds since the epoch."""
+
+
+class PlayerFound(Ok, frozen=True):
+    """A player and the pool that the rating is of."""
+
+    pool: str
+    player: PlayerSeen
+
+
+class Sought(Limited, frozen=True, kw_only=True):
+    """Part of an id or of a name."""
+
+    text: Annotated[str, Meta(min_length=1, max_length=128)]
+
+
+class PlayersFound(Ok, frozen=True):
+    """Highest rating first; shadow ratings and stale players too."""
+
+    pool: str
+    players: tuple[PlayerSeen, ...]
+
+
+class Top(Ok, frozen=True):
+    """The leaderboard, without shadow ratings and stale players."""
+
+    pool: str
+    players: tuple[PlayerSeen, ...]

@@ -1,0 +1,59 @@
+"""What pools predict."""
+
+from __future__ import annotations
+
+import msgspec
+
+from equipoise.ratings.quality import Quality
+from equipoise.web.messages import Ok
+
+
+class Crowd(msgspec.Struct, frozen=True):
+    """The players of a pool."""
+
+    count: int
+    visible: int
+    shadow: int
+    """In their shadow period: ratings that are not shown."""
+    stale: int
+    mean: float | None
+    spread: float | None
+    """Standard deviation of the ratings."""
+
+
+class QualityFound(Ok, frozen=True):
+    """How well a pool predicts, over its last 500 rounds."""
+
+    pool: str
+    quality: Quality | None
+    """Null before the first rated round."""
+    players: Crowd
+    suggested_theta: float | None
+    """The Θ with which these rounds would have been predicted best. Null below 500 rounds, for a system without Θ, and
+    within two standard errors of the configured Θ."""
+
+
+class ThetaFit(msgspec.Struct, frozen=True):
+    """The Θ that stored rounds fit best."""
+
+    theta: float
+    error: float
+    """Its standard error."""
+    log_loss_before: float
+    """With the configured Θ."""
+    log_loss: float
+    """With this Θ."""
+
+
+class ThetaFound(Ok, frozen=True):
+    """Over a pool's last 20,000 rounds."""
+
+    pool: str
+    rounds: int
+    missing: int
+    """Rounds, about, until a Θ can be proposed: first until there are enough to fit one, then until its standard error
+    is half of its difference from the configured Θ."""
+    theta: float
+    """The configured Θ."""
+    fit: ThetaFit | None
+    """Null with too few rounds, or where no Θ fits: favourites won no more often than others, or always."""

@@ -1,0 +1,73 @@
+"""Game servers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from equipoise.core.model import PlayerId
+from equipoise.service.status import ServerStatus
+from equipoise.store.port import Decision
+from equipoise.web.messages import Ask, Ok
+from equipoise.web.messages.health import StoreSeen
+
+
+class Servers(Ok, frozen=True):
+    """All configured servers, silent ones too, and the store."""
+
+    servers: tuple[ServerStatus, ...]
+    waiting_rounds: int
+    """Rounds of all pools that wait for the store."""
+    store: StoreSeen
+
+
+class OneServer(Ok, frozen=True):
+    """One server and its last decisions."""
+
+    server: ServerStatus
+    decisions: tuple[Decision, ...]
+
+
+class Command(Ask, frozen=True):
+    """Options of an admin's command to a server."""
+
+    dry_run: bool = False
+    when: Literal["now", "next"] = "now"
+    """For `scramble` alone: at once where the mode allows it, or at the next round start."""
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A line that answers a command, as a phrase and in English."""
+
+    phrase: str
+    args: tuple[str, ...]
+    english: str
+
+
+class PlayerMoved(msgspec.Struct, frozen=True):
+    """A player who would change place."""
+
+    id: PlayerId
+    name: str | None
+    side: str
+    """Where to, in the game's words; `none`: the bench."""
+
+
+class Proposed(msgspec.Struct, frozen=True):
+    """The split that a dry run of a scramble found."""
+
+    a: tuple[PlayerId, ...]
+    b: tuple[PlayerId, ...]
+    bench: tuple[PlayerId, ...]
+    before: float | None
+    """Win probability of side A with the present sides; null while one is empty."""
+    after: float | None
+    moves: tuple[PlayerMoved, ...]
+
+
+class CommandDone(Ok, frozen=True):
+    """The result of a command."""
+
+    lines: tuple[Line, ...]
+    proposal: Proposed | None

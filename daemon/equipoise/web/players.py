@@ -1,0 +1,88 @@
+"""Players for admins. Every change is written to the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from equipoise.core.model import PlayerId, PlayerSummary
+from equipoise.errors import RatingError, ScriptError, StoreError
+from equipoise.service.pool import Pool
+from equipoise.web.messages.players import PlayerFound, PlayerSeen, PlayersFound, Top
+from equipoise.web.routes import Asked
+from equipoise.web.services import Services
+from equipoise.wire.scalars import Player
+
+
+async def show_player(asked: Asked) -> PlayerFound:
+    """One player; an unknown one is shown as a newcomer."""
+    pool, id = asked.services.pool(asked.query.pool), _player(asked)
+    return await _found(asked.services, pool, await pool.looked_up(id))
+
+
+async def set_player(asked: Asked) -> PlayerFound:
+    """Set a player's rating; the change is written to the audit."""
+    return await _edit(asked, asked.body.rating)
+
+
+async def reset_player(asked: Asked) -> PlayerFound:
+    """Delete a player's rating and rounds from the pool; the change is written to the audit."""
+    return await _edit(asked, None)
+
+
+async def _edit(asked: Asked, rating: float | None) -> PlayerFound:
+    pool, id = asked.services.pool(asked.query.pool), _player(asked)
+    try:
+        summary = await pool.edit(id, rating, asked.caller.who)
+    except RatingError as error:
+        raise ScriptError("rating", str(error), path="$.rating") from None
+    return await _found(asked.services, pool, summary)
+
+
+def _player(asked: Asked) -> PlayerId:
+    try:
+        return PlayerId(str(Player.read(asked.path["id"])))
+    except ValueError as error:
+        raise ScriptError("schema", str(error), path="{id}") from None
+
+
+async def _found(services: Services, pool: Pool, summary: PlayerSummary) -> PlayerFound:
+    names = await names_of(pool, (summary.id,))
+    return PlayerFound(pool=pool.name, player=_seen(services, pool, summary, names.get(summary.id)))
+
+
+def _seen(services: Services, pool: Pool, summary: PlayerSummary, name: str | None) -> PlayerSeen:
+    return PlayerSeen(
+        id=summary.id,
+        name=name,
+        rating=summary.rating,
+        rounds=summary.rounds,
+        visible=summary.visible,
+        stale=pool.system.stale(summary.last_played, services.clock.epoch()),
+        last_played=summary.last_played,
+    )
+
+
+async def names_of(pool: Pool, ids: Iterable[PlayerId]) -> Mapping[PlayerId, str]:
+    """Last known names; empty while the store does not answer, because names are not worth a refusal."""
+    try:
+        return await pool.store.names(pool.name, tuple(ids))
+    except StoreError:
+        return {}
+
+
+async def show_top(asked: Asked) -> Top:
+    """The leaderboard of a pool, best first."""
+    pool = asked.services.pool(asked.path["pool"])
+    summaries = await pool.top(asked.query.limit)
+    return Top(
+        pool=pool.name, players=tuple(_seen(asked.services, pool, summary, summary.name) for summary in summaries)
+    )
+
+
+async def find_players(asked: Asked) -> PlayersFound:
+    """Players by a part of their id or name."""
+    pool = asked.services.pool(asked.path["pool"])
+    rows = await pool.store.search(pool.name, asked.query.text, asked.query.limit)
+    summaries = await pool.summaries([row.id for row in rows])
+    seen = (_seen(asked.services, pool, summary, row.name) for summary, row in zip(summaries, rows, strict=True))
+    return PlayersFound(pool=pool.name, players=tuple(seen))
