@@ -70,7 +70,8 @@ def test_the_example_has_every_key_with_its_default() -> None:
             for key in section.__struct_fields__
             for value in [getattr(section, key)]
         }
-    assert example == json.loads(json.dumps(dataclasses.asdict(Rules())))
+    assert example == {k: v for k, v in json.loads(json.dumps(dataclasses.asdict(Rules()))).items() if v is not None}
+    assert "# sides = " in EXAMPLE.read_text()
     params = dataclasses.asdict(ratings.create("synelo").params)
     assert pool["main"] == {"system": "synelo", **{k: v for k, v in params.items() if v is not None}}
     assert "# theta = " in EXAMPLE.read_text()
@@ -159,6 +160,11 @@ WRONG = (
     ("[vote]\nfair_band = [0.4]", "$.vote.fair_band"),
     ("[vote]\nfair_band = [-0.1, 0.5]", "$.vote.fair_band[0]"),
     ("[vote]\nfair_band = [0.6, 0.4]", "$.vote.fair_band"),
+    ("sides = ['Allies', 'Allies']", "$.sides"),
+    ("sides = ['Allies', '']", "$.sides"),
+    ("sides = ['Allies', 'A\\nxis']".replace("'", '"'), "$.sides"),
+    ("sides = ['Allies']", "$.sides"),
+    ("[other]\nstreak = -1", "$.other.streak"),
     ("maps = 3", "$.maps"),
     ("[maps]\nvsh_ = 'on'", "$.maps.vsh_"),
     ("[maps]\nvsh_ = []", "$.maps.vsh_"),

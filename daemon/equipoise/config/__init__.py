@@ -54,7 +54,7 @@ class Server:
 
     name: ServerId
     pool: str
-    game: Literal["tf2", "ns2"]
+    game: Literal["tf2", "ns2", "other"]
     digest: bytes
     """SHA-256 of its script's secret."""
     rules: Rules

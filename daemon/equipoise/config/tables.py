@@ -66,7 +66,7 @@ class ServerKeys(Section, frozen=True):
 
     secret_file: str
     pool: str = "main"
-    game: Literal["tf2", "ns2"] = "tf2"
+    game: Literal["tf2", "ns2", "other"] = "tf2"
 
 
 class TokenKeys(Section, frozen=True):
