@@ -63,6 +63,7 @@ class ServerStatus:
     """How far Equipoise goes on the map, by its name."""
     level_reason: str
     map: str
+    """The map that is played; empty before the script came."""
     mode: Mode
     phase: Phase
     round: int
@@ -70,12 +71,14 @@ class ServerStatus:
     streak: int
     streak_side: Side | None
     pending: str | None
+    """Why a scramble is due; null when none is."""
     voices: int
     """Players who have asked for a vote on a scramble."""
     vote_running: bool
     players_a: int
     players_b: int
     waiting: int
+    """How many wait for a side."""
     sum_a: float
     sum_b: float
     win_probability: float | None

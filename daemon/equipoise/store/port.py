@@ -135,6 +135,7 @@ class Audit:
     """A line of the audit: an admin's change, with the values before and after."""
 
     at: float
+    """Seconds since the epoch."""
     who: str
     """Token or player."""
     action: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import cache
 
 from equipoise.service import metrics
@@ -28,12 +29,12 @@ async def measures(asked: Asked) -> Answered:
 
 async def described(asked: Asked) -> Answered:
     """The OpenAPI description of this table."""
-    return Answered(_description())
+    return Answered(await asyncio.to_thread(_description))
 
 
 @cache
 def _description() -> bytes:
-    return document(TABLE)  # takes 10 ms
+    return document(TABLE)  # takes 60 ms
 
 
 TABLE: tuple[Route, ...] = (

@@ -63,6 +63,7 @@ class Proposed(msgspec.Struct, frozen=True):
     before: float | None
     """Win probability of side A with the present sides; null while one is empty."""
     after: float | None
+    """Win probability of side A after it."""
     moves: tuple[PlayerMoved, ...]
 
 
@@ -70,4 +71,5 @@ class CommandDone(Ok, frozen=True):
     """The result of a command."""
 
     lines: tuple[Line, ...]
+    """What the command answers."""
     proposal: Proposed | None
