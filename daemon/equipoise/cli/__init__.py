@@ -21,6 +21,7 @@ _COMMANDS = {
     "server": ("servers", "Game servers: list, scramble, balance, cancel, on, off."),
     "player": ("players", "Players: show, find, set, reset, top."),
     "pool": ("pools", "Rating populations: quality, fit-theta, recompute."),
+    "round": ("rounds", "Rounds: list, show."),
     "why": ("decisions", "Show the last decisions and their reasons."),
     "solve": ("solve", "Split players from a file into even teams."),
     "backtest": ("lab", "Measure how well a rating system would have predicted a history."),
