@@ -19,6 +19,7 @@ from aiohttp import web
 import equipoise
 from equipoise import ratings
 from equipoise.config import STORE, Config
+from equipoise.config.sources import located
 from equipoise.core.model import ServerId
 from equipoise.errors import ConfigError, StoreError, StoreMissing, StoreRefused
 from equipoise.service import readings, systemd
@@ -131,14 +132,14 @@ def _listener(config: Config) -> socket.socket:
         path = "$.web.port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "$.web.host"
         why = os.strerror(error.errno or 0)
         advice = _ADVICE.get(error.errno or 0, "is this one of the machine's addresses?")
-        raise ConfigError(f"cannot listen on {host}:{port}: {why}; {advice}", path=path) from None
+        raise ConfigError(f"cannot listen on {host}:{port}: {why}; {advice}", path=path, file=config.path) from None
 
 
 def _make_directory(config: Config) -> None:
     try:
         config.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        raise ConfigError(f"{config.directory}: {error.strerror}", path="$.store.directory") from None
+        raise ConfigError(f"{config.directory}: {error.strerror}", path="$.store.directory", file=config.path) from None
 
 
 async def _store(config: Config, stack: AsyncExitStack, *, new_store: bool) -> SqliteStore:
@@ -175,7 +176,8 @@ async def _pool(config: Config, name: str, store: Store, clock: SystemClock, sta
     chosen = config.pools[name]
     system = ratings.create(chosen.system, **chosen.params)
     pool = Pool(name, system, store, Ring(config.directory / f"{name}.ring"), clock)
-    await pool.open()
+    with located(config.path):
+        await pool.open()
     stack.push_async_callback(pool.close)
     return pool
 
