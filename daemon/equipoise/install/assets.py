@@ -1,0 +1,53 @@
+"""The files that an installation carries beside the code: unit, plugin, reference of the configuration.
+
+A wheel has them below `assets/` (`hatch_build.py` puts them there). An editable installation has them in its checkout,
+by the same names; there the plugin is compiled when it is asked for, so that it is never older than its source.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import equipoise
+from equipoise.errors import ConfigError
+
+_PACKED = Path(equipoise.__file__).parent / "assets"
+_CHECKOUT = Path(equipoise.__file__).parents[2]
+
+
+def folder() -> Path:
+    """Where the files are, by the names that they have in a checkout."""
+    return _PACKED if _PACKED.is_dir() else _CHECKOUT
+
+
+def plugin() -> bytes:
+    """The compiled plugin of this version; ConfigError where this installation has none."""
+    if not _PACKED.is_dir():
+        return _compiled()
+    try:
+        return (_PACKED / "sourcemod" / "equipoise.smx").read_bytes()
+    except FileNotFoundError:
+        raise ConfigError(
+            "this installation has no plugin: its wheel was built where SourceMod's compiler (x86-64) does not run. "
+            "Install a wheel that was built on x86-64, or run `make plugin` there and unpack the zip into tf/"
+        ) from None
+
+
+def plugin_texts() -> dict[str, bytes]:
+    """What belongs to the plugin below `addons/sourcemod`: its translations, its include for other plugins."""
+    sourcemod = folder() / "sourcemod"
+    paths = [*sorted((sourcemod / "translations").rglob("*.txt")), sourcemod / "scripting/include/equipoise.inc"]
+    return {path.relative_to(sourcemod).as_posix(): path.read_bytes() for path in paths}
+
+
+def _compiled() -> bytes:
+    with tempfile.TemporaryDirectory() as temporary:
+        output = Path(temporary) / "equipoise.smx"
+        command = [sys.executable, str(_CHECKOUT / "sourcemod" / "build.py"), "--bytecode", str(output)]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        if run.returncode:
+            raise ConfigError(f"the plugin cannot be compiled: {run.stderr.strip() or run.stdout.strip()}")
+        return output.read_bytes()

@@ -1,0 +1,106 @@
+"""What the wheel carries, built from the sdist as a package index would have it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from equipoise.install.bytecode import plugin_version
+from tests.sourcemod.rig import compile_plugin
+
+ROOT = Path(__file__).parents[2]
+
+
+def build(target: str, checkout: Path, folder: Path, **environ: str) -> tuple[Path, str]:
+    """A wheel or an sdist of a checkout, and what the build said."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
+    run = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False, env=os.environ | environ)
+    assert run.returncode == 0, run.stderr
+    (built,) = folder.iterdir()
+    return built, run.stdout + run.stderr
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sdist, unpacked where nothing else of the checkout is."""
+    sdist, _ = build("sdist", ROOT, tmp_path_factory.mktemp("sdist"))
+    folder = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    (checkout,) = folder.iterdir()
+    return checkout
+
+
+@pytest.fixture(scope="module")
+def wheel(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built, said = build("wheel", unpacked, tmp_path_factory.mktemp("wheel"))
+    assert "WITHOUT" not in said
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The wheel in a virtual environment of its own. Other packages come from this one: they take 345 MB."""
+    folder = tmp_path_factory.mktemp("fresh") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    pip = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python"]
+    # `--ignore-installed`: pip sees the editable one among the others.
+    subprocess.run([*pip, "install", "--quiet", "--no-deps", "--ignore-installed", "--no-index", wheel], check=True)
+    yield folder / "bin" / "equipoise"
+    shutil.rmtree(folder)
+
+
+def test_the_wheel_carries_what_an_operator_needs(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        carried = {name: archive.read(name) for name in archive.namelist()}
+    assets = {name.removeprefix("equipoise/assets/"): data for name, data in carried.items() if "/assets/" in name}
+    needed = ["config.example.toml", *(f"systemd/{path.name}" for path in (ROOT / "systemd").iterdir())]
+    sources = [
+        path
+        for folder in ("scripting", "translations")
+        for path in (ROOT / "sourcemod" / folder).rglob("*")
+        if path.is_file()
+    ]
+    needed += ["sourcemod/LICENSE", "sourcemod/README.md", *(path.relative_to(ROOT).as_posix() for path in sources)]
+    assert {name: assets.pop(name) for name in needed} == {name: (ROOT / name).read_bytes() for name in needed}
+    assert list(assets) == ["sourcemod/equipoise.smx"]
+    source = ROOT / "sourcemod" / "scripting"
+    ours = compile_plugin(source / "equipoise.sp", tmp_path / "equipoise.smx", source / "include").read_bytes()
+    assert plugin_version(assets["sourcemod/equipoise.smx"]) == plugin_version(ours)
+
+
+def test_the_wheel_names_both_licences(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = archive.read(name).decode()
+    assert "License-Expression: MIT AND GPL-3.0-or-later" in metadata
+    assert "License-File: sourcemod/LICENSE" in metadata
+
+
+def test_where_the_compiler_does_not_run_the_wheel_is_built_without_the_plugin_and_says_so(
+    unpacked: Path, tmp_path: Path
+) -> None:
+    """A compiler that cannot be executed stands for a machine of another kind: the kernel answers both with ENOEXEC."""
+    broken = tmp_path / "packages" / "smx"
+    (broken / "spcomp").mkdir(parents=True)
+    (broken / "__init__.py").touch()
+    (broken / "spcomp" / "spcomp.elf64").write_bytes(b"\x7fELF of another machine")
+    (broken / "spcomp" / "spcomp.elf64").chmod(0o755)
+    built, said = build("wheel", unpacked, tmp_path / "wheel", PYTHONPATH=str(broken.parent))
+    assert "WITHOUT the SourceMod plugin" in said
+    assert "Exec format error" in said
+    with zipfile.ZipFile(built) as archive:
+        names = archive.namelist()
+    assert "equipoise/assets/sourcemod/equipoise.smx" not in names
+    assert "equipoise/assets/systemd/equipoise.service" in names
