@@ -243,7 +243,7 @@ def test_a_misspelt_key_is_answered_with_the_one_that_it_is_like(tmp_path: Path,
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[web]\nstreak = 2", "$.web.streak: no such key; `streak` belongs to [arena]"),
+        ("[web]\nstreak = 2", "$.web.streak: no such key; `streak` belongs to [arena] or [other]"),
         ("[log]\nmin_players = 2", "$.log.min_players: no such key; `min_players` belongs to [scramble] or [vote]"),
         (
             SMALL + "poll_seconds = 2",
@@ -263,7 +263,7 @@ def test_a_key_in_a_wrong_table_is_answered_with_its_own(tmp_path: Path, text: s
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (SMALL.replace("[token", 'game = "hl3"\n[token'), "$.server.arena-1.game: there is tf2, ns2, not 'hl3'"),
+        (SMALL.replace("[token", 'game = "hl3"\n[token'), "$.server.arena-1.game: there is tf2, ns2, other, not 'hl3'"),
         ("[log]\nlevel = 'loud'", "$.log.level: there is debug, info, warning, error, not 'loud'"),
         ("[arena]\nround_one = 'all'", "$.arena.round_one: there is duel, everyone, not 'all'"),
         (SMALL.replace("admin", "god"), "$.token.owner.role: there is viewer, admin, not 'god'"),

@@ -57,6 +57,7 @@ MEANINGS: Mapping[str, str] = {
     "ids": "Players, by id",
     "immune": "An admin who is not moved",
     "inactive_reason": "Why the script gives no orders on this map, by the game's own rules; empty: it does",
+    "jobs": "What the daemon does on a timer",
     "k": "Players on each side",
     "keep_together": "Groups that play on one side or sit out together",
     "kind": "Names the kind",
@@ -78,6 +79,7 @@ MEANINGS: Mapping[str, str] = {
     "moves": "Who changes sides",
     "multiple_trains": "TF2: `m_bMultipleTrains`",
     "name": "What the player calls themselves",
+    "next_run": "When it runs next, in seconds since the epoch",
     "next": "Call again after this many seconds at the latest",
     "no": "Votes against it",
     "ok": "Whether the request was accepted",
@@ -104,6 +106,7 @@ MEANINGS: Mapping[str, str] = {
     "ring": "Rounds that wait for the store",
     "round": "The round's id, unique on its server",
     "rounds": "How many rounds",
+    "running_since": "Since when it runs, in seconds since the epoch; null: it does not",
     "seconds": "How long, in seconds",
     "seq": "Number of the batch within the boot",
     "server": "The game server's name in the configuration",
@@ -142,11 +145,11 @@ MEANINGS: Mapping[str, str] = {
 
 
 def meaning(kind: type, field: str) -> str:
-    """What a field of a struct or dataclass means, as one line. LookupError when that is said nowhere."""
+    """What a field of a struct or dataclass means, as one line; empty when that is said nowhere."""
     for base in kind.__mro__:
         if text := _docstrings(base.__module__).get(base.__name__, {}).get(field):
             return " ".join(text.split())
-    return MEANINGS[field]
+    return MEANINGS.get(field, "")
 
 
 @cache

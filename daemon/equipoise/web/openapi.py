@@ -112,7 +112,7 @@ def _in_query(route: Route, named: dict[Any, Any], components: dict[str, Any]) -
 
 
 def _bodies(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
-    bodies: dict[str, Any] = {"application/json": {"schema": named[route.body], "example": EXAMPLES[route.body]}}
+    bodies: dict[str, Any] = {"application/json": {"schema": named[route.body], **_example(route.body)}}
     if route.form:
         fields = {"secret": {"type": "string"}, "data": {"type": "string", "contentMediaType": "application/json"}}
         schema = {"type": "object", "required": list(fields), "properties": fields}
@@ -121,10 +121,12 @@ def _bodies(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _content(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
-    content: dict[str, Any] = {"schema": {} if route.reply is None else named[route.reply]}
-    if route.reply in EXAMPLES:
-        content["example"] = EXAMPLES[route.reply]
+    content = {"schema": {} if route.reply is None else named[route.reply], **_example(route.reply)}
     return {"description": "Done", "content": {route.media_type: content}}
+
+
+def _example(kind: Any) -> dict[str, Any]:
+    return {"example": EXAMPLES[kind]} if kind in EXAMPLES else {}
 
 
 def _refusals(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
