@@ -87,6 +87,8 @@ class ServerStatus:
     """Rounds of the pool that wait for the store."""
     dropped_rounds: int
     """Rounds that the script's own ring lost."""
+    clock_ahead: float | None
+    """Seconds by which the script's clock was ahead of the daemon's when its last round came; None: none came."""
     boot: int
     """The start of the script that is served; 0: none was heard."""
     stale_scripts: tuple[StaleScript, ...]
@@ -102,6 +104,7 @@ class ServerStatus:
         *,
         plugin: str | None,
         dropped_rounds: int,
+        clock_ahead: float | None,
         boot: int,
         stale_scripts: tuple[StaleScript, ...],
     ) -> ServerStatus:
@@ -135,6 +138,7 @@ class ServerStatus:
             win_probability=chance(pool.system, memory.context, on_a, on_b) if on_a and on_b else None,
             ring=pool.ring_depth,
             dropped_rounds=dropped_rounds,
+            clock_ahead=clock_ahead,
             boot=boot,
             stale_scripts=stale_scripts,
         )

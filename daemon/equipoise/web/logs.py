@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from equipoise.web.messages.logs import Audits, Decisions
+from equipoise.web.messages.refusals import RefusedFound
 from equipoise.web.routes import Asked
 
 
@@ -19,3 +20,8 @@ async def show_audit(asked: Asked) -> Audits:
     for host in asked.services.hosts.values():
         await host.write_down()
     return Audits(audit=tuple(await asked.services.store.audits(asked.query.limit)))
+
+
+async def show_refused(asked: Asked) -> RefusedFound:
+    """Requests that were refused in the last hour."""
+    return RefusedFound(refused=asked.services.refusals.remembered.lines())

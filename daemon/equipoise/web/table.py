@@ -14,6 +14,7 @@ from equipoise.web.messages.health import Health
 from equipoise.web.messages.logs import Audits, Decisions, OfServer
 from equipoise.web.messages.players import InPool, PlayerFound, PlayersFound, RatingSet, Sought, Top
 from equipoise.web.messages.pools import QualityFound, ThetaFound
+from equipoise.web.messages.refusals import RefusedFound
 from equipoise.web.messages.rounds import RoundSent, RoundTaken
 from equipoise.web.messages.servers import Command, CommandDone, OneServer, Servers
 from equipoise.web.messages.splits import SplitsAsked, SplitsFound
@@ -124,6 +125,7 @@ TABLE: tuple[Route, ...] = (
         Decisions,
         query=OfServer,
     ),
+    Route("GET", "/v1/admin/refused", "What was refused in the last hour", READERS, logs.show_refused, RefusedFound),
     Route("GET", "/v1/admin/audit", "What admins did", READERS, logs.show_audit, Audits, query=Limited),
     Route("GET", "/healthz", "Does the daemon store rounds", frozenset(), show_health, Health),
     Route("GET", "/metrics", "Prometheus metrics", READERS, measures, None, media_type="text/plain"),
