@@ -35,7 +35,13 @@ REFUSED: dict[int, tuple[str, tuple[str, ...]]] = {
 }
 """What each status of a refusal means, and the codes in its answer."""
 IN_PATH: dict[str, dict[str, Any]] = {
-    "id": scalars.Player.schema,
+    "id": {
+        "type": "string",
+        "minLength": 1,
+        "description": "A SteamID64, STEAM_0:…, [U:1:…], the address of a profile, or a name that only one player has",
+        "examples": ["76561197960287930", "STEAM_0:0:11101"],
+    },
+    "round": {"type": "string"},
     "pool": {"type": "string"},
     "server": {"type": "string"},
 }
