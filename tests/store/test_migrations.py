@@ -19,6 +19,7 @@ from tests.pools import fill, some_rounds, stored
 from tests.store.samples import in_loop, opened
 
 WITHOUT_GROWTH = (
+    "DROP INDEX rounds_by_server",
     "DROP TABLE crowds",
     "DROP INDEX decisions_by_time",
     "DROP INDEX audit_by_time",

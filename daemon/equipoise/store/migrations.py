@@ -216,6 +216,9 @@ CROWDS_OF_ALL = """
 INSERT INTO crowds SELECT pool, visible, count(*), sum(rating), sum(rating * rating) FROM players GROUP BY pool, visible
 """
 
+# The last rounds of a server that is seldom played on lie far apart.
+ROUNDS_BY_SERVER = "CREATE INDEX rounds_by_server ON rounds (server, number)"
+
 MIGRATIONS = (
     Migration(
         "0001-first",
@@ -250,5 +253,6 @@ MIGRATIONS = (
             CROWDS_OF_ALL,
         ),
     ),
+    Migration("0007-rounds-by-server", sqlite=(ROUNDS_BY_SERVER,)),
 )
 """Every step, oldest first."""

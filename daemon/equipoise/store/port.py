@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, RoundId, ServerId, Side
+from equipoise.store.listings import Listings
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,8 @@ class Decision:
     order: str | None = None
     detail: Mapping[str, object] | None = None
     """Split, players, win probability before and after: plain data."""
+    number: int = field(default=0, compare=False)
+    """Its place in the log; 0 before it is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +145,8 @@ class Audit:
     target: str
     before: str
     after: str
+    number: int = field(default=0, compare=False)
+    """Its place in the audit; 0 before it is stored."""
 
 
 Note = Decision | Audit | SessionMemory | Name
@@ -258,7 +263,7 @@ class Replay(Protocol):
         """The system's shared state after the rounds so far, by key."""
 
 
-class Store(Protocol):
+class Store(Listings, Protocol):
     """Persistence of players, rounds, decisions and sessions. Every method but `note` may raise StoreError."""
 
     async def open(self) -> None:
@@ -327,13 +332,20 @@ class Store(Protocol):
     async def memory(self, server: ServerId) -> bytes | None:
         """A server's session memory, None before the first."""
 
-    async def decisions(self, server: ServerId | None, limit: int) -> Sequence[Decision]:
-        """The newest decisions, newest first."""
+    async def decisions(
+        self, server: ServerId | None, limit: int, *, before: int | None = None, after: int = 0
+    ) -> Sequence[Decision]:
+        """The newest decisions of a server, or of all, whose numbers lie between the two; newest first."""
+
+    async def decisions_about(
+        self, player: PlayerId, server: ServerId | None, limit: int, *, before: int | None = None, after: int = 0
+    ) -> tuple[Sequence[Decision], int | None]:
+        """Those that name a player, and the number to go on before: not all of a long log is looked through at once."""
 
     async def audit(self, entry: Audit) -> None:
         """Append a line to the audit; durable when this returns."""
 
-    async def audits(self, limit: int) -> Sequence[Audit]:
+    async def audits(self, limit: int, *, before: int | None = None) -> Sequence[Audit]:
         """The newest audit lines, newest first."""
 
     async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:

@@ -12,7 +12,7 @@ import equipoise
 from equipoise.web.components import schemas
 from equipoise.web.examples import EXAMPLES
 from equipoise.web.routes import Route
-from equipoise.wire import orders, scalars
+from equipoise.wire import orders
 
 REFUSED: dict[int, tuple[str, tuple[str, ...]]] = {
     400: ("No HTTP request, no JSON, or a form that cannot be read", ("json", "payload", "form", "charset", "http")),
@@ -20,7 +20,7 @@ REFUSED: dict[int, tuple[str, tuple[str, ...]]] = {
     403: ("Not for this caller, or called by a page of another site", ("role", "server", "pool", "origin")),
     404: ("No such path, server or pool", ("not_found",)),
     408: ("The body did not arrive in time", ("timeout",)),
-    409: ("Not possible now; or an older batch", ("refused", "stale")),
+    409: ("Not possible now; or an older batch", ("refused", "stale", "several")),
     413: ("More than 256 KiB", ("size",)),
     415: ("Neither JSON nor, where it is allowed, a form; or a packed body", ("content_type", "encoding")),
     417: ("An `Expect` other than 100-continue", ("http",)),
@@ -35,7 +35,13 @@ REFUSED: dict[int, tuple[str, tuple[str, ...]]] = {
 }
 """What each status of a refusal means, and the codes in its answer."""
 IN_PATH: dict[str, dict[str, Any]] = {
-    "id": scalars.Player.schema,
+    "id": {
+        "type": "string",
+        "minLength": 1,
+        "description": "A SteamID64, STEAM_0:…, [U:1:…], the address of a profile, or a name that only one player has",
+        "examples": ["76561197960287930", "STEAM_0:0:11101"],
+    },
+    "round": {"type": "string"},
     "pool": {"type": "string"},
     "server": {"type": "string"},
 }

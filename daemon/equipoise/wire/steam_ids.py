@@ -18,7 +18,7 @@ _NUMBER = "([0-9]{1,20})"
 _STEAM2 = re.compile(f"STEAM_([01]):([01]):{_NUMBER}", re.IGNORECASE)
 _STEAM3 = re.compile(rf"\[U:1:{_NUMBER}\]|U:1:{_NUMBER}", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?:https?://)?(?:www\.)?steamcommunity\.com/(\w+)/([^/?#]+)(?:[/?#].*)?", re.IGNORECASE)
-_ATTEMPT = re.compile(r"STEAM_|\[?[A-Z]:\d|https?://|\S*steamcommunity\.com|bot:", re.IGNORECASE)
+_ATTEMPT = re.compile(r"STEAM_|\[[A-Z]:\d|https?://|\S*steamcommunity\.com|bot:", re.IGNORECASE)
 """How texts begin that are meant as an id, so that a wrong one is not looked for among the names."""
 
 FORMS = "76561197960287930, STEAM_0:0:11101, [U:1:22202] or https://steamcommunity.com/profiles/76561197960287930"
@@ -39,10 +39,10 @@ def written_id(text: str) -> PlayerId | None:
     >>> written_id("https://steamcommunity.com/profiles/76561197960287930/")
     '76561197960287930'
     >>> written_id("gaben")
-    >>> written_id("STEAM_0:2:11101")
+    >>> written_id("https://steamcommunity.com/profiles/22202")
     Traceback (most recent call last):
     ...
-    ValueError: STEAM_0:2:11101 is no Steam id: write …
+    ValueError: https://steamcommunity.com/profiles/22202: a SteamID64 has 17 digits
     """
     text = text.strip()
     if not text or len(text) > LONGEST or not text.isprintable():

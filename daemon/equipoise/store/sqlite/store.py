@@ -49,6 +49,7 @@ from equipoise.store.sqlite.connection import (
 )
 from equipoise.store.sqlite.files import OpenFiles
 from equipoise.store.sqlite.health import Health
+from equipoise.store.sqlite.listings import SqliteListings
 from equipoise.store.sqlite.quick_check import QuickCheck
 from equipoise.store.unwritten import Unwritten
 
@@ -62,7 +63,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class SqliteStore:
+class SqliteStore(SqliteListings):
     """Call `open` first and `close` last; in between, calls are served one after the other.
 
     Notes wait for `notes_after` seconds, and for `retry_after` when they could not be written. Without `create`, a
@@ -169,14 +170,16 @@ class SqliteStore:
     async def memory(self, server: ServerId) -> bytes | None:
         return await self._read_noted(lambda db: rounds.memory(db, server))
 
-    async def decisions(self, server: ServerId | None, limit: int) -> Sequence[Decision]:
-        return await self._read_noted(lambda db: journal.decisions(db, server, limit))
+    async def decisions(
+        self, server: ServerId | None, limit: int, *, before: int | None = None, after: int = 0
+    ) -> Sequence[Decision]:
+        return await self._read_noted(lambda db: journal.decisions(db, server, limit, before, after))
 
     async def audit(self, entry: Audit) -> None:
         await self._write(lambda db: journal.audit(db, entry))
 
-    async def audits(self, limit: int) -> Sequence[Audit]:
-        return await self._read_noted(lambda db: journal.audits(db, limit))
+    async def audits(self, limit: int, *, before: int | None = None) -> Sequence[Audit]:
+        return await self._read_noted(lambda db: journal.audits(db, limit, before))
 
     async def fingerprint(self, pool: str) -> Fingerprint | None:
         return await self._read(lambda db: pools.fingerprint(db, pool))
