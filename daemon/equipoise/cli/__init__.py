@@ -18,6 +18,7 @@ _COMMANDS = {
     "init": ("daemon", "Write a configuration and secrets."),
     "check-config": ("daemon", "Read the configuration as the daemon does."),
     "status": ("servers", "Show what every game server is doing."),
+    "doctor": ("doctor", "Look for what is wrong, and say what to do."),
     "server": ("servers", "Game servers: list, scramble, balance, cancel, on, off."),
     "player": ("players", "Players: show, find, set, reset, top."),
     "pool": ("pools", "Rating populations: quality, fit-theta, recompute."),

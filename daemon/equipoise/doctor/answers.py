@@ -46,7 +46,9 @@ def jobs(known: Sequence[Answer], now: float | None = None) -> Findings:
             yield Finding("bad", f"job {job['name']}", job["last_error"], "the daemon's log has more")
             wrong = True
         elif due is not None and now - due > LATE_JOB_SECONDS:
-            yield Finding("bad", f"job {job['name']}", f"it is late by {(now - due) / 3600:.0f} h", "restart the daemon")
+            yield Finding(
+                "bad", f"job {job['name']}", f"it is late by {(now - due) / 3600:.0f} h", "restart the daemon"
+            )
             wrong = True
     if not wrong:
         yield Finding("good", "jobs", f"{len(known)} jobs, none failed")

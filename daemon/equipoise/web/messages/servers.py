@@ -17,6 +17,7 @@ from equipoise.web.messages.health import StoreSeen
 class Servers(Ok, frozen=True):
     """All configured servers, silent ones too, the store, and the daemon's jobs."""
 
+    version: str
     servers: tuple[ServerStatus, ...]
     waiting_rounds: int
     """Rounds of all pools that wait for the store."""
