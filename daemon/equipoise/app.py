@@ -22,7 +22,7 @@ from equipoise.config import STORE, Config
 from equipoise.config.sources import located
 from equipoise.core.model import ServerId
 from equipoise.errors import ConfigError, StoreError, StoreMissing, StoreRefused
-from equipoise.service import readings, systemd
+from equipoise.service import jobs, readings, systemd
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
@@ -100,6 +100,8 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
     metrics.watch(lambda: readings.of_store(store, retention))
     refusals = stack.enter_context(closing(Refusals(metrics)))
     stack.callback(asyncio.create_task(metrics.measure_loop()).cancel)
+    scheduler = Scheduler(metrics)
+    jobs.add_jobs(scheduler, pools, retention)
     solving = Worker(config.splits.seconds)
     stack.push_async_callback(solving.close)
     services = Services(
@@ -113,9 +115,11 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
         metrics=metrics,
         refusals=refusals,
         solving=solving,
+        scheduler=scheduler,
     )
     await _listen(config, services, listener, stack)
-    _schedule(pools, retention, metrics, stack)
+    scheduler.start()
+    stack.push_async_callback(scheduler.close)
     _sign_of_life(store, stack)
     store.start_check()
     host, port = listener.getsockname()[:2]
@@ -224,12 +228,6 @@ async def _listen(config: Config, services: Services, listener: socket.socket, s
     services.metrics.watch(connections.readings)
     task = asyncio.create_task(connections.accept(listener))
     stack.callback(task.cancel)
-
-
-def _schedule(pools: Mapping[str, Pool], retention: Retention, metrics: Metrics, stack: AsyncExitStack) -> None:
-    scheduler = Scheduler(pools.values(), retention, metrics)
-    scheduler.start()
-    stack.push_async_callback(scheduler.close)
 
 
 def _sign_of_life(store: Store, stack: AsyncExitStack) -> None:
