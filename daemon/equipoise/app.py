@@ -19,9 +19,10 @@ from aiohttp import web
 import equipoise
 from equipoise import ratings
 from equipoise.config import STORE, Config
+from equipoise.config.sources import located
 from equipoise.core.model import ServerId
 from equipoise.errors import ConfigError, StoreError, StoreMissing, StoreRefused
-from equipoise.service import readings, systemd
+from equipoise.service import jobs, readings, systemd
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
@@ -99,6 +100,8 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
     metrics.watch(lambda: readings.of_store(store, retention))
     refusals = stack.enter_context(closing(Refusals(metrics)))
     stack.callback(asyncio.create_task(metrics.measure_loop()).cancel)
+    scheduler = Scheduler(metrics)
+    jobs.add_jobs(scheduler, pools, retention)
     solving = Worker(config.splits.seconds)
     stack.push_async_callback(solving.close)
     services = Services(
@@ -112,9 +115,11 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
         metrics=metrics,
         refusals=refusals,
         solving=solving,
+        scheduler=scheduler,
     )
     await _listen(config, services, listener, stack)
-    _schedule(pools, retention, metrics, stack)
+    scheduler.start()
+    stack.push_async_callback(scheduler.close)
     _sign_of_life(store, stack)
     store.start_check()
     host, port = listener.getsockname()[:2]
@@ -131,14 +136,14 @@ def _listener(config: Config) -> socket.socket:
         path = "$.web.port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "$.web.host"
         why = os.strerror(error.errno or 0)
         advice = _ADVICE.get(error.errno or 0, "is this one of the machine's addresses?")
-        raise ConfigError(f"cannot listen on {host}:{port}: {why}; {advice}", path=path) from None
+        raise ConfigError(f"cannot listen on {host}:{port}: {why}; {advice}", path=path, file=config.path) from None
 
 
 def _make_directory(config: Config) -> None:
     try:
         config.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        raise ConfigError(f"{config.directory}: {error.strerror}", path="$.store.directory") from None
+        raise ConfigError(f"{config.directory}: {error.strerror}", path="$.store.directory", file=config.path) from None
 
 
 async def _store(config: Config, stack: AsyncExitStack, *, new_store: bool) -> SqliteStore:
@@ -175,7 +180,8 @@ async def _pool(config: Config, name: str, store: Store, clock: SystemClock, sta
     chosen = config.pools[name]
     system = ratings.create(chosen.system, **chosen.params)
     pool = Pool(name, system, store, Ring(config.directory / f"{name}.ring"), clock)
-    await pool.open()
+    with located(config.path):
+        await pool.open()
     stack.push_async_callback(pool.close)
     return pool
 
@@ -222,12 +228,6 @@ async def _listen(config: Config, services: Services, listener: socket.socket, s
     services.metrics.watch(connections.readings)
     task = asyncio.create_task(connections.accept(listener))
     stack.callback(task.cancel)
-
-
-def _schedule(pools: Mapping[str, Pool], retention: Retention, metrics: Metrics, stack: AsyncExitStack) -> None:
-    scheduler = Scheduler(pools.values(), retention, metrics)
-    scheduler.start()
-    stack.push_async_callback(scheduler.close)
 
 
 def _sign_of_life(store: Store, stack: AsyncExitStack) -> None:

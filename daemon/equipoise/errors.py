@@ -8,7 +8,7 @@ EquipoiseError
 │   └── StoreRefused     it never will (newer than this program, not ours, read-only): start-up ends
 │       └── StoreMissing     there is none, and none may be made
 ├── SpillError       the ring's own file cannot be written: the script keeps the round
-├── ConfigError      the operator's configuration is wrong: exit 2, naming the key's path
+├── ConfigError      the operator's configuration is wrong: exit 2, naming the file and the key's path
 ├── SplitError       a split problem cannot be solved as asked: names the constraint
 └── RatingError      a rating system refuses a match or a parameter: names the player or the parameter
 """
@@ -60,15 +60,21 @@ class SpillError(EquipoiseError):
 
 
 class ConfigError(EquipoiseError):
-    """The configuration is wrong; `path` is the key's path (`$.web.port`), or the file.
+    """The configuration is wrong: `path` is the key's path, `file` the file that it stands in, where they are known.
 
-    >>> str(ConfigError("expected a whole number", path="$.web.port"))
-    '$.web.port: expected a whole number'
+    >>> str(ConfigError("expected a whole number", path="$.web.port").within("config.toml"))
+    'config.toml: $.web.port: expected a whole number'
     """
 
-    def __init__(self, message: str, *, path: str | None = None) -> None:
-        super().__init__(f"{path}: {message}" if path else message)
+    def __init__(self, message: str, *, path: str | None = None, file: object = None) -> None:
+        super().__init__(": ".join(str(part) for part in (file, path, message) if part))
+        self.message = message
         self.path = path
+        self.file = file
+
+    def within(self, file: object) -> ConfigError:
+        """The same error in this file, unless it names one already."""
+        return self if self.file else ConfigError(self.message, path=self.path, file=file)
 
 
 class SplitError(EquipoiseError):

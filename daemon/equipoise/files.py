@@ -1,12 +1,15 @@
-"""Files of the state directory: no other user can read them, and they belong to the owner of their directory.
+"""Files of the state directory and of the configuration.
 
-Under systemd's `DynamicUser` that owner is a user who exists only while the unit runs. A command that root runs beside
-it must not leave a file behind that this user cannot open.
+No other user can read those of the state directory, and they belong to the owner of the directory. Under systemd's
+`DynamicUser` that owner is a user who exists only while the unit runs. A command that root runs beside it must not
+leave a file behind that this user cannot open.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from pathlib import Path
 
 
@@ -26,3 +29,23 @@ def open_private(path: Path, flags: int) -> int:
         os.close(file)
         raise
     return file
+
+
+def read_small(path: Path, most: int = 1 << 20) -> bytes:
+    """The content of a regular file of at most so many bytes; OSError says why there is none.
+
+    A pipe would be waited for and a device might never end, so neither is read. Nor is half of a file that another
+    program writes meanwhile.
+    """
+    with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY), "rb") as file:
+        before = os.fstat(file.fileno())
+        if not stat.S_ISREG(before.st_mode):
+            directory = stat.S_ISDIR(before.st_mode)
+            raise OSError(errno.EINVAL, os.strerror(errno.EISDIR) if directory else "it is no regular file")
+        content = file.read(most + 1)
+        after = os.fstat(file.fileno())
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes")
+    if (before.st_mtime_ns, len(content)) != (after.st_mtime_ns, after.st_size):
+        raise OSError(errno.EAGAIN, "it is being written: try again")
+    return content

@@ -14,6 +14,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from equipoise.cli.options import FAILED, stop
 from equipoise.cli.output import json_text
+from equipoise.files import read_small
 
 REFUSED = FAILED
 NO_DAEMON = 3
@@ -64,7 +65,7 @@ class Client:
 def _configured(config: Path) -> str:
     """The address in the configuration, whose other keys are not read."""
     try:
-        web = tomllib.loads(config.read_text("utf-8")).get("web", {})
+        web = tomllib.loads(read_small(config).decode()).get("web", {})
         host, port = web.get("host", "127.0.0.1"), web.get("port", 27500)
     except (OSError, ValueError, AttributeError):
         host, port = "127.0.0.1", 27500

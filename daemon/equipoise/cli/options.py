@@ -8,8 +8,6 @@ from typing import NoReturn
 
 import click
 
-from equipoise.errors import ConfigError
-
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 """Exit codes; the last one is the shells' for Ctrl-C."""
 MACHINE = Path("/etc/equipoise")
@@ -51,8 +49,5 @@ def say_opened(store: Path) -> None:
 
 def stop(reason: Exception | str, code: int = WRONG) -> NoReturn:
     """End the command with one line on standard error and an exit code."""
-    # Which file was read is not obvious: the environment or a default may have chosen it.
-    of_a_key = isinstance(reason, ConfigError) and (reason.path or "").startswith("$")
-    file = f"{click.get_current_context().params['path']}: " if of_a_key else ""
-    click.echo(f"equipoise: {file}{reason}", err=True)
+    click.echo(f"equipoise: {reason}", err=True)
     raise SystemExit(code)

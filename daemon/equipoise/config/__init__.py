@@ -1,7 +1,7 @@
-"""The configuration: one TOML file, read strictly.
+"""The configuration: a TOML file and those of the servers beside it, read strictly.
 
 `config.example.toml` is the reference of all keys. An unknown key, a wrong type and a number out of range are refused
-with a `ConfigError` that names the key's path. Secrets stand in files of their own, and only as their SHA-256.
+with a `ConfigError` that names the file and the key's path. Callers' secrets are known by their SHA-256 only.
 
 Rules at the top level hold for all servers; a server's own table overrides them key by key.
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ipaddress
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from equipoise.config.keys import written
 from equipoise.config.reading import convert
 from equipoise.config.rules import effective, merged, read_rules
 from equipoise.config.secret_files import Secrets
+from equipoise.config.sources import located, read_sources
 from equipoise.config.tables import File, Log, Raw, Retention, Role, ServerKeys, Splits, Store, TokenKeys, Web
 from equipoise.core.maps import DEFAULT_LEVELS
 from equipoise.core.model import ServerId
@@ -53,6 +53,8 @@ class Server:
     """A game server of the configuration: its pool, its rules, and the digest of its secret."""
 
     name: ServerId
+    file: Path
+    """Where its table stands: the configuration itself, or a file of its own in `servers.d`."""
     pool: str
     game: Literal["tf2", "ns2"]
     digest: bytes
@@ -88,18 +90,22 @@ class Config:
 
 
 def load(path: Path, environ: Mapping[str, str]) -> Config:
-    """Read a file and the secrets that it names; `ConfigError` if anything in it is wrong."""
-    raw = _parse(path)
-    tables, rules = _apart(raw, msgspec.structs.asdict(File()))
-    file = convert(tables, File, "$")
-    rules = merged({"maps": dict(DEFAULT_LEVELS)}, read_rules(rules, "$", File.__struct_fields__))
-    _check_listener(file.web, len(file.server))
-    _check_retention(file.retention)
-    pools = {name: _pool(name, keys) for name, keys in file.pool.items()}
-    files = Secrets(path.parent, environ.get("CREDENTIALS_DIRECTORY"))
-    servers = {ServerId(name): _server(name, keys, rules, pools, files) for name, keys in file.server.items()}
-    tokens = {name: _token(name, keys, files) for name, keys in file.token.items()}
-    _check_distinct(servers, tokens)
+    """Read the files and the secrets that they name; `ConfigError` if anything in them is wrong."""
+    sources = read_sources(path)
+    secrets = Secrets(path.parent, environ.get("CREDENTIALS_DIRECTORY"))
+    with located(path):
+        tables, rules = _apart(sources.tables, msgspec.structs.asdict(File()))
+        file = convert(tables, File, "$")
+        rules = merged({"maps": dict(DEFAULT_LEVELS)}, read_rules(rules, "$", File.__struct_fields__))
+        _check_listener(file.web, len(file.server))
+        _check_retention(file.retention)
+        pools = {name: _pool(name, keys) for name, keys in file.pool.items()}
+        tokens = {name: _token(name, keys, secrets) for name, keys in file.token.items()}
+    servers: dict[ServerId, Server] = {}
+    for name, keys in file.server.items():
+        with located(sources.files[name]):
+            servers[ServerId(name)] = _server(name, keys, sources.files[name], rules, pools, secrets)
+    _check_distinct(path, servers, tokens)
     return Config(
         path=path,
         web=file.web,
@@ -131,17 +137,6 @@ def state_directory(store: Store, environ: Mapping[str, str], config: Path) -> P
         return MACHINE_STATE
     state = environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "equipoise"
-
-
-def _parse(path: Path) -> Raw:
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{error.strerror}; `equipoise init` writes one", path=str(path)) from None
-    except ValueError as error:
-        raise ConfigError(f"this is no TOML: {error}", path=str(path)) from None
-    except RecursionError:
-        raise ConfigError("this is no TOML: its brackets are nested too deeply", path=str(path)) from None
 
 
 def _apart(keys: Raw, known: Mapping[str, object]) -> tuple[Raw, Raw]:
@@ -196,33 +191,35 @@ def _pool(name: str, keys: Raw) -> Pool:
     return Pool(name, system, params)
 
 
-def _server(name: str, keys: Raw, rules: Raw, pools: Mapping[str, Pool], files: Secrets) -> Server:
+def _server(name: str, keys: Raw, file: Path, rules: Raw, pools: Mapping[str, Pool], secrets: Secrets) -> Server:
     path = _named("server", name)
-    own, overrides = _apart(keys, ServerKeys.__annotations__)
+    own, overrides = _apart(keys, dict.fromkeys(ServerKeys.__struct_fields__))
     server = convert(own, ServerKeys, path)
     overrides = read_rules(overrides, path, ServerKeys.__struct_fields__)
     if server.pool not in pools:
         raise ConfigError(f"there is no [pool.{server.pool}]", path=f"{path}.pool")
     return Server(
         name=ServerId(name),
+        file=file,
         pool=server.pool,
         game=server.game,
-        digest=files.digest(server.secret_file, f"{path}.secret_file"),
+        digest=secrets.digest(server, path),
         rules=effective(merged(rules, overrides)),
     )
 
 
-def _token(name: str, keys: Raw, files: Secrets) -> Token:
+def _token(name: str, keys: Raw, secrets: Secrets) -> Token:
     path = _named("token", name)
     token = convert(keys, TokenKeys, path)
-    return Token(name, token.role, files.digest(token.secret_file, f"{path}.secret_file"))
+    return Token(name, token.role, secrets.digest(token, path))
 
 
-def _check_distinct(servers: Mapping[ServerId, Server], tokens: Mapping[str, Token]) -> None:
+def _check_distinct(path: Path, servers: Mapping[ServerId, Server], tokens: Mapping[str, Token]) -> None:
     """Refuse equal secrets: a request is attributed by its secret alone."""
+    named = [(server.file, f"$.server.{server.name}", server.digest) for server in servers.values()]
+    named += [(path, f"$.token.{token.name}", token.digest) for token in tokens.values()]
     owners: dict[bytes, str] = {}
-    named = [(f"$.server.{name}", server.digest) for name, server in servers.items()]
-    for path, digest in [*named, *((f"$.token.{name}", token.digest) for name, token in tokens.items())]:
+    for file, key, digest in named:
         if digest in owners:
-            raise ConfigError(f"the same secret as {owners[digest]}", path=f"{path}.secret_file")
-        owners[digest] = path
+            raise ConfigError(f"the same secret as {owners[digest]}", path=key, file=file)
+        owners[digest] = key if file == path else f"{key} in {file}"

@@ -25,10 +25,10 @@ def printed(config: Config) -> Iterator[str]:
         yield from _lines(f"pool.{pool.name}", {"system": pool.system, **params})
     for server in config.servers.values():
         rules = dataclasses.asdict(server.rules)
-        keys = {"pool": server.pool, "game": server.game, "secret_file": "(read)"}
+        keys = {"pool": server.pool, "game": server.game, "secret_sha256": "(set)"}
         yield from _lines(f"server.{server.name}", {**keys, **rules})
     for token in config.tokens.values():
-        yield from _lines(f"token.{token.name}", {"role": token.role, "secret_file": "(read)"})
+        yield from _lines(f"token.{token.name}", {"role": token.role, "secret_sha256": "(set)"})
 
 
 def pool_table(pool: Pool) -> Iterator[str]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
 from equipoise.config.keys import written
+from equipoise.config.places import places
 from equipoise.errors import ConfigError
 
 T = TypeVar("T")
@@ -44,20 +45,42 @@ def _refusal(text: str, path: str, kind: type, siblings: Iterable[str]) -> Confi
         text, below = found[1], found[2]
     path += below
     if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", text, re.DOTALL):
-        known = _keys(kind, below) if below else {*_keys(kind, below), *siblings}
-        close = get_close_matches(unknown[1], sorted(known), n=1)
-        return ConfigError(
-            f"no such key{f'; is it {close[0]}?' if close else ''}", path=f"{path}.{written(unknown[1])}"
-        )
+        known = _keys(kind, below)
+        advice = _advice(unknown[1], known if below else {*known, *siblings})
+        return ConfigError(f"no such key{advice}", path=f"{path}.{written(unknown[1])}")
     if missing := re.fullmatch(r"Object missing required field `(.*)`", text):
-        return ConfigError("this key is required", path=f"{path}.{missing[1]}")
+        words = _words(_type_at(kind, f"{below}.{missing[1]}"))
+        return ConfigError(f"this key is required{words and f': {words}'}", path=f"{path}.{missing[1]}")
+    if wrong := re.fullmatch(r"Invalid enum value (.*)", text, re.DOTALL):
+        return ConfigError(f"there is {_words(_type_at(kind, below))}, not {wrong[1]}", path=path)
     for name, plain in _PLAIN.items():
         text = text.replace(name, plain)
     return ConfigError(text.replace("Expected", "expected", 1), path=path)
 
 
+def _advice(key: str, known: set[str]) -> str:
+    """What may be meant by a key that is not known here."""
+    if found := places().get(key):
+        return f"; `{key}` belongs to {' or '.join(found)}"
+    close = get_close_matches(key, sorted(known), n=1)
+    return f"; is it {close[0]}?" if close else ""
+
+
+def _words(kind: Any) -> str:
+    """The words that a key may have; empty for any other type.
+
+    >>> _words(Literal["tf2", "ns2"])
+    'tf2, ns2'
+    """
+    return ", ".join(get_args(kind)) if get_origin(kind) is Literal else ""
+
+
 def _keys(kind: type, below: str) -> set[str]:
-    """The keys of a table, by the type of the one that was read and the path below it: "" or ".vote"."""
+    return {field.name for field in msgspec.structs.fields(_type_at(kind, below))}
+
+
+def _type_at(kind: type, below: str) -> Any:
+    """The type of a key, by the type of the table that was read and the path below it: "" or ".vote"."""
     for name in filter(None, below.split(".")):
         kind = next(field.type for field in msgspec.structs.fields(kind) if field.name == name)
-    return {field.name for field in msgspec.structs.fields(kind)}
+    return kind

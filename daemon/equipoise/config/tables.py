@@ -61,18 +61,25 @@ class Log(Section, frozen=True):
     level: Literal["debug", "info", "warning", "error"] = "info"
 
 
-class ServerKeys(Section, frozen=True):
+class SecretKeys(Section, frozen=True, kw_only=True):
+    """How a caller's secret is given: one of the two, the other one empty."""
+
+    secret_sha256: str = ""
+    """The SHA-256 of the secret in hexadecimal."""
+    secret_file: str = ""
+    """A file that holds it."""
+
+
+class ServerKeys(SecretKeys, frozen=True, kw_only=True):
     """A game server; keys that override rules stand in the same table."""
 
-    secret_file: str
     pool: str = "main"
     game: Literal["tf2", "ns2"] = "tf2"
 
 
-class TokenKeys(Section, frozen=True):
+class TokenKeys(SecretKeys, frozen=True, kw_only=True):
     """A token of the admin interface."""
 
-    secret_file: str
     role: Role
 
 

@@ -37,7 +37,7 @@ class RetentionDays:
 
 
 class Retention:
-    """`run` deletes what is too old, until `stop`.
+    """`run` deletes what is too old.
 
     A clock that is years ahead would make everything too old. So time passes here by the monotonic clock, which is
     never set, and nothing is deleted when the clock was already ahead at the start.
@@ -52,7 +52,7 @@ class Retention:
         self._pools = pools
         self._clock = clock
         self._days = days
-        self._stopped = False
+        self._distrusted = False
         self._began = clock.epoch() - clock.monotonic()
         self._looked = False
         self._ends_at = 0.0
@@ -83,7 +83,7 @@ class Retention:
         self._looked = True
         newest = self.extent.newest
         if newest is not None and (silence := self._now() - newest) > LONGEST_SILENCE:
-            self._stopped = True
+            self._distrusted = True
             log.warning(
                 "nothing is deleted: the newest decision or round is %.0f days old. "
                 "If the clock is right, restart the daemon",
@@ -92,10 +92,6 @@ class Retention:
 
     def _now(self) -> float:
         return self._began + self._clock.monotonic()
-
-    def stop(self) -> None:
-        """Delete no more than the piece that is under way."""
-        self._stopped = True
 
     def oldest_decision_seconds(self) -> float:
         """The age of the oldest decision, 0 without one."""
@@ -111,7 +107,7 @@ class Retention:
 
     async def _delete(self, name: str, delete: Callable[[], Awaitable[int]], limit: int) -> None:
         deleted = limit
-        while deleted == limit and not self._stopped and self._clock.monotonic() < self._ends_at:
+        while deleted == limit and not self._distrusted and self._clock.monotonic() < self._ends_at:
             deleted = await delete()
             self.pruned[name] += deleted
             await asyncio.sleep(PAUSE_SECONDS)

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from equipoise.core.model import PlayerId
+from equipoise.service.scheduler import JobStatus
 from equipoise.service.status import ServerStatus
 from equipoise.store.port import Decision
 from equipoise.web.messages import Ask, Ok
@@ -14,12 +15,13 @@ from equipoise.web.messages.health import StoreSeen
 
 
 class Servers(Ok, frozen=True):
-    """All configured servers, silent ones too, and the store."""
+    """All configured servers, silent ones too, the store, and the daemon's jobs."""
 
     servers: tuple[ServerStatus, ...]
     waiting_rounds: int
     """Rounds of all pools that wait for the store."""
     store: StoreSeen
+    jobs: tuple[JobStatus, ...]
 
 
 class OneServer(Ok, frozen=True):

@@ -1,0 +1,131 @@
+"""The files of the configuration: which are read, how secrets are found, and how a wrong one is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from equipoise import config
+from equipoise.core.rules import ArenaRules
+from equipoise.errors import ConfigError
+from tests.test_config import DIGEST, SMALL, load, message, write
+
+DUSTBOWL = f"[server.dustbowl]\nsecret_sha256 = '{'ab' * 32}'\n"
+
+
+def write_server(folder: Path, name: str, text: str) -> Path:
+    """A file in servers.d."""
+    (folder / "servers.d").mkdir(exist_ok=True)
+    path = folder / "servers.d" / name
+    path.write_text(text)
+    return path
+
+
+def test_a_missing_file_and_a_file_that_is_no_toml_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="equipoise init"):
+        config.load(tmp_path / "gone.toml", {})
+    for text in ("[web", "a = " + "[" * 10_000):
+        with pytest.raises(ConfigError, match="no TOML"):
+            load(tmp_path, text)
+
+
+def test_a_secret_itself_is_refused_where_its_hash_belongs_and_is_not_shown(tmp_path: Path) -> None:
+    write(tmp_path, SMALL)
+    (tmp_path / "owner.sha256").write_text("hunter2")
+    with pytest.raises(ConfigError, match=r"secret_file: expected a SHA-256") as refusal:
+        config.load(tmp_path / "config.toml", {})
+    assert "hunter2" not in str(refusal.value)
+    assert "hunter2" not in message(tmp_path, SMALL + "[token.two]\nrole = 'viewer'\nsecret_sha256 = 'hunter2'")
+
+
+def test_a_secrets_hash_may_stand_in_the_configuration_itself(tmp_path: Path) -> None:
+    read = load(tmp_path, SMALL.replace('secret_file = "owner.sha256"', f"secret_sha256 = '{DIGEST[::-1].upper()}'"))
+    assert read.tokens["owner"].digest.hex() == DIGEST[::-1]
+
+
+def test_a_folder_of_secrets_is_handed_over_by_systemd_under_names_with_the_folders(tmp_path: Path) -> None:
+    credentials = tmp_path / "credentials"
+    credentials.mkdir()
+    (credentials / "secrets_owner.sha256").write_text("00" * 32)
+    text = SMALL.replace('"owner.sha256"', '"secrets/owner.sha256"')
+    assert load(tmp_path, text, CREDENTIALS_DIRECTORY=str(credentials)).tokens["owner"].digest == bytes(32)
+    (credentials / "secrets_owner.sha256").unlink()
+    with pytest.raises(ConfigError, match=r"secrets/owner\.sha256: .*systemd hands .* restart it"):
+        load(tmp_path, text, CREDENTIALS_DIRECTORY=str(credentials))
+
+
+def test_servers_stand_in_the_file_or_beside_it_in_one_of_their_own(tmp_path: Path) -> None:
+    file = write_server(
+        tmp_path, "dustbowl.toml", DUSTBOWL + "silence_seconds = 20\n[server.dustbowl.arena]\nstreak = 7"
+    )
+    read = load(tmp_path, SMALL + "[arena]\nround_one = 'everyone'")
+    assert {name: server.file for name, server in read.servers.items()} == {
+        "arena-1": tmp_path / "config.toml",
+        "dustbowl": file,
+    }
+    rules = read.servers[config.ServerId("dustbowl")].rules
+    assert (rules.silence_seconds, rules.arena) == (20, ArenaRules("everyone", 7))
+
+
+def test_what_editors_and_packages_leave_beside_a_servers_file_is_not_read(tmp_path: Path) -> None:
+    for name in ("dustbowl.toml~", ".dustbowl.toml.swp", ".dustbowl.toml", "#dustbowl.toml#", "dustbowl.toml.dpkg-old"):
+        write_server(tmp_path, name, "no TOML")
+    assert list(load(tmp_path, SMALL).servers) == ["arena-1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("dustbowl.toml", "", "the file is empty; is it being written?"),
+        ("dustbowl.toml", "# soon", "there is no [server.dustbowl]; is the file being written?"),
+        ("dustbowl.toml", DUSTBOWL[:-5], "this is no TOML: "),
+        ("dustbowl.toml", DUSTBOWL + "[web]\nport = 1", "$.web: this file holds [server.dustbowl] and nothing else"),
+        ("badlands.toml", DUSTBOWL, "$.server.dustbowl: a file of servers.d has its server's name: [server.badlands]"),
+        ("dustbowl.toml", "server = 3", "$.server: expected a table"),
+        ("dustbowl.toml", "server.dustbowl = 3", "$.server.dustbowl: expected a table"),
+        ("dustbowl.toml", DUSTBOWL + "game = 'hl3'", "$.server.dustbowl.game: there is tf2, ns2, not 'hl3'"),
+        (
+            "dustbowl.toml",
+            DUSTBOWL.replace("ab" * 32, DIGEST),
+            "$.server.dustbowl: the same secret as $.server.arena-1",
+        ),
+        ("a b.toml", DUSTBOWL.replace("dustbowl", "'a b'"), '$.server."a b": a name is up to 64'),
+    ],
+)
+def test_a_servers_file_that_is_wrong_is_named(tmp_path: Path, name: str, text: str, said: str) -> None:
+    file = write_server(tmp_path, name, text)
+    with pytest.raises(ConfigError) as refusal:
+        load(tmp_path, SMALL)
+    assert str(refusal.value).startswith(f"{file}: {said}")
+
+
+def test_a_server_in_two_files_is_refused_with_both(tmp_path: Path) -> None:
+    file = write_server(tmp_path, "arena-1.toml", DUSTBOWL.replace("dustbowl", "arena-1"))
+    with pytest.raises(ConfigError) as refusal:
+        load(tmp_path, SMALL)
+    assert (
+        str(refusal.value)
+        == f"{file}: $.server.arena-1: it stands in {tmp_path / 'config.toml'} too: remove one of them"
+    )
+
+
+def test_a_pipe_a_device_and_a_huge_file_are_refused_at_once(tmp_path: Path) -> None:
+    write(tmp_path, SMALL)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "huge").write_bytes(b"#" * (2 << 20))
+    for file, why in (("pipe", "regular"), ("/dev/zero", "regular"), ("huge", "more than"), (".", "directory")):
+        with pytest.raises(ConfigError, match=why):
+            config.load(tmp_path / file, {})
+        assert why in message(tmp_path, SMALL.replace("owner.sha256", file))
+
+
+def test_credentials_of_systemd_come_before_files_beside_the_configuration(tmp_path: Path) -> None:
+    credentials = tmp_path / "credentials"
+    credentials.mkdir()
+    (credentials / "owner.sha256").write_text("00" * 32)
+    read = load(tmp_path, SMALL, CREDENTIALS_DIRECTORY=str(credentials))
+    assert read.tokens["owner"].digest == bytes(32)
+    assert read.servers[config.ServerId("arena-1")].digest == hashlib.sha256(b"secret").digest()
