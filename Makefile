@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo quick test lint types bench soak chaos mutants pictures plugin constraints lowest newest clean
+.PHONY: help demo quick test packages lint types bench soak chaos mutants pictures plugin constraints lowest newest clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -29,6 +29,13 @@ quick: $(STAMP) lint  ## lint, types and the fast tests, up to the first failure
 
 test: $(STAMP) lint types  ## the whole suite, lint and types
 	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+# Debian's, where they are missing and this is root; the others in the versions that the tests were written with.
+NPM := gamedig@5.3.3 rcon-client@4.2.5
+packages: $(STAMP)  ## programs of others that the tests talk to: qstat (apt); gamedig and rcon-client (npm)
+	@for each in quakestat:qstat npm:npm; do command -v $${each%:*} >/dev/null || set -- $$@ $${each#*:}; done; \
+	test $$# = 0 || { apt-get update -q && apt-get install -yq --no-install-recommends "$$@"; }
+	npm install --silent --no-audit --no-fund --prefix $(VENV)/npm $(NPM)
 
 lint: $(STAMP)  ## format and lint
 	$(BIN)/ruff format --check .
