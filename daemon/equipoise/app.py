@@ -21,7 +21,7 @@ from equipoise import ratings
 from equipoise.config import STORE, Config
 from equipoise.config.sources import located
 from equipoise.core.model import ServerId
-from equipoise.errors import ConfigError, StoreError, StoreMissing, StoreRefused
+from equipoise.errors import ConfigError, PortInUse, StoreError, StoreMissing, StoreRefused
 from equipoise.service import jobs, readings, systemd
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
@@ -136,7 +136,8 @@ def _listener(config: Config) -> socket.socket:
         path = "$.web.port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "$.web.host"
         why = os.strerror(error.errno or 0)
         advice = _ADVICE.get(error.errno or 0, "is this one of the machine's addresses?")
-        raise ConfigError(f"cannot listen on {host}:{port}: {why}; {advice}", path=path, file=config.path) from None
+        wrong = PortInUse if error.errno == errno.EADDRINUSE else ConfigError
+        raise wrong(f"cannot listen on {host}:{port}: {why}; {advice}", path=path, file=config.path) from None
 
 
 def _make_directory(config: Config) -> None:

@@ -6,9 +6,11 @@ EquipoiseError
 ├── StoreError       the store cannot read or write now: rounds go to the ring
 │   ├── StoreDamaged     what it holds cannot be trusted: it takes nothing until a backup is restored
 │   └── StoreRefused     it never will (newer than this program, not ours, read-only): start-up ends
-│       └── StoreMissing     there is none, and none may be made
+│       ├── StoreMissing     there is none, and none may be made
+│       └── StoreInUse       another process has it open
 ├── SpillError       the ring's own file cannot be written: the script keeps the round
 ├── ConfigError      the operator's configuration is wrong: exit 2, naming the file and the key's path
+│   └── PortInUse        another program has the port
 ├── SplitError       a split problem cannot be solved as asked: names the constraint
 └── RatingError      a rating system refuses a match or a parameter: names the player or the parameter
 """
@@ -55,6 +57,10 @@ class StoreMissing(StoreRefused):
     """There is no store at this place, or an empty file, and the caller does not want a new one."""
 
 
+class StoreInUse(StoreRefused):
+    """Another process has the store open; it can be opened when that one ends."""
+
+
 class SpillError(EquipoiseError):
     """The ring's file cannot be written."""
 
@@ -74,7 +80,11 @@ class ConfigError(EquipoiseError):
 
     def within(self, file: object) -> ConfigError:
         """The same error in this file, unless it names one already."""
-        return self if self.file else ConfigError(self.message, path=self.path, file=file)
+        return self if self.file else type(self)(self.message, path=self.path, file=file)
+
+
+class PortInUse(ConfigError):
+    """Another program has the configured port; it can be opened when that one ends."""
 
 
 class SplitError(EquipoiseError):
