@@ -22,6 +22,7 @@ from equipoise.config import STORE, Config
 from equipoise.core.model import ServerId
 from equipoise.errors import ConfigError, StoreError, StoreMissing, StoreRefused
 from equipoise.service import readings, systemd
+from equipoise.service.exporting import Exports
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
@@ -31,6 +32,7 @@ from equipoise.service.scheduler import Scheduler
 from equipoise.solving.worker import Worker
 from equipoise.store.port import Store
 from equipoise.store.sqlite import SqliteStore
+from equipoise.store.sqlite.exporting import exported
 from equipoise.web import Caller, Callers, Connections, Refusals, Services, application, fitting
 from equipoise.wire import GAMES
 
@@ -112,6 +114,7 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
         metrics=metrics,
         refusals=refusals,
         solving=solving,
+        exports=Exports(lambda pool: exported(store.path, pool)),
     )
     await _listen(config, services, listener, stack)
     _schedule(pools, retention, metrics, stack)

@@ -9,6 +9,7 @@ EquipoiseError
 │       └── StoreMissing     there is none, and none may be made
 ├── SpillError       the ring's own file cannot be written: the script keeps the round
 ├── ConfigError      the operator's configuration is wrong: exit 2, naming the key's path
+├── FileError        a file that was given to be read is wrong: exit 2, naming the line
 ├── SplitError       a split problem cannot be solved as asked: names the constraint
 └── RatingError      a rating system refuses a match or a parameter: names the player or the parameter
 """
@@ -69,6 +70,18 @@ class ConfigError(EquipoiseError):
     def __init__(self, message: str, *, path: str | None = None) -> None:
         super().__init__(f"{path}: {message}" if path else message)
         self.path = path
+
+
+class FileError(EquipoiseError):
+    """A file that was given to be read is wrong; `line` is the number of the line, from 1, where there is one.
+
+    >>> str(FileError("no SteamID", line=3))
+    'line 3: no SteamID'
+    """
+
+    def __init__(self, message: str, *, line: int | None = None) -> None:
+        super().__init__(message if line is None else f"line {line}: {message}")
+        self.line = line
 
 
 class SplitError(EquipoiseError):

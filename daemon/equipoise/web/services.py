@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError
+from equipoise.service.exporting import Exports
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
@@ -33,6 +34,7 @@ class Services:
     refusals: Refusals
     solving: Worker
     """Splits for other programs."""
+    exports: Exports
 
     def host(self, server: str) -> Host:
         """The host of a configured server; ScriptError 404."""

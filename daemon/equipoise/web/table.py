@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from equipoise.service import metrics
-from equipoise.web import logs, players, quality, scripts, servers, splitting, theta
+from equipoise.web import exporting, logs, players, quality, scripts, servers, splitting, theta
 from equipoise.web.answers import Answered
 from equipoise.web.health import show_health
 from equipoise.web.messages import Limited
@@ -102,6 +102,15 @@ TABLE: tuple[Route, ...] = (
         players.find_players,
         PlayersFound,
         query=Sought,
+    ),
+    Route(
+        "GET",
+        "/v1/admin/pools/{pool}/export",
+        "A whole pool as JSON Lines",
+        ADMINS,
+        exporting.export_pool,
+        None,
+        media_type="application/jsonl",
     ),
     Route("GET", "/v1/admin/servers", "All servers", READERS, servers.show_servers, Servers),
     Route("GET", "/v1/admin/servers/{server}", "A server", READERS, servers.show_server, OneServer),

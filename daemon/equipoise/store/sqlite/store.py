@@ -18,6 +18,7 @@ from sqlite_utils import Database
 
 from equipoise.core.model import PlayerId, ServerId
 from equipoise.errors import StoreError
+from equipoise.store.moved import AnyLine
 from equipoise.store.port import (
     Audit,
     Crowd,
@@ -36,7 +37,7 @@ from equipoise.store.port import (
     StoreHealth,
     Submission,
 )
-from equipoise.store.sqlite import crowds, journal, notes, players, pools, replays, retention, rounds
+from equipoise.store.sqlite import crowds, importing, journal, notes, players, pools, replays, retention, rounds
 from equipoise.store.sqlite.connection import (
     Lock,
     open_database,
@@ -192,6 +193,17 @@ class SqliteStore:
 
     async def recompute(self, pool: str, replay: Replay, entry: Audit) -> None:
         await self._write(lambda db: replays.recompute(db, pool, replay, entry))
+
+    async def fill(self, pool: str, lines: Iterable[AnyLine]) -> None:
+        """Write a whole pool into an empty one, in one transaction; an error of `lines` ends it, and nothing is left.
+
+        FileError: a line contradicts the others.
+        """
+        await self._write(lambda db: importing.write(db, pool, lines))
+
+    async def holds(self, pool: str) -> tuple[int, int]:
+        """How many players and rounds a pool has."""
+        return await self._read(lambda db: importing.holds(db, pool))
 
     async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:
         return await self._read(lambda db: rounds.predictions(db, pool, limit))

@@ -1,0 +1,126 @@
+"""What a pool consists of when it moves from one store to another: one value for each line of an export.
+
+Versions of rows and numbers of rounds are not among it: each store counts its own.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from equipoise.core.model import LineupPlayer, Mode, Side
+
+Count = Annotated[int, Meta(ge=0, le=2**53)]
+Probability = Annotated[float, Meta(ge=0.0, le=1.0)]
+Duration = Annotated[float, Meta(ge=0.0)]
+SteamId = Annotated[str, Meta(pattern=r"^7656119\d{10}$")]
+Text = Annotated[str, Meta(max_length=1000)]
+
+
+class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
+    """One line of an export; what it is stands in its field `kind`."""
+
+
+class Head(Line, frozen=True, tag="pool"):
+    """The pool itself, and how many lines of each kind follow."""
+
+    pool: Text
+    system: Text
+    params: dict[str, object]
+    """All parameters of the system that made the ratings."""
+    changed_at: float
+    """Since when it makes them, seconds since the epoch."""
+    pruned_rounds: Count
+    """Rated rounds that were ever deleted."""
+    parts: Count
+    players: Count
+    names: Count
+    rounds: Count
+    audit: Count
+
+    @property
+    def following(self) -> int:
+        """How many lines follow in all."""
+        return self.parts + self.players + self.names + self.rounds + self.audit
+
+
+class Part(Line, frozen=True, tag="part"):
+    """A part of the rating system's shared state."""
+
+    key: Text
+    part: object
+
+
+class Player(Line, frozen=True, tag="player"):
+    """A rated player."""
+
+    id: SteamId
+    rating: float
+    rounds: Count
+    visible: bool
+    last_played: float | None
+    state: dict[str, object]
+
+
+class Name(Line, frozen=True, tag="name"):
+    """What a player called themselves last; also one who was never rated."""
+
+    player: SteamId
+    name: Text
+
+
+class Participant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a round did to a player."""
+
+    player: SteamId
+    side: Side
+    seconds_a: Duration
+    seconds_b: Duration
+    quit: bool
+    before: float
+    after: float
+    prediction: Probability
+    score: Probability
+    rounds: Count
+    visible: bool
+    state: dict[str, object]
+
+
+class Round(Line, frozen=True, tag="round"):
+    """A finished round; rounds stand in the order in which they were applied."""
+
+    server: Text
+    id: Text
+    session: Text
+    map: Text
+    mode: Mode
+    started_at: float
+    seconds: Duration
+    winner: Side | None
+    captures_a: Count
+    captures_b: Count
+    partial: bool
+    waiting: bool
+    lineup: tuple[LineupPlayer, ...]
+    skill_at_start: dict[str, float] | None
+    unrated: str | None
+    prediction: Probability | None
+    recorded_at: float
+    pruned: bool
+    participants: tuple[Participant, ...]
+
+
+class Entry(Line, frozen=True, tag="audit"):
+    """A line of the audit that is about the pool, its players, or a server that feeds it."""
+
+    at: float
+    who: Text
+    action: Text
+    target: Text
+    before: str
+    after: str
+
+
+AnyLine = Head | Part | Player | Name | Round | Entry
