@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from equipoise.errors import ScriptError
 from equipoise.web.answers import Streamed
 from equipoise.web.routes import Asked, refused
 
@@ -14,5 +15,5 @@ async def export_pool(asked: Asked) -> Streamed:
         raise refused("waiting", f"{pool.ring_depth} rounds wait for the store, and would be missing")
     await services.store.names(pool.name, ())  # writes the names and the lines of the audit that wait
     if services.exports.busy:
-        raise refused("busy", "another export is under way")
+        raise ScriptError("busy", "another export is under way", status=503)
     return Streamed(services.exports.pieces(pool.name), "application/jsonl")
