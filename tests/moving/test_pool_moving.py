@@ -14,10 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from equipoise import ratings
+from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring, UnstoredRound
-from equipoise.store.port import Audit, Name
+from equipoise.store.port import Audit, Name, PlayerRow
+from equipoise.store.sequence import BulkEdit
 from equipoise.store.sqlite import SqliteStore
 from tests.cli.house import EQUIPOISE, House, ask, run, serving
+from tests.hosts import GivenClock
 from tests.moving.machines import a_machine, exported, pool, with_a_past
 from tests.pools import some_rounds, stored
 from tests.store.samples import player
@@ -39,10 +43,28 @@ async def _noted(house: House, *notes: Name | Audit) -> None:
     await store.close()
 
 
+async def _with_edits(house: House) -> None:
+    """Edits between its rounds, as admins make them and as an import does."""
+    store = SqliteStore(house.state / "equipoise.db")
+    await store.open()
+    clock = GivenClock(1_800_000_000.0)
+    pool = Pool("main", ratings.create("synelo"), store, Ring(house.state / "main.ring"), clock)
+    await pool.open()
+    await pool.edit(player(3), 1500.0, "token:owner")
+    await pool.edit(player(4), None, "token:owner")
+    pool.system.seed(player(77), rating=1300.0)
+    row = PlayerRow(player(77), 0, 1300.0, 0, False, None, pool.system.state(player(77)), ())
+    await pool.adopt(BulkEdit("import", 1.5, "console", [row], "", "1 rating"))
+    await pool.close()
+    await store.close()
+
+
 @pytest.fixture(scope="module")
 def old(tmp_path_factory: pytest.TempPathFactory) -> House:
     """A machine whose pool has rounds, names and an audit."""
-    house = with_a_past(a_machine(tmp_path_factory.mktemp("old") / "etc"))
+    house = with_a_past(a_machine(tmp_path_factory.mktemp("old") / "etc"), rounds=20)
+    asyncio.run(_with_edits(house))
+    with_a_past(house, rounds=40)
     names = [Name("main", player(n), name) for n, name in enumerate(("Ünï 🎲", 'a"b\\c', "=1+1", "שלום", "x" * 128), 1)]
     lines = [
         Audit(1.0, "console", "recompute", "pool main", "elo", "synelo"),
@@ -85,7 +107,10 @@ def test_names_and_the_audit_move_with_the_players_and_servers_that_they_are_abo
     mine, theirs = everything(new), everything(old)
     assert mine["names"] == theirs["names"]
     assert mine["crowds"] == theirs["crowds"]
-    assert [line[4] for line in mine["audit"]] == ["pool main", player(3), "arena-1"]
+    assert mine["edits"] == theirs["edits"]
+    assert mine["edited"] == theirs["edited"]
+    assert len(mine["edited"]) == 3
+    assert [line[4] for line in mine["audit"][-3:]] == ["pool main", player(3), "arena-1"]
 
 
 def test_a_daemon_goes_on_with_the_moved_ratings_and_exports_them_again(
@@ -97,7 +122,7 @@ def test_a_daemon_goes_on_with_the_moved_ratings_and_exports_them_again(
     with serving(new) as (_, address):
         shown = ask(new, address, "player", "show", player(3), "--json")
         expected = next(line for line in map(json.loads, export.splitlines()) if line.get("id") == player(3))
-        assert json.loads(shown.stdout)["player"]["rating"] == expected["rating"]
+        assert json.loads(shown.stdout)["player"]["rating"] == expected["skill"]["rating"]
         again = ask(new, address, "pool", "export", "main", tmp_path / "again.jsonl")
         assert again.returncode == 0, again.stderr
         assert (tmp_path / "again.jsonl").read_bytes() == export

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import http.client
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -12,12 +11,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
+import msgspec
+
 from equipoise import config
 from equipoise.cli.client import NO_DAEMON, Client
 from equipoise.cli.options import FAILED, say_opened, stop
 from equipoise.cli.output import progress
 from equipoise.errors import StoreError
 from equipoise.moving.jsonl import PIECE, written
+from equipoise.store.moved import Head
 from equipoise.store.sqlite import SqliteStore
 from equipoise.store.sqlite.exporting import exported
 
@@ -74,13 +76,8 @@ def _copy(pieces: Iterable[bytes], take: Take) -> None:
             if not known:
                 head += piece
                 if known := head.count(b"\n") > 1:
-                    bar.update(task, total=_lines_of(head))
+                    bar.update(task, total=3 + msgspec.json.decode(head.splitlines()[1], type=Head).following)
             bar.advance(task, piece.count(b"\n"))
-
-
-def _lines_of(head: bytes) -> int:
-    counts: dict[str, int] = json.loads(head.splitlines()[1])
-    return 3 + sum(counts[kind] for kind in ("parts", "players", "names", "rounds", "audit"))
 
 
 @contextmanager

@@ -79,8 +79,8 @@ class _Import:
         await store.open()
         say_opened(store.path)
         try:
-            players, rounds = await store.holds(self._name)
-            if not (players or rounds):
+            players, rounds, edits = await store.holds(self._name)
+            if not (players or rounds or edits):
                 await self._fill(store, reader)
             elif _is_same(store.path, self._name, self._source):
                 click.echo(f"Pool {self._name} is what {self._source} has: nothing was changed.")
@@ -120,7 +120,7 @@ class _Import:
         """RatingError unless the rating system can read what it is to go on from."""
         if isinstance(line, moved.Player):
             player = PlayerId(line.id)
-            self._system.restore(player, line.state)
+            self._system.restore(player, line.skill.state)
             self._system.forget(player)
         elif isinstance(line, moved.Part):
             self._system.restore_shared(line.key, line.part)

@@ -22,7 +22,18 @@ LONGEST = 4 * 1024 * 1024
 PIECE = 64 * 1024
 """Bytes, about, that are handed on at once."""
 
-ORDER = (moved.Head, moved.Part, moved.Player, moved.Name, moved.Round, moved.Entry)
+SECTIONS: dict[type[moved.Line], int] = {
+    moved.Head: 0,
+    moved.Part: 1,
+    moved.Player: 2,
+    moved.Name: 3,
+    moved.Round: 4,
+    moved.Edit: 4,
+    moved.Edited: 4,
+    moved.Void: 5,
+    moved.Entry: 6,
+}
+"""Lines of a higher section come after those of a lower one."""
 
 
 class Format(moved.Line, frozen=True, tag="equipoise"):
@@ -66,6 +77,8 @@ class Reader:
     def __init__(self, file: BinaryIO) -> None:
         self.line = 0
         """The number of the line that was read last."""
+        self._number = 0
+        """Of the last round or edit."""
         self._file = file
         self._digest = hashlib.sha256()
         self._read_format()
@@ -76,7 +89,7 @@ class Reader:
 
     def lines(self) -> Iterator[moved.AnyLine]:
         """Every line from the pool's own on, as it was written; the end is checked before this ends."""
-        counts: dict[type[moved.Line], int] = dict.fromkeys(ORDER, 0)
+        counts: dict[type[moved.Line], int] = dict.fromkeys(SECTIONS, 0)
         line: moved.AnyLine | End = self.head
         while not isinstance(line, End):
             counts[type(line)] += 1
@@ -137,7 +150,8 @@ class Reader:
 
     def _check_end(self, end: End, counts: dict[type[moved.Line], int]) -> None:
         head = self.head
-        announced = (1, head.parts, head.players, head.names, head.rounds, head.audit)
+        once = (1, head.parts, head.players, head.names)
+        announced = (*once, head.rounds, head.edits, head.edited, head.voids, head.audit)
         for (kind, count), number in zip(counts.items(), announced, strict=True):
             if count != number:
                 raise self._refusal(f"{number:,} lines of the kind {_kind(kind)} were announced, {count:,} came")
@@ -147,12 +161,20 @@ class Reader:
 
     def _check(self, before: moved.AnyLine, line: moved.AnyLine) -> None:
         """What the types do not say."""
-        if isinstance(line, moved.Head) or ORDER.index(type(line)) < ORDER.index(type(before)):
+        if isinstance(line, moved.Head) or SECTIONS[type(line)] < SECTIONS[type(before)]:
             raise self._refusal(f"a line of the kind {_kind(type(line))} after one of the kind {_kind(type(before))}")
         if isinstance(line, moved.Name) and not line.name.isprintable():
             raise self._refusal("the name has characters that cannot be shown")
         if isinstance(line, moved.Round) and line.prediction is not None and not (line.participants or line.pruned):
             raise self._refusal("the round was rated without a participant")
+        if isinstance(line, moved.Round | moved.Edit):
+            if line.number <= self._number:
+                raise self._refusal("rounds and edits are not in the order of their numbers")
+            self._number = line.number
+        if isinstance(line, moved.Edited) and not (
+            isinstance(before, moved.Edit | moved.Edited) and line.edit == self._number
+        ):
+            raise self._refusal("the edit that this is a part of is not above it")
 
 
 def _kind(kind: type[moved.Line]) -> str:

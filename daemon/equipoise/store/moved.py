@@ -1,6 +1,6 @@
 """What a pool consists of when it moves from one store to another: one value for each line of an export.
 
-Versions of rows and numbers of rounds are not among it: each store counts its own.
+Versions of rows are not among it: each store counts its own. Numbers of rounds and edits count from the pool's first.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import msgspec
 from msgspec import Meta
 
 from equipoise.core.model import LineupPlayer, Mode, Side
+from equipoise.store.sequence import EditAction
 
 Count = Annotated[int, Meta(ge=0, le=2**53)]
+Place = Annotated[int, Meta(ge=1, le=2**53)]
 Probability = Annotated[float, Meta(ge=0.0, le=1.0)]
 Duration = Annotated[float, Meta(ge=0.0)]
 SteamId = Annotated[str, Meta(pattern=r"^7656119\d{10}$")]
@@ -38,12 +40,16 @@ class Head(Line, frozen=True, tag="pool"):
     players: Count
     names: Count
     rounds: Count
+    edits: Count
+    edited: Count
+    voids: Count
     audit: Count
 
     @property
     def following(self) -> int:
         """How many lines follow in all."""
-        return self.parts + self.players + self.names + self.rounds + self.audit
+        once = self.parts + self.players + self.names + self.audit
+        return once + self.rounds + self.edits + self.edited + self.voids
 
 
 class Part(Line, frozen=True, tag="part"):
@@ -53,15 +59,21 @@ class Part(Line, frozen=True, tag="part"):
     part: object
 
 
-class Player(Line, frozen=True, tag="player"):
-    """A rated player."""
+class Skill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What is stored of a player."""
 
-    id: SteamId
     rating: float
     rounds: Count
     visible: bool
     last_played: float | None
     state: dict[str, object]
+
+
+class Player(Line, frozen=True, tag="player"):
+    """A rated player."""
+
+    id: SteamId
+    skill: Skill
 
 
 class Name(Line, frozen=True, tag="name"):
@@ -89,8 +101,9 @@ class Participant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
 
 class Round(Line, frozen=True, tag="round"):
-    """A finished round; rounds stand in the order in which they were applied."""
+    """A finished round. Rounds and edits stand in the order in which they were applied."""
 
+    number: Place
     server: Text
     id: Text
     session: Text
@@ -109,7 +122,40 @@ class Round(Line, frozen=True, tag="round"):
     prediction: Probability | None
     recorded_at: float
     pruned: bool
+    voided: Place | None
+    """The number of the edit that took it out of the ratings."""
     participants: tuple[Participant, ...]
+
+
+class Edit(Line, frozen=True, tag="edit"):
+    """A change of ratings that is not a round."""
+
+    number: Place
+    at: float
+    who: Text
+    action: EditAction
+    detail: dict[str, object]
+    shared: dict[str, object] | None
+
+
+class Edited(Line, frozen=True, tag="edited"):
+    """A player in the edit before it."""
+
+    edit: Place
+    player: SteamId
+    struck: bool
+    """It was undone for this player."""
+    before: Skill | None
+    after: Skill
+
+
+class Void(Line, frozen=True, tag="void"):
+    """What a round had done that an edit took out of the ratings."""
+
+    round: Place
+    edit: Place
+    prediction: Probability
+    participants: object
 
 
 class Entry(Line, frozen=True, tag="audit"):
@@ -123,4 +169,4 @@ class Entry(Line, frozen=True, tag="audit"):
     after: str
 
 
-AnyLine = Head | Part | Player | Name | Round | Entry
+AnyLine = Head | Part | Player | Name | Round | Edit | Edited | Void | Entry
