@@ -23,6 +23,7 @@ from equipoise.config.sources import located
 from equipoise.core.model import ServerId
 from equipoise.errors import ConfigError, PortInUse, StoreError, StoreMissing, StoreRefused
 from equipoise.service import jobs, readings, systemd
+from equipoise.service.exporting import Exports
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
@@ -32,6 +33,7 @@ from equipoise.service.scheduler import Scheduler
 from equipoise.solving.worker import Worker
 from equipoise.store.port import Store
 from equipoise.store.sqlite import SqliteStore
+from equipoise.store.sqlite.exporting import exported
 from equipoise.web import Caller, Callers, Connections, Refusals, Services, application, fitting
 from equipoise.wire import GAMES
 
@@ -116,6 +118,7 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
         refusals=refusals,
         solving=solving,
         scheduler=scheduler,
+        exports=Exports(lambda pool: exported(store.path, pool)),
     )
     await _listen(config, services, listener, stack)
     scheduler.start()

@@ -4,6 +4,7 @@ EquipoiseError
 ├── ScriptError      a message is wrong: refused with a 4xx, our state untouched
 ├── PeerError        a game server does not answer, or not as it should: retried
 ├── StoreError       the store cannot read or write now: rounds go to the ring
+│   ├── PoolMoved        new ratings do not take the pool's last rounds into account: they are rated, then tried again
 │   ├── StoreDamaged     what it holds cannot be trusted: it takes nothing until a backup is restored
 │   └── StoreRefused     it never will (newer than this program, not ours, read-only): start-up ends
 │       ├── StoreMissing     there is none, and none may be made
@@ -11,6 +12,7 @@ EquipoiseError
 ├── SpillError       the ring's own file cannot be written: the script keeps the round
 ├── ConfigError      the operator's configuration is wrong: exit 2, naming the file and the key's path
 │   └── PortInUse        another program has the port
+├── FileError        a file that was given to be read is wrong: exit 2, naming the line
 ├── SplitError       a split problem cannot be solved as asked: names the constraint
 └── RatingError      a rating system refuses a match or a parameter: names the player or the parameter
 """
@@ -43,6 +45,10 @@ class PeerError(EquipoiseError):
 
 class StoreError(EquipoiseError):
     """The store cannot serve now: locked, disk full, away."""
+
+
+class PoolMoved(StoreError):
+    """A round or an edit came while new ratings were worked out."""
 
 
 class StoreDamaged(StoreError):
@@ -85,6 +91,18 @@ class ConfigError(EquipoiseError):
 
 class PortInUse(ConfigError):
     """Another program has the configured port; it can be opened when that one ends."""
+
+
+class FileError(EquipoiseError):
+    """A file that was given to be read is wrong; `line` is the number of the line, from 1, where there is one.
+
+    >>> str(FileError("no SteamID", line=3))
+    'line 3: no SteamID'
+    """
+
+    def __init__(self, message: str, *, line: int | None = None) -> None:
+        super().__init__(message if line is None else f"line {line}: {message}")
+        self.line = line
 
 
 class SplitError(EquipoiseError):

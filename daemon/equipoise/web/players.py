@@ -35,10 +35,10 @@ async def _edit(asked: Asked, rating: float | None) -> PlayerFound:
     pool = asked.services.pool(asked.query.pool)
     id = await player_id(pool, asked.path["id"])
     try:
-        summary = await pool.edit(id, rating, asked.caller.who)
+        edited = await pool.edit(id, rating, asked.caller.who)
     except RatingError as error:
         raise ScriptError("rating", str(error), path="$.rating") from None
-    return await _found(asked.services, pool, summary)
+    return await _found(asked.services, pool, edited.after)
 
 
 async def _found(services: Services, pool: Pool, summary: PlayerSummary) -> PlayerFound:

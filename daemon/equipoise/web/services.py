@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError
+from equipoise.service.exporting import Exports
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
@@ -35,6 +36,7 @@ class Services:
     solving: Worker
     """Splits for other programs."""
     scheduler: Scheduler
+    exports: Exports
 
     def host(self, server: str) -> Host:
         """The host of a configured server; ScriptError 404."""

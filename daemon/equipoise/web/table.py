@@ -6,7 +6,7 @@ import asyncio
 from functools import cache
 
 from equipoise.service import metrics
-from equipoise.web import logs, past, players, quality, refused, scripts, servers, splitting, theta
+from equipoise.web import exporting, logs, past, players, quality, refused, scripts, servers, splitting, theta
 from equipoise.web.answers import Answered
 from equipoise.web.health import show_health
 from equipoise.web.messages import Limited, Paged
@@ -117,6 +117,15 @@ TABLE: tuple[Route, ...] = (
     ),
     Route("GET", "/v1/admin/rounds", "Stored rounds", READERS, past.list_rounds, Rounds, query=OfRounds),
     Route("GET", "/v1/admin/rounds/{server}/{round}", "A round", READERS, past.show_round, RoundFound),
+    Route(
+        "GET",
+        "/v1/admin/pools/{pool}/export",
+        "A whole pool as JSON Lines",
+        ADMINS,
+        exporting.export_pool,
+        None,
+        media_type="application/jsonl",
+    ),
     Route("GET", "/v1/admin/servers", "All servers", READERS, servers.show_servers, Servers),
     Route("GET", "/v1/admin/servers/{server}", "A server", READERS, servers.show_server, OneServer),
     Route(
