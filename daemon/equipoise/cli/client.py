@@ -50,37 +50,46 @@ class Client:
     @contextmanager
     def download(self, *path: str) -> Iterator[http.client.HTTPResponse | None]:
         """Send GET for an answer that is read piece by piece; None: nothing listens at the address."""
-        target = "/v1/admin/" + "/".join(quote(part, safe="") for part in path)
         with closing(self._connection()) as connection:
             try:
-                connection.request("GET", target, headers={"Authorization": f"Bearer {self.token}"})
+                connection.request("GET", self._target(path), headers={"Authorization": f"Bearer {self.token}"})
                 answer = connection.getresponse()
             except ConnectionRefusedError:
                 answer = None
             except (OSError, ValueError, http.client.HTTPException) as error:
-                stop(f"no daemon answers at {self.url}: {error}; is `equipoise serve` running?", NO_DAEMON)
+                raise self._unreachable(error) from None
             if answer is not None and answer.status != 200:
                 stop(json.loads(answer.read()).get("error", {}).get("message", "refused"), REFUSED)
             yield answer
 
     def _call(self, method: str, path: tuple[str, ...], query: Mapping[str, object], body: Any) -> Any:
         asked = urlencode({name: value for name, value in query.items() if value is not None})
-        address = urlsplit(self.url)
-        target = f"{address.path.rstrip('/')}/v1/admin/" + "/".join(quote(part, safe="") for part in path)
+        target = self._target(path) + (f"?{asked}" if asked else "")
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         text = None if body is None else json_text(body, indent=None)
-        kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
         try:
-            with closing(kind(address.hostname or "", address.port, timeout=TIMEOUT_SECONDS)) as connection:
-                connection.request(method, f"{target}?{asked}" if asked else target, text, headers)
+            with closing(self._connection()) as connection:
+                connection.request(method, target, text, headers)
                 answer = json.loads(connection.getresponse().read())
         except (OSError, ValueError, http.client.HTTPException) as error:
-            raise Unreachable(f"no daemon answers at {self.url}: {_why(error, self.url)}", NO_DAEMON) from None
+            raise self._unreachable(error) from None
         if not isinstance(answer, dict) or "ok" not in answer:
             raise Unreachable(f"no daemon answers at {self.url}: {ANOTHER}", NO_DAEMON)
         if not answer["ok"]:
             stop(answer.get("error", {}).get("message", "refused"), REFUSED)
         return answer
+
+    def _target(self, path: tuple[str, ...]) -> str:
+        below = urlsplit(self.url).path.rstrip("/")
+        return f"{below}/v1/admin/" + "/".join(quote(part, safe="") for part in path)
+
+    def _connection(self) -> http.client.HTTPConnection:
+        address = urlsplit(self.url)
+        kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
+        return kind(address.hostname or "", address.port, timeout=TIMEOUT_SECONDS)
+
+    def _unreachable(self, error: Exception) -> Unreachable:
+        return Unreachable(f"no daemon answers at {self.url}: {_why(error, self.url)}", NO_DAEMON)
 
 
 def _why(error: Exception, url: str) -> str:

@@ -20,7 +20,7 @@ REFUSED: dict[int, tuple[str, tuple[str, ...]]] = {
     403: ("Not for this caller, or called by a page of another site", ("role", "server", "pool", "origin")),
     404: ("No such path, server or pool", ("not_found",)),
     408: ("The body did not arrive in time", ("timeout",)),
-    409: ("Not possible now; or an older batch", ("refused", "stale", "several")),
+    409: ("Not possible now; or an older batch", ("refused", "stale", "several", "waiting")),
     413: ("More than 256 KiB", ("size",)),
     415: ("Neither JSON nor, where it is allowed, a form; or a packed body", ("content_type", "encoding")),
     417: ("An `Expect` other than 100-continue", ("http",)),
