@@ -37,7 +37,7 @@ class Client:
     def of(cls, config: Path, url: str | None, token: str | None) -> Client:
         """From the options, else from the configuration and the `owner.token` that `init` wrote beside it."""
         found = token or _token(config.with_name("owner.token"))
-        return cls(_checked(url or _configured(config)), _sendable(found))
+        return cls(_checked(url) if url else _configured(config), _sendable(found))
 
     def get(self, *path: str, **query: str | float | None) -> Any:
         """Send GET; returns the daemon's answer. A query parameter that is None is left out."""
