@@ -17,6 +17,7 @@ _COMMANDS = {
     "serve": ("daemon", "Run the daemon."),
     "init": ("daemon", "Write a configuration and secrets."),
     "check-config": ("daemon", "Read the configuration as the daemon does."),
+    "reload": ("reloading", "Read the changed configuration, without a restart."),
     "status": ("servers", "Show what every game server is doing."),
     "doctor": ("doctor", "Look for what is wrong, and say what to do."),
     "server": ("servers", "Game servers: list, scramble, balance, cancel, on, off."),

@@ -33,7 +33,10 @@ def serve(path: Path, new_store: bool) -> None:
     Exit code 2: it needs you; 1: it may start when you try again, because a port or a disk is in use or full.
     """
     import asyncio
+    import signal
 
+    # Until there is a handler: before that it would end the process.
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP,))
     from equipoise import app
     from equipoise.config import STORE, load
     from equipoise.service import log

@@ -9,6 +9,7 @@ import click
 
 from equipoise.cli.client import Client
 from equipoise.cli.output import print_table
+from equipoise.cli.reloading import not_in_force
 from equipoise.cli.remote import json_option, local_time, print_json, remote
 
 
@@ -28,6 +29,8 @@ def status(client: Client, as_json: bool) -> None:
     for each in answer["jobs"]:
         if each["last_error"] is not None:
             click.echo(_failed_job(each))
+    for line in not_in_force(answer["configuration"]):
+        click.echo(line)
     if (store := answer["store"])["state"] != "ok":
         since, waiting = local_time(store["since"]), answer["waiting_rounds"]
         click.echo(f"\nThe store is {store['state']} since {since}, {waiting} rounds wait: {store['advice']}.")

@@ -58,6 +58,10 @@ class Retention:
         self._ends_at = 0.0
         """When the present run is to end, by the monotonic clock."""
 
+    def use(self, days: RetentionDays) -> None:
+        """Keep things for so long from the next run on."""
+        self._days = days
+
     async def run(self) -> None:
         """Delete what is old enough; what the store refuses, or what takes too long, waits for the next run."""
         before = dict(self.pruned)
@@ -102,7 +106,7 @@ class Retention:
         days, store = self._days, self._store
         yield "decisions", days.decisions_days, partial(store.prune, "decisions"), LINES
         yield "audit", days.audit_days, partial(store.prune, "audit"), LINES
-        for pool in self._pools:
+        for pool in tuple(self._pools):  # a reload may change them meanwhile
             yield "rounds", days.rounds_days, partial(store.prune_rounds, pool.name, pool.system.window), ROUNDS
 
     async def _delete(self, name: str, delete: Callable[[], Awaitable[int]], limit: int) -> None:

@@ -20,7 +20,7 @@ LAST = 10
 
 
 async def show_servers(asked: Asked) -> Servers:
-    """The status of every configured server, of the store, and of the jobs."""
+    """The status of every configured server, of the store, of the jobs and of the configuration."""
     services = asked.services
     return Servers(
         version=equipoise.__version__,
@@ -28,6 +28,7 @@ async def show_servers(asked: Asked) -> Servers:
         waiting_rounds=waiting_rounds(services),
         store=seen(services.store.health()),
         jobs=services.scheduler.status(),
+        configuration=services.reloads.status(),
     )
 
 

@@ -6,7 +6,7 @@ import asyncio
 from functools import cache
 
 from equipoise.service import metrics
-from equipoise.web import exporting, logs, past, players, quality, refused, scripts, servers, splitting, theta
+from equipoise.web import exporting, logs, past, players, quality, refused, reloading, scripts, servers, splitting, theta
 from equipoise.web.answers import Answered
 from equipoise.web.health import show_health
 from equipoise.web.messages import Limited, Paged
@@ -16,6 +16,7 @@ from equipoise.web.messages.past import History, OfPlayer, OfRounds, RoundFound,
 from equipoise.web.messages.players import InPool, PlayerFound, PlayersFound, RatingSet, Sought, Top
 from equipoise.web.messages.pools import QualityFound, ThetaFound
 from equipoise.web.messages.refusals import RefusedFound
+from equipoise.web.messages.reloading import ReloadAsked, ReloadDone
 from equipoise.web.messages.rounds import RoundSent, RoundTaken
 from equipoise.web.messages.servers import Command, CommandDone, OneServer, Servers
 from equipoise.web.messages.splits import SplitsAsked, SplitsFound
@@ -145,6 +146,15 @@ TABLE: tuple[Route, ...] = (
         logs.show_decisions,
         Decisions,
         query=Reasons,
+    ),
+    Route(
+        "POST",
+        "/v1/admin/reload",
+        "Read the configuration again",
+        ADMINS,
+        reloading.reload,
+        ReloadDone,
+        body=ReloadAsked,
     ),
     Route("GET", "/v1/admin/refused", "What was refused in the last hour", READERS, refused.show_refused, RefusedFound),
     Route("GET", "/v1/admin/audit", "What admins did", READERS, logs.show_audit, Audits, query=Paged),

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from equipoise.core.model import PlayerId
+from equipoise.service.reloads import ConfigurationStatus
 from equipoise.service.scheduler import JobStatus
 from equipoise.service.status import ServerStatus
 from equipoise.store.port import Decision
@@ -15,7 +16,7 @@ from equipoise.web.messages.health import StoreSeen
 
 
 class Servers(Ok, frozen=True):
-    """All configured servers, silent ones too, the store, and the daemon's jobs."""
+    """All configured servers, silent ones too, the store, the daemon's jobs, and its configuration."""
 
     version: str
     servers: tuple[ServerStatus, ...]
@@ -23,6 +24,7 @@ class Servers(Ok, frozen=True):
     """Rounds of all pools that wait for the store."""
     store: StoreSeen
     jobs: tuple[JobStatus, ...]
+    configuration: ConfigurationStatus
 
 
 class OneServer(Ok, frozen=True):
