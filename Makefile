@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo quick test lint types bench soak chaos mutants pictures plugin constraints lowest newest clean
+.PHONY: help demo quick test lint types bench soak chaos walk packages mutants pictures plugin constraints lowest \
+	newest clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -54,6 +55,14 @@ chaos: $(STAMP)  ## break the daemon in every way, count what is lost; SECONDS=6
 	$(if $(SEED)$(ARGS),,EQUIPOISE_EXAMPLES=$$(($(SECONDS) / 10 + 1)) $(BIN)/python -m pytest -q -n 2 \
 	tests/web/test_any_request.py tests/web/test_any_batch.py tests/web/test_malformed.py)
 
+walk: $(STAMP)  ## follow README and docs/operations.md on an empty Debian that is booted; DEBIAN=12 or 13; as root
+	$(BIN)/python -m tests.walk --debian $(or $(DEBIAN),12)
+
+# debootstrap and systemd-container are for `make walk`.
+packages:  ## install the Debian packages that .ci/run needs, as root
+	apt-get update -qq
+	apt-get install -y -qq --no-install-recommends debootstrap systemd-container
+
 mutants: $(STAMP)  ## mutation tests of core, balancing and the store's writer; SAMPLE=300, 0: all; resumable
 	$(BIN)/python -m pip install --quiet --group mutants
 	nice -n 19 $(BIN)/python -m mutation --sample $(or $(SAMPLE),300) $(ARGS)
@@ -82,4 +91,4 @@ lowest newest: $(STAMP)-versions
 	$(VENV)-$@/bin/python -m pytest -n 2 $(ARGS)
 
 clean:  ## remove what the targets above made
-	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants .soak
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants .soak .walk
