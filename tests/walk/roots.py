@@ -25,7 +25,14 @@ def machine(debian: int, cache: Path, transcript: Transcript) -> Machine:
         unfinished = folder / "unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         mirror = [where] if (where := host.mirror()) else []
-        command = ["debootstrap", "--variant=minbase", f"--include={INCLUDED}", RELEASES[debian], unfinished, *mirror]
+        command = [
+            "debootstrap",
+            "--variant=minbase",
+            f"--include={INCLUDED}",
+            RELEASES[debian],
+            str(unfinished),
+            *mirror,
+        ]
         with (folder / "debootstrap.log").open("w") as log:
             # Packages' scripts write into /tmp and expect no folder of this machine's user there.
             environ = {name: value for name, value in os.environ.items() if name != "TMPDIR"}

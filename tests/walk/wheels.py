@@ -21,7 +21,7 @@ def build(tree: Path, folder: Path) -> None:
     """The wheel of a source tree, in `folder`."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, tree]
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(tree)]
     subprocess.run(command, check=True)
 
 
