@@ -6,7 +6,19 @@ import asyncio
 from functools import cache
 
 from equipoise.service import metrics
-from equipoise.web import exporting, logs, past, players, quality, refused, reloading, scripts, servers, splitting, theta
+from equipoise.web import (
+    exporting,
+    logs,
+    past,
+    players,
+    quality,
+    refused,
+    reloading,
+    scripts,
+    servers,
+    splitting,
+    theta,
+)
 from equipoise.web.answers import Answered
 from equipoise.web.health import show_health
 from equipoise.web.messages import Limited, Paged
