@@ -127,7 +127,8 @@ def _bodies(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _content(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
-    content = {"schema": {"type": "string"} if route.reply is None else named[route.reply], **_example(route.reply)}
+    plain = {} if route.media_type == "application/json" else {"type": "string"}
+    content = {"schema": plain if route.reply is None else named[route.reply], **_example(route.reply)}
     return {"description": "Done", "content": {route.media_type: content}}
 
 
