@@ -15,7 +15,7 @@ import equipoise
 
 _COMMANDS = {
     "serve": ("daemon", "Run the daemon."),
-    "init": ("daemon", "Write a configuration and secrets."),
+    "init": ("setup", "Write a configuration, install the plugin."),
     "check-config": ("daemon", "Read the configuration as the daemon does."),
     "status": ("servers", "Show what every game server is doing."),
     "server": ("servers", "Game servers: list, scramble, balance, cancel, on, off."),
