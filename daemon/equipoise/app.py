@@ -17,23 +17,21 @@ import msgspec
 from aiohttp import web
 
 import equipoise
-from equipoise import ratings
 from equipoise.config import STORE, Config
 from equipoise.config.sources import located
-from equipoise.core.model import ServerId
+from equipoise.configured import Configured
 from equipoise.errors import ConfigError, StoreError, StoreMissing, StoreRefused
-from equipoise.service import readings, systemd
-from equipoise.service.host import Host
+from equipoise.fleet import Fleet
+from equipoise.service import jobs, readings, systemd
+from equipoise.service.log import set_level
 from equipoise.service.metrics import Metrics
-from equipoise.service.pool import Pool
+from equipoise.service.reloads import Reloads
 from equipoise.service.retention import Retention, RetentionDays
-from equipoise.service.ring import Ring
 from equipoise.service.scheduler import Scheduler
 from equipoise.solving.worker import Worker
 from equipoise.store.port import Store
 from equipoise.store.sqlite import SqliteStore
-from equipoise.web import Caller, Callers, Connections, Refusals, Services, application, fitting
-from equipoise.wire import GAMES
+from equipoise.web import Connections, Refusals, Services, application, fitting
 
 START_SECONDS = 900
 """As long as systemd waits for READY=1, whatever the unit says: a large store may have to be migrated first."""
@@ -64,60 +62,90 @@ class SystemClock:
 
 
 async def serve(config: Config, *, new_store: bool = False) -> None:
-    """Serve until SIGTERM or SIGINT. ConfigError, StoreRefused, SpillError: it cannot start.
+    """Serve until SIGTERM or SIGINT; SIGHUP reloads. ConfigError, StoreRefused, SpillError: it cannot start.
 
     `new_store`: a missing store is made, although other files show that there was one.
     """
-    stopped = asyncio.Event()
+    stopped, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+        loop.add_signal_handler(number, stopped.set)
+    # One that comes during the start waits for its end.
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP,))
     async with AsyncExitStack() as stack:
         # Killed before its end, a migration would start again from nothing at every restart.
         systemd.notify(f"EXTEND_TIMEOUT_USEC={START_SECONDS * 1_000_000}")
-        address = await start(config, stack, new_store=new_store)
+        address, configured = await _start(config, os.environ, stack, new_store=new_store)
+        configured.follow(lambda config: set_level(config.log.level))
         systemd.notify("READY=1")
         log.info("ready", extra={"address": address, "version": equipoise.__version__})
         if config.web.allow_remote:
             log.warning("web.allow_remote: other machines may call; put TLS in front", extra={"address": address})
+        loop.add_signal_handler(signal.SIGHUP, configured.services.reloads.ask)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGHUP,))
         await stopped.wait()
         systemd.notify("STOPPING=1")
         log.info("stopping")
 
 
-async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = False) -> str:
-    """Start everything; the stack takes it down again. Returns the address that it listens on."""
-    listener = stack.enter_context(_listener(config))
-    _make_directory(config)
+async def start(config: Config, stack: AsyncExitStack, *, environ: Mapping[str, str] = os.environ) -> str:
+    """Start everything; the stack takes it down again. Returns the address that it listens on.
+
+    `environ` is the environment that the configuration was read in, and will be read in again.
+    """
+    address, _ = await _start(config, environ, stack, new_store=False)
+    return address
+
+
+async def _start(
+    config: Config, environ: Mapping[str, str], stack: AsyncExitStack, *, new_store: bool
+) -> tuple[str, Configured]:
+    with located(config.path):
+        listener = stack.enter_context(_listener(config))
+        _make_directory(config)
     clock, metrics = SystemClock(), Metrics()
     store = await _store(config, stack, new_store=new_store)
-    pools = {name: await _pool(config, name, store, clock, stack) for name in config.pools}
-    hosts = {name: await _host(config, name, pools, store, clock, stack) for name in config.servers}
-    retention = Retention(store, pools.values(), clock, RetentionDays(**msgspec.structs.asdict(config.retention)))
+    fleet = Fleet(store, clock)
+    await fleet.change(config, lambda: None)
+    stack.push_async_callback(fleet.close)
+    retention = Retention(store, fleet.pools.values(), clock, _days(config))
     with suppress(StoreError):  # damage to the logs is said by /healthz: a daemon that serves keeps rounds
         await retention.look()
-    metrics.watch(lambda: readings.of_servers(hosts.values()))
-    metrics.watch(lambda: readings.of_pools(pools.values()))
+    metrics.watch(lambda: readings.of_servers(fleet.hosts.values()))
+    metrics.watch(lambda: readings.of_pools(fleet.pools.values()))
     metrics.watch(lambda: readings.of_store(store, retention))
     refusals = stack.enter_context(closing(Refusals(metrics)))
     stack.callback(asyncio.create_task(metrics.measure_loop()).cancel)
+    scheduler = Scheduler(metrics)
+    jobs.add_jobs(scheduler, fleet.pools, retention)
     solving = Worker(config.splits.seconds)
     stack.push_async_callback(solving.close)
+    reloads = Reloads(lambda dry: configured.reload(dry), store, clock)
     services = Services(
-        hosts=hosts,
-        games={name: GAMES[server.game] for name, server in config.servers.items()},
-        pools=pools,
         store=store,
         clock=clock,
-        callers=callers(config),
-        names=names(config, listener.getsockname()[1]),
         metrics=metrics,
         refusals=refusals,
         solving=solving,
+        scheduler=scheduler,
+        reloads=reloads,
     )
-    await _listen(config, services, listener, stack)
-    _schedule(pools, retention, metrics, stack)
+    configured = Configured(config, environ, fleet, services, listener.getsockname()[1])
+    configured.follow(lambda config: retention.use(_days(config)))
+    configured.follow(lambda config: solving.use(config.splits.seconds))
+    await _listen(configured, listener, stack)
+    scheduler.start()
+    stack.push_async_callback(scheduler.close)
     _sign_of_life(store, stack)
     store.start_check()
+    stack.push_async_callback(reloads.close)
+    return _address(listener), configured
+
+
+def _days(config: Config) -> RetentionDays:
+    return RetentionDays(**msgspec.structs.asdict(config.retention))
+
+
+def _address(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
@@ -132,14 +160,14 @@ def _listener(config: Config) -> socket.socket:
         path = "$.web.port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "$.web.host"
         why = os.strerror(error.errno or 0)
         advice = _ADVICE.get(error.errno or 0, "is this one of the machine's addresses?")
-        raise ConfigError(f"cannot listen on {host}:{port}: {why}; {advice}", path=path, file=config.path) from None
+        raise ConfigError(f"cannot listen on {host}:{port}: {why}; {advice}", path=path) from None
 
 
 def _make_directory(config: Config) -> None:
     try:
         config.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        raise ConfigError(f"{config.directory}: {error.strerror}", path="$.store.directory", file=config.path) from None
+        raise ConfigError(f"{config.directory}: {error.strerror}", path="$.store.directory") from None
 
 
 async def _store(config: Config, stack: AsyncExitStack, *, new_store: bool) -> SqliteStore:
@@ -172,64 +200,31 @@ def _is_filled(path: Path) -> bool:
     return os.path.exists(path) and os.path.getsize(path) > 0
 
 
-async def _pool(config: Config, name: str, store: Store, clock: SystemClock, stack: AsyncExitStack) -> Pool:
-    chosen = config.pools[name]
-    system = ratings.create(chosen.system, **chosen.params)
-    pool = Pool(name, system, store, Ring(config.directory / f"{name}.ring"), clock)
-    with located(config.path):
-        await pool.open()
-    stack.push_async_callback(pool.close)
-    return pool
-
-
-async def _host(
-    config: Config,
-    name: ServerId,
-    pools: Mapping[str, Pool],
-    store: Store,
-    clock: SystemClock,
-    stack: AsyncExitStack,
-) -> Host:
-    server = config.servers[name]
-    host = Host(name, pools[server.pool], store, server.rules, clock)
-    await host.start()
-    stack.push_async_callback(host.close)
-    return host
-
-
-def callers(config: Config) -> Callers:
-    """Every script and every token, by the digest of its secret."""
-    scripts = {server.digest: Caller("script", server.name) for server in config.servers.values()}
-    tokens = {token.digest: Caller(token.role, token.name) for token in config.tokens.values()}
-    return Callers(scripts | tokens)
-
-
-def names(config: Config, port: int) -> frozenset[str]:
-    """Values of the Host header that are served: own addresses with the port, and configured names."""
-    host = f"[{config.web.host}]" if ":" in config.web.host else config.web.host
-    own = (f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]", host))
-    more = (name for each in config.web.hosts for name in (each, f"{each}:{port}"))
-    return frozenset(name.lower() for name in (*own, *more))
-
-
-async def _listen(config: Config, services: Services, listener: socket.socket, stack: AsyncExitStack) -> None:
-    runner = web.AppRunner(application(services), handle_signals=False, shutdown_timeout=STOP_SECONDS)
+async def _listen(configured: Configured, listener: socket.socket, stack: AsyncExitStack) -> None:
+    services = configured.services
+    app = application(lambda: configured.services)
+    runner = web.AppRunner(app, handle_signals=False, shutdown_timeout=STOP_SECONDS)
     await runner.setup()
     stack.push_async_callback(runner.cleanup)
     assert runner.server is not None
-    most = fitting(config.web.max_connections)
-    if most < config.web.max_connections:
-        log.warning("fewer connections than web.max_connections: raise LimitNOFILE", extra={"count": most})
-    connections = Connections(runner.server, most, services.refusals, services.metrics)
+    connections = Connections(runner.server, _most(configured.config), services.refusals, services.metrics)
+
+    def follow(config: Config) -> None:
+        connections.most = _most(config)
+        connections.disown(configured.services.callers.names())
+
+    configured.follow(follow)
     services.metrics.watch(connections.readings)
     task = asyncio.create_task(connections.accept(listener))
     stack.callback(task.cancel)
 
 
-def _schedule(pools: Mapping[str, Pool], retention: Retention, metrics: Metrics, stack: AsyncExitStack) -> None:
-    scheduler = Scheduler(pools.values(), retention, metrics)
-    scheduler.start()
-    stack.push_async_callback(scheduler.close)
+def _most(config: Config) -> int:
+    """How many connections may be open."""
+    most = fitting(config.web.max_connections)
+    if most < config.web.max_connections:
+        log.warning("fewer connections than web.max_connections: raise LimitNOFILE", extra={"count": most})
+    return most
 
 
 def _sign_of_life(store: Store, stack: AsyncExitStack) -> None:

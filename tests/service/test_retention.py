@@ -13,7 +13,7 @@ import pytest
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
 from equipoise.service.retention import DAY, LINES, Retention, RetentionDays
-from equipoise.service.scheduler import Scheduler
+from equipoise.service.scheduler import Every, Scheduler
 from equipoise.store.port import Audit, Decision
 from tests.hosts import GivenClock
 from tests.opened_pool import NOW, Stopped, opened
@@ -166,7 +166,8 @@ async def test_a_daemon_that_stops_does_not_wait_until_everything_is_deleted(tmp
     async with opened(tmp_path, kind=Traced) as pool:
         await decide(pool, *[100.0] * (4 * LINES))
         run = retention(pool, decisions_days=90)
-        scheduler = Scheduler([pool], run, Metrics(), prune_seconds=0.01)
+        scheduler = Scheduler(Metrics())
+        scheduler.add("retention", Every(0.01), run.run)
         scheduler.start()
         await until(lambda: run.pruned["decisions"] > 0)
         await scheduler.close()

@@ -1,10 +1,15 @@
-"""Rounds that wait for the store are tried again on a timer."""
+"""Jobs run on a timer, whatever the clock does, and say how their last run went."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from datetime import time as time_of_day
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,17 +20,46 @@ from equipoise.core.events import RoundEnded
 from equipoise.core.participation import recorded
 from equipoise.core.rules import Rules
 from equipoise.errors import StoreError
+from equipoise.service.jobs import retry
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
-from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.ring import Ring
-from equipoise.service.scheduler import Every, Scheduler
+from equipoise.service.scheduler import MISSED_SECONDS, Daily, Every, JobStatus, Run, Scheduler
 from equipoise.store.sqlite import SqliteStore
 from equipoise.wire import decode_batch
 from tests.opened_pool import opened
 from tests.store.failing import locked
 from tests.store.samples import in_loop, player, until
 from tests.wire.samples import RED, ROUND, body
+
+NIGHT = Daily(time_of_day(4, 30))
+
+
+async def nothing() -> None:
+    """A job without work."""
+
+
+@asynccontextmanager
+async def scheduled(run: Run, trigger: Every | Daily | None = None) -> AsyncIterator[Scheduler]:
+    """A scheduler of one job, by default again and again at once."""
+    scheduler = Scheduler(Metrics(), look_seconds=0.01)
+    scheduler.add("job", trigger or Every(0.01), run)
+    scheduler.start()
+    try:
+        yield scheduler
+    finally:
+        await scheduler.close()
+
+
+def status(scheduler: Scheduler) -> JobStatus:
+    (only,) = scheduler.status()
+    return only
+
+
+def next_run(scheduler: Scheduler) -> datetime:
+    at = status(scheduler).next_run
+    assert at is not None
+    return datetime.fromtimestamp(at, UTC)
 
 
 async def kept_then_stored(folder: Path, clock_set: timedelta = timedelta()) -> tuple[int, int]:
@@ -46,14 +80,11 @@ async def kept_then_stored(folder: Path, clock_set: timedelta = timedelta()) -> 
         before = pool.summary(RED).rounds
         other.execute("ROLLBACK")
     other.close()
-    scheduler = Scheduler([pool], Retention(store, [pool], clock, RetentionDays()), Metrics(), retry_seconds=0.01)
-    scheduler.start()
-    for job in scheduler._jobs.get_jobs():
-        job.modify(next_run_time=job.next_run_time - clock_set)
-    async with asyncio.timeout(60):
+    async with scheduled(partial(retry, {"main": pool})) as scheduler, asyncio.timeout(60):
+        for job in scheduler._timer.get_jobs():
+            job.modify(next_run_time=job.next_run_time - clock_set)
         while pool.ring_depth:  # noqa: ASYNC110 (the pool has no event to wait for)
             await asyncio.sleep(0)
-    await scheduler.close()
     await pool.close()
     await store.close()
     return before, pool.summary(RED).rounds
@@ -80,8 +111,143 @@ async def test_a_trouble_that_no_round_waits_for_is_over_once_the_store_is_free(
         with locked(tmp_path / "s.db"), pytest.raises(StoreError):
             await pool.edit(player(1), 1500.0, "owner")
         assert pool.store.health().state == "locked"
-        retention = Retention(pool.store, [pool], SystemClock(), RetentionDays())
-        scheduler = Scheduler([pool], retention, Metrics(), retry_seconds=0.01)
-        scheduler.start()
-        await until(lambda: pool.store.health().state == "ok")
-        await scheduler.close()
+        async with scheduled(partial(retry, {"main": pool})):
+            await until(lambda: pool.store.health().state == "ok")
+
+
+@pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The machine's time zone is one with summer time."""
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def nights(trigger: Daily, start: datetime, count: int) -> list[str]:
+    """The next runs in the machine's time, each reckoned from the one before."""
+    found = []
+    for _ in range(count):
+        start = trigger.get_next_fire_time(None, start)
+        found.append(f"{start.astimezone():%d %H:%M}")
+    return found
+
+
+@pytest.mark.usefixtures("berlin")
+def test_a_daily_job_runs_once_a_day_by_the_machines_time() -> None:
+    noon = datetime(2026, 6, 1, 12, tzinfo=UTC)
+    assert nights(NIGHT, noon, 3) == ["02 04:30", "03 04:30", "04 04:30"]
+
+
+@pytest.mark.usefixtures("berlin")
+def test_a_time_that_summer_time_skips_or_repeats_comes_once_that_day() -> None:
+    early = Daily(time_of_day(2, 30))
+    skipped, repeated = datetime(2026, 3, 28, 12, tzinfo=UTC), datetime(2026, 10, 24, 12, tzinfo=UTC)
+    assert [night[:2] for night in nights(early, skipped, 2)] == ["29", "30"]
+    assert nights(early, repeated, 2) == ["25 02:30", "26 02:30"]
+
+
+@in_loop
+async def test_a_daily_job_follows_a_clock_that_is_set_back() -> None:
+    async with scheduled(nothing, NIGHT) as scheduler:
+        (job,) = scheduler._timer.get_jobs()
+        job.modify(next_run_time=datetime.now(UTC) + timedelta(days=3650))
+        await until(lambda: next_run(scheduler) - datetime.now(UTC) <= NIGHT.longest)
+        assert status(scheduler).last_run is None
+
+
+@in_loop
+async def test_a_daily_job_that_a_clock_set_forward_has_missed_for_years_runs_once() -> None:
+    runs = []
+
+    async def run() -> None:
+        runs.append(1)
+
+    async with scheduled(run, NIGHT) as scheduler:
+        (job,) = scheduler._timer.get_jobs()
+        job.modify(next_run_time=datetime.now(UTC) - timedelta(days=3650))
+        await until(lambda: bool(runs))
+        await asyncio.sleep(0.1)
+    assert len(runs) == 1
+
+
+@pytest.mark.parametrize(("hours_ago", "missed"), [(None, True), (25, True), (0, False), (-8760, False)])
+@in_loop
+async def test_a_daily_job_that_was_missed_while_the_daemon_was_down_runs_soon(
+    hours_ago: float | None, missed: bool
+) -> None:
+    last = None if hours_ago is None else time.time() - 3600 * hours_ago
+    scheduler = Scheduler(Metrics())
+    later = (datetime.now().astimezone() + timedelta(hours=2)).time()
+    scheduler.add("job", Daily(later), nothing, last_run=last)
+    scheduler.start()
+    wait = next_run(scheduler) - datetime.now(UTC)
+    await scheduler.close()
+    assert (wait <= timedelta(seconds=MISSED_SECONDS)) is missed
+
+
+@in_loop
+async def test_a_job_that_lasts_longer_than_its_interval_is_seen_running_and_begins_once() -> None:
+    runs, go_on = [], asyncio.Event()
+
+    async def run() -> None:
+        runs.append(1)
+        await go_on.wait()
+
+    async with scheduled(run) as scheduler:
+        await until(lambda: status(scheduler).running_since is not None)
+        await asyncio.sleep(0.1)
+        seen = status(scheduler)
+        assert (seen.running_since, seen.last_seconds, len(runs)) == (seen.last_run, None, 1)
+        go_on.set()
+        await until(lambda: status(scheduler).last_seconds is not None)
+
+
+@in_loop
+async def test_a_job_that_fails_says_why_until_it_succeeds_and_stops_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    fails, others = [True], []
+
+    async def run() -> None:
+        if fails:
+            raise StoreError("store: the disk is full")
+
+    async def other() -> None:
+        others.append(1)
+
+    async with scheduled(run) as scheduler:
+        await until(lambda: scheduler.status()[0].last_error is not None)
+        scheduler.add("other", Every(0.01), other)
+        await until(lambda: len(others) > 1)
+        assert scheduler.status()[0].last_error == "store: the disk is full"
+        fails.clear()
+        await until(lambda: scheduler.status()[0].last_error is None)
+    assert {(each.getMessage(), bool(each.exc_info)) for each in caplog.records} == {
+        ("a job failed: store: the disk is full", False)
+    }
+
+
+@in_loop
+async def test_a_fault_in_a_job_is_logged_with_where_it_is(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        raise ZeroDivisionError
+
+    async with scheduled(run) as scheduler:
+        await until(lambda: status(scheduler).last_error == "ZeroDivisionError")
+    assert all(each.exc_info for each in caplog.records)
+
+
+@in_loop
+async def test_a_daemon_that_ends_waits_for_no_job() -> None:
+    cancelled = []
+
+    async def run() -> None:
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            cancelled.append(1)
+            raise
+
+    async with scheduled(run) as scheduler:
+        await until(lambda: status(scheduler).running_since is not None)
+    assert cancelled == [1]

@@ -110,7 +110,7 @@ def running(folder: Path, text: str = CONFIG) -> Iterator[Daemon]:
     async def serve() -> None:
         nonlocal address
         async with AsyncExitStack() as stack:
-            address = await app.start(config.load(path, {}), stack)
+            address = await app.start(config.load(path, {}), stack, environ={})
             ready.set()
             await stop.wait()
 

@@ -53,6 +53,7 @@ ALLOWED: dict[str, tuple[str, Any, dict[str, str]]] = {
         {},
         ADMINS,
     ),
+    "POST /v1/admin/reload": ("/v1/admin/reload", {"dry_run": True}, ADMINS),
     "GET /v1/admin/decisions": ("/v1/admin/decisions", None, READERS),
     "GET /v1/admin/audit": ("/v1/admin/audit", None, READERS),
     "GET /healthz": ("/healthz", None, dict.fromkeys((VIEWER, ADMIN, OWN, OTHER), "ok") | {NO_SECRET: "ok"}),

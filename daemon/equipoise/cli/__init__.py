@@ -17,6 +17,7 @@ _COMMANDS = {
     "serve": ("daemon", "Run the daemon."),
     "init": ("setup", "Write a configuration, install the plugin."),
     "check-config": ("daemon", "Read the configuration as the daemon does."),
+    "reload": ("reloading", "Read the changed configuration, without a restart."),
     "status": ("servers", "Show what every game server is doing."),
     "server": ("servers", "Game servers: list, scramble, balance, cancel, on, off."),
     "player": ("players", "Players: show, find, set, reset, top."),

@@ -21,7 +21,10 @@ from equipoise.errors import ConfigError, SpillError, StoreDamaged, StoreError
 def serve(path: Path, new_store: bool) -> None:
     """Run the daemon until SIGTERM or Ctrl-C. Exit code 2: it cannot start; one line says why."""
     import asyncio
+    import signal
 
+    # Until there is a handler: before that it would end the process.
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP,))
     from equipoise import app
     from equipoise.config import STORE, load
     from equipoise.service import log

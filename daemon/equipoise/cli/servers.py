@@ -9,6 +9,7 @@ import click
 
 from equipoise.cli.client import Client
 from equipoise.cli.output import print_table
+from equipoise.cli.reloading import not_in_force
 from equipoise.cli.remote import json_option, local_time, print_json, remote
 
 
@@ -25,6 +26,11 @@ def status(client: Client, as_json: bool) -> None:
     for each in answer["servers"]:
         if each["stale_scripts"]:
             click.echo(_several_scripts(each))
+    for each in answer["jobs"]:
+        if each["last_error"] is not None:
+            click.echo(_failed_job(each))
+    for line in not_in_force(answer["configuration"]):
+        click.echo(line)
     if (store := answer["store"])["state"] != "ok":
         since, waiting = local_time(store["since"]), answer["waiting_rounds"]
         click.echo(f"\nThe store is {store['state']} since {since}, {waiting} rounds wait: {store['advice']}.")
@@ -64,6 +70,11 @@ def _state(each: dict[str, Any]) -> str:
     if each["level"] != "balance":
         return f"{'inactive' if each['level'] == 'off' else 'only rates'}: {each['level_reason']}"
     return "on" if each["enabled"] else "off"
+
+
+def _failed_job(each: dict[str, Any]) -> str:
+    when, again = local_time(each["last_run"]), local_time(each["next_run"])
+    return f"\nThe job {each['name']} failed at {when}: {each['last_error']}. Next run: {again}."
 
 
 def _several_scripts(each: dict[str, Any]) -> str:

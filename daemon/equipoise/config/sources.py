@@ -7,11 +7,13 @@ speaks the language of `config.toml`: its table can be moved there as it is.
 from __future__ import annotations
 
 import os
+import time
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from equipoise.config.keys import written
 from equipoise.config.tables import Raw
@@ -20,6 +22,10 @@ from equipoise.files import read_small
 
 SERVERS = "servers.d"
 """The folder of the servers' files."""
+SETTLE_SECONDS = 0.2
+"""A file that was changed within this time may be half written."""
+SETTLE_LONGEST = 3.0
+"""How long is waited for files that keep changing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,44 @@ def located(file: Path) -> Iterator[None]:
         yield
     except ConfigError as error:
         raise error.within(file) from None
+
+
+def settle(path: Path) -> None:
+    """Wait until no file has changed for a moment; ConfigError when that does not come.
+
+    A file that is half written may be valid: it ends behind a line. To take it would remove the servers below it.
+    """
+    ends_at = time.monotonic() + SETTLE_LONGEST
+    found = _stamps(path)
+    while any(abs(time.time() - stamp.at) < SETTLE_SECONDS for stamp in found):
+        time.sleep(SETTLE_SECONDS)
+        before, found = found, _stamps(path)
+        if found == before:
+            return
+        if time.monotonic() > ends_at:
+            raise ConfigError("it is being written: try again", file=_newest(found))
+
+
+def _newest(stamps: list[_Stamp]) -> Path:
+    return max(stamps, key=lambda stamp: stamp.at).file
+
+
+class _Stamp(NamedTuple):
+    """What shows that a file was written."""
+
+    file: Path
+    at: float
+    size: int
+    number: int
+
+
+def _stamps(path: Path) -> list[_Stamp]:
+    found = []
+    for file in (path, *_server_files(path.parent / SERVERS)):
+        with suppress(OSError):  # reading says what is wrong with it
+            stat = file.stat()
+            found.append(_Stamp(file, stat.st_mtime, stat.st_size, stat.st_ino))
+    return found
 
 
 def _server_files(folder: Path) -> list[Path]:

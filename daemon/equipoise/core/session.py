@@ -60,6 +60,10 @@ class Session:
         twin._state = self._state.copy()
         return twin
 
+    def use(self, rules: Rules) -> None:
+        """Go by these rules from now on. What was decided by the ones before stays decided."""
+        self._state.rules = rules
+
     def hear(self, now: float) -> None:
         """Note that the script is alive, even if its batch is refused."""
         self._state.heard_at = now

@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from equipoise.balancing import answer
@@ -27,12 +27,13 @@ from equipoise.core import autobalance, scrambles
 from equipoise.core.commands import left_alone
 from equipoise.core.effects import Order, Tell
 from equipoise.core.events import Commanded, Heartbeat, MovesSolved
-from equipoise.core.model import ServerId, SplitCache
+from equipoise.core.model import PlayerId, ServerId, SplitCache
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.errors import ScriptError
 from equipoise.service.journal import Journal
+from equipoise.service.last_batch import LastBatch
 from equipoise.service.lookups import Lookups
 from equipoise.service.pool import Pool
 from equipoise.service.repeats import Repeats
@@ -47,26 +48,6 @@ ANSWER_SECONDS = 1.0
 """A request stays open this long at most: the docs promise it to scripts."""
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class _Last:
-    """The script's last batch: a copy of it gets the same reply."""
-
-    boot: int = 0
-    seq: int = 0
-    reply: asyncio.Future[Reply] | None = None
-    """None: the reply is not known any more, as after a restart."""
-
-    def equals(self, batch: Batch) -> bool:
-        return (self.boot, self.seq) == (batch.boot, batch.seq)
-
-    def follows(self, batch: Batch) -> bool:
-        return self.boot == batch.boot and self.seq > batch.seq
-
-    def misses(self, batch: Batch) -> bool:
-        """Batches of the same boot between the two never came."""
-        return self.boot == batch.boot and self.seq + 1 != batch.seq
 
 
 class Host:
@@ -97,7 +78,7 @@ class Host:
         self._journal = Journal(server, store, clock)
         self._lookups = Lookups(server, pool, store, self._journal, clock)
         self._lock = asyncio.Lock()
-        self._last = _Last()
+        self._last = LastBatch()
         self._outbox: list[Order] = []
         self._seen: Seen | None = None
         self._sent_cache: SplitCache | None = None
@@ -111,32 +92,50 @@ class Host:
         self._refusals = Repeats(log, logging.WARNING)
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        # The session asks for all players again whom it knows, whenever a rating of the pool has changed.
-        pool.hold(lambda: {*self.session.state.summaries, *(entry.id for entry in self.session.state.roster.entries)})
+        self._closed = False
+        self._release = pool.hold(self._players)
 
     async def start(self) -> None:
         """Go on from the stored memory. StoreError when the store does not answer."""
         data = await self._store.memory(self.server)
         remembered = decode_memory(data) if data is not None else None
-        if remembered is None:
-            return
+        if remembered is not None:
+            await self._go_on(remembered)
+
+    async def succeed(self, before: Host) -> None:
+        """Instead of `start`: close the host that this server had until now, and go on where it ended."""
+        await before.close()
+        self.plugin, self.dropped_rounds = before.plugin, before.dropped_rounds
+        await self._go_on(before._remembered)
+
+    async def _go_on(self, remembered: Remembered) -> None:
         memory = remembered.memory.restored(self._clock.monotonic(), self.rules)
         remembered = replace(remembered, memory=memory)
         self.session = Session(self.rules, memory)
-        self._last = _Last(remembered.boot, remembered.seq)
+        self._last = LastBatch(remembered.boot, remembered.seq)
         self._remembered = remembered
         # A memory that is dated years ahead would not be replaced by that of a round: it is dated now.
         await self.write_down()
 
     async def close(self) -> None:
-        """Finish what is under way, stop the timer, and write down what is not written yet."""
+        """Finish what is under way, begin no more, and write down what is not written yet."""
+        self._closed = True
         async with self._lock:
-            # Inside: work that was under way has armed it anew.
             if self._timer is not None:
                 self._timer.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        while self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._release()
         self._refusals.close()
         await self.write_down()
+
+    def use(self, rules: Rules) -> None:
+        """Go by these rules from now on, in the middle of a round too; work that is under way ends by the old ones."""
+        self.rules = rules
+        self._stale.silence_seconds = rules.silence_seconds
+        self.session.use(rules)
+        if not self._lock.locked():  # else the work that has it does so at its end
+            self._arm()
 
     # What scripts and admins call.
 
@@ -220,6 +219,11 @@ class Host:
 
     # One piece of work at a time.
 
+    def _players(self) -> set[PlayerId]:
+        """Those whom the session asks for again, whenever a rating of the pool has changed."""
+        state = self.session.state
+        return {*state.summaries, *(entry.id for entry in state.roster.entries)}
+
     def _first_reply(self, batch: Batch) -> asyncio.Future[Reply] | None:
         if self._last.reply is None or not self._last.equals(batch):
             return None
@@ -242,12 +246,15 @@ class Host:
                 await self._lock.acquire()
         except TimeoutError:
             raise ScriptError("busy", "an earlier request is still in work", status=503) from None
+        if self._closed:  # the configuration has changed under the request
+            self._lock.release()
+            raise ScriptError("busy", "this server's configuration has just changed: send it again", status=503)
 
     async def _take(self, batch: Batch) -> Reply:
         """The next batch. A refused one is as if it had never come; a copy that waits is refused with it."""
         before, reply = self._last, asyncio.get_running_loop().create_future()
         missed = before.misses(batch)
-        self._last = _Last(batch.boot, batch.seq, reply)
+        self._last = LastBatch(batch.boot, batch.seq, reply)
         work = self._work(f"script:{self.server}", batch)
         try:
             await self._run(work, work.take(batch.events or (Heartbeat(batch.at),)))
@@ -321,6 +328,7 @@ class Host:
             self._sent_cache = None
             self._stale.forget(work.last.boot)
         self.session, self._seen, self._remembered = work.session, work.seen, work.remembered
+        self.session.use(self.rules)
         self._send(work)
         for decision in work.decisions:
             self._journal.decide(decision)
@@ -368,6 +376,8 @@ class Host:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if self._closed:
+            return
         deadline = self.session.deadline()
         if deadline is not None:
             wait = max(0.0, deadline - self._clock.monotonic())

@@ -39,6 +39,11 @@ class JournalFormatter(logging.Formatter):
         return "\n".join(prefix + line for line in lines)
 
 
+def set_level(level: Level) -> None:
+    """Log this level and above from now on."""
+    logging.getLogger().setLevel(level.upper())
+
+
 def _word(value: object) -> str:
     """The value of a field: as it is when it is one plain word, else quoted and escaped."""
     text = str(value)

@@ -15,8 +15,7 @@ the transaction (`service/rating.py`), on what the rounds before it left in memo
 - An answer is given after the commit, or after the ring's file was synced; never before.
 - While a round waits in the ring, every newer one waits behind it.
 
-No round waits a few milliseconds for others, as some databases do: a quiet pool would answer later for nothing, and in
-a busy one rounds gather by themselves.
+No round waits a few milliseconds for others, as some databases do: in a busy pool rounds gather by themselves.
 """
 
 from __future__ import annotations
@@ -97,6 +96,7 @@ class Pool:
         self._group: _Group | None = None
         """Takes the rounds that come now."""
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._closed = False
         self._waits_in: Literal["ring", "script"] | None = None
         """Where the last rounds wait, by the log."""
         self._waits_since = 0
@@ -114,7 +114,8 @@ class Pool:
         await self.drain()
 
     async def close(self) -> None:
-        """Finish what is under way."""
+        """Finish what is under way, and take no more rounds."""
+        self._closed = True
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self.ring.close()
 
@@ -137,9 +138,10 @@ class Pool:
         """A player's summary from memory; an unknown player's is a newcomer's."""
         return replace(self.system.summary(player), skill=self.system.skill(player))
 
-    def hold(self, present: Callable[[], Iterable[PlayerId]]) -> None:
-        """Keep in memory whom this returns: the players on a server, whose skills are read at any time."""
+    def hold(self, present: Callable[[], Iterable[PlayerId]]) -> Callable[[], None]:
+        """Keep in memory whom `present` returns, whose skills are read at any time. What this returns ends it."""
         self._present.append(present)
+        return lambda: self._present.remove(present)
 
     def skill(self, player: PlayerId) -> float:
         """A player's skill in points from memory; unknown players and bots have a newcomer's."""
@@ -189,6 +191,8 @@ class Pool:
 
         SpillError: neither the store nor the ring took it. ScriptError: the store can never take it.
         """
+        if self._closed:  # a ring that is closed would keep a round that nothing applies
+            raise ScriptError("busy", "the pool's configuration has just changed: send it again", status=503)
         group = self._group
         if group is None or len(group.rounds) == GROUP:
             group = self._group = _Group()

@@ -37,7 +37,7 @@ class RetentionDays:
 
 
 class Retention:
-    """`run` deletes what is too old, until `stop`.
+    """`run` deletes what is too old.
 
     A clock that is years ahead would make everything too old. So time passes here by the monotonic clock, which is
     never set, and nothing is deleted when the clock was already ahead at the start.
@@ -52,11 +52,15 @@ class Retention:
         self._pools = pools
         self._clock = clock
         self._days = days
-        self._stopped = False
+        self._distrusted = False
         self._began = clock.epoch() - clock.monotonic()
         self._looked = False
         self._ends_at = 0.0
         """When the present run is to end, by the monotonic clock."""
+
+    def use(self, days: RetentionDays) -> None:
+        """Keep things for so long from the next run on."""
+        self._days = days
 
     async def run(self) -> None:
         """Delete what is old enough; what the store refuses, or what takes too long, waits for the next run."""
@@ -83,7 +87,7 @@ class Retention:
         self._looked = True
         newest = self.extent.newest
         if newest is not None and (silence := self._now() - newest) > LONGEST_SILENCE:
-            self._stopped = True
+            self._distrusted = True
             log.warning(
                 "nothing is deleted: the newest decision or round is %.0f days old. "
                 "If the clock is right, restart the daemon",
@@ -92,10 +96,6 @@ class Retention:
 
     def _now(self) -> float:
         return self._began + self._clock.monotonic()
-
-    def stop(self) -> None:
-        """Delete no more than the piece that is under way."""
-        self._stopped = True
 
     def oldest_decision_seconds(self) -> float:
         """The age of the oldest decision, 0 without one."""
@@ -106,12 +106,12 @@ class Retention:
         days, store = self._days, self._store
         yield "decisions", days.decisions_days, partial(store.prune, "decisions"), LINES
         yield "audit", days.audit_days, partial(store.prune, "audit"), LINES
-        for pool in self._pools:
+        for pool in tuple(self._pools):  # a reload may change them meanwhile
             yield "rounds", days.rounds_days, partial(store.prune_rounds, pool.name, pool.system.window), ROUNDS
 
     async def _delete(self, name: str, delete: Callable[[], Awaitable[int]], limit: int) -> None:
         deleted = limit
-        while deleted == limit and not self._stopped and self._clock.monotonic() < self._ends_at:
+        while deleted == limit and not self._distrusted and self._clock.monotonic() < self._ends_at:
             deleted = await delete()
             self.pruned[name] += deleted
             await asyncio.sleep(PAUSE_SECONDS)

@@ -1,36 +1,40 @@
 """Jobs on a timer, by APScheduler.
 
-Every 30 s, rounds that wait for the store are tried again; once an hour, what was kept long enough is deleted.
-
 APScheduler reckons by the system's clock. When that is set forward by years, an interval of its own kind makes up a
 list of all the runs that were missed, which blocks the event loop for minutes. When it is set back by years, the next
-run is as far away. So jobs have the trigger `Every`, and the event loop's clock, which is never set, looks after them.
+run is as far away. So jobs have the triggers `Every` and `Daily`, and the event loop's clock, which is never set, looks
+after them. It also wakes APScheduler after a machine has slept: its own timer does not count that time.
+
+A job runs in a task of its own. While that lasts the job does not begin again, so none piles up.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from datetime import time as time_of_day
 from functools import partial
 from typing import Any
 
-from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED, JobEvent
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.base import BaseTrigger
 
-from equipoise.errors import StoreError
+from equipoise.errors import EquipoiseError
 from equipoise.service.metrics import Metrics
-from equipoise.service.pool import Pool
-from equipoise.service.retention import Retention
 
-RETRY_SECONDS = 30
-PRUNE_SECONDS = 3600
+LOOK_SECONDS = 30.0
+"""How often the times of the next runs are compared with the clock."""
+MISSED_SECONDS = 300.0
+"""After a start, until a daily job begins that should have run while the daemon was down."""
 
-# A late job still runs (APScheduler would drop it after a second), once, and never beside itself.
+# A late job still runs (APScheduler would drop it after a second), and once, however many runs it missed.
 _DEFAULTS = {"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
+
+Run = Callable[[], Coroutine[Any, Any, None]]
 
 log = logging.getLogger(__name__)
 
@@ -39,79 +43,153 @@ class Every(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
     """An interval that begins anew with each run: runs that were missed are not caught up with."""
 
     def __init__(self, seconds: float) -> None:
-        self.interval = timedelta(seconds=seconds)
+        self.longest = timedelta(seconds=seconds)
+        """No next run is further away."""
 
     def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime:
         """An interval from now."""
-        return now + self.interval
+        return now + self.longest
+
+    def missed(self, last_run: float | None, now: float) -> bool:
+        """A start begins a new interval."""
+        return False
+
+
+class Daily(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
+    """A time of day by the machine's clock and time zone, once a day also where summer time skips or repeats it."""
+
+    def __init__(self, at: time_of_day) -> None:
+        self.at = at
+        self.longest = timedelta(hours=25)
+        """A day on which summer time ends."""
+
+    def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime:
+        """The next such time after now."""
+        today = now.astimezone().date()
+        for days in range(3):  # on the day that summer time ends, today's may be past and tomorrow's too soon
+            found = datetime.combine(today + timedelta(days=days), self.at).astimezone()
+            if found > now:
+                return found
+        raise AssertionError("the day after tomorrow is later than now")
+
+    def missed(self, last_run: float | None, now: float) -> bool:
+        """Whether a daemon that was down should have run it, or never has."""
+        if last_run is None:
+            return True
+        return self.get_next_fire_time(None, datetime.fromtimestamp(last_run, UTC)).timestamp() <= now
+
+
+@dataclass(frozen=True, slots=True)
+class JobStatus:
+    """What operators see of a job; times in seconds since the epoch."""
+
+    name: str
+    last_run: float | None
+    """When it last began; None: not that anyone knows of."""
+    last_seconds: float | None
+    """How long that took; None before its end."""
+    last_error: str | None
+    """Why that failed; None: it did not."""
+    running_since: float | None
+    next_run: float | None
+
+
+@dataclass(slots=True)
+class _Job:
+    name: str
+    trigger: Every | Daily
+    run: Run
+    last_run: float | None
+    began: float = 0.0
+    """By the clock that is never set."""
+    last_seconds: float | None = None
+    last_error: str | None = None
+    task: asyncio.Task[None] | None = None
+    """The run that is under way."""
 
 
 class Scheduler:
-    """Call `start` inside the running event loop, and `close` before the pools are closed."""
+    """Call `start` inside the running event loop, and `close` before what the jobs use is closed."""
 
-    def __init__(
-        self,
-        pools: Iterable[Pool],
-        retention: Retention,
-        metrics: Metrics,
-        *,
-        retry_seconds: float = RETRY_SECONDS,
-        prune_seconds: float = PRUNE_SECONDS,
-    ) -> None:
-        self._retention = retention
+    def __init__(self, metrics: Metrics, *, look_seconds: float = LOOK_SECONDS) -> None:
         self._metrics = metrics
-        self._running: set[asyncio.Task[None]] = set()
-        self._jobs = AsyncIOScheduler(timezone="UTC", job_defaults=_DEFAULTS)
-        self._jobs.add_listener(self._failed, EVENT_JOB_ERROR | EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES)
-        for pool in pools:
-            name = f"retry {pool.name}"
-            self._jobs.add_job(self._retry, Every(retry_seconds), (pool,), id=name)
-        self._jobs.add_job(self._run, Every(prune_seconds), (retention.run,), id="prune")
-        self._look_seconds = retry_seconds
+        self._jobs: dict[str, _Job] = {}
+        self._timer = AsyncIOScheduler(timezone="UTC", job_defaults=_DEFAULTS)
+        self._look_seconds = look_seconds
         self._looking: asyncio.TimerHandle | None = None
 
+    def add(self, name: str, trigger: Every | Daily, run: Run, *, last_run: float | None = None) -> None:
+        """Run this again and again, before or after `start`; names are unique.
+
+        `last_run`: when an earlier process last ran it, in seconds since the epoch. A daily job that was missed since
+        then runs soon, and once. At the end of the daemon a job is cancelled, so what must become whole it has to
+        shield.
+        """
+        assert name not in self._jobs, f"there is a job {name}"
+        self._jobs[name] = _Job(name, trigger, run, last_run)
+        soon = datetime.now(UTC) + timedelta(seconds=MISSED_SECONDS)
+        begin = {"next_run_time": soon} if trigger.missed(last_run, time.time()) else {}
+        self._timer.add_job(self._begin, trigger, (self._jobs[name],), id=name, **begin)
+
     def start(self) -> None:
-        """Begin to count time: the first run comes after a whole interval."""
-        self._jobs.start()
+        """Begin to count time: an interval's first run comes after a whole one."""
+        self._timer.start()
         self._look()
 
     async def close(self) -> None:
-        """Start no more jobs and wait for those that run: APScheduler itself would cancel them."""
+        """Start no more jobs, and end those that run."""
         if self._looking is not None:
             self._looking.cancel()
-        self._jobs.pause()
-        self._retention.stop()
-        await asyncio.gather(*self._running, return_exceptions=True)
-        self._jobs.shutdown(wait=False)
+        self._timer.shutdown(wait=False)
+        running = [job.task for job in self._jobs.values() if job.task is not None]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    def status(self) -> tuple[JobStatus, ...]:
+        """Every job, in the order in which they were added."""
+        return tuple(
+            JobStatus(
+                job.name,
+                job.last_run,
+                job.last_seconds,
+                job.last_error,
+                job.last_run if job.task is not None else None,
+                self._next_run(job),
+            )
+            for job in self._jobs.values()
+        )
+
+    def _next_run(self, job: _Job) -> float | None:
+        known = self._timer.get_job(job.name)
+        at: datetime | None = getattr(known, "next_run_time", None)  # APScheduler sets it at its start
+        return None if at is None else at.timestamp()
 
     def _look(self) -> None:
-        """Run the jobs now whose next run is further away than it can be: the clock was set back."""
+        """Run what is due by the clock as it is now; reckon anew where it was set back."""
         now = datetime.now(UTC)
-        for job in self._jobs.get_jobs():
-            if job.next_run_time - now > job.trigger.interval:
-                job.modify(next_run_time=now)
+        for known in self._timer.get_jobs():
+            trigger = known.trigger
+            if known.next_run_time - now > trigger.longest:
+                known.modify(next_run_time=trigger.get_next_fire_time(None, now))
+        self._timer.wakeup()
         self._looking = asyncio.get_running_loop().call_later(self._look_seconds, self._look)
 
-    async def _retry(self, pool: Pool) -> None:
-        if pool.ring_depth or pool.store.health().state != "ok":
-            await self._run(partial(self._drain, pool))
+    async def _begin(self, job: _Job) -> None:
+        """Start the job's task, which APScheduler does not wait for, unless the last one is still under way."""
+        if job.task is not None:
+            return
+        job.last_run, job.last_seconds, job.began = time.time(), None, time.monotonic()
+        job.task = asyncio.create_task(job.run(), name=job.name)
+        job.task.add_done_callback(partial(self._ended, job))
 
-    async def _run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """In a task of its own, which `close` waits for."""
-        task = asyncio.create_task(work())
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
-        await task
-
-    async def _drain(self, pool: Pool) -> None:
-        waiting = pool.ring_depth
-        if not waiting:
-            with suppress(StoreError):  # the store logs it
-                await pool.store.ping()
-        await pool.drain()
-        if stored := waiting - pool.ring_depth:
-            log.info("%d of %d waiting rounds stored", stored, waiting, extra={"pool": pool.name})
-
-    def _failed(self, event: JobEvent) -> None:
-        self._metrics.failed_jobs.labels(event.job_id).inc()
-        log.error("a job failed or was missed", extra={"job": event.job_id})
+    def _ended(self, job: _Job, task: asyncio.Task[None]) -> None:
+        job.task, job.last_seconds = None, time.monotonic() - job.began
+        if task.cancelled():
+            return
+        error = task.exception()
+        job.last_error = None if error is None else str(error) or type(error).__name__
+        if error is not None:
+            self._metrics.failed_jobs.labels(job.name).inc()
+            fault = None if isinstance(error, EquipoiseError) else error
+            log.error("a job failed: %s", job.last_error, extra={"job": job.name}, exc_info=fault)

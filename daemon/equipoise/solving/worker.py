@@ -59,6 +59,10 @@ class Worker:
             raise SplitError(answer.refusal)
         return answer.splits
 
+    def use(self, seconds: float) -> None:
+        """A question may take so long from now on."""
+        self.seconds = seconds
+
     async def close(self) -> None:
         """End the process, whatever it is doing."""
         self._end()

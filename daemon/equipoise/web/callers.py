@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 Role = Literal["script", "viewer", "admin"]
@@ -29,7 +29,11 @@ class Caller:
 class Callers:
     """Every caller by the SHA-256 of their secret."""
 
-    digests: Mapping[bytes, Caller]
+    digests: Mapping[bytes, Caller] = field(default_factory=dict)
+
+    def names(self) -> frozenset[str]:
+        """All callers as the audit names them."""
+        return frozenset(caller.who for caller in self.digests.values())
 
     def known(self, secret: str) -> Caller | None:
         """The caller who has this secret. All digests are compared, so that the time taken reveals none."""

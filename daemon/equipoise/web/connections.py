@@ -20,7 +20,7 @@ import asyncio
 import logging
 import resource
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import closing, suppress
 from typing import Any
 
@@ -114,7 +114,9 @@ class Connections:
     """All open connections, at most `most`. Each group is in order of age, of proven ones since their last request."""
 
     def __init__(self, server: web.Server, most: int, refusals: Refusals, metrics: Metrics) -> None:
-        self._server, self._most, self._refusals, self._metrics = server, most, refusals, metrics
+        self.most = most
+        """A lower limit closes no connection by itself: the next ones that come do."""
+        self._server, self._refusals, self._metrics = server, refusals, metrics
         self._open = 0
         self._proven: _Groups = {}
         """By caller."""
@@ -147,7 +149,7 @@ class Connections:
 
     def add(self, connection: Connection) -> None:
         """Give it a place, as the newest of its group."""
-        if self._open >= self._most:
+        if self._open >= self.most:
             oldest = _oldest_of_most(self._unproven or self._proven)
             which = {"peer": oldest.peer, "caller": oldest.caller} if oldest.caller else {"peer": oldest.peer}
             message = "web.max_connections are open: a connection is closed to make room for another"
@@ -168,6 +170,14 @@ class Connections:
         if not group:
             del groups[name]
         return True
+
+    def disown(self, callers: Container[str]) -> None:
+        """Connections whose caller is none of these prove nothing any more: their secrets are known no longer."""
+        for caller in [caller for caller in self._proven if caller not in callers]:
+            for connection in list(self._proven[caller]):
+                self.remove(connection)
+                connection.caller = None
+                self.add(connection)
 
     def close(self, connection: Connection, reason: str) -> None:
         """Close it at once; an answer that is on its way is lost."""

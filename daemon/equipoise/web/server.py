@@ -32,15 +32,15 @@ _HTTP_CODES: Mapping[int, str] = {404: "not_found", 405: "method", 413: "size"}
 log = logging.getLogger(__name__)
 
 
-def application(services: Services) -> web.Application:
-    """All routes of the table behind their checks."""
-    app = web.Application(middlewares=[_answer_everything(services)])
+def application(current: Callable[[], Services]) -> web.Application:
+    """All routes of the table behind their checks. Each request is answered by the services of its beginning."""
+    app = web.Application(middlewares=[_answer_everything(current)])
     for route in TABLE:
-        app.router.add_route(route.method, route.path, _guarded(route, services))
+        app.router.add_route(route.method, route.path, _guarded(route, current))
     return app
 
 
-def _answer_everything(services: Services) -> Middleware:
+def _answer_everything(current: Callable[[], Services]) -> Middleware:
     """Turn every error, also of an unknown path, into an answer that a script can read.
 
     `except Exception` is right here: NS2 sees neither status nor headers, and an answer without a body would look like
@@ -49,7 +49,7 @@ def _answer_everything(services: Services) -> Middleware:
 
     @web.middleware
     async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
-        connection = connection_of(request)
+        connection, services = connection_of(request), current()
         connection.begin_request()
         try:
             guards.check_encoding(request)
@@ -101,12 +101,12 @@ async def _refuse(services: Services, request: web.Request, raised: Exception) -
     return response
 
 
-def _guarded(route: Route, services: Services) -> Handler:
+def _guarded(route: Route, current: Callable[[], Services]) -> Handler:
     """The route's handler behind its checks, in their order."""
-    seconds = services.metrics.seconds.labels(f"{route.method} {plain_path(route)}")
+    seconds = current().metrics.seconds.labels(f"{route.method} {plain_path(route)}")
 
     async def handle(request: web.Request) -> web.StreamResponse:
-        start = time.perf_counter()
+        start, services = time.perf_counter(), current()
         asked = await _checked(route, services, request)
         answer = await route.answer(asked)
         answered = answer if isinstance(answer, Answered) else Answered(msgspec.json.encode(answer))

@@ -19,12 +19,14 @@ LAST = 10
 
 
 async def show_servers(asked: Asked) -> Servers:
-    """The status of every configured server, and of the store."""
+    """The status of every configured server, of the store, of the jobs and of the configuration."""
     services = asked.services
     return Servers(
         servers=tuple(host.status() for host in services.hosts.values()),
         waiting_rounds=waiting_rounds(services),
         store=seen(services.store.health()),
+        jobs=services.scheduler.status(),
+        configuration=services.reloads.status(),
     )
 
 

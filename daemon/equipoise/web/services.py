@@ -1,15 +1,21 @@
-"""The parts of the daemon that the routes use; `app` hands them in."""
+"""The parts of the daemon that the routes use; `app` hands them in.
+
+A reload of the configuration replaces the whole of them at once, and a request keeps those that it began with: no
+handler sees half a reload.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
+from equipoise.service.reloads import Reloads
+from equipoise.service.scheduler import Scheduler
 from equipoise.solving.worker import Worker
 from equipoise.store.port import Clock, Store
 from equipoise.web.callers import Callers
@@ -21,18 +27,20 @@ from equipoise.wire import Game
 class Services:
     """Everything a handler may use."""
 
-    hosts: Mapping[ServerId, Host]
-    games: Mapping[ServerId, Game]
-    pools: Mapping[str, Pool]
     store: Store
     clock: Clock
-    callers: Callers
-    names: frozenset[str]
-    """Values of the Host header that are served."""
     metrics: Metrics
     refusals: Refusals
     solving: Worker
     """Splits for other programs."""
+    scheduler: Scheduler
+    reloads: Reloads
+    hosts: Mapping[ServerId, Host] = field(default_factory=dict)
+    games: Mapping[ServerId, Game] = field(default_factory=dict)
+    pools: Mapping[str, Pool] = field(default_factory=dict)
+    callers: Callers = field(default_factory=Callers)
+    names: frozenset[str] = frozenset()
+    """Values of the Host header that are served."""
 
     def host(self, server: str) -> Host:
         """The host of a configured server; ScriptError 404."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from equipoise.service import metrics
-from equipoise.web import logs, players, quality, scripts, servers, splitting, theta
+from equipoise.web import logs, players, quality, reloading, scripts, servers, splitting, theta
 from equipoise.web.answers import Answered
 from equipoise.web.health import show_health
 from equipoise.web.messages import Limited
@@ -13,6 +13,7 @@ from equipoise.web.messages.health import Health
 from equipoise.web.messages.logs import Audits, Decisions, OfServer
 from equipoise.web.messages.players import InPool, PlayerFound, PlayersFound, RatingSet, Sought, Top
 from equipoise.web.messages.pools import QualityFound, ThetaFound
+from equipoise.web.messages.reloading import ReloadAsked, ReloadDone
 from equipoise.web.messages.rounds import RoundSent, RoundTaken
 from equipoise.web.messages.servers import Command, CommandDone, OneServer, Servers
 from equipoise.web.messages.splits import SplitsAsked, SplitsFound
@@ -122,6 +123,15 @@ TABLE: tuple[Route, ...] = (
         logs.show_decisions,
         Decisions,
         query=OfServer,
+    ),
+    Route(
+        "POST",
+        "/v1/admin/reload",
+        "Read the configuration again",
+        ADMINS,
+        reloading.reload,
+        ReloadDone,
+        body=ReloadAsked,
     ),
     Route("GET", "/v1/admin/audit", "What admins did", READERS, logs.show_audit, Audits, query=Limited),
     Route("GET", "/healthz", "Does the daemon store rounds", frozenset(), show_health, Health),

@@ -7,6 +7,8 @@ from typing import Literal
 import msgspec
 
 from equipoise.core.model import PlayerId
+from equipoise.service.reloads import ConfigurationStatus
+from equipoise.service.scheduler import JobStatus
 from equipoise.service.status import ServerStatus
 from equipoise.store.port import Decision
 from equipoise.web.messages import Ask, Ok
@@ -14,12 +16,14 @@ from equipoise.web.messages.health import StoreSeen
 
 
 class Servers(Ok, frozen=True):
-    """All configured servers, silent ones too, and the store."""
+    """All configured servers, silent ones too, the store, the daemon's jobs, and its configuration."""
 
     servers: tuple[ServerStatus, ...]
     waiting_rounds: int
     """Rounds of all pools that wait for the store."""
     store: StoreSeen
+    jobs: tuple[JobStatus, ...]
+    configuration: ConfigurationStatus
 
 
 class OneServer(Ok, frozen=True):

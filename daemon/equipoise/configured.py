@@ -1,0 +1,89 @@
+"""What the configuration decides while the daemon runs: read again, compared, and put in force at one moment."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from equipoise.config import Config, load
+from equipoise.config.changes import compare, without_restart
+from equipoise.config.sources import settle
+from equipoise.fleet import Fleet
+from equipoise.service.reloads import Reloaded
+from equipoise.web import Caller, Callers, Services
+from equipoise.wire import GAMES
+
+Follower = Callable[[Config], None]
+
+
+class Configured:
+    """The configuration in force, and the services that it makes of the fleet and of `fixed`.
+
+    `port`: the one that the daemon listens on, where the configuration leaves it open.
+    """
+
+    def __init__(self, config: Config, environ: Mapping[str, str], fleet: Fleet, fixed: Services, port: int) -> None:
+        self.config = config
+        self._environ = environ
+        self._fleet = fleet
+        self._port = port
+        self._followers: list[Follower] = []
+        self.services = self._serving(fixed)
+
+    def follow(self, follower: Follower) -> None:
+        """Call this with each configuration that is in force from then on; it must not fail, nor wait."""
+        self._followers.append(follower)
+
+    async def reload(self, dry: bool) -> Reloaded:
+        """Read the files, and unless it is only to try, put them in force except what needs a restart.
+
+        EquipoiseError: everything is as it was.
+        """
+        new = await asyncio.to_thread(_settled, self.config.path, self._environ)
+        changes = compare(self.config, new)
+        if dry:
+            await self._fleet.check(new)
+        else:
+            in_force = without_restart(self.config, new)
+            await self._fleet.change(in_force, lambda: self._put_in_force(in_force))
+        return Reloaded(changes.live, changes.restart)
+
+    def _put_in_force(self, config: Config) -> None:
+        self.config = config
+        self.services = self._serving(self.services)
+        for follower in self._followers:
+            follower(config)
+
+    def _serving(self, services: Services) -> Services:
+        """The services with what the configuration decides of them."""
+        config, fleet = self.config, self._fleet
+        return replace(
+            services,
+            hosts=dict(fleet.hosts),
+            games={name: GAMES[server.game] for name, server in config.servers.items()},
+            pools=dict(fleet.pools),
+            callers=_callers(config),
+            names=_names(config, self._port),
+        )
+
+
+def _callers(config: Config) -> Callers:
+    """Every script and every token, by the digest of its secret."""
+    scripts = {server.digest: Caller("script", server.name) for server in config.servers.values()}
+    tokens = {token.digest: Caller(token.role, token.name) for token in config.tokens.values()}
+    return Callers(scripts | tokens)
+
+
+def _names(config: Config, port: int) -> frozenset[str]:
+    """Values of the Host header that are served: own addresses with the port, and configured names."""
+    host = f"[{config.web.host}]" if ":" in config.web.host else config.web.host
+    own = (f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]", host))
+    more = (name for each in config.web.hosts for name in (each, f"{each}:{port}"))
+    return frozenset(name.lower() for name in (*own, *more))
+
+
+def _settled(path: Path, environ: Mapping[str, str]) -> Config:
+    settle(path)
+    return load(path, environ)

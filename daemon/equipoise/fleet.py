@@ -1,0 +1,110 @@
+"""The game servers and pools that the daemon serves: opened and closed as the configuration says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AsyncExitStack
+from typing import Any
+
+from equipoise import ratings
+from equipoise.config import Config, Server
+from equipoise.config.sources import located
+from equipoise.core.model import ServerId
+from equipoise.ratings.system import System
+from equipoise.service.fingerprint import check
+from equipoise.service.host import Host
+from equipoise.service.pool import Pool
+from equipoise.service.ring import Ring
+from equipoise.store.port import Clock, Store
+
+
+class Fleet:
+    """Call `change` to begin with, and `close` before the store is closed. One call of `change` at a time."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self.pools: dict[str, Pool] = {}
+        self.hosts: dict[ServerId, Host] = {}
+        self._servers: Mapping[ServerId, Server] = {}
+        self._store, self._clock = store, clock
+
+    async def check(self, config: Config) -> None:
+        """ConfigError: the ratings of a pool that is new here were made by another system."""
+        for name in config.pools.keys() - self.pools.keys():
+            recorded = await self._store.fingerprint(name)
+            if recorded is not None:
+                with located(config.path):
+                    check(name, recorded, _system(config, name))
+
+    async def change(self, config: Config, swap: Callable[[], None]) -> None:
+        """Serve what the configuration says. An error leaves everything as it was.
+
+        What is new is opened first. Then `swap` is called, from which moment on requests must come to the hosts that
+        are here then. What is gone is closed last: its sessions are written down, and its rounds are stored or wait in
+        the ring's file until their pool is configured again.
+
+        ConfigError: as from `check`. SpillError, StoreError: a ring's file or the store cannot be used now.
+        """
+        await self.check(config)
+        async with AsyncExitStack() as undo:
+            pools = {name: self.pools.get(name) or await self._opened(config, name, undo) for name in config.pools}
+            hosts = {name: await self._host(server, pools, undo) for name, server in config.servers.items()}
+            undo.pop_all()
+        for name in self.hosts.keys() & hosts.keys():
+            if hosts[name] is not self.hosts[name]:
+                await hosts[name].succeed(self.hosts[name])
+        gone_hosts = [host for name, host in self.hosts.items() if name not in hosts]
+        gone_pools = [pool for name, pool in self.pools.items() if name not in pools]
+        self._serve(config, pools, hosts)
+        swap()
+        await _close(gone_hosts, gone_pools)
+
+    async def close(self) -> None:
+        """Write down what is not written yet, and let go of the rings."""
+        await _close(self.hosts.values(), self.pools.values())
+
+    async def _opened(self, config: Config, name: str, undo: AsyncExitStack) -> Pool:
+        ring = Ring(config.directory / f"{name}.ring")
+        pool = Pool(name, _system(config, name), self._store, ring, self._clock)
+        undo.push_async_callback(pool.close)
+        with located(config.path):
+            await pool.open()
+        return pool
+
+    async def _host(self, server: Server, pools: Mapping[str, Pool], undo: AsyncExitStack) -> Host:
+        """The server's host: the present one, else a new one, which succeeds the present one if there is one.
+
+        A session speaks of one game, and its players' skills are those of one pool: with another one it begins as
+        after a restart of the daemon.
+        """
+        before = self._servers.get(server.name)
+        if before is not None and (before.pool, before.game) == (server.pool, server.game):
+            return self.hosts[server.name]
+        host = Host(server.name, pools[server.pool], self._store, server.rules, self._clock)
+        undo.push_async_callback(host.close)
+        if before is None:
+            await host.start()
+        return host
+
+    def _serve(self, config: Config, pools: Mapping[str, Pool], hosts: Mapping[ServerId, Host]) -> None:
+        # In place: jobs and metrics look at these mappings.
+        self.pools.clear()
+        self.pools.update(pools)
+        self.hosts.clear()
+        self.hosts.update(hosts)
+        self._servers = config.servers
+        for name, host in self.hosts.items():
+            host.use(config.servers[name].rules)
+
+
+def _system(config: Config, name: str) -> System[Any]:
+    pool = config.pools[name]
+    return ratings.create(pool.system, **pool.params)
+
+
+async def _close(hosts: Iterable[Host], pools: Iterable[Pool]) -> None:
+    """All of them, the hosts first, whatever goes wrong with one."""
+    async with AsyncExitStack() as stack:
+        for pool in pools:
+            stack.push_async_callback(pool.close)
+        for host in hosts:
+            stack.push_async_callback(host.close)

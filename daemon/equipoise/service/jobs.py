@@ -1,0 +1,41 @@
+"""The daemon's own jobs, and how often they run."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+
+from equipoise.errors import StoreError
+from equipoise.service.pool import Pool
+from equipoise.service.retention import Retention
+from equipoise.service.scheduler import Every, Scheduler
+
+RETRY_SECONDS = 30.0
+PRUNE_SECONDS = 3600.0
+
+log = logging.getLogger(__name__)
+
+
+def add_jobs(scheduler: Scheduler, pools: Mapping[str, Pool], retention: Retention) -> None:
+    """Add the jobs of every daemon; pools that are added later to the mapping are served too."""
+    scheduler.add("ring retry", Every(RETRY_SECONDS), partial(retry, pools))
+    scheduler.add("retention", Every(PRUNE_SECONDS), retention.run)
+
+
+async def retry(pools: Mapping[str, Pool]) -> None:
+    """Try again to store rounds that wait, and to write a store that was in trouble."""
+    troubled = (pool for pool in pools.values() if pool.ring_depth or pool.store.health().state != "ok")
+    await asyncio.gather(*(_drain(pool) for pool in troubled))
+
+
+async def _drain(pool: Pool) -> None:
+    waiting = pool.ring_depth
+    if not waiting:
+        with suppress(StoreError):  # the store logs it
+            await pool.store.ping()
+    await pool.drain()
+    if stored := waiting - pool.ring_depth:
+        log.info("%d of %d waiting rounds stored", stored, waiting, extra={"pool": pool.name})

@@ -1,0 +1,134 @@
+"""SIGHUP and `equipoise reload`, with a daemon as a process."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.house import House, ask, post, serving
+from tests.daemons import Running
+from tests.wire.samples import HELLO, ROUND, posted
+
+SECONDS = 60.0
+
+
+def said(house: House, pattern: str, times: int = 1) -> str:
+    """The log, once it has lines like this."""
+    end = time.monotonic() + SECONDS
+    while len(re.findall(pattern, log := (house.folder / "daemon.log").read_text())) < times:
+        assert time.monotonic() < end, log
+        time.sleep(0.02)
+    return log
+
+
+def hang_up(process: Running, house: House, pattern: str, times: int = 1) -> str:
+    process.send_signal(signal.SIGHUP)
+    return said(house, pattern, times)
+
+
+def test_sighup_reloads_and_never_ends_the_daemon(house: House) -> None:
+    with serving(house) as (process, address):
+        post(address, house.secret, posted(HELLO, seq=1))
+        house.edit("[web]", "[arena]\nstreak = 4\n[web]")
+        hang_up(process, house, r"<6>.*: reloaded: arena\.streak: 3 -> 4 for arena-1\n")
+        house.edit("streak", "strek")
+        wrong = re.escape(f"{house.config}: $.arena.strek: no such key; is it streak?")
+        hang_up(process, house, rf"<3>.*: the configuration is refused, the one before stays in force: {wrong}\n")
+        assert "want" in post(address, house.secret, posted(seq=2))
+
+        shown = ask(house, address, "status")
+        assert (shown.returncode, shown.stderr) == (0, "")
+        assert re.search(
+            rf"^Configuration refused since .*: {wrong}\. The one before is in force\.$", shown.stdout, re.M
+        )
+        house.edit("strek", "streak")
+        hang_up(process, house, "reloaded: nothing has changed")
+        assert "refused" not in ask(house, address, "status").stdout
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(SECONDS) == 0
+
+
+def test_many_sighups_in_a_row_end_with_the_newest_file(house: House) -> None:
+    with serving(house) as (process, address):
+        for streak in range(4, 24):
+            text = re.sub(
+                r"^(\[arena\]\nstreak = .*\n)?\[web\]",
+                f"[arena]\nstreak = {streak}\n[web]",
+                house.config.read_text(),
+                flags=re.M,
+            )
+            new = house.config.with_name("new")
+            new.write_text(text)
+            new.replace(house.config)
+            process.send_signal(signal.SIGHUP)
+        said(house, r"streak: \d+ -> 23 for arena-1")
+        assert post(address, house.secret, posted(HELLO, ROUND, seq=1))["rounds"] == {"1-4": "stored"}
+
+
+@pytest.mark.slow
+def test_a_sighup_during_the_start_waits_for_its_end(house: House, tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(tmp_path / "notify"))
+        systemd.settimeout(SECONDS)
+        sent: list[bytes] = []
+        log = house.folder / "daemon.log"
+
+        with log.open("wb") as file:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "equipoise", "serve", "--config", house.config],
+                stderr=file,
+                env={"NOTIFY_SOCKET": str(tmp_path / "notify"), "PATH": "/usr/bin:/bin"},
+            )
+        try:
+            sent.append(systemd.recv(200))  # EXTEND_TIMEOUT_USEC: the start has begun
+            process.send_signal(signal.SIGHUP)
+            sent += [systemd.recv(200) for _ in range(3)]
+            said(house, "reloaded: nothing has changed")
+        finally:
+            process.kill()
+            process.wait(SECONDS)
+    assert sent[1] == b"READY=1"
+    assert re.fullmatch(rb"RELOADING=1\nMONOTONIC_USEC=\d+", sent[2])
+    assert sent[3] == b"READY=1\nSTATUS="
+
+
+def test_reload_prints_each_change_and_ends_with_1_where_the_file_is_refused(house: House) -> None:
+    with serving(house) as (_, address):
+        assert ask(house, address, "reload").stdout == "Nothing has changed.\n"
+        house.edit("[web]", "[arena]\nstreak = 4\n[web]")
+        house.edit("port = 0", "port = 1")
+        dry = ask(house, address, "reload", "--dry-run")
+        assert dry.stdout == (
+            "A reload would change:\narena.streak: 3 -> 4 for arena-1\nneeds a restart: web.port: 0 -> 1\n"
+        )
+        done = ask(house, address, "reload", "--json")
+        assert json.loads(done.stdout) == {
+            "ok": True,
+            "changes": ["arena.streak: 3 -> 4 for arena-1"],
+            "restart": ["web.port: 0 -> 1"],
+        }
+        needed = "A restart is needed for a change of the configuration: web.port: 0 -> 1"
+        assert needed in ask(house, address, "status").stdout
+        house.config.write_text("[web")
+        refused = ask(house, address, "reload")
+        assert refused.returncode == 1
+        assert refused.stderr.startswith(f"equipoise: {house.config}: this is no TOML")
+
+
+def test_the_log_level_changes_at_once(house: House) -> None:
+    with serving(house) as (process, address):
+        house.config.write_text(house.config.read_text() + '\n[log]\nlevel = "debug"\n')
+        hang_up(process, house, "log.level: info -> debug")
+        house.edit('"debug"', '"error"')
+        assert ask(house, address, "reload").stdout == "log.level: debug -> error\n"
+        house.edit('"error"', '"loud"')
+        log = hang_up(process, house, "there is debug, info, warning, error, not 'loud'")
+    assert "debug -> error" not in log  # an information, and the level was in force already

@@ -1,0 +1,374 @@
+"""The configuration is read again while the daemon runs: what changes at once, what stays, and what is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.store.failing import locked
+from tests.web.daemon import SECRETS, Answer, Daemon, running
+from tests.web.test_events import ROSTER, batch, ended
+from tests.wire.samples import HELLO, RED, posted
+
+DUSTBOWL = "[server.dustbowl]\nsecret_sha256 = '{}'\n"
+
+
+def digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class Edited:
+    """A running daemon and its files."""
+
+    def __init__(self, daemon: Daemon, folder: Path) -> None:
+        self.daemon, self.folder, self.config = daemon, folder, folder / "config.toml"
+
+    def edit(self, old: str, new: str) -> None:
+        text = self.config.read_text()
+        assert old in text
+        self.config.write_text(text.replace(old, new))
+
+    def add(self, text: str) -> None:
+        self.config.write_text(self.config.read_text() + text)
+
+    def add_server(self, name: str, secret: str) -> Path:
+        (self.folder / "servers.d").mkdir(exist_ok=True)
+        path = self.folder / "servers.d" / f"{name}.toml"
+        new = path.with_suffix(".new")
+        new.write_text(DUSTBOWL.format(digest(secret)).replace("dustbowl", name))
+        return new.replace(path)
+
+    def reload(self, *, dry: bool = False) -> Answer:
+        return self.daemon.call("POST", "/v1/admin/reload", {"dry_run": dry})
+
+    def changes(self, *, dry: bool = False) -> list[str]:
+        answer = self.reload(dry=dry)
+        assert answer.status == 200, answer.body
+        changes: list[str] = answer.body["changes"]
+        return changes
+
+    def refusal(self) -> str:
+        answer = self.reload()
+        assert (answer.status, answer.code) == (409, "configuration")
+        message: str = answer.body["error"]["message"]
+        return message
+
+    def configuration(self) -> Any:
+        return self.daemon.call("GET", "/v1/admin/servers").body["configuration"]
+
+    def as_caller(self, secret: str, method: str, path: str, body: bytes | None = None) -> Answer:
+        return self.daemon.request(method, path, body, authorization=f"Bearer {secret}")
+
+
+@pytest.fixture
+def edited(tmp_path: Path) -> Iterator[Edited]:
+    with running(tmp_path) as daemon:
+        yield Edited(daemon, tmp_path)
+
+
+def test_a_reload_without_a_change_says_so(edited: Edited) -> None:
+    assert edited.reload().body == {"ok": True, "changes": [], "restart": []}
+
+
+def test_a_server_is_added_and_its_script_is_answered(edited: Edited, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SECRETS, "dustbowl", "dust secret")
+    assert edited.daemon.post(posted(server="dustbowl"), who="dustbowl").status == 401
+
+    edited.add_server("dustbowl", "dust secret")
+    assert edited.changes(dry=True) == ["[server.dustbowl] added"]
+    assert edited.daemon.post(posted(server="dustbowl"), who="dustbowl").status == 401
+    assert edited.changes() == ["[server.dustbowl] added"]
+
+    assert edited.daemon.post(posted(server="dustbowl"), who="dustbowl").status == 200
+    shown = edited.daemon.call("GET", "/v1/admin/servers").body["servers"]
+    assert [each["server"] for each in shown] == ["arena-1", "ns2-1", "dustbowl"]
+    audit = edited.daemon.call("GET", "/v1/admin/audit").body["audit"][0]
+    assert (audit["who"], audit["action"], audit["after"]) == ("token:owner", "reload", "[server.dustbowl] added")
+
+
+def test_a_removed_server_is_refused_and_finds_its_session_when_it_is_added_again(
+    edited: Edited, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SECRETS, "dustbowl", "dust secret")
+    file = edited.add_server("dustbowl", "dust secret")
+    edited.reload()
+    here = {"server": "dustbowl"}
+    edited.daemon.post(batch(1, HELLO, ROSTER, {"kind": "round_live", "round": "1-1", **ROSTER}, **here), "dustbowl")
+    edited.daemon.post(batch(2, ended(1), **here), "dustbowl")
+    edited.daemon.call("POST", "/v1/admin/servers/dustbowl/off", {})
+    before = edited.daemon.call("GET", "/v1/admin/servers/dustbowl").body["server"]
+
+    text = file.read_text()
+    file.unlink()
+    assert edited.changes() == ["[server.dustbowl] removed"]
+    assert edited.daemon.post(batch(3, **here), "dustbowl").status == 401
+    assert edited.daemon.call("GET", "/v1/admin/servers/dustbowl").code == "not_found"
+    assert "dustbowl" not in edited.daemon.call("GET", "/metrics").raw.decode()
+
+    file.write_text(text)
+    assert edited.changes() == ["[server.dustbowl] added"]
+    after = edited.daemon.call("GET", "/v1/admin/servers/dustbowl").body["server"]
+    assert (after["enabled"], after["streak"], after["map"]) == (False, 1, before["map"])
+    again = edited.daemon.post(batch(2, ended(1), **here), "dustbowl").body
+    assert (again["rounds"], set(again["want"])) == ({"1-1": "stored"}, {"hello", "roster"})
+    assert edited.daemon.call("GET", f"/v1/admin/players/{RED}").body["player"]["rounds"] == 1
+
+
+def test_rules_change_in_the_middle_of_a_round_and_the_session_stays(edited: Edited) -> None:
+    edited.daemon.post(batch(1, HELLO, ROSTER, {"kind": "round_live", "round": "1-1", "players": ROSTER["players"]}))
+    edited.edit("[web]", "poll_seconds = 2\n[arena]\nstreak = 1\n[web]")
+    edited.add("[server.ns2-1.arena]\nstreak = 9\n")
+
+    assert sorted(edited.changes()) == [
+        "arena.streak: 3 -> 1 for arena-1",
+        "arena.streak: 3 -> 9 for ns2-1",
+        "poll_seconds: 5 -> 2 for arena-1, ns2-1",
+    ]
+
+    reply = edited.daemon.post(batch(2)).body
+    assert (reply["next"], reply["want"], reply["pending"]) == (2.0, [], False)
+    assert edited.daemon.call("GET", "/v1/admin/servers/arena-1").body["server"]["phase"] == "running"
+    assert edited.daemon.post(batch(3, ended(1))).body["pending"] is True
+
+
+def test_a_map_that_is_switched_off_in_the_middle_of_a_round_is_left_alone_from_then_on(edited: Edited) -> None:
+    edited.edit("[web]", "[arena]\nstreak = 1\n[web]")
+    edited.reload()
+    edited.daemon.post(batch(1, HELLO, ROSTER, {"kind": "round_live", "round": "1-1", "players": ROSTER["players"]}))
+    edited.edit("[arena]", "[maps]\narena_ = 'off'\n[arena]")
+    assert edited.changes() == ["maps.arena_: none -> off for arena-1, ns2-1"]
+    reply = edited.daemon.post(batch(2, ended(1))).body
+    assert (reply["level"], reply["pending"], reply["orders"]) == ("off", False, [])
+    edited.edit("'off'", "'balance'")
+    edited.reload()
+    assert edited.daemon.post(batch(3)).body["level"] == "balance"
+
+
+def test_a_round_of_a_removed_server_that_waits_in_the_ring_is_still_applied(edited: Edited) -> None:
+    with locked(edited.daemon.state / "equipoise.db"):
+        assert edited.daemon.post(batch(1, HELLO, ROSTER, ended(1))).body["rounds"] == {"1-1": "kept"}
+        edited.edit('[server.arena-1]\nsecret_file = "arena-1"\n', "")
+        assert edited.changes() == ["[server.arena-1] removed"]
+        assert edited.daemon.post(batch(2)).status == 401
+    edited.daemon.post(batch(1, HELLO, ROSTER, ended(2), server="ns2-1"), who="ns2-1")
+    assert edited.daemon.call("GET", f"/v1/admin/players/{RED}").body["player"]["rounds"] == 2
+
+
+def test_a_removed_pool_keeps_its_waiting_rounds_until_it_is_back(edited: Edited) -> None:
+    edited.add("[pool.side]\n")
+    edited.edit('game = "ns2"', 'game = "ns2"\npool = "side"')
+    assert edited.changes() == ["server.ns2-1.pool: main -> side", "[pool.side] added"]
+    with locked(edited.daemon.state / "equipoise.db"):
+        kept = edited.daemon.post(batch(1, HELLO, ROSTER, ended(1), server="ns2-1"), who="ns2-1").body
+        assert kept["rounds"] == {"1-1": "kept"}
+        edited.edit('\npool = "side"', "")
+        edited.edit("[pool.side]\n", "")
+        assert edited.changes() == ["server.ns2-1.pool: side -> main", "[pool.side] removed"]
+    edited.add("[pool.side]\n")
+    edited.reload()
+    assert edited.daemon.call("GET", f"/v1/admin/players/{RED}?pool=side").body["player"]["rounds"] == 1
+
+
+def test_tokens_and_secrets_change_at_once_and_are_never_shown(edited: Edited) -> None:
+    with_old = edited.daemon.call("GET", "/v1/admin/servers", who="guest")
+    edited.add(f"[token.bob]\nrole = 'viewer'\nsecret_sha256 = '{digest('bob')}'\n")
+    edited.edit('secret_file = "guest"\nrole = "viewer"', f"secret_sha256 = '{digest('new')}'\nrole = 'admin'")
+    edited.edit('secret_file = "arena-1"', f"secret_sha256 = '{digest('arena new')}'")
+    changes = edited.changes()
+    assert sorted(changes) == [
+        "[server.arena-1] secret changed",
+        "[token.bob] added",
+        "[token.guest] role: viewer -> admin",
+        "[token.guest] secret changed",
+    ]
+    assert with_old.status == 200
+    assert edited.daemon.call("GET", "/v1/admin/servers", who="guest").status == 401
+    assert edited.daemon.post(batch(1)).status == 401
+    assert edited.as_caller("bob", "GET", "/v1/admin/servers").status == 200
+    assert edited.as_caller("new", "POST", "/v1/admin/reload", b"{}").status == 200
+    edited.edit("[token.bob]", "[token.ann]")
+    assert edited.changes() == ["[token.ann] added", "[token.bob] removed"]
+
+
+def test_what_needs_a_restart_is_named_and_the_rest_is_in_force(edited: Edited) -> None:
+    edited.edit("port = 0", "port = 1\nhosts = ['balance.example']\nmax_connections = 32\nallow_remote = true")
+    edited.edit("shadow_rounds = 2", "shadow_rounds = 3\nstale_days = 9")
+    edited.edit('/state"', '/elsewhere"')
+    edited.add("[splits]\nseconds = 2\n[retention]\naudit_days = 7\n[log]\nlevel = 'warning'\n")
+    answer = edited.reload().body
+    assert sorted(answer["changes"]) == [
+        "log.level: info -> warning",
+        "retention.audit_days: 0 -> 7",
+        "splits.seconds: 1 -> 2",
+        'web.hosts: [] -> ["balance.example"]',
+        "web.max_connections: 256 -> 32",
+    ]
+    state = edited.daemon.state
+    restart = [
+        "web.port: 0 -> 1",
+        "web.allow_remote: false -> true",
+        f"store.directory: {state} -> {state.with_name('elsewhere')}",
+        "pool.main.shadow_rounds: 2 -> 3",
+        "pool.main.stale_days: 30 -> 9",
+    ]
+    assert sorted(answer["restart"]) == sorted(restart)
+    assert edited.daemon.call("GET", "/v1/admin/servers").body["configuration"]["restart"] == answer["restart"]
+    headers = {"host": "balance.example", "authorization": f"Bearer {SECRETS['owner']}"}
+    assert edited.daemon.request("GET", "/v1/admin/servers", **headers).status == 200
+    assert edited.reload().body == {"ok": True, "changes": [], "restart": answer["restart"]}
+
+
+def test_a_wrong_file_leaves_everything_as_it_was_and_status_says_why(edited: Edited) -> None:
+    before = edited.config.read_text()
+    assert edited.configuration() == {"refused": None, "refused_since": None, "restart": []}
+    edited.add(f"[token.bob]\nrole = 'viewer'\nsecret_sha256 = '{digest('bob')}'\n[arena]\nstrek = 3\n")
+    said = f"{edited.config}: $.arena.strek: no such key; is it streak?"
+    assert edited.reload(dry=True).body["error"]["message"] == said
+    assert edited.configuration()["refused"] is None
+    assert edited.refusal() == said
+    assert edited.as_caller("bob", "GET", "/v1/admin/servers").status == 401
+    assert edited.daemon.post(batch(1)).status == 200
+    first = edited.configuration()
+    assert first["refused"] == said
+    assert time.time() - 60 < first["refused_since"] <= time.time()
+    edited.edit("strek", "straek")
+    assert "straek" in edited.refusal()
+    assert edited.configuration()["refused_since"] == first["refused_since"]
+    edited.config.write_text(before)
+    assert edited.changes() == []
+    assert edited.configuration()["refused"] is None
+
+
+def test_a_servers_file_that_is_wrong_is_named(edited: Edited) -> None:
+    file = edited.add_server("dustbowl", "dust")
+    file.write_text(file.read_text() + "game = 'hl3'")
+    assert edited.refusal() == f"{file}: $.server.dustbowl.game: there is tf2, ns2, not 'hl3'"
+
+
+def test_a_new_pool_whose_stored_ratings_another_system_made_is_refused(edited: Edited) -> None:
+    edited.add("[pool.side]\n")
+    edited.reload()
+    edited.edit("[pool.side]\n", "")
+    edited.reload()
+    edited.add(
+        f"[pool.new]\n[pool.side]\nsystem = 'elo'\n[token.bob]\nrole = 'viewer'\nsecret_sha256 = '{'ab' * 32}'\n"
+    )
+    for dry in (True, False):
+        message = edited.reload(dry=dry).body["error"]["message"]
+        assert message.startswith(
+            f"{edited.config}: $.pool.side: the stored ratings were made with synelo, not with elo"
+        )
+    edited.edit("system = 'elo'\n", "")
+    assert edited.changes() == ["[pool.new] added", "[pool.side] added", "[token.bob] added"]
+
+
+def test_a_connection_whose_secret_is_no_longer_known_proves_nothing(edited: Edited) -> None:
+    def proven() -> float:
+        lines = edited.daemon.call("GET", "/metrics").raw.decode().splitlines()
+        (line,) = (line for line in lines if line.startswith('equipoise_connections{proven="yes"}'))
+        return float(line.split()[1])
+
+    import http.client
+
+    kept = http.client.HTTPConnection(edited.daemon.host, edited.daemon.port, timeout=20)
+    headers = {"Authorization": f"Bearer {SECRETS['guest']}"}
+    kept.request("GET", "/v1/admin/servers", headers=headers)
+    kept.getresponse().read()
+    before = proven()
+    edited.edit('[token.guest]\nsecret_file = "guest"\nrole = "viewer"\n', "")
+    edited.reload()
+    assert proven() == before - 1
+    kept.request("GET", "/v1/admin/servers", headers=headers)
+    refused = kept.getresponse()
+    assert (refused.status, refused.getheader("Connection")) == (401, "close")
+    kept.close()
+
+
+def test_a_file_that_is_being_written_is_not_taken_in_half(edited: Edited) -> None:
+    """The writer stops behind each line: every beginning of the file is a valid one without the tokens."""
+    lines = edited.config.read_text().splitlines(keepends=True)
+    edited.reload()
+
+    def write() -> None:
+        with edited.config.open("w") as file:
+            for line in lines:
+                file.write(line)
+                file.flush()
+                time.sleep(0.05)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    time.sleep(0.1)
+    answer = edited.reload()
+    writer.join()
+    assert answer.body.get("changes", []) == []
+    assert edited.changes() == []
+
+
+@pytest.mark.slow
+def test_rounds_played_while_the_configuration_is_reloaded_100_times_are_all_stored_once(
+    edited: Edited, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two reloads at a time: one adds and removes a server, both change rules and move a server between pools."""
+    edited.add("[pool.side]\n[server.ns2-1.arena]\nstreak = 5\n")
+    edited.reload()
+    monkeypatch.setitem(SECRETS, "dustbowl", "dust")
+    ended_all = threading.Event()
+    text = edited.config.read_text()
+
+    def reloads(first: int) -> list[int]:
+        statuses = []
+        for number in range(first, 100, 2):
+            if number % 4 == 0:
+                (edited.folder / "servers.d" / "dustbowl.toml").unlink(missing_ok=True)
+            elif number % 4 == 2:
+                edited.add_server("dustbowl", "dust")
+            else:
+                side = text.replace('game = "ns2"', 'game = "ns2"\npool = "side"') if number % 4 == 1 else text
+                new = edited.config.with_name("config.new")
+                new.write_text(side.replace("streak = 5", f"streak = {number + 1}"))
+                new.replace(edited.config)
+            statuses.append(edited.reload().status)
+        return statuses
+
+    def play(server: str) -> set[int]:
+        sent, seq, number = set(), 0, 0
+        while not ended_all.is_set() or number % 5:
+            number, seq = number + 1, seq + 1
+            told = batch(seq, *((HELLO, ROSTER) if seq == 1 else ()), ended(number), server=server)
+            while True:
+                answer = edited.daemon.post(told, who=server)
+                if answer.status == 200:
+                    break
+                # A script sends what was refused for now again, and what is gone it keeps until it is let in again.
+                assert answer.code in ("busy", "credentials", "throttled", "not_found"), answer.body
+                if answer.code != "busy" and ended_all.is_set():
+                    return sent
+                time.sleep(0.01)
+            assert answer.body["rounds"] == {f"1-{number}": "stored"}
+            sent.add(number)
+        return sent
+
+    with ThreadPoolExecutor(5) as threads:
+        players = [threads.submit(play, server) for server in ("arena-1", "ns2-1", "dustbowl")]
+        reloading = [threads.submit(reloads, first) for first in (0, 1)]
+        statuses = [status for each in reloading for status in each.result()]
+        ended_all.set()
+        played = [len(player.result()) for player in players]
+
+    assert (len(statuses), set(statuses)) == (100, {200})
+    assert all(played)
+    metrics = edited.daemon.call("GET", "/metrics").raw.decode()
+    assert 'equipoise_waiting_rounds{pool="main"} 0.0' in metrics
+    stored = [
+        edited.daemon.call("GET", f"/v1/admin/players/{RED}?pool={pool}").body["player"]["rounds"]
+        for pool in ("main", "side")
+    ]
+    assert sum(stored) == sum(played)
