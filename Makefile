@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo quick test lint types bench soak chaos mutants pictures plugin constraints lowest newest clean
+.PHONY: help demo quick test lint types bench soak chaos walk packages mutants pictures plugin constraints lowest \
+	newest clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -30,6 +31,15 @@ quick: $(STAMP) lint  ## lint, types and the fast tests, up to the first failure
 test: $(STAMP) lint types  ## the whole suite, lint and types
 	$(BIN)/python -m pytest -n 2 $(ARGS)
 
+# Debian's, by command and package, where they are missing and this is root; npm's in the versions that the tests were
+# written with.
+DEBIAN_PACKAGES := quakestat:qstat npm:npm curl:curl debootstrap:debootstrap systemd-nspawn:systemd-container
+NPM := gamedig@5.3.3 rcon-client@4.2.5 openapi-typescript@7.13.0 typescript@5.9.3
+packages: $(STAMP)  ## programs of others that `make test` and `make walk` use, by apt and npm
+	@for each in $(DEBIAN_PACKAGES); do command -v $${each%:*} >/dev/null || set -- $$@ $${each#*:}; done; \
+	test $$# = 0 || { apt-get update -q && apt-get install -yq --no-install-recommends "$$@"; }
+	npm install --silent --no-audit --no-fund --prefix $(VENV)/npm $(NPM)
+
 lint: $(STAMP)  ## format and lint
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -53,6 +63,9 @@ chaos: $(STAMP)  ## break the daemon in every way, count what is lost; SECONDS=6
 	$(BIN)/python -m tests.chaos --seconds $$(expr $(SECONDS) \* 2 / 3) $(if $(SEED),--seed $(SEED)) $(ARGS)
 	$(if $(SEED)$(ARGS),,EQUIPOISE_EXAMPLES=$$(($(SECONDS) / 10 + 1)) $(BIN)/python -m pytest -q -n 2 \
 	tests/web/test_any_request.py tests/web/test_any_batch.py tests/web/test_malformed.py)
+
+walk: $(STAMP)  ## follow README and docs/operations.md on an empty Debian that is booted; DEBIAN=12 or 13; as root
+	$(BIN)/python -m tests.walk --debian $(or $(DEBIAN),12)
 
 mutants: $(STAMP)  ## mutation tests of core, balancing and the store's writer; SAMPLE=300, 0: all; resumable
 	$(BIN)/python -m pip install --quiet --group mutants
@@ -82,4 +95,4 @@ lowest newest: $(STAMP)-versions
 	$(VENV)-$@/bin/python -m pytest -n 2 $(ARGS)
 
 clean:  ## remove what the targets above made
-	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants .soak
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants .soak .walk

@@ -22,6 +22,7 @@ NEVER: dict[str, set[str]] = {
     "ratings": IO,
     "wire": IO | {"pathlib"},
     "balancing": IO | {"pathlib"},
+    "moving": IO | {"pathlib"},
 }
 CORE_MAY = {"__future__", "dataclasses", "enum", "math", "typing", "collections", "itertools", "functools"}
 NUMBA = {"ratings.parts.compiling"}

@@ -79,7 +79,8 @@ def test_the_example_has_every_key_with_its_default() -> None:
             for key in section.__struct_fields__
             for value in [getattr(section, key)]
         }
-    assert example == json.loads(json.dumps(dataclasses.asdict(Rules())))
+    assert example == {k: v for k, v in json.loads(json.dumps(dataclasses.asdict(Rules()))).items() if v is not None}
+    assert "# sides = " in EXAMPLE.read_text()
     params = dataclasses.asdict(ratings.create("synelo").params)
     assert pool["main"] == {"system": "synelo", **{k: v for k, v in params.items() if v is not None}}
     assert "# theta = " in EXAMPLE.read_text()
@@ -169,6 +170,11 @@ WRONG = (
     ("[vote]\nfair_band = [0.4]", "$.vote.fair_band"),
     ("[vote]\nfair_band = [-0.1, 0.5]", "$.vote.fair_band[0]"),
     ("[vote]\nfair_band = [0.6, 0.4]", "$.vote.fair_band"),
+    ("sides = ['Allies', 'Allies']", "$.sides"),
+    ("sides = ['Allies', '']", "$.sides"),
+    ("sides = ['Allies', 'A\\nxis']".replace("'", '"'), "$.sides"),
+    ("sides = ['Allies']", "$.sides"),
+    ("[other]\nstreak = -1", "$.other.streak"),
     ("maps = 3", "$.maps"),
     ("[maps]\nvsh_ = 'on'", "$.maps.vsh_"),
     ("[maps]\nvsh_ = []", "$.maps.vsh_"),
@@ -237,7 +243,7 @@ def test_a_misspelt_key_is_answered_with_the_one_that_it_is_like(tmp_path: Path,
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[web]\nstreak = 2", "$.web.streak: no such key; `streak` belongs to [arena]"),
+        ("[web]\nstreak = 2", "$.web.streak: no such key; `streak` belongs to [arena] or [other]"),
         ("[log]\nmin_players = 2", "$.log.min_players: no such key; `min_players` belongs to [scramble] or [vote]"),
         (
             SMALL + "poll_seconds = 2",
@@ -257,7 +263,7 @@ def test_a_key_in_a_wrong_table_is_answered_with_its_own(tmp_path: Path, text: s
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (SMALL.replace("[token", 'game = "hl3"\n[token'), "$.server.arena-1.game: there is tf2, ns2, not 'hl3'"),
+        (SMALL.replace("[token", 'game = "hl3"\n[token'), "$.server.arena-1.game: there is tf2, ns2, other, not 'hl3'"),
         ("[log]\nlevel = 'loud'", "$.log.level: there is debug, info, warning, error, not 'loud'"),
         ("[arena]\nround_one = 'all'", "$.arena.round_one: there is duel, everyone, not 'all'"),
         (SMALL.replace("admin", "god"), "$.token.owner.role: there is viewer, admin, not 'god'"),

@@ -20,9 +20,10 @@ import equipoise
 from equipoise.config import STORE, Config
 from equipoise.config.sources import located
 from equipoise.configured import Configured
-from equipoise.errors import ConfigError, StoreError, StoreMissing, StoreRefused
+from equipoise.errors import ConfigError, PortInUse, StoreError, StoreMissing, StoreRefused
 from equipoise.fleet import Fleet
 from equipoise.service import jobs, readings, systemd
+from equipoise.service.exporting import Exports
 from equipoise.service.log import set_level
 from equipoise.service.metrics import Metrics
 from equipoise.service.reloads import Reloads
@@ -31,6 +32,7 @@ from equipoise.service.scheduler import Scheduler
 from equipoise.solving.worker import Worker
 from equipoise.store.port import Store
 from equipoise.store.sqlite import SqliteStore
+from equipoise.store.sqlite.exporting import exported
 from equipoise.web import Connections, Refusals, Services, application, fitting
 
 START_SECONDS = 900
@@ -127,6 +129,7 @@ async def _start(
         refusals=refusals,
         solving=solving,
         scheduler=scheduler,
+        exports=Exports(lambda pool: exported(store.path, pool)),
         reloads=reloads,
     )
     configured = Configured(config, environ, fleet, services, listener.getsockname()[1])
@@ -160,7 +163,8 @@ def _listener(config: Config) -> socket.socket:
         path = "$.web.port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "$.web.host"
         why = os.strerror(error.errno or 0)
         advice = _ADVICE.get(error.errno or 0, "is this one of the machine's addresses?")
-        raise ConfigError(f"cannot listen on {host}:{port}: {why}; {advice}", path=path) from None
+        wrong = PortInUse if error.errno == errno.EADDRINUSE else ConfigError
+        raise wrong(f"cannot listen on {host}:{port}: {why}; {advice}", path=path) from None
 
 
 def _make_directory(config: Config) -> None:

@@ -4,11 +4,15 @@ EquipoiseError
 ├── ScriptError      a message is wrong: refused with a 4xx, our state untouched
 ├── PeerError        a game server does not answer, or not as it should: retried
 ├── StoreError       the store cannot read or write now: rounds go to the ring
+│   ├── PoolMoved        new ratings do not take the pool's last rounds into account: they are rated, then tried again
 │   ├── StoreDamaged     what it holds cannot be trusted: it takes nothing until a backup is restored
 │   └── StoreRefused     it never will (newer than this program, not ours, read-only): start-up ends
-│       └── StoreMissing     there is none, and none may be made
+│       ├── StoreMissing     there is none, and none may be made
+│       └── StoreInUse       another process has it open
 ├── SpillError       the ring's own file cannot be written: the script keeps the round
 ├── ConfigError      the operator's configuration is wrong: exit 2, naming the file and the key's path
+│   └── PortInUse        another program has the port
+├── FileError        a file that was given to be read is wrong: exit 2, naming the line
 ├── SplitError       a split problem cannot be solved as asked: names the constraint
 └── RatingError      a rating system refuses a match or a parameter: names the player or the parameter
 """
@@ -43,6 +47,10 @@ class StoreError(EquipoiseError):
     """The store cannot serve now: locked, disk full, away."""
 
 
+class PoolMoved(StoreError):
+    """A round or an edit came while new ratings were worked out."""
+
+
 class StoreDamaged(StoreError):
     """The store's file is damaged, or is not the one that was opened."""
 
@@ -53,6 +61,10 @@ class StoreRefused(StoreError):
 
 class StoreMissing(StoreRefused):
     """There is no store at this place, or an empty file, and the caller does not want a new one."""
+
+
+class StoreInUse(StoreRefused):
+    """Another process has the store open; it can be opened when that one ends."""
 
 
 class SpillError(EquipoiseError):
@@ -74,7 +86,23 @@ class ConfigError(EquipoiseError):
 
     def within(self, file: object) -> ConfigError:
         """The same error in this file, unless it names one already."""
-        return self if self.file else ConfigError(self.message, path=self.path, file=file)
+        return self if self.file else type(self)(self.message, path=self.path, file=file)
+
+
+class PortInUse(ConfigError):
+    """Another program has the configured port; it can be opened when that one ends."""
+
+
+class FileError(EquipoiseError):
+    """A file that was given to be read is wrong; `line` is the number of the line, from 1, where there is one.
+
+    >>> str(FileError("no SteamID", line=3))
+    'line 3: no SteamID'
+    """
+
+    def __init__(self, message: str, *, line: int | None = None) -> None:
+        super().__init__(message if line is None else f"line {line}: {message}")
+        self.line = line
 
 
 class SplitError(EquipoiseError):

@@ -22,6 +22,7 @@ PLACES: dict[str, tuple[float, float, str, tuple[str, ...]]] = {
     "service": (598, 280, SHELL, ("hosts, pools, ring",)),
     "solving": (790, 385, SHELL, ("a process",)),
     "store": (940, 370, SHELL, ("SQLite, by a port",)),
+    "moving": (790, 295, PURE, ("exports, dumps",)),
     "balancing": (360, 370, PURE, ("question to answer",)),
     "wire": (560, 370, PURE, ("bytes to values",)),
     "ratings": (130, 470, PURE, ("rating systems",)),

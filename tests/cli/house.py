@@ -76,14 +76,14 @@ def serving(house: House, *options: str, forked: bool = True, **environ: str) ->
         process.wait(60)
 
 
-def refused(config: Path) -> str:
+def refused(config: Path, code: int = 2) -> str:
     """The one line of a daemon that cannot start."""
     log = config.parent / "refused.log"
     process = Forked(log, "serve", "--config", config)
-    code = process.wait(60)
+    ended = process.wait(60)
     said, _ = log.read_text(), log.unlink()
-    assert code is not None
-    return one_line(subprocess.CompletedProcess("serve", code, "", said))
+    assert ended == code, said
+    return one_line(subprocess.CompletedProcess("serve", ended, "", said), code)
 
 
 def post(address: str, secret: str, batch: dict[str, Any]) -> Any:
@@ -92,9 +92,9 @@ def post(address: str, secret: str, batch: dict[str, Any]) -> Any:
         return json.load(answer)
 
 
-def one_line(result: subprocess.CompletedProcess[str]) -> str:
+def one_line(result: subprocess.CompletedProcess[str], code: int = 2) -> str:
     """What a refused start says: one line, no traceback."""
-    assert result.returncode == 2, result.stderr
+    assert result.returncode == code, result.stderr
     lines = [line for line in result.stderr.splitlines() if not re.match(r"<[567]>", line)]
     assert len(lines) == 1
     assert lines[0].startswith("equipoise: ")

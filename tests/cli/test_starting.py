@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import sqlite3
@@ -15,8 +16,10 @@ import pytest
 from click.testing import CliRunner
 
 from equipoise.cli import main
+from equipoise.cli.options import FAILED
 from tests.cli.house import EQUIPOISE, UNPRIVILEGED, House, one_line, refused, run, serving
 from tests.store.damage import wreck
+from tests.store.disk import filled, small_disk
 
 
 def test_every_command_explains_itself() -> None:
@@ -86,10 +89,10 @@ def test_a_missing_configuration_is_named_with_the_command_that_writes_one(tmp_p
     assert "equipoise init" in line
 
 
-def test_a_port_in_use_is_named(house: House) -> None:
+def test_a_port_in_use_is_named_and_may_be_free_at_the_next_start(house: House) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         house.edit("port = 0", f"port = {taken.getsockname()[1]}")
-        line = refused(house.config)
+        line = refused(house.config, FAILED)
     assert "$.web.port" in line
     assert not house.state.exists()
 
@@ -137,9 +140,23 @@ def test_a_store_newer_than_the_program_is_refused(house: House) -> None:
     assert "newer" in refused(house.config)
 
 
-def test_a_second_daemon_on_the_same_store_is_refused(house: House) -> None:
+def test_a_second_daemon_on_the_same_store_is_refused_until_the_first_ends(house: House) -> None:
     with serving(house):
-        assert "process" in refused(house.config)
+        assert "process" in refused(house.config, FAILED)
+
+
+def test_a_full_disk_ends_the_start_so_that_it_is_tried_again(house: House) -> None:
+    with serving(house) as (process, _):
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+    with small_disk(house.folder / "disk") as disk:
+        for kept in house.state.iterdir():
+            shutil.copy(kept, disk)
+        house.edit(f"{house.folder}/state", str(disk))
+        with filled(disk):
+            assert str(disk) in refused(house.config, FAILED)
+        with serving(house):
+            pass
 
 
 def test_a_new_store_is_announced_and_a_lost_one_is_not_replaced_unless_it_is_meant(house: House) -> None:

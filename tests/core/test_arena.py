@@ -362,7 +362,7 @@ def test_a_duel_from_freeze_to_live_as_a_list_of_effects() -> None:
     assert play(session, script) == [
         question,
         Assign("o1", reason, teams, freeze),  # type: ignore[arg-type]
-        LogDecision("duel", reason, "o1", teams, (), None, 0.5),  # type: ignore[arg-type]
+        LogDecision("duel", reason, "o1", teams, ids("bc"), None, 0.5),  # type: ignore[arg-type]
         Lock(ids("b")[0], A, None),
         Lock(ids("c")[0], B, None),
         Tell(ids("a")[0], (Text(Phrase.DUEL_WAIT),)),

@@ -113,7 +113,7 @@ def test_a_placement_has_three_effects() -> None:
     play(session, [(0.5, summaries({"d": 2000.0}))])
     assert wants(session, "d", A) == [
         Place(PlayerId("d"), B, SMALLER),
-        LogDecision("place", SMALLER, players=ids("d")),
+        LogDecision("place", SMALLER, players=ids("d"), side=B),
         Lock(PlayerId("d"), B, 180.0),
     ]
 
@@ -354,3 +354,13 @@ def test_a_lock_in_its_last_half_second_is_shown_as_one_second() -> None:
     held = HeldSide(A, 10.0)
     entry = roster("ab|cd").entries[0]
     assert answer_switch(roster("ab|cd"), entry, B, held, 9.7).reason == Text(Phrase.REFUSED_LOCKED, ("1",))
+
+
+def test_a_player_who_has_to_stay_is_logged_once_a_round_for_each_reason() -> None:
+    session = locked("ab|c")
+    changes(session, "a", None, 2.0)
+    for _ in range(2):
+        first = of(LogDecision, wants(session, "e", A, now=62.0))
+        assert first == [LogDecision("kept", Text(Phrase.REFUSED_LOCKED, ("119",)), players=ids("e"), side=B)]
+        assert of(LogDecision, wants(session, "e", A, now=63.0)) == []
+        play(session, [(64.0, started("b|ce", 64.0))])

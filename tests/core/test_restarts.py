@@ -344,6 +344,16 @@ def test_a_script_is_lost_after_ninety_silent_seconds_until_its_next_event() -> 
     assert not session.lost(102.0)
 
 
+def test_an_admin_outside_the_game_does_not_make_a_script_heard() -> None:
+    session = Session(Rules())
+    order = e.Commanded(0.0, ("scramble", "now"), None, admin=True, outside=True)
+    play(session, [(10.0, order), (11.0, e.SummariesLoaded(()))])
+    assert session.lost(11.0)
+    assert session.state.heard_at is None
+    play(session, [(12.0, e.Heartbeat(12.0)), (200.0, order)])
+    assert session.lost(200.0)
+
+
 def test_a_scramble_stays_due_however_long_the_script_is_silent() -> None:
     session = begun(Mode.KOTH, "ab|cd")
     play(session, [(1.0, command("scramble", "next"))])

@@ -13,7 +13,7 @@ from equipoise.core.effects import Assign, LogDecision, RecordRound, Say
 from equipoise.core.events import Phase, WaitingEnded
 from equipoise.core.model import DueIf, Mode, Participant, Side
 from equipoise.core.phrases import Phrase, Text
-from equipoise.core.rules import Rules
+from equipoise.core.rules import OtherRules, Rules
 from equipoise.core.triggers import Outcome, Tally, due, due_if
 from tests.core.game import Game
 from tests.core.scripts import (
@@ -233,6 +233,26 @@ def test_an_unreported_end_of_waiting_is_made_up_for_with_the_hello(mode: Mode, 
 @pytest.mark.parametrize("winner", [A, B, None])
 def test_other_modes_have_no_trigger_at_a_rounds_end(mode: Mode, winner: Side | None) -> None:
     assert reason_after(mode, winner, (0, 0), Tally(9, 9, A, 9)) is None
+
+
+@pytest.mark.parametrize(
+    ("rules", "winner", "captures", "tally", "reason"),
+    [
+        (OtherRules(streak=4), A, (1, 1), Tally(3, 3, A, 3), Text(Phrase.REASON_STREAK, ("4",))),
+        (OtherRules(streak=4), B, (1, 1), Tally(3, 3, A, 3), None),
+        (OtherRules(streak=4), None, (0, 0), Tally(3, 3, A, 3), None),
+        (OtherRules(no_capture=True), A, (0, 0), Tally(), Text(Phrase.REASON_NO_CAPTURE)),
+        (OtherRules(no_capture=True), A, (0, 1), Tally(), None),
+        (OtherRules(rounds=3), None, (0, 0), Tally(2, 2), Text(Phrase.REASON_ROUNDS, ("3",))),
+        (OtherRules(rounds=3), A, (0, 0), Tally(2, 1), None),
+    ],
+)
+def test_the_mode_other_has_the_triggers_that_the_configuration_chooses(
+    rules: OtherRules, winner: Side | None, captures: tuple[int, int], tally: Tally, reason: Text | None
+) -> None:
+    outcome = Outcome.of(finished("r", winner, captures=captures))
+    assert due(Mode.OTHER, tally.after(winner), outcome, Rules(other=rules)) == reason
+    assert due(Mode.PAYLOAD_RACE, tally.after(winner), outcome, Rules(other=rules)) is None
 
 
 def test_rounds_inside_waiting_for_players_do_not_count() -> None:

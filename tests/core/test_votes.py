@@ -200,6 +200,12 @@ def test_sides_of_which_one_is_empty_are_not_even() -> None:
     assert wish(begun(Mode.KOTH, "abcdef|"), "a", chance=0.5) == [Say(voice("a", 1, 2))]
 
 
+def test_players_read_the_names_that_the_configuration_gives_the_sides() -> None:
+    (told,) = wish(begun(Mode.KOTH, TEN, rules=Rules(sides=("Allies", "Axis"))), "a", chance=0.5)
+    assert isinstance(told, Tell)
+    assert told.lines == (Text(Phrase.VOTE_EVEN, ("Allies", "50")),)
+
+
 def test_players_of_ns2_read_the_chance_of_the_marines() -> None:
     (told,) = wish(begun(Mode.NS2, TEN), "a", chance=0.5)
     assert isinstance(told, Tell)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bench.filled_store import POOL, Past, fill, player, server
-from equipoise.core.model import ServerId
+from equipoise.core.model import RoundId, ServerId
 from equipoise.store.port import Decision
 from equipoise.store.sqlite import SqliteStore
 from tests.store.samples import Submitted, a_round, in_loop
@@ -32,7 +32,16 @@ READS: Mapping[str, Call] = {
     "decisions of a server": lambda store: store.decisions(QUIET, 10),
     "decisions of a server without any": lambda store: store.decisions(NEVER_HEARD_OF, 10),
     "decisions": lambda store: store.decisions(None, 10),
+    "decisions before one": lambda store: store.decisions(QUIET, 10, before=900),
+    "decisions since one": lambda store: store.decisions(None, 10, after=900),
     "audits": lambda store: store.audits(10),
+    "audits before one": lambda store: store.audits(10, before=900),
+    "rounds": lambda store: store.rounds(None, None, 10),
+    "rounds of a server": lambda store: store.rounds(QUIET, 300, 10),
+    "rounds of a server without any": lambda store: store.rounds(NEVER_HEARD_OF, None, 10),
+    "a round": lambda store: store.round(QUIET, RoundId("1")),
+    "rounds of a player": lambda store: store.played(POOL, player(5), None, 300, 10),
+    "seen": lambda store: store.seen(POOL, player(5)),
     "memory": lambda store: store.memory(QUIET),
     "players": lambda store: store.players(POOL, SIX, 10),
     "names": lambda store: store.names(POOL, SIX),
@@ -51,7 +60,13 @@ WRITES: Mapping[str, Call] = {
     "prune audit": lambda store: store.prune("audit", UNTIL - 86400, 20),
     "prune rounds": lambda store: store.prune_rounds(POOL, 5, UNTIL - 86400, 2),
 }
-SEARCH: Mapping[str, Call] = {"search": lambda store: store.search(POOL, "player 29", 5)}
+SEARCH: Mapping[str, Call] = {
+    "search": lambda store: store.search(POOL, "player 29", 5),
+    "named": lambda store: store.named(POOL, "player 29", 5),
+    "decisions about a player": lambda store: store.decisions_about(player(2), None, 10),
+    "decisions about nobody": lambda store: store.decisions_about(player(999_999), QUIET, 5),
+    "rounds of a player on a server": lambda store: store.played(POOL, player(5), QUIET, None, 10),
+}
 
 
 @pytest.fixture(scope="module")

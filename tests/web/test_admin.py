@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import exp
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -22,7 +24,7 @@ OUTNUMBERED = 1 / (1 + exp(1000 / 2400))
 
 def audit(daemon: Daemon) -> list[dict[str, Any]]:
     lines = daemon.call("GET", "/v1/admin/audit").body["audit"]
-    return [{key: value for key, value in line.items() if key != "at"} for line in lines]
+    return [{key: value for key, value in line.items() if key not in ("at", "number")} for line in lines]
 
 
 def crowd(daemon: Daemon, *sides: str) -> dict[str, Any]:
@@ -32,14 +34,27 @@ def crowd(daemon: Daemon, *sides: str) -> dict[str, Any]:
     return daemon.post(batch(1, KOTH, {"kind": "roster", "players": players}, lineup)).body
 
 
-def test_a_stranger_is_shown_as_a_newcomer(daemon: Daemon) -> None:
+def test_a_player_who_was_never_seen_is_not_shown(daemon: Daemon) -> None:
+    answer = daemon.call("GET", f"/v1/admin/players/{RED}", who="guest")
+    assert (answer.status, answer.code) == (404, "not_found")
+    assert answer.body["error"]["message"] == f"{RED} was never seen here (pool main)"
+
+
+def joined(daemon: Daemon, **names: str) -> None:
+    """Players with these names, by the last digits of their account, join."""
+    joins = [{"kind": "player_joined", "id": f"765611979602879{n[1:]}", "name": name} for n, name in names.items()]
+    daemon.post(batch(1, HELLO, ROSTER, *joins))
+
+
+def test_a_player_who_only_joined_is_shown_as_a_newcomer(daemon: Daemon) -> None:
+    joined(daemon, n30="Ann")
     found = daemon.call("GET", f"/v1/admin/players/{RED}", who="guest").body
     assert found == {
         "ok": True,
         "pool": "main",
         "player": {
             "id": RED,
-            "name": None,
+            "name": "Ann",
             "rating": 1000.0,
             "rounds": 0,
             "visible": False,
@@ -72,13 +87,89 @@ def test_a_rating_that_the_system_refuses_changes_nothing(daemon: Daemon, rating
 
 
 def test_an_id_that_is_no_player_is_refused(daemon: Daemon) -> None:
-    assert daemon.call("GET", "/v1/admin/players/gaben").status == 422
+    assert daemon.call("GET", "/v1/admin/players/STEAM_0:2:1").status == 422
     assert daemon.call("PUT", "/v1/admin/players/bot:7", {"rating": 1500}).status == 422
     assert daemon.call("PUT", f"/v1/admin/players/{RED}", {"ratign": 1500}).body["error"]["path"] == "$"
 
 
-def test_a_player_is_found_by_account_id_too(daemon: Daemon) -> None:
-    assert daemon.call("GET", "/v1/admin/players/22202").body["player"]["id"] == RED
+@pytest.mark.parametrize(
+    "text",
+    [
+        "22202",
+        "STEAM_0:0:11101",
+        "STEAM_1:0:11101",
+        "[U:1:22202]",
+        "U:1:22202",
+        f"https://steamcommunity.com/profiles/{RED}/",
+        f"http://steamcommunity.com/profiles/{RED}",
+        "a/b%",
+        " A/B% ",
+        "a/",
+    ],
+)
+def test_a_player_is_found_by_every_form_of_an_id_and_by_a_name(daemon: Daemon, text: str) -> None:
+    joined(daemon, n30="A/b%", n31="22203")
+    assert daemon.call("GET", f"/v1/admin/players/{quote(text, safe='')}").body["player"]["id"] == RED
+
+
+def test_a_name_that_several_have_is_answered_with_their_ids_unless_it_is_the_whole_name_of_one(
+    daemon: Daemon,
+) -> None:
+    joined(daemon, n30="Bob", n31="Bobby", n32="bobo")
+    assert daemon.call("GET", "/v1/admin/players/bob").body["player"]["id"] == RED
+    several = daemon.call("PUT", "/v1/admin/players/bo", {"rating": 1500})
+    assert (several.status, several.code) == (409, "several")
+    assert f"\n  {RED}  Bob\n" in several.body["error"]["message"]
+    assert daemon.call("GET", "/v1/admin/players/rob").status == 404
+    assert audit(daemon) == []
+
+
+def test_a_number_that_nobody_here_has_as_an_account_is_looked_for_among_the_names(daemon: Daemon) -> None:
+    joined(daemon, n30="1337")
+    assert daemon.call("GET", "/v1/admin/players/1337").body["player"]["id"] == RED
+    never = daemon.call("GET", "/v1/admin/players/1338")
+    assert never.body["error"]["message"] == "76561197960267066 was never seen here (pool main)"
+
+
+def test_an_address_with_a_name_says_where_the_number_is(daemon: Daemon) -> None:
+    vanity = quote("https://steamcommunity.com/id/gabelogannewell/", safe="")
+    answer = daemon.call("GET", f"/v1/admin/players/{vanity}")
+    assert answer.status == 422
+    assert "add ?xml=1 to its address" in answer.body["error"]["message"]
+
+
+def test_rounds_are_listed_shown_and_part_of_the_history_of_their_players(daemon: Daemon) -> None:
+    for number in range(1, 4):
+        daemon.post(batch(number, HELLO, ROSTER, ended(number)))
+    first = daemon.call("GET", "/v1/admin/rounds?limit=2").body
+    rest = daemon.call("GET", f"/v1/admin/rounds?before={first['before']}").body
+    assert [one["round"] for one in (*first["rounds"], *rest["rounds"])] == ["1-3", "1-2", "1-1"]
+    assert rest["before"] is None
+    assert first["rounds"][0]["sides"] == ["red", "blu"]
+    assert len(daemon.call("GET", f"/v1/admin/rounds?player={RED}&server=arena-1").body["rounds"]) == 3
+    assert daemon.call("GET", "/v1/admin/rounds?since=9000000000").body["rounds"] == []
+    assert daemon.call("GET", "/v1/admin/rounds?player=gaben").status == 404
+
+    shown = daemon.call("GET", "/v1/admin/rounds/arena-1/1-2").body
+    assert {one["id"]: one["side"] for one in shown["players"]} == {RED: "a", BLU: "b"}
+    assert daemon.call("GET", "/v1/admin/rounds/arena-1/gone").status == 404
+
+    history = daemon.call("GET", f"/v1/admin/players/{RED}/rounds").body["rounds"]
+    assert [one["round"]["round"] for one in history] == ["1-3", "1-2", "1-1"]
+    for later, earlier in pairwise(history):
+        assert later["played"]["before"] == earlier["played"]["after"]
+
+
+def test_decisions_are_listed_about_one_player(daemon: Daemon) -> None:
+    crowd(daemon, "red", "red", "blu", "blu")
+    daemon.call("POST", "/v1/admin/servers/arena-1/scramble", {})
+    found = daemon.call("GET", f"/v1/admin/decisions?player={SIX[0]}").body
+    assert found["player"] == SIX[0]
+    assert [line["kind"] for line in found["decisions"]] == ["scramble"]
+    assert found["sides"] == {"arena-1": ["red", "blu"]}
+    last = found["decisions"][0]["number"]
+    assert daemon.call("GET", f"/v1/admin/decisions?after={last}").body["decisions"] == []
+    assert daemon.call("GET", f"/v1/admin/decisions?player={RED}").body["decisions"] == []
 
 
 def test_names_that_players_gave_are_shown_to_admins(tmp_path: Path) -> None:

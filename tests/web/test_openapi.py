@@ -7,10 +7,14 @@ import json
 import re
 from typing import Any, cast
 
-from equipoise.web.openapi import document, plain_path
+from equipoise.web.descriptions import MEANINGS
+from equipoise.web.examples import EXAMPLES
+from equipoise.web.openapi import REFUSED, document, plain_path
 from equipoise.web.routes import Asked
 from equipoise.web.table import TABLE, described
+from equipoise.wire.decode import decode_as
 from tests.web.daemon import Daemon
+from tests.web.test_document import rows
 
 DOCUMENT: dict[str, Any] = json.loads(document(TABLE))
 
@@ -34,7 +38,7 @@ def test_every_reference_leads_somewhere() -> None:
 
 def test_every_kind_of_event_and_order_is_described() -> None:
     properties = [schema.get("properties", {}) for schema in DOCUMENT["components"]["schemas"].values()]
-    kinds = {each["kind"]["enum"][0] for each in properties if "enum" in each.get("kind", {})}
+    kinds = {each["kind"]["const"] for each in properties if "const" in each.get("kind", {})}
     assert {"hello", "round_ended", "heartbeat", "assign", "tell"} <= kinds
 
 
@@ -46,3 +50,56 @@ def test_it_is_written_once_however_often_it_is_asked_for() -> None:
     asked = cast(Asked, None)
     first, second = asyncio.run(described(asked)), asyncio.run(described(asked))
     assert first.body is second.body
+
+
+def test_every_property_says_what_it_means() -> None:
+    silent = [
+        f"{name}.{field}"
+        for name, schema in DOCUMENT["components"]["schemas"].items()
+        for field, each in schema.get("properties", {}).items()
+        if len(each.get("description", "")) < 3
+    ]
+    assert silent == []
+
+
+def test_no_text_is_kept_for_a_property_that_does_not_exist() -> None:
+    fields = {field for schema in DOCUMENT["components"]["schemas"].values() for field in schema.get("properties", {})}
+    assert set(MEANINGS) <= fields
+
+
+def test_what_is_always_sent_is_required_and_what_may_be_left_out_is_not() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    assert set(schemas["Reply"]["required"]) == set(schemas["Reply"]["properties"]) - {"cache"}
+    assert set(schemas["Refusal"]["required"]) == {"ok", "error"}
+    assert "dropped" not in schemas["Batch"]["required"]
+    for operation in operations():
+        (content,) = operation["responses"]["200"]["content"].values()
+        if reference := content["schema"].get("$ref"):
+            answer = schemas[reference.rpartition("/")[2]]
+            assert "ok" in answer["required"]
+            assert answer["properties"]["ok"]["const"] is True
+
+
+def test_every_operation_has_a_name_of_its_own() -> None:
+    ids = [operation["operationId"] for operation in operations()]
+    assert len(set(ids)) == len(ids)
+
+
+def test_every_body_has_an_example_that_the_daemon_would_take() -> None:
+    assert {route.body for route in TABLE if route.body is not None} <= EXAMPLES.keys()
+    for kind, example in EXAMPLES.items():
+        decode_as(json.dumps(example).encode(), kind)
+
+
+def test_the_codes_of_each_status_are_those_of_the_protocol() -> None:
+    named = {(code, status) for status, (_, codes) in REFUSED.items() for code in codes if code != "http"}
+    documented = set()
+    for codes, statuses, _ in rows("Checks, in this order"):
+        several = re.findall(r"`(\w+)`", codes)
+        numbers = [int(status) for status in statuses.split(", ") if status.isdigit()]
+        documented |= set(zip(several, numbers * len(several) if len(numbers) == 1 else numbers, strict=False))
+    assert named == documented - {("method", 405)}
+
+
+def operations() -> list[dict[str, Any]]:
+    return [operation for methods in DOCUMENT["paths"].values() for operation in methods.values()]

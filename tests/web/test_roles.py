@@ -42,10 +42,14 @@ ALLOWED: dict[str, tuple[str, Any, dict[str, str]]] = {
     "GET /v1/admin/players/{id}": (f"/v1/admin/players/{RED}?pool=main", None, READERS),
     "PUT /v1/admin/players/{id}": (f"/v1/admin/players/{RED}?pool=main", {"rating": 1500}, ADMINS),
     "DELETE /v1/admin/players/{id}": (f"/v1/admin/players/{RED}?pool=main", None, ADMINS),
+    "GET /v1/admin/players/{id}/rounds": (f"/v1/admin/players/{RED}/rounds?pool=main", None, READERS),
+    "GET /v1/admin/rounds": ("/v1/admin/rounds", None, READERS),
+    "GET /v1/admin/rounds/{server}/{round}": ("/v1/admin/rounds/arena-1/1-4", None, READERS),
     "GET /v1/admin/pools/{pool}/quality": ("/v1/admin/pools/main/quality", None, READERS),
     "GET /v1/admin/pools/{pool}/theta": ("/v1/admin/pools/main/theta", None, READERS),
     "GET /v1/admin/pools/{pool}/top": ("/v1/admin/pools/main/top", None, READERS),
     "GET /v1/admin/pools/{pool}/players": ("/v1/admin/pools/main/players?text=7", None, READERS),
+    "GET /v1/admin/pools/{pool}/export": ("/v1/admin/pools/main/export", None, ADMINS),
     "GET /v1/admin/servers": ("/v1/admin/servers", None, READERS),
     "GET /v1/admin/servers/{server}": ("/v1/admin/servers/arena-1", None, READERS),
     "POST /v1/admin/servers/{server}/{action:scramble|balance|cancel|on|off}": (
@@ -125,7 +129,7 @@ def test_the_secret_of_a_script_that_is_not_trusted_sets_no_rating(
 
     line = {"phrase": "Equipoise_RefusedInGame", "args": [f"set {RED} 4321"]}
     assert orders == [[{"kind": "tell", "id": by, "lines": [line]}] for by in ("", BLU)]
-    assert two_pools.call("GET", f"/v1/admin/players/{RED}?pool=side").body["player"]["rating"] == 1000
+    assert two_pools.call("GET", f"/v1/admin/players/{RED}?pool=side").code == "not_found"
     assert two_pools.call("GET", "/v1/admin/audit").body == before
     lines = [record for record in caplog.records if "admin_commands" in record.getMessage()]
     assert [record.server for record in lines] == [OTHER]  # type: ignore[attr-defined]  # the second is counted

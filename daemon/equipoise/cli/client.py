@@ -5,20 +5,25 @@ from __future__ import annotations
 import http.client
 import json
 import tomllib
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from equipoise.cli.options import FAILED, stop
+from equipoise.cli.options import FAILED, Stopped, stop
 from equipoise.cli.output import json_text
 from equipoise.files import read_small
 
 REFUSED = FAILED
 NO_DAEMON = 3
 TIMEOUT_SECONDS = 10
+ANOTHER = "another program listens there"
+
+
+class Unreachable(Stopped):
+    """No daemon answers; `--watch` and `--follow` ask again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +36,10 @@ class Client:
     @classmethod
     def of(cls, config: Path, url: str | None, token: str | None) -> Client:
         """From the options, else from the configuration and the `owner.token` that `init` wrote beside it."""
-        return cls(url or _configured(config), token or _token(config.with_name("owner.token")))
+        found = token or _token(config.with_name("owner.token"))
+        return cls(_checked(url) if url else _configured(config), _sendable(found))
 
-    def get(self, *path: str, **query: str | int | None) -> Any:
+    def get(self, *path: str, **query: str | float | None) -> Any:
         """Send GET; returns the daemon's answer. A query parameter that is None is left out."""
         return self._call("GET", path, query, None)
 
@@ -41,9 +47,24 @@ class Client:
         """Send a request that changes something; returns the daemon's answer."""
         return self._call(method, path, query, body)
 
+    @contextmanager
+    def download(self, *path: str) -> Iterator[http.client.HTTPResponse | None]:
+        """Send GET for an answer that is read piece by piece; None: nothing listens at the address."""
+        with closing(self._connection()) as connection:
+            try:
+                connection.request("GET", self._target(path), headers={"Authorization": f"Bearer {self.token}"})
+                answer = connection.getresponse()
+            except ConnectionRefusedError:
+                answer = None
+            except (OSError, ValueError, http.client.HTTPException) as error:
+                raise self._unreachable(error) from None
+            if answer is not None and answer.status != 200:
+                stop(json.loads(answer.read()).get("error", {}).get("message", "refused"), REFUSED)
+            yield answer
+
     def _call(self, method: str, path: tuple[str, ...], query: Mapping[str, object], body: Any) -> Any:
         asked = urlencode({name: value for name, value in query.items() if value is not None})
-        target = "/v1/admin/" + "/".join(quote(part, safe="") for part in path) + (f"?{asked}" if asked else "")
+        target = self._target(path) + (f"?{asked}" if asked else "")
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         text = None if body is None else json_text(body, indent=None)
         try:
@@ -51,15 +72,49 @@ class Client:
                 connection.request(method, target, text, headers)
                 answer = json.loads(connection.getresponse().read())
         except (OSError, ValueError, http.client.HTTPException) as error:
-            stop(f"no daemon answers at {self.url}: {error}; is `equipoise serve` running?", NO_DAEMON)
-        if not answer.get("ok"):
+            raise self._unreachable(error) from None
+        if not isinstance(answer, dict) or "ok" not in answer:
+            raise Unreachable(f"no daemon answers at {self.url}: {ANOTHER}", NO_DAEMON)
+        if not answer["ok"]:
             stop(answer.get("error", {}).get("message", "refused"), REFUSED)
         return answer
+
+    def _target(self, path: tuple[str, ...]) -> str:
+        below = urlsplit(self.url).path.rstrip("/")
+        return f"{below}/v1/admin/" + "/".join(quote(part, safe="") for part in path)
 
     def _connection(self) -> http.client.HTTPConnection:
         address = urlsplit(self.url)
         kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
         return kind(address.hostname or "", address.port, timeout=TIMEOUT_SECONDS)
+
+    def _unreachable(self, error: Exception) -> Unreachable:
+        return Unreachable(f"no daemon answers at {self.url}: {_why(error, self.url)}", NO_DAEMON)
+
+
+def _why(error: Exception, url: str) -> str:
+    """Why no daemon answers, with what to do."""
+    if getattr(error, "reason", None) == "WRONG_VERSION_NUMBER":  # of ssl.SSLError, which costs time to import
+        return f"what listens there speaks http: use --url {url.replace('https://', 'http://', 1)}"
+    if isinstance(error, TimeoutError):
+        return f"nothing came within {TIMEOUT_SECONDS} s"
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}; is `equipoise serve` running?"
+    return ANOTHER
+
+
+def _checked(url: str) -> str:
+    """The address, if a connection can be made to it."""
+    if "://" not in url:
+        stop(f"--url {url}: http:// is missing; write http://{url}")
+    try:
+        address = urlsplit(url)
+        good = address.scheme in ("http", "https") and address.hostname and address.port != 0
+    except ValueError as error:
+        stop(f"--url {url}: {error}")
+    if not good:
+        stop(f"--url {url}: expected an address like http://127.0.0.1:27500")
+    return url
 
 
 def _configured(config: Path) -> str:
@@ -76,5 +131,13 @@ def _configured(config: Path) -> str:
 def _token(file: Path) -> str:
     try:
         return file.read_text("utf-8").strip()
+    except PermissionError:
+        stop(f"cannot read {file}: permission denied; use sudo, or EQUIPOISE_TOKEN")
     except (OSError, ValueError):
         stop(f"no token: use --token, EQUIPOISE_TOKEN, or the owner.token of `equipoise init` ({file})")
+
+
+def _sendable(token: str) -> str:
+    if not (token.isascii() and token.isprintable()):
+        stop("the token has a character that no token has")
+    return token

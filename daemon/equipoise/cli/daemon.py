@@ -7,8 +7,17 @@ from pathlib import Path
 
 import click
 
-from equipoise.cli.options import PRIVATE, config_option, stop
-from equipoise.errors import ConfigError, SpillError, StoreDamaged, StoreError
+from equipoise.cli.options import FAILED, PRIVATE, WRONG, config_option, stop
+from equipoise.errors import (
+    ConfigError,
+    EquipoiseError,
+    PortInUse,
+    SpillError,
+    StoreDamaged,
+    StoreError,
+    StoreInUse,
+    StoreRefused,
+)
 
 
 @click.command()
@@ -19,7 +28,10 @@ from equipoise.errors import ConfigError, SpillError, StoreDamaged, StoreError
     help="Begin without ratings where files show that a store is missing. For one start, when there is no backup.",
 )
 def serve(path: Path, new_store: bool) -> None:
-    """Run the daemon until SIGTERM or Ctrl-C. Exit code 2: it cannot start; one line says why."""
+    """Run the daemon until SIGTERM or Ctrl-C. When it cannot start, one line says why.
+
+    Exit code 2: it needs you; 1: it may start when you try again, because a port or a disk is in use or full.
+    """
     import asyncio
     import signal
 
@@ -37,7 +49,18 @@ def serve(path: Path, new_store: bool) -> None:
     except StoreDamaged as error:
         stop(f"{config.directory / STORE}: {error}")
     except (ConfigError, StoreError, SpillError) as error:
-        stop(error)
+        stop(error, FAILED if _heals(error) else WRONG)
+
+
+def _heals(error: EquipoiseError) -> bool:
+    """Whether another start may succeed without anybody's help: systemd tries again then, and not otherwise."""
+    match error:
+        case PortInUse() | StoreInUse():
+            return True
+        case ConfigError() | StoreRefused():
+            return False
+        case _:
+            return not isinstance(error.__cause__, PermissionError)
 
 
 @click.command("check-config")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, Any, NoReturn
 
 import click
 
+from equipoise.lab.printable import printable
+
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 """Exit codes; the last one is the shells' for Ctrl-C."""
+LONGEST_LINE = 2000
+"""Characters of an error's line: a path or a name in it may be of any length."""
 MACHINE = Path("/etc/equipoise")
 PRIVATE = 0o077
 """The umask of commands that open the store."""
@@ -42,6 +46,19 @@ config_option = click.option(
 )
 
 
+class Stopped(click.ClickException):
+    """Ends the command with one line on standard error and an exit code."""
+
+    def __init__(self, reason: Exception | str, code: int) -> None:
+        super().__init__(str(reason))
+        self.exit_code = code  # type: ignore[misc]  # click declares it for the class
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the line, without what a terminal would obey in it."""
+        shown = "\n".join(printable(line, LONGEST_LINE) for line in self.message.splitlines())
+        click.echo(f"equipoise: {shown}", file=file, err=True)
+
+
 def say_opened(store: Path) -> None:
     """Name the store that a command beside the daemon opened: root's could be another one than the unit's."""
     click.echo(f"equipoise: the store is {store.resolve()}", err=True)
@@ -49,5 +66,4 @@ def say_opened(store: Path) -> None:
 
 def stop(reason: Exception | str, code: int = WRONG) -> NoReturn:
     """End the command with one line on standard error and an exit code."""
-    click.echo(f"equipoise: {reason}", err=True)
-    raise SystemExit(code)
+    raise Stopped(str(reason), code)

@@ -1,4 +1,4 @@
-"""Commands on whole pools: two ask the running daemon; `recompute` needs it stopped, and opens the store itself."""
+"""Commands on whole pools: some ask the running daemon; others need it stopped, and open the store themselves."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from equipoise.cli.client import REFUSED, Client
+from equipoise.cli.moving import export_pool, import_pool
 from equipoise.cli.options import PRIVATE, config_option, stop
 from equipoise.cli.remote import json_option, print_json, remote
 from equipoise.errors import ConfigError, RatingError, ScriptError, SpillError, StoreError
@@ -17,6 +18,10 @@ from equipoise.errors import ConfigError, RatingError, ScriptError, SpillError, 
 @click.group()
 def pool() -> None:
     """Rating populations."""
+
+
+pool.add_command(export_pool)
+pool.add_command(import_pool)
 
 
 @pool.command()

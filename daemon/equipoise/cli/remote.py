@@ -17,14 +17,20 @@ from equipoise.cli.output import json_text
 Command = Callable[..., None]
 
 
+url_option = click.option(
+    "--url", envvar="EQUIPOISE_URL", help="The daemon's address. [env: EQUIPOISE_URL; default: config]"
+)
+token_option = click.option(
+    "--token", envvar="EQUIPOISE_TOKEN", help="A token. [env: EQUIPOISE_TOKEN; default: owner.token beside it]"
+)
+
+
 def remote(command: Command) -> Command:
     """Give a command the daemon's client, from options that all such commands have."""
 
     @config_option
-    @click.option("--url", envvar="EQUIPOISE_URL", help="The daemon's address. [env: EQUIPOISE_URL; default: config]")
-    @click.option(
-        "--token", envvar="EQUIPOISE_TOKEN", help="A token. [env: EQUIPOISE_TOKEN; default: owner.token beside it]"
-    )
+    @url_option
+    @token_option
     @wraps(command)
     def connected(path: Path, url: str | None, token: str | None, **arguments: Any) -> None:
         command(Client.of(path, url, token), **arguments)

@@ -13,7 +13,7 @@ from typing import Literal
 import click
 import msgspec
 
-from equipoise.cli.options import INTERRUPTED, stop
+from equipoise.cli.options import INTERRUPTED, WRONG, Stopped, stop
 from equipoise.cli.output import json_text
 from equipoise.errors import SplitError
 from equipoise.solver import Assignment, Budget, Pin, Splits, splits
@@ -39,10 +39,11 @@ class Input(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     players: list[InputPlayer] | None = None
 
 
-class BadInput(click.ClickException):
+class BadInput(Stopped):
     """The input is wrong: one line says how."""
 
-    exit_code = 2
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, WRONG)
 
 
 @click.command()

@@ -56,7 +56,7 @@ class Server:
     file: Path
     """Where its table stands: the configuration itself, or a file of its own in `servers.d`."""
     pool: str
-    game: Literal["tf2", "ns2"]
+    game: Literal["tf2", "ns2", "other"]
     digest: bytes
     """SHA-256 of its script's secret."""
     rules: Rules

@@ -17,8 +17,8 @@ from equipoise.core.rules import Rules
 def places() -> dict[str, list[str]]:
     """By key, the tables that have it.
 
-    >>> places()["streak"], places()["min_players"]
-    (['[arena]'], ['[scramble]', '[vote]'])
+    >>> places()["tolerance"], places()["streak"]
+    (['[scramble]'], ['[arena]', '[other]'])
     """
     found: dict[str, list[str]] = {}
     for key, place in _keys():

@@ -11,12 +11,12 @@ from msgspec import Meta
 from equipoise.config.map_levels import read_levels
 from equipoise.config.reading import convert
 from equipoise.config.tables import Raw, Section
-from equipoise.core.rules import ArenaRules, AutobalanceRules, LockRules, Rules, ScrambleRules, VoteRules
+from equipoise.core.rules import ArenaRules, AutobalanceRules, LockRules, OtherRules, Rules, ScrambleRules, VoteRules
 from equipoise.errors import ConfigError
 
 T = TypeVar("T")
 
-_TABLES = (ArenaRules, ScrambleRules, AutobalanceRules, LockRules, VoteRules)
+_TABLES = (ArenaRules, ScrambleRules, AutobalanceRules, LockRules, VoteRules, OtherRules)
 
 RANGES: Mapping[tuple[type, str], tuple[float, float]] = {
     (ArenaRules, "streak"): (1, 100),
@@ -34,6 +34,8 @@ RANGES: Mapping[tuple[type, str], tuple[float, float]] = {
     (VoteRules, "cooldown_minutes"): (0, 1440),
     (VoteRules, "quiet_seconds"): (0, 3600),
     (VoteRules, "fair_band"): (0, 1),
+    (OtherRules, "streak"): (0, 100),
+    (OtherRules, "rounds"): (0, 100),
     (Rules, "ns2_min_seconds"): (0, 86400),
     (Rules, "silence_seconds"): (10, 86400),
     (Rules, "poll_seconds"): (0.5, 60),
@@ -41,14 +43,28 @@ RANGES: Mapping[tuple[type, str], tuple[float, float]] = {
 """The range of every number of the rules, both ends included; of a pair, of both its numbers."""
 
 
+MOST_NAME = 32
+"""Characters of a side's name."""
+
+
 def read_rules(raw: Raw, path: str, siblings: Iterable[str]) -> Raw:
     """The rules of one table, checked, with the keys of `maps` as they are compared; `siblings` as in `convert`."""
     # Wrong levels are refused before msgspec does, which does not name the key.
     read = {key: read_levels(value, f"{path}.maps") if key == "maps" else value for key, value in raw.items()}
-    low, high = _filled(Rules, convert(read, _RULES, path, siblings)).vote.fair_band
+    rules = _filled(Rules, convert(read, _RULES, path, siblings))
+    _check_sides(rules.sides, f"{path}.sides")
+    low, high = rules.vote.fair_band
     if low > high:
         raise ConfigError(f"{low:g} is above {high:g}: the lower end comes first", path=f"{path}.vote.fair_band")
     return read
+
+
+def _check_sides(names: tuple[str, str] | None, path: str) -> None:
+    for name in names or ():
+        if not 0 < len(name) <= MOST_NAME or not name.isprintable():
+            raise ConfigError(f"a side's name is 1 to {MOST_NAME} printable characters", path=path)
+    if names is not None and names[0] == names[1]:
+        raise ConfigError("the sides need two names", path=path)
 
 
 def effective(raw: Raw) -> Rules:

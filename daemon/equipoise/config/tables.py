@@ -74,7 +74,7 @@ class ServerKeys(SecretKeys, frozen=True, kw_only=True):
     """A game server; keys that override rules stand in the same table."""
 
     pool: str = "main"
-    game: Literal["tf2", "ns2"] = "tf2"
+    game: Literal["tf2", "ns2", "other"] = "tf2"
 
 
 class TokenKeys(SecretKeys, frozen=True, kw_only=True):

@@ -217,7 +217,7 @@ def solved(state: State, event: MovesSolved, now: float) -> Effects:
     for player in event.players:
         move = Move(state.next_order(), reason, player, larger.other, left)
         state.moves[move.order] = move
-        effects += (move, LogDecision("move", reason, move.order, players=(player,)))
+        effects += (move, LogDecision("move", reason, move.order, players=(player,), side=move.side))
     return effects
 
 

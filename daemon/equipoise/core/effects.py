@@ -126,6 +126,7 @@ DecisionKind = Literal[
     "dropped",
     "move",
     "place",
+    "kept",
     "switch",
     "vote",
     "failed",
@@ -142,8 +143,11 @@ class LogDecision:
     order: OrderId | None = None
     split: Split | None = None
     players: tuple[PlayerId, ...] = ()
+    """Whom it is about; beside a split, who changes place by it."""
     before: float | None = None
     after: float | None = None
+    side: Side | None = None
+    """Where these players go, or have to stay."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,6 +216,11 @@ class SplitSolved:
     after: float | None
     """Win probability of side A after the split; None for a split from the cache."""
 
+    def moved(self) -> tuple[PlayerId, ...]:
+        """The humans whose place the split changes: their side, or whether they play."""
+        entries = (entry for entry in self.ask.entries if not entry.bot)
+        return tuple(entry.id for entry in entries if self.split.side_of(entry.id) is not entry.side)
+
 
 @dataclass(frozen=True, slots=True)
 class MovesSolved:

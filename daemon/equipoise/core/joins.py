@@ -73,11 +73,21 @@ def _answer(state: State, event: SideWanted, now: float) -> Effects:
         skills = {side: state.skills_on(side) for side in Side}
         placement = place_joiner(state.roster, event.id, event.side, held, skills)
     place = Place(event.id, placement.side, placement.reason)
-    if placement.refused or entry.side is placement.side:
+    if placement.refused:
+        return (place, *_note_kept(state, event.id, placement))
+    if entry.side is placement.side:
         return (place,)
     state.place(event.id, placement.side)
-    log = LogDecision("place", placement.reason, players=(event.id,))
+    log = LogDecision("place", placement.reason, players=(event.id,), side=placement.side)
     return (place, log, *_lock(state, entry, placement.side, now))
+
+
+def _note_kept(state: State, player: PlayerId, placement: Placement) -> Effects:
+    kept = (player, placement.reason.phrase)
+    if kept in state.kept:
+        return ()
+    state.kept |= {kept}
+    return (LogDecision("kept", placement.reason, players=(player,), side=placement.side),)
 
 
 def _lock(state: State, entry: Entry, side: Side, now: float) -> Effects:

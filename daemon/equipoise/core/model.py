@@ -52,7 +52,7 @@ NS2_SIDES = ("marines", "aliens")
 
 
 class Mode(Enum):
-    """The kind of map: it decides when a scramble is due. Scripts report facts, `wire.games` maps them to a mode."""
+    """The kind of map: it decides when a scramble is due. `wire.games` finds it from what scripts report."""
 
     ARENA = "arena"
     ATTACK_DEFEND = "attack_defend"

@@ -77,6 +77,18 @@ class VoteRules:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherRules:
+    """What makes a scramble due in the mode `other`; with the defaults nothing does."""
+
+    streak: int = 0
+    """Rounds that one side won in a row; 0: however many."""
+    rounds: int = 0
+    """Full rounds since the last scramble; 0: however many."""
+    no_capture: bool = False
+    """A round in which the losing side captured nothing."""
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
     """The rules of one server."""
 
@@ -85,6 +97,9 @@ class Rules:
     autobalance: AutobalanceRules = field(default_factory=AutobalanceRules)
     lock: LockRules = field(default_factory=LockRules)
     vote: VoteRules = field(default_factory=VoteRules)
+    other: OtherRules = field(default_factory=OtherRules)
+    sides: tuple[str, str] | None = None
+    """What players call sides A and B; None: RED and BLU, or Marines and Aliens."""
     maps: Mapping[str, Level] = field(default_factory=lambda: dict(DEFAULT_LEVELS))
     """The level of maps, by name or prefix."""
     admin_commands: bool = True

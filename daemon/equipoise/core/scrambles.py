@@ -209,9 +209,10 @@ def _order(state: State, event: SplitSolved) -> Effects:
     split = humans_only(event.split)
     split = replace(split, bench=(*split.bench, *_others(state)))
     state.assigned[order] = replace(event, split=split)
+    kind, reason, moved = _KINDS[event.ask.purpose], event.ask.reason, event.moved()
     return (
-        Assign(order, event.ask.reason, split, event.ask.moment),
-        LogDecision(_KINDS[event.ask.purpose], event.ask.reason, order, split, (), event.before, event.after),
+        Assign(order, reason, split, event.ask.moment),
+        LogDecision(kind, reason, order, split, moved, event.before, event.after),
     )
 
 

@@ -82,7 +82,8 @@ class Session:
 
     def receive(self, event: e.Event, now: float) -> Effects:
         """Apply one event and return what to do about it, in order. `now` is in seconds, on the daemon's clock."""
-        if not isinstance(event, e.Answer):
+        from_outside = isinstance(event, e.Commanded) and event.outside
+        if not isinstance(event, e.Answer) and not from_outside:
             self._state.heard_at = now
         effects = _RECEIVE[type(event)](self._state, event, now)
         return (*effects, *votes.settle(self._state))

@@ -27,6 +27,7 @@ from equipoise.core.model import (
     Split,
     SplitCache,
 )
+from equipoise.core.phrases import Phrase
 from equipoise.core.rules import Rules
 from equipoise.core.voices import Voices
 
@@ -82,6 +83,8 @@ class State:
     """Players whom the script could not move in this round."""
     pending_joins: dict[PlayerId, SideWanted] = field(default_factory=dict)
     """Questions for a side that wait until all ratings are known."""
+    kept: frozenset[tuple[PlayerId, Phrase]] = frozenset()
+    """Players who had to stay on their side in this round, and why: each is logged once, however often they ask."""
     voices: Voices = field(default_factory=Voices)
     """Players who ask for a vote, and the vote that runs."""
     cache: SplitCache | None = None
@@ -137,8 +140,9 @@ class State:
         self.phase, self.phase_at, self.candidates = phase, at, None
 
     def close_round(self) -> None:
-        """Forget the running round: its id, lineup, skills at the start, and end time."""
+        """Forget the running round: its id, lineup, skills at the start, end time, and who had to stay."""
         self.round, self.lineup, self.skill_at_start, self.ends_at = None, {}, None, None
+        self.kept = frozenset()
 
     def accept_roster(self, roster: Roster) -> None:
         """Take over the script's own roster: players who are not on it have left, even if no event said so."""

@@ -119,6 +119,17 @@ def _capture(tally: Tally, outcome: Outcome, rules: Rules) -> Text | None:
     return Text(Phrase.REASON_NO_CAPTURE) if outcome.shutout else None
 
 
+def _other(tally: Tally, outcome: Outcome, rules: Rules) -> Text | None:
+    chosen = rules.other
+    if chosen.streak and tally.streak >= chosen.streak:
+        return Text(Phrase.REASON_STREAK, (str(tally.streak),))
+    if chosen.no_capture and outcome.shutout:
+        return Text(Phrase.REASON_NO_CAPTURE)
+    if chosen.rounds and tally.since_scramble >= chosen.rounds:
+        return Text(Phrase.REASON_ROUNDS, (str(tally.since_scramble),))
+    return None
+
+
 _TRIGGERS: dict[Mode, Callable[[Tally, Outcome, Rules], Text | None]] = {
     Mode.ARENA: _arena,
     Mode.ATTACK_DEFEND: _attack,
@@ -126,5 +137,6 @@ _TRIGGERS: dict[Mode, Callable[[Tally, Outcome, Rules], Text | None]] = {
     Mode.KOTH: _capture,
     Mode.SYMMETRIC_CP: _capture,
     Mode.CTF: _capture,
-    # A payload race's loser has always captured nothing; of other modes nothing is known; NS2 votes.
+    Mode.OTHER: _other,
+    # A payload race's loser has always captured nothing; NS2 votes.
 }

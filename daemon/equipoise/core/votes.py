@@ -100,6 +100,8 @@ def is_even(found: ChanceFound, rules: VoteRules) -> bool:
 
 def _side_a(state: State) -> str:
     """Side A as players read it."""
+    if state.rules.sides is not None:
+        return state.rules.sides[0]
     return "Marines" if state.memory.mode is Mode.NS2 else "RED"
 
 

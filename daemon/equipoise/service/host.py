@@ -32,6 +32,7 @@ from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.errors import ScriptError
+from equipoise.service import script_clock
 from equipoise.service.journal import Journal
 from equipoise.service.last_batch import LastBatch
 from equipoise.service.lookups import Lookups
@@ -68,6 +69,8 @@ class Host:
         self.session = Session(rules)
         self.plugin: str | None = None
         self.dropped_rounds = 0
+        self.clock_ahead: float | None = None
+        """Seconds by which the script's clock was ahead of ours when its last round came; None: none came."""
         self.repeated = 0
         """Copies of a batch that got its first reply."""
         self.skipped = 0
@@ -192,6 +195,7 @@ class Host:
             self._clock.monotonic(),
             plugin=self.plugin,
             dropped_rounds=self.dropped_rounds,
+            clock_ahead=self.clock_ahead,
             boot=self._remembered.boot,
             stale_scripts=self._stale.calling(self._clock.monotonic()),
         )
@@ -339,6 +343,8 @@ class Host:
             if batch.plugin is not None:
                 self.plugin, self._sent_cache = batch.plugin, None
             self.dropped_rounds += batch.dropped
+            if (ahead := script_clock.ahead(batch, self._clock.epoch())) is not None:
+                self.clock_ahead = ahead
             self._journal.names(self.pool.name, batch.names)
             for event in batch.events:
                 if isinstance(event, Commanded) and self.rules.admin_commands:

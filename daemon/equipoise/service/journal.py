@@ -67,6 +67,8 @@ def _detail(effect: LogDecision) -> dict[str, object] | None:
         detail["split"] = _plain(effect.split)
     if effect.players:
         detail["players"] = list(effect.players)
+    if effect.side is not None:
+        detail["side"] = effect.side.value
     if effect.after is not None:
         detail |= {"before": effect.before, "after": effect.after}
     return detail or None

@@ -63,6 +63,7 @@ class ServerStatus:
     """How far Equipoise goes on the map, by its name."""
     level_reason: str
     map: str
+    """The map that is played; empty before the script came."""
     mode: Mode
     phase: Phase
     round: int
@@ -70,12 +71,14 @@ class ServerStatus:
     streak: int
     streak_side: Side | None
     pending: str | None
+    """Why a scramble is due; null when none is."""
     voices: int
     """Players who have asked for a vote on a scramble."""
     vote_running: bool
     players_a: int
     players_b: int
     waiting: int
+    """How many wait for a side."""
     sum_a: float
     sum_b: float
     win_probability: float | None
@@ -84,6 +87,8 @@ class ServerStatus:
     """Rounds of the pool that wait for the store."""
     dropped_rounds: int
     """Rounds that the script's own ring lost."""
+    clock_ahead: float | None
+    """Seconds by which the script's clock was ahead of the daemon's when its last round came; None: none came."""
     boot: int
     """The start of the script that is served; 0: none was heard."""
     stale_scripts: tuple[StaleScript, ...]
@@ -99,6 +104,7 @@ class ServerStatus:
         *,
         plugin: str | None,
         dropped_rounds: int,
+        clock_ahead: float | None,
         boot: int,
         stale_scripts: tuple[StaleScript, ...],
     ) -> ServerStatus:
@@ -132,6 +138,7 @@ class ServerStatus:
             win_probability=chance(pool.system, memory.context, on_a, on_b) if on_a and on_b else None,
             ring=pool.ring_depth,
             dropped_rounds=dropped_rounds,
+            clock_ahead=clock_ahead,
             boot=boot,
             stale_scripts=stale_scripts,
         )

@@ -8,26 +8,9 @@ from typing import Literal, Protocol
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, RoundId, ServerId, Side
-
-
-@dataclass(frozen=True, slots=True)
-class PlayerRow:
-    """A player as stored: what a rating system needs to go on from."""
-
-    id: PlayerId
-    version: int
-    """Grows with every write; a copy in memory with another version is out of date."""
-    rating: float
-    rounds: int
-    visible: bool
-    last_played: float | None
-    """Seconds since the epoch, when their last rated round went live."""
-    state: Mapping[str, object]
-    """The rating system's own small state, plain data."""
-    history: tuple[tuple[float, float, float], ...]
-    """(rating after, prediction, score) of their last rated rounds, oldest first, as many as were asked for."""
-    name: str | None = None
-    """What they called themselves last; only `top` and `search` fill it in."""
+from equipoise.store.listings import Listings
+from equipoise.store.sequence import BulkEdit
+from equipoise.store.sequence import PlayerRow as PlayerRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +88,8 @@ class Decision:
     order: str | None = None
     detail: Mapping[str, object] | None = None
     """Split, players, win probability before and after: plain data."""
+    number: int = field(default=0, compare=False)
+    """Its place in the log; 0 before it is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +120,15 @@ class Audit:
     """A line of the audit: an admin's change, with the values before and after."""
 
     at: float
+    """Seconds since the epoch."""
     who: str
     """Token or player."""
     action: str
     target: str
     before: str
     after: str
+    number: int = field(default=0, compare=False)
+    """Its place in the audit; 0 before it is stored."""
 
 
 Note = Decision | Audit | SessionMemory | Name
@@ -257,7 +245,7 @@ class Replay(Protocol):
         """The system's shared state after the rounds so far, by key."""
 
 
-class Store(Protocol):
+class Store(Listings, Protocol):
     """Persistence of players, rounds, decisions and sessions. Every method but `note` may raise StoreError."""
 
     async def open(self) -> None:
@@ -303,8 +291,17 @@ class Store(Protocol):
     async def shared(self, pool: str) -> SharedParts | None:
         """The shared state of the pool's system; None before the first start."""
 
-    async def rated_rounds(self, pool: str, see: SeeRound) -> None:
-        """Call `see` with every rated round of a pool, in the order in which they were applied."""
+    async def rated_rounds(self, pool: str, see: SeeRound, *, after: int = 0) -> None:
+        """Call `see` with every rated round of a pool after a number, in the order in which they were applied."""
+
+    async def last_number(self, pool: str) -> int:
+        """The number of the pool's last round or edit; 0 before the first."""
+
+    async def adopt_edit(self, pool: str, edit: BulkEdit) -> int:
+        """Write new ratings of many players as one edit, with its line in the audit; returns the edit's number.
+
+        PoolMoved: a round or edit came that they do not take into account.
+        """
 
     async def recompute(self, pool: str, replay: Replay, entry: Audit) -> None:
         """Replace every number that a rating system made by those of `replay`, in one transaction.
@@ -313,8 +310,13 @@ class Store(Protocol):
         replaced too, and a line of the audit is added. After any error nothing was written.
         """
 
-    async def edit(self, pool: str, player: PlayerId, window: int, edit: EditRow) -> PlayerRow:
-        """Write, in one transaction, an admin's change of a player and its line in the audit; returns the new row."""
+    async def edit(
+        self, pool: str, player: PlayerId, window: int, edit: EditRow, detail: Mapping[str, object]
+    ) -> PlayerRow:
+        """Write, in one transaction, an admin's change of a player and its line in the audit; returns the new row.
+
+        `detail` is what was asked for: a replay asks for it again.
+        """
 
     def note(self, notes: Iterable[Note]) -> None:
         """Write these within a second or two, many in one transaction, behind rounds; never fails.
@@ -326,13 +328,20 @@ class Store(Protocol):
     async def memory(self, server: ServerId) -> bytes | None:
         """A server's session memory, None before the first."""
 
-    async def decisions(self, server: ServerId | None, limit: int) -> Sequence[Decision]:
-        """The newest decisions, newest first."""
+    async def decisions(
+        self, server: ServerId | None, limit: int, *, before: int | None = None, after: int = 0
+    ) -> Sequence[Decision]:
+        """The newest decisions of a server, or of all, whose numbers lie between the two; newest first."""
+
+    async def decisions_about(
+        self, player: PlayerId, server: ServerId | None, limit: int, *, before: int | None = None, after: int = 0
+    ) -> tuple[Sequence[Decision], int | None]:
+        """Those that name a player, and the number to go on before: not all of a long log is looked through at once."""
 
     async def audit(self, entry: Audit) -> None:
         """Append a line to the audit; durable when this returns."""
 
-    async def audits(self, limit: int) -> Sequence[Audit]:
+    async def audits(self, limit: int, *, before: int | None = None) -> Sequence[Audit]:
         """The newest audit lines, newest first."""
 
     async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 
 from aiohttp import web
+
+from equipoise.errors import StoreError
 
 HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
+
+STALLED_SECONDS = 60.0
+"""How long a caller may leave a piece of a long answer unread."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +37,33 @@ class Answered:
     def response(self) -> web.Response:
         """With the headers that every answer has."""
         return web.Response(body=self.body, status=self.status, headers={**HEADERS, "Content-Type": self.content_type})
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """An answer that is too long for memory: it is made while it goes out."""
+
+    pieces: AsyncGenerator[bytes, None]
+    content_type: str
+
+    async def sent(self, request: web.Request) -> web.StreamResponse:
+        """Send it. An error before the first piece is raised; after it, the answer ends without its last chunk.
+
+        That is how the caller knows that something is missing.
+        """
+        response = web.StreamResponse(headers={**HEADERS, "Content-Type": self.content_type})
+        response.enable_chunked_encoding()
+        async with aclosing(self.pieces) as pieces:
+            first = await anext(pieces)
+            await response.prepare(request)
+            try:
+                await response.write(first)
+                async for piece in pieces:
+                    async with asyncio.timeout(STALLED_SECONDS):
+                        await response.write(piece)
+                await response.write_eof()
+            except (StoreError, TimeoutError, ConnectionError) as error:
+                log.warning("an answer was not sent to its end: %s", error or "its caller does not read")
+                if request.transport is not None:
+                    request.transport.abort()
+        return response

@@ -9,30 +9,39 @@ from typing import Any
 import msgspec
 
 import equipoise
+from equipoise.web.components import schemas
+from equipoise.web.examples import EXAMPLES
 from equipoise.web.routes import Route
-from equipoise.wire import orders, scalars
+from equipoise.wire import orders
 
-REF = "#/components/schemas/{name}"
-
-REFUSED = {
-    400: "No HTTP request, no JSON, or a form that cannot be read",
-    401: "No secret, or an unknown one",
-    403: "Not for this caller, or called by a page of another site",
-    404: "No such path, server or pool",
-    408: "The body did not arrive in time",
-    409: "Not possible now; or an older batch",
-    413: "More than 256 KiB",
-    415: "Neither JSON nor, where it is allowed, a form; or a packed body",
-    417: "An `Expect` other than 100-continue",
-    421: "The Host header names no address of this daemon",
-    422: "A field is missing, unknown, or has a wrong value",
-    429: "A wrong secret, after many others from this address",
-    500: "A fault of the daemon",
-    503: "Busy, or the store does not answer: send it again",
+REFUSED: dict[int, tuple[str, tuple[str, ...]]] = {
+    400: ("No HTTP request, no JSON, or a form that cannot be read", ("json", "payload", "form", "charset", "http")),
+    401: ("No secret, or an unknown one", ("credentials",)),
+    403: ("Not for this caller, or called by a page of another site", ("role", "server", "pool", "origin")),
+    404: ("No such path, server or pool", ("not_found",)),
+    408: ("The body did not arrive in time", ("timeout",)),
+    409: ("Not possible now; or an older batch", ("refused", "stale", "several", "waiting")),
+    413: ("More than 256 KiB", ("size",)),
+    415: ("Neither JSON nor, where it is allowed, a form; or a packed body", ("content_type", "encoding")),
+    417: ("An `Expect` other than 100-continue", ("http",)),
+    421: ("The Host header names no address of this daemon", ("host",)),
+    422: (
+        "A field is missing, unknown, or has a wrong value",
+        ("schema", "twice", "unstorable", "dry_run", "rating", "players", "stranger", "split"),
+    ),
+    429: ("A wrong secret, after many others from this address", ("throttled",)),
+    500: ("A fault of the daemon", ("internal",)),
+    503: ("Busy, or the store does not answer: send it again", ("busy", "unavailable")),
 }
-"""Statuses of refusals; docs/protocol.md has the codes that go with them."""
+"""What each status of a refusal means, and the codes in its answer."""
 IN_PATH: dict[str, dict[str, Any]] = {
-    "id": scalars.Player.schema,
+    "id": {
+        "type": "string",
+        "minLength": 1,
+        "description": "A SteamID64, STEAM_0:…, [U:1:…], the address of a profile, or a name that only one player has",
+        "examples": ["76561197960287930", "STEAM_0:0:11101"],
+    },
+    "round": {"type": "string"},
     "pool": {"type": "string"},
     "server": {"type": "string"},
 }
@@ -40,18 +49,21 @@ IN_PATH: dict[str, dict[str, Any]] = {
 
 def document(table: Sequence[Route]) -> bytes:
     """The OpenAPI 3.1 description of these routes, as JSON text."""
-    types = [part for route in table for part in (route.body, route.query, route.reply) if part is not None]
-    schemas, components = msgspec.json.schema_components(
-        [*types, orders.Refusal], schema_hook=scalars.schema, ref_template=REF
-    )
-    named = dict(zip((*types, orders.Refusal), schemas, strict=True))
+    asked = [part for route in table for part in (route.body, route.query) if part is not None]
+    answered = [*(route.reply for route in table if route.reply is not None), orders.Refusal]
+    named, components = schemas(asked, answered)
     paths: dict[str, dict[str, Any]] = {}
     for route in table:
         paths.setdefault(plain_path(route), {})[route.method.lower()] = _operation(route, named, components)
     return msgspec.json.encode(
         {
             "openapi": "3.1.0",
-            "info": {"title": "Equipoise", "version": equipoise.__version__},
+            "info": {
+                "title": "Equipoise",
+                "version": equipoise.__version__,
+                "description": "The daemon that makes game servers fair. What each message means: docs/protocol.md.",
+                "license": {"name": "MIT", "identifier": "MIT"},
+            },
             "paths": paths,
             "components": {
                 "schemas": components,
@@ -68,6 +80,8 @@ def plain_path(route: Route) -> str:
 
 def _operation(route: Route, named: dict[Any, Any], components: dict[str, Any]) -> dict[str, Any]:
     operation: dict[str, Any] = {
+        "operationId": route.answer.__name__,
+        "tags": [route.answer.__module__.rpartition(".")[2]],
         "summary": route.summary,
         "description": f"For: {', '.join(sorted(route.roles)) or 'everybody'}.",
         "security": [{"secret": []}] if route.roles else [],
@@ -104,7 +118,7 @@ def _in_query(route: Route, named: dict[Any, Any], components: dict[str, Any]) -
 
 
 def _bodies(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
-    bodies: dict[str, Any] = {"application/json": {"schema": named[route.body]}}
+    bodies: dict[str, Any] = {"application/json": {"schema": named[route.body], **_example(route.body)}}
     if route.form:
         fields = {"secret": {"type": "string"}, "data": {"type": "string", "contentMediaType": "application/json"}}
         schema = {"type": "object", "required": list(fields), "properties": fields}
@@ -113,8 +127,12 @@ def _bodies(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _content(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
-    schema = {} if route.reply is None else named[route.reply]
-    return {"description": "Done", "content": {route.media_type: {"schema": schema}}}
+    content = {"schema": {} if route.reply is None else named[route.reply], **_example(route.reply)}
+    return {"description": "Done", "content": {route.media_type: content}}
+
+
+def _example(kind: Any) -> dict[str, Any]:
+    return {"example": EXAMPLES[kind]} if kind in EXAMPLES else {}
 
 
 def _refusals(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
@@ -123,5 +141,10 @@ def _refusals(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
         statuses |= {401, 429, 503}
     if route.body or route.query or "{" in route.path:
         statuses |= {404, 409, 422}
-    content = {"application/json": {"schema": named[orders.Refusal]}}
-    return {str(status): {"description": REFUSED[status], "content": content} for status in sorted(statuses)}
+    return {str(status): _refusal(*REFUSED[status], named) for status in sorted(statuses)}
+
+
+def _refusal(text: str, codes: Sequence[str], named: dict[Any, Any]) -> dict[str, Any]:
+    content = {"schema": named[orders.Refusal], "example": {"ok": False, "error": {"code": codes[0], "message": "…"}}}
+    known = ", ".join(f"`{code}`" for code in codes)
+    return {"description": f"{text}. Codes: {known}.", "content": {"application/json": content}}

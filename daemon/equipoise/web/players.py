@@ -7,15 +7,17 @@ from collections.abc import Iterable, Mapping
 from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError, ScriptError, StoreError
 from equipoise.service.pool import Pool
+from equipoise.web.ids import known_player, player_id
 from equipoise.web.messages.players import PlayerFound, PlayerSeen, PlayersFound, Top
 from equipoise.web.routes import Asked
 from equipoise.web.services import Services
-from equipoise.wire.scalars import Player
+from equipoise.wire.steam_ids import written_id
 
 
 async def show_player(asked: Asked) -> PlayerFound:
-    """One player; an unknown one is shown as a newcomer."""
-    pool, id = asked.services.pool(asked.query.pool), _player(asked)
+    """One player who was seen in the pool."""
+    pool = asked.services.pool(asked.query.pool)
+    id = await known_player(pool, asked.path["id"])
     return await _found(asked.services, pool, await pool.looked_up(id))
 
 
@@ -30,19 +32,13 @@ async def reset_player(asked: Asked) -> PlayerFound:
 
 
 async def _edit(asked: Asked, rating: float | None) -> PlayerFound:
-    pool, id = asked.services.pool(asked.query.pool), _player(asked)
+    pool = asked.services.pool(asked.query.pool)
+    id = await player_id(pool, asked.path["id"])
     try:
-        summary = await pool.edit(id, rating, asked.caller.who)
+        edited = await pool.edit(id, rating, asked.caller.who)
     except RatingError as error:
         raise ScriptError("rating", str(error), path="$.rating") from None
-    return await _found(asked.services, pool, summary)
-
-
-def _player(asked: Asked) -> PlayerId:
-    try:
-        return PlayerId(str(Player.read(asked.path["id"])))
-    except ValueError as error:
-        raise ScriptError("schema", str(error), path="{id}") from None
+    return await _found(asked.services, pool, edited.after)
 
 
 async def _found(services: Services, pool: Pool, summary: PlayerSummary) -> PlayerFound:
@@ -79,10 +75,18 @@ async def show_top(asked: Asked) -> Top:
     )
 
 
+def _sought(text: str) -> str:
+    """The SteamID64 where the text is an id in another form."""
+    try:
+        return text if text.isdecimal() else written_id(text) or text
+    except ValueError:
+        return text
+
+
 async def find_players(asked: Asked) -> PlayersFound:
     """Players by a part of their id or name."""
     pool = asked.services.pool(asked.path["pool"])
-    rows = await pool.store.search(pool.name, asked.query.text, asked.query.limit)
+    rows = await pool.store.search(pool.name, _sought(asked.query.text), asked.query.limit)
     summaries = await pool.summaries([row.id for row in rows])
     seen = (_seen(asked.services, pool, summary, row.name) for summary, row in zip(summaries, rows, strict=True))
     return PlayersFound(pool=pool.name, players=tuple(seen))

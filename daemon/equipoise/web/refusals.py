@@ -18,6 +18,7 @@ from equipoise.errors import ScriptError
 from equipoise.service.metrics import Metrics
 from equipoise.service.repeats import Repeats
 from equipoise.web.answers import Answered
+from equipoise.web.remembered import RememberedRefusals
 from equipoise.wire import encode_refusal
 
 CALLER = web.RequestKey("caller", str)
@@ -49,6 +50,7 @@ class Refusals:
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._repeats = Repeats(log, logging.INFO)
+        self.remembered = RememberedRefusals()
         self._wrong_secrets: dict[str, int] = {}
         self._minute_ends = 0.0
 
@@ -95,6 +97,7 @@ class Refusals:
         }
         fields = {name: value[:CUT] for name, value in claimed.items() if value}
         key = (error.code, request.remote, fields.get("server"), fields.get("caller"))
+        self.remembered.note(error.code, fields.get("server", ""), request.remote or "")
         self._repeats.log(key, "refused", code=error.code, status=error.status, peer=request.remote, **fields)
 
 

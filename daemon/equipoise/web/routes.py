@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from equipoise.errors import ScriptError
-from equipoise.web.answers import Answered
+from equipoise.web.answers import Answered, Streamed
 from equipoise.web.callers import Caller, Role
 from equipoise.web.services import Services
 
@@ -35,7 +35,7 @@ class Asked:
     """Whether the caller has hung up."""
 
 
-Answer = Callable[[Asked], Awaitable[msgspec.Struct | Answered]]
+Answer = Callable[[Asked], Awaitable[msgspec.Struct | Answered | Streamed]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from aiohttp.typedefs import Middleware
 
 from equipoise.errors import ScriptError, SpillError, StoreError
 from equipoise.web import guards
-from equipoise.web.answers import Answered
+from equipoise.web.answers import Answered, Streamed
 from equipoise.web.callers import Caller
 from equipoise.web.connections import connection_of, drain
 from equipoise.web.openapi import plain_path
@@ -109,6 +109,8 @@ def _guarded(route: Route, current: Callable[[], Services]) -> Handler:
         start, services = time.perf_counter(), current()
         asked = await _checked(route, services, request)
         answer = await route.answer(asked)
+        if isinstance(answer, Streamed):
+            return await answer.sent(request)
         answered = answer if isinstance(answer, Answered) else Answered(msgspec.json.encode(answer))
         if answered.refusal is not None:
             services.metrics.refused.labels(answered.refusal).inc()

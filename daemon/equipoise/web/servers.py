@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import equipoise
 from equipoise.core.model import PlayerId, Side
 from equipoise.core.phrases import Text
 from equipoise.service.host import Host
@@ -22,6 +23,7 @@ async def show_servers(asked: Asked) -> Servers:
     """The status of every configured server, of the store, of the jobs and of the configuration."""
     services = asked.services
     return Servers(
+        version=equipoise.__version__,
         servers=tuple(host.status() for host in services.hosts.values()),
         waiting_rounds=waiting_rounds(services),
         store=seen(services.store.health()),

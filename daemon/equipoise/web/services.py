@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError
+from equipoise.service.exporting import Exports
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
@@ -34,6 +35,7 @@ class Services:
     solving: Worker
     """Splits for other programs."""
     scheduler: Scheduler
+    exports: Exports
     reloads: Reloads
     hosts: Mapping[ServerId, Host] = field(default_factory=dict)
     games: Mapping[ServerId, Game] = field(default_factory=dict)

@@ -36,6 +36,7 @@ class Hello(ScriptEvent, frozen=True, tag="hello", kw_only=True):
     phase: core.Phase
     slots: Count = field(default_factory=Count)
     waiting: bool = False
+    """Waiting For Players is on."""
     late: bool = False
     due: bool = False
     inactive_reason: InactiveReason = ""
@@ -59,6 +60,7 @@ class RosterSeen(ScriptEvent, frozen=True, tag="roster", kw_only=True):
     """Every connected client; replaces what the daemon knew of the roster."""
 
     players: Players
+    """Every connected client."""
     ends_in: Seconds | None = None
 
     def fact(self, here: Here) -> core.RosterSeen:
@@ -89,6 +91,7 @@ class SideChanged(ScriptEvent, frozen=True, tag="side_changed", kw_only=True):
 
     id: Player
     side: OnSide
+    """Where they are."""
     waiting: bool = False
     ready: bool = True
 
@@ -101,6 +104,7 @@ class SideWanted(ScriptEvent, frozen=True, tag="side_wanted", kw_only=True):
 
     id: Player
     side: Wanted
+    """Which side they ask for; `any`: whichever the daemon says."""
 
     def fact(self, here: Here) -> core.SideWanted:
         return core.SideWanted(self.time(here), player_id(self.id), SIDES.get(self.side))
@@ -124,6 +128,7 @@ class RoundStarted(ScriptEvent, frozen=True, tag="round_started", kw_only=True):
     """Freeze or setup time began."""
 
     players: Players
+    """Every connected client."""
 
     def fact(self, here: Here) -> core.RoundStarted:
         return core.RoundStarted(self.time(here), roster(self.players, here))
@@ -134,6 +139,7 @@ class RoundLive(ScriptEvent, frozen=True, tag="round_live", kw_only=True):
 
     round: Word
     players: Players
+    """Every connected client; those on a side are the lineup."""
 
     def fact(self, here: Here) -> core.RoundLive:
         return core.RoundLive(self.time(here), RoundId(str(self.round)), roster(self.players, here))
@@ -143,7 +149,9 @@ class ScrambledAlone(ScriptEvent, frozen=True, tag="scrambled_alone", kw_only=Tr
     """A cached split was applied while the daemon did not answer."""
 
     red: Ids
+    """Who went to side A."""
     blu: Ids
+    """Who went to side B."""
     bench: Ids = ()
 
     def fact(self, here: Here) -> core.ScrambledAlone:
@@ -167,6 +175,7 @@ class OrderFailed(ScriptEvent, frozen=True, tag="order_failed", kw_only=True):
 
     order: Word
     reason: Word
+    """A short word of docs/protocol.md."""
 
     def fact(self, here: Here) -> core.OrderFailed:
         return core.OrderFailed(self.time(here), OrderId(str(self.order)), str(self.reason))
@@ -231,5 +240,6 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     boot: Count
     seq: Ordinal
     at: Seconds
+    """When it was made, in seconds of the script's monotonic clock."""
     dropped: Count = field(default_factory=Count)
     events: Annotated[tuple[AnyEvent, ...], Meta(max_length=MOST_EVENTS)]

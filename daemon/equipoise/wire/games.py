@@ -12,11 +12,13 @@ from msgspec import field
 from equipoise.core.model import NS2_SIDES, TF2_SIDES, Mode, Side
 from equipoise.wire.scalars import Count
 
-GameName = Literal["tf2", "ns2"]
+GameName = Literal["tf2", "ns2", "other"]
+ModeName = Literal["arena", "attack_defend", "payload", "koth", "symmetric_cp", "ctf", "payload_race", "other"]
+"""The modes that a script of another game may state: all but NS2's own."""
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """TF2's own description of a map's rules."""
+    """What a script knows of a map's rules: TF2's own description, or the mode itself."""
 
     game_type: Count = field(default_factory=Count)
     """`m_nGameType`."""
@@ -24,6 +26,8 @@ class Facts(msgspec.Struct, frozen=True):
     multiple_trains: bool = False
     attack_defend: bool = False
     """Control points: RED owns all of them at the start, or the map switches teams on a win."""
+    mode: ModeName = "other"
+    """Read of the game `other` alone, whose script states the mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,10 @@ def _tf2_mode(facts: Facts) -> Mode:
 
 TF2 = Game("tf2", TF2_SIDES, _tf2_mode)
 NS2 = Game("ns2", NS2_SIDES, lambda _facts: Mode.NS2)
-GAMES: dict[str, Game] = {game.name: game for game in (TF2, NS2)}
+OTHER = Game("other", ("a", "b"), lambda facts: Mode(facts.mode))
+"""A game that Equipoise does not know: its script writes `a` and `b`, whatever players call the sides."""
+GAMES: dict[str, Game] = {game.name: game for game in (TF2, NS2, OTHER)}
 
-SideWord = Literal["red", "blu", "marines", "aliens"]
+SideWord = Literal["red", "blu", "marines", "aliens", "a", "b"]
 SIDES = {word: side for game in GAMES.values() for word, side in zip(game.sides, Side, strict=True)}
 """The words of all games: no two share one, so a word alone names the side. "none" and "any" are not in it."""

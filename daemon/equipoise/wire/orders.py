@@ -31,7 +31,9 @@ class Assign(Order, frozen=True, tag="assign"):
     order: str
     reason: Text
     red: tuple[str, ...]
+    """Who goes to side A."""
     blu: tuple[str, ...]
+    """Who goes to side B."""
     bench: tuple[str, ...]
     moment: Literal["freeze", "now"]
 
@@ -43,6 +45,7 @@ class Move(Order, frozen=True, tag="move"):
     reason: Text
     id: str
     side: str
+    """Where they go."""
     deadline: float
 
 
@@ -57,6 +60,7 @@ class Place(Order, frozen=True, tag="place"):
 
     id: str
     side: str
+    """Where they go; `none`: they wait."""
     reason: Text
 
 
@@ -65,7 +69,9 @@ class Lock(Order, frozen=True, tag="lock"):
 
     id: str
     side: str
+    """Where they stay."""
     seconds: float
+    """How long; 0: until the next scramble."""
 
 
 class Unlock(Order, frozen=True, tag="unlock"):
@@ -79,6 +85,7 @@ class Vote(Order, frozen=True, tag="vote"):
 
     order: str
     seconds: float
+    """How long players may vote."""
 
 
 class Say(Order, frozen=True, tag="say"):
@@ -91,6 +98,7 @@ class Tell(Order, frozen=True, tag="tell"):
     """Lines for one player; an empty id: for the console."""
 
     id: str
+    """The player; empty: the server's console."""
     lines: tuple[Text, ...]
 
 
@@ -103,6 +111,7 @@ class PlayerSummary(msgspec.Struct, frozen=True):
     id: str
     rating: float
     rounds: int
+    """Rated rounds so far."""
     visible: bool
 
 
@@ -110,7 +119,9 @@ class Cache(msgspec.Struct, frozen=True):
     """The script's fallback: ids strongest first, and per split one of `A`, `B`, `-` for each id."""
 
     ids: tuple[str, ...]
+    """Players, strongest first."""
     splits: tuple[str, ...]
+    """Per split one of `A`, `B` and `-` (bench) for each of `ids`."""
 
 
 Rounds = dict[str, RoundStatus]
@@ -122,9 +133,12 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     ok: Literal[True] = True
     orders: tuple[AnyOrder, ...]
     rounds: Rounds
+    """Per round of this batch: `stored`, or `kept` in the daemon's ring."""
     players: tuple[PlayerSummary, ...]
+    """Those who joined in this batch or were rated by it."""
     pending: bool
     reason: Text | None
+    """Why a scramble is pending; null when none is."""
     due_if: tuple[str, ...]
     cache: Cache | UnsetType = UNSET
     want: tuple[Literal["hello", "roster"], ...]
@@ -148,3 +162,4 @@ class Refusal(msgspec.Struct, frozen=True):
     error: Fault
     ok: Literal[False] = False
     rounds: Rounds | UnsetType = UNSET
+    """What became of the rounds of a stale batch, as in a reply."""

@@ -47,7 +47,9 @@ class PlayerLine(msgspec.Struct, frozen=True):
 
     id: Player
     side: OnSide
+    """Where they are; `none`: on no side."""
     waiting: bool = False
+    """Wants to play but has no side."""
     alive: bool = True
     connected: Seconds = 0.0
     immune: bool = False
@@ -79,6 +81,7 @@ class LineupLine(msgspec.Struct, frozen=True):
 
     id: Player
     side: SideWord
+    """Where they stood when the round went live."""
 
     def seat(self) -> LineupPlayer:
         return LineupPlayer(player_id(self.id), SIDES[self.side])
@@ -103,7 +106,9 @@ class PresenceLine(msgspec.Struct, frozen=True):
 
     id: Player
     side: SideWord
+    """Their side at the end, or when they left."""
     seconds: SecondsOn = field(default_factory=SecondsOn)
+    """How long they were on each side."""
     fought: bool = False
     left: bool = False
 

@@ -31,12 +31,16 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
     facts: Facts = field(default_factory=Facts)
     started_at: Seconds
     seconds: Seconds
+    """From live to the end."""
     winner: OnSide
+    """The side that won; `none`: a stalemate."""
     captures: Captures = field(default_factory=Captures)
     partial: bool = False
     waiting: bool = False
+    """It was played inside Waiting For Players."""
     lineup: Annotated[tuple[LineupLine, ...], Meta(max_length=MOST_PLAYERS)]
     players: Annotated[tuple[PresenceLine, ...], Meta(max_length=MOST_PLAYERS)]
+    """Every human who was on a side at any time."""
 
     def fact(self, here: Here) -> core.RoundEnded:
         return core.RoundEnded(self.time(here), self.finished(here))

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 from sqlite_utils import Database
 
-from equipoise.errors import ScriptError, StoreDamaged, StoreError, StoreMissing, StoreRefused
+from equipoise.errors import ScriptError, StoreDamaged, StoreError, StoreInUse, StoreMissing, StoreRefused
 from equipoise.files import open_private
 from equipoise.store.migrations import MIGRATIONS, Migration
 
@@ -46,7 +46,7 @@ class Lock:
         self._file: int | None = None
 
     def take(self) -> None:
-        """StoreRefused when the directory is missing or read-only, or when another process holds the lock."""
+        """StoreRefused when the directory is missing or read-only, StoreInUse when another process holds the lock."""
         try:
             file = open_private(self._path, os.O_RDWR)
         except OSError as error:
@@ -62,7 +62,7 @@ class Lock:
         except OSError:
             holder = os.pread(file, 20, 0).decode("ascii", "replace").strip() or "unknown"
             os.close(file)
-            raise StoreRefused(
+            raise StoreInUse(
                 f"{self._path}: process {holder} has the store open: go through that daemon, or stop it first"
             ) from None
         self._file = file

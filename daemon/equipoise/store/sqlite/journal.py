@@ -6,8 +6,12 @@ import sqlite3
 
 import msgspec
 
-from equipoise.core.model import ServerId
+from equipoise.core.model import PlayerId, ServerId
 from equipoise.store.port import Audit, Decision
+
+_SELECT = "SELECT number, server, at, kind, reason, order_id, detail FROM decisions"
+_LINES_AT_ONCE = 2000
+"""Lines that are looked through for a player without letting a round pass: a few milliseconds."""
 
 
 def decide(db: sqlite3.Connection, decision: Decision) -> None:
@@ -19,16 +23,38 @@ def decide(db: sqlite3.Connection, decision: Decision) -> None:
     )
 
 
-def decisions(db: sqlite3.Connection, server: ServerId | None, limit: int) -> list[Decision]:
-    """The newest decisions of one server or of all, newest first."""
-    # Two statements: with `:server IS NULL OR server = :server` SQLite would read the whole log for a quiet server.
-    of_server = "" if server is None else "WHERE server = :server"
+def decisions(
+    db: sqlite3.Connection, server: ServerId | None, limit: int, before: int | None, after: int
+) -> list[Decision]:
+    """The newest decisions of a server, or of all, whose numbers lie between the two; newest first."""
     found = db.execute(
-        f"SELECT server, at, kind, reason, order_id, detail FROM decisions {of_server} "
-        "ORDER BY number DESC LIMIT :limit",
-        {"server": server, "limit": limit},
+        f"{_SELECT} {_between(server, before)} ORDER BY number DESC LIMIT :limit",
+        {"server": server, "before": before, "after": after, "limit": limit},
     )
     return [_decision(*each) for each in found]
+
+
+def decisions_about(
+    db: sqlite3.Connection, player: PlayerId, server: ServerId | None, limit: int, before: int | None, after: int
+) -> tuple[list[Decision], int | None]:
+    """Those of a piece of the log that name a player, and the number of its oldest line; None at the log's end."""
+    here = {"server": server, "before": before, "after": after, "offset": _LINES_AT_ONCE - 1}
+    oldest = db.execute(
+        f"SELECT number FROM decisions {_between(server, before)} ORDER BY number DESC LIMIT 1 OFFSET :offset", here
+    ).fetchone()
+    until = "" if oldest is None else "AND number >= :oldest"
+    found = db.execute(
+        f"{_SELECT} {_between(server, before)} {until} AND detail LIKE :like ORDER BY number DESC LIMIT :limit",
+        {**here, "oldest": oldest and oldest[0], "like": f'%"{player}"%', "limit": limit},
+    )
+    return [_decision(*each) for each in found], oldest and oldest[0]
+
+
+def _between(server: ServerId | None, before: int | None) -> str:
+    # No parameter that may be null: with `:server IS NULL OR server = :server` SQLite would read the whole log for a
+    # quiet server.
+    of_server = "" if server is None else "server = :server AND"
+    return f"WHERE {of_server} number > :after" + ("" if before is None else " AND number < :before")
 
 
 def audit(db: sqlite3.Connection, entry: Audit) -> None:
@@ -39,14 +65,18 @@ def audit(db: sqlite3.Connection, entry: Audit) -> None:
     )
 
 
-def audits(db: sqlite3.Connection, limit: int) -> list[Audit]:
+def audits(db: sqlite3.Connection, limit: int, before: int | None = None) -> list[Audit]:
     """The last `limit` lines of the audit, newest first."""
+    older = "" if before is None else "WHERE number < :before"
     found = db.execute(
-        "SELECT at, who, action, target, before, after FROM audit ORDER BY number DESC LIMIT ?", (limit,)
+        f"SELECT at, who, action, target, before, after, number FROM audit {older} ORDER BY number DESC LIMIT :limit",
+        {"before": before, "limit": limit},
     )
     return [Audit(*each) for each in found]
 
 
-def _decision(server: str, at: float, kind: str, reason: str, order: str | None, detail: str | None) -> Decision:
+def _decision(
+    number: int, server: str, at: float, kind: str, reason: str, order: str | None, detail: str | None
+) -> Decision:
     data = None if detail is None else msgspec.json.decode(detail, type=dict[str, object])
-    return Decision(ServerId(server), at, kind, reason, order, data)
+    return Decision(ServerId(server), at, kind, reason, order, data, number)

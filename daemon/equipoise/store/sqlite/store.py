@@ -18,6 +18,7 @@ from sqlite_utils import Database
 
 from equipoise.core.model import PlayerId, ServerId
 from equipoise.errors import StoreError
+from equipoise.store.moved import AnyLine
 from equipoise.store.port import (
     Audit,
     Crowd,
@@ -36,7 +37,19 @@ from equipoise.store.port import (
     StoreHealth,
     Submission,
 )
-from equipoise.store.sqlite import crowds, journal, notes, players, pools, replays, retention, rounds
+from equipoise.store.sequence import BulkEdit
+from equipoise.store.sqlite import (
+    crowds,
+    importing,
+    journal,
+    notes,
+    players,
+    pools,
+    replays,
+    retention,
+    rounds,
+    sequence,
+)
 from equipoise.store.sqlite.connection import (
     Lock,
     open_database,
@@ -49,7 +62,9 @@ from equipoise.store.sqlite.connection import (
 )
 from equipoise.store.sqlite.files import OpenFiles
 from equipoise.store.sqlite.health import Health
+from equipoise.store.sqlite.listings import SqliteListings
 from equipoise.store.sqlite.quick_check import QuickCheck
+from equipoise.store.sqlite.sequence import NOTHING
 from equipoise.store.unwritten import Unwritten
 
 NOTES_SECONDS = 1.0
@@ -62,7 +77,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class SqliteStore:
+class SqliteStore(SqliteListings):
     """Call `open` first and `close` last; in between, calls are served one after the other.
 
     Notes wait for `notes_after` seconds, and for `retry_after` when they could not be written. Without `create`, a
@@ -159,8 +174,10 @@ class SqliteStore:
 
         return await self._read(apply)
 
-    async def edit(self, pool: str, player: PlayerId, window: int, edit: EditRow) -> PlayerRow:
-        return await self._write(lambda db: players.edit(db, pool, player, window, edit))
+    async def edit(
+        self, pool: str, player: PlayerId, window: int, edit: EditRow, detail: Mapping[str, object] = NOTHING
+    ) -> PlayerRow:
+        return await self._write(lambda db: sequence.edit(db, pool, player, window, edit, detail))
 
     def note(self, notes: Iterable[Note]) -> None:
         self._unwritten.add(notes)
@@ -169,14 +186,16 @@ class SqliteStore:
     async def memory(self, server: ServerId) -> bytes | None:
         return await self._read_noted(lambda db: rounds.memory(db, server))
 
-    async def decisions(self, server: ServerId | None, limit: int) -> Sequence[Decision]:
-        return await self._read_noted(lambda db: journal.decisions(db, server, limit))
+    async def decisions(
+        self, server: ServerId | None, limit: int, *, before: int | None = None, after: int = 0
+    ) -> Sequence[Decision]:
+        return await self._read_noted(lambda db: journal.decisions(db, server, limit, before, after))
 
     async def audit(self, entry: Audit) -> None:
         await self._write(lambda db: journal.audit(db, entry))
 
-    async def audits(self, limit: int) -> Sequence[Audit]:
-        return await self._read_noted(lambda db: journal.audits(db, limit))
+    async def audits(self, limit: int, *, before: int | None = None) -> Sequence[Audit]:
+        return await self._read_noted(lambda db: journal.audits(db, limit, before))
 
     async def fingerprint(self, pool: str) -> Fingerprint | None:
         return await self._read(lambda db: pools.fingerprint(db, pool))
@@ -187,11 +206,28 @@ class SqliteStore:
     async def shared(self, pool: str) -> SharedParts | None:
         return await self._read(lambda db: pools.shared(db, pool))
 
-    async def rated_rounds(self, pool: str, see: SeeRound) -> None:
-        await self._read(lambda db: replays.see(db, pool, see))
+    async def rated_rounds(self, pool: str, see: SeeRound, *, after: int = 0) -> None:
+        await self._read(lambda db: replays.see(db, pool, see, after))
+
+    async def last_number(self, pool: str) -> int:
+        return await self._read(lambda db: sequence.last_number(db, pool))
+
+    async def adopt_edit(self, pool: str, edit: BulkEdit) -> int:
+        return await self._write(lambda db: sequence.adopt(db, pool, edit))
 
     async def recompute(self, pool: str, replay: Replay, entry: Audit) -> None:
         await self._write(lambda db: replays.recompute(db, pool, replay, entry))
+
+    async def fill(self, pool: str, lines: Iterable[AnyLine]) -> None:
+        """Write a whole pool into an empty one, in one transaction; an error of `lines` ends it, and nothing is left.
+
+        FileError: a line contradicts the others.
+        """
+        await self._write(lambda db: importing.write(db, pool, lines))
+
+    async def holds(self, pool: str) -> tuple[int, int, int]:
+        """How many players, rounds and edits a pool has."""
+        return await self._read(lambda db: importing.holds(db, pool))
 
     async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:
         return await self._read(lambda db: rounds.predictions(db, pool, limit))

@@ -24,3 +24,12 @@ class Limited(Ask, frozen=True):
     """The number of lines to return."""
 
     limit: Annotated[int, Meta(ge=1, le=MOST_LINES)] = 50
+
+
+class Paged(Limited, frozen=True):
+    """A page of a list, newest first."""
+
+    before: Annotated[int, Meta(ge=1)] | None = None
+    """Go on from the page whose answer said so."""
+    since: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
+    """Nothing older, in seconds since the epoch."""

@@ -32,6 +32,7 @@ class PlayerSeen(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None
     rating: float
     rounds: int
+    """Rated rounds so far."""
     visible: bool
     stale: bool
     last_played: float | None
@@ -49,6 +50,7 @@ class Sought(Limited, frozen=True, kw_only=True):
     """Part of an id or of a name."""
 
     text: Annotated[str, Meta(min_length=1, max_length=128)]
+    """A part of an id or of a name."""
 
 
 class PlayersFound(Ok, frozen=True):
@@ -56,6 +58,7 @@ class PlayersFound(Ok, frozen=True):
 
     pool: str
     players: tuple[PlayerSeen, ...]
+    """Those whose id or name has the text."""
 
 
 class Top(Ok, frozen=True):
@@ -63,3 +66,4 @@ class Top(Ok, frozen=True):
 
     pool: str
     players: tuple[PlayerSeen, ...]
+    """The best first."""

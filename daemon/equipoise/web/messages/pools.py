@@ -13,9 +13,11 @@ class Crowd(msgspec.Struct, frozen=True):
 
     count: int
     visible: int
+    """Players whose rating may be shown."""
     shadow: int
     """In their shadow period: ratings that are not shown."""
     stale: int
+    """Players without a rated round for too long."""
     mean: float | None
     spread: float | None
     """Standard deviation of the ratings."""
@@ -28,6 +30,7 @@ class QualityFound(Ok, frozen=True):
     quality: Quality | None
     """Null before the first rated round."""
     players: Crowd
+    """The players of the pool, in numbers."""
     suggested_theta: float | None
     """The Θ with which these rounds would have been predicted best. Null below 500 rounds, for a system without Θ, and
     within two standard errors of the configured Θ."""
@@ -50,6 +53,7 @@ class ThetaFound(Ok, frozen=True):
 
     pool: str
     rounds: int
+    """Rated rounds of the pool."""
     missing: int
     """Rounds, about, until a Θ can be proposed: first until there are enough to fit one, then until its standard error
     is half of its difference from the configured Θ."""

@@ -17,6 +17,7 @@ class RoundSent(Ask, frozen=True):
 
     server: Word
     round: RoundSubmitted
+    """The round, with the fields of `round_ended`."""
 
 
 class Rerated(msgspec.Struct, frozen=True):
@@ -25,8 +26,11 @@ class Rerated(msgspec.Struct, frozen=True):
     id: PlayerId
     side: str
     before: float
+    """Their rating before the round."""
     after: float
+    """Their rating after it."""
     rounds: int
+    """Rated rounds with this one."""
     visible: bool
 
 
@@ -39,3 +43,4 @@ class RoundTaken(Ok, frozen=True):
     unrated: str | None
     """Why it was not rated."""
     players: tuple[Rerated, ...]
+    """The rated players."""

@@ -18,6 +18,7 @@ from equipoise.web.messages.health import StoreSeen
 class Servers(Ok, frozen=True):
     """All configured servers, silent ones too, the store, the daemon's jobs, and its configuration."""
 
+    version: str
     servers: tuple[ServerStatus, ...]
     waiting_rounds: int
     """Rounds of all pools that wait for the store."""
@@ -67,6 +68,7 @@ class Proposed(msgspec.Struct, frozen=True):
     before: float | None
     """Win probability of side A with the present sides; null while one is empty."""
     after: float | None
+    """Win probability of side A after it."""
     moves: tuple[PlayerMoved, ...]
 
 
@@ -74,4 +76,5 @@ class CommandDone(Ok, frozen=True):
     """The result of a command."""
 
     lines: tuple[Line, ...]
+    """What the command answers."""
     proposal: Proposed | None

@@ -52,6 +52,7 @@ class SplitGap(msgspec.Struct, frozen=True):
     """Of the difference, whatever its sign."""
     bench_cost: int
     moves: int
+    """Of the players who change side."""
 
 
 class SplitFound(msgspec.Struct, frozen=True):
@@ -74,3 +75,4 @@ class SplitsFound(Ok, frozen=True):
     """One split per team size, largest last."""
 
     splits: tuple[SplitFound, ...]
+    """One for every team size from 2."""

@@ -1,0 +1,133 @@
+"""Exports a pool: through the daemon where one runs, else from the store."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+
+from equipoise import config
+from equipoise.cli.client import NO_DAEMON, Client
+from equipoise.cli.options import FAILED, say_opened, stop
+from equipoise.cli.output import progress
+from equipoise.errors import StoreError
+from equipoise.moving.jsonl import PIECE, written
+from equipoise.store.moved import Head
+from equipoise.store.sqlite import SqliteStore
+from equipoise.store.sqlite.exporting import exported
+
+Take = Callable[[bytes], None]
+
+
+def export(path: Path, pool: str, target: Path, url: str | None, token: str | None) -> None:
+    """Write the pool. ConfigError, StoreError: there is no store, or no such pool."""
+    with _output(target) as take:
+        client = Client.of(path, url, token)
+        with client.download("pools", pool, "export") as answer:
+            if answer is not None:
+                _copy(_received(answer), take)
+            elif url is not None:
+                stop(f"no daemon answers at {url}; is `equipoise serve` running?", NO_DAEMON)
+        if answer is None:
+            asyncio.run(_from_store(path, pool, take))
+
+
+async def _from_store(path: Path, pool: str, take: Take) -> None:
+    directory = config.load(path, os.environ).directory
+    refuse_waiting(directory, pool)
+    store = SqliteStore(directory / config.STORE, create=False)
+    await store.open()
+    say_opened(store.path)
+    try:
+        with exported(store.path, pool) as lines:
+            _copy(written(lines), take)
+    finally:
+        await store.close()
+
+
+def refuse_waiting(directory: Path, pool: str) -> None:
+    """StoreError when rounds wait in the ring's file: they are a part of the pool that is not in the store."""
+    ring = directory / f"{pool}.ring"
+    with suppress(OSError):
+        if ring.stat().st_size:
+            raise StoreError(f"{ring}: rounds wait here for the store: start the daemon once, so that it stores them")
+
+
+def _received(answer: http.client.HTTPResponse) -> Iterator[bytes]:
+    try:
+        while piece := answer.read(PIECE):
+            yield piece
+    except (OSError, http.client.HTTPException):
+        stop("the daemon's answer ended too early: its log says why", FAILED)
+
+
+def _copy(pieces: Iterable[bytes], take: Take) -> None:
+    with progress() as bar:
+        task, head, known = bar.add_task("exporting", total=None), b"", False
+        for piece in pieces:
+            take(piece)
+            if not known:
+                head += piece
+                if known := head.count(b"\n") > 1:
+                    bar.update(task, total=3 + msgspec.json.decode(head.splitlines()[1], type=Head).following)
+            bar.advance(task, piece.count(b"\n"))
+
+
+@contextmanager
+def _output(target: Path) -> Iterator[Take]:
+    """Where the bytes go: standard output, or a new file that appears when it is whole and on the disk."""
+    if str(target) == "-":
+
+        def to_stdout(piece: bytes) -> None:
+            sys.stdout.buffer.write(piece)
+
+        yield to_stdout
+        sys.stdout.buffer.flush()
+        return
+    if os.path.lexists(target):
+        stop(f"{target}: exists already, and nothing is overwritten: name another file")
+    part = target.with_name(f".{target.name}.part")
+    try:
+        part.unlink(missing_ok=True)
+        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        _failed(target, error)
+    try:
+        with os.fdopen(file, "wb") as opened:
+
+            def to_file(piece: bytes) -> None:
+                try:
+                    opened.write(piece)
+                except OSError as error:
+                    _failed(target, error)
+
+            yield to_file
+            try:
+                opened.flush()
+                os.fsync(file)
+                part.rename(target)
+                _sync_directory(target)
+            except OSError as error:
+                _failed(target, error)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _sync_directory(target: Path) -> None:
+    """Without this, the file's name may be gone after a power loss."""
+    directory = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def _failed(target: Path, error: OSError) -> NoReturn:
+    stop(f"{target}: {error.strerror}; nothing was written", FAILED)

@@ -1,0 +1,110 @@
+"""What the daemon knows of game servers by their own protocols: values and a Protocol, no sockets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from equipoise.core.model import ServerId
+
+Address = tuple[str, int]
+"""A literal IP address and a port."""
+RconState = Literal["off", "unused", "answers", "unreachable", "closed", "refused"]
+"""off: not configured. unused: no command was sent yet. closed: the game server hangs up before it answers the login,
+as srcds does with an address that it has banned. refused: the password is wrong; it is not tried again."""
+QueryState = Literal["off", "unknown", "answers", "silent"]
+"""off: not configured. unknown: not asked for long enough."""
+
+
+def written(address: Address) -> str:
+    """As it stands in the configuration.
+
+    >>> written(("127.0.0.1", 27015)), written(("::1", 27015))
+    ('127.0.0.1:27015', '[::1]:27015')
+    """
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def reason(error: OSError) -> str:
+    """What went wrong, without the address, which asyncio names in ways of its own."""
+    return os.strerror(error.errno) if error.errno else str(error)
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Where a game server is reached; None: not at all."""
+
+    rcon: Address | None = None
+    password: str = field(default="", repr=False)
+    query: Address | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryAnswer:
+    """What a game server says of itself by A2S."""
+
+    name: str
+    map: str
+    players: int
+    """Bots included."""
+    bots: int
+    max_players: int
+
+
+@dataclass(frozen=True, slots=True)
+class RconStatus:
+    """One server's RCON, and how often it was used since the daemon started."""
+
+    state: RconState
+    address: str | None = None
+    error: str | None = None
+    """Of the last attempt; None where it succeeded."""
+    commands: int = 0
+    failures: int = 0
+    connections: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QueryStatus:
+    """One server's answers to A2S queries."""
+
+    state: QueryState
+    address: str | None = None
+    error: str | None = None
+    """Of the last query; None where it was answered."""
+    silent_seconds: float | None = None
+    """Since the last answer; None: there was none."""
+    answer: QueryAnswer | None = None
+    """The last one."""
+    failures: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PeerStatus:
+    """A game server by its own protocols, at one moment."""
+
+    server: ServerId
+    rcon: RconStatus
+    query: QueryStatus
+
+
+class GameServers(Protocol):
+    """All configured game servers."""
+
+    def nudge(self, server: ServerId) -> None:
+        """Have the server's script call now, because there are orders for it. Never fails, never waits."""
+
+    async def execute(self, server: ServerId, command: str) -> str:
+        """A console command's output. PeerError: there is no RCON, or it does not answer."""
+
+    async def ask(self, server: ServerId) -> None:
+        """Send an A2S query now, so that the status is of this moment."""
+
+    def status(self, server: ServerId) -> PeerStatus:
+        """As far as it is known, without asking."""
+
+    def statuses(self) -> Iterable[PeerStatus]:
+        """Of all servers."""

@@ -1,0 +1,219 @@
+"""RCON, the console of a Source game server over TCP: one connection per server, which one command uses at a time.
+
+The packets are those of the package `rcon`. Its connections are not used: they take a packet that arrives in two
+segments for a whole one, return the first packet of a long answer only, and wait for ever for a server that is silent.
+
+What a game server does, by "Source RCON Protocol" of the Valve Developer Community:
+
+- It answers a login with an empty packet, then with the result, whose id is -1 when the password is wrong. After some
+  wrong passwords (`sv_rcon_maxfailures`) it bans the address, and closes every connection from there at once. So a
+  refused password is never sent again.
+- It splits a long answer and does not mark its end. It mirrors an empty packet, which it is sent after the first part:
+  when that one comes back, the answer is complete. Another packet with the same id follows, so the connection is closed
+  after a long answer. The empty packet must not be sent with the command: some servers read one packet at a time.
+- Whenever `rcon_password` is set, as a `server.cfg` does at each change of the map, it closes all connections. A
+  connection that was closed while nothing was asked is therefore no failure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+import random
+from contextlib import suppress
+
+from rcon.exceptions import UnexpectedTerminator
+from rcon.source.proto import LittleEndianSignedInt32, Packet, Type
+
+from equipoise.errors import PeerError
+from equipoise.game.port import Address, RconState, RconStatus, reason, written
+
+EXCHANGE_SECONDS = 5.0
+"""From the wait for the command before to the end of the answer."""
+SMALLEST, LARGEST = 10, 8192
+"""Bytes of a packet after its size. srcds sends up to 4,096."""
+SPLIT_FROM = 3900
+"""Bytes of an answer's first packet from which on another may follow."""
+LONGEST = 1 << 20
+"""Bytes of an answer."""
+FIRST_DELAY, LONGEST_DELAY = 0.5, 30.0
+"""Seconds after a failure, which double with each further one, before the connection is tried again unasked."""
+
+log = logging.getLogger(__name__)
+
+
+class _Failure(Exception):
+    """An exchange that failed, and the state that the connection is in since."""
+
+    def __init__(self, text: str, state: RconState = "unreachable") -> None:
+        super().__init__(text)
+        self.state: RconState = state
+
+
+class Rcon:
+    """The RCON of one game server. The connection is made by the first command, and made anew whenever it is gone."""
+
+    def __init__(self, server: str, address: Address, password: str, *, seconds: float = EXCHANGE_SECONDS) -> None:
+        self._server = server
+        self._address = address
+        self._password = password
+        self._seconds = seconds
+        self._lock = asyncio.Lock()
+        self._last_id = 0
+        self._closed = False
+        self._reader: asyncio.StreamReader | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._ending: asyncio.StreamWriter | None = None
+        """The connection before: there is none beside it."""
+        self._state: RconState = "unused"
+        self._error: str | None = None
+        self._failed_in_a_row = 0
+        self._retry_at = 0.0
+        self._commands = self._failures = self._connections = 0
+
+    async def execute(self, command: str, *, unasked: bool = False) -> str:
+        """A command's output. PeerError: the server did not answer, or not as it should.
+
+        `unasked`: nobody waits for the output, and a server that failed lately is left in peace.
+        """
+        if self._state == "refused":
+            raise PeerError(f"{self._error}; it is not tried again until the configuration is loaded again")
+        if unasked and asyncio.get_running_loop().time() < self._retry_at:
+            raise PeerError(f"{self._error}; it was tried lately")
+        self._commands += 1
+        try:
+            async with asyncio.timeout(self._seconds), self._lock:
+                answer = await self._exchange(command)
+        except _Failure as failure:
+            raise self._failed(str(failure), failure.state) from None
+        except TimeoutError:
+            raise self._failed(f"no answer within {self._seconds:g} s") from None
+        except asyncio.IncompleteReadError:
+            raise self._failed("the game server closed the connection") from None
+        except OSError as error:
+            raise self._failed(reason(error)) from None
+        self._succeeded()
+        return answer
+
+    def status(self) -> RconStatus:
+        """As the last command left it."""
+        address = written(self._address)
+        return RconStatus(self._state, address, self._error, self._commands, self._failures, self._connections)
+
+    def forgive(self) -> None:
+        """Try the password again that was refused."""
+        if self._state == "refused":
+            self._state, self._error = "unused", None
+
+    def close(self) -> None:
+        """End the connection for good; commands that are under way fail."""
+        self._closed = True
+        self._drop()
+
+    def _failed(self, text: str, state: RconState = "unreachable") -> PeerError:
+        self._failures += 1
+        self._failed_in_a_row += 1
+        delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(self._failed_in_a_row - 1, 10))
+        self._retry_at = asyncio.get_running_loop().time() + delay * random.uniform(0.5, 1.5)
+        if self._state != state:
+            log.warning("RCON failed", extra={"server": self._server, "why": text})
+        self._state, self._error = state, text
+        return PeerError(text)
+
+    def _succeeded(self) -> None:
+        if self._failed_in_a_row:
+            log.info("RCON works again", extra={"server": self._server})
+        self._failed_in_a_row, self._retry_at = 0, 0.0
+        self._state, self._error = "answers", None
+
+    # Below, the lock is held.
+
+    async def _exchange(self, command: str) -> str:
+        if self._state == "refused":  # while this command waited for its turn
+            raise _Failure(self._error or "", "refused")
+        finished = False
+        try:
+            await self._connect()
+            answer = await self._ask(command)
+            finished = True
+        finally:
+            # Whatever comes later on a connection that failed, or whose caller has gone, belongs to nobody.
+            if not finished:
+                self._drop()
+        return answer.decode(errors="replace")
+
+    async def _connect(self) -> None:
+        if self._reader is not None and not self._reader.at_eof():
+            return
+        self._drop()
+        if self._ending is not None:
+            with suppress(OSError):
+                await self._ending.wait_closed()
+            self._ending = None
+        self._check_open()
+        self._reader, self._writer = await asyncio.open_connection(*self._address)
+        self._connections += 1
+        self._check_open()
+        await self._log_in()
+
+    def _check_open(self) -> None:
+        """`close` may have come while a command waited: there must be no connection beside that of its successor."""
+        if self._closed:
+            raise _Failure("the configuration has changed")
+
+    async def _log_in(self) -> None:
+        self._send(self._next_id(), Type.SERVERDATA_AUTH, self._password)
+        try:
+            while (answer := await self._read()).type != Type.SERVERDATA_AUTH_RESPONSE:
+                pass
+        except (asyncio.IncompleteReadError, ConnectionError):
+            text = "the game server closed the connection at the login: it may have banned this address (listip there)"
+            raise _Failure(text, "closed") from None
+        if answer.id == -1:
+            raise _Failure("the game server refused the RCON password", "refused")
+
+    async def _ask(self, command: str) -> bytes:
+        number = self._next_id()
+        self._send(number, Type.SERVERDATA_EXECCOMMAND, command)
+        while (first := await self._read()).id != number:
+            if first.type == Type.SERVERDATA_AUTH_RESPONSE:
+                raise _Failure("the game server ended the login")
+        answer: bytes = first.payload
+        if len(answer) < SPLIT_FROM:
+            return answer
+        last = self._next_id()
+        self._send(last, Type.SERVERDATA_RESPONSE_VALUE, "")
+        while (packet := await self._read()).id != last:
+            if packet.id == number:
+                answer += packet.payload
+            if len(answer) > LONGEST:
+                raise _Failure(f"an answer of more than {LONGEST} bytes")
+        self._drop()
+        return answer
+
+    def _next_id(self) -> int:
+        self._last_id = self._last_id % LittleEndianSignedInt32.MAX + 1
+        return self._last_id
+
+    def _send(self, number: int, kind: Type, text: str) -> None:
+        assert self._writer is not None
+        self._writer.write(bytes(Packet(LittleEndianSignedInt32(number), kind, text.encode())))
+
+    async def _read(self) -> Packet:
+        assert self._reader is not None
+        head = await self._reader.readexactly(4)
+        size = int.from_bytes(head, "little", signed=True)
+        if not SMALLEST <= size <= LARGEST:
+            raise _Failure(f"this is no RCON: a packet of {size} bytes")
+        packet = io.BytesIO(head + await self._reader.readexactly(size))
+        try:
+            return Packet.read(packet, raise_unexpected_terminator=True)
+        except (ValueError, UnexpectedTerminator) as error:
+            raise _Failure(f"this is no RCON: {error}") from None
+
+    def _drop(self) -> None:
+        if self._writer is not None:
+            self._writer.transport.abort()
+            self._ending = self._writer
+        self._reader = self._writer = None

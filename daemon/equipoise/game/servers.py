@@ -1,0 +1,122 @@
+"""All game servers that the configuration gives an address of."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator, Mapping
+
+from equipoise.core.model import ServerId
+from equipoise.errors import PeerError
+from equipoise.game.port import Peer, PeerStatus, QueryStatus, RconStatus
+from equipoise.game.query import POLL_SECONDS, Query
+from equipoise.game.rcon import Rcon
+
+NUDGE = "equipoise_poll"
+"""The plugin's command that makes it call the daemon at once."""
+
+log = logging.getLogger(__name__)
+
+
+class _Server:
+    """One game server."""
+
+    def __init__(self, name: ServerId, peer: Peer, poll_seconds: float) -> None:
+        self.name = name
+        self.peer = peer
+        self.rcon = Rcon(name, peer.rcon, peer.password) if peer.rcon else None
+        self.query = Query(peer.query, every=poll_seconds) if peer.query else None
+        self._polling = asyncio.create_task(self.query.poll()) if self.query else None
+        self._nudging: asyncio.Task[None] | None = None
+        self._nudged_meanwhile = False
+
+    def nudge(self) -> None:
+        if self.rcon is None:
+            return
+        if self._nudging is None or self._nudging.done():
+            self._nudging = asyncio.create_task(self._nudge(self.rcon))
+        else:
+            # The plugin may have called already, before the newest order was there.
+            self._nudged_meanwhile = True
+
+    async def _nudge(self, rcon: Rcon) -> None:
+        again = True
+        while again:
+            self._nudged_meanwhile = False
+            try:
+                await rcon.execute(NUDGE, unasked=True)
+            except PeerError as error:
+                # The plugin calls by itself within seconds.
+                log.debug("not nudged", extra={"server": self.name, "why": str(error)})
+            again = self._nudged_meanwhile
+
+    def status(self) -> PeerStatus:
+        return PeerStatus(
+            self.name,
+            self.rcon.status() if self.rcon else RconStatus("off"),
+            self.query.status() if self.query else QueryStatus("off"),
+        )
+
+    def close(self) -> None:
+        for task in (self._polling, self._nudging):
+            if task is not None:
+                task.cancel()
+        if self.rcon is not None:
+            self.rcon.close()
+
+
+class PeerServers:
+    """The `GameServers` of the running daemon. Made, set and closed inside the event loop."""
+
+    def __init__(self, peers: Mapping[ServerId, Peer], *, poll_seconds: float = POLL_SECONDS) -> None:
+        self._poll_seconds = poll_seconds
+        self._servers: dict[ServerId, _Server] = {}
+        self.set(peers)
+
+    def set(self, peers: Mapping[ServerId, Peer]) -> None:
+        """Use other addresses from now on. A server whose own are the same keeps its connection.
+
+        A password that was refused is tried again: somebody loads the configuration again because of it.
+        """
+        for name, server in list(self._servers.items()):
+            if server.peer != peers.get(name):
+                server.close()
+                del self._servers[name]
+            elif server.rcon is not None:
+                server.rcon.forgive()
+        added = {
+            name: _Server(name, peer, self._poll_seconds) for name, peer in peers.items() if name not in self._servers
+        }
+        self._servers |= added
+
+    def close(self) -> None:
+        """End all connections."""
+        self.set({})
+
+    def nudge(self, server: ServerId) -> None:
+        """Have the server's script call now; where there is no RCON, it calls by itself within seconds."""
+        if server in self._servers:
+            self._servers[server].nudge()
+
+    async def execute(self, server: ServerId, command: str) -> str:
+        """A console command's output. PeerError: there is no RCON, or it does not answer."""
+        found = self._servers.get(server)
+        if found is None or found.rcon is None:
+            raise PeerError(f"[server.{server}] has no `rcon` in the configuration")
+        return await found.rcon.execute(command)
+
+    async def ask(self, server: ServerId) -> None:
+        """Send an A2S query now."""
+        found = self._servers.get(server)
+        if found is not None and found.query is not None:
+            await found.query.ask()
+
+    def status(self, server: ServerId) -> PeerStatus:
+        """As far as it is known, without asking."""
+        found = self._servers.get(server)
+        return found.status() if found else PeerStatus(server, RconStatus("off"), QueryStatus("off"))
+
+    def statuses(self) -> Iterator[PeerStatus]:
+        """Of all servers."""
+        for server in self._servers.values():
+            yield server.status()

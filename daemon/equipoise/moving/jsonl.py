@@ -1,0 +1,181 @@
+"""The text of an export: a line of JSON each for the format, the pool, its parts, and the end.
+
+The last line has the SHA-256 of all lines between the first and itself, so that half an export, or one that was
+changed, is noticed. No line says when the export was made: the same pool gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
+
+import msgspec
+
+from equipoise.errors import FileError
+from equipoise.store import moved
+
+VERSION = 1
+"""Of the format; grows when an older program could not read what a newer one writes."""
+LONGEST = 4 * 1024 * 1024
+"""Bytes of a line: the longest round of 100 players has 60,000."""
+PIECE = 64 * 1024
+"""Bytes, about, that are handed on at once."""
+
+SECTIONS: dict[type[moved.Line], int] = {
+    moved.Head: 0,
+    moved.Part: 1,
+    moved.Player: 2,
+    moved.Name: 3,
+    moved.Round: 4,
+    moved.Edit: 4,
+    moved.Edited: 4,
+    moved.Void: 5,
+    moved.Entry: 6,
+}
+"""Lines of a higher section come after those of a lower one."""
+
+
+class Format(moved.Line, frozen=True, tag="equipoise"):
+    """The first line."""
+
+    version: int
+
+
+class End(moved.Line, frozen=True, tag="end"):
+    """The last line."""
+
+    lines: int
+    """Between the first line and this one."""
+    sha256: str
+
+
+_encoder = msgspec.json.Encoder()
+_line: msgspec.json.Decoder[Format | moved.AnyLine | End] = msgspec.json.Decoder(Format | moved.AnyLine | End)
+
+
+def written(lines: Iterable[moved.AnyLine]) -> Iterator[bytes]:
+    """An export, in pieces of whole lines."""
+    yield _encoder.encode(Format(version=VERSION)) + b"\n"
+    piece, count, digest = bytearray(), 0, hashlib.sha256()
+    for line in lines:
+        start = len(piece)
+        _encoder.encode_into(line, piece, start)
+        piece += b"\n"
+        count += 1
+        if len(piece) >= PIECE:
+            digest.update(piece)
+            yield bytes(piece)
+            piece.clear()
+    digest.update(piece)
+    yield bytes(piece) + _encoder.encode(End(lines=count, sha256=digest.hexdigest())) + b"\n"
+
+
+class Reader:
+    """Reads an export once; FileError names the line that is wrong."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.line = 0
+        """The number of the line that was read last."""
+        self._number = 0
+        """Of the last round or edit."""
+        self._file = file
+        self._digest = hashlib.sha256()
+        self._read_format()
+        first = self._next()
+        if not isinstance(first, moved.Head):
+            raise self._refusal("the pool's own line is missing here")
+        self.head = first
+
+    def lines(self) -> Iterator[moved.AnyLine]:
+        """Every line from the pool's own on, as it was written; the end is checked before this ends."""
+        counts: dict[type[moved.Line], int] = dict.fromkeys(SECTIONS, 0)
+        line: moved.AnyLine | End = self.head
+        while not isinstance(line, End):
+            counts[type(line)] += 1
+            yield line
+            before, line = line, self._next()
+            if not isinstance(line, End):
+                self._check(before, line)
+        self._check_end(line, counts)
+
+    def _read_format(self) -> None:
+        """Refuse what another program wrote, or a newer version, which may have lines that are unknown here."""
+        text = self._text()
+        try:
+            found = msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            found = None
+        if not isinstance(found, dict) or found.get("kind") != "equipoise":
+            raise self._refusal("this is no export of a pool: `equipoise pool export` makes one")
+        version = found.get("version")
+        if isinstance(version, int) and version > VERSION:
+            raise self._refusal(
+                f"it was written by a newer Equipoise (format {version}, this one knows {VERSION}): upgrade Equipoise"
+            )
+        self._decoded(text)
+
+    def _next(self) -> moved.AnyLine | End:
+        text = self._text()
+        line = self._decoded(text)
+        if isinstance(line, Format):
+            raise self._refusal("a second export begins here: give each its own file")
+        if isinstance(line, End):
+            if line.sha256 != self._digest.hexdigest():
+                raise self._refusal("lines before this one were changed or damaged: make the export again")
+        else:
+            self._digest.update(text)
+        return line
+
+    def _text(self) -> bytes:
+        self.line += 1
+        text = self._file.readline(LONGEST)
+        if not text:
+            raise self._refusal("the file is empty" if self.line == 1 else "the export ends here: the rest is missing")
+        if not text.endswith(b"\n"):
+            long = len(text) == LONGEST
+            raise self._refusal(
+                "the line is too long for an export" if long else "the line is cut off: the rest is missing"
+            )
+        return text
+
+    def _refusal(self, why: str) -> FileError:
+        return FileError(why, line=self.line)
+
+    def _decoded(self, text: bytes) -> Format | moved.AnyLine | End:
+        try:
+            return _line.decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise self._refusal(str(error)) from None
+
+    def _check_end(self, end: End, counts: dict[type[moved.Line], int]) -> None:
+        head = self.head
+        once = (1, head.parts, head.players, head.names)
+        announced = (*once, head.rounds, head.edits, head.edited, head.voids, head.audit)
+        for (kind, count), number in zip(counts.items(), announced, strict=True):
+            if count != number:
+                raise self._refusal(f"{number:,} lines of the kind {_kind(kind)} were announced, {count:,} came")
+        if self._file.read(1):
+            self.line += 1
+            raise self._refusal("something follows the end of the export")
+
+    def _check(self, before: moved.AnyLine, line: moved.AnyLine) -> None:
+        """What the types do not say."""
+        if isinstance(line, moved.Head) or SECTIONS[type(line)] < SECTIONS[type(before)]:
+            raise self._refusal(f"a line of the kind {_kind(type(line))} after one of the kind {_kind(type(before))}")
+        if isinstance(line, moved.Name) and not line.name.isprintable():
+            raise self._refusal("the name has characters that cannot be shown")
+        if isinstance(line, moved.Round) and line.prediction is not None and not (line.participants or line.pruned):
+            raise self._refusal("the round was rated without a participant")
+        if isinstance(line, moved.Round | moved.Edit):
+            if line.number <= self._number:
+                raise self._refusal("rounds and edits are not in the order of their numbers")
+            self._number = line.number
+        if isinstance(line, moved.Edited) and not (
+            isinstance(before, moved.Edit | moved.Edited) and line.edit == self._number
+        ):
+            raise self._refusal("the edit that this is a part of is not above it")
+
+
+def _kind(kind: type[moved.Line]) -> str:
+    return str(kind.__struct_config__.tag)

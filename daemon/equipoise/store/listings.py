@@ -1,0 +1,82 @@
+"""What a store shows people of the past: rounds, and what they did to players. Newest first, and in pages.
+
+A page ends at a number, from which the next one goes on: `before` is the number of the last row that was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from equipoise.core.model import Mode, PlayerId, RoundId, ServerId, Side
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRound:
+    """A round as it was stored."""
+
+    number: int
+    """The place of the round among all rounds, in the order in which they were applied."""
+    id: RoundId
+    server: ServerId
+    pool: str
+    map: str
+    mode: Mode
+    at: float
+    """When it first came in, seconds since the epoch."""
+    started_at: float
+    seconds: float
+    winner: Side | None
+    captures_a: int
+    captures_b: int
+    lineup_a: tuple[PlayerId, ...]
+    """Who was on a side when it went live; empty when it is pruned."""
+    lineup_b: tuple[PlayerId, ...]
+    prediction: float | None
+    """Win probability of side A; None when it was not rated."""
+    unrated: str | None
+    """Why it was not rated."""
+    pruned: bool
+    """Rows of its participants were deleted for their age."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What a rated round did to one participant."""
+
+    id: PlayerId
+    side: Side
+    seconds_a: float
+    seconds_b: float
+    quit: bool
+    """They left before the end."""
+    before: float
+    after: float
+    prediction: float
+    """Win probability of their side."""
+    score: float
+    rounds: int
+    """Rated rounds after this one."""
+    visible: bool
+
+
+class Listings(Protocol):
+    """Reads that people ask for. Each is one range of an index that ends at a limit, or a piece of one at a time."""
+
+    async def rounds(self, server: ServerId | None, before: int | None, limit: int) -> Sequence[StoredRound]:
+        """The newest rounds of a server, or of all."""
+
+    async def round(self, server: ServerId, id: RoundId) -> tuple[StoredRound, Sequence[Played]] | None:
+        """A round and its participants in the order of its answer; None when it is not stored."""
+
+    async def played(
+        self, pool: str, player: PlayerId, server: ServerId | None, before: int | None, limit: int
+    ) -> Sequence[tuple[StoredRound, Played]]:
+        """The newest rated rounds of a player, on one server or on all."""
+
+    async def named(self, pool: str, text: str, limit: int) -> Sequence[tuple[PlayerId, str]]:
+        """Players whose last name contains the text, whatever its case and width; those with that very name first."""
+
+    async def seen(self, pool: str, player: PlayerId) -> bool:
+        """Whether the player has a rating or a name in this pool."""

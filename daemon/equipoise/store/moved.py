@@ -1,0 +1,172 @@
+"""What a pool consists of when it moves from one store to another: one value for each line of an export.
+
+Versions of rows are not among it: each store counts its own. Numbers of rounds and edits count from the pool's first.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from equipoise.core.model import LineupPlayer, Mode, Side
+from equipoise.store.sequence import EditAction
+
+Count = Annotated[int, Meta(ge=0, le=2**53)]
+Place = Annotated[int, Meta(ge=1, le=2**53)]
+Probability = Annotated[float, Meta(ge=0.0, le=1.0)]
+Duration = Annotated[float, Meta(ge=0.0)]
+SteamId = Annotated[str, Meta(pattern=r"^7656119\d{10}$")]
+Text = Annotated[str, Meta(max_length=1000)]
+
+
+class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
+    """One line of an export; what it is stands in its field `kind`."""
+
+
+class Head(Line, frozen=True, tag="pool"):
+    """The pool itself, and how many lines of each kind follow."""
+
+    pool: Text
+    system: Text
+    params: dict[str, object]
+    """All parameters of the system that made the ratings."""
+    changed_at: float
+    """Since when it makes them, seconds since the epoch."""
+    pruned_rounds: Count
+    """Rated rounds that were ever deleted."""
+    parts: Count
+    players: Count
+    names: Count
+    rounds: Count
+    edits: Count
+    edited: Count
+    voids: Count
+    audit: Count
+
+    @property
+    def following(self) -> int:
+        """How many lines follow in all."""
+        once = self.parts + self.players + self.names + self.audit
+        return once + self.rounds + self.edits + self.edited + self.voids
+
+
+class Part(Line, frozen=True, tag="part"):
+    """A part of the rating system's shared state."""
+
+    key: Text
+    part: object
+
+
+class Skill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What is stored of a player."""
+
+    rating: float
+    rounds: Count
+    visible: bool
+    last_played: float | None
+    state: dict[str, object]
+
+
+class Player(Line, frozen=True, tag="player"):
+    """A rated player."""
+
+    id: SteamId
+    skill: Skill
+
+
+class Name(Line, frozen=True, tag="name"):
+    """What a player called themselves last; also one who was never rated."""
+
+    player: SteamId
+    name: Text
+
+
+class Participant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a round did to a player."""
+
+    player: SteamId
+    side: Side
+    seconds_a: Duration
+    seconds_b: Duration
+    quit: bool
+    before: float
+    after: float
+    prediction: Probability
+    score: Probability
+    rounds: Count
+    visible: bool
+    state: dict[str, object]
+
+
+class Round(Line, frozen=True, tag="round"):
+    """A finished round. Rounds and edits stand in the order in which they were applied."""
+
+    number: Place
+    server: Text
+    id: Text
+    session: Text
+    map: Text
+    mode: Mode
+    started_at: float
+    seconds: Duration
+    winner: Side | None
+    captures_a: Count
+    captures_b: Count
+    partial: bool
+    waiting: bool
+    lineup: tuple[LineupPlayer, ...]
+    skill_at_start: dict[str, float] | None
+    unrated: str | None
+    prediction: Probability | None
+    recorded_at: float
+    pruned: bool
+    voided: Place | None
+    """The number of the edit that took it out of the ratings."""
+    participants: tuple[Participant, ...]
+
+
+class Edit(Line, frozen=True, tag="edit"):
+    """A change of ratings that is not a round."""
+
+    number: Place
+    at: float
+    who: Text
+    action: EditAction
+    detail: dict[str, object]
+    shared: dict[str, object] | None
+
+
+class Edited(Line, frozen=True, tag="edited"):
+    """A player in the edit before it."""
+
+    edit: Place
+    player: SteamId
+    struck: bool
+    """It was undone for this player."""
+    before: Skill | None
+    after: Skill
+
+
+class Void(Line, frozen=True, tag="void"):
+    """What a round had done that an edit took out of the ratings."""
+
+    round: Place
+    edit: Place
+    prediction: Probability
+    participants: object
+
+
+class Entry(Line, frozen=True, tag="audit"):
+    """A line of the audit that is about the pool, its players, or a server that feeds it."""
+
+    at: float
+    who: Text
+    action: Text
+    target: Text
+    before: str
+    after: str
+
+
+AnyLine = Head | Part | Player | Name | Round | Edit | Edited | Void | Entry

@@ -1,0 +1,193 @@
+"""Rounds, their participants and players' names, as people ask for them."""
+
+from __future__ import annotations
+
+import sqlite3
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import msgspec
+
+from equipoise.core.model import LineupPlayer, Mode, PlayerId, RoundId, ServerId, Side
+from equipoise.store.listings import Played, StoredRound
+from equipoise.store.port import Decision
+from equipoise.store.sqlite import journal
+
+T = TypeVar("T")
+
+_ROUND = """
+rounds.number, id, server, rounds.pool, map, mode, recorded_at, started_at, rounds.seconds, winner,
+captures_a, captures_b, lineup, rounds.prediction, unrated, pruned
+"""
+_PLAYED = """
+player, side, seconds_a, seconds_b, quit, before, after, participants.prediction, score, participants.rounds, visible
+"""
+_NAMES_AT_ONCE = 2000
+"""Names that are read without letting a round pass: they take a few milliseconds."""
+
+
+_PIECES = 50
+"""Pieces of the decision log that one call looks through: 100,000 lines, a tenth of a second."""
+
+
+class SqliteListings:
+    """The reads of `Listings`, for the store that has the connection."""
+
+    # ruff: noqa: D102 (the port documents these methods)
+
+    async def _read_noted(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        raise NotImplementedError
+
+    async def rounds(self, server: ServerId | None, before: int | None, limit: int) -> Sequence[StoredRound]:
+        return await self._read_noted(lambda db: rounds(db, server, before, limit))
+
+    async def round(self, server: ServerId, id: RoundId) -> tuple[StoredRound, Sequence[Played]] | None:
+        return await self._read_noted(lambda db: round_(db, server, id))
+
+    async def played(
+        self, pool: str, player: PlayerId, server: ServerId | None, before: int | None, limit: int
+    ) -> Sequence[tuple[StoredRound, Played]]:
+        return await self._read_noted(lambda db: played(db, pool, player, server, before, limit))
+
+    async def named(self, pool: str, text: str, limit: int) -> Sequence[tuple[PlayerId, str]]:
+        exact: list[tuple[PlayerId, str]] = []
+        others: list[tuple[PlayerId, str]] = []
+        after, wanted = "", _plain(text)
+        while True:
+            piece = await self._read_noted(partial(names, pool=pool, after=after))
+            for player, name in piece:
+                if wanted == _plain(name):
+                    exact.append((player, name))
+                elif wanted in _plain(name):
+                    others.append((player, name))
+            if len(piece) < _NAMES_AT_ONCE:
+                return (*exact, *others)[:limit]
+            after = piece[-1][0]
+
+    async def decisions_about(
+        self, player: PlayerId, server: ServerId | None, limit: int, *, before: int | None = None, after: int = 0
+    ) -> tuple[Sequence[Decision], int | None]:
+        found: list[Decision] = []
+        for _ in range(_PIECES):
+            about = partial(journal.decisions_about, player=player, server=server, limit=limit - len(found))
+            lines, oldest = await self._read_noted(partial(about, before=before, after=after))
+            found += lines
+            if len(found) == limit:
+                return found, found[-1].number
+            if oldest is None:
+                return found, None
+            before = oldest
+        return found, before
+
+    async def seen(self, pool: str, player: PlayerId) -> bool:
+        return await self._read_noted(lambda db: seen(db, pool, player))
+
+
+def rounds(db: sqlite3.Connection, server: ServerId | None, before: int | None, limit: int) -> list[StoredRound]:
+    """The newest rounds of a server, or of all."""
+    wheres = ["server = :server"] * (server is not None) + ["number < :before"] * (before is not None)
+    found = db.execute(
+        f"SELECT {_ROUND} FROM rounds {_where(wheres)} ORDER BY number DESC LIMIT :limit",
+        {"server": server, "before": before, "limit": limit},
+    )
+    return [_round(each) for each in found]
+
+
+def round_(db: sqlite3.Connection, server: ServerId, id: RoundId) -> tuple[StoredRound, list[Played]] | None:
+    """A round and its participants in the order of its answer; None when it is not stored."""
+    row = db.execute(f"SELECT {_ROUND} FROM rounds WHERE server = ? AND id = ?", (server, id)).fetchone()
+    if row is None:
+        return None
+    found = _round(row)
+    participants = db.execute(f"SELECT {_PLAYED} FROM participants WHERE round = ? ORDER BY place", (found.number,))
+    return found, [_played(each) for each in participants]
+
+
+def played(
+    db: sqlite3.Connection, pool: str, player: PlayerId, server: ServerId | None, before: int | None, limit: int
+) -> list[tuple[StoredRound, Played]]:
+    """The newest rated rounds of a player, on one server or on all."""
+    wheres = ["participants.pool = :pool", "player = :player"]
+    wheres += ["server = :server"] * (server is not None) + ["round < :before"] * (before is not None)
+    # The participant's rows come in the order of the primary key, and each brings its round: nothing is sorted.
+    found = db.execute(
+        f"SELECT {_ROUND}, {_PLAYED} FROM participants CROSS JOIN rounds ON rounds.number = participants.round "
+        f"{_where(wheres)} ORDER BY round DESC LIMIT :limit",
+        {"pool": pool, "player": player, "server": server, "before": before, "limit": limit},
+    )
+    width = len(_ROUND.split(","))
+    return [(_round(each[:width]), _played(each[width:])) for each in found]
+
+
+def names(db: sqlite3.Connection, pool: str, after: str) -> list[tuple[PlayerId, str]]:
+    """A piece of the players' last names, of those whose ids come after one."""
+    found = db.execute(
+        "SELECT player, name FROM names WHERE pool = ? AND player > ? ORDER BY player LIMIT ?",
+        (pool, after, _NAMES_AT_ONCE),
+    )
+    return [(PlayerId(player), name) for player, name in found]
+
+
+def seen(db: sqlite3.Connection, pool: str, player: PlayerId) -> bool:
+    """Whether the player has a rating or a name in this pool."""
+    found = db.execute(
+        "SELECT 1 FROM players WHERE pool = :pool AND id = :player "
+        "UNION ALL SELECT 1 FROM names WHERE pool = :pool AND player = :player",
+        {"pool": pool, "player": player},
+    ).fetchone()
+    return found is not None
+
+
+def _where(conditions: Sequence[str]) -> str:
+    return f"WHERE {' AND '.join(conditions)}" if conditions else ""
+
+
+def _plain(text: str) -> str:
+    """The text without differences of case, and of forms that look alike."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _round(row: Sequence[Any]) -> StoredRound:
+    number, id, server, pool, map, mode, at, started_at, seconds, winner, a, b, lineup, prediction, unrated, pruned = (
+        row
+    )
+    players = msgspec.json.decode(lineup, type=tuple[LineupPlayer, ...])
+    on_a, on_b = (tuple(one.id for one in players if one.side is side) for side in Side)
+    return StoredRound(
+        number=number,
+        id=RoundId(id),
+        server=ServerId(server),
+        pool=pool,
+        map=map,
+        mode=Mode(mode),
+        at=at,
+        started_at=started_at,
+        seconds=seconds,
+        winner=winner and Side(winner),
+        captures_a=a,
+        captures_b=b,
+        lineup_a=on_a,
+        lineup_b=on_b,
+        prediction=prediction,
+        unrated=unrated,
+        pruned=bool(pruned),
+    )
+
+
+def _played(row: Sequence[Any]) -> Played:
+    player, side, seconds_a, seconds_b, quit, before, after, prediction, score, rounds, visible = row
+    return Played(
+        id=PlayerId(player),
+        side=Side(side),
+        seconds_a=seconds_a,
+        seconds_b=seconds_b,
+        quit=bool(quit),
+        before=before,
+        after=after,
+        prediction=prediction,
+        score=score,
+        rounds=rounds,
+        visible=bool(visible),
+    )

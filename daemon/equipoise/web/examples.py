@@ -1,0 +1,128 @@
+"""Messages as examples in /openapi.json, by their type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from equipoise.web.messages.health import Health
+from equipoise.web.messages.players import PlayerFound, RatingSet
+from equipoise.web.messages.rounds import RoundSent, RoundTaken
+from equipoise.web.messages.servers import Command, CommandDone
+from equipoise.web.messages.splits import SplitsAsked, SplitsFound
+from equipoise.wire import events, orders
+
+ANN, BOB = "76561197960265729", "76561197960265730"
+
+_ROUND = {
+    "round": "1763622000123-1",
+    "session": "1763622000123-1",
+    "map": "arena_lumberyard",
+    "game": "tf2",
+    "facts": {"game_type": 4},
+    "started_at": 1763622040.0,
+    "seconds": 95.0,
+    "winner": "red",
+    "captures": {"red": 1, "blu": 0},
+    "lineup": [{"id": ANN, "side": "red"}, {"id": BOB, "side": "blu"}],
+    "players": [
+        {"id": ANN, "side": "red", "seconds": {"red": 95.0}, "fought": True},
+        {"id": BOB, "side": "blu", "seconds": {"blu": 95.0}, "fought": True},
+    ],
+}
+_HELLO = {
+    "kind": "hello",
+    "plugin": "0.1.0",
+    "game": "tf2",
+    "map": "arena_lumberyard",
+    "session": "1763622000123-1",
+    "phase": "idle",
+    "facts": {"game_type": 4},
+}
+_ROSTER = {"kind": "roster", "players": [{"id": ANN, "side": "red"}, {"id": BOB, "side": "blu"}]}
+
+EXAMPLES: Mapping[Any, Any] = {
+    events.Batch: {
+        "v": 1,
+        "server": "arena-1",
+        "boot": 1763622000123,
+        "seq": 1,
+        "at": 812.4,
+        "events": [_HELLO, _ROSTER],
+    },
+    orders.Reply: {
+        "ok": True,
+        "orders": [{"kind": "say", "text": {"phrase": "Equipoise_Scrambled", "args": ["51"]}}],
+        "rounds": {"1763622000123-1": "stored"},
+        "players": [{"id": ANN, "rating": 1018.0, "rounds": 1, "visible": False}],
+        "pending": False,
+        "reason": None,
+        "due_if": ["red"],
+        "want": [],
+        "enabled": True,
+        "level": "balance",
+        "level_reason": "",
+        "next": 5.0,
+    },
+    RoundSent: {"server": "arena-1", "round": _ROUND},
+    RoundTaken: {
+        "ok": True,
+        "status": "stored",
+        "win_probability": 0.5,
+        "unrated": None,
+        "players": [
+            {"id": ANN, "side": "a", "before": 1000.0, "after": 1018.0, "rounds": 1, "visible": False},
+            {"id": BOB, "side": "b", "before": 1000.0, "after": 982.0, "rounds": 1, "visible": False},
+        ],
+    },
+    SplitsAsked: {"ratings": [1830, 1210, 1450, 990], "keep_together": [[0, 3]]},
+    SplitsFound: {
+        "ok": True,
+        "splits": [
+            {
+                "k": 2,
+                "a": [0, 3],
+                "b": [1, 2],
+                "bench": [],
+                "difference": 160.0,
+                "win_probability": 0.5383,
+                "optimal": True,
+                "gap": {"points": 0.0, "bench_cost": 0, "moves": 0},
+            }
+        ],
+    },
+    RatingSet: {"rating": 1500},
+    PlayerFound: {
+        "ok": True,
+        "pool": "main",
+        "player": {
+            "id": ANN,
+            "name": "Ann",
+            "rating": 1500.0,
+            "rounds": 212,
+            "visible": True,
+            "stale": False,
+            "last_played": 1763622135.0,
+        },
+    },
+    Command: {"dry_run": True},
+    CommandDone: {
+        "ok": True,
+        "lines": [],
+        "proposal": {
+            "a": [BOB],
+            "b": [ANN],
+            "bench": [],
+            "before": 0.61,
+            "after": 0.51,
+            "moves": [{"id": ANN, "name": "Ann", "side": "blu"}],
+        },
+    },
+    Health: {
+        "ok": True,
+        "version": "0.1.0",
+        "waiting_rounds": 0,
+        "store": {"state": "ok", "since": None, "advice": ""},
+    },
+}
+"""Every body that can be sent has one, and the answers that programs read most."""

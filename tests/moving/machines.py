@@ -1,0 +1,58 @@
+"""Configured machines for pools to move between, and the commands in this process, which has imported everything."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from equipoise import config
+from equipoise.cli import main, setup
+from equipoise.store.sqlite import SqliteStore
+from tests.cli.house import House
+from tests.pools import fill, some_rounds
+
+
+def a_machine(folder: Path, settings: str = 'system = "synelo"') -> House:
+    """What `init` wrote, with a store that a daemon opened once."""
+    secret = setup.write(folder, "arena-1", "tf2")
+    house = House(folder, secret)
+    house.edit("port = 27500", f'port = 0\n\n[store]\ndirectory = "{folder}/state"')
+    house.edit(
+        'system = "synelo"\n# The largest team size; over several servers the median of theirs.\nk_max = 12', settings
+    )
+    house.state.mkdir(mode=0o700)
+    asyncio.run(_opened_once(house.state / config.STORE))
+    return house
+
+
+async def _opened_once(path: Path) -> None:
+    store = SqliteStore(path)
+    await store.open()
+    await store.close()
+
+
+def with_a_past(house: House, rounds: int = 40, system: str = "synelo", **params: object) -> House:
+    """Rounds that its daemon recorded."""
+    asyncio.run(fill(house.state, list(some_rounds(rounds)), system, **params))
+    return house
+
+
+def pool(house: House, *words: str | Path, answer: str = "") -> subprocess.CompletedProcess[str]:
+    """`equipoise pool …` beside a daemon that is down."""
+    arguments = ("pool", words[0], "--config", house.config, *words[1:])
+    done = CliRunner().invoke(main, [str(each) for each in arguments], input=answer, env={"EQUIPOISE_URL": None})
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.output
+    return subprocess.CompletedProcess("pool", done.exit_code, done.stdout, done.stderr)
+
+
+def exported(house: House, *words: str | Path) -> bytes:
+    """The pool as a file."""
+    file = house.folder / "exported.jsonl"
+    done = pool(house, "export", words[0] if words else "main", file)
+    assert done.returncode == 0, done.stderr
+    text = file.read_bytes()
+    file.unlink()
+    return text

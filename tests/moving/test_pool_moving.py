@@ -1,0 +1,267 @@
+"""`equipoise pool export` and `pool import FILE`: a whole pool from one machine to another."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from equipoise import ratings
+from equipoise.service.pool import Pool
+from equipoise.service.ring import Ring, UnstoredRound
+from equipoise.store.port import Audit, Name, PlayerRow
+from equipoise.store.sequence import BulkEdit
+from equipoise.store.sqlite import SqliteStore
+from tests.cli.house import EQUIPOISE, House, ask, run, serving
+from tests.hosts import GivenClock
+from tests.moving.machines import a_machine, exported, pool, with_a_past
+from tests.pools import some_rounds, stored
+from tests.store.samples import player
+
+Lines = list[bytes]
+
+
+def everything(house: House) -> dict[str, list[tuple[object, ...]]]:
+    """What the import must leave alone when it refuses."""
+    with closing(sqlite3.connect(house.state / "equipoise.db")) as database:
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {name: database.execute(f"SELECT * FROM {name}").fetchall() for name in sorted(tables)}
+
+
+async def _noted(house: House, *notes: Name | Audit) -> None:
+    store = SqliteStore(house.state / "equipoise.db")
+    await store.open()
+    store.note(notes)
+    await store.close()
+
+
+async def _with_edits(house: House) -> None:
+    """Edits between its rounds, as admins make them and as an import does."""
+    store = SqliteStore(house.state / "equipoise.db")
+    await store.open()
+    clock = GivenClock(1_800_000_000.0)
+    pool = Pool("main", ratings.create("synelo"), store, Ring(house.state / "main.ring"), clock)
+    await pool.open()
+    await pool.edit(player(3), 1500.0, "token:owner")
+    await pool.edit(player(4), None, "token:owner")
+    pool.system.seed(player(77), rating=1300.0)
+    row = PlayerRow(player(77), 0, 1300.0, 0, False, None, pool.system.state(player(77)), ())
+    await pool.adopt(BulkEdit("import", 1.5, "console", [row], "", "1 rating"))
+    await pool.close()
+    await store.close()
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> House:
+    """A machine whose pool has rounds, names and an audit."""
+    house = with_a_past(a_machine(tmp_path_factory.mktemp("old") / "etc"), rounds=20)
+    asyncio.run(_with_edits(house))
+    with_a_past(house, rounds=40)
+    names = [Name("main", player(n), name) for n, name in enumerate(("Ünï 🎲", 'a"b\\c', "=1+1", "שלום", "x" * 128), 1)]
+    lines = [
+        Audit(1.0, "console", "recompute", "pool main", "elo", "synelo"),
+        Audit(2.5, "token:owner", "set", player(3), "1000 after 0 rounds", "1200 after 0 rounds"),
+        Audit(3.0, "token:owner", "command", "arena-1", "", "scramble"),
+        Audit(4.0, "token:owner", "command", "another-pools-server", "", "scramble"),
+    ]
+    asyncio.run(_noted(house, *names, *lines))
+    return house
+
+
+@pytest.fixture(scope="module")
+def export(old: House) -> bytes:
+    return exported(old)
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> House:
+    return a_machine(tmp_path / "new")
+
+
+@pytest.mark.parametrize(("system", "params"), [("elo", {"k": 24.0}), ("teamskill_k", {}), ("ns2", {})])
+def test_a_moved_pool_is_the_same_to_the_last_byte(system: str, params: dict[str, object], tmp_path: Path) -> None:
+    settings = "\n".join((f'system = "{system}"', *(f"{key} = {value}" for key, value in params.items())))
+    here = with_a_past(a_machine(tmp_path / "here", settings), system=system, **params)
+    there = a_machine(tmp_path / "there", settings)
+    (tmp_path / "main.jsonl").write_bytes(text := exported(here))
+    done = pool(there, "import", tmp_path / "main.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert exported(there) == text
+    assert stored(there.state) == stored(here.state)
+
+
+def test_names_and_the_audit_move_with_the_players_and_servers_that_they_are_about(
+    old: House, new: House, export: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / "main.jsonl").write_bytes(export)
+    assert pool(new, "import", tmp_path / "main.jsonl").returncode == 0
+    assert exported(new) == export
+    mine, theirs = everything(new), everything(old)
+    assert mine["names"] == theirs["names"]
+    assert mine["crowds"] == theirs["crowds"]
+    assert mine["edits"] == theirs["edits"]
+    assert mine["edited"] == theirs["edited"]
+    assert len(mine["edited"]) == 3
+    assert [line[4] for line in mine["audit"][-3:]] == ["pool main", player(3), "arena-1"]
+
+
+def test_a_daemon_goes_on_with_the_moved_ratings_and_exports_them_again(
+    new: House, export: bytes, tmp_path: Path
+) -> None:
+    file = tmp_path / "main.jsonl"
+    file.write_bytes(export)
+    assert pool(new, "import", file).returncode == 0
+    with serving(new) as (_, address):
+        shown = ask(new, address, "player", "show", player(3), "--json")
+        expected = next(line for line in map(json.loads, export.splitlines()) if line.get("id") == player(3))
+        assert json.loads(shown.stdout)["player"]["rating"] == expected["skill"]["rating"]
+        again = ask(new, address, "pool", "export", "main", tmp_path / "again.jsonl")
+        assert again.returncode == 0, again.stderr
+        assert (tmp_path / "again.jsonl").read_bytes() == export
+        assert (tmp_path / "again.jsonl").stat().st_mode & 0o777 == 0o600
+        held = run("pool", "import", file, "--config", new.config)
+        assert held.returncode == 2
+        assert "has the store open" in held.stderr
+
+
+def test_the_same_export_a_second_time_changes_nothing_and_says_so(new: House, export: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "main.jsonl"
+    file.write_bytes(export)
+    assert pool(new, "import", file).returncode == 0
+    before = everything(new)
+    again = pool(new, "import", file)
+    assert (again.returncode, everything(new)) == (0, before)
+    assert "nothing was changed" in again.stdout
+
+
+def test_a_pool_that_has_something_else_is_not_touched(export: bytes, tmp_path: Path) -> None:
+    other = with_a_past(a_machine(tmp_path / "other"), rounds=3)
+    (tmp_path / "main.jsonl").write_bytes(export)
+    before = everything(other)
+    done = pool(other, "import", tmp_path / "main.jsonl")
+    assert (done.returncode, everything(other)) == (1, before)
+    assert "3 rounds" in done.stderr
+
+
+def test_a_pool_may_take_another_name(new: House, export: bytes, tmp_path: Path) -> None:
+    new.edit("[pool.main]", '[pool.second]\nsystem = "synelo"\n\n[pool.main]')
+    (tmp_path / "main.jsonl").write_bytes(export)
+    assert pool(new, "import", tmp_path / "main.jsonl", "--pool", "second").returncode == 0
+    assert "nothing was changed" in pool(new, "import", tmp_path / "main.jsonl", "--pool", "second").stdout
+    both = pool(new, "import", tmp_path / "main.jsonl")
+    assert both.returncode == 2, "the second pool has its rounds already, and a round is stored once"
+    assert re.search(r"line \d+: .*another pool of this store", both.stderr)
+
+
+def test_a_pool_of_another_system_is_not_imported_before_the_configuration_says_so(
+    export: bytes, tmp_path: Path
+) -> None:
+    house = a_machine(tmp_path / "elo", 'system = "elo"')
+    (tmp_path / "main.jsonl").write_bytes(export)
+    done = pool(house, "import", tmp_path / "main.jsonl")
+    assert done.returncode == 2
+    assert "made by synelo, which [pool.main] must say before" in done.stderr
+
+
+def _without(kind: bytes) -> Callable[[Lines], Lines]:
+    def changed(lines: Lines) -> Lines:
+        place = next(place for place, line in enumerate(lines) if kind in line)
+        return lines[:place] + lines[place + 1 :]
+
+    return changed
+
+
+def _edited(old: bytes, new: bytes) -> Callable[[Lines], Lines]:
+    return lambda lines: [line.replace(old, new, 1) for line in lines]
+
+
+BROKEN: dict[str, tuple[Callable[[Lines], Lines], str]] = {
+    "empty": (lambda lines: [], "line 1: the file is empty"),
+    "half": (lambda lines: lines[:25], "line 26: the export ends here"),
+    "cut in a line": (lambda lines: [*lines[:25], lines[25][:40]], "line 26: the line is cut off"),
+    "without its last line": (lambda lines: lines[:-1], "the export ends here"),
+    "doubled": (lambda lines: lines * 2, "something follows the end"),
+    "two without the first's end": (lambda lines: lines[:-1] + lines, "a second export begins here"),
+    "newer": (_edited(b'"version":1', b'"version":2'), "line 1: it was written by a newer Equipoise (format 2"),
+    "foreign JSON": (lambda lines: [b'{"matches": []}\n'], "line 1: this is no export"),
+    "foreign bytes": (lambda lines: [b"\xff\xfe\x00PK\n"], "line 1: this is no export"),
+    "no JSON": (lambda lines: [*lines[:7], b"{nonsense}\n", *lines[8:]], "line 8: "),
+    "a field of its own": (_edited(b'"kind":"player",', b'"kind":"player","mine":1,'), "line 3: "),
+    "a rating that is text": (_edited(b'"rating":', b'"rating":"a","x":'), "line 3: "),
+    "a wrong id": (_edited(b'"id":"76561197960265730"', b'"id":"bot:1"'), "line 4: "),
+    "a state of another system": (
+        _edited(b'"windowed":', b'"sigma":'),
+        "line 3: 76561197960265729: not a synelo state",
+    ),
+    "a missing player": (_without(b'"kind":"player"'), "names a player who has no line"),
+    "a missing round": (_without(b'"kind":"round"'), "were changed or damaged"),
+    "a changed number": (
+        _edited(b'"recorded_at":1800000000.0', b'"recorded_at":1800000001.0'),
+        "were changed or damaged",
+    ),
+    "a player twice": (lambda lines: [*lines[:3], lines[2], *lines[3:]], "line 4: it is there twice"),
+    "players at the end": (
+        lambda lines: [*lines[:2], *lines[3:-1], lines[2], lines[-1]],
+        "names a player who has no line",
+    ),
+    "an unknown system": (_edited(b'"system":"synelo"', b'"system":"chess"'), "line 2: "),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_export_is_refused_with_its_line_and_nothing_is_imported(
+    name: str, new: House, export: bytes, tmp_path: Path
+) -> None:
+    change, why = BROKEN[name]
+    (tmp_path / "broken.jsonl").write_bytes(b"".join(change(export.splitlines(keepends=True))))
+    before = everything(new)
+    done = pool(new, "import", tmp_path / "broken.jsonl")
+    assert (done.returncode, everything(new)) == (2, before)
+    assert why in done.stderr
+    assert re.search(r"broken\.jsonl: line \d+: ", done.stderr)
+
+
+def test_an_export_overwrites_nothing_and_leaves_nothing_behind(old: House, tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    file.write_text("precious")
+    assert pool(old, "export", "main", file).returncode == 2
+    assert file.read_text() == "precious"
+    assert pool(old, "export", "nobodys", tmp_path / "no.jsonl").returncode == 2
+    assert pool(old, "export", "main", tmp_path / "no" / "where.jsonl").returncode == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.jsonl"]
+
+
+def test_rounds_that_wait_in_the_ring_are_not_forgotten(tmp_path: Path) -> None:
+    house = with_a_past(a_machine(tmp_path / "ring"), rounds=2)
+    ring = Ring(house.state / "main.ring")
+    ring.open()
+    ring.push(UnstoredRound(next(some_rounds(1, seed=9)), None, 1.0))
+    ring.close()
+    for done in (pool(house, "export"), pool(house, "import", house.config)):
+        assert done.returncode == 2
+    assert "rounds wait here" in pool(house, "export").stderr
+
+
+def test_an_export_of_a_daemon_that_dies_is_no_export(tmp_path: Path) -> None:
+    house = with_a_past(a_machine(tmp_path / "dies"), rounds=3000)
+    file = tmp_path / "main.jsonl"
+    with serving(house) as (process, address):
+        words = [EQUIPOISE, "pool", "export", "main", file, "--config", house.config, "--url", f"http://{address}"]
+        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as exporting:
+            part = file.with_name(".main.jsonl.part")
+            while not (part.exists() and part.stat().st_size):
+                assert exporting.poll() is None
+            process.send_signal(signal.SIGKILL)
+            _, said = exporting.communicate(timeout=60)
+    assert exporting.returncode == 1
+    assert "ended too early" in said
+    assert not file.exists()
+    assert not part.exists()

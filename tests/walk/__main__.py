@@ -1,0 +1,53 @@
+"""`python -m tests.walk --debian 12`: walk through README.md and docs/operations.md on an empty Debian.
+
+Needs root, debootstrap and systemd-nspawn. Takes some minutes; the second time a minute less, because the empty root is
+kept in `.walk/`. The transcript is `.walk/debian12.log`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tests.walk import machine, roots, wheels
+from tests.walk.blocks import ROOT, steps
+from tests.walk.scenario import Walk, walk_all
+from tests.walk.transcript import Transcript
+
+FIRST = ("install", "init", "load")
+FURTHER = ("further",)
+CACHE = ROOT / ".walk"
+
+
+def main() -> int:
+    """Exit code 0: every line did what the documents say."""
+    parser = argparse.ArgumentParser(prog="python -m tests.walk", description=__doc__)
+    parser.add_argument("--debian", type=int, choices=sorted(roots.RELEASES), default=12)
+    debian = parser.parse_args().debian
+    if reason := machine.cannot():
+        print(f"make walk cannot run here: {reason}", file=sys.stderr)
+        return 1
+    CACHE.mkdir(exist_ok=True)
+    transcript = Transcript(CACHE / f"debian{debian}.log")
+    transcript.say(f"Debian {debian}; the transcript is {transcript.path}")
+    empty = roots.machine(debian, CACHE, transcript)
+    wheels.build(ROOT, empty.wheels)
+    walk = Walk(empty, CACHE / f"walked{debian}", steps(), transcript)
+    walk.place.mkdir(exist_ok=True)
+    try:
+        walk_all(walk)
+    except machine.WalkError as error:
+        transcript.say(f"FAILED: {error}")
+        return 1
+    finally:
+        for made in walk.machines:
+            made.stop()
+        for name, named in (("first server", FIRST), ("each further server", FURTHER)):
+            walk.figure(f"commands typed, {name}", sum(transcript.typed.get(step, 0) for step in named))
+        transcript.table(walk.figures)
+    transcript.say("every line did what the documents say")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,235 @@
+"""The steps of the walk, in order: what the documents say, what happens meanwhile, and what must be true after it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from tests.walk import game_server, wheels
+from tests.walk.blocks import Block
+from tests.walk.machine import Machine, WalkError
+from tests.walk.transcript import Transcript
+
+PLAYERS = ("76561197960287930", "76561197960287935", "76561197960287939")
+FOUND_SECONDS = 60
+"""Until systemd has found out that the daemon stands still (20 s), ended it (10 s) and started another."""
+
+
+class Walk:
+    """The machines of one walk and the blocks that are left to run."""
+
+    def __init__(self, base: Machine, place: Path, steps: dict[str, list[Block]], transcript: Transcript) -> None:
+        self.base, self.place, self.log = base, place, transcript
+        self.steps = dict(steps)
+        self.figures: list[tuple[str, object]] = []
+        self.machines: list[Machine] = []
+
+    def type(self, machine: Machine, step: str) -> str:
+        """Run the blocks of a step, as they stand in the documents; all that they say."""
+        said = []
+        for block in self.steps.pop(step):
+            self.log.block(block)
+            if not block.elsewhere:
+                said.append(machine.run(block.text, code=block.code))
+                for text in block.says:
+                    expect(text in said[-1], f"{block.place}: it does not say {text!r}:\n{said[-1]}")
+        return "".join(said)
+
+    def machine(self, name: str, of: Machine | None = None) -> Machine:
+        """A copy of an installed machine, or of the empty one."""
+        made = (of or self.base).copy(self.place / name)
+        self.machines.append(made)
+        return made
+
+    def figure(self, name: str, value: object) -> None:
+        """For the table at the end."""
+        self.figures.append((name, value))
+
+
+def expect(true: object, otherwise: str) -> None:
+    """WalkError with this text unless it is true."""
+    if not true:
+        raise WalkError(otherwise)
+
+
+def state(machine: Machine, name: str) -> str:
+    """A property of the unit, as systemd shows it."""
+    return machine.run(f"systemctl show --property={name} --value equipoise").strip()
+
+
+def ready(machine: Machine) -> float:
+    """Wait until the unit is active; seconds from its start to READY=1."""
+    end = time.monotonic() + FOUND_SECONDS
+    while state(machine, "ActiveState") != "active":
+        expect(time.monotonic() < end, machine.run("systemctl status --no-pager -n 30 equipoise", code=None))
+        time.sleep(0.5)
+    began, active = (int(state(machine, f"{name}TimestampMonotonic")) for name in ("ExecMainStart", "ActiveEnter"))
+    return (active - began) / 1_000_000
+
+
+def resident(machine: Machine) -> int:
+    """MB of memory that the daemon has."""
+    said = machine.run(f"grep VmRSS /proc/{state(machine, 'MainPID')}/status")
+    return int(re.sub(r"\D", "", said)) // 1024
+
+
+def ratings(machine: Machine) -> list[float]:
+    """Of some of the players who played."""
+    said = (machine.run(f"equipoise player show {player} --json") for player in PLAYERS)
+    return [json.loads(one)["player"]["rating"] for one in said]
+
+
+def play(machine: Machine, tf: str, rounds: int) -> None:
+    """Rounds of a game server whose plugin is configured by what was installed there."""
+    machine.run(f"python3 /srv/walk/play.py {tf}/cfg/sourcemod/equipoise.cfg {rounds}")
+
+
+def game_servers(machine: Machine, *folders: str) -> None:
+    """Servers that are there before Equipoise, owned by a user of their own."""
+    for folder in folders:
+        game_server.make(machine.root / folder.lstrip("/"))
+    machine.run("useradd --system steam && chown -R steam: " + " ".join(folders))
+
+
+def first_server(walk: Walk) -> tuple[Machine, Machine]:
+    """From an empty Debian to the first balanced round, and one server more; also a machine with nothing set up."""
+    machine = walk.machine("first")
+    game_servers(machine, "/srv/arena-1/tf", "/srv/dustbowl/tf")
+    began = walk.log.seconds
+    walk.type(machine, "install")
+    walk.figure("installed, MB", machine.run("du -sm /opt/pipx").split()[0])
+    second = walk.machine("second", machine)
+    booted = -walk.log.seconds
+    machine.boot()
+    booted += walk.log.seconds
+    walk.type(machine, "init")
+    walk.figure("ready, seconds after its start", f"{ready(machine):.2f}")
+    walk.type(machine, "load")
+    play(machine, "/srv/arena-1/tf", 2)
+    walk.figure("minutes to the first balanced round", f"{(walk.log.seconds - began - booted) / 60:.1f}")
+    walk.type(machine, "further")
+    play(machine, "/srv/dustbowl/tf", 2)
+    walk.type(machine, "look")
+    return machine, second
+
+
+def every_day(walk: Walk, machine: Machine) -> None:
+    """What operators do while it runs."""
+    pid = state(machine, "MainPID")
+    walk.type(machine, "reload")
+    machine.run("sed -i.right 's/k_max/k_mox/' /etc/equipoise/config.toml")
+    walk.type(machine, "wrong-edit")
+    play(machine, "/srv/arena-1/tf", 2)
+    machine.run("mv /etc/equipoise/config.toml.right /etc/equipoise/config.toml; kill -HUP " + pid)
+    time.sleep(1)
+    expect(state(machine, "MainPID") == pid, "a reload ended the daemon")
+    walk.type(machine, "backup")
+
+
+def trouble(walk: Walk, machine: Machine) -> None:
+    """Killed, standing still, started with a wrong configuration: nothing is lost, and systemd does what helps."""
+    before, pid = ratings(machine), state(machine, "MainPID")
+    machine.run(f"kill -9 {pid}")
+    time.sleep(3)
+    ready(machine)
+    expect(ratings(machine) == before, "kill -9 changed ratings")
+
+    pid = state(machine, "MainPID")
+    machine.run(f"kill -STOP {pid}")
+    stopped = walk.log.seconds
+    while state(machine, "MainPID") in (pid, "0"):
+        expect(walk.log.seconds - stopped < FOUND_SECONDS, "the watchdog did not find out that the daemon stands still")
+        time.sleep(1)
+    ready(machine)
+    walk.figure("seconds that a daemon that stands still is away", f"{walk.log.seconds - stopped:.0f}")
+    expect("watchdog" in machine.run("journalctl -u equipoise -n 40 --no-pager"), "it was not the watchdog")
+    expect(ratings(machine) == before, "the watchdog changed ratings")
+
+    machine.run("sed -i.right 's/k_max/k_mox/' /etc/equipoise/config.toml; systemctl restart equipoise || true")
+    time.sleep(5)
+    expect(state(machine, "ActiveState") == "failed", "a wrong configuration is started again and again")
+    machine.run("mv /etc/equipoise/config.toml.right /etc/equipoise/config.toml; systemctl start equipoise")
+    expect(ratings(machine) == before, "a wrong configuration changed ratings")
+
+
+def moved(walk: Walk, old: Machine, new: Machine) -> None:
+    """The ratings of one machine on another."""
+    before = ratings(old)
+    walk.type(old, "move-from")
+    for path in (old.root / "root").glob("moved.*"):
+        shutil.copy(path, new.root / "root")
+    new.run("useradd --system steam")
+    subprocess.run(["cp", "-a", old.root / "srv" / "arena-1", new.root / "srv"], check=True)
+    new.boot()
+    walk.type(new, "move-to")
+    ready(new)
+    expect(ratings(new) == before, "the ratings on the new machine are others")
+    play(new, "/srv/arena-1/tf", 2)
+    new.stop()
+
+
+def earlier(walk: Walk, install: str) -> Machine | None:
+    """A booted machine with an earlier commit, set up as the README of that time said; rounds were played on it."""
+    machine = walk.machine("upgraded")
+    (present,) = machine.wheels.iterdir()
+    tree = machine.folder / "earlier"
+    if not wheels.build_earlier(machine.wheels, tree):
+        walk.log.say(f"this clone does not have {wheels.EARLIER}: no upgrade is walked")
+        return None
+    machine.run(install)
+    shutil.copy(walk.base.wheels / present.name, machine.wheels)
+    # What the new version needs and the old one did not: booted machines have no index.
+    machine.run("/opt/pipx/shared/bin/python -m pip download --quiet --dest /var/tmp/wheels equipoise")
+    for path in (machine.root / "var/tmp/wheels").iterdir():
+        shutil.copy(path, machine.wheels)
+    shutil.copy(tree / "systemd" / "equipoise.service", machine.root / "etc/systemd/system")
+    said = machine.run("equipoise init /etc/equipoise --server arena-1")
+    secret = max(re.findall(r"[\w-]{43}", said), key=len)
+    cfg = machine.root / "srv/arena-1/tf/cfg/sourcemod/equipoise.cfg"
+    cfg.parent.mkdir(parents=True)
+    cfg.write_text(f'equipoise_server "arena-1"\nequipoise_secret "{secret}"\n')
+    machine.boot()
+    machine.run("systemctl enable --now equipoise")
+    play(machine, "/srv/arena-1/tf", 3)
+    return machine
+
+
+def upgraded(walk: Walk, install: str) -> None:
+    """The lines that upgrade keep ratings, configuration and secrets of an earlier commit."""
+    machine = earlier(walk, install)
+    if machine is None:
+        walk.steps.pop("upgrade")
+        return
+    before, version = ratings(machine), machine.run("equipoise --version")
+    expect(wheels.EARLIER_VERSION in version, f"this is not the earlier version: {version}")
+    walk.type(machine, "upgrade")
+    ready(machine)
+    expect(machine.run("equipoise --version") != version, "the version is the same")
+    expect(machine.run("systemctl show --property=NeedDaemonReload --value equipoise") == "no\n", "an old unit")
+    expect(ratings(machine) == before, "the upgrade changed ratings")
+    play(machine, "/srv/arena-1/tf", 2)
+    machine.stop()
+
+
+def uninstalled(walk: Walk, machine: Machine) -> None:
+    """What was installed is gone; what was played is not."""
+    walk.type(machine, "uninstall")
+    machine.run("test ! -e /etc/systemd/system/equipoise.service && test ! -e /usr/local/bin/equipoise")
+    machine.run("test -s /var/lib/private/equipoise/equipoise.db && test -s /etc/equipoise/config.toml")
+
+
+def walk_all(walk: Walk) -> None:
+    """Every step; at the end no block may be left."""
+    install = "\n".join(block.text for block in walk.steps["install"])
+    machine, second = first_server(walk)
+    walk.figure("resident, MB, after rounds of two servers", resident(machine))
+    every_day(walk, machine)
+    trouble(walk, machine)
+    moved(walk, machine, second)
+    uninstalled(walk, machine)
+    upgraded(walk, install)
+    expect(not walk.steps, f"no step of the walk runs {', '.join(walk.steps)}")
