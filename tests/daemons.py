@@ -14,7 +14,9 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from equipoise.cli import main, setup
+from equipoise.cli import main
+from equipoise.install.configuration import write_new
+from equipoise.install.servers import NewServer
 
 EQUIPOISE = (sys.executable, "-m", "equipoise")
 START_SECONDS = 60.0
@@ -76,7 +78,7 @@ class RealDaemon:
 
     def __init__(self, folder: Path, server: str = "test-1", settings: str = "", *, forked: bool = False) -> None:
         self.folder, self.server, self._forked = folder, server, forked
-        self.secret = setup.write(folder, server, "tf2")
+        (self.secret,) = (added.secret for added in write_new(folder, [NewServer(server)]))
         self.token = (folder / "owner.token").read_text().strip()
         self.config = folder / "config.toml"
         self.port = 0

@@ -17,7 +17,7 @@ def house(tmp_path: Path) -> House:
     folder = tmp_path / "equipoise"
     made = run("init", folder)
     assert made.returncode == 0, made.stderr
-    secret = re.search(r"^  ([\w-]{43})$", made.stdout, re.MULTILINE)
+    secret = re.search(r"^  arena-1  ([\w-]{43})$", made.stdout, re.MULTILINE)
     assert secret
     found = House(folder, secret[1])
     found.edit("port = 27500", f'port = 0\n\n[store]\ndirectory = "{folder}/state"')

@@ -46,20 +46,27 @@ def test_init_writes_a_configuration_that_is_good(house: House) -> None:
 def test_init_keeps_secrets_from_others_and_in_plain_only_the_owners_token(house: House) -> None:
     plain = [path for path in house.folder.rglob("*") if path.is_file() and house.secret in path.read_text()]
     assert plain == []
-    assert {path.stat().st_mode & 0o777 for path in house.folder.glob("secrets/*")} == {0o600}
-    assert (house.folder / "owner.token").stat().st_mode & 0o777 == 0o600
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (house.folder, *house.folder.rglob("*"))}
+    assert modes == {
+        "equipoise": 0o755,
+        "config.toml": 0o644,
+        "owner.token": 0o600,
+        "secrets": 0o700,
+        "servers.d": 0o755,
+        "arena-1.toml": 0o644,
+    }
 
 
 def test_init_overwrites_nothing(house: House) -> None:
     before = {path: path.read_bytes() for path in house.folder.rglob("*") if path.is_file()}
-    (house.folder / "secrets" / "owner.sha256").unlink()
+    (house.folder / "owner.token").unlink()
     assert "exists already" in one_line(run("init", house.folder))
     after = {path: path.read_bytes() for path in house.folder.rglob("*") if path.is_file()}
-    assert after == {path: text for path, text in before.items() if path.name != "owner.sha256"}
+    assert after == {path: text for path, text in before.items() if path.name != "owner.token"}
 
 
 def test_init_refuses_a_name_that_is_a_path(tmp_path: Path) -> None:
-    assert "--server" in one_line(run("init", tmp_path / "new", "--server", "../x"))
+    assert "not '../x'" in one_line(run("init", tmp_path / "new", "--server", "../x"))
     assert not (tmp_path / "new").exists()
 
 
@@ -70,9 +77,9 @@ def test_an_unknown_key_is_named(house: House) -> None:
 
 
 def test_a_missing_secret_is_named_with_its_key(house: House) -> None:
-    secret = house.folder / "secrets" / "arena-1.sha256"
-    secret.unlink()
-    expected = f"equipoise: {house.config}: $.server.arena-1.secret_file: {secret}: No such file or directory"
+    server, secret = house.folder / "servers.d" / "arena-1.toml", house.folder / "secrets" / "arena-1.sha256"
+    server.write_text('[server.arena-1]\nsecret_file = "secrets/arena-1.sha256"\n')
+    expected = f"equipoise: {server}: $.server.arena-1.secret_file: {secret}: No such file or directory"
     assert refused(house.config) == expected
 
 

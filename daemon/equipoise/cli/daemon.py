@@ -1,4 +1,4 @@
-"""Commands on this machine: run the daemon, write and check its configuration."""
+"""Commands on this machine: run the daemon, check its configuration."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from equipoise.cli.options import FAILED, PRIVATE, WRONG, config_option, new_directory, stop
+from equipoise.cli.options import FAILED, PRIVATE, WRONG, config_option, stop
 from equipoise.errors import (
     ConfigError,
     EquipoiseError,
@@ -80,27 +80,3 @@ def check_config(path: Path, show: bool) -> None:
             click.echo(line)
     else:
         click.echo(f"{path}: valid. Servers: {len(config.servers)}, pools: {len(config.pools)}.")
-
-
-@click.command()
-@click.argument("directory", type=click.Path(path_type=Path, file_okay=False), default=new_directory)
-@click.option("--server", default="arena-1", show_default=True, help="Name of the first game server.")
-@click.option("--game", type=click.Choice(["tf2", "ns2"]), default="tf2", show_default=True, help="Its game.")
-def init(directory: Path, server: str, game: str) -> None:
-    """Write config.toml and secrets into DIRECTORY; nothing that exists is overwritten.
-
-    The default is ~/.config/equipoise, for root /etc/equipoise.
-
-    The secret of the game server is shown only once; its plugin needs it. The files hold SHA-256 hashes, except
-    owner.token, which this command line uses.
-    """
-    from equipoise.cli.setup import write
-
-    try:
-        secret = write(directory, server, game)
-    except ConfigError as error:
-        stop(error)
-    config = directory / "config.toml"
-    click.echo(f"Wrote {config}. Start the daemon with:\n\n  equipoise serve --config {config}\n")
-    click.echo(f"The secret of {server}, shown only now, for its plugin's configuration:\n\n  {secret}\n")
-    click.echo(f"{directory / 'owner.token'} is your token for the admin interface: keep it secret.")

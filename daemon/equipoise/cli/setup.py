@@ -1,68 +1,94 @@
-"""Writes a new installation: a configuration, a secret for the first game server, a token for the owner."""
+"""A new installation: the configuration and its game servers."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-import re
-import secrets
+from collections.abc import Sequence
 from pathlib import Path
 
+import click
+
+from equipoise.cli import questions
+from equipoise.cli.options import new_directory, stop
 from equipoise.errors import ConfigError
+from equipoise.install.configuration import write_new
+from equipoise.install.servers import NewServer
 
-_TEMPLATE = """\
-# Equipoise. Every key with its unit and default: config.example.toml. `equipoise check-config` reads this file.
-
-[web]
-host = "127.0.0.1"
-port = 27500
-
-[pool.main]
-system = "synelo"
-# The largest team size; over several servers the median of theirs.
-k_max = 12
-
-[server.{server}]
-pool = "main"
-game = "{game}"
-secret_file = "secrets/{server}.sha256"
-
-[token.owner]
-role = "admin"
-secret_file = "secrets/owner.sha256"
+EPILOG = """\b
+Examples:
+  equipoise init                                     asks
+  equipoise init --server arena-1 --tf /srv/tf2/tf   installs the plugin too
+  equipoise init --server a --server b --tf a=/srv/a/tf --tf b=/srv/b/tf --yes
 """
+SHARED = "With several servers NAME= says whose it is."
 
 
-def write(directory: Path, server: str, game: str) -> str:
-    """Write all files and return the game server's secret in plain text.
+@click.command(epilog=EPILOG)
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False), default=new_directory)
+@click.option("--server", "names", multiple=True, metavar="NAME", help="A game server; repeat it for more. [arena-1]")
+@click.option(
+    "--game", type=click.Choice(["tf2", "ns2", "other"]), default="tf2", show_default=True, help="Their game."
+)
+@click.option("--tf", multiple=True, metavar="[NAME=]DIR", help=f"Install the plugin into this tf/. {SHARED}")
+@click.option("--rcon", multiple=True, metavar="[NAME=]HOST:PORT", help=f"A server's RCON. {SHARED}")
+@click.option(
+    "--rcon-password-file", multiple=True, metavar="[NAME=]FILE", help="A file with its password; -: standard input."
+)
+@click.option("--yes", is_flag=True, help="Ask nothing; what no option says is left out.")
+def init(
+    directory: Path,
+    names: tuple[str, ...],
+    game: str,
+    tf: tuple[str, ...],
+    rcon: tuple[str, ...],
+    rcon_password_file: tuple[str, ...],
+    yes: bool,
+) -> None:
+    """Write a configuration and game servers into DIRECTORY; nothing that exists is overwritten.
 
-    ConfigError, and nothing is written, where one of the files exists already.
+    The default is ~/.config/equipoise, for root /etc/equipoise. On a terminal it asks for what no option says.
+
+    The files hold SHA-256 hashes of secrets. A game server's secret is written into its plugin's cfg with --tf, else
+    shown, only once. owner.token is the key of this command line: keep it secret.
     """
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", server) or server == "owner":
-        raise ConfigError("a server's name is up to 64 of A-Z a-z 0-9 _ - and not `owner`", path="--server")
-    secret, token = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
-    files = {
-        directory / "secrets" / f"{server}.sha256": (_sha256(secret), 0o600),
-        directory / "secrets" / "owner.sha256": (_sha256(token), 0o600),
-        directory / "owner.token": (f"{token}\n", 0o600),
-        directory / "config.toml": (_TEMPLATE.format(server=server, game=game), 0o644),
-    }
-    for path in files:
-        if path.exists():
-            raise ConfigError("exists already, and nothing is overwritten; choose another directory", path=str(path))
+    asks = questions.on_terminal() and not yes
     try:
-        (directory / "secrets").mkdir(parents=True, exist_ok=True, mode=0o700)
-        for path, (text, mode) in files.items():
-            _write(path, text, mode)
-    except OSError as error:
-        raise ConfigError(error.strerror or "cannot be written", path=str(error.filename)) from None
-    return secret
+        servers = names or (questions.server_names() if asks else ("arena-1",))
+        folders, addresses, files = (
+            _by_server(option, given, servers)
+            for option, given in (("--tf", tf), ("--rcon", rcon), ("--rcon-password-file", rcon_password_file))
+        )
+        written = write_new(
+            directory,
+            [
+                _server(name, game, folders.get(name), addresses.get(name), files.get(name), asks and game == "tf2")
+                for name in servers
+            ],
+        )
+    except ConfigError as error:
+        stop(error)
+    click.echo(f"Wrote {directory / 'config.toml'}, {directory / 'owner.token'} and a file for each game server.\n")
+    for added in written:
+        click.echo("\n".join(added.lines()) + "\n")
+    click.echo(f"Start the daemon with:\n\n  equipoise serve --config {directory / 'config.toml'}\n")
 
 
-def _sha256(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest() + "\n"
+def _server(name: str, game: str, tf: str | None, rcon: str | None, file: str | None, asks: bool) -> NewServer:
+    folder = Path(tf) if tf else questions.game_folder(name) if asks else None
+    address = rcon or (questions.rcon_address(name) if asks else None)
+    password = questions.rcon_password(name, file) if address else None
+    return NewServer(name, game=game, tf=folder, rcon=address, password=password)
 
 
-def _write(path: Path, text: str, mode: int) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "w") as file:
-        file.write(text)
+def _by_server(option: str, given: Sequence[str], servers: Sequence[str]) -> dict[str, str]:
+    """The values of an option by server; without NAME= it is that of the only one."""
+    found: dict[str, str] = {}
+    for value in given:
+        name, equals, rest = value.partition("=")
+        if not (equals and name in servers):
+            if len(servers) > 1:
+                raise ConfigError(f"{option} {value}: which server? Write {option} {servers[0]}={value}")
+            name, rest = servers[0], value
+        if name in found:
+            raise ConfigError(f"{option} is given twice for {name}")
+        found[name] = rest
+    return found

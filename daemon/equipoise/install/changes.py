@@ -1,0 +1,155 @@
+"""Files that are written together: all of them, or after an error or a refusal none.
+
+Each file is written beside its place under another name and renamed, so that a crash leaves whole files: old or new.
+All names are written before the first rename: a full disk is noticed while nothing has changed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from equipoise.errors import ConfigError
+
+
+@dataclass(slots=True)
+class Changes:
+    """Changes below a folder. Root makes them as the folder's owner.
+
+    The files then belong to that owner, and a link that the owner put into the folder leads root to nothing that the
+    owner could not read or write.
+    """
+
+    folder: Path
+    _folders: dict[Path, int] = field(default_factory=dict)
+    _files: dict[Path, tuple[bytes, int] | None] = field(default_factory=dict)
+    _before: dict[Path, tuple[bytes, int] | None] = field(default_factory=dict)
+    _made: list[Path] = field(default_factory=list)
+
+    def make(self, path: Path, mode: int = 0o755) -> None:
+        """Plan a folder; one that exists stays as it is."""
+        self._folders[path] = mode
+
+    def write(self, path: Path, data: bytes, mode: int = 0o644) -> None:
+        """Plan a file with this content, in place of another."""
+        self._files[path] = data, mode
+
+    def remove(self, path: Path) -> None:
+        """Plan to remove a file, if it is there."""
+        self._files[path] = None
+
+    def written(self) -> list[Path]:
+        """The files that are planned."""
+        return [path for path, content in self._files.items() if content is not None]
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Make the changes; where they or the caller's block fail, everything is as it was.
+
+        ConfigError names a file that cannot be written.
+        """
+        try:
+            with as_owner(self.folder):
+                self._apply()
+            yield
+        except BaseException as error:
+            with as_owner(self.folder):
+                self._undo()
+            if isinstance(error, OSError) and error.filename is not None:
+                raise ConfigError(f"{error.strerror}{advice(error, self.folder)}", file=error.filename) from None
+            raise
+
+    def _apply(self) -> None:
+        for path, mode in self._folders.items():
+            self._make(path, mode)
+        for path, content in self._files.items():
+            if content is not None:
+                self._make(path.parent, 0o755)
+                _write(_beside(path), *content)
+        for path, content in self._files.items():
+            self._before[path] = _content(path)
+            if content is not None:
+                os.replace(_beside(path), path)
+            else:
+                path.unlink(missing_ok=True)
+        for folder in {path.parent for path in self._files if path.parent.is_dir()}:
+            _sync(folder)
+
+    def _make(self, folder: Path, mode: int) -> None:
+        if not folder.is_dir():
+            self._make(folder.parent, 0o755)
+            folder.mkdir()
+            self._made.append(folder)
+            folder.chmod(mode)
+
+    def _undo(self) -> None:
+        for path in self._files:
+            _beside(path).unlink(missing_ok=True)
+        for path, content in self._before.items():
+            if content is None:
+                path.unlink(missing_ok=True)
+            else:
+                _write(_beside(path), *content)
+                os.replace(_beside(path), path)
+        for folder in reversed(self._made):
+            folder.rmdir()
+
+
+@contextmanager
+def as_owner(folder: Path) -> Iterator[None]:
+    """Let root have the rights of a folder's owner, and no others; the folder, or the nearest above it, exists."""
+    while not folder.exists():
+        folder = folder.parent
+    status = folder.stat()
+    if os.geteuid() != 0 or status.st_uid == 0:
+        yield
+        return
+    groups, group = os.getgroups(), os.getegid()
+    os.setgroups([status.st_gid])
+    os.setegid(status.st_gid)
+    os.seteuid(status.st_uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(group)
+        os.setgroups(groups)
+
+
+def advice(error: OSError, folder: Path) -> str:
+    """What to do about a file below a folder that cannot be read or written."""
+    if not isinstance(error, PermissionError):
+        return ""
+    return "; use sudo" if os.geteuid() != 0 else f"; it must belong to the owner of {folder}: use chown"
+
+
+def _beside(path: Path) -> Path:
+    """A name that neither the daemon (`*.toml`) nor SourceMod (`*.smx`, `*.cfg`, `*.txt`) reads."""
+    return path.with_name(f".{path.name}.equipoise-new")
+
+
+def _content(path: Path) -> tuple[bytes, int] | None:
+    try:
+        return path.read_bytes(), path.stat().st_mode & 0o7777
+    except FileNotFoundError:
+        return None
+
+
+def _write(path: Path, data: bytes, mode: int) -> None:
+    path.unlink(missing_ok=True)  # of a run that was killed
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+        os.fchmod(file.fileno(), mode)
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    opened = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -1,0 +1,167 @@
+"""A TF2 server's folder `tf/`: what is installed in it, and what the plugin needs there.
+
+Versions are read from the binaries, because includes and other files of a package may be missing or of another one:
+
+- SourceMod links `versionlib/versionlib.cpp` into each of its binaries. Its string `SM_VERSION_STRING` is
+  `major.minor.release.revision`, a tag may follow (`tools/buildbot/generate_headers.py`). `sourcemod.logic.so` is one
+  binary that has the same name for every game; 64-bit servers load that in `bin/x64/`
+  (`tools/buildbot/PackageScript`).
+- REST in Pawn sends `sm-ripext/<version>` as its user agent (`extension.h`, `SM_RIPEXT_USER_AGENT`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from equipoise.errors import ConfigError
+from equipoise.install.bytecode import plugin_version
+from equipoise.install.changes import Changes, advice, as_owner
+
+PLUGIN = Path("addons/sourcemod/plugins/equipoise.smx")
+CFG = Path("cfg/sourcemod/equipoise.cfg")
+_SOURCEMOD = "addons/sourcemod/bin", "sourcemod.logic.so", rb"\0(\d+\.\d+\.\d+\.\d+(?:-[\w.-]+)?)\0"
+_RIPEXT = "addons/sourcemod/extensions", "rip.ext.so", rb"sm-ripext/(\d+(?:\.\d+)+)"
+_LEAST_SOURCEMOD, _LEAST_RIPEXT = "1.11", "1.3.2"
+_RELEASES = "https://github.com/ErikMinekus/sm-ripext/releases"
+_DEFAULTS = {"equipoise_chat_prefix": "[Equipoise]", "equipoise_words": ""}
+"""A cfg without one of the plugin's settings is written anew by SourceMod 1.13, readable by all (`CoreConfig.cpp`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class GameFolder:
+    """What stands in a `tf/`; versions are "" where a file does not say its own, None where it is missing."""
+
+    path: Path
+    sourcemod: str
+    ripext: str | None
+    plugin: str | None
+    cfg: bytes
+
+    def install(self, plugin: bytes, texts: dict[str, bytes], url: str, name: str, secret: str) -> Changes:
+        """The changes that put the plugin there, with the daemon's address, the server's name and its secret."""
+        changes = Changes(self.path)
+        changes.write(self.path / PLUGIN, plugin)
+        for place, text in texts.items():
+            changes.write(self.path / "addons/sourcemod" / place, text)
+        settings = {"equipoise_url": url, "equipoise_server": name, "equipoise_secret": secret}
+        changes.write(self.path / CFG, _with_settings(self.cfg, settings), 0o600)
+        return changes
+
+    def rotate(self, secret: str) -> Changes:
+        """The changes that give the plugin another secret."""
+        changes = Changes(self.path)
+        changes.write(self.path / CFG, _with_settings(self.cfg, {"equipoise_secret": secret}), 0o600)
+        return changes
+
+    def notes(self) -> list[str]:
+        """What an operator should know of SourceMod and REST in Pawn before they load the plugin."""
+        lines = [f"SourceMod {self.sourcemod or 'of an unknown version'} is there."]
+        if self.sourcemod and _numbers(self.sourcemod) < _numbers(_LEAST_SOURCEMOD):
+            lines.append(f"It is too old: the plugin needs SourceMod {_LEAST_SOURCEMOD} or newer.")
+        if self.ripext is None:
+            lines.append(f"REST in Pawn (rip.ext.so) is MISSING, and the plugin cannot load without it: {_RELEASES}")
+        else:
+            lines.append(f"REST in Pawn {self.ripext or 'of an unknown version'} is there.")
+            if self.ripext and _numbers(self.ripext) < _numbers(_LEAST_RIPEXT):
+                lines.append(f"It is too old: the plugin needs REST in Pawn {_LEAST_RIPEXT} or newer: {_RELEASES}")
+        return lines
+
+
+def inspect(path: Path, name: str, ours: str | None) -> GameFolder:
+    """Look into the `tf/` of the server `name`, for a plugin of version `ours` that is to be installed.
+
+    ConfigError where it is none, has no SourceMod, belongs to another server, or has a newer plugin.
+    """
+    path = path.absolute()
+    try:
+        with as_owner(path):
+            found = _inspected(path)
+    except OSError as error:
+        raise ConfigError(f"{error.strerror}{advice(error, path)}", file=error.filename or path) from None
+    other = _setting(found.cfg, "equipoise_server")
+    if other and other != name:
+        raise ConfigError(
+            f"this folder belongs to the server {other}; several servers from one install: see "
+            "sourcemod/README.md, Settings",
+            file=path / CFG,
+        )
+    if ours and found.plugin and _numbers(found.plugin) > _numbers(ours):
+        raise ConfigError(
+            f"the plugin there is {found.plugin}, newer than this Equipoise ({ours}): upgrade Equipoise first",
+            file=path / PLUGIN,
+        )
+    return found
+
+
+def _inspected(path: Path) -> GameFolder:
+    if not (path / "gameinfo.txt").is_file():
+        inner = path / "tf"
+        hint = f"; is it {inner}?" if (inner / "gameinfo.txt").is_file() else ""
+        raise ConfigError(f"this is no tf/ folder: it has no gameinfo.txt{hint}", file=path)
+    sourcemod = _version(path, *_SOURCEMOD)
+    if sourcemod is None:
+        raise ConfigError(
+            "SourceMod is not installed there: addons/sourcemod/bin/sourcemod.logic.so is missing; "
+            "https://www.sourcemod.net/downloads.php",
+            file=path,
+        )
+    plugin = _bytes(path / PLUGIN)
+    return GameFolder(
+        path=path,
+        sourcemod=sourcemod,
+        ripext=_version(path, *_RIPEXT),
+        plugin=None if plugin is None else plugin_version(plugin) or "",
+        cfg=_bytes(path / CFG) or b"",
+    )
+
+
+def _version(path: Path, folder: str, file: str, pattern: bytes) -> str | None:
+    for place in (path / folder / file, path / folder / "x64" / file):
+        if (data := _bytes(place)) is not None:
+            found = re.search(pattern, data)
+            return found[1].decode() if found else ""
+    return None
+
+
+def _bytes(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version))
+
+
+def _line(name: str) -> bytes:
+    """The line of a cfg that sets this, as the game reads it: quotes and capitals do not count."""
+    return rb'(?i)[ \t]*"?%s"?[ \t]+"?([^"\r\n]*)' % name.encode()
+
+
+def _setting(cfg: bytes, name: str) -> str | None:
+    """The value of a setting; the last line wins."""
+    found = [match[1] for line in cfg.splitlines() if (match := re.match(_line(name), line))]
+    return found[-1].split(b"//")[0].strip().decode("utf-8", "replace") if found else None
+
+
+def _with_settings(cfg: bytes, settings: dict[str, str]) -> bytes:
+    """A cfg with these settings, each in the place of its first line; all other lines stay as they are."""
+    lines = cfg.splitlines(keepends=True)
+    if not lines:
+        lines = [b"// Written by `equipoise server add`. sourcemod/README.md explains each setting.\n"]
+        settings = settings | _DEFAULTS
+    elif not lines[-1].endswith(b"\n"):
+        lines[-1] += b"\n"
+    for name, value in settings.items():
+        own = [place for place, line in enumerate(lines) if re.match(_line(name), line)]
+        written = f'{name} "{value}"\n'.encode()
+        if own:
+            lines[own[0]] = written
+            for place in reversed(own[1:]):
+                del lines[place]
+        else:
+            lines.append(written)
+    return b"".join(lines)

@@ -1,0 +1,195 @@
+"""The game servers of a configuration, and the files that a new one needs.
+
+A server that a command adds stands in a file of its own, `servers.d/NAME.toml`, which commands may change and remove.
+`config.toml` is written by hand: no command changes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import re
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from equipoise.errors import ConfigError
+from equipoise.install import assets
+from equipoise.install.bytecode import plugin_version
+from equipoise.install.changes import Changes
+from equipoise.install.game_folder import CFG, PLUGIN, GameFolder, inspect
+
+_SERVER = """\
+# Written by `equipoise server add`. Edit it as you like: keys are in config.example.toml; then `equipoise reload`.
+[server.{name}]
+pool = "{pool}"
+game = "{game}"
+secret_sha256 = "{digest}"
+"""
+_RCON = """\
+rcon = "{rcon}"
+rcon_password_file = "secrets/{name}.rcon"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class NewServer:
+    """What an operator says of a server; `password` is that of RCON."""
+
+    name: str
+    pool: str = "main"
+    game: str = "tf2"
+    tf: Path | None = None
+    rcon: str | None = None
+    password: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A server that is added: what its operator has to know of it."""
+
+    name: str
+    secret: str
+    folder: GameFolder | None
+    """As it was before."""
+
+    def lines(self) -> list[str]:
+        """What an operator reads."""
+        if self.folder is None:
+            return [
+                f"The secret of {self.name}, shown only now; its plugin needs it as equipoise_secret:",
+                f"  {self.name}  {self.secret}",
+            ]
+        before = self.folder.plugin
+        replaced = "" if before is None else f", in place of {before or 'one of an unknown version'}"
+        load = "load" if before is None else "reload"
+        return [
+            f"The plugin is {self.folder.path / PLUGIN}{replaced}.",
+            f"Its address, name and secret are in {self.folder.path / CFG}.",
+            *self.folder.notes(),
+            f"One command is left, in the console of {self.name}:\n\n  sm plugins {load} equipoise\n",
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Servers that can be added."""
+
+    files: Changes
+    """Of the configuration."""
+    plugins: list[Changes] = field(default_factory=list)
+    servers: list[Added] = field(default_factory=list)
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Make all changes; where they or the caller's block fail, everything is as it was.
+
+        The plugins come first: a run that is killed before the server is configured can be repeated.
+        """
+        with ExitStack() as stack:
+            for changes in (*self.plugins, self.files):
+                stack.enter_context(changes.applied())
+            yield
+
+
+def new_secret() -> tuple[str, str]:
+    """A secret of 256 random bits, and its SHA-256 in hexadecimal, which a configuration may hold."""
+    secret = secrets.token_urlsafe(32)
+    return secret, hashlib.sha256(secret.encode()).hexdigest()
+
+
+def server_file(config: Path, name: str) -> Path:
+    """Where the server stands that a command adds."""
+    return config.parent / "servers.d" / f"{name}.toml"
+
+
+def password_file(config: Path, name: str) -> Path:
+    """Where the RCON password of a server stands."""
+    return config.parent / "secrets" / f"{name}.rcon"
+
+
+def check_name(name: str, taken: Mapping[str, Path]) -> None:
+    """ConfigError where a server may not be called so, or one in `taken`, by name and file, is, but for capitals."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", name):
+        raise ConfigError(f"a server's name is up to 64 of A-Z a-z 0-9 _ -, not {name!r}")
+    for other, file in taken.items():
+        if other == name:
+            raise ConfigError(f"there is a server {name} already", file=file)
+        if other.casefold() == name.casefold():
+            raise ConfigError(f"there is a server {other}: {name} differs only in capitals", file=file)
+
+
+def check_rcon(address: str) -> None:
+    """ConfigError where an address is not HOST:PORT, the host being literal or `localhost`."""
+    host, _, port = address.rpartition(":")
+    try:
+        if host != "localhost":
+            ipaddress.ip_address(host.strip("[]"))
+        if not (port.isascii() and port.isdigit() and 1 <= int(port) <= 65535):
+            raise ValueError
+    except ValueError:
+        raise ConfigError(f"RCON is HOST:PORT, the host an IP address or localhost, not {address!r}") from None
+
+
+def prepare(config: Path, servers: Iterable[NewServer], url: str) -> Prepared:
+    """What these servers need, after all checks of their folders and addresses; nothing is written.
+
+    `url` is the daemon's address for the plugin. ConfigError says what does not fit.
+    """
+    files = Changes(config.parent)
+    files.make(config.parent)
+    files.make(config.parent / "secrets", 0o700)
+    prepared = Prepared(files)
+    for server in servers:
+        secret, digest = new_secret()
+        text = _SERVER.format(name=server.name, pool=server.pool, game=server.game, digest=digest)
+        if server.rcon is not None:
+            check_rcon(server.rcon)
+            text += _RCON.format(name=server.name, rcon=server.rcon)
+            files.write(password_file(config, server.name), f"{server.password}\n".encode(), 0o600)
+        files.write(server_file(config, server.name), text.encode())
+        folder = None
+        if server.tf is not None:
+            folder, changes = _prepare_folder(server, url, secret)
+            prepared.plugins.append(changes)
+        prepared.servers.append(Added(server.name, secret, folder))
+    return prepared
+
+
+def prepare_rotation(config: Path, name: str, tf: Path | None, secret: str, digest: str) -> tuple[Prepared, list[str]]:
+    """Another secret for a server that stands in a file of its own, and what its operator reads.
+
+    ConfigError where its file holds no hash, or its `tf/` is another server's.
+    """
+    file = server_file(config, name)
+    text, found = re.subn(
+        r"""^([ \t]*secret_sha256[ \t]*=[ \t]*)(["'])[0-9a-fA-F]{64}\2""",
+        rf"\g<1>\g<2>{digest}\g<2>",
+        file.read_text("utf-8"),
+        flags=re.MULTILINE,
+    )
+    if found != 1:
+        raise ConfigError("there is no line secret_sha256; a secret_file is changed by hand", file=file)
+    files = Changes(config.parent)
+    files.write(file, text.encode())
+    prepared = Prepared(files)
+    if tf is None:
+        return prepared, Added(name, secret, None).lines()
+    prepared.plugins.append(inspect(tf, name, None).rotate(secret))
+    return prepared, [
+        f"The new secret is in {tf / CFG}. The plugin reads it at the next map, or at once with:\n\n"
+        "  sm plugins reload equipoise\n"
+    ]
+
+
+def _prepare_folder(server: NewServer, url: str, secret: str) -> tuple[GameFolder, Changes]:
+    if server.game != "tf2":
+        raise ConfigError(f"--tf is for TF2's plugin, and the game of {server.name} is {server.game}")
+    if re.fullmatch(r"https?://[\w.\[\]:-]+", url) is None or url.endswith(":0"):
+        raise ConfigError(f"{url} is no address for the plugin; choose a web.port, or use --url")
+    assert server.tf is not None
+    plugin = assets.plugin()
+    folder = inspect(server.tf, server.name, plugin_version(plugin) or "0")
+    return folder, folder.install(plugin, assets.plugin_texts(), url, server.name, secret)
