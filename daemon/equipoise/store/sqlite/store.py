@@ -43,7 +43,6 @@ from equipoise.store.sqlite import (
     crowds,
     importing,
     journal,
-    notes,
     outcome,
     players,
     pools,
