@@ -22,12 +22,13 @@ from equipoise.config import STORE, Config
 from equipoise.core.model import ServerId
 from equipoise.errors import ConfigError, StoreError, StoreMissing, StoreRefused
 from equipoise.service import jobs, readings, systemd
+from equipoise.service.backups import FOLDER, Backups
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
 from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.ring import Ring
-from equipoise.service.scheduler import Scheduler
+from equipoise.service.scheduler import Daily, Scheduler
 from equipoise.solving.worker import Worker
 from equipoise.store.port import Store
 from equipoise.store.sqlite import SqliteStore
@@ -101,6 +102,9 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
     stack.callback(asyncio.create_task(metrics.measure_loop()).cancel)
     scheduler = Scheduler(metrics)
     jobs.add_jobs(scheduler, pools, retention)
+    if config.backup.keep:
+        backups = Backups(store, store.path.parent / FOLDER, config.backup.keep, clock)
+        scheduler.add("backup", Daily(config.backup.at), backups.run, last_run=backups.last())
     solving = Worker(config.splits.seconds)
     stack.push_async_callback(solving.close)
     services = Services(

@@ -7,6 +7,7 @@ it must not leave a file behind that this user cannot open.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -26,3 +27,22 @@ def open_private(path: Path, flags: int) -> int:
         os.close(file)
         raise
     return file
+
+
+def sync(path: Path) -> None:
+    """Make a file durable; of a directory, which files it has."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def make_private_directory(path: Path) -> None:
+    """Make a directory that only the owner of the one above can use; nothing happens where there is one."""
+    with suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+        path.chmod(0o700)
+        if os.geteuid() == 0:
+            above = path.parent.stat()
+            os.chown(path, above.st_uid, above.st_gid)

@@ -58,8 +58,8 @@ class Every(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
 class Daily(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
     """A time of day by the machine's clock and time zone, once a day also where summer time skips or repeats it."""
 
-    def __init__(self, at: time_of_day) -> None:
-        self.at = at
+    def __init__(self, at: str) -> None:
+        self._at = time_of_day.fromisoformat(at)
         self.longest = timedelta(hours=25)
         """A day on which summer time ends."""
 
@@ -67,7 +67,7 @@ class Daily(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
         """The next such time after now."""
         today = now.astimezone().date()
         for days in range(3):  # on the day that summer time ends, today's may be past and tomorrow's too soon
-            found = datetime.combine(today + timedelta(days=days), self.at).astimezone()
+            found = datetime.combine(today + timedelta(days=days), self._at).astimezone()
             if found > now:
                 return found
         raise AssertionError("the day after tomorrow is later than now")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, Protocol
 
 from equipoise.core.effects import RecordRound
@@ -182,6 +183,17 @@ class Extent:
     """Seconds since the epoch; None without decisions."""
     newest: float | None
     """When the newest decision or round was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A copy of the store."""
+
+    file: str
+    bytes: int
+    rounds: int
+    seconds: float
+    """How long it took."""
 
 
 StoreState = Literal["ok", "locked", "full", "failing", "damaged"]
@@ -367,6 +379,12 @@ class Store(Protocol):
 
     async def extent(self) -> Extent:
         """How large the store is."""
+
+    async def back_up(self, target: Path) -> Backup:
+        """Copy the store as it is at one moment to a file that does not exist, while it goes on to serve.
+
+        The copy is checked and durable when this returns. Before that, and after a StoreError, there is none.
+        """
 
 
 class Clock(Protocol):

@@ -20,6 +20,7 @@ from equipoise.core.model import PlayerId, ServerId
 from equipoise.errors import StoreError
 from equipoise.store.port import (
     Audit,
+    Backup,
     Crowd,
     Decision,
     EditRow,
@@ -36,7 +37,7 @@ from equipoise.store.port import (
     StoreHealth,
     Submission,
 )
-from equipoise.store.sqlite import crowds, journal, notes, players, pools, replays, retention, rounds
+from equipoise.store.sqlite import backups, crowds, journal, notes, players, pools, replays, retention, rounds
 from equipoise.store.sqlite.connection import (
     Lock,
     open_database,
@@ -225,6 +226,9 @@ class SqliteStore:
 
     async def extent(self) -> Extent:
         return await self._read(retention.extent)
+
+    async def back_up(self, target: Path) -> Backup:
+        return await backups.in_process(self.path, target)
 
     async def _write(self, work: Callable[[Connection], T]) -> T:
         def atomically(db: Connection) -> T:
