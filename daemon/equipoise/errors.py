@@ -4,6 +4,7 @@ EquipoiseError
 ├── ScriptError      a message is wrong: refused with a 4xx, our state untouched
 ├── PeerError        a game server does not answer, or not as it should: retried
 ├── StoreError       the store cannot read or write now: rounds go to the ring
+│   ├── PoolMoved        new ratings do not take the pool's last rounds into account: they are rated, then tried again
 │   ├── StoreDamaged     what it holds cannot be trusted: it takes nothing until a backup is restored
 │   └── StoreRefused     it never will (newer than this program, not ours, read-only): start-up ends
 │       └── StoreMissing     there is none, and none may be made
@@ -41,6 +42,10 @@ class PeerError(EquipoiseError):
 
 class StoreError(EquipoiseError):
     """The store cannot serve now: locked, disk full, away."""
+
+
+class PoolMoved(StoreError):
+    """A round or an edit came while new ratings were worked out."""
 
 
 class StoreDamaged(StoreError):

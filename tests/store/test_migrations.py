@@ -18,7 +18,18 @@ from equipoise.store.sqlite.connection import APPLICATION_ID, migrate, open_data
 from tests.pools import fill, some_rounds, stored
 from tests.store.samples import in_loop, opened
 
+WITHOUT_EDITS = (
+    "DROP TABLE voids",
+    "DROP TABLE edited",
+    "DROP TABLE edits",
+    "ALTER TABLE rounds DROP COLUMN voided",
+    "DELETE FROM migrations WHERE number > 5",
+    "PRAGMA user_version = 5",
+)
+"""Takes a store back to its fifth step."""
+
 WITHOUT_GROWTH = (
+    *WITHOUT_EDITS,
     "DROP TABLE crowds",
     "DROP INDEX decisions_by_time",
     "DROP INDEX audit_by_time",

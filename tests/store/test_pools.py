@@ -21,7 +21,7 @@ from equipoise.store.port import (
     RatedRound,
     SharedParts,
 )
-from equipoise.store.sqlite import crowds, journal, players, pools, rounds
+from equipoise.store.sqlite import crowds, journal, pools, rounds, sequence
 from equipoise.store.sqlite.connection import open_database, transaction
 from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, record, submit
 
@@ -134,6 +134,7 @@ async def test_every_fact_of_a_round_is_in_the_database(tmp_path: Path) -> None:
         "prediction": 0.625,
         "recorded_at": 42.0,
         "pruned": 0,
+        "voided": None,
     }
     assert [
         (one["player"], one["place"], one["side"], one["seconds_a"], one["seconds_b"], one["quit"], one["score"])
@@ -184,9 +185,9 @@ AUDIT = Audit(7.0, "Ann", "set", "a player", "1000", "1001")
 def test_an_edited_row_is_stored_whole_and_replaces_the_last_time_played(tmp_path: Path) -> None:
     with closing(open_database(tmp_path / "s.db")) as database, transaction(database.conn):
         db = database.conn
-        first = players.edit(db, POOL, player(1), 500, lambda row: (a_row(1) if row is None else row, AUDIT))
+        first = sequence.edit(db, POOL, player(1), 500, lambda row: (a_row(1) if row is None else row, AUDIT))
         assert first == a_row(1, version=1)
-        second = players.edit(
+        second = sequence.edit(
             db, POOL, player(1), 500, lambda row: (a_row(1, rating=5.0, visible=False, last_played=2.0), AUDIT)
         )
         assert second == a_row(1, version=2, rating=5.0, visible=False, last_played=2.0)
@@ -198,7 +199,7 @@ def test_a_crowd_is_every_player_of_one_pool(tmp_path: Path) -> None:
     with closing(open_database(tmp_path / "s.db")) as database, transaction(database.conn):
         db = database.conn
         for number, pool in ((1, POOL), (2, POOL), (3, "other")):
-            players.edit(db, pool, player(number), 0, lambda _, n=number: (a_row(n, visible=n == 1), AUDIT))
+            sequence.edit(db, pool, player(number), 0, lambda _, n=number: (a_row(n, visible=n == 1), AUDIT))
         assert crowds.crowd(db, POOL, 52.0) == Crowd(2, 1, 1, 1001.5, 0.5)
         assert crowds.crowd(db, "empty", 52.0) == Crowd(0, 0, 0, None, None)
 

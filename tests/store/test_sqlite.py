@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from equipoise.core.model import PlayerId, ServerId, Side
 from equipoise.errors import RatingError, StoreError
 from equipoise.store.port import Audit, Crowd, Decision, Name, PlayerRow, Prediction, RatedRound
-from equipoise.store.sqlite import SqliteStore, crowds, players
+from equipoise.store.sqlite import SqliteStore, crowds, players, sequence
 from equipoise.store.sqlite.connection import open_database, transaction
 from tests.store.disk import fast_directory
 from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, record, submit
@@ -142,7 +142,7 @@ async def test_a_late_round_does_not_make_a_player_look_absent(tmp_path: Path) -
 def test_a_rosters_last_rounds_are_one_range_of_one_index_for_each_player(tmp_path: Path) -> None:
     database = open_database(tmp_path / "s.db")
     for number in (1, 2):
-        players.edit(database.conn, POOL, player(number), 0, lambda _, number=number: (_row(number), NOTE))
+        sequence.edit(database.conn, POOL, player(number), 0, lambda _, number=number: (_row(number), NOTE))
     statements: list[str] = []
     database.conn.set_trace_callback(statements.append)
     players.load(database.conn, POOL, {player(1): 0, player(2): 0}, 500)
@@ -331,7 +331,7 @@ def test_the_leaderboard_is_all_visible_and_active_players_by_rating(
                 first = replace(_row(number), rating=points + 7, visible=number % 2 == 0)
                 row = replace(first, rating=points, visible=visible, last_played=played)
                 for each in (first, row):
-                    players.edit(db, pool, row.id, 0, lambda _, row=each: (row, NOTE))
+                    sequence.edit(db, pool, row.id, 0, lambda _, row=each: (row, NOTE))
         expected = sorted(
             (-points, player(number))
             for number, (points, visible, played) in enumerate(drawn)

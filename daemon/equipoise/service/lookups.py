@@ -141,9 +141,9 @@ class Lookups:
         return (_unknown(command),) if player is None else await self._edit(player, None, command, who)
 
     async def _edit(self, player: PlayerId, rating: float | None, command: Commanded, who: str) -> Lines:
-        (before,) = await self._pool.summaries((player,))
-        after = await self._pool.edit(player, rating, claimant(command, who))
-        return (Text(Phrase.SET_DONE, (f"@{player}", f"{before.rating:.0f}", f"{after.rating:.0f}")),)
+        edited = await self._pool.edit(player, rating, claimant(command, who))
+        before, after = (f"{summary.rating:.0f}" for summary in (edited.before, edited.after))
+        return (Text(Phrase.SET_DONE, (f"@{player}", before, after)),)
 
 
 def _rating_line(summary: PlayerSummary, *, admin: bool) -> Text:

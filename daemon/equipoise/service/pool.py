@@ -24,20 +24,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import PlayerId, PlayerSummary, is_bot
+from equipoise.core.model import PlayerId, PlayerSummary
 from equipoise.errors import RatingError, ScriptError, SpillError, StoreError, StoreRefused
 from equipoise.ratings.system import System
+from equipoise.service.editing import Edited, Editing
 from equipoise.service.fingerprint import check, fingerprint_of
-from equipoise.service.held import MOST_HELD, Held, Snapshot
+from equipoise.service.held import MOST_HELD, Held
 from equipoise.service.rating import RoundRating
 from equipoise.service.ring import Ring, UnstoredRound
-from equipoise.store.port import Audit, Clock, PlayerRow, RatedRound, Store
+from equipoise.store.port import Clock, RatedRound, Store
+from equipoise.store.sequence import BulkEdit
 from equipoise.wire.values import RoundStatus
 
 GROUP = 32
@@ -92,6 +94,7 @@ class Pool:
         self._clock = clock
         self._lock = asyncio.Lock()
         self._held = Held(system, most_held)
+        self._editing = Editing(name, self._held, store, clock, self._settled, self._read_in)
         self._present: list[Callable[[], Iterable[PlayerId]]] = []
         """The players of each server that feeds the pool."""
         self._group: _Group | None = None
@@ -159,12 +162,19 @@ class Pool:
             raise StoreError(f"store: it does not answer, and {player} is not in memory")
         return summary
 
-    async def edit(self, player: PlayerId, rating: float | None, who: str) -> PlayerSummary:
+    async def edit(self, player: PlayerId, rating: float | None, who: str) -> Edited:
         """Set a player's rating, or with None make them a newcomer; audited as done by `who`.
 
         RatingError when the system refuses it, StoreError when the store does: then nothing was changed.
         """
-        return await self._uninterrupted(self._edit(player, rating, who))
+        return await self._uninterrupted(self._editing.edit(player, rating, who))
+
+    async def adopt(self, edit: BulkEdit) -> int:
+        """Write new ratings of many players as one edit; returns its number.
+
+        PoolMoved: rounds came that it does not take into account. StoreError: nothing was changed.
+        """
+        return await self._uninterrupted(self._editing.adopt(edit))
 
     async def top(self, limit: int | None) -> tuple[PlayerSummary, ...]:
         """The leaderboard with names, all of it without a limit: without shadow ratings and stale players."""
@@ -251,6 +261,13 @@ class Pool:
             kept += [error] * (len(rounds) - len(kept))
         return kept
 
+    @asynccontextmanager
+    async def _settled(self) -> AsyncIterator[None]:
+        """The lock, with waiting rounds applied before."""
+        async with self._lock:
+            await self._apply_waiting()
+            yield
+
     async def _drain(self) -> None:
         progress = True
         while progress:
@@ -295,40 +312,6 @@ class Pool:
         self._held.version += any(outcome.changes for outcome in rated)
         return outcomes
 
-    async def _edit(self, player: PlayerId, rating: float | None, who: str) -> PlayerSummary:
-        if is_bot(player):
-            raise RatingError(f"{player}: bots are not rated")
-        async with self._lock:
-            await self._apply_waiting()
-            before = Snapshot()
-
-            def change(row: PlayerRow | None) -> tuple[PlayerRow, Audit]:
-                nonlocal before
-                self._held.restore([row] if row else [])
-                before = self._held.snapshot([player])
-                return self._edited(player, rating, who)
-
-            try:
-                row = await self.store.edit(self.name, player, self.system.window, change)
-            except BaseException:
-                self._held.put_back(before)
-                raise
-            self._held.edited(row)
-            return self.summary(player)
-
-    def _edited(self, player: PlayerId, rating: float | None, who: str) -> tuple[PlayerRow, Audit]:
-        old = self.system.summary(player)
-        if rating is None:
-            self.system.forget(player)
-            self.system.seed(player)
-        else:
-            self.system.seed(player, rating=rating)
-        new = self.system.summary(player)
-        state = self.system.state(player)
-        row = PlayerRow(player, 0, new.rating, new.rounds, new.visible, new.last_played, state, ())
-        action = "reset" if rating is None else "set"
-        return row, Audit(self._clock.epoch(), who, action, player, _summary(old), _summary(new))
-
     # The system's players and the store's rows.
 
     async def _agree(self) -> None:
@@ -357,19 +340,23 @@ class Pool:
 
     async def _load(self, players: Sequence[PlayerId]) -> tuple[PlayerSummary, ...]:
         async with self._lock:
-            try:
-                shared = await self.store.shared(self.name) if self._held.lacks_shared else None
-                missing = self._held.unread(players)  # another host may have asked for them meanwhile
-                rows = await self.store.players(self.name, missing, self.system.window)
-                await asyncio.to_thread(self._held.restore, list(rows.values()), shared)
-                self._held.note_absent(player for player in missing if player not in rows)
-                self._held.version += bool(rows or shared)
-            except (StoreError, RatingError) as error:
-                self._held.version += 1
-                if isinstance(error, RatingError):
-                    log.warning("pool %s: players not loaded: %s", self.name, error)
+            await self._read_in(players)
             self._make_room(players)
             return tuple(self.summary(player) for player in players)
+
+    async def _read_in(self, players: Sequence[PlayerId]) -> None:
+        """Load whom memory has not, as far as the store answers. The lock is held."""
+        try:
+            shared = await self.store.shared(self.name) if self._held.lacks_shared else None
+            missing = self._held.unread(players)  # another host may have asked for them meanwhile
+            rows = await self.store.players(self.name, missing, self.system.window)
+            await asyncio.to_thread(self._held.restore, list(rows.values()), shared)
+            self._held.note_absent(player for player in missing if player not in rows)
+            self._held.version += bool(rows or shared)
+        except (StoreError, RatingError) as error:
+            self._held.version += 1
+            if isinstance(error, RatingError):
+                log.warning("pool %s: players not loaded: %s", self.name, error)
 
     def _make_room(self, asked: Iterable[PlayerId] = ()) -> None:
         """Forget players whom no server has and no caller waits for. The lock is held: no transaction runs."""
@@ -390,7 +377,3 @@ class Pool:
 
 def _recorded(outcome: RatedRound | Exception) -> Recorded | Exception:
     return outcome if isinstance(outcome, Exception) else Recorded("stored", outcome)
-
-
-def _summary(summary: PlayerSummary) -> str:
-    return f"{summary.rating:g} after {summary.rounds} rounds"

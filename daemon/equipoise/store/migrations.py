@@ -216,6 +216,57 @@ CROWDS_OF_ALL = """
 INSERT INTO crowds SELECT pool, visible, count(*), sum(rating), sum(rating * rating) FROM players GROUP BY pool, visible
 """
 
+# Numbered together with the rounds: `store.sqlite.sequence`.
+EDITS = """
+CREATE TABLE edits (
+    number INTEGER PRIMARY KEY,
+    pool TEXT NOT NULL,
+    at REAL NOT NULL,
+    who TEXT NOT NULL,
+    action TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    shared TEXT
+)
+"""
+
+EDITS_BY_POOL = "CREATE INDEX edits_by_pool ON edits (pool, number)"
+
+# Clustered by player, as participants are.
+EDITED = """
+CREATE TABLE edited (
+    pool TEXT NOT NULL,
+    player TEXT NOT NULL,
+    edit INTEGER NOT NULL REFERENCES edits (number),
+    struck INTEGER NOT NULL DEFAULT 0,
+    before_rating REAL,
+    before_rounds INTEGER,
+    before_visible INTEGER,
+    before_played REAL,
+    before_state TEXT,
+    after_rating REAL NOT NULL,
+    after_rounds INTEGER NOT NULL,
+    after_visible INTEGER NOT NULL,
+    after_played REAL,
+    after_state TEXT NOT NULL,
+    PRIMARY KEY (pool, player, edit)
+) WITHOUT ROWID
+"""
+
+EDITED_BY_EDIT = "CREATE INDEX edited_by_edit ON edited (edit)"
+
+# The number of the edit that took the round out of the ratings.
+ROUNDS_VOIDED = "ALTER TABLE rounds ADD COLUMN voided INTEGER"
+
+# What a voided round had done: its first answer, and what to put back.
+VOIDS = """
+CREATE TABLE voids (
+    round INTEGER PRIMARY KEY REFERENCES rounds (number),
+    edit INTEGER NOT NULL REFERENCES edits (number),
+    prediction REAL NOT NULL,
+    participants TEXT NOT NULL
+)
+"""
+
 MIGRATIONS = (
     Migration(
         "0001-first",
@@ -250,5 +301,6 @@ MIGRATIONS = (
             CROWDS_OF_ALL,
         ),
     ),
+    Migration("0006-edits", sqlite=(EDITS, EDITS_BY_POOL, EDITED, EDITED_BY_EDIT, ROUNDS_VOIDED, VOIDS)),
 )
 """Every step, oldest first."""

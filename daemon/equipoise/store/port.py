@@ -9,26 +9,8 @@ from typing import Literal, Protocol
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, RoundId, ServerId, Side
-
-
-@dataclass(frozen=True, slots=True)
-class PlayerRow:
-    """A player as stored: what a rating system needs to go on from."""
-
-    id: PlayerId
-    version: int
-    """Grows with every write; a copy in memory with another version is out of date."""
-    rating: float
-    rounds: int
-    visible: bool
-    last_played: float | None
-    """Seconds since the epoch, when their last rated round went live."""
-    state: Mapping[str, object]
-    """The rating system's own small state, plain data."""
-    history: tuple[tuple[float, float, float], ...]
-    """(rating after, prediction, score) of their last rated rounds, oldest first, as many as were asked for."""
-    name: str | None = None
-    """What they called themselves last; only `top` and `search` fill it in."""
+from equipoise.store.sequence import BulkEdit
+from equipoise.store.sequence import PlayerRow as PlayerRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,8 +297,17 @@ class Store(Protocol):
     async def shared(self, pool: str) -> SharedParts | None:
         """The shared state of the pool's system; None before the first start."""
 
-    async def rated_rounds(self, pool: str, see: SeeRound) -> None:
-        """Call `see` with every rated round of a pool, in the order in which they were applied."""
+    async def rated_rounds(self, pool: str, see: SeeRound, *, after: int = 0) -> None:
+        """Call `see` with every rated round of a pool after a number, in the order in which they were applied."""
+
+    async def last_number(self, pool: str) -> int:
+        """The number of the pool's last round or edit; 0 before the first."""
+
+    async def adopt_edit(self, pool: str, edit: BulkEdit) -> int:
+        """Write new ratings of many players as one edit, with its line in the audit; returns the edit's number.
+
+        PoolMoved: a round or edit came that they do not take into account.
+        """
 
     async def recompute(self, pool: str, replay: Replay, entry: Audit) -> None:
         """Replace every number that a rating system made by those of `replay`, in one transaction.
@@ -325,8 +316,13 @@ class Store(Protocol):
         replaced too, and a line of the audit is added. After any error nothing was written.
         """
 
-    async def edit(self, pool: str, player: PlayerId, window: int, edit: EditRow) -> PlayerRow:
-        """Write, in one transaction, an admin's change of a player and its line in the audit; returns the new row."""
+    async def edit(
+        self, pool: str, player: PlayerId, window: int, edit: EditRow, detail: Mapping[str, object]
+    ) -> PlayerRow:
+        """Write, in one transaction, an admin's change of a player and its line in the audit; returns the new row.
+
+        `detail` is what was asked for: a replay asks for it again.
+        """
 
     def note(self, notes: Iterable[Note]) -> None:
         """Write these within a second or two, many in one transaction, behind rounds; never fails.

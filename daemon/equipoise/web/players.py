@@ -32,10 +32,10 @@ async def reset_player(asked: Asked) -> PlayerFound:
 async def _edit(asked: Asked, rating: float | None) -> PlayerFound:
     pool, id = asked.services.pool(asked.query.pool), _player(asked)
     try:
-        summary = await pool.edit(id, rating, asked.caller.who)
+        edited = await pool.edit(id, rating, asked.caller.who)
     except RatingError as error:
         raise ScriptError("rating", str(error), path="$.rating") from None
-    return await _found(asked.services, pool, summary)
+    return await _found(asked.services, pool, edited.after)
 
 
 def _player(asked: Asked) -> PlayerId:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from equipoise.core.model import PlayerId
-from equipoise.store.port import Change, EditRow, PlayerRow
-from equipoise.store.sqlite import crowds, journal
+from equipoise.store.port import Change, PlayerRow
+from equipoise.store.sqlite import crowds
 
 _SELECT = """
 SELECT id, version, rating, rounds, visible, last_played, state, name
@@ -74,11 +74,9 @@ def update(db: sqlite3.Connection, pool: str, changes: Sequence[Change], played:
     )
 
 
-def edit(db: sqlite3.Connection, pool: str, player: PlayerId, window: int, change: EditRow) -> PlayerRow:
-    """An admin's change of a player, with its line in the audit."""
-    row, entry = change(next(iter(load(db, pool, {player: 0}, window)), None))
-    crowds.count(db, pool, {player: (row.visible, row.rating)})
-    db.execute(
+def write(db: sqlite3.Connection, pool: str, rows: Sequence[PlayerRow]) -> None:
+    """Replace players, or add them, whole but for their version and their name."""
+    db.executemany(
         """
         INSERT INTO players (pool, id, version, rating, rounds, visible, last_played, state)
         VALUES (?, ?, 1, ?, ?, ?, ?, ?)
@@ -86,11 +84,8 @@ def edit(db: sqlite3.Connection, pool: str, player: PlayerId, window: int, chang
             version = version + 1, rating = excluded.rating, rounds = excluded.rounds,
             visible = excluded.visible, state = excluded.state, last_played = excluded.last_played
         """,
-        (pool, player, row.rating, row.rounds, row.visible, row.last_played, encoded(row.state)),
+        [(pool, row.id, row.rating, row.rounds, row.visible, row.last_played, encoded(row.state)) for row in rows],
     )
-    journal.audit(db, entry)
-    (after,) = load(db, pool, {player: 0}, window)
-    return after
 
 
 def redate(db: sqlite3.Connection, pool: str, latest: float, now: float) -> int:

@@ -35,9 +35,9 @@ _Facts = tuple[str, str, str, str, str, float, float, str | None, str, int, int,
 _Part = tuple[int, str, str, float, float, int]
 
 
-def see(db: sqlite3.Connection, pool: str, see: SeeRound) -> None:
-    """Call `see` with every rated round, in the order in which they were applied."""
-    for _, record, predicted in _rated(db, pool):
+def see(db: sqlite3.Connection, pool: str, see: SeeRound, after: int = 0) -> None:
+    """Call `see` with every rated round after a number, in the order in which they were applied."""
+    for _, record, predicted in _rated(db, pool, after):
         see(record, predicted)
 
 
@@ -56,8 +56,7 @@ def recompute(db: sqlite3.Connection, pool: str, replay: Replay, entry: Audit) -
     journal.audit(db, entry)
 
 
-def _rated(db: sqlite3.Connection, pool: str) -> Iterator[tuple[int, RecordRound, float]]:
-    last = -1
+def _rated(db: sqlite3.Connection, pool: str, last: int = 0) -> Iterator[tuple[int, RecordRound, float]]:
     while rows := db.execute(_ROUNDS, (pool, last, PAGE)).fetchall():
         first, last = rows[0][0], rows[-1][0]
         found = db.execute(_PARTICIPANTS, (pool, first, last)).fetchall()

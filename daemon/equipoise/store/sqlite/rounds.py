@@ -11,6 +11,7 @@ from equipoise.core.model import PlayerId, Round, RoundId, ServerId, Side
 from equipoise.store.port import Change, Prediction, RatedRound, Submission
 from equipoise.store.sqlite import players, pools
 from equipoise.store.sqlite.players import encoded
+from equipoise.store.sqlite.sequence import next_number
 
 
 def first_answer(db: sqlite3.Connection, server: ServerId, id: RoundId) -> RatedRound | None:
@@ -45,11 +46,11 @@ def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedR
     number = db.execute(
         """
         INSERT INTO rounds (
-            server, id, pool, session, map, mode, started_at, seconds, winner, captures_a, captures_b,
+            number, server, id, pool, session, map, mode, started_at, seconds, winner, captures_a, captures_b,
             partial, waiting, lineup, skill_at_start, unrated, prediction, recorded_at
-        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
-        (*_facts(pool, round), _skill_at_start(record), rated.unrated, rated.prediction, at),
+        (next_number(db), *_facts(pool, round), _skill_at_start(record), rated.unrated, rated.prediction, at),
     ).lastrowid
     seconds = {each.id: (each.seconds_a, each.seconds_b) for each in record.participants}
     quits = {each.id for each in round.presences if each.left}

@@ -37,7 +37,19 @@ from equipoise.store.port import (
     StoreHealth,
     Submission,
 )
-from equipoise.store.sqlite import backups, crowds, journal, notes, players, pools, replays, retention, rounds
+from equipoise.store.sequence import BulkEdit
+from equipoise.store.sqlite import (
+    backups,
+    crowds,
+    journal,
+    notes,
+    players,
+    pools,
+    replays,
+    retention,
+    rounds,
+    sequence,
+)
 from equipoise.store.sqlite.connection import (
     Lock,
     open_database,
@@ -51,6 +63,7 @@ from equipoise.store.sqlite.connection import (
 from equipoise.store.sqlite.files import OpenFiles
 from equipoise.store.sqlite.health import Health
 from equipoise.store.sqlite.quick_check import QuickCheck
+from equipoise.store.sqlite.sequence import NOTHING
 from equipoise.store.unwritten import Unwritten
 
 NOTES_SECONDS = 1.0
@@ -160,8 +173,10 @@ class SqliteStore:
 
         return await self._read(apply)
 
-    async def edit(self, pool: str, player: PlayerId, window: int, edit: EditRow) -> PlayerRow:
-        return await self._write(lambda db: players.edit(db, pool, player, window, edit))
+    async def edit(
+        self, pool: str, player: PlayerId, window: int, edit: EditRow, detail: Mapping[str, object] = NOTHING
+    ) -> PlayerRow:
+        return await self._write(lambda db: sequence.edit(db, pool, player, window, edit, detail))
 
     def note(self, notes: Iterable[Note]) -> None:
         self._unwritten.add(notes)
@@ -188,8 +203,14 @@ class SqliteStore:
     async def shared(self, pool: str) -> SharedParts | None:
         return await self._read(lambda db: pools.shared(db, pool))
 
-    async def rated_rounds(self, pool: str, see: SeeRound) -> None:
-        await self._read(lambda db: replays.see(db, pool, see))
+    async def rated_rounds(self, pool: str, see: SeeRound, *, after: int = 0) -> None:
+        await self._read(lambda db: replays.see(db, pool, see, after))
+
+    async def last_number(self, pool: str) -> int:
+        return await self._read(lambda db: sequence.last_number(db, pool))
+
+    async def adopt_edit(self, pool: str, edit: BulkEdit) -> int:
+        return await self._write(lambda db: sequence.adopt(db, pool, edit))
 
     async def recompute(self, pool: str, replay: Replay, entry: Audit) -> None:
         await self._write(lambda db: replays.recompute(db, pool, replay, entry))

@@ -1,0 +1,151 @@
+"""The sequence of a store: rounds and edits, numbered together in the order in which they were applied.
+
+An edit is a change of ratings that is not a round. Replays go through both in this order, so that what admins changed
+is kept when rounds before it are rated anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from equipoise.core.effects import RecordRound
+from equipoise.core.model import PlayerId, RoundId, ServerId
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerRow:
+    """A player as stored: what a rating system needs to go on from."""
+
+    id: PlayerId
+    version: int
+    """Grows with every write; a copy in memory with another version is out of date."""
+    rating: float
+    rounds: int
+    visible: bool
+    last_played: float | None
+    """Seconds since the epoch, when their last rated round went live."""
+    state: Mapping[str, object]
+    """The rating system's own small state, plain data."""
+    history: tuple[tuple[float, float, float], ...]
+    """(rating after, prediction, score) of their last rated rounds, oldest first, as many as were asked for."""
+    name: str | None = None
+    """What they called themselves last; only `top` and `search` fill it in."""
+
+
+EditAction = Literal["set", "reset", "undo", "import", "refit", "void"]
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """A player in an edit."""
+
+    id: PlayerId
+    before: PlayerRow | None
+    """None: they had no row."""
+    after: PlayerRow
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of ratings that is not a round, at its place in the sequence."""
+
+    number: int
+    at: float
+    """Seconds since the epoch."""
+    who: str
+    action: EditAction
+    detail: Mapping[str, object]
+    """Plain data: the `rating` that was set, the `round` and `server` that were voided, the `reason`."""
+    touched: tuple[Touched, ...] = ()
+    """Without those for whom it was undone."""
+    shared: Mapping[str, object] | None = None
+    """All parts of the system's shared state after a refit."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedRound:
+    """A rated round at its place in the sequence."""
+
+    number: int
+    record: RecordRound
+    prediction: float
+    """The stored win probability of side A."""
+
+
+Event = NumberedRound | Edit
+
+
+@dataclass(frozen=True, slots=True)
+class BulkEdit:
+    """New ratings of many players at once."""
+
+    action: Literal["import", "refit"]
+    at: float
+    """Seconds since the epoch."""
+    who: str
+    rows: Sequence[PlayerRow]
+    """The players after it; version and history are ignored."""
+    before: str
+    """With `after`, the texts of the audit's line."""
+    after: str
+    shared: Mapping[str, object] | None = None
+    """All parts of the system's shared state; None: it stays as it is."""
+    detail: Mapping[str, object] = field(default_factory=dict)
+    """Plain data about where the ratings come from."""
+    last: int | None = None
+    """The pool's last event that they take into account; None: any."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundStrike:
+    """Take a round out of the ratings; or put it back."""
+
+    server: ServerId
+    round: RoundId
+    back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EditStrike:
+    """Take back a player's last edit; or, when that was taken back, apply it again."""
+
+    player: PlayerId
+
+
+Strike = RoundStrike | EditStrike
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A player whose stored numbers change."""
+
+    id: PlayerId
+    before: float
+    after: float
+    rounds_before: int
+    rounds_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Revised:
+    """What follows a strike, replayed: what would change."""
+
+    strike: Strike
+    number: int
+    """Of the event that is struck."""
+    back: bool
+    """The event is put back."""
+    last: int
+    """The pool's last event that was replayed."""
+    rounds: int
+    """Replayed rounds."""
+    edits: int
+    """Replayed edits."""
+    lost: int
+    """Ratings that admins changed before edits were stored, which a replay cannot keep."""
+    moved: tuple[Moved, ...]
+    """Largest change first."""
+    outcome: str | None = None
+    """The file with the new numbers; None: it was only a trial."""

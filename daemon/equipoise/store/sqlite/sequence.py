@@ -1,0 +1,129 @@
+"""Edits at their place in the sequence that they share with rounds, in SQLite."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import PoolMoved
+from equipoise.store.port import Audit, EditRow
+from equipoise.store.sequence import BulkEdit, EditAction, PlayerRow, Touched
+from equipoise.store.sqlite import crowds, journal, pools
+from equipoise.store.sqlite.players import encoded, load, write
+
+_TOUCH = """
+INSERT INTO edited (
+    pool, player, edit, before_rating, before_rounds, before_visible, before_played, before_state,
+    after_rating, after_rounds, after_visible, after_played, after_state
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+
+NOTHING: Mapping[str, object] = {}
+
+AT_ONCE = 500
+"""Players read at once: a list of more would make a long text of JSON."""
+
+
+def next_number(db: sqlite3.Connection) -> int:
+    """The number of the round or the edit that is written next."""
+    last = [db.execute(f"SELECT max(number) FROM {table}").fetchone()[0] or 0 for table in ("rounds", "edits")]
+    return int(max(last)) + 1
+
+
+def last_number(db: sqlite3.Connection, pool: str) -> int:
+    """The number of a pool's last rated round or edit; 0 before the first."""
+    last = [
+        db.execute(f"SELECT max(number) FROM {rows} pool = ?", (pool,)).fetchone()[0] or 0
+        for rows in ("rounds WHERE prediction IS NOT NULL AND", "edits WHERE")
+    ]
+    return int(max(last))
+
+
+def add(
+    db: sqlite3.Connection,
+    pool: str,
+    action: EditAction,
+    entry: Audit,
+    detail: Mapping[str, object],
+    shared: Mapping[str, object] | None = None,
+) -> int:
+    """An edit without players, and its line in the audit; returns its number."""
+    number = next_number(db)
+    db.execute(
+        "INSERT INTO edits (number, pool, at, who, action, detail, shared) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (number, pool, entry.at, entry.who, action, encoded(detail), None if shared is None else encoded(shared)),
+    )
+    journal.audit(db, entry)
+    return number
+
+
+def touch(db: sqlite3.Connection, pool: str, number: int, touched: Iterable[Touched]) -> None:
+    """What an edit made of its players."""
+    db.executemany(_TOUCH, [(pool, each.id, number, *_columns(each.before), *_columns(each.after)) for each in touched])
+
+
+def adopt(db: sqlite3.Connection, pool: str, edit: BulkEdit) -> int:
+    """New ratings of many players, as one edit; returns its number. PoolMoved: something came since `edit.last`."""
+    if edit.last is not None and last_number(db, pool) != edit.last:
+        raise PoolMoved(f"pool {pool}: rounds came meanwhile")
+    if edit.action == "refit":
+        _forget_refits(db, pool)
+    entry = Audit(edit.at, edit.who, edit.action, f"pool {pool}", edit.before, edit.after)
+    number = add(db, pool, edit.action, entry, edit.detail, edit.shared)
+    rows = list(edit.rows)
+    for start in range(0, len(rows), AT_ONCE):
+        _adopt_players(db, pool, number, rows[start : start + AT_ONCE])
+    if edit.shared is not None:
+        pools.replace_shared(db, pool, edit.shared)
+    return number
+
+
+def _adopt_players(db: sqlite3.Connection, pool: str, number: int, rows: list[PlayerRow]) -> None:
+    stored = {row.id: row for row in load(db, pool, {row.id: 0 for row in rows}, 0)}
+    changed = [row for row in rows if row.id not in stored or _columns(stored[row.id]) != _columns(row)]
+    crowds.count(db, pool, {row.id: (row.visible, row.rating) for row in changed})
+    write(db, pool, changed)
+    touch(db, pool, number, (Touched(row.id, stored.get(row.id), row) for row in changed))
+
+
+def _forget_refits(db: sqlite3.Connection, pool: str) -> None:
+    """A refit replaces every rating: those before it would only fill the disk."""
+    refits = "SELECT number FROM edits WHERE pool = :pool AND action = 'refit'"
+    db.execute(f"DELETE FROM edited WHERE edit IN ({refits})", {"pool": pool})
+    db.execute("UPDATE edits SET shared = NULL WHERE pool = :pool AND action = 'refit'", {"pool": pool})
+
+
+def edit(
+    db: sqlite3.Connection,
+    pool: str,
+    player: PlayerId,
+    window: int,
+    change: EditRow,
+    detail: Mapping[str, object] = NOTHING,
+) -> PlayerRow:
+    """An admin's change of a player, with its line in the audit; returns the new row."""
+    before = next(iter(load(db, pool, {player: 0}, window)), None)
+    after, entry = change(before)
+    crowds.count(db, pool, {player: (after.visible, after.rating)})
+    write(db, pool, [after])
+    number = add(db, pool, "set" if entry.action == "set" else "reset", entry, detail)
+    touch(db, pool, number, [Touched(player, before, after)])
+    (row,) = load(db, pool, {player: 0}, window)
+    return row
+
+
+def is_known(db: sqlite3.Connection, pool: str, player: PlayerId) -> bool:
+    """Whether the player was ever seen in a pool, by name or by rating."""
+    found = db.execute(
+        "SELECT 1 FROM players WHERE pool = :pool AND id = :player "
+        "UNION ALL SELECT 1 FROM names WHERE pool = :pool AND player = :player LIMIT 1",
+        {"pool": pool, "player": player},
+    ).fetchone()
+    return found is not None
+
+
+def _columns(row: PlayerRow | None) -> tuple[object, ...]:
+    if row is None:
+        return (None,) * 5
+    return row.rating, row.rounds, row.visible, row.last_played, encoded(row.state)
