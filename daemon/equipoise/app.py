@@ -28,7 +28,7 @@ from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
 from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.ring import Ring
-from equipoise.service.scheduler import Daily, Scheduler
+from equipoise.service.scheduler import Scheduler
 from equipoise.solving.worker import Worker
 from equipoise.store.port import Store
 from equipoise.store.sqlite import SqliteStore
@@ -101,10 +101,9 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
     refusals = stack.enter_context(closing(Refusals(metrics)))
     stack.callback(asyncio.create_task(metrics.measure_loop()).cancel)
     scheduler = Scheduler(metrics)
-    jobs.add_jobs(scheduler, pools, retention)
-    if config.backup.keep:
-        backups = Backups(store, store.path.parent / FOLDER, config.backup.keep, clock)
-        scheduler.add("backup", Daily(config.backup.at), backups.run, last_run=backups.last())
+    jobs.add_jobs(scheduler, pools, retention, clock)
+    backups = Backups(store, store.path.parent / FOLDER, clock, config.backup.keep)
+    jobs.schedule_backups(scheduler, backups, config.backup.keep, config.backup.at)
     solving = Worker(config.splits.seconds)
     stack.push_async_callback(solving.close)
     services = Services(

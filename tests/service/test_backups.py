@@ -21,7 +21,7 @@ class House:
 
     def __init__(self, store: SqliteStore, keep: int = 3) -> None:
         self.directory, self.clock = store.path.parent / FOLDER, GivenClock(1_763_699_400.0)
-        self.backups = Backups(store, self.directory, keep, self.clock)
+        self.backups = Backups(store, self.directory, self.clock, keep)
 
     async def night(self, days: float = 1.0) -> None:
         self.clock.now += days * DAY

@@ -19,6 +19,7 @@ from tests.pools import fill, some_rounds, stored
 from tests.store.samples import in_loop, opened
 
 WITHOUT_EDITS = (
+    "DROP TABLE qualities",
     "DROP TABLE voids",
     "DROP TABLE edited",
     "DROP TABLE edits",

@@ -31,8 +31,10 @@ def new_file(directory: Path, now: float) -> Path:
 class Backups:
     """Backups of the store in a directory of their own; others may put files beside them, also backups."""
 
-    def __init__(self, store: Store, directory: Path, keep: int, clock: Clock) -> None:
-        self._store, self._directory, self._keep, self._clock = store, directory, keep, clock
+    def __init__(self, store: Store, directory: Path, clock: Clock, keep: int) -> None:
+        self._store, self._directory, self._clock = store, directory, clock
+        self.keep = keep
+        """As many of the newest stay."""
 
     async def run(self) -> None:
         """Make one, and remove the oldest beyond those that are kept. StoreError: none was made, and none removed."""
@@ -55,5 +57,5 @@ class Backups:
         """Those that a clock which was ahead has dated go first: they would displace all that come after them."""
         times, ahead = self._times(), self._clock.epoch() + DAY
         older = sorted(times.keys() - {newest}, key=lambda each: (times[each] <= ahead, times[each]))
-        for each in older[: max(0, len(older) + 1 - self._keep)]:
+        for each in older[: max(0, len(older) + 1 - self.keep)]:
             each.unlink(missing_ok=True)

@@ -131,6 +131,11 @@ class Scheduler:
         begin = {"next_run_time": soon} if trigger.missed(last_run, time.time()) else {}
         self._timer.add_job(self._begin, trigger, (self._jobs[name],), id=name, **begin)
 
+    def remove(self, name: str) -> None:
+        """Run it no more; a run that is under way goes on. Nothing happens where there is no such job."""
+        if self._jobs.pop(name, None) is not None:
+            self._timer.remove_job(name)
+
     def start(self) -> None:
         """Begin to count time: an interval's first run comes after a whole one."""
         self._timer.start()

@@ -11,6 +11,7 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, RoundId, ServerId, Side
 from equipoise.store.sequence import BulkEdit
 from equipoise.store.sequence import PlayerRow as PlayerRow
+from equipoise.store.upkeep import Backup, QualityPoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,17 +166,6 @@ class Extent:
     """Seconds since the epoch; None without decisions."""
     newest: float | None
     """When the newest decision or round was written."""
-
-
-@dataclass(frozen=True, slots=True)
-class Backup:
-    """A copy of the store."""
-
-    file: str
-    bytes: int
-    rounds: int
-    seconds: float
-    """How long it took."""
 
 
 StoreState = Literal["ok", "locked", "full", "failing", "damaged"]
@@ -345,6 +335,12 @@ class Store(Protocol):
 
     async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:
         """The last rated rounds of a pool, without a limit all, oldest first."""
+
+    async def keep_quality(self, pool: str, point: QualityPoint) -> None:
+        """Add a point to the time series of how well a pool predicts."""
+
+    async def qualities(self, pool: str, *, since: float) -> Sequence[QualityPoint]:
+        """That time series from a time on, oldest first."""
 
     async def crowd(self, pool: str, *, since: float | None) -> Crowd:
         """The players of a pool in numbers; `since` as in `top`."""

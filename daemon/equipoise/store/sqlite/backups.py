@@ -26,8 +26,8 @@ import msgspec
 
 from equipoise.errors import StoreDamaged, StoreError, StoreRefused
 from equipoise.files import open_private, sync
-from equipoise.store.port import Backup
 from equipoise.store.sqlite.connection import means_damage, refuse_foreign, refuse_missing
+from equipoise.store.upkeep import Backup
 
 COMMAND = (sys.executable, "-P", "-m", "equipoise.store.sqlite")
 PART = ".part"

@@ -20,7 +20,6 @@ from equipoise.core.model import PlayerId, ServerId
 from equipoise.errors import StoreError
 from equipoise.store.port import (
     Audit,
-    Backup,
     Crowd,
     Decision,
     EditRow,
@@ -65,6 +64,7 @@ from equipoise.store.sqlite.health import Health
 from equipoise.store.sqlite.quick_check import QuickCheck
 from equipoise.store.sqlite.sequence import NOTHING
 from equipoise.store.unwritten import Unwritten
+from equipoise.store.upkeep import Backup, QualityPoint
 
 NOTES_SECONDS = 1.0
 """How long notes wait for others to share their transaction: less than the 5 s between two polls."""
@@ -217,6 +217,12 @@ class SqliteStore:
 
     async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:
         return await self._read(lambda db: rounds.predictions(db, pool, limit))
+
+    async def keep_quality(self, pool: str, point: QualityPoint) -> None:
+        await self._write(lambda db: pools.keep_quality(db, pool, point))
+
+    async def qualities(self, pool: str, *, since: float) -> Sequence[QualityPoint]:
+        return await self._read(lambda db: pools.qualities(db, pool, since))
 
     async def crowd(self, pool: str, *, since: float | None) -> Crowd:
         return await self._read(lambda db: crowds.crowd(db, pool, since))
