@@ -17,6 +17,8 @@ from tests.web.daemon import SECRETS, Answer, Daemon, running
 from tests.web.test_events import ROSTER, batch, ended
 from tests.wire.samples import HELLO, RED, posted
 
+ARENA = {**HELLO, "facts": {"game_type": 4}}
+LIVE = {"kind": "round_live", "round": "1-1", "players": ROSTER["players"]}
 DUSTBOWL = "[server.dustbowl]\nsecret_sha256 = '{}'\n"
 
 
@@ -100,7 +102,7 @@ def test_a_removed_server_is_refused_and_finds_its_session_when_it_is_added_agai
     file = edited.add_server("dustbowl", "dust secret")
     edited.reload()
     here = {"server": "dustbowl"}
-    edited.daemon.post(batch(1, HELLO, ROSTER, {"kind": "round_live", "round": "1-1", **ROSTER}, **here), "dustbowl")
+    edited.daemon.post(batch(1, ARENA, ROSTER, LIVE, **here), "dustbowl")
     edited.daemon.post(batch(2, ended(1), **here), "dustbowl")
     edited.daemon.call("POST", "/v1/admin/servers/dustbowl/off", {})
     before = edited.daemon.call("GET", "/v1/admin/servers/dustbowl").body["server"]
@@ -122,7 +124,7 @@ def test_a_removed_server_is_refused_and_finds_its_session_when_it_is_added_agai
 
 
 def test_rules_change_in_the_middle_of_a_round_and_the_session_stays(edited: Edited) -> None:
-    edited.daemon.post(batch(1, HELLO, ROSTER, {"kind": "round_live", "round": "1-1", "players": ROSTER["players"]}))
+    edited.daemon.post(batch(1, ARENA, ROSTER, LIVE))
     edited.edit("[web]", "poll_seconds = 2\n[arena]\nstreak = 1\n[web]")
     edited.add("[server.ns2-1.arena]\nstreak = 9\n")
 
@@ -141,7 +143,7 @@ def test_rules_change_in_the_middle_of_a_round_and_the_session_stays(edited: Edi
 def test_a_map_that_is_switched_off_in_the_middle_of_a_round_is_left_alone_from_then_on(edited: Edited) -> None:
     edited.edit("[web]", "[arena]\nstreak = 1\n[web]")
     edited.reload()
-    edited.daemon.post(batch(1, HELLO, ROSTER, {"kind": "round_live", "round": "1-1", "players": ROSTER["players"]}))
+    edited.daemon.post(batch(1, ARENA, ROSTER, LIVE))
     edited.edit("[arena]", "[maps]\narena_ = 'off'\n[arena]")
     assert edited.changes() == ["maps.arena_: none -> off for arena-1, ns2-1"]
     reply = edited.daemon.post(batch(2, ended(1))).body
