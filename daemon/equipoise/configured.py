@@ -86,4 +86,4 @@ def _names(config: Config, port: int) -> frozenset[str]:
 
 def _settled(path: Path, environ: Mapping[str, str]) -> Config:
     settle(path)
-    return load(path, environ)
+    return load(path, environ, started=True)
