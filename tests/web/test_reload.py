@@ -271,6 +271,25 @@ def test_a_new_pool_whose_stored_ratings_another_system_made_is_refused(edited: 
     assert edited.changes() == ["[pool.new] added", "[pool.side] added", "[token.bob] added"]
 
 
+def test_what_cannot_be_opened_leaves_everything_as_it_was(edited: Edited) -> None:
+    """Of two new pools and a server the second pool fails: the first one is closed again, and can be opened later."""
+    (edited.daemon.state / "side.ring").mkdir()
+    edited.add("[pool.first]\n[pool.side]\n")
+    edited.add_server("dustbowl", "dust")
+    before = edited.daemon.call("GET", "/v1/admin/servers").body["servers"]
+    for _ in range(2):
+        refused = edited.reload()
+        assert (refused.status, refused.code) == (503, "unavailable")
+        assert "side.ring" in refused.body["error"]["message"]
+    assert "side.ring" in edited.configuration()["refused"]
+    after = edited.daemon.call("GET", "/v1/admin/servers").body["servers"]
+    assert [each["server"] for each in after] == [each["server"] for each in before]
+    assert edited.daemon.call("GET", "/v1/admin/pools/first/top").status == 404
+    (edited.daemon.state / "side.ring").rmdir()
+    assert edited.changes() == ["[server.dustbowl] added", "[pool.first] added", "[pool.side] added"]
+    assert edited.daemon.call("GET", "/v1/admin/pools/first/top").status == 200
+
+
 def test_a_connection_whose_secret_is_no_longer_known_proves_nothing(edited: Edited) -> None:
     def proven() -> float:
         lines = edited.daemon.call("GET", "/metrics").raw.decode().splitlines()
