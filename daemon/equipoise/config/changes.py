@@ -85,8 +85,9 @@ def _servers(old: Config, new: Config) -> Iterator[str]:
         yield from (line for _, line in _differences(_own(before), _own(after)))
         if before.digest != after.digest:
             yield f"[server.{name}] secret changed"
-        for _, line in _differences(_flat(before.rules), _flat(after.rules)):
-            changed.setdefault(line, []).append(name)
+        if before.rules != after.rules:
+            for _, line in _differences(_flat(before.rules), _flat(after.rules)):
+                changed.setdefault(line, []).append(name)
     for line, names in changed.items():
         yield f"{line} for {', '.join(names)}"
 
