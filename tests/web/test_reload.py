@@ -107,10 +107,11 @@ def test_a_removed_server_is_refused_and_finds_its_session_when_it_is_added_agai
     edited.daemon.call("POST", "/v1/admin/servers/dustbowl/off", {})
     before = edited.daemon.call("GET", "/v1/admin/servers/dustbowl").body["server"]
 
+    edited.daemon.post(batch(3, {**LIVE, "round": "1-2"}, **here), "dustbowl")  # a round is running
     text = file.read_text()
     file.unlink()
     assert edited.changes() == ["[server.dustbowl] removed"]
-    assert edited.daemon.post(batch(3, **here), "dustbowl").status == 401
+    assert edited.daemon.post(batch(4, ended(2), **here), "dustbowl").status == 401
     assert edited.daemon.call("GET", "/v1/admin/servers/dustbowl").code == "not_found"
     assert "dustbowl" not in edited.daemon.call("GET", "/metrics").raw.decode()
 
@@ -118,9 +119,9 @@ def test_a_removed_server_is_refused_and_finds_its_session_when_it_is_added_agai
     assert edited.changes() == ["[server.dustbowl] added"]
     after = edited.daemon.call("GET", "/v1/admin/servers/dustbowl").body["server"]
     assert (after["enabled"], after["streak"], after["map"]) == (False, 1, before["map"])
-    again = edited.daemon.post(batch(2, ended(1), **here), "dustbowl").body
-    assert (again["rounds"], set(again["want"])) == ({"1-1": "stored"}, {"hello", "roster"})
-    assert edited.daemon.call("GET", f"/v1/admin/players/{RED}").body["player"]["rounds"] == 1
+    again = edited.daemon.post(batch(4, ended(2), **here), "dustbowl").body
+    assert (again["rounds"], set(again["want"])) == ({"1-2": "stored"}, {"hello", "roster"})
+    assert edited.daemon.call("GET", f"/v1/admin/players/{RED}").body["player"]["rounds"] == 2
 
 
 def test_rules_change_in_the_middle_of_a_round_and_the_session_stays(edited: Edited) -> None:
