@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,30 @@ import pytest
 from equipoise import config
 from equipoise.core.rules import ArenaRules
 from equipoise.errors import ConfigError
+from tests.cli.house import UNPRIVILEGED
 from tests.test_config import DIGEST, SMALL, load, message, write
+
+LATE = """
+import sys
+from pathlib import Path
+from equipoise.config.secret_files import Secrets
+late = []
+print(Secrets(Path(sys.argv[1]), "/nowhere", late).password("secrets/a.rcon", "$.server.a.rcon_password_file"), late)
+Secrets(Path(sys.argv[1]), "/nowhere").password("secrets/a.rcon", "$.server.a.rcon_password_file")
+"""
+
+
+@pytest.mark.slow
+def test_a_password_that_only_root_reads_waits_for_the_next_start_of_the_unit(tmp_path: Path) -> None:
+    (tmp_path / "secrets").mkdir(mode=0)
+    tmp_path.chmod(0o755)
+    command = [sys.executable, "-S", UNPRIVILEGED, sys.executable, "-c", LATE, tmp_path]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.stdout == (
+        "None ['$.server.a.rcon_password_file: systemd hands secrets/a.rcon over when the unit starts']\n"
+    )
+    assert "secrets/a.rcon: Permission denied; systemd hands credentials over" in ended.stderr
+
 
 DUSTBOWL = f"[server.dustbowl]\nsecret_sha256 = '{'ab' * 32}'\n"
 

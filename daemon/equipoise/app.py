@@ -105,11 +105,26 @@ async def _start(
     with located(config.path):
         listener = stack.enter_context(_listener(config))
         _make_directory(config)
-    clock, metrics = SystemClock(), Metrics()
+    clock = SystemClock()
     store = await _store(config, stack, new_store=new_store)
     fleet = Fleet(store, clock)
     await fleet.change(config, lambda: None)
     stack.push_async_callback(fleet.close)
+    configured = await _serving(config, environ, fleet, store, clock, listener, stack)
+    return _address(listener), configured
+
+
+async def _serving(
+    config: Config,
+    environ: Mapping[str, str],
+    fleet: Fleet,
+    store: SqliteStore,
+    clock: SystemClock,
+    listener: socket.socket,
+    stack: AsyncExitStack,
+) -> Configured:
+    """Everything that stands on the fleet, and requests let in."""
+    metrics = Metrics()
     retention = Retention(store, fleet.pools.values(), clock, _days(config))
     with suppress(StoreError):  # damage to the logs is said by /healthz: a daemon that serves keeps rounds
         await retention.look()
@@ -140,12 +155,9 @@ async def _start(
     configured.follow(lambda config: solving.use(config.splits.seconds))
     configured.follow(lambda config: jobs.schedule_backups(scheduler, backups, config.backup.keep, config.backup.at))
     await _listen(configured, listener, stack)
-    scheduler.start()
-    stack.push_async_callback(scheduler.close)
-    _sign_of_life(store, stack)
-    store.start_check()
+    _begin_time(scheduler, store, stack)
     stack.push_async_callback(reloads.close)
-    return _address(listener), configured
+    return configured
 
 
 def _days(config: Config) -> RetentionDays:
@@ -233,6 +245,14 @@ def _most(config: Config) -> int:
     if most < config.web.max_connections:
         log.warning("fewer connections than web.max_connections: raise LimitNOFILE", extra={"count": most})
     return most
+
+
+def _begin_time(scheduler: Scheduler, store: SqliteStore, stack: AsyncExitStack) -> None:
+    """What happens by itself: jobs, systemd's watchdog, the check of the whole store."""
+    scheduler.start()
+    stack.push_async_callback(scheduler.close)
+    _sign_of_life(store, stack)
+    store.start_check()
 
 
 def _sign_of_life(store: Store, stack: AsyncExitStack) -> None:

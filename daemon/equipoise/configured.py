@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from equipoise.config import Config, load
-from equipoise.config.changes import compare, without_restart
+from equipoise.config.changes import Changes, compare, without_restart
 from equipoise.config.sources import settle
 from equipoise.fleet import Fleet
 from equipoise.service.reloads import Reloaded
@@ -41,8 +40,7 @@ class Configured:
 
         EquipoiseError: everything is as it was.
         """
-        new = await asyncio.to_thread(_settled, self.config.path, self._environ)
-        changes = compare(self.config, new)
+        new, changes = await asyncio.to_thread(_read, self.config, self._environ)
         if dry:
             await self._fleet.check(new)
         else:
@@ -84,6 +82,8 @@ def _names(config: Config, port: int) -> frozenset[str]:
     return frozenset(name.lower() for name in (*own, *more))
 
 
-def _settled(path: Path, environ: Mapping[str, str]) -> Config:
-    settle(path)
-    return load(path, environ)
+def _read(old: Config, environ: Mapping[str, str]) -> tuple[Config, Changes]:
+    """The files again, and what they change; for 100 servers that is too long for the event loop."""
+    settle(old.path)
+    new = load(old.path, environ, started=True)
+    return new, compare(old, new)

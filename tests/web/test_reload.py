@@ -17,6 +17,8 @@ from tests.web.daemon import SECRETS, Answer, Daemon, running
 from tests.web.test_events import ROSTER, batch, ended
 from tests.wire.samples import HELLO, RED, posted
 
+ARENA = {**HELLO, "facts": {"game_type": 4}}
+LIVE = {"kind": "round_live", "round": "1-1", "players": ROSTER["players"]}
 DUSTBOWL = "[server.dustbowl]\nsecret_sha256 = '{}'\n"
 
 
@@ -100,15 +102,16 @@ def test_a_removed_server_is_refused_and_finds_its_session_when_it_is_added_agai
     file = edited.add_server("dustbowl", "dust secret")
     edited.reload()
     here = {"server": "dustbowl"}
-    edited.daemon.post(batch(1, HELLO, ROSTER, {"kind": "round_live", "round": "1-1", **ROSTER}, **here), "dustbowl")
+    edited.daemon.post(batch(1, ARENA, ROSTER, LIVE, **here), "dustbowl")
     edited.daemon.post(batch(2, ended(1), **here), "dustbowl")
     edited.daemon.call("POST", "/v1/admin/servers/dustbowl/off", {})
     before = edited.daemon.call("GET", "/v1/admin/servers/dustbowl").body["server"]
 
+    edited.daemon.post(batch(3, {**LIVE, "round": "1-2"}, **here), "dustbowl")  # a round is running
     text = file.read_text()
     file.unlink()
     assert edited.changes() == ["[server.dustbowl] removed"]
-    assert edited.daemon.post(batch(3, **here), "dustbowl").status == 401
+    assert edited.daemon.post(batch(4, ended(2), **here), "dustbowl").status == 401
     assert edited.daemon.call("GET", "/v1/admin/servers/dustbowl").code == "not_found"
     assert "dustbowl" not in edited.daemon.call("GET", "/metrics").raw.decode()
 
@@ -116,13 +119,13 @@ def test_a_removed_server_is_refused_and_finds_its_session_when_it_is_added_agai
     assert edited.changes() == ["[server.dustbowl] added"]
     after = edited.daemon.call("GET", "/v1/admin/servers/dustbowl").body["server"]
     assert (after["enabled"], after["streak"], after["map"]) == (False, 1, before["map"])
-    again = edited.daemon.post(batch(2, ended(1), **here), "dustbowl").body
-    assert (again["rounds"], set(again["want"])) == ({"1-1": "stored"}, {"hello", "roster"})
-    assert edited.daemon.call("GET", f"/v1/admin/players/{RED}").body["player"]["rounds"] == 1
+    again = edited.daemon.post(batch(4, ended(2), **here), "dustbowl").body
+    assert (again["rounds"], set(again["want"])) == ({"1-2": "stored"}, {"hello", "roster"})
+    assert edited.daemon.call("GET", f"/v1/admin/players/{RED}").body["player"]["rounds"] == 2
 
 
 def test_rules_change_in_the_middle_of_a_round_and_the_session_stays(edited: Edited) -> None:
-    edited.daemon.post(batch(1, HELLO, ROSTER, {"kind": "round_live", "round": "1-1", "players": ROSTER["players"]}))
+    edited.daemon.post(batch(1, ARENA, ROSTER, LIVE))
     edited.edit("[web]", "poll_seconds = 2\n[arena]\nstreak = 1\n[web]")
     edited.add("[server.ns2-1.arena]\nstreak = 9\n")
 
@@ -141,7 +144,7 @@ def test_rules_change_in_the_middle_of_a_round_and_the_session_stays(edited: Edi
 def test_a_map_that_is_switched_off_in_the_middle_of_a_round_is_left_alone_from_then_on(edited: Edited) -> None:
     edited.edit("[web]", "[arena]\nstreak = 1\n[web]")
     edited.reload()
-    edited.daemon.post(batch(1, HELLO, ROSTER, {"kind": "round_live", "round": "1-1", "players": ROSTER["players"]}))
+    edited.daemon.post(batch(1, ARENA, ROSTER, LIVE))
     edited.edit("[arena]", "[maps]\narena_ = 'off'\n[arena]")
     assert edited.changes() == ["maps.arena_: none -> off for arena-1, ns2-1"]
     reply = edited.daemon.post(batch(2, ended(1))).body
@@ -267,6 +270,25 @@ def test_a_new_pool_whose_stored_ratings_another_system_made_is_refused(edited: 
         )
     edited.edit("system = 'elo'\n", "")
     assert edited.changes() == ["[pool.new] added", "[pool.side] added", "[token.bob] added"]
+
+
+def test_what_cannot_be_opened_leaves_everything_as_it_was(edited: Edited) -> None:
+    """Of two new pools and a server the second pool fails: the first one is closed again, and can be opened later."""
+    (edited.daemon.state / "side.ring").mkdir()
+    edited.add("[pool.first]\n[pool.side]\n")
+    edited.add_server("dustbowl", "dust")
+    before = edited.daemon.call("GET", "/v1/admin/servers").body["servers"]
+    for _ in range(2):
+        refused = edited.reload()
+        assert (refused.status, refused.code) == (503, "unavailable")
+        assert "side.ring" in refused.body["error"]["message"]
+    assert "side.ring" in edited.configuration()["refused"]
+    after = edited.daemon.call("GET", "/v1/admin/servers").body["servers"]
+    assert [each["server"] for each in after] == [each["server"] for each in before]
+    assert edited.daemon.call("GET", "/v1/admin/pools/first/top").status == 404
+    (edited.daemon.state / "side.ring").rmdir()
+    assert edited.changes() == ["[server.dustbowl] added", "[pool.first] added", "[pool.side] added"]
+    assert edited.daemon.call("GET", "/v1/admin/pools/first/top").status == 200
 
 
 def test_a_connection_whose_secret_is_no_longer_known_proves_nothing(edited: Edited) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -120,12 +121,22 @@ def _checked(url: str) -> str:
 def _configured(config: Path) -> str:
     """The address in the configuration, whose other keys are not read."""
     try:
-        web = tomllib.loads(read_small(config).decode()).get("web", {})
+        web = _web_table(read_small(config).decode())
         host, port = web.get("host", "127.0.0.1"), web.get("port", 27500)
     except (OSError, ValueError, AttributeError):
         host, port = "127.0.0.1", 27500
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _web_table(text: str) -> dict[str, Any]:
+    try:
+        table: dict[str, Any] = tomllib.loads(text).get("web", {})
+    except tomllib.TOMLDecodeError:
+        # A daemon runs on, and is asked, while the file is edited: what is wrong in it may stand elsewhere.
+        found = re.search(r"^\[web\].*\n((?:(?!\[).*\n)*)", text, re.MULTILINE)
+        return tomllib.loads(found[1]) if found else {}
+    return table
 
 
 def _token(file: Path) -> str:

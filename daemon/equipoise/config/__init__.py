@@ -88,12 +88,17 @@ class Config:
     pools: Mapping[str, Pool]
     servers: Mapping[ServerId, Server]
     tokens: Mapping[str, Token]
+    late: tuple[str, ...] = ()
+    """Keys whose passwords are there after the next start only; `started` of `load` says when."""
 
 
-def load(path: Path, environ: Mapping[str, str]) -> Config:
-    """Read the files and the secrets that they name; `ConfigError` if anything in them is wrong."""
-    sources = read_sources(path)
-    secrets = Secrets(path.parent, environ.get("CREDENTIALS_DIRECTORY"))
+def load(path: Path, environ: Mapping[str, str], *, started: bool = False) -> Config:
+    """Read the files and the secrets that they name; `ConfigError` if anything in them is wrong.
+
+    `started`: a daemon that runs reads them. A password that systemd hands over at the next start is no error then.
+    """
+    sources, late = read_sources(path), list[str]()
+    secrets = Secrets(path.parent, environ.get("CREDENTIALS_DIRECTORY"), late if started else None)
     with located(path):
         tables, rules = _apart(sources.tables, msgspec.structs.asdict(File()))
         file = convert(tables, File, "$")
@@ -120,6 +125,7 @@ def load(path: Path, environ: Mapping[str, str]) -> Config:
         pools=pools,
         servers=servers,
         tokens=tokens,
+        late=tuple(late),
     )
 
 
