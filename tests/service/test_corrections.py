@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +32,7 @@ from tests.pools import some_rounds
 from tests.store.disk import fast_directory
 from tests.store.samples import SERVER, a_round, in_loop, player
 
+ROOT = Path(__file__).parents[2]
 PLAYERS = range(1, 8)
 SYSTEMS: dict[str, dict[str, Any]] = {
     "synelo": {"window": 4, "shadow_rounds": 2},
@@ -269,7 +273,7 @@ async def test_what_cannot_be_void_is_refused_with_the_reason(tmp_path: Path) ->
         ):
             with pytest.raises(ScriptError, match=why):
                 await pool.void(a_strike(number), "owner", "")
-        with pytest.raises(ScriptError, match="no edit of this player"):
+        with pytest.raises(ScriptError, match="there is no edit"):
             await pool.undo(player(3), "owner")
         assert numbers(tmp_path) == before
 
@@ -336,3 +340,54 @@ async def test_a_daemon_that_ends_does_not_wait_for_a_replay(tmp_path: Path) -> 
     with pytest.raises(StoreError, match="the daemon ends"):
         await work
     assert numbers(tmp_path) == before
+
+
+DYING = """
+import asyncio, os, signal, sys
+from contextlib import contextmanager
+from pathlib import Path
+from tests.opened_pool import opened
+from tests.service.test_corrections import InThisProcess, RATED, RECORDS, a_strike, played
+
+class Dying(InThisProcess):
+    armed = False
+
+    @contextmanager
+    def _transaction(self, db):
+        with super()._transaction(db):
+            yield
+            if self.armed:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+async def play():
+    async with opened(Path(sys.argv[1]), kind=Dying) as pool:
+        await played(pool)
+        print("played", flush=True)
+        pool.store.armed = True
+        await pool.void(a_strike(RATED[3]), "owner", "")
+
+asyncio.run(play())
+"""
+
+
+def test_a_daemon_killed_before_its_commit_has_the_old_ratings(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", DYING, str(tmp_path)]
+    died = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert (died.returncode, died.stdout) == (-signal.SIGKILL, "played\n"), died.stderr
+    assert (tmp_path / "main.replay").exists()
+
+    async def gone_on() -> list[list[list[tuple[object, ...]]]]:
+        (tmp_path / "other").mkdir()
+        async with (
+            opened(tmp_path / "other", kind=InThisProcess) as other,
+            opened(tmp_path, kind=InThisProcess) as pool,
+        ):
+            await played(other)
+            found = [numbers(each) for each in (tmp_path, tmp_path / "other")]
+            for each in (pool, other):
+                await each.void(a_strike(RATED[3]), "owner", "")
+            return [*found, *(numbers(each) for each in (tmp_path, tmp_path / "other"))]
+
+    killed, whole, killed_then_void, whole_then_void = asyncio.run(gone_on())
+    assert killed == whole
+    assert killed_then_void == whole_then_void != whole

@@ -38,7 +38,7 @@ def set_player(
     """
     refuse_silence(yes=yes)
     if not yes:
-        _show(_seen(client, id, pool), f"rating {rating:g}")
+        _show(f"{id}: a new player" if new else _seen(client, id, pool), f"rating {rating:g}")
         confirm("Set the rating?")
     body = {"rating": rating, "new": new}
     _report(client.send("PUT", "players", id, body=body, pool=pool), as_json=as_json)
@@ -148,13 +148,13 @@ def _say_undone(found: dict[str, Any], *, err: bool = False) -> None:
     click.echo(f"{verb}: {what}", err=err)
 
 
-def _seen(client: Client, id: str, pool: str | None) -> dict[str, Any]:
-    found: dict[str, Any] = client.get("players", id, pool=pool)["player"]
-    return found
+def _seen(client: Client, id: str, pool: str | None) -> str:
+    player = client.get("players", id, pool=pool)["player"]
+    return f"{player['id']} {player['name'] or '-'}: {_numbers(player)}"
 
 
-def _show(player: dict[str, Any], after: str) -> None:
-    click.echo(f"{player['id']} {player['name'] or '-'}: {_numbers(player)} → {after}", err=True)
+def _show(before: str, after: str) -> None:
+    click.echo(f"{before} → {after}", err=True)
 
 
 def _report(answer: dict[str, Any], *, as_json: bool) -> None:

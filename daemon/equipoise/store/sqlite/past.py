@@ -176,7 +176,7 @@ class Past:
     def _struck_edit(self, player: PlayerId) -> Struck:
         last = sequence.last_edit(self._db, self._pool, player)
         if last is None:
-            raise ScriptError("not_found", f"{player}: no edit of this player is stored", status=404)
+            raise ScriptError("not_found", f"{player}: there is no edit to take back", status=404)
         number, back = last
         edit = next(sequence.edits(self._db, self._pool, number - 1))
         own = next(each for each in sequence.touched(self._db, number, struck=back) if each.id == player)
