@@ -21,7 +21,7 @@ _COMMANDS = {
     "status": ("servers", "Show what every game server is doing."),
     "doctor": ("doctor", "Look for what is wrong, and say what to do."),
     "server": ("servers", "Game servers: list, add, remove, secret, scramble, balance, cancel, on, off."),
-    "player": ("players", "Players: show, find, set, reset, top."),
+    "player": ("players", "Players: show, find, set, reset, undo, top."),
     "pool": ("pools", "Rating populations: quality, fit-theta, recompute."),
     "round": ("rounds", "Rounds: list, show."),
     "backup": ("backups", "Copy the store while the daemon runs, or without it."),

@@ -162,6 +162,11 @@ class Pool:
             raise StoreError(f"store: it does not answer, and {player} is not in memory")
         return summary
 
+    async def known(self, player: PlayerId) -> bool:
+        """Whether a player is on a server, or was ever seen in the pool."""
+        here = any(player in present() for present in self._present)
+        return here or await self.store.seen(self.name, player)
+
     async def edit(self, player: PlayerId, rating: float | None, who: str) -> Edited:
         """Set a player's rating, or with None make them a newcomer; audited as done by `who`.
 

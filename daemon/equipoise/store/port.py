@@ -256,6 +256,9 @@ class Store(Listings, Protocol):
     async def events(self, pool: str, see: SeeEvent) -> None:
         """Call `see` with every rated round and every edit of a pool, in the order in which they were applied."""
 
+    async def pool_of(self, server: ServerId, round: RoundId) -> str | None:
+        """The pool that a stored round belongs to; None: it is not stored."""
+
     async def last_number(self, pool: str) -> int:
         """The number of the pool's last round or edit; 0 before the first."""
 

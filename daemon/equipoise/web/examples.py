@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from equipoise.web.messages.editing import RatingSet, RoundVoid, Undo
 from equipoise.web.messages.health import Health
-from equipoise.web.messages.players import PlayerFound, RatingSet
+from equipoise.web.messages.players import PlayerFound
 from equipoise.web.messages.reloading import ReloadAsked
 from equipoise.web.messages.rounds import RoundSent, RoundTaken
 from equipoise.web.messages.servers import Command, CommandDone
@@ -93,6 +94,8 @@ EXAMPLES: Mapping[Any, Any] = {
         ],
     },
     RatingSet: {"rating": 1500},
+    Undo: {"dry_run": True},
+    RoundVoid: {"reason": "a cheater played", "dry_run": True},
     PlayerFound: {
         "ok": True,
         "pool": "main",

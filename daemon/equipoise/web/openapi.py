@@ -41,8 +41,8 @@ IN_PATH: dict[str, dict[str, Any]] = {
         "description": "A SteamID64, STEAM_0:…, [U:1:…], the address of a profile, or a name that only one player has",
         "examples": ["76561197960287930", "STEAM_0:0:11101"],
     },
-    "round": {"type": "string"},
     "pool": {"type": "string"},
+    "round": {"type": "string"},
     "server": {"type": "string"},
 }
 

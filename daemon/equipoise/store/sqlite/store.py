@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from sqlite_utils import Database
 
-from equipoise.core.model import PlayerId, ServerId
+from equipoise.core.model import PlayerId, RoundId, ServerId
 from equipoise.errors import StoreError
 from equipoise.store.moved import AnyLine
 from equipoise.store.port import (
@@ -203,6 +203,9 @@ class SqliteStore(SqliteListings):
 
     async def rated_rounds(self, pool: str, see: SeeRound, *, after: int = 0) -> None:
         await self._read(lambda db: replays.see(db, pool, see, after))
+
+    async def pool_of(self, server: ServerId, round: RoundId) -> str | None:
+        return await self._read(lambda db: rounds.pool_of(db, server, round))
 
     async def last_number(self, pool: str) -> int:
         return await self._read(lambda db: sequence.last_number(db, pool))
