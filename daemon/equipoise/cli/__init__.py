@@ -7,9 +7,16 @@ interrupted.
 
 from __future__ import annotations
 
+import io
+import os
+import sys
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 import equipoise
 
@@ -19,10 +26,12 @@ _COMMANDS = {
     "check-config": ("daemon", "Read the configuration as the daemon does."),
     "status": ("servers", "Show what every game server is doing."),
     "server": ("servers", "Game servers: list, scramble, balance, cancel, on, off."),
-    "player": ("players", "Players: show, find, set, reset, top."),
+    "player": ("players", "Players: show, find, set, reset, top, history."),
     "pool": ("pools", "Rating populations: quality, fit-theta, recompute."),
     "round": ("rounds", "Rounds: list, show."),
     "why": ("decisions", "Show the last decisions and their reasons."),
+    "audit": ("decisions", "Show what admins changed."),
+    "completion": ("completion", "Print what completes commands in a shell."),
     "solve": ("solve", "Split players from a file into even teams."),
     "backtest": ("lab", "Measure how well a rating system would have predicted a history."),
     "compare": ("lab", "Compare rating systems on one history."),
@@ -36,6 +45,25 @@ _COMMANDS = {
 
 class _Lazy(click.Group):
     """Imports the module of a command only when it is called."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command; what its output cannot show is replaced, and `NO_COLOR` takes the colours."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")
+        if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+            kwargs["color"] = False
+        return super().main(*args, **kwargs)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands that begin so, from the table alone."""
+        from click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, help=help) for name, (_, help) in _COMMANDS.items() if name.startswith(incomplete)
+        ]
+        # An option of the group itself is the other thing that may stand here.
+        return found if not incomplete.startswith("-") else super().shell_complete(ctx, incomplete)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands in the order of the table."""

@@ -47,9 +47,11 @@ class Client:
         return self._call(method, path, query, body)
 
     def _call(self, method: str, path: tuple[str, ...], query: Mapping[str, object], body: Any) -> Any:
-        asked = urlencode({name: value for name, value in query.items() if value is not None})
+        if "" in path:
+            stop("a name or an id is empty")
+        asked = urlencode({name: _as_typed(str(value)) for name, value in query.items() if value is not None})
         address = urlsplit(self.url)
-        target = f"{address.path.rstrip('/')}/v1/admin/" + "/".join(quote(part, safe="") for part in path)
+        target = f"{address.path.rstrip('/')}/v1/admin/" + "/".join(quote(_as_typed(part), safe="") for part in path)
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         text = None if body is None else json_text(body, indent=None)
         kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
@@ -64,6 +66,11 @@ class Client:
         if not answer["ok"]:
             stop(answer.get("error", {}).get("message", "refused"), REFUSED)
         return answer
+
+
+def _as_typed(text: str) -> str:
+    """An argument as UTF-8, also where the locale is not: Python hides the bytes that it cannot read in surrogates."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _why(error: Exception, url: str) -> str:

@@ -64,6 +64,8 @@ class ServerStatus:
     level_reason: str
     map: str
     mode: Mode
+    sides: tuple[str, str]
+    """What the game calls sides A and B."""
     phase: Phase
     round: int
     """Number of the running round of this map; between rounds, of the last one."""
@@ -117,6 +119,7 @@ class ServerStatus:
             level_reason=state.map_level.reason,
             map=memory.map,
             mode=memory.mode,
+            sides=memory.mode.sides,
             phase=state.phase,
             round=round_number(session),
             streak=memory.tally.streak,

@@ -64,6 +64,8 @@ class Proposed(msgspec.Struct, frozen=True):
     """Win probability of side A with the present sides; null while one is empty."""
     after: float | None
     moves: tuple[PlayerMoved, ...]
+    sides: tuple[str, str]
+    """What the game calls sides A and B."""
 
 
 class CommandDone(Ok, frozen=True):
