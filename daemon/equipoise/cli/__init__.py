@@ -1,14 +1,14 @@
 """The command line: `equipoise …`. Each command's module is imported when it is called, not before.
 
 Exit codes: 0 done; 1 the daemon refused or failed, or a fit did not converge; 2 the command line, the configuration or
-a file is wrong, or the daemon cannot start; 3 no daemon answers; 130 `solve`, the laboratory or the demonstration was
-interrupted.
+a file is wrong, or the daemon cannot start; 3 no daemon answers; 130 interrupted.
 """
 
 from __future__ import annotations
 
 import io
 import os
+import shutil
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 import equipoise
+from equipoise.cli.options import INTERRUPTED, stop
 
 _COMMANDS = {
     "serve": ("daemon", "Run the daemon."),
@@ -43,6 +44,10 @@ _COMMANDS = {
 """Module and summary of each, so that `--help` imports nothing."""
 
 
+NARROW = 52
+"""On a terminal with fewer columns click would write help with 50."""
+
+
 class _Lazy(click.Group):
     """Imports the module of a command only when it is called."""
 
@@ -53,7 +58,16 @@ class _Lazy(click.Group):
                 stream.reconfigure(errors="replace")
         if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
             kwargs["color"] = False
+        if (columns := shutil.get_terminal_size().columns) < NARROW:
+            kwargs.setdefault("terminal_width", columns)
         return super().main(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; Ctrl-C ends it with one line, too."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            stop("interrupted", INTERRUPTED)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The commands that begin so, from the table alone."""
@@ -86,8 +100,7 @@ class _Lazy(click.Group):
 
 EPILOG = (
     "Exit codes: 0 done; 1 the daemon refused or failed, or a fit did not converge; 2 the command line, the "
-    "configuration or a file is wrong, or the daemon cannot start; 3 no daemon answers; 130 solve, the laboratory or "
-    "the demonstration was interrupted."
+    "configuration or a file is wrong, or the daemon cannot start; 3 no daemon answers; 130 interrupted."
 )
 
 

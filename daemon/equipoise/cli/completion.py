@@ -5,20 +5,18 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from equipoise.cli.options import stop
+from equipoise.cli.options import examples, stop
 
 VARIABLE = "_EQUIPOISE_COMPLETE"
 """Set by the shell's script: the command then prints completions, and does nothing else."""
 
 
 @click.command(
-    epilog="""
-\b
-Examples:
-  equipoise completion bash > /etc/bash_completion.d/equipoise
-  source <(equipoise completion zsh)
-  equipoise completion fish > ~/.config/fish/completions/equipoise.fish
-"""
+    epilog=examples(
+        "equipoise completion bash > /etc/bash_completion.d/equipoise",
+        "source <(equipoise completion zsh)",
+        "equipoise completion fish > ~/.config/fish/completions/equipoise.fish",
+    )
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context

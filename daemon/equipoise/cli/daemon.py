@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from equipoise.cli.options import PRIVATE, config_option, new_directory, stop
+from equipoise.cli.options import PRIVATE, config_option, examples, new_directory, stop
 from equipoise.errors import ConfigError, SpillError, StoreDamaged, StoreError
 
 
-@click.command()
+@click.command(epilog=examples("equipoise serve --config /etc/equipoise/config.toml"))
 @config_option
 @click.option(
     "--new-store",
@@ -37,7 +37,7 @@ def serve(path: Path, new_store: bool) -> None:
         stop(error)
 
 
-@click.command("check-config")
+@click.command("check-config", epilog=examples("equipoise check-config", "equipoise check-config --print"))
 @config_option
 @click.option("--print", "show", is_flag=True, help="Print the effective configuration, secrets left out.")
 def check_config(path: Path, show: bool) -> None:
@@ -56,7 +56,7 @@ def check_config(path: Path, show: bool) -> None:
         click.echo(f"{path}: valid. Servers: {len(config.servers)}, pools: {len(config.pools)}.")
 
 
-@click.command()
+@click.command(epilog=examples("sudo equipoise init", "equipoise init ~/test --server arena-2"))
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False), default=new_directory)
 @click.option("--server", default="arena-1", show_default=True, help="Name of the first game server.")
 @click.option("--game", type=click.Choice(["tf2", "ns2"]), default="tf2", show_default=True, help="Its game.")

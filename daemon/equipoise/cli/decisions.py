@@ -10,6 +10,7 @@ import click
 from equipoise.cli.client import Client
 from equipoise.cli.following import appended
 from equipoise.cli.lists import csv_option, limited, one_format, pages
+from equipoise.cli.options import examples
 from equipoise.cli.output import json_text
 from equipoise.cli.remote import json_option, pool_option, print_json, remote
 from equipoise.cli.tables import Column, print_items, print_note
@@ -25,13 +26,9 @@ Line = dict[str, Any]
 
 
 @click.command(
-    epilog="""
-\b
-Examples:
-  equipoise why arena-1
-  equipoise why --player STEAM_0:0:11101 --since 2h
-  equipoise why --follow
-"""
+    epilog=examples(
+        "equipoise why arena-1", "equipoise why --player STEAM_0:0:11101 --since 2h", "equipoise why --follow"
+    )
 )
 @remote
 @json_option
@@ -168,14 +165,7 @@ def _none(answer: Any, server: str | None, asked: dict[str, Any]) -> str:
     return f"Nothing was decided{about}{where}{since}.{begin}"
 
 
-@click.command(
-    epilog="""
-\b
-Examples:
-  equipoise audit --since 1w
-  equipoise audit --csv > audit.csv
-"""
-)
+@click.command(epilog=examples("equipoise audit --since 1w", "equipoise audit --csv > audit.csv"))
 @remote
 @json_option
 @csv_option

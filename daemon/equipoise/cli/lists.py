@@ -41,7 +41,7 @@ def limited(default: int) -> Callable[[Command], Command]:
 
     def decorate(command: Command) -> Command:
         what = f"How many, at most. [default: {default}; with --since all]"
-        command = click.option("--limit", type=click.IntRange(1, 1_000_000), help=what)(command)
+        command = click.option("--limit", type=click.IntRange(1, 1_000_000), metavar="N", help=what)(command)
         return click.option("--since", type=Since(), metavar="TIME", help="Since 30m, 2h, 3d, 1w ago, or a date.")(
             command
         )

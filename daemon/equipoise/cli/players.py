@@ -8,6 +8,7 @@ import click
 
 from equipoise.cli.client import Client
 from equipoise.cli.lists import csv_option, limited, one_format, pages
+from equipoise.cli.options import examples
 from equipoise.cli.remote import json_option, pool_option, print_json, remote
 from equipoise.cli.tables import Column, print_items
 from equipoise.cli.words import counted, iso_time, local_minute, local_time, percent, side_word
@@ -23,14 +24,12 @@ def player() -> None:
 
 @player.command(
     "show",
-    epilog="""
-\b
-Examples:
-  equipoise player show 76561197960287930
-  equipoise player show STEAM_0:0:11101
-  equipoise player show https://steamcommunity.com/profiles/76561197960287930
-  equipoise player show gaben
-""",
+    epilog=examples(
+        "equipoise player show 76561197960287930",
+        "equipoise player show STEAM_0:0:11101",
+        "equipoise player show https://steamcommunity.com/profiles/76561197960287930",
+        "equipoise player show gaben",
+    ),
 )
 @remote
 @json_option
@@ -43,12 +42,9 @@ def show_player(client: Client, id: str, pool: str | None, as_json: bool) -> Non
 
 @player.command(
     "history",
-    epilog="""
-\b
-Examples:
-  equipoise player history gaben --since 1w
-  equipoise player history STEAM_0:0:11101 --csv > rounds.csv
-""",
+    epilog=examples(
+        "equipoise player history gaben --since 1w", "equipoise player history STEAM_0:0:11101 --csv > rounds.csv"
+    ),
 )
 @remote
 @json_option
@@ -110,12 +106,12 @@ def _player(answer: dict[str, Any], as_json: bool) -> None:
         print_items([answer["player"]], PLAYERS, as_csv=False, empty="")
 
 
-@player.command("top", epilog="\b\nExample:\n  equipoise player top --limit 100 --csv > leaderboard.csv")
+@player.command("top", epilog=examples("equipoise player top --limit 100 --csv > leaderboard.csv"))
 @remote
 @json_option
 @csv_option
 @click.option("--pool", default="main", show_default=True, help="The pool.")
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, metavar="N", help="How many.")
 def top_players(client: Client, pool: str, limit: int, as_json: bool, as_csv: bool) -> None:
     """The leaderboard: players whose ratings are shown, and who played in the last weeks."""
     one_format(as_json=as_json, as_csv=as_csv)
@@ -134,12 +130,12 @@ def _nobody(answer: dict[str, Any]) -> str:
     return f"No round has been rated yet. A rating is shown after {counted(rounds, 'round')}."
 
 
-@player.command("find", epilog="\b\nExamples:\n  equipoise player find bob\n  equipoise player find 7656119796028")
+@player.command("find", epilog=examples("equipoise player find bob", "equipoise player find 7656119796028"))
 @remote
 @json_option
 @csv_option
 @click.option("--pool", default="main", show_default=True, help="The pool.")
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, metavar="N", help="How many.")
 @click.argument("text")
 def find_players(client: Client, text: str, pool: str, limit: int, as_json: bool, as_csv: bool) -> None:
     """Find rated players by an id, or by a part of their SteamID64 or of their last name."""

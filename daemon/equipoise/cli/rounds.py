@@ -8,6 +8,7 @@ import click
 
 from equipoise.cli.client import Client
 from equipoise.cli.lists import csv_option, limited, one_format, pages
+from equipoise.cli.options import examples
 from equipoise.cli.remote import json_option, pool_option, print_json, remote
 from equipoise.cli.tables import Column, print_items, print_note
 from equipoise.cli.words import chance, iso_time, local_time, percent, side_word
@@ -22,12 +23,9 @@ def round() -> None:
 
 @round.command(
     "list",
-    epilog="""
-\b
-Examples:
-  equipoise round list --server arena-1 --since 2h
-  equipoise round list --player gaben --csv > rounds.csv
-""",
+    epilog=examples(
+        "equipoise round list --server arena-1 --since 2h", "equipoise round list --player gaben --csv > rounds.csv"
+    ),
 )
 @remote
 @json_option
@@ -49,19 +47,17 @@ def list_rounds(client: Client, as_json: bool, as_csv: bool, **asked: Any) -> No
 
 @round.command(
     "show",
-    epilog="""
-\b
-Example:
-  equipoise round show arena-1 1763622000123-4
-`equipoise round list` shows the ids of rounds.
-""",
+    epilog=examples("equipoise round show arena-1 1763622000123-4"),
 )
 @remote
 @json_option
 @click.argument("server")
 @click.argument("id", metavar="ROUND")
 def show_round(client: Client, server: str, id: str, as_json: bool) -> None:
-    """One round: its sides, the ratings of its players before and after, and what was expected."""
+    """One round: its sides, the ratings of its players before and after, and what was expected.
+
+    `equipoise round list` shows the ids of rounds.
+    """
     answer = client.get("rounds", server, id)
     if print_json(answer, as_json):
         return

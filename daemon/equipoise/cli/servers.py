@@ -10,24 +10,20 @@ import click
 from equipoise.cli.client import Client
 from equipoise.cli.following import redrawn
 from equipoise.cli.lists import csv_option, one_format
+from equipoise.cli.options import examples
 from equipoise.cli.remote import json_option, print_json, remote
 from equipoise.cli.tables import Column, print_items, print_note, print_table
 from equipoise.cli.words import chance, change, counted, local_time, side_word
 
-EXAMPLES = """
-\b
-Examples:
-  equipoise status
-  equipoise status --watch
-  equipoise status --json | jq '.servers[].map'
-"""
 LEGEND = (
     "PLAYERS: on each side, and those who wait. FAVOURITE: the side that the ratings expect to win. STREAK: rounds "
     "that a side has won in a row. NEXT: what is due at the next round start."
 )
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(
+    epilog=examples("equipoise status", "equipoise status --watch", "equipoise status --json | jq '.servers[].map'")
+)
 @remote
 @json_option
 @csv_option
@@ -170,7 +166,7 @@ def _order(action: str, summary: str, *, dry: bool = False) -> None:
         if not print_json(answer, as_json):
             _print_order(answer)
 
-    example = f"\b\nExample:\n  equipoise server {action} arena-1{' --dry-run' if dry else ''}"
+    example = examples(f"equipoise server {action} arena-1{' --dry-run' if dry else ''}")
     command = click.command(action, help=summary, epilog=example)(order)
     if dry:
         command.params.append(click.Option(["--dry-run"], is_flag=True, help="Only show what would be done."))
