@@ -90,7 +90,7 @@ def _checked(url: str) -> str:
         stop(f"--url {url}: http:// is missing; write http://{url}")
     try:
         address = urlsplit(url)
-        good = address.scheme in ("http", "https") and address.hostname and address.port != 0
+        good = address.scheme in ("http", "https") and address.hostname and (address.port is None or address.port >= 0)
     except ValueError as error:
         stop(f"--url {url}: {error}")
     if not good:
