@@ -346,7 +346,7 @@ class Store(Listings, Protocol):
         after: int = 0,
         since: float | None = None,
     ) -> tuple[Sequence[Decision], int | None]:
-        """Those since a time that name a player, and the number to go on before: one call reads a part of a long log."""
+        """Those since a time that name a player, and the number to go on before: a long log is read in parts."""
 
     async def audit(self, entry: Audit) -> None:
         """Append a line to the audit; durable when this returns."""
