@@ -64,6 +64,7 @@ SEARCH: Mapping[str, Call] = {
     "search": lambda store: store.search(POOL, "player 29", 5),
     "named": lambda store: store.named(POOL, "player 29", 5),
     "decisions about a player": lambda store: store.decisions_about(player(2), None, 10),
+    "decisions about a player since": lambda store: store.decisions_about(player(2), None, 10, since=UNTIL - 86400),
     "decisions about nobody": lambda store: store.decisions_about(player(999_999), QUIET, 5),
     "rounds of a player on a server": lambda store: store.played(POOL, player(5), QUIET, None, 10),
 }

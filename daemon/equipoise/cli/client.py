@@ -73,7 +73,9 @@ class Client:
         body: Any,
         wait: float = TIMEOUT_SECONDS,
     ) -> Any:
-        asked = urlencode({name: value for name, value in query.items() if value is not None})
+        if "" in path:
+            stop("a name or an id is empty")
+        asked = urlencode({name: _as_typed(str(value)) for name, value in query.items() if value is not None})
         target = self._target(path) + (f"?{asked}" if asked else "")
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         text = None if body is None else json_text(body, indent=None)
@@ -91,7 +93,7 @@ class Client:
 
     def _target(self, path: tuple[str, ...]) -> str:
         below = urlsplit(self.url).path.rstrip("/")
-        return f"{below}/v1/admin/" + "/".join(quote(part, safe="") for part in path)
+        return f"{below}/v1/admin/" + "/".join(quote(_as_typed(part), safe="") for part in path)
 
     def _connection(self, wait: float) -> http.client.HTTPConnection:
         address = urlsplit(self.url)
@@ -100,6 +102,11 @@ class Client:
 
     def _unreachable(self, error: Exception) -> Unreachable:
         return Unreachable(f"no daemon answers at {self.url}: {_why(error, self.url)}", NO_DAEMON)
+
+
+def _as_typed(text: str) -> str:
+    """An argument as UTF-8, also where the locale is not: Python hides the bytes that it cannot read in surrogates."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _why(error: Exception, url: str) -> str:
@@ -119,7 +126,7 @@ def _checked(url: str) -> str:
         stop(f"--url {url}: http:// is missing; write http://{url}")
     try:
         address = urlsplit(url)
-        good = address.scheme in ("http", "https") and address.hostname and address.port != 0
+        good = address.scheme in ("http", "https") and address.hostname and (address.port is None or address.port >= 0)
     except ValueError as error:
         stop(f"--url {url}: {error}")
     if not good:

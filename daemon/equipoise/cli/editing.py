@@ -9,8 +9,9 @@ import click
 
 from equipoise.cli.client import REFUSED, Client
 from equipoise.cli.options import WRONG, stop
-from equipoise.cli.output import print_table
-from equipoise.cli.remote import json_option, local_time, pool_option, print_json, remote
+from equipoise.cli.remote import json_option, pool_option, print_json, remote
+from equipoise.cli.tables import print_table
+from equipoise.cli.words import local_time
 
 REPLAY_SECONDS = 3600.0
 """A replay of a large pool takes minutes."""

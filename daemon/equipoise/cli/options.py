@@ -59,6 +59,11 @@ class Stopped(click.ClickException):
         click.echo(f"equipoise: {shown}", file=file, err=True)
 
 
+def examples(*lines: str) -> str:
+    """The end of a command's `--help`: how it is called. The mark in front keeps click from filling the lines."""
+    return "\n  ".join(("\b\nExamples:" if len(lines) > 1 else "\b\nExample:", *lines))
+
+
 def say_opened(store: Path) -> None:
     """Name the store that a command beside the daemon opened: root's could be another one than the unit's."""
     click.echo(f"equipoise: the store is {store.resolve()}", err=True)

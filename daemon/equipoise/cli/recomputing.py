@@ -21,7 +21,8 @@ from equipoise import config, ratings
 from equipoise.app import SystemClock
 from equipoise.cli.client import REFUSED
 from equipoise.cli.options import say_opened, stop
-from equipoise.cli.output import json_text, print_table, progress
+from equipoise.cli.output import json_text, progress
+from equipoise.cli.tables import print_table
 from equipoise.config.printing import pool_table
 from equipoise.errors import ConfigError, StoreError
 from equipoise.lab.models import settings

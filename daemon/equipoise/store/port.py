@@ -315,9 +315,16 @@ class Store(Listings, Protocol):
         """The newest decisions of a server, or of all, whose numbers lie between the two; newest first."""
 
     async def decisions_about(
-        self, player: PlayerId, server: ServerId | None, limit: int, *, before: int | None = None, after: int = 0
+        self,
+        player: PlayerId,
+        server: ServerId | None,
+        limit: int,
+        *,
+        before: int | None = None,
+        after: int = 0,
+        since: float | None = None,
     ) -> tuple[Sequence[Decision], int | None]:
-        """Those that name a player, and the number to go on before: not all of a long log is looked through at once."""
+        """Those since a time that name a player, and the number to go on before: a long log is read in parts."""
 
     async def audit(self, entry: Audit) -> None:
         """Append a line to the audit; durable when this returns."""

@@ -29,7 +29,7 @@ async def show_decisions(asked: Asked) -> Decisions:
         pool = services.pool(query.pool) if host is None else host.pool
         player = await player_id(pool, query.player, path="?player")
         lines, more = await services.store.decisions_about(
-            player, server, query.limit, before=query.before, after=query.after
+            player, server, query.limit, before=query.before, after=query.after, since=query.since
         )
     kept, before = page(lines, query, lambda line: line.at, lambda line: line.number)
     return Decisions(

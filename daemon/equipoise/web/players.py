@@ -51,8 +51,14 @@ async def show_top(asked: Asked) -> Top:
     """The leaderboard of a pool, best first."""
     pool = asked.services.pool(asked.path["pool"])
     summaries = await pool.top(asked.query.limit)
+    crowd = await pool.store.crowd(pool.name, since=pool.active_since())
+    newcomer = pool.summary(PlayerId("0"))
     return Top(
-        pool=pool.name, players=tuple(seen(asked.services, pool, summary, summary.name) for summary in summaries)
+        pool=pool.name,
+        players=tuple(seen(asked.services, pool, summary, summary.name) for summary in summaries),
+        shadow_rounds=newcomer.missing,
+        shadow=crowd.count - crowd.visible,
+        stale=crowd.stale,
     )
 
 

@@ -86,4 +86,5 @@ async def _proposed(proposal: Proposal, pool: Pool, game: Game) -> Proposed:
         before=proposal.before,
         after=proposal.after,
         moves=tuple(moved(id, side) for id, side in proposal.moves),
+        sides=game.sides,
     )

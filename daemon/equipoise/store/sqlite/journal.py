@@ -50,6 +50,12 @@ def decisions_about(
     return [_decision(*each) for each in found], oldest and oldest[0]
 
 
+def last_before(db: sqlite3.Connection, time: float) -> int:
+    """The number of the last decision before a time; 0 where there is none."""
+    found = db.execute("SELECT number FROM decisions WHERE at < ? ORDER BY at DESC LIMIT 1", (time,)).fetchone()
+    return found[0] if found else 0
+
+
 def _between(server: ServerId | None, before: int | None) -> str:
     # No parameter that may be null: with `:server IS NULL OR server = :server` SQLite would read the whole log for a
     # quiet server.

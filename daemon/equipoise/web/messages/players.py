@@ -59,3 +59,9 @@ class Top(Ok, frozen=True):
     pool: str
     players: tuple[PlayerSeen, ...]
     """The best first."""
+    shadow_rounds: int
+    """Rated rounds until a rating is shown."""
+    shadow: int
+    """Players who have not played as many."""
+    stale: int
+    """Players who played too long ago."""

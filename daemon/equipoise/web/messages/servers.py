@@ -70,6 +70,8 @@ class Proposed(msgspec.Struct, frozen=True):
     after: float | None
     """Win probability of side A after it."""
     moves: tuple[PlayerMoved, ...]
+    sides: tuple[str, str]
+    """What the game calls sides A and B."""
 
 
 class CommandDone(Ok, frozen=True):
