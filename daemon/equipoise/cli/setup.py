@@ -95,8 +95,7 @@ def _start_unit(config: Path, command: str) -> None:
     from equipoise.install import unit
 
     read = load(config, {})
-    with unit.changes(command, read.web.port, read.web.max_connections).applied():
-        pass
+    unit.write(command, read.web.port, read.web.max_connections)
     click.echo(f"Wrote {unit.UNIT}. Starting the daemon …")
     if read.web.allow_remote:
         click.echo(f"The unit lets in this machine alone: {assets.folder() / 'systemd' / 'remote.conf'} opens it.")
