@@ -72,7 +72,7 @@ def init(
                 _server(name, game, folders.get(name), addresses.get(name), files.get(name), asks) for name in servers
             ]
             for added in write_new(directory, new):
-                click.echo("\n".join(added.lines()) + "\n")
+                click.echo("\n".join([*added.lines(), *added.left()]) + "\n")
             click.echo(f"Wrote {config}, {directory / 'owner.token'} and a file for each game server.")
         if command:
             _start_unit(config, command)

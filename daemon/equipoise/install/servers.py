@@ -64,13 +64,23 @@ class Added:
             ]
         before = self.folder.plugin
         replaced = "" if before is None else f", in place of {before or 'one of an unknown version'}"
-        load = "load" if before is None else "reload"
         return [
             f"The plugin is {self.folder.path / PLUGIN}{replaced}.",
             f"Its address, name and secret are in {self.folder.path / CFG}.",
             *self.folder.notes(),
-            f"One command is left, in the console of {self.name}:\n\n  sm plugins {load} equipoise\n",
         ]
+
+    def command(self) -> str | None:
+        """The command for the game server's console that is left."""
+        if self.folder is None:
+            return None
+        return f"sm plugins {'load' if self.folder.plugin is None else 'reload'} equipoise"
+
+    def left(self) -> list[str]:
+        """What an operator reads of that command."""
+        if (command := self.command()) is None:
+            return []
+        return [f"One command is left, in the console of {self.name}:\n\n  {command}\n"]
 
 
 @dataclass(frozen=True, slots=True)
