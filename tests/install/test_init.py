@@ -94,6 +94,17 @@ def test_a_server_that_is_refused_leaves_the_others_folders_as_they_were(tmp_pat
     assert everything(tmp_path) == before
 
 
+def test_a_disk_that_is_full_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    """A limit on the size of files stands for it: the plugin can be written, the cfg after it cannot."""
+    tf = game_server(tmp_path)
+    (tf / "cfg/sourcemod/equipoise.cfg").write_bytes(b"// mine\n" * 50_000)
+    before = everything(tmp_path)
+    limited = ["bash", "-c", 'ulimit -f 200; exec "$@"', "-", EQUIPOISE, "init", tmp_path / "new", "--tf", tf]
+    line = one_line(subprocess.run(limited, capture_output=True, text=True, timeout=60))
+    assert line == f"equipoise: {tf}/cfg/sourcemod/equipoise.cfg: File too large"
+    assert everything(tmp_path) == before
+
+
 def test_on_a_terminal_it_asks(tmp_path: Path) -> None:
     tf = game_server(tmp_path)
     dialogue = {

@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from equipoise.errors import ConfigError
@@ -122,6 +123,8 @@ def remove() -> list[Path]:
     if DROP_IN.parent.is_dir() and not any(DROP_IN.parent.iterdir()):
         DROP_IN.parent.rmdir()
     systemctl("daemon-reload")
+    with suppress(StartFailed):  # it has not failed, so that nothing is left to forget
+        systemctl("reset-failed", UNIT.name)
     return removed
 
 
