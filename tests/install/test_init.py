@@ -105,12 +105,15 @@ def test_a_disk_that_is_full_leaves_everything_as_it_was(tmp_path: Path) -> None
     assert everything(tmp_path) == before
 
 
-def test_on_a_terminal_it_asks(tmp_path: Path) -> None:
+def test_on_a_terminal_it_asks_until_the_answers_are_good(tmp_path: Path) -> None:
     tf = game_server(tmp_path)
     dialogue = {
-        "Names of your game servers": "a b",
-        "Folder tf/ of a": str(tf),
-        "RCON of a,": "127.0.0.1:27015",
+        "Names of your game servers": "a b A",
+        "A differs only in capitals": "a b",
+        "Folder tf/ of a": str(tf.parent),
+        f"is it {tf}?": str(tf),
+        "RCON of a,": "example.org",
+        "not 'example.org'": "127.0.0.1:27015",
         "RCON password of a": "s3cret",
         "Folder tf/ of b": "",
         "RCON of b,": "",

@@ -59,7 +59,7 @@ class Added:
         """What an operator reads."""
         if self.folder is None:
             return [
-                f"The secret of {self.name}, shown only now; its plugin needs it as equipoise_secret:",
+                f"The secret of {self.name}, shown only now; its script needs it, the plugin as equipoise_secret:",
                 f"  {self.name}  {self.secret}",
             ]
         before = self.folder.plugin
@@ -131,8 +131,8 @@ def check_name(name: str, taken: Mapping[str, Path]) -> None:
             raise ConfigError(f"there is a server {other}: {name} differs only in capitals", file=file)
 
 
-def check_rcon(address: str) -> None:
-    """ConfigError where an address is not HOST:PORT, the host being literal or `localhost`."""
+def check_rcon(address: str) -> str:
+    """An address as it is; ConfigError where it is not HOST:PORT, the host being literal or `localhost`."""
     host, _, port = address.rpartition(":")
     try:
         if host != "localhost":
@@ -141,6 +141,7 @@ def check_rcon(address: str) -> None:
             raise ValueError
     except ValueError:
         raise ConfigError(f"RCON is HOST:PORT, the host an IP address or localhost, not {address!r}") from None
+    return address
 
 
 def prepare(config: Path, servers: Iterable[NewServer], url: str) -> Prepared:
