@@ -15,7 +15,7 @@ import click
 
 from equipoise.cli import questions
 from equipoise.cli.client import Client, Unreachable
-from equipoise.cli.options import FAILED, config_option, stop
+from equipoise.cli.options import FAILED, Stopped, config_option, stop
 from equipoise.cli.remote import json_option, print_json, token_option, url_option
 from equipoise.errors import ConfigError
 
@@ -51,6 +51,16 @@ class Daemon:
             load(self.config, os.environ)
             return {"running": False, "changes": [], "restart": []}
         return {"running": True, "changes": answer["changes"], "restart": answer["restart"]}
+
+    def console(self, server: str, command: str) -> list[str]:
+        """Send a command of SourceMod to a game server, and say whether that succeeded."""
+        try:
+            output = str(self._client.send("POST", "servers", server, "rcon", body={"command": command})["output"])
+        except Stopped as error:
+            output = str(error)
+        if "successfully" in output:  # SourceMod, core/logic/PluginSys.cpp, OnRootConsoleCommand
+            return [f"RCON: {command}: {output.strip()}"]
+        return [f"RCON: {output.strip()}", f"One command is left, in the console of {server}:\n\n  {command}\n"]
 
 
 def _daemon(command: Command) -> Command:
@@ -106,8 +116,11 @@ def add(
     with prepared.applied():
         answer = daemon.reread()
     (added,) = prepared.servers
+    lines = added.lines()
+    if command := added.command():
+        lines += daemon.console(name, command) if rcon and answer["running"] else added.left()
     secret = added.secret if tf is None else None
-    _show(answer | {"ok": True, "server": name, "secret": secret, "lines": added.lines()}, as_json)
+    _show(answer | {"ok": True, "server": name, "secret": secret, "lines": lines}, as_json)
 
 
 @click.command(epilog="Example: equipoise server remove dustbowl")
