@@ -27,7 +27,6 @@ _COMMANDS = {
     "check-config": ("daemon", "Read the configuration as the daemon does."),
     "reload": ("reloading", "Read the changed configuration, without a restart."),
     "status": ("servers", "Show what every game server is doing."),
-    "doctor": ("doctor", "Look for what is wrong, and say what to do."),
     "server": ("servers", "Game servers: list, add, remove, secret, scramble, balance, cancel, on, off."),
     "player": ("players", "Players: show, find, set, reset, undo, top, history."),
     "pool": ("pools", "Rating populations: quality, fit-theta, recompute."),

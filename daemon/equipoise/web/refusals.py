@@ -18,7 +18,6 @@ from equipoise.errors import ScriptError
 from equipoise.service.metrics import Metrics
 from equipoise.service.repeats import Repeats
 from equipoise.web.answers import Answered
-from equipoise.web.remembered import RememberedRefusals
 from equipoise.wire import encode_refusal
 
 CALLER = web.RequestKey("caller", str)
@@ -50,7 +49,6 @@ class Refusals:
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._repeats = Repeats(log, logging.INFO)
-        self.remembered = RememberedRefusals()
         self._wrong_secrets: dict[str, int] = {}
         self._minute_ends = 0.0
 
@@ -97,7 +95,6 @@ class Refusals:
         }
         fields = {name: value[:CUT] for name, value in claimed.items() if value}
         key = (error.code, request.remote, fields.get("server"), fields.get("caller"))
-        self.remembered.note(error.code, fields.get("server", ""), request.remote or "")
         self._repeats.log(key, "refused", code=error.code, status=error.status, peer=request.remote, **fields)
 
 

@@ -13,7 +13,6 @@ from equipoise.web import (
     past,
     players,
     quality,
-    refused,
     reloading,
     scripts,
     servers,
@@ -29,7 +28,6 @@ from equipoise.web.messages.logs import Audits, Decisions, Reasons
 from equipoise.web.messages.past import History, OfPlayer, OfRounds, RoundFound, Rounds
 from equipoise.web.messages.players import InPool, PlayerFound, PlayersFound, Sought, Top
 from equipoise.web.messages.pools import QualityFound, ThetaFound
-from equipoise.web.messages.refusals import RefusedFound
 from equipoise.web.messages.reloading import ReloadAsked, ReloadDone
 from equipoise.web.messages.rounds import RoundSent, RoundTaken
 from equipoise.web.messages.servers import Command, CommandDone, OneServer, Servers
@@ -189,7 +187,6 @@ TABLE: tuple[Route, ...] = (
         ReloadDone,
         body=ReloadAsked,
     ),
-    Route("GET", "/v1/admin/refused", "What was refused in the last hour", READERS, refused.show_refused, RefusedFound),
     Route("GET", "/v1/admin/audit", "What admins did", READERS, logs.show_audit, Audits, query=Paged),
     Route("GET", "/healthz", "Does the daemon store rounds", frozenset(), show_health, Health),
     Route("GET", "/metrics", "Prometheus metrics", READERS, measures, None, media_type="text/plain"),
