@@ -11,6 +11,7 @@ import socket
 import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, closing, suppress
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -22,13 +23,14 @@ from equipoise.config import STORE, Config
 from equipoise.config.sources import located
 from equipoise.core.model import ServerId
 from equipoise.errors import ConfigError, StoreError, StoreMissing, StoreRefused
+from equipoise.game import QUERY_SECONDS, Peer, PeerServers
 from equipoise.service import jobs, readings, systemd
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
 from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.ring import Ring
-from equipoise.service.scheduler import Scheduler
+from equipoise.service.scheduler import Every, Scheduler
 from equipoise.solving.worker import Worker
 from equipoise.store.port import Store
 from equipoise.store.sqlite import SqliteStore
@@ -91,17 +93,20 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
     clock, metrics = SystemClock(), Metrics()
     store = await _store(config, stack, new_store=new_store)
     pools = {name: await _pool(config, name, store, clock, stack) for name in config.pools}
-    hosts = {name: await _host(config, name, pools, store, clock, stack) for name in config.servers}
+    peers = stack.enter_context(closing(PeerServers(peers_of(config))))
+    hosts = {name: await _host(config, name, pools, store, clock, peers, stack) for name in config.servers}
     retention = Retention(store, pools.values(), clock, RetentionDays(**msgspec.structs.asdict(config.retention)))
     with suppress(StoreError):  # damage to the logs is said by /healthz: a daemon that serves keeps rounds
         await retention.look()
     metrics.watch(lambda: readings.of_servers(hosts.values()))
     metrics.watch(lambda: readings.of_pools(pools.values()))
     metrics.watch(lambda: readings.of_store(store, retention))
+    metrics.watch(lambda: readings.of_game_servers(peers.statuses()))
     refusals = stack.enter_context(closing(Refusals(metrics)))
     stack.callback(asyncio.create_task(metrics.measure_loop()).cancel)
     scheduler = Scheduler(metrics)
     jobs.add_jobs(scheduler, pools, retention)
+    scheduler.add("game server query", Every(QUERY_SECONDS), peers.ask_all)
     solving = Worker(config.splits.seconds)
     stack.push_async_callback(solving.close)
     services = Services(
@@ -116,6 +121,7 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
         refusals=refusals,
         solving=solving,
         scheduler=scheduler,
+        game_servers=peers,
     )
     await _listen(config, services, listener, stack)
     scheduler.start()
@@ -192,13 +198,27 @@ async def _host(
     pools: Mapping[str, Pool],
     store: Store,
     clock: SystemClock,
+    peers: PeerServers,
     stack: AsyncExitStack,
 ) -> Host:
     server = config.servers[name]
-    host = Host(name, pools[server.pool], store, server.rules, clock)
+    host = Host(name, pools[server.pool], store, server.rules, clock, nudge=partial(peers.nudge, name))
     await host.start()
     stack.push_async_callback(host.close)
     return host
+
+
+def peers_of(config: Config) -> dict[ServerId, Peer]:
+    """Where the game servers are reached that have an address in the configuration."""
+    return {
+        name: Peer(
+            rcon=server.rcon.address if server.rcon else None,
+            password=server.rcon.password if server.rcon else "",
+            query=server.query,
+        )
+        for name, server in config.servers.items()
+        if server.rcon or server.query
+    }
 
 
 def callers(config: Config) -> Callers:

@@ -53,6 +53,11 @@ ALLOWED: dict[str, tuple[str, Any, dict[str, str]]] = {
         {},
         ADMINS,
     ),
+    "POST /v1/admin/servers/{server}/rcon": (
+        "/v1/admin/servers/arena-1/rcon",
+        {"command": "status"},
+        {**ADMINS, ADMIN: "rcon"},  # it has none
+    ),
     "GET /v1/admin/decisions": ("/v1/admin/decisions", None, READERS),
     "GET /v1/admin/audit": ("/v1/admin/audit", None, READERS),
     "GET /healthz": ("/healthz", None, dict.fromkeys((VIEWER, ADMIN, OWN, OTHER), "ok") | {NO_SECRET: "ok"}),

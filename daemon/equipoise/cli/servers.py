@@ -28,9 +28,16 @@ def status(client: Client, as_json: bool) -> None:
     for each in answer["jobs"]:
         if each["last_error"] is not None:
             click.echo(_failed_job(each))
+    _print_remarks(answer)
     if (store := answer["store"])["state"] != "ok":
         since, waiting = local_time(store["since"]), answer["waiting_rounds"]
         click.echo(f"\nThe store is {store['state']} since {since}, {waiting} rounds wait: {store['advice']}.")
+
+
+def _print_remarks(answer: dict[str, Any]) -> None:
+    """Where RCON and A2S do not fit what the scripts say."""
+    for line in answer["remarks"]:
+        click.echo(line)
 
 
 def _server_row(each: dict[str, Any]) -> Sequence[object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from equipoise.core.model import PlayerId, Side
 from equipoise.core.phrases import Text
 from equipoise.service.host import Host
+from equipoise.service.peers import remarks
 from equipoise.service.pool import Pool
 from equipoise.service.status import CommandAnswer, Proposal
 from equipoise.store.port import Audit
@@ -19,13 +20,22 @@ LAST = 10
 
 
 async def show_servers(asked: Asked) -> Servers:
-    """The status of every configured server, of the store, and of the jobs."""
+    """The status of every configured server, of the store and the jobs, and what RCON and A2S say."""
     services = asked.services
+    servers = tuple(host.status() for host in services.hosts.values())
+    game_servers = {peer.server: peer for peer in services.game_servers.statuses()}
     return Servers(
-        servers=tuple(host.status() for host in services.hosts.values()),
+        servers=servers,
         waiting_rounds=waiting_rounds(services),
         store=seen(services.store.health()),
         jobs=services.scheduler.status(),
+        game_servers=tuple(game_servers.values()),
+        remarks=tuple(
+            remark
+            for server in servers
+            if (peer := game_servers.get(server.server)) is not None
+            for remark in remarks(server, peer)
+        ),
     )
 
 

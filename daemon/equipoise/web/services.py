@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError
+from equipoise.game.port import GameServers
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
@@ -35,6 +36,8 @@ class Services:
     solving: Worker
     """Splits for other programs."""
     scheduler: Scheduler
+    game_servers: GameServers
+    """By RCON and A2S."""
 
     def host(self, server: str) -> Host:
         """The host of a configured server; ScriptError 404."""

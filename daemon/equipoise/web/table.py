@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from equipoise.service import metrics
-from equipoise.web import logs, players, quality, scripts, servers, splitting, theta
+from equipoise.web import logs, players, quality, rcon, scripts, servers, splitting, theta
 from equipoise.web.answers import Answered
 from equipoise.web.health import show_health
 from equipoise.web.messages import Limited
@@ -13,6 +13,7 @@ from equipoise.web.messages.health import Health
 from equipoise.web.messages.logs import Audits, Decisions, OfServer
 from equipoise.web.messages.players import InPool, PlayerFound, PlayersFound, RatingSet, Sought, Top
 from equipoise.web.messages.pools import QualityFound, ThetaFound
+from equipoise.web.messages.rcon import ConsoleCommand, ConsoleOutput
 from equipoise.web.messages.rounds import RoundSent, RoundTaken
 from equipoise.web.messages.servers import Command, CommandDone, OneServer, Servers
 from equipoise.web.messages.splits import SplitsAsked, SplitsFound
@@ -113,6 +114,15 @@ TABLE: tuple[Route, ...] = (
         servers.command,
         CommandDone,
         body=Command,
+    ),
+    Route(
+        "POST",
+        "/v1/admin/servers/{server}/rcon",
+        "A command to the game server's console",
+        ADMINS,
+        rcon.send_command,
+        ConsoleOutput,
+        body=ConsoleCommand,
     ),
     Route(
         "GET",

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from equipoise.core.model import PlayerId
+from equipoise.game.port import PeerStatus
 from equipoise.service.scheduler import JobStatus
 from equipoise.service.status import ServerStatus
 from equipoise.store.port import Decision
@@ -22,6 +23,10 @@ class Servers(Ok, frozen=True):
     """Rounds of all pools that wait for the store."""
     store: StoreSeen
     jobs: tuple[JobStatus, ...]
+    game_servers: tuple[PeerStatus, ...]
+    """What RCON and A2S last said, of the servers that have an address in the configuration."""
+    remarks: tuple[str, ...]
+    """Where that does not fit what a server's script says, a sentence each."""
 
 
 class OneServer(Ok, frozen=True):
