@@ -6,10 +6,12 @@ import asyncio
 import logging
 import random
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from equipoise.core.model import ServerId
 from equipoise.errors import PeerError
-from equipoise.game.port import Peer, PeerStatus, QueryStatus, RconStatus
+from equipoise.game import inspection
+from equipoise.game.port import Inspection, Peer, PeerStatus, QueryStatus, RconStatus
 from equipoise.game.query import Query
 from equipoise.game.rcon import Rcon
 
@@ -106,6 +108,10 @@ class PeerServers:
         if found is None or found.rcon is None:
             raise PeerError(f"[server.{server}] has no `rcon` in the configuration")
         return await found.rcon.execute(command)
+
+    async def inspect(self, server: ServerId) -> Inspection:
+        """Look at the plugin and its rivals by RCON. PeerError as above."""
+        return await inspection.inspect(partial(self.execute, server))
 
     async def ask(self, server: ServerId) -> None:
         """Send an A2S query now."""
