@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from equipoise.core.model import ServerId
 from equipoise.errors import PeerError
 from equipoise.game import Peer, PeerServers
+from equipoise.game.servers import NUDGE
 from tests.game.query_server import query_server
 from tests.game.rcon_servers import PASSWORD, free_port, source_server
 
@@ -111,3 +113,8 @@ async def test_all_servers_are_asked() -> None:
         assert [status.query.state for status in servers.statuses()] == ["answers", "answers"]
         servers.close()
         await asyncio.sleep(0.05)
+
+
+def test_the_plugin_has_the_command_that_makes_it_call() -> None:
+    plugin = Path(__file__).parents[2] / "sourcemod" / "scripting" / "equipoise" / "commands.sp"
+    assert f'RegServerCmd("{NUDGE}", Command_Poll' in plugin.read_text()

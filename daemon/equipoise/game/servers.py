@@ -55,7 +55,7 @@ class _Server:
                 await rcon.execute(NUDGE, unasked=True)
             except PeerError as error:
                 # The plugin calls by itself within seconds.
-                log.debug("not nudged", extra={"server": self.name, "why": str(error)})
+                log.debug("not nudged: %s", error, extra={"server": self.name})
             again = self._nudged_meanwhile
 
     def status(self) -> PeerStatus:
