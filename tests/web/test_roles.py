@@ -60,6 +60,7 @@ ALLOWED: dict[str, tuple[str, Any, dict[str, str]]] = {
     ),
     "GET /v1/admin/decisions": ("/v1/admin/decisions", None, READERS),
     "GET /v1/admin/audit": ("/v1/admin/audit", None, READERS),
+    "GET /v1/admin/doctor": ("/v1/admin/doctor", None, ADMINS),
     "GET /healthz": ("/healthz", None, dict.fromkeys((VIEWER, ADMIN, OWN, OTHER), "ok") | {NO_SECRET: "ok"}),
     "GET /metrics": ("/metrics", None, READERS),
     "GET /openapi.json": ("/openapi.json", None, dict.fromkeys((VIEWER, ADMIN, OWN, OTHER), "ok")),

@@ -19,6 +19,7 @@ _COMMANDS = {
     "check-config": ("daemon", "Read the configuration as the daemon does."),
     "status": ("servers", "Show what every game server is doing."),
     "server": ("servers", "Game servers: list, scramble, balance, cancel, on, off."),
+    "doctor": ("doctor", "Look for what is wrong, and say what to do."),
     "rcon": ("rcon", "Send a command to a game server's console."),
     "player": ("players", "Players: show, find, set, reset, top."),
     "pool": ("pools", "Rating populations: quality, fit-theta, recompute."),

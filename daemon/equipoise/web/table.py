@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import cache
 
 from equipoise.service import metrics
-from equipoise.web import logs, players, quality, rcon, scripts, servers, splitting, theta
+from equipoise.web import doctor, logs, players, quality, rcon, scripts, servers, splitting, theta
 from equipoise.web.answers import Answered
 from equipoise.web.health import show_health
 from equipoise.web.messages import Limited
+from equipoise.web.messages.doctor import Findings
 from equipoise.web.messages.health import Health
 from equipoise.web.messages.logs import Audits, Decisions, OfServer
 from equipoise.web.messages.players import InPool, PlayerFound, PlayersFound, RatingSet, Sought, Top
@@ -134,6 +135,7 @@ TABLE: tuple[Route, ...] = (
         query=OfServer,
     ),
     Route("GET", "/v1/admin/audit", "What admins did", READERS, logs.show_audit, Audits, query=Limited),
+    Route("GET", "/v1/admin/doctor", "What is wrong, and what to do", ADMINS, doctor.show_findings, Findings),
     Route("GET", "/healthz", "Does the daemon store rounds", frozenset(), show_health, Health),
     Route("GET", "/metrics", "Prometheus metrics", READERS, measures, None, media_type="text/plain"),
     Route("GET", "/openapi.json", "This document", ANYBODY, described, None),
