@@ -19,9 +19,10 @@ from aiohttp import web
 import equipoise
 from equipoise.config import STORE, Config
 from equipoise.config.sources import located
-from equipoise.configured import Configured
+from equipoise.configured import Configured, peers_of
 from equipoise.errors import ConfigError, PortInUse, StoreError, StoreMissing, StoreRefused
 from equipoise.fleet import Fleet
+from equipoise.game import QUERY_SECONDS, PeerServers
 from equipoise.service import jobs, readings, systemd
 from equipoise.service.backups import FOLDER, Backups
 from equipoise.service.exporting import Exports
@@ -29,7 +30,7 @@ from equipoise.service.log import set_level
 from equipoise.service.metrics import Metrics
 from equipoise.service.reloads import Reloads
 from equipoise.service.retention import Retention, RetentionDays
-from equipoise.service.scheduler import Scheduler
+from equipoise.service.scheduler import Every, Scheduler
 from equipoise.solving.worker import Worker
 from equipoise.store.port import Store
 from equipoise.store.sqlite import SqliteStore
@@ -107,10 +108,11 @@ async def _start(
         _make_directory(config)
     clock = SystemClock()
     store = await _store(config, stack, new_store=new_store)
-    fleet = Fleet(store, clock)
+    peers = stack.enter_context(closing(PeerServers(peers_of(config))))
+    fleet = Fleet(store, clock, peers.nudge)
     await fleet.change(config, lambda: None)
     stack.push_async_callback(fleet.close)
-    configured = await _serving(config, environ, fleet, store, clock, listener, stack)
+    configured = await _serving(config, environ, fleet, peers, store, clock, listener, stack)
     return _address(listener), configured
 
 
@@ -118,6 +120,7 @@ async def _serving(
     config: Config,
     environ: Mapping[str, str],
     fleet: Fleet,
+    peers: PeerServers,
     store: SqliteStore,
     clock: SystemClock,
     listener: socket.socket,
@@ -131,12 +134,14 @@ async def _serving(
     metrics.watch(lambda: readings.of_servers(fleet.hosts.values()))
     metrics.watch(lambda: readings.of_pools(fleet.pools.values()))
     metrics.watch(lambda: readings.of_store(store, retention))
+    metrics.watch(lambda: readings.of_game_servers(peers.statuses()))
     refusals = stack.enter_context(closing(Refusals(metrics)))
     stack.callback(asyncio.create_task(metrics.measure_loop()).cancel)
     scheduler = Scheduler(metrics)
     jobs.add_jobs(scheduler, fleet.pools, retention, clock)
     backups = Backups(store, store.path.parent / FOLDER, clock, config.backup.keep)
     jobs.schedule_backups(scheduler, backups, config.backup.keep, config.backup.at)
+    scheduler.add("game server query", Every(QUERY_SECONDS), peers.ask_all)
     solving = Worker(config.splits.seconds)
     stack.push_async_callback(solving.close)
     reloads = Reloads(lambda dry: configured.reload(dry), store, clock)
@@ -149,10 +154,12 @@ async def _serving(
         scheduler=scheduler,
         exports=Exports(lambda pool: exported(store.path, pool)),
         reloads=reloads,
+        game_servers=peers,
     )
     configured = Configured(config, environ, fleet, services, listener.getsockname()[1])
     configured.follow(lambda config: retention.use(_days(config)))
     configured.follow(lambda config: solving.use(config.splits.seconds))
+    configured.follow(lambda config: peers.set(peers_of(config)))
     configured.follow(lambda config: jobs.schedule_backups(scheduler, backups, config.backup.keep, config.backup.at))
     await _listen(configured, listener, stack)
     _begin_time(scheduler, store, stack)

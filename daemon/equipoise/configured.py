@@ -9,7 +9,9 @@ from dataclasses import replace
 from equipoise.config import Config, load
 from equipoise.config.changes import Changes, compare, without_restart
 from equipoise.config.sources import settle
+from equipoise.core.model import ServerId
 from equipoise.fleet import Fleet
+from equipoise.game import Peer
 from equipoise.service.reloads import Reloaded
 from equipoise.web import Caller, Callers, Services
 from equipoise.wire import GAMES
@@ -65,6 +67,19 @@ class Configured:
             callers=_callers(config),
             names=_names(config, self._port),
         )
+
+
+def peers_of(config: Config) -> dict[ServerId, Peer]:
+    """Where the game servers are reached that have an address in the configuration."""
+    return {
+        name: Peer(
+            rcon=server.rcon.address if server.rcon else None,
+            password=server.rcon.password if server.rcon else "",
+            query=server.query,
+        )
+        for name, server in config.servers.items()
+        if server.rcon or server.query
+    }
 
 
 def _callers(config: Config) -> Callers:

@@ -64,8 +64,14 @@ ALLOWED: dict[str, tuple[str, Any, dict[str, str]]] = {
         ADMINS,
     ),
     "POST /v1/admin/reload": ("/v1/admin/reload", {"dry_run": True}, ADMINS),
+    "POST /v1/admin/servers/{server}/rcon": (
+        "/v1/admin/servers/arena-1/rcon",
+        {"command": "status"},
+        {**ADMINS, ADMIN: "rcon"},  # it has none
+    ),
     "GET /v1/admin/decisions": ("/v1/admin/decisions", None, READERS),
     "GET /v1/admin/audit": ("/v1/admin/audit", None, READERS),
+    "GET /v1/admin/doctor": ("/v1/admin/doctor", None, ADMINS),
     "GET /healthz": ("/healthz", None, dict.fromkeys((VIEWER, ADMIN, OWN, OTHER), "ok") | {NO_SECRET: "ok"}),
     "GET /metrics": ("/metrics", None, READERS),
     "GET /openapi.json": ("/openapi.json", None, dict.fromkeys((VIEWER, ADMIN, OWN, OTHER), "ok")),

@@ -69,6 +69,7 @@ def _notes(answer: Any) -> Iterator[str]:
         if each["stale_scripts"]:
             yield _several_scripts(each)
     yield from (_failed_job(each) for each in answer["jobs"] if each["last_error"] is not None)
+    yield from answer["remarks"]
     yield from not_in_force(answer["configuration"])
 
 

@@ -19,6 +19,7 @@ import msgspec
 
 from equipoise import ratings
 from equipoise.config.keys import written
+from equipoise.config.peers import Address, Rcon, read_query, read_rcon
 from equipoise.config.reading import convert
 from equipoise.config.rules import effective, merged, read_rules
 from equipoise.config.secret_files import Secrets
@@ -60,6 +61,9 @@ class Server:
     digest: bytes
     """SHA-256 of its script's secret."""
     rules: Rules
+    rcon: Rcon | None
+    query: Address | None
+    """Where it answers A2S queries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +216,7 @@ def _server(name: str, keys: Raw, file: Path, rules: Raw, pools: Mapping[str, Po
     overrides = read_rules(overrides, path, ServerKeys.__struct_fields__)
     if server.pool not in pools:
         raise ConfigError(f"there is no [pool.{server.pool}]", path=f"{path}.pool")
+    rcon = read_rcon(server, path, secrets)
     return Server(
         name=ServerId(name),
         file=file,
@@ -219,6 +224,8 @@ def _server(name: str, keys: Raw, file: Path, rules: Raw, pools: Mapping[str, Po
         game=server.game,
         digest=secrets.digest(server, path),
         rules=effective(merged(rules, overrides)),
+        rcon=rcon,
+        query=read_query(server, path, rcon),
     )
 
 

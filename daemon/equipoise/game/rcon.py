@@ -117,7 +117,7 @@ class Rcon:
         delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(self._failed_in_a_row - 1, 10))
         self._retry_at = asyncio.get_running_loop().time() + delay * random.uniform(0.5, 1.5)
         if self._state != state:
-            log.warning("RCON failed", extra={"server": self._server, "why": text})
+            log.warning("RCON failed: %s", text, extra={"server": self._server})
         self._state, self._error = state, text
         return PeerError(text)
 

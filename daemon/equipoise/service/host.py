@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
@@ -59,6 +59,7 @@ class Host:
         rules: Rules,
         clock: Clock,
         answer_seconds: float = ANSWER_SECONDS,
+        nudge: Callable[[], None] = lambda: None,
     ) -> None:
         self.server = server
         self.pool = pool
@@ -74,6 +75,8 @@ class Host:
         """Gaps in the batches' numbers."""
         self._clock = clock
         self._answer_seconds = answer_seconds
+        self._nudge = nudge
+        """Has the script call now."""
         self._store = store
         self._journal = Journal(server, store, clock)
         self._lookups = Lookups(server, pool, store, self._journal, clock)
@@ -181,6 +184,8 @@ class Host:
         await self._run(work, work.take((Commanded(0.0, words, None, admin=True, outside=True),)))
         lines = tuple(work.console)
         proposal = Proposal.of(work.dry_split) if work.dry_split else None
+        if not dry and not self._outbox:
+            self._nudge()  # what is pending, and whether the server is on, goes out with a reply too
         return CommandAnswer(not any(line.phrase.refusal for line in lines), lines, proposal)
 
     def status(self) -> ServerStatus:
@@ -290,6 +295,8 @@ class Host:
                 lines = await self._lookups.answer(look_up.command, work.who, self.session)
                 work.tell(Tell(look_up.command.by, lines))
                 self._send(work)
+            if self._outbox and (work.batch is None or work.answered):
+                self._nudge()
         except ScriptError as refusal:
             work.refusal = refusal
         except Exception:

@@ -6,6 +6,7 @@ import equipoise
 from equipoise.core.model import PlayerId, Side
 from equipoise.core.phrases import Text
 from equipoise.service.host import Host
+from equipoise.service.peers import remarks
 from equipoise.service.pool import Pool
 from equipoise.service.status import CommandAnswer, Proposal
 from equipoise.store.port import Audit
@@ -20,15 +21,24 @@ LAST = 10
 
 
 async def show_servers(asked: Asked) -> Servers:
-    """The status of every configured server, of the store, of the jobs and of the configuration."""
+    """The status of every configured server, the store, the jobs and the configuration; what RCON and A2S say."""
     services = asked.services
+    servers = tuple(host.status() for host in services.hosts.values())
+    game_servers = {peer.server: peer for peer in services.game_servers.statuses()}
     return Servers(
         version=equipoise.__version__,
-        servers=tuple(host.status() for host in services.hosts.values()),
+        servers=servers,
         waiting_rounds=waiting_rounds(services),
         store=seen(services.store.health()),
         jobs=services.scheduler.status(),
         configuration=services.reloads.status(),
+        game_servers=tuple(game_servers.values()),
+        remarks=tuple(
+            remark
+            for server in servers
+            if (peer := game_servers.get(server.server)) is not None
+            for remark in remarks(server, peer)
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError
+from equipoise.game.port import GameServers
 from equipoise.service.exporting import Exports
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
@@ -37,6 +38,8 @@ class Services:
     scheduler: Scheduler
     exports: Exports
     reloads: Reloads
+    game_servers: GameServers
+    """By RCON and A2S."""
     hosts: Mapping[ServerId, Host] = field(default_factory=dict)
     games: Mapping[ServerId, Game] = field(default_factory=dict)
     pools: Mapping[str, Pool] = field(default_factory=dict)

@@ -7,12 +7,14 @@ from functools import cache
 
 from equipoise.service import metrics
 from equipoise.web import (
+    doctor,
     editing,
     exporting,
     logs,
     past,
     players,
     quality,
+    rcon,
     reloading,
     scripts,
     servers,
@@ -22,12 +24,14 @@ from equipoise.web import (
 from equipoise.web.answers import Answered
 from equipoise.web.health import show_health
 from equipoise.web.messages import Limited, Paged
+from equipoise.web.messages.doctor import Findings
 from equipoise.web.messages.editing import EditUndone, PlayerEdited, RatingSet, RoundVoid, RoundVoided, Undo
 from equipoise.web.messages.health import Health
 from equipoise.web.messages.logs import Audits, Decisions, Reasons
 from equipoise.web.messages.past import History, OfPlayer, OfRounds, RoundFound, Rounds
 from equipoise.web.messages.players import InPool, PlayerFound, PlayersFound, Sought, Top
 from equipoise.web.messages.pools import QualityFound, ThetaFound
+from equipoise.web.messages.rcon import ConsoleCommand, ConsoleOutput
 from equipoise.web.messages.reloading import ReloadAsked, ReloadDone
 from equipoise.web.messages.rounds import RoundSent, RoundTaken
 from equipoise.web.messages.servers import Command, CommandDone, OneServer, Servers
@@ -170,6 +174,15 @@ TABLE: tuple[Route, ...] = (
         body=Command,
     ),
     Route(
+        "POST",
+        "/v1/admin/servers/{server}/rcon",
+        "A command to the game server's console",
+        ADMINS,
+        rcon.send_command,
+        ConsoleOutput,
+        body=ConsoleCommand,
+    ),
+    Route(
         "GET",
         "/v1/admin/decisions",
         "The decision log",
@@ -188,6 +201,7 @@ TABLE: tuple[Route, ...] = (
         body=ReloadAsked,
     ),
     Route("GET", "/v1/admin/audit", "What admins did", READERS, logs.show_audit, Audits, query=Paged),
+    Route("GET", "/v1/admin/doctor", "What is wrong, and what to do", ADMINS, doctor.show_findings, Findings),
     Route("GET", "/healthz", "Does the daemon store rounds", frozenset(), show_health, Health),
     Route("GET", "/metrics", "Prometheus metrics", READERS, measures, None, media_type="text/plain"),
     Route("GET", "/openapi.json", "This document", ANYBODY, described, None),

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from equipoise.core.model import PlayerId
+from equipoise.game.port import PeerStatus
 from equipoise.service.reloads import ConfigurationStatus
 from equipoise.service.scheduler import JobStatus
 from equipoise.service.status import ServerStatus
@@ -25,6 +26,10 @@ class Servers(Ok, frozen=True):
     store: StoreSeen
     jobs: tuple[JobStatus, ...]
     configuration: ConfigurationStatus
+    game_servers: tuple[PeerStatus, ...]
+    """What RCON and A2S last said, of the servers that have an address in the configuration."""
+    remarks: tuple[str, ...]
+    """Where that does not fit what a server's script says, a sentence each."""
 
 
 class OneServer(Ok, frozen=True):

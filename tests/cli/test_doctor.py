@@ -1,0 +1,119 @@
+"""`equipoise doctor`: what it finds on the machine, with and without a daemon."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import equipoise
+from equipoise.cli.examining import of_files, of_store
+from equipoise.config import load
+from equipoise.service.diagnosis import of_disk
+from tests.cli.house import House, post, run, serving
+from tests.game.rcon_servers import free_port, wait_for
+from tests.store.disk import NOBODY, small_disk
+from tests.wire.samples import HELLO, posted
+
+
+def findings(house: House, *options: str) -> list[dict[str, Any]]:
+    done = run("doctor", "--json", "--config", house.config, *options)
+    answer = json.loads(done.stdout)
+    assert done.returncode == (1 if any(each["bad"] for each in answer["findings"]) else 0), done.stderr
+    assert all(each["advice"] for each in answer["findings"])
+    return list(answer["findings"])
+
+
+def said(house: House, *options: str) -> str:
+    return "\n".join(each["what"] for each in findings(house, *options))
+
+
+def on_a_free_port(house: House) -> int:
+    port = free_port()
+    house.edit("port = 0", f"port = {port}")
+    return port
+
+
+def test_where_all_is_right_it_says_so_and_its_exit_code_is_0(house: House) -> None:
+    on_a_free_port(house)
+    with serving(house) as (_, address):
+        post(address, house.secret, posted({**HELLO, "plugin": equipoise.__version__}, seq=1))
+        done = run("doctor", "--config", house.config)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"equipoise {equipoise.__version__}, python ")
+    assert done.stdout.endswith("\nnothing to mend\n")
+
+
+def test_a_daemon_that_is_down_and_the_program_that_has_its_port(house: House) -> None:
+    port = on_a_free_port(house)
+    found = said(house)
+    assert f"no daemon answers at http://127.0.0.1:{port}" in found
+    assert "is taken by" not in found
+    server = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", str(port)]
+    with subprocess.Popen(server, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as other:
+        wait_for(port)
+        found = said(house)
+        other.kill()
+    assert f"what answers at http://127.0.0.1:{port} is no daemon" in found
+    assert f"port {port} is taken by python" in found
+    assert f"(pid {other.pid})" in found
+
+
+def test_a_wrong_configuration_and_a_refused_token(house: House) -> None:
+    on_a_free_port(house)
+    with serving(house):
+        assert "refuses the token" in said(house, "--token", "wrong")
+        house.edit('game = "tf2"', 'game = "tf3"')
+        assert "the configuration is wrong: " in said(house)
+
+
+def test_files_that_others_can_read_and_those_that_the_daemons_user_cannot(house: House) -> None:
+    on_a_free_port(house)
+    token = house.folder / "owner.token"
+    token.chmod(0o644)
+    assert f"other users can read {token}" in said(house)
+    token.chmod(0o600)
+    assert "other users can read" not in said(house)
+    config = load(house.config, {})
+    house.config.chmod(0o600)
+    (found,) = of_files(config, NOBODY)
+    assert found.what.startswith(f"the daemon's user cannot read {house.config}")
+    assert found.advice == f"chmod o+r {house.config}"
+    assert list(of_files(config, 0)) == []
+
+
+def test_a_damaged_store_and_one_that_is_too_large_to_be_checked_now(house: House) -> None:
+    on_a_free_port(house)
+    with serving(house):
+        pass
+    assert "damaged" not in said(house)
+    store = house.state / "equipoise.db"
+    with closing(sqlite3.connect(store)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.executescript(
+            "CREATE TABLE filler (data); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)"
+            " INSERT INTO filler SELECT hex(randomblob(500)) FROM n; CREATE INDEX filled ON filler (data);"
+        )
+    (found,) = of_store(store, seconds=0)
+    assert (found.bad, found.what.startswith("the store is too large")) == (False, True)
+    content = bytearray(store.read_bytes())
+    middle = len(content) // 2 // 4096 * 4096
+    content[middle : middle + 8192] = bytes(8192)
+    store.write_bytes(content)
+    assert f"{store} is damaged: " in said(house)
+
+
+def test_a_disk_that_is_nearly_full(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        (found,) = of_disk(disk)
+    assert found.what.endswith(f"MB are free where the store is ({disk})")
+
+
+def test_a_cache_of_numba_that_cannot_be_written(house: House) -> None:
+    on_a_free_port(house)
+    with serving(house, forked=False, NUMBA_CACHE_DIR="/dev/null/numba"):
+        assert "NUMBA_CACHE_DIR=/dev/null/numba cannot be written" in said(house)
