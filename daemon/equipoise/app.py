@@ -124,6 +124,8 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
         game_servers=peers,
     )
     await _listen(config, services, listener, stack)
+    # Also before requests are waited for: one may wait for a game server that does not answer.
+    stack.callback(peers.close)
     scheduler.start()
     stack.push_async_callback(scheduler.close)
     _sign_of_life(store, stack)
