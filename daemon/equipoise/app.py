@@ -162,6 +162,8 @@ async def _serving(
     configured.follow(lambda config: peers.set(peers_of(config)))
     configured.follow(lambda config: jobs.schedule_backups(scheduler, backups, config.backup.keep, config.backup.at))
     await _listen(configured, listener, stack)
+    # Also before requests are waited for: one may wait for a game server that does not answer.
+    stack.callback(peers.close)
     _begin_time(scheduler, store, stack)
     stack.push_async_callback(reloads.close)
     return configured
