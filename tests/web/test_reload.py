@@ -252,7 +252,7 @@ def test_a_wrong_file_leaves_everything_as_it_was_and_status_says_why(edited: Ed
 def test_a_servers_file_that_is_wrong_is_named(edited: Edited) -> None:
     file = edited.add_server("dustbowl", "dust")
     file.write_text(file.read_text() + "game = 'hl3'")
-    assert edited.refusal() == f"{file}: $.server.dustbowl.game: there is tf2, ns2, not 'hl3'"
+    assert edited.refusal() == f"{file}: $.server.dustbowl.game: there is tf2, ns2, other, not 'hl3'"
 
 
 def test_a_new_pool_whose_stored_ratings_another_system_made_is_refused(edited: Edited) -> None:

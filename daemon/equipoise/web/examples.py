@@ -8,6 +8,7 @@ from typing import Any
 from equipoise.web.messages.editing import RatingSet, RoundVoid, Undo
 from equipoise.web.messages.health import Health
 from equipoise.web.messages.players import PlayerFound
+from equipoise.web.messages.rcon import ConsoleCommand
 from equipoise.web.messages.reloading import ReloadAsked
 from equipoise.web.messages.rounds import RoundSent, RoundTaken
 from equipoise.web.messages.servers import Command, CommandDone
@@ -122,6 +123,7 @@ EXAMPLES: Mapping[Any, Any] = {
             "moves": [{"id": ANN, "name": "Ann", "side": "blu"}],
         },
     },
+    ConsoleCommand: {"command": "status"},
     ReloadAsked: {"dry_run": True},
     Health: {
         "ok": True,
