@@ -5,8 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,22 +39,6 @@ class Client:
     def send(self, method: str, *path: str, body: Any = None, **query: str | None) -> Any:
         """Send a request that changes something; returns the daemon's answer."""
         return self._call(method, path, query, body)
-
-    @contextmanager
-    def download(self, *path: str) -> Iterator[http.client.HTTPResponse | None]:
-        """Send GET for an answer that is read piece by piece; None: nothing listens at the address."""
-        target = "/v1/admin/" + "/".join(quote(part, safe="") for part in path)
-        with closing(self._connection()) as connection:
-            try:
-                connection.request("GET", target, headers={"Authorization": f"Bearer {self.token}"})
-                answer = connection.getresponse()
-            except ConnectionRefusedError:
-                answer = None
-            except (OSError, ValueError, http.client.HTTPException) as error:
-                stop(f"no daemon answers at {self.url}: {error}; is `equipoise serve` running?", NO_DAEMON)
-            if answer is not None and answer.status != 200:
-                stop(json.loads(answer.read()).get("error", {}).get("message", "refused"), REFUSED)
-            yield answer
 
     def _call(self, method: str, path: tuple[str, ...], query: Mapping[str, object], body: Any) -> Any:
         asked = urlencode({name: value for name, value in query.items() if value is not None})
