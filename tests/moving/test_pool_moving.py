@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import re
 import signal
@@ -18,7 +19,7 @@ from equipoise import ratings
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.port import Audit, Name, PlayerRow
-from equipoise.store.sequence import BulkEdit
+from equipoise.store.sequence import BulkEdit, RoundStrike
 from equipoise.store.sqlite import SqliteStore
 from tests.cli.house import EQUIPOISE, House, ask, run, serving
 from tests.hosts import GivenClock
@@ -55,6 +56,9 @@ async def _with_edits(house: House) -> None:
     pool.system.seed(player(77), rating=1300.0)
     row = PlayerRow(player(77), 0, 1300.0, 0, False, None, pool.system.state(player(77)), ())
     await pool.adopt(BulkEdit("import", 1.5, "console", [row], "", "1 rating"))
+    await pool.undo(player(3), "token:owner")
+    voided = next(record.round for record in some_rounds(10) if not record.unrated)
+    await pool.void(RoundStrike(voided.server, voided.id), "token:owner", "played by cheaters")
     await pool.close()
     await store.close()
 
@@ -109,8 +113,10 @@ def test_names_and_the_audit_move_with_the_players_and_servers_that_they_are_abo
     assert mine["crowds"] == theirs["crowds"]
     assert mine["edits"] == theirs["edits"]
     assert mine["edited"] == theirs["edited"]
-    assert len(mine["edited"]) == 3
-    assert [line[4] for line in mine["audit"][-3:]] == ["pool main", player(3), "arena-1"]
+    assert mine["voids"] == theirs["voids"]
+    assert [line[4] for line in mine["edits"]] == ["set", "reset", "import", "undo", "void"]
+    assert {line[4] for line in theirs["audit"]} - {line[4] for line in mine["audit"]} == {"another-pools-server"}
+    assert len(mine["audit"]) == len(theirs["audit"]) - 1
 
 
 def test_a_daemon_goes_on_with_the_moved_ratings_and_exports_them_again(
@@ -149,6 +155,29 @@ def test_a_pool_that_has_something_else_is_not_touched(export: bytes, tmp_path: 
     done = pool(other, "import", tmp_path / "main.jsonl")
     assert (done.returncode, everything(other)) == (1, before)
     assert "3 rounds" in done.stderr
+
+
+def test_numbers_that_other_pools_have_taken_do_not_matter(export: bytes, tmp_path: Path) -> None:
+    """The edit that an undo takes back, and the one that a round was voided by, are named by number."""
+    house = a_machine(tmp_path / "two", 'system = "synelo"\n\n[pool.second]\nsystem = "synelo"')
+    mine = export.replace(b'"server":"arena-1"', b'"server":"arena-2"').replace(b"of arena-1", b"of arena-2")
+    for name, text in (("second", _sealed(mine)), ("main", export)):
+        file = tmp_path / f"{name}.jsonl"
+        file.write_bytes(text)
+        done = pool(house, "import", file, "--pool", name)
+        assert done.returncode == 0, done.stderr
+    texts = exported(house), export
+    # The audit has no pool: a line about a player who is in both comes with each.
+    kept = ("edit", "edited", "round", "void")
+    moved, mine = ([each for each in map(json.loads, text.splitlines()) if each["kind"] in kept] for text in texts)
+    assert moved == mine
+
+
+def _sealed(changed: bytes) -> bytes:
+    """An export that was changed, with the end that it must have."""
+    first, *lines, _ = changed.splitlines(keepends=True)
+    digest = hashlib.sha256(b"".join(lines)).hexdigest()
+    return b"".join((first, *lines, b'{"kind":"end","lines":%d,"sha256":"%s"}\n' % (len(lines), digest.encode())))
 
 
 def test_a_pool_may_take_another_name(new: House, export: bytes, tmp_path: Path) -> None:
@@ -201,8 +230,8 @@ BROKEN: dict[str, tuple[Callable[[Lines], Lines], str]] = {
         _edited(b'"windowed":', b'"sigma":'),
         "line 3: 76561197960265729: not a synelo state",
     ),
-    "a missing player": (_without(b'"kind":"player"'), "names a player who has no line"),
-    "a missing round": (_without(b'"kind":"round"'), "were changed or damaged"),
+    "a missing player": (_without(b'"kind":"player"'), "has no line above it"),
+    "a missing round": (_without(b'"id":"1763622000123-30"'), "were changed or damaged"),
     "a changed number": (
         _edited(b'"recorded_at":1800000000.0', b'"recorded_at":1800000001.0'),
         "were changed or damaged",
@@ -210,7 +239,7 @@ BROKEN: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "a player twice": (lambda lines: [*lines[:3], lines[2], *lines[3:]], "line 4: it is there twice"),
     "players at the end": (
         lambda lines: [*lines[:2], *lines[3:-1], lines[2], lines[-1]],
-        "names a player who has no line",
+        "has no line above it",
     ),
     "an unknown system": (_edited(b'"system":"synelo"', b'"system":"chess"'), "line 2: "),
 }

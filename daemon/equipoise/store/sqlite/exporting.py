@@ -36,11 +36,15 @@ SELECT min(number) FROM (
     UNION ALL SELECT min(number) FROM edits WHERE pool = :pool
 )
 """
-# A line says what it is about in words: a pool by name, one of its players, or a server whose rounds it has.
+# A line says what it is about in words: a pool by name, one of its players, a server whose rounds it has, or a round.
 _AUDIT = """
 FROM audit WHERE target = 'pool ' || :pool
 OR EXISTS (SELECT 1 FROM players WHERE pool = :pool AND id = audit.target)
 OR target IN (SELECT DISTINCT server FROM rounds WHERE pool = :pool)
+OR target IN (
+    SELECT 'round ' || json_extract(detail, '$.round') || ' of ' || json_extract(detail, '$.server')
+    FROM edits WHERE pool = :pool AND action = 'void'
+)
 """
 _PARTS = "SELECT key, part FROM shared WHERE pool = ? ORDER BY key"
 _PLAYERS = "SELECT id, rating, rounds, visible, last_played, state FROM players WHERE pool = ? ORDER BY id"
@@ -71,6 +75,7 @@ _EDIT_COLUMNS = 6
 
 _plain = msgspec.json.Decoder(dict[str, object])
 _anything = msgspec.json.Decoder()
+_void = msgspec.json.Decoder(tuple[moved.VoidRow, ...])
 _lineup = msgspec.json.Decoder(tuple[LineupPlayer, ...])
 _skills = msgspec.json.Decoder(dict[str, float])
 
@@ -120,7 +125,7 @@ def _sequence(db: sqlite3.Connection, pool: str) -> Iterator[moved.AnyLine]:
             participants = db.execute(_PARTICIPANTS, (number,))
             yield _round(number - before, facts, participants, before)
             continue
-        yield _edit(number - before, facts)
+        yield moved.shifted(_edit(number, facts), -before)
         for player, struck, *skills in db.execute(_EDITED, (number,)):
             old = None if skills[4] is None else _skill(skills[:5])
             yield moved.Edited(
@@ -131,7 +136,7 @@ def _sequence(db: sqlite3.Connection, pool: str) -> Iterator[moved.AnyLine]:
             round=round - before,
             edit=edit - before,
             prediction=prediction,
-            participants=_anything.decode(participants),
+            participants=_void.decode(participants),
         )
 
 
