@@ -7,6 +7,7 @@ EquipoiseError
 │   ├── PoolMoved        new ratings do not take the pool's last rounds into account: they are rated, then tried again
 │   ├── StoreDamaged     what it holds cannot be trusted: it takes nothing until a backup is restored
 │   └── StoreRefused     it never will (newer than this program, not ours, read-only): start-up ends
+│       ├── StoreHeld        another process has it open: go through that daemon
 │       └── StoreMissing     there is none, and none may be made
 ├── SpillError       the ring's own file cannot be written: the script keeps the round
 ├── ConfigError      the operator's configuration is wrong: exit 2, naming the key's path
@@ -55,6 +56,10 @@ class StoreDamaged(StoreError):
 
 class StoreRefused(StoreError):
     """The store can never serve this program; the text says what the operator can do."""
+
+
+class StoreHeld(StoreRefused):
+    """Another process has the store open, and goes on using it."""
 
 
 class StoreMissing(StoreRefused):

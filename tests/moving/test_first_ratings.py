@@ -151,11 +151,28 @@ def test_ratings_from_a_table_are_written_as_one_edit_that_replays_keep(tmp_path
     assert done.returncode == 0, done.stderr
     assert re.search(r"players who have rated rounds here .*1", done.stdout)
     assert in_store(house) == {**before, new: (1234.0, 60)}
+    again = pool(house, "recompute", "--pool", "main", "--yes")
+    assert again.returncode == 0, again.stderr
+    assert in_store(house)[new] == (1234.0, 60)
     over = pool(house, "import", "--ratings", file, "--yes", "--overwrite")
     assert over.returncode == 0, over.stderr
     assert in_store(house)[str(player(1))] == (4000.0, 1)
     kinds = [json.loads(line)["kind"] for line in exported(house).splitlines()]
     assert kinds.count("edit") == 2
+
+
+def test_beside_a_daemon_an_import_is_shown_and_not_done(tmp_path: Path) -> None:
+    house = with_a_past(a_machine(tmp_path / "house"), rounds=5)
+    file = tmp_path / "skills.csv"
+    file.write_text(f"id,rating\n{player(1)},1500\n{player(500)},1234\n")
+    with serving(house):
+        before = in_store(house)
+        dry = run("pool", "import", "--ratings", file, "--config", house.config)
+        assert dry.returncode == 0, dry.stderr
+        assert "this would import 1 rating;" in dry.stdout
+        assert "stop it first; then import with --yes" in dry.stdout
+        assert run("pool", "import", "--ratings", file, "--yes", "--config", house.config).returncode == 2
+        assert in_store(house) == before
 
 
 def test_a_daemon_serves_the_imported_ratings(tmp_path: Path) -> None:
@@ -203,7 +220,7 @@ def test_the_two_tables_of_hlstatsx_may_come_as_csv(tmp_path: Path) -> None:
     (tmp_path / "ids.csv").write_text(IDS_CSV)
     dry = pool(house, "import", *words)
     assert "hidden from the ranking" in dry.stdout
-    assert "3 ratings would be imported" in dry.stdout
+    assert "this would import 3 ratings;" in dry.stdout
     assert pool(house, "import", *words, "--yes").returncode == 0
     assert in_store(house)[PlayerId("76561197960265730")] == in_store(house)[PlayerId("76561197960265731")]
 

@@ -22,7 +22,7 @@ from equipoise.cli.importing import configured, interruptible
 from equipoise.cli.options import FAILED, say_opened, stop
 from equipoise.cli.output import json_text, print_table
 from equipoise.core.model import PlayerId
-from equipoise.errors import FileError, RatingError
+from equipoise.errors import FileError, RatingError, StoreHeld
 from equipoise.moving.first_ratings import FirstRating, bins, quantiles, read_table
 from equipoise.moving.hlstatsx import read
 from equipoise.ratings.system import System
@@ -30,6 +30,7 @@ from equipoise.service.fingerprint import check, fingerprint_of
 from equipoise.store.port import PlayerRow
 from equipoise.store.sequence import BulkEdit
 from equipoise.store.sqlite import SqliteStore
+from equipoise.store.sqlite.exporting import Beside
 
 BAR = 40
 """The longest line of the histogram, in characters."""
@@ -122,34 +123,44 @@ class _Import:
         return cls(loaded.directory, name, configured(loaded, name))
 
     async def run(self, wanted: Wanted, *, overwrite: bool, yes: bool, as_json: bool) -> None:
-        """Work out what would change, show it, ask and write."""
-        refuse_waiting(self._directory, self._pool)
-        store = SqliteStore(self._directory / config.STORE, create=False)
-        await store.open()
-        say_opened(store.path)
+        """Work out what would change, show it, ask and write; while a daemon runs, only the first two."""
+        path = self._directory / config.STORE
+        store = SqliteStore(path, create=False)
         try:
-            await self._agree(store)
-            rows, skipped = await self._rows(store, wanted, overwrite=overwrite)
-            found = self._found(wanted, rows, wanted.skipped + skipped)
-            if not as_json:
-                _show(found)
-            written = bool(rows) and (yes or _agreed(as_json=as_json))
-            if written:
+            await store.open()
+        except StoreHeld as error:
+            if yes:
+                raise
+            found, _ = await self._looked(Beside(path), wanted, overwrite=overwrite, as_json=as_json)
+            _report(found, as_json=as_json, why_not=f"{error}; then import with --yes")
+            return
+        say_opened(store.path)
+        written = False
+        try:
+            refuse_waiting(self._directory, self._pool)
+            found, rows = await self._looked(store, wanted, overwrite=overwrite, as_json=as_json)
+            if rows and (yes or _agreed(as_json=as_json)):
                 await self._write(store, wanted, rows)
+                written = True
         finally:
             await store.close()
-        _report(found, written=written, as_json=as_json)
+        _report(found, as_json=as_json, why_not=None if written else "--yes imports them")
 
-    async def _agree(self, store: SqliteStore) -> None:
-        """ConfigError unless the configured system is the one that makes the stored ratings."""
+    async def _looked(
+        self, store: SqliteStore | Beside, wanted: Wanted, *, overwrite: bool, as_json: bool
+    ) -> tuple[Found, list[PlayerRow]]:
+        """What would change, which is shown; ConfigError unless the configured system makes the stored ratings."""
         recorded = await store.fingerprint(self._pool)
-        if recorded is None:
-            await store.adopt(self._pool, fingerprint_of(self._system), SystemClock().epoch())
-        else:
+        if recorded is not None:
             check(self._pool, recorded, self._system)
+        rows, skipped = await self._rows(store, wanted, overwrite=overwrite)
+        found = self._found(wanted, rows, wanted.skipped + skipped)
+        if not as_json:
+            _show(found)
+        return found, rows
 
     async def _rows(
-        self, store: SqliteStore, wanted: Wanted, *, overwrite: bool
+        self, store: SqliteStore | Beside, wanted: Wanted, *, overwrite: bool
     ) -> tuple[list[PlayerRow], Counter[str]]:
         """The players as they will be, and why others stay as they are."""
         rows: list[PlayerRow] = []
@@ -199,6 +210,8 @@ class _Import:
             detail={"source": wanted.source},
         )
         with interruptible():  # one transaction, which takes seconds
+            if await store.fingerprint(self._pool) is None:
+                await store.adopt(self._pool, fingerprint_of(self._system), edit.at)
             await store.adopt_edit(self._pool, edit)
 
 
@@ -222,13 +235,15 @@ def _show(found: Found) -> None:
         print_table(("WHY", "HOW MANY"), [(why, f"{count:,}") for why, count in found.skipped.items()], texts=1)
 
 
-def _report(found: Found, *, written: bool, as_json: bool) -> None:
+def _report(found: Found, *, as_json: bool, why_not: str | None) -> None:
+    """`why_not`: why nothing was written, where nothing was."""
+    ratings = f"{found.ratings:,} rating" + "s" * (found.ratings != 1)
     if as_json:
-        click.echo(json_text(asdict(found) | {"written": written}, ascii_only=False))
-    elif written:
-        click.echo(f"\nPool {found.pool}: {found.ratings:,} ratings were imported.")
+        click.echo(json_text(asdict(found) | {"written": why_not is None}, ascii_only=False))
     elif not found.ratings:
         stop("there is nothing to import", FAILED)
+    elif why_not is None:
+        click.echo(f"\nPool {found.pool}: imported {ratings}.")
     else:
-        click.echo(f"\n{found.ratings:,} ratings would be imported into pool {found.pool}; nothing was changed.")
-        click.echo("--yes imports them.")
+        click.echo(f"\nPool {found.pool}: this would import {ratings}; nothing was changed.")
+        click.echo(why_not)

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 from sqlite_utils import Database
 
-from equipoise.errors import ScriptError, StoreDamaged, StoreError, StoreMissing, StoreRefused
+from equipoise.errors import ScriptError, StoreDamaged, StoreError, StoreHeld, StoreMissing, StoreRefused
 from equipoise.files import open_private
 from equipoise.store.migrations import MIGRATIONS, Migration
 
@@ -62,7 +62,7 @@ class Lock:
         except OSError:
             holder = os.pread(file, 20, 0).decode("ascii", "replace").strip() or "unknown"
             os.close(file)
-            raise StoreRefused(
+            raise StoreHeld(
                 f"{self._path}: process {holder} has the store open: go through that daemon, or stop it first"
             ) from None
         self._file = file

@@ -1,4 +1,4 @@
-"""Reads a whole pool as it is at one moment, beside the connection that writes, in SQLite.
+"""Reads a pool beside the connection that writes: all of it as it is at one moment, or some players. In SQLite.
 
 The connection only reads, so it never checkpoints. While it is open, the write-ahead log keeps what is written.
 """
@@ -6,7 +6,7 @@ The connection only reads, so it never checkpoints. While it is open, the write-
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from heapq import merge
 from pathlib import Path
@@ -15,9 +15,11 @@ from urllib.parse import quote
 
 import msgspec
 
-from equipoise.core.model import LineupPlayer, Mode, Side
+from equipoise.core.model import LineupPlayer, Mode, PlayerId, Side
 from equipoise.errors import StoreError
 from equipoise.store import moved
+from equipoise.store.port import Fingerprint, PlayerRow
+from equipoise.store.sqlite import players, pools
 from equipoise.store.sqlite.connection import store_errors
 
 _HEAD = "SELECT system, params, changed_at, pruned_rounds FROM pools WHERE pool = ?"
@@ -80,17 +82,38 @@ _lineup = msgspec.json.Decoder(tuple[LineupPlayer, ...])
 _skills = msgspec.json.Decoder(dict[str, float])
 
 
+class Beside:
+    """A store that another process has open, only to be read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def fingerprint(self, pool: str) -> Fingerprint | None:
+        """The system and parameters that made a pool's ratings."""
+        with store_errors(), closing(_connected(self._path)) as db:
+            return pools.fingerprint(db, pool)
+
+    async def players(self, pool: str, ids: Sequence[PlayerId], window: int) -> Mapping[PlayerId, PlayerRow]:
+        """Rows of these players; those who were never rated are missing."""
+        with store_errors(), closing(_connected(self._path)) as db:
+            return {row.id: row for row in players.load(db, pool, dict.fromkeys(ids, 0), window)}
+
+
 @contextmanager
 def exported(path: Path, pool: str) -> Iterator[Iterator[moved.AnyLine]]:
     """Every line of a pool as it is now, the pool's own first; for one thread at a time.
 
     StoreError when the store has no such pool, or cannot be read.
     """
-    uri = f"file:{quote(str(path))}?mode=ro"
     with store_errors():
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        connection = _connected(path)
     with closing(connection):
         yield _lines(connection, pool)
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    uri = f"file:{quote(str(path))}?mode=ro"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
 
 def _lines(db: sqlite3.Connection, pool: str) -> Iterator[moved.AnyLine]:
