@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import re
 import signal
@@ -23,7 +22,7 @@ from equipoise.store.sequence import BulkEdit, RoundStrike
 from equipoise.store.sqlite import SqliteStore
 from tests.cli.house import EQUIPOISE, House, ask, run, serving
 from tests.hosts import GivenClock
-from tests.moving.machines import a_machine, exported, pool, with_a_past
+from tests.moving.machines import a_machine, exported, grown, pool, sealed, with_a_past
 from tests.pools import some_rounds, stored
 from tests.store.samples import player
 
@@ -161,7 +160,7 @@ def test_numbers_that_other_pools_have_taken_do_not_matter(export: bytes, tmp_pa
     """The edit that an undo takes back, and the one that a round was voided by, are named by number."""
     house = a_machine(tmp_path / "two", 'system = "synelo"\n\n[pool.second]\nsystem = "synelo"')
     mine = export.replace(b'"server":"arena-1"', b'"server":"arena-2"').replace(b"of arena-1", b"of arena-2")
-    for name, text in (("second", _sealed(mine)), ("main", export)):
+    for name, text in (("second", sealed(mine)), ("main", export)):
         file = tmp_path / f"{name}.jsonl"
         file.write_bytes(text)
         done = pool(house, "import", file, "--pool", name)
@@ -171,13 +170,6 @@ def test_numbers_that_other_pools_have_taken_do_not_matter(export: bytes, tmp_pa
     kept = ("edit", "edited", "round", "void")
     moved, mine = ([each for each in map(json.loads, text.splitlines()) if each["kind"] in kept] for text in texts)
     assert moved == mine
-
-
-def _sealed(changed: bytes) -> bytes:
-    """An export that was changed, with the end that it must have."""
-    first, *lines, _ = changed.splitlines(keepends=True)
-    digest = hashlib.sha256(b"".join(lines)).hexdigest()
-    return b"".join((first, *lines, b'{"kind":"end","lines":%d,"sha256":"%s"}\n' % (len(lines), digest.encode())))
 
 
 def test_a_pool_may_take_another_name(new: House, export: bytes, tmp_path: Path) -> None:
@@ -241,6 +233,7 @@ BROKEN: dict[str, tuple[Callable[[Lines], Lines], str]] = {
         lambda lines: [*lines[:2], *lines[3:-1], lines[2], lines[-1]],
         "has no line above it",
     ),
+    "a name that a terminal obeys": (_edited(b"x" * 128, b"x\\u001b[2J"), "cannot be shown"),
     "an unknown system": (_edited(b'"system":"synelo"', b'"system":"chess"'), "line 2: "),
 }
 
@@ -279,8 +272,10 @@ def test_rounds_that_wait_in_the_ring_are_not_forgotten(tmp_path: Path) -> None:
     assert "rounds wait here" in pool(house, "export").stderr
 
 
-def test_an_export_of_a_daemon_that_dies_is_no_export(tmp_path: Path) -> None:
-    house = with_a_past(a_machine(tmp_path / "dies"), rounds=3000)
+def test_an_export_of_a_daemon_that_dies_is_no_export(export: bytes, tmp_path: Path) -> None:
+    house = a_machine(tmp_path / "dies")
+    (tmp_path / "grown.jsonl").write_bytes(grown(export, 20_000))
+    assert pool(house, "import", tmp_path / "grown.jsonl").returncode == 0
     file = tmp_path / "main.jsonl"
     with serving(house) as (process, address):
         words = [EQUIPOISE, "pool", "export", "main", file, "--config", house.config, "--url", f"http://{address}"]

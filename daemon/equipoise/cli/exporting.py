@@ -19,7 +19,7 @@ from equipoise import config
 from equipoise.cli.client import NO_DAEMON, Client
 from equipoise.cli.options import FAILED, say_opened, stop
 from equipoise.cli.output import progress
-from equipoise.errors import StoreError
+from equipoise.errors import StoreRefused
 from equipoise.moving.jsonl import PIECE, written
 from equipoise.store.moved import Head
 from equipoise.store.sqlite import SqliteStore
@@ -57,11 +57,11 @@ async def _from_store(path: Path, pool: str, take: Take) -> None:
 
 
 def refuse_waiting(directory: Path, pool: str) -> None:
-    """StoreError when rounds wait in the ring's file: they are a part of the pool that is not in the store."""
+    """StoreRefused when rounds wait in the ring's file: they are a part of the pool that is not in the store."""
     ring = directory / f"{pool}.ring"
     with suppress(OSError):
         if ring.stat().st_size:
-            raise StoreError(f"{ring}: rounds wait here for the store: start the daemon once, so that it stores them")
+            raise StoreRefused(f"{ring}: rounds wait here for the store: start the daemon once, so that it stores them")
 
 
 @contextmanager

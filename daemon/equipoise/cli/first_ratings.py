@@ -88,7 +88,7 @@ def import_hlstatsx(
     order = {player: listed.skill for player, listed in players.listed.items()}
     rated = quantiles(order, run.newcomer, run.spread if spread is None else spread)
     wanted = Wanted(
-        [FirstRating(player, rating) for player, rating in sorted(rated.items())],
+        [FirstRating(player, rated[player]) for player in sorted(order, key=lambda player: (-order[player], player))],
         f"HLstatsX:CE, {game}",
         {player: listed.name for player, listed in players.listed.items()},
         players.skipped,
@@ -184,13 +184,14 @@ class _Import:
                 system.restore(player, row.state)
             system.seed(player, rating=first.rating, **rounds)
         except RatingError as error:
-            raise FileError(str(error), line=first.line) from None
+            advice = "; choose a smaller --spread" if first.line is None else ""
+            raise FileError(f"{error}{advice}", line=first.line) from None
         summary, state = system.summary(player), system.state(player)
         system.forget(player)
         return PlayerRow(player, 0, summary.rating, summary.rounds, summary.visible, summary.last_played, state, ())
 
     def _found(self, wanted: Wanted, rows: Sequence[PlayerRow], skipped: Counter[str]) -> Found:
-        highest = sorted(rows, key=lambda row: (-row.rating, row.id))[:HIGHEST]
+        highest = sorted(rows, key=lambda row: -row.rating)[:HIGHEST]
         return Found(
             self._pool,
             len(rows),

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from equipoise.cli.options import PRIVATE, config_option, stop
+from equipoise.cli.options import FAILED, PRIVATE, config_option, stop
 from equipoise.cli.remote import token_option, url_option
-from equipoise.errors import ConfigError, FileError, RatingError, ScriptError, StoreError
+from equipoise.errors import ConfigError, FileError, RatingError, ScriptError, StoreError, StoreRefused
 
 EXPORT_EXAMPLES = """\b
 Examples:
@@ -44,8 +44,10 @@ def export_pool(path: Path, name: str, target: Path, url: str | None, token: str
     os.umask(PRIVATE)
     try:
         export(path, name, target, url, token)
-    except (ConfigError, StoreError) as error:
+    except (ConfigError, StoreRefused) as error:
         stop(error)
+    except StoreError as error:
+        stop(f"{error}; nothing was exported", FAILED)
 
 
 @click.command("import", epilog=IMPORT_EXAMPLES)
@@ -99,5 +101,7 @@ def import_pool(
             first_ratings.import_hlstatsx(path, name, hlstatsx, game=game, spread=spread, **how)
     except FileError as error:
         stop(f"{error.file or source or table or hlstatsx[-1]}: {error}; nothing was imported")
-    except (ConfigError, RatingError, ScriptError, StoreError) as error:
+    except (ConfigError, RatingError, ScriptError, StoreRefused) as error:
         stop(error)
+    except StoreError as error:
+        stop(f"{error}; nothing was imported", FAILED)

@@ -6,7 +6,7 @@ The connection only reads, so it never checkpoints. While it is open, the write-
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from heapq import merge
 from pathlib import Path
@@ -16,7 +16,7 @@ from urllib.parse import quote
 import msgspec
 
 from equipoise.core.model import LineupPlayer, Mode, PlayerId, Side
-from equipoise.errors import StoreError
+from equipoise.errors import StoreRefused
 from equipoise.store import moved
 from equipoise.store.port import Fingerprint, PlayerRow
 from equipoise.store.sqlite import players, pools
@@ -103,12 +103,12 @@ class Beside:
 def exported(path: Path, pool: str) -> Iterator[Iterator[moved.AnyLine]]:
     """Every line of a pool as it is now, the pool's own first; for one thread at a time.
 
-    StoreError when the store has no such pool, or cannot be read.
+    StoreRefused: the store has no such pool. StoreError: it cannot be read.
     """
     with store_errors():
         connection = _connected(path)
-    with closing(connection):
-        yield _lines(connection, pool)
+    with closing(connection), closing(_lines(connection, pool)) as lines:  # it ends before what it reads from
+        yield lines
 
 
 def _connected(path: Path) -> sqlite3.Connection:
@@ -116,7 +116,7 @@ def _connected(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
 
-def _lines(db: sqlite3.Connection, pool: str) -> Iterator[moved.AnyLine]:
+def _lines(db: sqlite3.Connection, pool: str) -> Generator[moved.AnyLine, None, None]:
     with store_errors():
         db.execute("BEGIN")
         yield from _read(db, pool)
@@ -167,7 +167,7 @@ def _head(db: sqlite3.Connection, pool: str) -> moved.Head:
     found = db.execute(_HEAD, (pool,)).fetchone()
     if found is None:
         known = ", ".join(sorted(name for (name,) in db.execute("SELECT pool FROM pools")))
-        raise StoreError(f"the store has no pool {pool}; it has: {known or 'none'}")
+        raise StoreRefused(f"the store has no pool {pool}; it has: {known or 'none'}")
     system, params, changed_at, pruned = found
     here = {"pool": pool}
     counts = {name: db.execute(query, here).fetchone()[0] for name, query in _COUNTS.items()}
