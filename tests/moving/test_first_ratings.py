@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import random
 import re
 import sqlite3
 import statistics
+import subprocess
 from contextlib import closing
 from pathlib import Path
 
@@ -18,7 +21,7 @@ from equipoise.core.model import PlayerId
 from equipoise.errors import FileError
 from equipoise.moving.first_ratings import quantiles, read_table
 from equipoise.moving.hlstatsx import read
-from tests.cli.house import House, ask, run, serving
+from tests.cli.house import EQUIPOISE, House, ask, run, serving
 from tests.moving.machines import a_machine, exported, pool, with_a_past
 from tests.store.samples import player
 
@@ -223,6 +226,25 @@ def test_the_two_tables_of_hlstatsx_may_come_as_csv(tmp_path: Path) -> None:
     assert "this would import 3 ratings;" in dry.stdout
     assert pool(house, "import", *words, "--yes").returncode == 0
     assert in_store(house)[PlayerId("76561197960265730")] == in_store(house)[PlayerId("76561197960265731")]
+
+
+@pytest.mark.parametrize(("answer", "rating"), [("y", 1234.0), ("n", None)])
+def test_on_a_terminal_it_asks(answer: str, rating: float | None, tmp_path: Path) -> None:
+    house = a_machine(tmp_path / "house")
+    file = tmp_path / "skills.csv"
+    file.write_text(f"id,rating\n{player(1)},1234\n")
+    words = [EQUIPOISE, "pool", "import", "--ratings", file, "--config", house.config]
+    master, terminal = pty.openpty()
+    try:
+        with subprocess.Popen(words, stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as importing:
+            os.write(master, f"{answer}\n".encode())
+            _, said = importing.communicate(timeout=60)
+    finally:
+        os.close(master)
+        os.close(terminal)
+    assert importing.returncode == (0 if answer == "y" else 1), said
+    assert b"Import these ratings? [y/N]" in said
+    assert in_store(house) == ({} if rating is None else {str(player(1)): (rating, 0)})
 
 
 def test_only_one_kind_of_file_is_taken(tmp_path: Path) -> None:

@@ -10,11 +10,16 @@ import sqlite3
 import subprocess
 from collections.abc import Callable
 from contextlib import closing
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
 from equipoise import ratings
+from equipoise.errors import FileError
+from equipoise.moving.jsonl import Reader
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.port import Audit, Name, PlayerRow
@@ -145,6 +150,7 @@ def test_the_same_export_a_second_time_changes_nothing_and_says_so(new: House, e
     again = pool(new, "import", file)
     assert (again.returncode, everything(new)) == (0, before)
     assert "nothing was changed" in again.stdout
+    assert json.loads(pool(new, "import", file, "--json").stdout)["written"] is False
 
 
 def test_a_pool_that_has_something_else_is_not_touched(export: bytes, tmp_path: Path) -> None:
@@ -249,6 +255,16 @@ def test_a_broken_export_is_refused_with_its_line_and_nothing_is_imported(
     assert (done.returncode, everything(new)) == (2, before)
     assert why in done.stderr
     assert re.search(r"broken\.jsonl: line \d+: ", done.stderr)
+
+
+@given(some.data())
+def test_an_export_with_any_byte_changed_is_refused(export: bytes, data: some.DataObject) -> None:
+    """Also without the store: the last line has the digest of the others."""
+    place = data.draw(some.integers(0, len(export) - 1))
+    byte = data.draw(some.integers(0, 255).filter(lambda byte: byte != export[place]))
+    changed = export[:place] + bytes((byte,)) + export[place + 1 :]
+    with pytest.raises(FileError):
+        list(Reader(BytesIO(changed)).lines())
 
 
 def test_an_export_overwrites_nothing_and_leaves_nothing_behind(old: House, tmp_path: Path) -> None:

@@ -217,7 +217,12 @@ class _Import:
 
 
 def _agreed(*, as_json: bool) -> bool:
-    return not as_json and sys.stdin.isatty() and click.confirm("Import these ratings?", err=True)
+    """What a person says; False where there is none to ask."""
+    if as_json or not sys.stdin.isatty():
+        return False
+    if not click.confirm("Import these ratings?", err=True):
+        stop("nothing was changed", FAILED)
+    return True
 
 
 def _show(found: Found) -> None:

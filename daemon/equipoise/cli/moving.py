@@ -63,7 +63,7 @@ def export_pool(path: Path, name: str, target: Path, url: str | None, token: str
 )
 @click.option("--overwrite", is_flag=True, help="Also players who have rated rounds.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option("--json", "as_json", is_flag=True, help="Print what would change as JSON; written only with --yes.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; first ratings are written only with --yes.")
 @click.argument("source", metavar="[FILE]", type=_file, required=False)
 def import_pool(
     path: Path,
@@ -85,13 +85,17 @@ def import_pool(
     """
     if sum((source is not None, table is not None, bool(hlstatsx))) != 1:
         raise click.UsageError("Give one of FILE, --ratings and --hlstatsx.")
+    if source and overwrite:
+        raise click.UsageError("--overwrite is for --ratings and --hlstatsx: a pool that FILE fills is empty.")
+    if spread and not hlstatsx:
+        raise click.UsageError("--spread is for --hlstatsx.")
     os.umask(PRIVATE)
     how = {"overwrite": overwrite, "yes": yes, "as_json": as_json}
     try:
         if source is not None:
             from equipoise.cli.importing import import_export
 
-            import_export(path, name, source)
+            import_export(path, name, source, as_json=as_json)
             return
         from equipoise.cli import first_ratings
 

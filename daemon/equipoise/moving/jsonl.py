@@ -117,7 +117,8 @@ class Reader:
             raise self._refusal(
                 f"it was written by a newer Equipoise (format {version}, this one knows {VERSION}): upgrade Equipoise"
             )
-        self._decoded(text)
+        if version != VERSION:
+            raise self._refusal(f"the format {version!r:.40} is unknown")
 
     def _next(self) -> moved.AnyLine | End:
         text = self._text()
@@ -159,6 +160,8 @@ class Reader:
         for (kind, count), number in zip(counts.items(), announced, strict=True):
             if count != number:
                 raise self._refusal(f"{number:,} lines of the kind {_kind(kind)} were announced, {count:,} came")
+        if end.lines != sum(counts.values()):
+            raise self._refusal(f"{end.lines:,} lines were announced, {sum(counts.values()):,} came")
         if self._file.read(1):
             self.line += 1
             raise self._refusal("something follows the end of the export")
