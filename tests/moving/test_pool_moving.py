@@ -219,6 +219,7 @@ BROKEN: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "two without the first's end": (lambda lines: lines[:-1] + lines, "a second export begins here"),
     "newer": (_edited(b'"version":1', b'"version":2'), "line 1: it was written by a newer Equipoise (format 2"),
     "foreign JSON": (lambda lines: [b'{"matches": []}\n'], "line 1: this is no export"),
+    "text that is not UTF-8": (lambda lines: [b'{"\x84": 1}\n'], "line 1: this is no export"),
     "foreign bytes": (lambda lines: [b"\xff\xfe\x00PK\n"], "line 1: this is no export"),
     "no JSON": (lambda lines: [*lines[:7], b"{nonsense}\n", *lines[8:]], "line 8: "),
     "a field of its own": (_edited(b'"kind":"player",', b'"kind":"player","mine":1,'), "line 3: "),

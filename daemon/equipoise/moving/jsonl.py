@@ -108,7 +108,7 @@ class Reader:
         text = self._text()
         try:
             found = msgspec.json.decode(text)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             found = None
         if not isinstance(found, dict) or found.get("kind") != "equipoise":
             raise self._refusal("this is no export of a pool: `equipoise pool export` makes one")
