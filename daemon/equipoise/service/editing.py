@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
@@ -25,8 +25,8 @@ class Edited:
 class Editing:
     """The edits of one pool.
 
-    `settled` takes its lock; `held_back` makes rounds wait, and reads in again whom memory holds when it ends;
-    `read_in` loads players while the lock is held.
+    `settled` takes its lock; `read_anew` replaces what memory holds while the lock is held; `held_back` makes rounds
+    wait, and reads anew when it ends.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Editing:
         clock: Clock,
         settled: Callable[[], AbstractAsyncContextManager[None]],
         held_back: Callable[[], AbstractAsyncContextManager[None]],
-        read_in: Callable[[Sequence[PlayerId]], Awaitable[None]],
+        read_anew: Callable[[], Awaitable[None]],
     ) -> None:
         self._name = name
         self._held = held
@@ -49,7 +49,7 @@ class Editing:
         self._turn = asyncio.Lock()
         """One replay at a time."""
         self._replay: asyncio.Task[Revised] | None = None
-        self._read_in = read_in
+        self._read_anew = read_anew
 
     async def edit(self, player: PlayerId, rating: float | None, who: str) -> Edited:
         """Set a player's rating, or with None make them a newcomer."""
@@ -81,18 +81,20 @@ class Editing:
             try:
                 return await self._store.adopt_edit(self._name, edit)
             finally:  # after an error, too: it may be stored all the same
-                await self._read_in(self._held.outdate())
+                await self._read_anew()
 
     async def undo(self, player: PlayerId, who: str, *, trial: bool) -> Revised:
         """Take back the player's last edit, or apply it again."""
         strike = EditStrike(player)
-        found = await self._store.struck(self._name, strike)
         if trial:
-            return found
-        own = next((each for each in found.shifts if each.id == player), None)
-        before, after = ("same", "same") if own is None else (_numbers(own, after=False), _numbers(own, after=True))
-        entry = Audit(self._clock.epoch(), who, "undo", player, before, after)
-        return await self._strike(strike, entry, {"edit": found.number, "again": found.back})
+            return await self._store.struck(self._name, strike)
+
+        def entry(found: Revised) -> Audit:
+            own = next((each for each in found.shifts if each.id == player), None)
+            before, after = ("same", "same") if own is None else _numbers(own)
+            return Audit(self._clock.epoch(), who, "undo", player, before, after)
+
+        return await self._strike(strike, entry, {})
 
     async def void(self, strike: RoundStrike, who: str, reason: str, *, trial: bool) -> Revised:
         """Take a round out of the ratings, or put it back."""
@@ -101,8 +103,11 @@ class Editing:
         rated, void = "rated", f"void: {reason}" if reason else "void"
         before, after = (void, rated) if strike.back else (rated, void)
         target = f"round {strike.round} of {strike.server}"
-        entry = Audit(self._clock.epoch(), who, "void", target, before, after)
         detail = {"server": strike.server, "round": strike.round, "back": strike.back, "reason": reason}
+
+        def entry(_: Revised) -> Audit:
+            return Audit(self._clock.epoch(), who, "void", target, before, after)
+
         return await self._strike(strike, entry, detail)
 
     def stop(self) -> None:
@@ -110,7 +115,7 @@ class Editing:
         if self._replay is not None:
             self._replay.cancel()
 
-    async def _strike(self, strike: Strike, entry: Audit, detail: Mapping[str, object]) -> Revised:
+    async def _strike(self, strike: Strike, entry: Callable[[Revised], Audit], detail: Mapping[str, object]) -> Revised:
         async with self._turn, self._held_back():
             self._replay = asyncio.create_task(self._store.strike(self._name, strike, entry, detail))
             try:
@@ -144,6 +149,5 @@ def described(summary: PlayerSummary) -> str:
     return f"{summary.rating:g} after {summary.rounds} rounds"
 
 
-def _numbers(shift: Shift, *, after: bool) -> str:
-    rating, rounds = (shift.after, shift.rounds_after) if after else (shift.before, shift.rounds_before)
-    return f"{rating:g} after {rounds} rounds"
+def _numbers(shift: Shift) -> tuple[str, str]:
+    return f"{shift.before:g} after {shift.rounds_before} rounds", f"{shift.after:g} after {shift.rounds_after} rounds"
