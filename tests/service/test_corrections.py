@@ -329,12 +329,13 @@ async def test_a_replay_that_dies_changes_nothing(tmp_path: Path, monkeypatch: p
         assert (await pool.record(RECORDS[20], None)).status == "stored"
 
 
+@pytest.mark.parametrize("trial", [False, True])
 @in_loop
-async def test_a_daemon_that_ends_does_not_wait_for_a_replay(tmp_path: Path) -> None:
+async def test_a_daemon_that_ends_does_not_wait_for_a_replay(tmp_path: Path, trial: bool) -> None:
     async with opened(tmp_path, kind=Slow) as pool:
         await played(pool, RECORDS[:20])
         before = numbers(tmp_path)
-        work = asyncio.create_task(pool.void(a_strike(RATED[3]), "owner", ""))
+        work = asyncio.create_task(pool.void(a_strike(RATED[3]), "owner", "", trial=trial))
         assert isinstance(pool.store, Slow)
         await pool.store.begun.wait()
     with pytest.raises(StoreError, match="the daemon ends"):

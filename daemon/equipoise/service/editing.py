@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from typing import Any
 
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError, StoreError
@@ -48,7 +49,7 @@ class Editing:
         self._held_back = held_back
         self._turn = asyncio.Lock()
         """One replay at a time."""
-        self._replay: asyncio.Task[Revised] | None = None
+        self._replays: set[asyncio.Task[Revised]] = set()
         self._read_anew = read_anew
 
     async def edit(self, player: PlayerId, rating: float | None, who: str) -> Edited:
@@ -87,7 +88,7 @@ class Editing:
         """Take back the player's last edit, or apply it again."""
         strike = EditStrike(player)
         if trial:
-            return await self._store.struck(self._name, strike)
+            return await self._replayed(self._store.struck(self._name, strike))
 
         def entry(found: Revised) -> Audit:
             own = next((each for each in found.shifts if each.id == player), None)
@@ -99,7 +100,7 @@ class Editing:
     async def void(self, strike: RoundStrike, who: str, reason: str, *, trial: bool) -> Revised:
         """Take a round out of the ratings, or put it back."""
         if trial:
-            return await self._store.struck(self._name, strike)
+            return await self._replayed(self._store.struck(self._name, strike))
         rated, void = "rated", f"void: {reason}" if reason else "void"
         before, after = (void, rated) if strike.back else (rated, void)
         target = f"round {strike.round} of {strike.server}"
@@ -111,19 +112,23 @@ class Editing:
         return await self._strike(strike, entry, detail)
 
     def stop(self) -> None:
-        """End a replay that is under way: nothing of it is written."""
-        if self._replay is not None:
-            self._replay.cancel()
+        """End replays that are under way: nothing of them is written."""
+        for replay in self._replays:
+            replay.cancel()
 
     async def _strike(self, strike: Strike, entry: Callable[[Revised], Audit], detail: Mapping[str, object]) -> Revised:
         async with self._turn, self._held_back():
-            self._replay = asyncio.create_task(self._store.strike(self._name, strike, entry, detail))
-            try:
-                return await self._replay
-            except asyncio.CancelledError:
-                raise StoreError("the daemon ends: the audit says whether it was done") from None
-            finally:
-                self._replay = None
+            return await self._replayed(self._store.strike(self._name, strike, entry, detail))
+
+    async def _replayed(self, work: Coroutine[Any, Any, Revised]) -> Revised:
+        replay = asyncio.create_task(work)
+        self._replays.add(replay)
+        try:
+            return await replay
+        except asyncio.CancelledError:
+            raise StoreError("the daemon ends: the audit says whether it was done") from None
+        finally:
+            self._replays.discard(replay)
 
     def _seeded(self, player: PlayerId, rating: float | None) -> tuple[PlayerSummary, PlayerSummary]:
         """Change the player in memory; their summaries before and after."""
