@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise import ratings
@@ -116,7 +116,7 @@ STEPS = st.lists(
 
 @pytest.mark.parametrize("system", SYSTEMS)
 @given(steps=STEPS)
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=settings.default.max_examples * 2 // 5)
 def test_memory_and_store_and_a_replay_from_the_first_round_say_the_same(system: str, steps: list[Step]) -> None:
     async def evening(directory: Path) -> None:
         params = SYSTEMS[system]
