@@ -60,7 +60,7 @@ def test_status_says_which_of_two_scripts_with_one_name_is_served(house: House, 
 
 def test_status_shows_a_vote_that_players_ask_for(house: House, daemon: str) -> None:
     # There is no vote while a scramble is due, as after this round, or while the teams are even.
-    ask(house, daemon, "player", "set", RED, "9000")
+    ask(house, daemon, "player", "set", RED, "9000", "--yes")
     assert ask(house, daemon, "server", "cancel", "arena-1").returncode == 0
     for seq, shown in ((2, "asked for a vote: 1"), (3, "vote running")):
         wish = {"kind": "command", "words": ["vote"], "by": str(int(RED) + seq)}
@@ -70,8 +70,8 @@ def test_status_shows_a_vote_that_players_ask_for(house: House, daemon: str) -> 
 
 def test_players_are_shown_set_reset_and_ranked(house: House, daemon: str) -> None:
     assert RED in ask(house, daemon, "player", "show", RED).stdout
-    assert "1500" in ask(house, daemon, "player", "set", RED, "1500").stdout
-    assert json.loads(ask(house, daemon, "player", "reset", RED, "--json").stdout)["player"]["rounds"] == 0
+    assert "1500" in ask(house, daemon, "player", "set", RED, "1500", "--yes").stdout
+    assert json.loads(ask(house, daemon, "player", "reset", RED, "--yes", "--json").stdout)["player"]["rounds"] == 0
     assert ask(house, daemon, "player", "top").stdout.startswith("PLAYER")
 
 
@@ -91,7 +91,7 @@ def test_a_scramble_that_waits_is_announced_with_its_reason(house: House, daemon
 
 
 def test_a_scramble_can_be_tried_dry_and_then_ordered(house: House, daemon: str) -> None:
-    ask(house, daemon, "player", "set", RED, "2000")
+    ask(house, daemon, "player", "set", RED, "2000", "--yes")
     dry = ask(house, daemon, "server", "scramble", "arena-1", "--dry-run")
     assert dry.returncode == 0, dry.stderr
     assert "Side A has a chance of" in dry.stdout

@@ -36,17 +36,26 @@ class Client:
         """Send GET; returns the daemon's answer. A query parameter that is None is left out."""
         return self._call("GET", path, query, None)
 
-    def send(self, method: str, *path: str, body: Any = None, **query: str | None) -> Any:
-        """Send a request that changes something; returns the daemon's answer."""
-        return self._call(method, path, query, body)
+    def send(
+        self, method: str, *path: str, body: Any = None, wait: float = TIMEOUT_SECONDS, **query: str | None
+    ) -> Any:
+        """Send a request that changes something, and wait this many seconds; returns the daemon's answer."""
+        return self._call(method, path, query, body, wait)
 
-    def _call(self, method: str, path: tuple[str, ...], query: Mapping[str, object], body: Any) -> Any:
+    def _call(
+        self,
+        method: str,
+        path: tuple[str, ...],
+        query: Mapping[str, object],
+        body: Any,
+        wait: float = TIMEOUT_SECONDS,
+    ) -> Any:
         asked = urlencode({name: value for name, value in query.items() if value is not None})
         target = "/v1/admin/" + "/".join(quote(part, safe="") for part in path) + (f"?{asked}" if asked else "")
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         text = None if body is None else json_text(body, indent=None)
         try:
-            with closing(self._connection()) as connection:
+            with closing(self._connection(wait)) as connection:
                 connection.request(method, target, text, headers)
                 answer = json.loads(connection.getresponse().read())
         except (OSError, ValueError, http.client.HTTPException) as error:
@@ -55,10 +64,10 @@ class Client:
             stop(answer.get("error", {}).get("message", "refused"), REFUSED)
         return answer
 
-    def _connection(self) -> http.client.HTTPConnection:
+    def _connection(self, wait: float) -> http.client.HTTPConnection:
         address = urlsplit(self.url)
         kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
-        return kind(address.hostname or "", address.port, timeout=TIMEOUT_SECONDS)
+        return kind(address.hostname or "", address.port, timeout=wait)
 
 
 def _configured(config: Path) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from equipoise.cli import editing
 from equipoise.cli.client import Client
 from equipoise.cli.output import print_table
 from equipoise.cli.remote import json_option, local_time, pool_option, print_json, remote
@@ -27,25 +28,9 @@ def show_player(client: Client, id: str, pool: str | None, as_json: bool) -> Non
     _player(client.get("players", id, pool=pool), as_json)
 
 
-@player.command("set")
-@remote
-@json_option
-@pool_option
-@click.argument("id")
-@click.argument("rating", type=float)
-def set_player(client: Client, id: str, rating: float, pool: str | None, as_json: bool) -> None:
-    """Give a player a rating."""
-    _player(client.send("PUT", "players", id, body={"rating": rating}, pool=pool), as_json)
-
-
-@player.command("reset")
-@remote
-@json_option
-@pool_option
-@click.argument("id")
-def reset_player(client: Client, id: str, pool: str | None, as_json: bool) -> None:
-    """Forget a player's rating and rounds."""
-    _player(client.send("DELETE", "players", id, pool=pool), as_json)
+player.add_command(editing.set_player)
+player.add_command(editing.reset_player)
+player.add_command(editing.undo_edit)
 
 
 def _player(answer: dict[str, Any], as_json: bool) -> None:

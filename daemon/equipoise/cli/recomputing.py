@@ -211,7 +211,7 @@ def _edits(edits: Edits) -> list[str]:
         (edits.kept, "edits by admins are kept at their place among the rounds"),
         (edits.carried, "ratings that were set or imported keep their advantage over a newcomer"),
         (edits.dropped, "ratings that were set, imported or refitted mean nothing to the new system: dropped"),
-        (edits.lost, "ratings that were set or reset by an older Equipoise are lost: it stored no edits"),
+        (edits.lost, "ratings that were set or reset by an earlier version are lost: it did not store edits"),
     )
     lines = [f"{count:,} {text}." for count, text in said if count]
     return ["", *lines] if lines else []

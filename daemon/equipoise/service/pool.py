@@ -89,7 +89,7 @@ class Pool:
         self._clock = clock
         self._lock = asyncio.Lock()
         self._held = Held(system, most_held)
-        self._editing = Editing(name, self._held, store, clock, self._settled, self._held_back, self._read_in)
+        self._editing = Editing(name, self._held, store, clock, self._settled, self._held_back, self._read_anew)
         self._replaying = False
         """Rounds wait in the ring until a replay is written."""
         self._present: list[Callable[[], Iterable[PlayerId]]] = []
@@ -159,6 +159,10 @@ class Pool:
         if player not in self.system and self._held.unread((player,)):
             raise StoreError(f"store: it does not answer, and {player} is not in memory")
         return summary
+
+    async def known(self, player: PlayerId) -> bool:
+        """Whether a player is on a server, or was ever seen in the pool."""
+        return player in self._here() or await self.store.known(self.name, player)
 
     async def edit(self, player: PlayerId, rating: float | None, who: str) -> Edited:
         """Set a player's rating, or with None make them a newcomer; audited as done by `who`.
@@ -292,7 +296,7 @@ class Pool:
         finally:
             async with self._lock:
                 self._replaying = False
-                await self._read_in(self._held.outdate())
+                await self._read_anew()
                 await self._apply_waiting()
             self._start(self._drain())
 
@@ -362,10 +366,19 @@ class Pool:
             if isinstance(error, RatingError):
                 log.warning("pool %s: players not loaded: %s", self.name, error)
 
+    async def _read_anew(self) -> None:
+        """After the store changed many players: load those on servers, whose skills are read at any time."""
+        present = self._here()
+        self._held.outdate(present)
+        await self._read_in(present)
+
+    def _here(self) -> list[PlayerId]:
+        return [player for present in self._present for player in present()]
+
     def _make_room(self, asked: Iterable[PlayerId] = ()) -> None:
         """Forget players whom no server has and no caller waits for. The lock is held: no transaction runs."""
         if self._held.crowded:
-            self._held.forget_unused({*asked, *(player for present in self._present for player in present())})
+            self._held.forget_unused({*asked, *self._here()})
 
     async def _uninterrupted(self, work: Coroutine[Any, Any, T]) -> T:
         """A caller that is cancelled leaves the work running: it must not let go of the lock halfway."""

@@ -253,6 +253,12 @@ class Store(Protocol):
     async def events(self, pool: str, see: SeeEvent) -> None:
         """Call `see` with every rated round and every edit of a pool, in the order in which they were applied."""
 
+    async def known(self, pool: str, player: PlayerId) -> bool:
+        """Whether a player was ever seen in a pool, by name or by rating."""
+
+    async def pool_of(self, server: ServerId, round: RoundId) -> str | None:
+        """The pool that a stored round belongs to; None: it is not stored."""
+
     async def last_number(self, pool: str) -> int:
         """The number of the pool's last round or edit; 0 before the first."""
 
@@ -265,8 +271,10 @@ class Store(Protocol):
         ScriptError: there is no such event, or it cannot be struck. StoreError: the replay failed.
         """
 
-    async def strike(self, pool: str, strike: Strike, entry: Audit, detail: Mapping[str, object]) -> Revised:
-        """Take an event out of the ratings, or put it back, with a line of the audit.
+    async def strike(
+        self, pool: str, strike: Strike, entry: Callable[[Revised], Audit], detail: Mapping[str, object]
+    ) -> Revised:
+        """Take an event out of the ratings, or put it back, with the line that `entry` makes for the audit.
 
         What follows is replayed in a process of its own, and the new numbers are written in one transaction. The
         caller sees to it that nothing else changes the pool meanwhile; PoolMoved: something did, nothing was written.

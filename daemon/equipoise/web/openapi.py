@@ -34,6 +34,7 @@ REFUSED = {
 IN_PATH: dict[str, dict[str, Any]] = {
     "id": scalars.Player.schema,
     "pool": {"type": "string"},
+    "round": {"type": "string"},
     "server": {"type": "string"},
 }
 

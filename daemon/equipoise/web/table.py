@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import cache
 
 from equipoise.service import metrics
-from equipoise.web import exporting, logs, players, quality, scripts, servers, splitting, theta
+from equipoise.web import editing, exporting, logs, players, quality, scripts, servers, splitting, theta
 from equipoise.web.answers import Answered
 from equipoise.web.health import show_health
 from equipoise.web.messages import Limited
+from equipoise.web.messages.editing import EditUndone, PlayerEdited, RatingSet, RoundVoid, RoundVoided, Undo
 from equipoise.web.messages.health import Health
 from equipoise.web.messages.logs import Audits, Decisions, OfServer
-from equipoise.web.messages.players import InPool, PlayerFound, PlayersFound, RatingSet, Sought, Top
+from equipoise.web.messages.players import InPool, PlayerFound, PlayersFound, Sought, Top
 from equipoise.web.messages.pools import QualityFound, ThetaFound
 from equipoise.web.messages.rounds import RoundSent, RoundTaken
 from equipoise.web.messages.servers import Command, CommandDone, OneServer, Servers
@@ -63,8 +64,8 @@ TABLE: tuple[Route, ...] = (
         "/v1/admin/players/{id}",
         "Set a player's rating",
         ADMINS,
-        players.set_player,
-        PlayerFound,
+        editing.set_player,
+        PlayerEdited,
         body=RatingSet,
         query=InPool,
     ),
@@ -73,9 +74,28 @@ TABLE: tuple[Route, ...] = (
         "/v1/admin/players/{id}",
         "Make a player a newcomer",
         ADMINS,
-        players.reset_player,
-        PlayerFound,
+        editing.reset_player,
+        PlayerEdited,
         query=InPool,
+    ),
+    Route(
+        "POST",
+        "/v1/admin/players/{id}/undo",
+        "Take back a player's last edit",
+        ADMINS,
+        editing.undo_edit,
+        EditUndone,
+        body=Undo,
+        query=InPool,
+    ),
+    Route(
+        "POST",
+        "/v1/admin/rounds/{server}/{round}/void",
+        "Take a round out of the ratings",
+        ADMINS,
+        editing.void_round,
+        RoundVoided,
+        body=RoundVoid,
     ),
     Route(
         "GET",

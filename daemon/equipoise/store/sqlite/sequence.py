@@ -100,18 +100,19 @@ def adopt(db: sqlite3.Connection, pool: str, edit: BulkEdit) -> int:
     number = add(db, pool, edit.action, entry, edit.detail, edit.shared)
     rows = list(edit.rows)
     for start in range(0, len(rows), AT_ONCE):
-        _adopt_players(db, pool, number, rows[start : start + AT_ONCE])
+        _adopt_players(db, pool, number, rows[start : start + AT_ONCE], whole=edit.action == "refit")
     if edit.shared is not None:
         pools.replace_shared(db, pool, edit.shared)
     return number
 
 
-def _adopt_players(db: sqlite3.Connection, pool: str, number: int, rows: list[PlayerRow]) -> None:
+def _adopt_players(db: sqlite3.Connection, pool: str, number: int, rows: list[PlayerRow], *, whole: bool) -> None:
+    """Write those that change; as part of the edit too, or `whole`: all of them, because it replaces earlier ones."""
     stored = {row.id: row for row in load(db, pool, {row.id: 0 for row in rows}, 0)}
     changed = [row for row in rows if row.id not in stored or columns(stored[row.id]) != columns(row)]
     crowds.count(db, pool, {row.id: (row.visible, row.rating) for row in changed})
     write(db, pool, changed)
-    touch(db, pool, number, (Touched(row.id, stored.get(row.id), row) for row in changed))
+    touch(db, pool, number, (Touched(row.id, stored.get(row.id), row) for row in (rows if whole else changed)))
 
 
 def _forget_refits(db: sqlite3.Connection, pool: str) -> None:

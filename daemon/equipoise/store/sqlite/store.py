@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from sqlite_utils import Database
 
-from equipoise.core.model import PlayerId, ServerId
+from equipoise.core.model import PlayerId, RoundId, ServerId
 from equipoise.errors import StoreError
 from equipoise.store.moved import AnyLine
 from equipoise.store.port import (
@@ -199,6 +199,12 @@ class SqliteStore:
     async def rated_rounds(self, pool: str, see: SeeRound, *, after: int = 0) -> None:
         await self._read(lambda db: replays.see(db, pool, see, after))
 
+    async def known(self, pool: str, player: PlayerId) -> bool:
+        return await self._read_noted(lambda db: sequence.is_known(db, pool, player))
+
+    async def pool_of(self, server: ServerId, round: RoundId) -> str | None:
+        return await self._read(lambda db: rounds.pool_of(db, server, round))
+
     async def last_number(self, pool: str) -> int:
         return await self._read(lambda db: sequence.last_number(db, pool))
 
@@ -215,13 +221,15 @@ class SqliteStore:
     async def struck(self, pool: str, strike: Strike) -> Revised:
         return await self.replayed(replaying.question(self.path, pool, strike, None))
 
-    async def strike(self, pool: str, strike: Strike, entry: Audit, detail: Mapping[str, object]) -> Revised:
+    async def strike(
+        self, pool: str, strike: Strike, entry: Callable[[Revised], Audit], detail: Mapping[str, object]
+    ) -> Revised:
         file = self.path.with_name(f"{pool}.replay")
         revised = await self.replayed(replaying.question(self.path, pool, strike, file))
 
         def take_over(db: Connection) -> None:
             with outcome.attached(db, file), self._transaction(db):
-                strikes.apply(db, pool, strike, revised, entry, detail)
+                strikes.apply(db, pool, strike, revised, entry(revised), detail)
 
         async with self._alone(revised.rounds > LARGE):
             await self._read(take_over, alone=True)
