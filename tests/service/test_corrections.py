@@ -28,7 +28,7 @@ from equipoise.store.sequence import Revised, RoundStrike
 from equipoise.store.sqlite import SqliteStore
 from equipoise.store.sqlite.replaying import Question, revised
 from tests.opened_pool import opened, rated_alone, summary_of
-from tests.pools import some_rounds
+from tests.pools import an_import, some_rounds
 from tests.store.disk import fast_directory
 from tests.store.samples import SERVER, a_round, in_loop, player
 
@@ -51,7 +51,7 @@ TABLES = (
     "SELECT number, id, prediction, voided, skill_at_start FROM rounds ORDER BY number",
     "SELECT key, part FROM shared ORDER BY key",
     "SELECT edited.* FROM edited JOIN edits ON number = edit "
-    "WHERE action IN ('set', 'reset') AND NOT struck ORDER BY edit",
+    "WHERE action IN ('set', 'reset', 'import') AND NOT struck ORDER BY edit",
 )
 
 Step = tuple[str, Any]
@@ -85,6 +85,8 @@ async def taken(pool: Pool, number: int, step: Step) -> None:
                 await pool.edit(player(what[0]), float(what[1]), "console")
             case "reset":
                 await pool.edit(player(what), None, "console")
+            case "import":
+                await pool.adopt(an_import(pool.system, {each: 900.0 + 100 * each for each in what}))
             case "undo":
                 await pool.undo(player(what), "console")
             case "void" | "put back":
@@ -107,6 +109,7 @@ STEPS = st.lists(
         st.tuples(st.just("set"), st.tuples(SOMEBODY, st.integers(800, 1500))),
         st.tuples(st.just("reset"), SOMEBODY),
         st.tuples(st.just("undo"), SOMEBODY),
+        st.tuples(st.just("import"), st.sets(SOMEBODY, min_size=1)),
         st.tuples(st.just("void"), st.integers(0, 12)),
         st.tuples(st.just("put back"), st.integers(0, 12)),
     ),

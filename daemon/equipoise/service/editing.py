@@ -78,11 +78,21 @@ class Editing:
 
     async def adopt(self, edit: BulkEdit) -> int:
         """New ratings of many players; returns the edit's number."""
+        await asyncio.to_thread(self._try, edit)
         async with self._settled():
             try:
                 return await self._store.adopt_edit(self._name, edit)
             finally:  # after an error, too: it may be stored all the same
                 await self._read_anew()
+
+    def _try(self, edit: BulkEdit) -> None:
+        """RatingError: the system could not read these states back."""
+        system = type(self._system)(self._system.params)
+        for row in edit.rows:
+            system.restore(row.id, row.state)
+            system.forget(row.id)
+        for key, part in (edit.shared or {}).items():
+            system.restore_shared(key, part)
 
     async def undo(self, player: PlayerId, who: str, *, trial: bool) -> Revised:
         """Take back the player's last edit, or apply it again."""

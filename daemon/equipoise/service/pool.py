@@ -188,7 +188,8 @@ class Pool:
     async def adopt(self, edit: BulkEdit) -> int:
         """Write new ratings of many players as one edit; returns its number.
 
-        PoolMoved: rounds came that it does not take into account. StoreError: nothing was changed.
+        PoolMoved: rounds came that it does not take into account. RatingError: the system cannot read a state.
+        StoreError: nothing was changed.
         """
         return await self._uninterrupted(self._editing.adopt(edit))
 
