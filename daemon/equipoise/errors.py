@@ -96,13 +96,15 @@ class PortInUse(ConfigError):
 class FileError(EquipoiseError):
     """A file that was given to be read is wrong; `line` is the number of the line, from 1, where there is one.
 
+    `file` is its name, where several were given.
+
     >>> str(FileError("no SteamID", line=3))
     'line 3: no SteamID'
     """
 
-    def __init__(self, message: str, *, line: int | None = None) -> None:
+    def __init__(self, message: str, *, line: int | None = None, file: str | None = None) -> None:
         super().__init__(message if line is None else f"line {line}: {message}")
-        self.line = line
+        self.line, self.file = line, file
 
 
 class SplitError(EquipoiseError):

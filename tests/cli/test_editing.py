@@ -8,8 +8,6 @@ import pty
 import subprocess
 from typing import Any
 
-import pytest
-
 from tests.cli.house import EQUIPOISE, House, ask, post
 from tests.wire.samples import RED, ROUND, posted
 
@@ -46,24 +44,17 @@ def voided(house: House, daemon: str, *options: str) -> dict[str, Any]:
     return answer
 
 
-@pytest.mark.parametrize(
-    "command", [("player", "set", RED, "1500"), ("player", "reset", RED), ("player", "undo", RED)], ids=" ".join
-)
-def test_a_change_of_a_rating_is_asked_for_and_not_done_where_nobody_can_answer(
-    house: House, daemon: str, command: tuple[str, ...]
-) -> None:
+def test_a_change_of_a_rating_is_asked_for_and_not_done_where_nobody_can_answer(house: House, daemon: str) -> None:
     assert ask(house, daemon, "player", "set", RED, "1400", "--yes").returncode == 0
-    silent = ask(house, daemon, *command)
-    assert (silent.returncode, silent.stdout) == (2, "")
-    assert silent.stderr == "equipoise: this changes ratings, and nobody is here to be asked: say --yes\n"
-    code, said = at_a_terminal(house, daemon, *command, answer="n")
-    assert code == 1, said
-    assert "1400" in said
-    assert "nothing was changed" in said
-    assert rating(house, daemon) == 1400
-    code, said = at_a_terminal(house, daemon, *command, answer="y")
-    assert code == 0, said
-    assert rating(house, daemon) != 1400
+    for command in (("player", "undo", RED), ("player", "reset", RED), ("round", "void", "arena-1", ROUND["round"])):
+        silent = ask(house, daemon, *command)
+        assert (silent.returncode, silent.stdout) == (2, "")
+        assert silent.stderr == "equipoise: this changes ratings, and nobody is here to be asked: say --yes\n"
+    for answer, code, after in (("n", 1, 1400), ("y", 0, 1500)):
+        ended, said = at_a_terminal(house, daemon, "player", "set", RED, "1500", answer=answer)
+        assert ended == code, said
+        assert "rating 1400 after 1 rounds → rating 1500" in said
+        assert rating(house, daemon) == after
 
 
 def test_an_edit_is_taken_back_and_applied_again(house: House, daemon: str) -> None:
@@ -111,7 +102,7 @@ def test_a_round_is_taken_out_of_the_ratings_and_put_back(house: House, daemon: 
     assert rating(house, daemon) == before
 
 
-@pytest.mark.parametrize("server", ["arena-1", "none", "../../x"])
-def test_a_round_that_is_not_stored_is_named(house: House, daemon: str, server: str) -> None:
-    refused = ask(house, daemon, "round", "void", server, "7-7", "--yes")
-    assert (refused.returncode, refused.stderr) == (1, f"equipoise: round 7-7 of {server} is not stored\n")
+def test_a_round_that_is_not_stored_is_named(house: House, daemon: str) -> None:
+    for server in ("arena-1", "none", "../../x"):
+        refused = ask(house, daemon, "round", "void", server, "7-7", "--yes")
+        assert (refused.returncode, refused.stderr) == (1, f"equipoise: round 7-7 of {server} is not stored\n")

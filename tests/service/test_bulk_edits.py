@@ -4,40 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from equipoise import ratings
 from equipoise.core.model import RoundId
-from equipoise.errors import PoolMoved
-from equipoise.ratings.system import System
+from equipoise.errors import PoolMoved, RatingError
 from equipoise.service.pool import Pool
 from equipoise.service.replayed import Replayed
-from equipoise.store.port import Audit, PlayerRow
+from equipoise.store.port import Audit
 from equipoise.store.sequence import BulkEdit, RoundStrike
 from tests.opened_pool import NOW, opened
-from tests.pools import some_rounds
+from tests.pools import an_import, row_of, some_rounds
 from tests.service.test_corrections import InThisProcess, numbers
 from tests.store.samples import SERVER, in_loop, player
 
 RECORDS = [replace(record, skill_at_start=None) for record in some_rounds(30)]
 ENTRY = Audit(9.0, "console", "recompute", "pool main", "as it was", "as it is")
-
-
-def row_of(system: System[Any], number: int, **seeds: float) -> PlayerRow:
-    """A player as an import makes them."""
-    one = player(number)
-    system.seed(one, **seeds)
-    summary = system.summary(one)
-    return PlayerRow(one, 0, summary.rating, summary.rounds, summary.visible, None, system.state(one), ())
-
-
-def an_import(system: str, ratings_of: dict[int, float], **fields: Any) -> BulkEdit:
-    made = ratings.create(system)
-    rows = [row_of(made, number, rating=rating, rounds=60) for number, rating in ratings_of.items()]
-    edit = BulkEdit("import", NOW, "owner", rows, "no ratings", "skills.csv")
-    return replace(edit, **fields)
 
 
 async def played(pool: Pool, first: int, last: int) -> None:
@@ -50,7 +33,7 @@ async def played(pool: Pool, first: int, last: int) -> None:
 async def test_an_import_counts_at_once_and_stays_at_its_place(tmp_path: Path, system: str) -> None:
     async with opened(tmp_path, system, kind=InThisProcess) as pool:
         await played(pool, 0, 10)
-        edit = an_import(system, {1: 1200.0, 2: 900.0, 50: 1500.0})
+        edit = an_import(pool.system, {1: 1200.0, 2: 900.0, 50: 1500.0})
         number = await pool.adopt(edit)
         found = await pool.summaries([row.id for row in edit.rows])
         assert [each.rating for each in found] == [row.rating for row in edit.rows]
@@ -74,7 +57,7 @@ async def test_an_import_is_undone_for_one_player(tmp_path: Path) -> None:
     async with opened(tmp_path, kind=InThisProcess) as pool:
         await played(pool, 0, 10)
         first, second = await pool.summaries([player(1), player(2)])
-        await pool.adopt(an_import("synelo", {1: 1200.0, 2: 900.0}))
+        await pool.adopt(an_import(pool.system, {1: 1200.0, 2: 900.0}))
         await pool.undo(player(1), "owner")
         assert (await pool.summaries([player(1)]))[0] == first
         assert (await pool.summaries([player(2)]))[0].rating == 900.0 != second.rating
@@ -88,12 +71,22 @@ async def test_new_ratings_that_do_not_know_the_last_round_are_refused(tmp_path:
         await played(pool, 5, 6)
         before = numbers(tmp_path)
         with pytest.raises(PoolMoved):
-            await pool.adopt(an_import("synelo", {1: 1200.0}, last=last))
+            await pool.adopt(an_import(pool.system, {1: 1200.0}, last=last))
         assert numbers(tmp_path) == before
         seen: list[str] = []
         await pool.store.rated_rounds("main", lambda record, _: seen.append(record.round.id), after=last)
         assert seen == [RECORDS[5].round.id]
-        await pool.adopt(an_import("synelo", {1: 1200.0}, last=await pool.store.last_number("main")))
+        await pool.adopt(an_import(pool.system, {1: 1200.0}, last=await pool.store.last_number("main")))
+
+
+@in_loop
+async def test_states_that_the_system_cannot_read_are_refused(tmp_path: Path) -> None:
+    async with opened(tmp_path) as pool:
+        await played(pool, 0, 5)
+        before = numbers(tmp_path)
+        with pytest.raises(RatingError, match="not a synelo state"):
+            await pool.adopt(an_import(ratings.create("elo"), {1: 1200.0}))
+        assert numbers(tmp_path) == before
 
 
 @in_loop

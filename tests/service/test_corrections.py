@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise import ratings
@@ -28,7 +28,7 @@ from equipoise.store.sequence import Revised, RoundStrike
 from equipoise.store.sqlite import SqliteStore
 from equipoise.store.sqlite.replaying import Question, revised
 from tests.opened_pool import opened, rated_alone, summary_of
-from tests.pools import some_rounds
+from tests.pools import an_import, some_rounds
 from tests.store.disk import fast_directory
 from tests.store.samples import SERVER, a_round, in_loop, player
 
@@ -51,7 +51,7 @@ TABLES = (
     "SELECT number, id, prediction, voided, skill_at_start FROM rounds ORDER BY number",
     "SELECT key, part FROM shared ORDER BY key",
     "SELECT edited.* FROM edited JOIN edits ON number = edit "
-    "WHERE action IN ('set', 'reset') AND NOT struck ORDER BY edit",
+    "WHERE action IN ('set', 'reset', 'import') AND NOT struck ORDER BY edit",
 )
 
 Step = tuple[str, Any]
@@ -85,6 +85,8 @@ async def taken(pool: Pool, number: int, step: Step) -> None:
                 await pool.edit(player(what[0]), float(what[1]), "console")
             case "reset":
                 await pool.edit(player(what), None, "console")
+            case "import":
+                await pool.adopt(an_import(pool.system, {each: 900.0 + 100 * each for each in what}))
             case "undo":
                 await pool.undo(player(what), "console")
             case "void" | "put back":
@@ -107,6 +109,7 @@ STEPS = st.lists(
         st.tuples(st.just("set"), st.tuples(SOMEBODY, st.integers(800, 1500))),
         st.tuples(st.just("reset"), SOMEBODY),
         st.tuples(st.just("undo"), SOMEBODY),
+        st.tuples(st.just("import"), st.sets(SOMEBODY, min_size=1)),
         st.tuples(st.just("void"), st.integers(0, 12)),
         st.tuples(st.just("put back"), st.integers(0, 12)),
     ),
@@ -116,7 +119,7 @@ STEPS = st.lists(
 
 @pytest.mark.parametrize("system", SYSTEMS)
 @given(steps=STEPS)
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=settings.default.max_examples * 2 // 5)
 def test_memory_and_store_and_a_replay_from_the_first_round_say_the_same(system: str, steps: list[Step]) -> None:
     async def evening(directory: Path) -> None:
         params = SYSTEMS[system]
@@ -329,12 +332,13 @@ async def test_a_replay_that_dies_changes_nothing(tmp_path: Path, monkeypatch: p
         assert (await pool.record(RECORDS[20], None)).status == "stored"
 
 
+@pytest.mark.parametrize("trial", [False, True])
 @in_loop
-async def test_a_daemon_that_ends_does_not_wait_for_a_replay(tmp_path: Path) -> None:
+async def test_a_daemon_that_ends_does_not_wait_for_a_replay(tmp_path: Path, trial: bool) -> None:
     async with opened(tmp_path, kind=Slow) as pool:
         await played(pool, RECORDS[:20])
         before = numbers(tmp_path)
-        work = asyncio.create_task(pool.void(a_strike(RATED[3]), "owner", ""))
+        work = asyncio.create_task(pool.void(a_strike(RATED[3]), "owner", "", trial=trial))
         assert isinstance(pool.store, Slow)
         await pool.store.begun.wait()
     with pytest.raises(StoreError, match="the daemon ends"):

@@ -6,8 +6,8 @@ import http.client
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,21 +49,6 @@ class Client:
     ) -> Any:
         """Send a request that changes something, and wait this many seconds; returns the daemon's answer."""
         return self._call(method, path, query, body, wait)
-
-    @contextmanager
-    def download(self, *path: str) -> Iterator[http.client.HTTPResponse | None]:
-        """Send GET for an answer that is read piece by piece; None: nothing listens at the address."""
-        with closing(self._connection(TIMEOUT_SECONDS)) as connection:
-            try:
-                connection.request("GET", self._target(path), headers={"Authorization": f"Bearer {self.token}"})
-                answer = connection.getresponse()
-            except ConnectionRefusedError:
-                answer = None
-            except (OSError, ValueError, http.client.HTTPException) as error:
-                raise self._unreachable(error) from None
-            if answer is not None and answer.status != 200:
-                stop(json.loads(answer.read()).get("error", {}).get("message", "refused"), REFUSED)
-            yield answer
 
     def _call(
         self,

@@ -88,7 +88,7 @@ class Pool:
         self._clock = clock
         self._lock = asyncio.Lock()
         self._held = Held(system, most_held)
-        self._editing = Editing(name, self._held, store, clock, self._settled, self._held_back, self._read_in)
+        self._editing = Editing(name, self._held, store, clock, self._settled, self._held_back, self._read_anew)
         self._replaying = False
         """Rounds wait in the ring until a replay is written."""
         self._present: list[Callable[[], Iterable[PlayerId]]] = []
@@ -164,8 +164,7 @@ class Pool:
 
     async def known(self, player: PlayerId) -> bool:
         """Whether a player is on a server, or was ever seen in the pool."""
-        here = any(player in present() for present in self._present)
-        return here or await self.store.seen(self.name, player)
+        return player in self._here() or await self.store.seen(self.name, player)
 
     async def edit(self, player: PlayerId, rating: float | None, who: str) -> Edited:
         """Set a player's rating, or with None make them a newcomer; audited as done by `who`.
@@ -191,7 +190,8 @@ class Pool:
     async def adopt(self, edit: BulkEdit) -> int:
         """Write new ratings of many players as one edit; returns its number.
 
-        PoolMoved: rounds came that it does not take into account. StoreError: nothing was changed.
+        PoolMoved: rounds came that it does not take into account. RatingError: the system cannot read a state.
+        StoreError: nothing was changed.
         """
         return await self._uninterrupted(self._editing.adopt(edit))
 
@@ -301,7 +301,7 @@ class Pool:
         finally:
             async with self._lock:
                 self._replaying = False
-                await self._read_in(self._held.outdate())
+                await self._read_anew()
                 await self._apply_waiting()
             self._start(self._drain())
 
@@ -371,10 +371,19 @@ class Pool:
             if isinstance(error, RatingError):
                 log.warning("pool %s: players not loaded: %s", self.name, error)
 
+    async def _read_anew(self) -> None:
+        """After the store changed many players: load those on servers, whose skills are read at any time."""
+        present = self._here()
+        self._held.outdate(present)
+        await self._read_in(present)
+
+    def _here(self) -> list[PlayerId]:
+        return [player for present in self._present for player in present()]
+
     def _make_room(self, asked: Iterable[PlayerId] = ()) -> None:
         """Forget players whom no server has and no caller waits for. The lock is held: no transaction runs."""
         if self._held.crowded:
-            self._held.forget_unused({*asked, *(player for present in self._present for player in present())})
+            self._held.forget_unused({*asked, *self._here()})
 
     async def _uninterrupted(self, work: Coroutine[Any, Any, T]) -> T:
         """A caller that is cancelled leaves the work running: it must not let go of the lock halfway."""

@@ -271,8 +271,10 @@ class Store(Listings, Protocol):
         ScriptError: there is no such event, or it cannot be struck. StoreError: the replay failed.
         """
 
-    async def strike(self, pool: str, strike: Strike, entry: Audit, detail: Mapping[str, object]) -> Revised:
-        """Take an event out of the ratings, or put it back, with a line of the audit.
+    async def strike(
+        self, pool: str, strike: Strike, entry: Callable[[Revised], Audit], detail: Mapping[str, object]
+    ) -> Revised:
+        """Take an event out of the ratings, or put it back, with the line that `entry` makes for the audit.
 
         What follows is replayed in a process of its own, and the new numbers are written in one transaction. The
         caller sees to it that nothing else changes the pool meanwhile; PoolMoved: something did, nothing was written.

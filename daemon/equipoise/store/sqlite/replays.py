@@ -29,9 +29,10 @@ SELECT number, prediction, {_FACTS}
 FROM rounds WHERE pool = ? AND number > ? AND prediction IS NOT NULL AND NOT pruned
 ORDER BY number LIMIT ?
 """
+# Left to itself, SQLite goes through all rows of the pool, for each page of rounds.
 _PARTICIPANTS = """
 SELECT round, player, side, seconds_a, seconds_b, quit
-FROM participants WHERE pool = ? AND round BETWEEN ? AND ? ORDER BY round, place
+FROM participants INDEXED BY participants_by_round WHERE pool = ? AND round BETWEEN ? AND ? ORDER BY round, place
 """
 
 _lineup = msgspec.json.Decoder(tuple[LineupPlayer, ...])

@@ -223,13 +223,15 @@ class SqliteStore(SqliteListings):
     async def struck(self, pool: str, strike: Strike) -> Revised:
         return await self.replayed(replaying.question(self.path, pool, strike, None))
 
-    async def strike(self, pool: str, strike: Strike, entry: Audit, detail: Mapping[str, object]) -> Revised:
+    async def strike(
+        self, pool: str, strike: Strike, entry: Callable[[Revised], Audit], detail: Mapping[str, object]
+    ) -> Revised:
         file = self.path.with_name(f"{pool}.replay")
         revised = await self.replayed(replaying.question(self.path, pool, strike, file))
 
         def take_over(db: Connection) -> None:
             with outcome.attached(db, file), self._transaction(db):
-                strikes.apply(db, pool, strike, revised, entry, detail)
+                strikes.apply(db, pool, strike, revised, entry(revised), detail)
 
         async with self._alone(revised.rounds > LARGE):
             await self._read(take_over, alone=True)
