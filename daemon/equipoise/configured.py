@@ -9,6 +9,7 @@ from dataclasses import replace
 from equipoise.config import Config, load
 from equipoise.config.changes import Changes, compare, without_restart
 from equipoise.config.sources import settle
+from equipoise.errors import ConfigError
 from equipoise.fleet import Fleet
 from equipoise.service.reloads import Reloaded
 from equipoise.web import Caller, Callers, Services
@@ -86,4 +87,7 @@ def _read(old: Config, environ: Mapping[str, str]) -> tuple[Config, Changes]:
     """The files again, and what they change; for 100 servers that is too long for the event loop."""
     settle(old.path)
     new = load(old.path, environ, started=True)
+    if old.tokens and not new.tokens:
+        # Most often a file that was cut off, and no command could have it read again.
+        raise ConfigError("no [token.NAME] is left; is the file being written?", file=old.path)
     return new, compare(old, new)
