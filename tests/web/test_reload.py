@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import logging
 import threading
 import time
 
@@ -108,7 +109,9 @@ def test_a_round_of_a_removed_server_that_waits_in_the_ring_is_still_applied(edi
     assert edited.daemon.call("GET", f"/v1/admin/players/{RED}").body["player"]["rounds"] == 2
 
 
-def test_a_removed_pool_keeps_its_waiting_rounds_until_it_is_back(edited: Edited) -> None:
+def test_a_removed_pool_keeps_its_waiting_rounds_until_it_is_back(
+    edited: Edited, caplog: pytest.LogCaptureFixture
+) -> None:
     edited.add("[pool.side]\n")
     edited.edit('game = "ns2"', 'game = "ns2"\npool = "side"')
     assert edited.changes() == ["server.ns2-1.pool: main -> side", "[pool.side] added"]
@@ -117,7 +120,9 @@ def test_a_removed_pool_keeps_its_waiting_rounds_until_it_is_back(edited: Edited
         assert kept["rounds"] == {"1-1": "kept"}
         edited.edit('\npool = "side"', "")
         edited.edit("[pool.side]\n", "")
-        assert edited.changes() == ["server.ns2-1.pool: side -> main", "[pool.side] removed"]
+        with caplog.at_level(logging.WARNING):
+            assert edited.changes() == ["server.ns2-1.pool: side -> main", "[pool.side] removed"]
+        assert "rounds that wait stay in the ring until this pool is back: 1" in caplog.messages
     edited.add("[pool.side]\n")
     edited.reload()
     assert edited.daemon.call("GET", f"/v1/admin/players/{RED}?pool=side").body["player"]["rounds"] == 1

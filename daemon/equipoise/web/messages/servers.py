@@ -24,6 +24,7 @@ class Servers(Ok, frozen=True):
     store: StoreSeen
     jobs: tuple[JobStatus, ...]
     configuration: ConfigurationStatus
+    """Whether the files of the configuration are in force."""
 
 
 class OneServer(Ok, frozen=True):
