@@ -111,7 +111,7 @@ def test_what_editors_and_packages_leave_beside_a_servers_file_is_not_read(tmp_p
         ("badlands.toml", DUSTBOWL, "$.server.dustbowl: a file of servers.d has its server's name: [server.badlands]"),
         ("dustbowl.toml", "server = 3", "$.server: expected a table"),
         ("dustbowl.toml", "server.dustbowl = 3", "$.server.dustbowl: expected a table"),
-        ("dustbowl.toml", DUSTBOWL + "game = 'hl3'", "$.server.dustbowl.game: there is tf2, ns2, not 'hl3'"),
+        ("dustbowl.toml", DUSTBOWL + "game = 'hl3'", "$.server.dustbowl.game: there is tf2, ns2"),
         (
             "dustbowl.toml",
             DUSTBOWL.replace("ab" * 32, DIGEST),

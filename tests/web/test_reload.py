@@ -208,7 +208,7 @@ def test_a_file_that_was_cut_off_behind_a_line_is_refused(edited: Edited, left: 
 def test_a_servers_file_that_is_wrong_is_named(edited: Edited) -> None:
     file = edited.add_server("dustbowl", "dust")
     file.write_text(file.read_text() + "game = 'hl3'")
-    assert edited.refusal() == f"{file}: $.server.dustbowl.game: there is tf2, ns2, not 'hl3'"
+    assert edited.refusal().startswith(f"{file}: $.server.dustbowl.game: there is tf2, ns2")
 
 
 def test_a_new_pool_whose_stored_ratings_another_system_made_is_refused(edited: Edited) -> None:
