@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import logging
+import os
 import threading
 import time
 
@@ -209,6 +210,13 @@ def test_a_servers_file_that_is_wrong_is_named(edited: Edited) -> None:
     file = edited.add_server("dustbowl", "dust")
     file.write_text(file.read_text() + "game = 'hl3'")
     assert edited.refusal().startswith(f"{file}: $.server.dustbowl.game: there is tf2, ns2")
+
+
+def test_a_file_whose_name_is_no_text_is_refused_in_words_that_can_be_sent(edited: Edited) -> None:
+    file = edited.add_server("dustbowl", "dust")
+    file.rename(os.fsdecode(os.fsencode(file.parent) + b"/\xff.toml"))
+    assert "/?.toml: " in edited.refusal()
+    assert "/?.toml: " in edited.configuration()["refused"]
 
 
 def test_a_new_pool_whose_stored_ratings_another_system_made_is_refused(edited: Edited) -> None:
