@@ -87,6 +87,7 @@ async def serve(config: Config, *, new_store: bool = False) -> None:
         loop.add_signal_handler(signal.SIGHUP, configured.services.reloads.ask)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGHUP,))
         await stopped.wait()
+        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP,))
         systemd.notify("STOPPING=1")
         log.info("stopping")
 

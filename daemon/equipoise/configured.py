@@ -10,6 +10,7 @@ from equipoise.config import Config, load
 from equipoise.config.changes import Changes, compare, without_restart
 from equipoise.config.sources import settle
 from equipoise.core.model import ServerId
+from equipoise.errors import ConfigError
 from equipoise.fleet import Fleet
 from equipoise.game import Peer
 from equipoise.service.reloads import Reloaded
@@ -101,4 +102,7 @@ def _read(old: Config, environ: Mapping[str, str]) -> tuple[Config, Changes]:
     """The files again, and what they change; for 100 servers that is too long for the event loop."""
     settle(old.path)
     new = load(old.path, environ, started=True)
+    if old.tokens and not new.tokens:
+        # Most often a file that was cut off, and no command could have it read again.
+        raise ConfigError("no [token.NAME] is left; is the file being written?", file=old.path)
     return new, compare(old, new)

@@ -79,7 +79,8 @@ class ConfigError(EquipoiseError):
     """
 
     def __init__(self, message: str, *, path: str | None = None, file: object = None) -> None:
-        super().__init__(": ".join(str(part) for part in (file, path, message) if part))
+        text = ": ".join(str(part) for part in (file, path, message) if part)
+        super().__init__(text.encode(errors="replace").decode())  # a file's name may be no UTF-8
         self.message = message
         self.path = path
         self.file = file

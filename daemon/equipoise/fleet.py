@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
@@ -17,6 +18,8 @@ from equipoise.service.host import Host
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
 from equipoise.store.port import Clock, Store
+
+log = logging.getLogger(__name__)
 
 
 class Fleet:
@@ -58,6 +61,13 @@ class Fleet:
         self._serve(config, pools, hosts)
         swap()
         await _close(gone_hosts, gone_pools)
+        for pool in gone_pools:
+            if pool.ring_depth:
+                log.warning(
+                    "rounds that wait stay in the ring until this pool is back: %d",
+                    pool.ring_depth,
+                    extra={"pool": pool.name},
+                )
 
     async def close(self) -> None:
         """Write down what is not written yet, and let go of the rings."""

@@ -38,7 +38,7 @@ config_option = click.option(
     "--config",
     "-c",
     "path",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(path_type=Path, dir_okay=False, readable=False),  # reading it says more
     envvar="EQUIPOISE_CONFIG",
     default=default_config,
     help="The configuration file. [env: EQUIPOISE_CONFIG; default: ~/.config/equipoise/config.toml, "

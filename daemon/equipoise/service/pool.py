@@ -315,7 +315,7 @@ class Pool:
 
     async def _apply_waiting(self) -> None:
         """As many waiting rounds as there are slots: more would keep a script waiting for its answer."""
-        if not self.ring.depth or self._replaying:
+        if self._closed or self._replaying or not self.ring.depth:
             return
         try:
             waiting = await asyncio.to_thread(self.ring.slots)

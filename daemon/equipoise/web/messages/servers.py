@@ -26,6 +26,7 @@ class Servers(Ok, frozen=True):
     store: StoreSeen
     jobs: tuple[JobStatus, ...]
     configuration: ConfigurationStatus
+    """Whether the files of the configuration are in force."""
     game_servers: tuple[PeerStatus, ...]
     """What RCON and A2S last said, of the servers that have an address in the configuration."""
     remarks: tuple[str, ...]
