@@ -37,7 +37,7 @@ def rcon_password(name: str, file: str | None) -> str:
     if file is not None:
         try:
             with click.open_file(file, encoding="utf-8") as opened:
-                password = opened.read(4096).strip()
+                password = str(opened.read(4096)).strip()
         except (OSError, ValueError) as error:
             raise ConfigError(getattr(error, "strerror", None) or "this is no text", file=file) from None
     elif on_terminal():

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from equipoise.cli.adding import add, remove, secret
 from equipoise.cli.client import Client
 from equipoise.cli.output import print_table
 from equipoise.cli.reloading import not_in_force
@@ -90,7 +91,8 @@ def server() -> None:
     """Game servers."""
 
 
-server.add_command(status, "list")
+for command, called in ((status, "list"), (add, "add"), (remove, "remove"), (secret, "secret")):
+    server.add_command(command, called)
 
 
 def _order(action: str, summary: str, *, dry: bool = False) -> None:

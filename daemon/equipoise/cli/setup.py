@@ -25,7 +25,9 @@ SHARED = "With several servers NAME= says whose it is."
 @click.command(epilog=EPILOG)
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False), default=new_directory)
 @click.option("--server", "names", multiple=True, metavar="NAME", help="A game server; repeat it for more. [arena-1]")
-@click.option("--game", type=click.Choice(["tf2", "ns2"]), default="tf2", show_default=True, help="Their game.")
+@click.option(
+    "--game", type=click.Choice(["tf2", "ns2", "other"]), default="tf2", show_default=True, help="Their game."
+)
 @click.option("--tf", multiple=True, metavar="[NAME=]DIR", help=f"Install the plugin into this tf/. {SHARED}")
 @click.option("--rcon", multiple=True, metavar="[NAME=]HOST:PORT", help=f"A server's RCON. {SHARED}")
 @click.option(

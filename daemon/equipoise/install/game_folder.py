@@ -69,8 +69,8 @@ class GameFolder:
         return lines
 
 
-def inspect(path: Path, name: str, ours: str) -> GameFolder:
-    """Look into the `tf/` of the server `name`, for a plugin of version `ours`.
+def inspect(path: Path, name: str, ours: str | None) -> GameFolder:
+    """Look into the `tf/` of the server `name`, for a plugin of version `ours` that is to be installed.
 
     ConfigError where it is none, has no SourceMod, belongs to another server, or has a newer plugin.
     """
@@ -87,7 +87,7 @@ def inspect(path: Path, name: str, ours: str) -> GameFolder:
             "sourcemod/README.md, Settings",
             file=path / CFG,
         )
-    if found.plugin and _numbers(found.plugin) > _numbers(ours):
+    if ours and found.plugin and _numbers(found.plugin) > _numbers(ours):
         raise ConfigError(
             f"the plugin there is {found.plugin}, newer than this Equipoise ({ours}): upgrade Equipoise first",
             file=path / PLUGIN,

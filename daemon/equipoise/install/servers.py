@@ -158,11 +158,37 @@ def prepare(config: Path, servers: Iterable[NewServer], url: str) -> Prepared:
     return prepared
 
 
+def prepare_rotation(config: Path, name: str, tf: Path | None, secret: str, digest: str) -> tuple[Prepared, list[str]]:
+    """Another secret for a server that stands in a file of its own, and what its operator reads.
+
+    ConfigError where its file holds no hash, or its `tf/` is another server's.
+    """
+    file = server_file(config, name)
+    text, found = re.subn(
+        r"""^([ \t]*secret_sha256[ \t]*=[ \t]*)(["'])[0-9a-fA-F]{64}\2""",
+        rf"\g<1>\g<2>{digest}\g<2>",
+        file.read_text("utf-8"),
+        flags=re.MULTILINE,
+    )
+    if found != 1:
+        raise ConfigError("there is no line secret_sha256; a secret_file is changed by hand", file=file)
+    files = Changes(config.parent)
+    files.write(file, text.encode())
+    prepared = Prepared(files)
+    if tf is None:
+        return prepared, Added(name, secret, None).lines()
+    prepared.plugins.append(inspect(tf, name, None).rotate(secret))
+    return prepared, [
+        f"The new secret is in {tf / CFG}. The plugin reads it at the next map, or at once with:\n\n"
+        "  sm plugins reload equipoise\n"
+    ]
+
+
 def _prepare_folder(server: NewServer, url: str, secret: str) -> tuple[GameFolder, Changes]:
     if server.game != "tf2":
         raise ConfigError(f"--tf is for TF2's plugin, and the game of {server.name} is {server.game}")
-    if re.fullmatch(r"https?://[\w.\[\]:-]+", url) is None:
-        raise ConfigError(f"the plugin needs the daemon's address, not {url!r}")
+    if re.fullmatch(r"https?://[\w.\[\]:-]+", url) is None or url.endswith(":0"):
+        raise ConfigError(f"{url} is no address for the plugin; choose a web.port, or use --url")
     assert server.tf is not None
     plugin = assets.plugin()
     folder = inspect(server.tf, server.name, plugin_version(plugin) or "0")
