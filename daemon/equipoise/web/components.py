@@ -35,6 +35,7 @@ def schemas(asked: Sequence[type], answered: Sequence[type]) -> tuple[dict[type,
             _free_tag(component, kind)
     for component in components.values():
         _write_constants(component)
+        _write_tuples(component)
     return dict(zip(types, references, strict=True)), components
 
 
@@ -105,3 +106,16 @@ def _write_constants(component: Schema) -> None:
             (schema["const"],) = schema.pop("enum")
             schema["type"] = "boolean" if isinstance(schema["const"], bool) else "string"
             schema.pop("default", None)
+
+
+def _write_tuples(part: Any) -> None:
+    """A tuple of so many items as a list of so many: few generators know lists that say each item's type."""
+    if isinstance(part, dict):
+        if "prefixItems" in part:
+            kinds = part.pop("prefixItems")
+            part["items"] = kinds[0] if all(kind == kinds[0] for kind in kinds) else {"anyOf": kinds}
+        for each in part.values():
+            _write_tuples(each)
+    elif isinstance(part, list):
+        for each in part:
+            _write_tuples(each)

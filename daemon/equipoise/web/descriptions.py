@@ -34,6 +34,7 @@ MEANINGS: Mapping[str, str] = {
     "carrier": "The player carries the objective, or commands: they are never moved",
     "charge": "Übercharge, 0 to 1",
     "code": "What kind of refusal it is: a word of docs/protocol.md",
+    "configuration": "Whether the last reading of the configuration was refused, and why",
     "connected": "Seconds since the player connected",
     "count": "How many they are",
     "deadline": "Seconds after which the player is moved even alive",

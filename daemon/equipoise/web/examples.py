@@ -7,6 +7,7 @@ from typing import Any
 
 from equipoise.web.messages.health import Health
 from equipoise.web.messages.players import PlayerFound, RatingSet
+from equipoise.web.messages.reloading import ReloadAsked
 from equipoise.web.messages.rounds import RoundSent, RoundTaken
 from equipoise.web.messages.servers import Command, CommandDone
 from equipoise.web.messages.splits import SplitsAsked, SplitsFound
@@ -118,6 +119,7 @@ EXAMPLES: Mapping[Any, Any] = {
             "moves": [{"id": ANN, "name": "Ann", "side": "blu"}],
         },
     },
+    ReloadAsked: {"dry_run": True},
     Health: {
         "ok": True,
         "version": "0.1.0",

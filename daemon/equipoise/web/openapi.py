@@ -20,7 +20,7 @@ REFUSED: dict[int, tuple[str, tuple[str, ...]]] = {
     403: ("Not for this caller, or called by a page of another site", ("role", "server", "pool", "origin")),
     404: ("No such path, server or pool", ("not_found",)),
     408: ("The body did not arrive in time", ("timeout",)),
-    409: ("Not possible now; or an older batch", ("refused", "stale", "several", "waiting")),
+    409: ("Not possible now; or an older batch", ("refused", "stale", "several", "waiting", "configuration")),
     413: ("More than 256 KiB", ("size",)),
     415: ("Neither JSON nor, where it is allowed, a form; or a packed body", ("content_type", "encoding")),
     417: ("An `Expect` other than 100-continue", ("http",)),
@@ -127,7 +127,8 @@ def _bodies(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _content(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
-    content = {"schema": {} if route.reply is None else named[route.reply], **_example(route.reply)}
+    plain = {} if route.media_type == "application/json" else {"type": "string"}
+    content = {"schema": plain if route.reply is None else named[route.reply], **_example(route.reply)}
     return {"description": "Done", "content": {route.media_type: content}}
 
 

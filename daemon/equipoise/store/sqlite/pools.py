@@ -53,5 +53,13 @@ def replace_shared(db: sqlite3.Connection, pool: str, parts: Mapping[str, object
     keep_shared(db, pool, parts)
 
 
+def take_over_shared(db: sqlite3.Connection, pool: str) -> None:
+    """Replace the shared state by that of an attached outcome, unless it has none."""
+    if db.execute("SELECT 1 FROM outcome.replaced").fetchone():
+        db.execute("DELETE FROM shared WHERE pool = ?", (pool,))
+        db.execute("INSERT INTO shared SELECT ?, key, part FROM outcome.shared", (pool,))
+        db.execute("UPDATE pools SET version = version + 1 WHERE pool = ?", (pool,))
+
+
 def _plain(text: str) -> dict[str, object]:
     return msgspec.json.decode(text, type=dict[str, object])
