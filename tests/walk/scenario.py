@@ -98,7 +98,7 @@ def game_servers(machine: Machine, *folders: str) -> None:
 def first_server(walk: Walk) -> tuple[Machine, Machine]:
     """From an empty Debian to the first balanced round, and one server more; also a machine with nothing set up."""
     machine = walk.machine("first")
-    game_servers(machine, "/srv/arena-1/tf", "/srv/dustbowl/tf")
+    game_servers(machine, "/srv/arena-1/tf", "/srv/harvest/tf", "/srv/dustbowl/tf")
     began = walk.log.seconds
     walk.type(machine, "install")
     walk.figure("installed, MB", machine.run("du -sm /opt/pipx").split()[0])
@@ -112,7 +112,7 @@ def first_server(walk: Walk) -> tuple[Machine, Machine]:
     play(machine, "/srv/arena-1/tf", 2)
     walk.figure("minutes to the first balanced round", f"{(walk.log.seconds - began - booted) / 60:.1f}")
     walk.type(machine, "further")
-    play(machine, "/srv/dustbowl/tf", 2)
+    play(machine, "/srv/harvest/tf", 2)
     walk.type(machine, "look")
     return machine, second
 
@@ -120,8 +120,11 @@ def first_server(walk: Walk) -> tuple[Machine, Machine]:
 def every_day(walk: Walk, machine: Machine) -> None:
     """What operators do while it runs."""
     pid = state(machine, "MainPID")
+    walk.type(machine, "add")
+    play(machine, "/srv/dustbowl/tf", 2)
     walk.type(machine, "reload")
     machine.run("sed -i.right 's/k_max/k_mox/' /etc/equipoise/config.toml")
+    machine.run("systemctl reload equipoise", code=1)
     walk.type(machine, "wrong-edit")
     play(machine, "/srv/arena-1/tf", 2)
     machine.run("mv /etc/equipoise/config.toml.right /etc/equipoise/config.toml; kill -HUP " + pid)
