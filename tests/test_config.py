@@ -72,7 +72,7 @@ def test_the_example_has_every_key_with_its_default() -> None:
     example = tomllib.loads(EXAMPLE.read_text())
     pool, server, token = (example.pop(table) for table in ("pool", "server", "token"))
     defaults = config.File()
-    for table in ("web", "store", "retention", "splits", "log"):
+    for table in ("web", "store", "retention", "backup", "splits", "log"):
         section = getattr(defaults, table)
         assert example.pop(table) == {
             key: list(value) if isinstance(value, tuple) else value
@@ -145,6 +145,9 @@ WRONG = (
     ("[retention]\ndecisions_days = -1", "$.retention.decisions_days"),
     ("[retention]\naudit_days = nan", "$.retention.audit_days"),
     ("[retention]\nrounds_days = 29", "$.retention.rounds_days"),
+    ('[backup]\nat = "24:00"', "$.backup.at"),
+    ('[backup]\nat = "4:30"', "$.backup.at"),
+    ("[backup]\nkeep = -1", "$.backup.keep"),
     ("[retention]\nplayers_days = 90", "$.retention.players_days"),
     ("[log]\nlevel = 'loud'", "$.log.level"),
     ("[arena]\nstreak = 0", "$.arena.streak"),

@@ -23,6 +23,7 @@ from equipoise.configured import Configured
 from equipoise.errors import ConfigError, PortInUse, StoreError, StoreMissing, StoreRefused
 from equipoise.fleet import Fleet
 from equipoise.service import jobs, readings, systemd
+from equipoise.service.backups import FOLDER, Backups
 from equipoise.service.exporting import Exports
 from equipoise.service.log import set_level
 from equipoise.service.metrics import Metrics
@@ -118,7 +119,9 @@ async def _start(
     refusals = stack.enter_context(closing(Refusals(metrics)))
     stack.callback(asyncio.create_task(metrics.measure_loop()).cancel)
     scheduler = Scheduler(metrics)
-    jobs.add_jobs(scheduler, fleet.pools, retention)
+    jobs.add_jobs(scheduler, fleet.pools, retention, clock)
+    backups = Backups(store, store.path.parent / FOLDER, clock, config.backup.keep)
+    jobs.schedule_backups(scheduler, backups, config.backup.keep, config.backup.at)
     solving = Worker(config.splits.seconds)
     stack.push_async_callback(solving.close)
     reloads = Reloads(lambda dry: configured.reload(dry), store, clock)
@@ -135,6 +138,7 @@ async def _start(
     configured = Configured(config, environ, fleet, services, listener.getsockname()[1])
     configured.follow(lambda config: retention.use(_days(config)))
     configured.follow(lambda config: solving.use(config.splits.seconds))
+    configured.follow(lambda config: jobs.schedule_backups(scheduler, backups, config.backup.keep, config.backup.at))
     await _listen(configured, listener, stack)
     scheduler.start()
     stack.push_async_callback(scheduler.close)

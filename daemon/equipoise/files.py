@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -49,3 +50,22 @@ def read_small(path: Path, most: int = 1 << 20) -> bytes:
     if (before.st_mtime_ns, len(content)) != (after.st_mtime_ns, after.st_size):
         raise OSError(errno.EAGAIN, "it is being written: try again")
     return content
+
+
+def sync(path: Path) -> None:
+    """Make a file durable; of a directory, which files it has."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def make_private_directory(path: Path) -> None:
+    """Make a directory that only the owner of the one above can use; nothing happens where there is one."""
+    with suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+        path.chmod(0o700)
+        if os.geteuid() == 0:
+            above = path.parent.stat()
+            os.chown(path, above.st_uid, above.st_gid)

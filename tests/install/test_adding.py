@@ -53,7 +53,12 @@ def test_a_server_is_added_while_the_daemon_serves(house: House, address: str, t
     tf = game_server(tmp_path)
     done = ask(house, address, "server", "add", "dustbowl", "--tf", str(tf))
     assert (done.returncode, done.stderr) == (0, "")
-    for line in ("[server.dustbowl] added", "SourceMod 1.12.0.7195 is there.", "REST in Pawn 1.3.2 is there.", "  sm plugins load equipoise"):
+    for line in (
+        "[server.dustbowl] added",
+        "SourceMod 1.12.0.7195 is there.",
+        "REST in Pawn 1.3.2 is there.",
+        "  sm plugins load equipoise",
+    ):
         assert line in done.stdout
     cfg = (tf / "cfg/sourcemod/equipoise.cfg").read_text()
     settings = dict(re.findall(r'^(equipoise_\w+) "(.*)"$', cfg, re.MULTILINE))

@@ -70,9 +70,6 @@ async def test_rounds_that_came_while_the_store_was_damaged_are_applied_to_the_b
 
 def save(directory: Path) -> None:
     """Run the commands of docs/operations.md on the damaged store of this directory."""
-    (directory / "damaged").mkdir()
-    for each in directory.glob("s.db*"):
-        each.rename(directory / "damaged" / each.name)
     (commands,) = re.findall(r"```sh\n([^`]*[.]dump[^`]*)```", OPERATIONS.read_text())
     script = commands.replace("equipoise.db", "s.db")
     subprocess.run(["sh", "-e", "-c", script], cwd=directory, check=True, capture_output=True, timeout=60)

@@ -8,7 +8,6 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from datetime import time as time_of_day
 from functools import partial
 from pathlib import Path
 
@@ -32,7 +31,7 @@ from tests.store.failing import locked
 from tests.store.samples import in_loop, player, until
 from tests.wire.samples import RED, ROUND, body
 
-NIGHT = Daily(time_of_day(4, 30))
+NIGHT = Daily("04:30")
 
 
 async def nothing() -> None:
@@ -142,7 +141,7 @@ def test_a_daily_job_runs_once_a_day_by_the_machines_time() -> None:
 
 @pytest.mark.usefixtures("berlin")
 def test_a_time_that_summer_time_skips_or_repeats_comes_once_that_day() -> None:
-    early = Daily(time_of_day(2, 30))
+    early = Daily("02:30")
     skipped, repeated = datetime(2026, 3, 28, 12, tzinfo=UTC), datetime(2026, 10, 24, 12, tzinfo=UTC)
     assert [night[:2] for night in nights(early, skipped, 2)] == ["29", "30"]
     assert nights(early, repeated, 2) == ["25 02:30", "26 02:30"]
@@ -179,7 +178,7 @@ async def test_a_daily_job_that_was_missed_while_the_daemon_was_down_runs_soon(
 ) -> None:
     last = None if hours_ago is None else time.time() - 3600 * hours_ago
     scheduler = Scheduler(Metrics())
-    later = (datetime.now().astimezone() + timedelta(hours=2)).time()
+    later = f"{datetime.now().astimezone() + timedelta(hours=2):%H:%M}"
     scheduler.add("job", Daily(later), nothing, last_run=last)
     scheduler.start()
     wait = next_run(scheduler) - datetime.now(UTC)

@@ -22,6 +22,7 @@ from tests.store.samples import SERVER, in_loop, opened, player
 
 WITHOUT_EDITS = (
     "DROP INDEX rounds_by_server",
+    "DROP TABLE qualities",
     "DROP TABLE voids",
     "DROP TABLE edited",
     "DROP TABLE edits",

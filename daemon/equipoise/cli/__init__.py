@@ -24,6 +24,8 @@ _COMMANDS = {
     "player": ("players", "Players: show, find, set, reset, top."),
     "pool": ("pools", "Rating populations: quality, fit-theta, recompute."),
     "round": ("rounds", "Rounds: list, show."),
+    "backup": ("backups", "Copy the store while the daemon runs, or without it."),
+    "restore": ("backups", "Put a backup in the store's place; the daemon is stopped."),
     "why": ("decisions", "Show the last decisions and their reasons."),
     "solve": ("solve", "Split players from a file into even teams."),
     "backtest": ("lab", "Measure how well a rating system would have predicted a history."),

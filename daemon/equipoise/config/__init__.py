@@ -23,7 +23,7 @@ from equipoise.config.reading import convert
 from equipoise.config.rules import effective, merged, read_rules
 from equipoise.config.secret_files import Secrets
 from equipoise.config.sources import located, read_sources
-from equipoise.config.tables import File, Log, Raw, Retention, Role, ServerKeys, Splits, Store, TokenKeys, Web
+from equipoise.config.tables import Backup, File, Log, Raw, Retention, Role, ServerKeys, Splits, Store, TokenKeys, Web
 from equipoise.core.maps import DEFAULT_LEVELS
 from equipoise.core.model import ServerId
 from equipoise.core.rules import Rules
@@ -80,6 +80,7 @@ class Config:
     web: Web
     store: Store
     retention: Retention
+    backup: Backup
     splits: Splits
     log: Log
     directory: Path
@@ -99,6 +100,7 @@ def load(path: Path, environ: Mapping[str, str]) -> Config:
         rules = merged({"maps": dict(DEFAULT_LEVELS)}, read_rules(rules, "$", File.__struct_fields__))
         _check_listener(file.web, len(file.server))
         _check_retention(file.retention)
+        _check_backup(file.backup)
         pools = {name: _pool(name, keys) for name, keys in file.pool.items()}
         tokens = {name: _token(name, keys, secrets) for name, keys in file.token.items()}
     servers: dict[ServerId, Server] = {}
@@ -111,6 +113,7 @@ def load(path: Path, environ: Mapping[str, str]) -> Config:
         web=file.web,
         store=file.store,
         retention=file.retention,
+        backup=file.backup,
         splits=file.splits,
         log=file.log,
         directory=state_directory(file.store, environ, path),
@@ -160,6 +163,11 @@ def _check_retention(retention: Retention) -> None:
             f"at least {LEAST_ROUNDS_DAYS}, or 0 for ever: a round sent again after it was deleted counts twice",
             path="$.retention.rounds_days",
         )
+
+
+def _check_backup(backup: Backup) -> None:
+    if not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", backup.at):
+        raise ConfigError(f'expected a time of day as "04:30", not {backup.at!r}', path="$.backup.at")
 
 
 def _loopback(host: str) -> bool:

@@ -18,6 +18,7 @@ def printed(config: Config) -> Iterator[str]:
     yield from _lines("web", msgspec.structs.asdict(config.web))
     yield from _lines("store", {**msgspec.structs.asdict(config.store), "directory": str(config.directory)})
     yield from _lines("retention", msgspec.structs.asdict(config.retention))
+    yield from _lines("backup", msgspec.structs.asdict(config.backup))
     yield from _lines("splits", msgspec.structs.asdict(config.splits))
     yield from _lines("log", msgspec.structs.asdict(config.log))
     for pool in config.pools.values():

@@ -48,6 +48,15 @@ class Retention(Section, frozen=True):
     """What players' windows need of a round stays."""
 
 
+class Backup(Section, frozen=True):
+    """The `[backup]` table: the copy of the store that the daemon makes every night."""
+
+    keep: Annotated[int, Meta(ge=0, le=1000)] = 14
+    """0: none is made."""
+    at: str = "04:30"
+    """By the machine's clock and time zone."""
+
+
 class Splits(Section, frozen=True):
     """Splits that other programs ask for."""
 
@@ -89,6 +98,7 @@ class File(Section, frozen=True):
     web: Web = Web()
     store: Store = Store()
     retention: Retention = Retention()
+    backup: Backup = Backup()
     splits: Splits = Splits()
     log: Log = Log()
     pool: dict[str, Raw] = {}

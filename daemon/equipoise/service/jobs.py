@@ -9,20 +9,33 @@ from contextlib import suppress
 from functools import partial
 
 from equipoise.errors import StoreError
+from equipoise.service.backups import Backups
 from equipoise.service.pool import Pool
+from equipoise.service.quality import QualitySnapshots
 from equipoise.service.retention import Retention
-from equipoise.service.scheduler import Every, Scheduler
+from equipoise.service.scheduler import Daily, Every, Scheduler
+from equipoise.store.port import Clock
 
 RETRY_SECONDS = 30.0
 PRUNE_SECONDS = 3600.0
+SNAPSHOT_SECONDS = 3600.0
 
 log = logging.getLogger(__name__)
 
 
-def add_jobs(scheduler: Scheduler, pools: Mapping[str, Pool], retention: Retention) -> None:
+def add_jobs(scheduler: Scheduler, pools: Mapping[str, Pool], retention: Retention, clock: Clock) -> None:
     """Add the jobs of every daemon; pools that are added later to the mapping are served too."""
     scheduler.add("ring retry", Every(RETRY_SECONDS), partial(retry, pools))
     scheduler.add("retention", Every(PRUNE_SECONDS), retention.run)
+    scheduler.add("quality", Every(SNAPSHOT_SECONDS), QualitySnapshots(pools, clock).run)
+
+
+def schedule_backups(scheduler: Scheduler, backups: Backups, keep: int, at: str) -> None:
+    """Make a backup every night at this time of day and keep so many; 0: make none. A later call changes it."""
+    backups.keep = keep
+    scheduler.remove("backup")
+    if keep:
+        scheduler.add("backup", Daily(at), backups.run, last_run=backups.last())
 
 
 async def retry(pools: Mapping[str, Pool]) -> None:

@@ -58,8 +58,8 @@ class Every(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
 class Daily(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
     """A time of day by the machine's clock and time zone, once a day also where summer time skips or repeats it."""
 
-    def __init__(self, at: time_of_day) -> None:
-        self.at = at
+    def __init__(self, at: str) -> None:
+        self._at = time_of_day.fromisoformat(at)
         self.longest = timedelta(hours=25)
         """A day on which summer time ends."""
 
@@ -67,7 +67,7 @@ class Daily(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
         """The next such time after now."""
         today = now.astimezone().date()
         for days in range(3):  # on the day that summer time ends, today's may be past and tomorrow's too soon
-            found = datetime.combine(today + timedelta(days=days), self.at).astimezone()
+            found = datetime.combine(today + timedelta(days=days), self._at).astimezone()
             if found > now:
                 return found
         raise AssertionError("the day after tomorrow is later than now")
@@ -130,6 +130,11 @@ class Scheduler:
         soon = datetime.now(UTC) + timedelta(seconds=MISSED_SECONDS)
         begin = {"next_run_time": soon} if trigger.missed(last_run, time.time()) else {}
         self._timer.add_job(self._begin, trigger, (self._jobs[name],), id=name, **begin)
+
+    def remove(self, name: str) -> None:
+        """Run it no more; a run that is under way goes on. Nothing happens where there is no such job."""
+        if self._jobs.pop(name, None) is not None:
+            self._timer.remove_job(name)
 
     def start(self) -> None:
         """Begin to count time: an interval's first run comes after a whole one."""

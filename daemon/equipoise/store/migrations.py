@@ -269,6 +269,19 @@ CREATE TABLE voids (
 )
 """
 
+# An hourly point is 60 bytes: half a megabyte a year.
+QUALITIES = """
+CREATE TABLE qualities (
+    pool TEXT NOT NULL,
+    at REAL NOT NULL,
+    rounds INTEGER NOT NULL,
+    brier REAL NOT NULL,
+    log_loss REAL NOT NULL,
+    calibration_error REAL NOT NULL,
+    PRIMARY KEY (pool, at)
+) WITHOUT ROWID
+"""
+
 MIGRATIONS = (
     Migration(
         "0001-first",
@@ -305,5 +318,6 @@ MIGRATIONS = (
     ),
     Migration("0006-edits", sqlite=(EDITS, EDITS_BY_POOL, EDITED, EDITED_BY_EDIT, ROUNDS_VOIDED, VOIDS)),
     Migration("0007-rounds-by-server", sqlite=(ROUNDS_BY_SERVER,)),
+    Migration("0008-qualities", sqlite=(QUALITIES,)),
 )
 """Every step, oldest first."""

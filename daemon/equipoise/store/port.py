@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, Protocol
 
 from equipoise.core.effects import RecordRound
@@ -17,6 +18,7 @@ from equipoise.store.notes import Note as Note
 from equipoise.store.notes import SessionMemory as SessionMemory
 from equipoise.store.sequence import BulkEdit, Edit, Event, Revised, Strike
 from equipoise.store.sequence import PlayerRow as PlayerRow
+from equipoise.store.upkeep import Backup, QualityPoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,6 +325,12 @@ class Store(Listings, Protocol):
     async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:
         """The last rated rounds of a pool, without a limit all, oldest first."""
 
+    async def keep_quality(self, pool: str, point: QualityPoint) -> None:
+        """Add a point to the time series of how well a pool predicts."""
+
+    async def qualities(self, pool: str, *, since: float) -> Sequence[QualityPoint]:
+        """That time series from a time on, oldest first."""
+
     async def crowd(self, pool: str, *, since: float | None) -> Crowd:
         """The players of a pool in numbers; `since` as in `top`."""
 
@@ -352,6 +360,12 @@ class Store(Listings, Protocol):
 
     async def extent(self) -> Extent:
         """How large the store is."""
+
+    async def back_up(self, target: Path) -> Backup:
+        """Copy the store as it is at one moment to a file that does not exist, while it goes on to serve.
+
+        The copy is checked and durable when this returns. Before that, and after a StoreError, there is none.
+        """
 
 
 class Clock(Protocol):

@@ -105,7 +105,7 @@ def open_database(path: Path, *, create: bool = True) -> Database:
     except sqlite3.Error as error:
         raise _translated(error, path) from error
     try:
-        _check(connection, path, create=create)
+        refuse_foreign(connection, path, create=create)
         _prepare(connection, path)
         database = Database(connection)
         migrate(database)
@@ -141,7 +141,8 @@ def _make_private(path: Path) -> None:
                 log.warning("%s: other users could read it: mode %o is now %o", each, mode, mode & 0o700)
 
 
-def _check(connection: sqlite3.Connection, path: Path, *, create: bool) -> None:
+def refuse_foreign(connection: sqlite3.Connection, path: Path, *, create: bool) -> None:
+    """StoreRefused unless the file is a store of ours, or an empty one that may be filled."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (steps,) = connection.execute("PRAGMA user_version").fetchone()
     found = set(connection.execute("SELECT type, name FROM sqlite_master"))

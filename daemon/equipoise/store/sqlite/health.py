@@ -21,7 +21,7 @@ ADVICE: dict[StoreState, str] = {
     "locked": "end the other program that holds the store's lock",
     "full": "make room on the disk",
     "failing": "the log says why; look at the disk, and at the rights of the store's files",
-    "damaged": "stop the daemon, restore a backup of the store as docs/operations.md says, start it again",
+    "damaged": "stop the daemon, restore a backup with `equipoise restore`, start it again",
 }
 
 _STATES: dict[int, StoreState] = {

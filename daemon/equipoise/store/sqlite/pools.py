@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from equipoise.store.port import Fingerprint, SharedParts
 from equipoise.store.sqlite.players import encoded
+from equipoise.store.upkeep import QualityPoint
 
 
 def fingerprint(db: sqlite3.Connection, pool: str) -> Fingerprint | None:
@@ -59,6 +60,22 @@ def take_over_shared(db: sqlite3.Connection, pool: str) -> None:
         db.execute("DELETE FROM shared WHERE pool = ?", (pool,))
         db.execute("INSERT INTO shared SELECT ?, key, part FROM outcome.shared", (pool,))
         db.execute("UPDATE pools SET version = version + 1 WHERE pool = ?", (pool,))
+
+
+def keep_quality(db: sqlite3.Connection, pool: str, point: QualityPoint) -> None:
+    """Add a point to the time series of a pool's quality; one of the same moment is replaced."""
+    db.execute(
+        "INSERT OR REPLACE INTO qualities (pool, at, rounds, brier, log_loss, calibration_error) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        (pool, point.at, point.rounds, point.brier, point.log_loss, point.calibration_error),
+    )
+
+
+def qualities(db: sqlite3.Connection, pool: str, since: float) -> Sequence[QualityPoint]:
+    """The time series of a pool's quality, oldest first."""
+    columns = "SELECT at, rounds, brier, log_loss, calibration_error FROM qualities"
+    found = db.execute(f"{columns} WHERE pool = ? AND at >= ? ORDER BY at", (pool, since))
+    return [QualityPoint(*row) for row in found]
 
 
 def _plain(text: str) -> dict[str, object]:

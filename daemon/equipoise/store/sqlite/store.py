@@ -40,6 +40,7 @@ from equipoise.store.port import (
 )
 from equipoise.store.sequence import BulkEdit, Revised, Strike
 from equipoise.store.sqlite import (
+    backups,
     crowds,
     importing,
     journal,
@@ -69,6 +70,7 @@ from equipoise.store.sqlite.listings import SqliteListings
 from equipoise.store.sqlite.noting import NOTES_RETRY_SECONDS, NOTES_SECONDS, Noting
 from equipoise.store.sqlite.quick_check import QuickCheck
 from equipoise.store.sqlite.sequence import NOTHING
+from equipoise.store.upkeep import Backup, QualityPoint
 
 LARGE = 1_000
 """Rounds that are rewritten at once: it holds the store's thread for a fifth of a second."""
@@ -254,6 +256,12 @@ class SqliteStore(SqliteListings):
     async def predictions(self, pool: str, limit: int | None) -> Sequence[Prediction]:
         return await self._read(lambda db: rounds.predictions(db, pool, limit))
 
+    async def keep_quality(self, pool: str, point: QualityPoint) -> None:
+        await self._write(lambda db: pools.keep_quality(db, pool, point))
+
+    async def qualities(self, pool: str, *, since: float) -> Sequence[QualityPoint]:
+        return await self._read(lambda db: pools.qualities(db, pool, since))
+
     async def crowd(self, pool: str, *, since: float | None) -> Crowd:
         return await self._read(lambda db: crowds.crowd(db, pool, since))
 
@@ -283,6 +291,9 @@ class SqliteStore(SqliteListings):
 
     async def extent(self) -> Extent:
         return await self._read(retention.extent)
+
+    async def back_up(self, target: Path) -> Backup:
+        return await backups.in_process(self.path, target)
 
     async def _write(self, work: Callable[[Connection], T]) -> T:
         def atomically(db: Connection) -> T:

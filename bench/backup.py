@@ -1,0 +1,66 @@
+"""Round ends while a backup is made of a store of 100,000 rounds, beside those before and after it."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench.filled_store import Past, fill
+from bench.scripts import Script, percentiles, round_ended, running
+
+FILL, MEASURED, PAUSE = 520, 500, 0.02
+TARGET = "p99 15 ms"
+
+
+def main() -> None:
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("--store", type=Path, help="a store that is filled already")
+    store = parser.parse_args().store
+    with TemporaryDirectory() as place:
+        folder = Path(place) / "daemon"
+        (folder / "state").mkdir(parents=True)
+        file = folder / "state" / "equipoise.db"
+        if store is None:
+            asyncio.run(fill(file, Past(players=1_000, rounds=100_000)))
+        else:
+            shutil.copy(store, file)
+        with running(folder=folder) as daemon:
+            script = Script(daemon.port, daemon.server, daemon.secret)
+            script.introduce()
+            for number in range(FILL):
+                script.post(round_ended(number))
+            alone = [_apart(script, FILL + number) for number in range(MEASURED)]
+            command = [sys.executable, "-P", "-m", "equipoise.store.sqlite", str(file), str(folder / "copy.db")]
+            began = time.monotonic()
+            copying, beside = subprocess.Popen(command), []
+            while copying.poll() is None:
+                beside.append(_apart(script, FILL + MEASURED + len(beside)))
+            took = time.monotonic() - began
+            daemons, copys = high_water(daemon.pid), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+            assert copying.returncode == 0
+    print(f"it took {took:.0f} s, and had {copys:.0f} MB at most; the daemon had {daemons:.0f} MB")
+    print(f"without a backup       ({len(alone)} rounds)   {percentiles(alone)}")
+    print(f"while one is made      ({len(beside)} rounds)   {percentiles(beside)}   target {TARGET}")
+
+
+def high_water(pid: int) -> float:
+    """The most memory that a process has ever had, in MB."""
+    (line,) = (line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
+
+
+def _apart(script: Script, number: int) -> float:
+    """Rounds are minutes apart: what is written behind a reply is on disk before the next one."""
+    time.sleep(PAUSE)
+    return script.post(round_ended(number))[1]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""The nightly backup, and how many of them are kept."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from equipoise.errors import StoreError
+from equipoise.files import make_private_directory
+from equipoise.store.port import Clock, Store
+
+FOLDER = "backups"
+"""In the state directory."""
+DAY = 86_400.0
+_NAME = "equipoise-%Y%m%dT%H%M%SZ.db"
+_NAMED = re.compile(r"equipoise-\d{8}T\d{6}Z\.db")
+
+log = logging.getLogger(__name__)
+
+
+def new_file(directory: Path, now: float) -> Path:
+    """The name of a backup made now, in a directory that is made if it is missing; OSError if it cannot be."""
+    make_private_directory(directory)
+    return directory / datetime.fromtimestamp(now, UTC).strftime(_NAME)
+
+
+class Backups:
+    """Backups of the store in a directory of their own; others may put files beside them, also backups."""
+
+    def __init__(self, store: Store, directory: Path, clock: Clock, keep: int) -> None:
+        self._store, self._directory, self._clock = store, directory, clock
+        self.keep = keep
+        """As many of the newest stay."""
+
+    async def run(self) -> None:
+        """Make one, and remove the oldest beyond those that are kept. StoreError: none was made, and none removed."""
+        try:
+            made = await self._store.back_up(new_file(self._directory, self._clock.epoch()))
+        except OSError as error:
+            raise StoreError(f"{self._directory}: no backup was made: {error.strerror}") from None
+        log.info("%s: %d rounds, %.0f MB, checked", made.file, made.rounds, made.bytes / 1e6)
+        await asyncio.to_thread(self._remove_oldest, Path(made.file))
+
+    def last(self) -> float | None:
+        """When the newest was made, seconds since the epoch; None: there is none."""
+        return max(self._times().values(), default=None)
+
+    def _times(self) -> Mapping[Path, float]:
+        found = [each for each in self._directory.glob("*.db") if _NAMED.fullmatch(each.name)]
+        return {each: datetime.strptime(each.name, _NAME).replace(tzinfo=UTC).timestamp() for each in found}
+
+    def _remove_oldest(self, newest: Path) -> None:
+        """Those that a clock which was ahead has dated go first: they would displace all that come after them."""
+        times, ahead = self._times(), self._clock.epoch() + DAY
+        older = sorted(times.keys() - {newest}, key=lambda each: (times[each] <= ahead, times[each]))
+        for each in older[: max(0, len(older) + 1 - self.keep)]:
+            each.unlink(missing_ok=True)

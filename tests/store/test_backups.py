@@ -1,0 +1,198 @@
+"""A copy of the store: of one moment, whole or not there at all, while rounds go on being stored."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from equipoise.errors import StoreError, StoreRefused
+from equipoise.store.port import Decision
+from equipoise.store.sqlite import backups
+from equipoise.store.sqlite.backups import COMMAND, MARGIN_BYTES, back_up
+from tests.store.damage import wreck
+from tests.store.disk import NOBODY, no_file_above, small_disk
+from tests.store.samples import SERVER, Submitted, a_round, in_loop, opened, record, submit
+
+TABLES = ("rounds", "participants", "players", "sessions")
+
+
+def rows(path: Path, table: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(path)) as database:
+        return database.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3").fetchall()
+
+
+def files(directory: Path, pattern: str) -> set[str]:
+    return {each.name for each in directory.glob(pattern)}
+
+
+async def stored(path: Path, count: int = 1, first: int = 1) -> None:
+    """Close a store with these rounds in it."""
+    async with opened(path) as store:
+        await submit(store, *(Submitted(a_round(number), b"memory") for number in range(first, first + count)))
+
+
+@in_loop
+async def test_a_backup_made_while_rounds_are_stored_is_the_store_of_one_moment(tmp_path: Path) -> None:
+    states: dict[int, list[list[tuple[object, ...]]]] = {}
+    async with opened(tmp_path / "s.db") as store:
+
+        async def play() -> None:
+            number = 0
+            while True:
+                number += 1
+                await record(store, a_round(number), memory=b"%d" % number, at=float(number))
+                states[number] = [rows(tmp_path / "s.db", table) for table in TABLES]
+                await asyncio.sleep(0.01)
+
+        playing = asyncio.create_task(play())
+        made = await store.back_up(tmp_path / "copy.db")
+        seen = len(states)
+        playing.cancel()
+    assert 0 < made.rounds <= seen + 1
+    assert [rows(tmp_path / "copy.db", table) for table in TABLES] == states[made.rounds]
+
+
+@in_loop
+async def test_a_backup_is_a_store_that_goes_on(tmp_path: Path) -> None:
+    await stored(tmp_path / "s.db", 3)
+    made = back_up(tmp_path / "s.db", tmp_path / "copy.db")
+    async with opened(tmp_path / "copy.db") as copy:
+        again, new = await record(copy, a_round(3)), await record(copy, a_round(4))
+    assert (made.rounds, again.again, new.again) == (3, True, False)
+    assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
+
+
+@in_loop
+async def test_a_daemon_that_was_killed_left_rounds_in_the_log_and_the_backup_has_them(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        await record(store, a_round())
+        for name in ("s.db", "s.db-wal"):
+            (tmp_path / f"killed-{name}").write_bytes((tmp_path / name).read_bytes())
+    for name in ("s.db", "s.db-wal"):
+        (tmp_path / f"killed-{name}").rename(tmp_path / name)
+    before = (tmp_path / "s.db").read_bytes(), (tmp_path / "s.db-wal").read_bytes()
+    assert back_up(tmp_path / "s.db", tmp_path / "copy.db").rounds == 1
+    assert before == ((tmp_path / "s.db").read_bytes(), (tmp_path / "s.db-wal").read_bytes())
+    async with opened(tmp_path / "s.db") as store:
+        assert (await record(store, a_round())).again
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files for others")
+@in_loop
+async def test_what_root_makes_belongs_to_the_owner_of_the_directory(tmp_path: Path) -> None:
+    os.chown(tmp_path, NOBODY, NOBODY)
+    await stored(tmp_path / "s.db")
+    back_up(tmp_path / "s.db", tmp_path / "copy.db")
+    found = [(tmp_path / name).stat() for name in files(tmp_path, "*")]
+    assert {(each.st_uid, each.st_gid) for each in found} == {(NOBODY, NOBODY)}
+
+
+@in_loop
+async def test_a_disk_that_a_copy_would_fill_gets_none(tmp_path: Path) -> None:
+    await stored(tmp_path / "s.db")
+    with small_disk(tmp_path / "disk") as disk:
+        with pytest.raises(StoreError, match=r"its disk is too full for a backup: \d+ MB are free, \d+ MB are needed"):
+            back_up(tmp_path / "s.db", disk / "copy.db")
+        assert MARGIN_BYTES > 2 << 20
+        assert list(disk.iterdir()) == []
+
+
+@in_loop
+async def test_half_a_copy_does_not_stay(tmp_path: Path) -> None:
+    await stored(tmp_path / "s.db", 20)
+    with no_file_above(40_000), pytest.raises(StoreError, match=r"copy\.db: no backup was made: disk I/O error"):
+        back_up(tmp_path / "s.db", tmp_path / "copy.db")
+    assert files(tmp_path, "copy*") == set()
+
+
+@in_loop
+async def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    await stored(tmp_path / "s.db")
+    (tmp_path / "copy.db").write_text("mine")
+    with pytest.raises(StoreRefused, match="it exists: name another file"):
+        back_up(tmp_path / "s.db", tmp_path / "copy.db")
+    assert (tmp_path / "copy.db").read_text() == "mine"
+
+
+def test_a_store_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreRefused, match=r"s\.db: No such file or directory: there is no store"):
+        back_up(tmp_path / "s.db", tmp_path / "copy.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+@in_loop
+async def test_a_damaged_store_makes_no_backup(tmp_path: Path) -> None:
+    await stored(tmp_path / "s.db", 200)
+    wreck(tmp_path / "s.db", "participants")
+    with pytest.raises(StoreError, match=r"s\.db: it is damaged"):
+        back_up(tmp_path / "s.db", tmp_path / "copy.db")
+    assert files(tmp_path, "copy*") == set()
+
+
+@in_loop
+async def test_damage_that_no_page_shows_is_found_in_the_copy(tmp_path: Path) -> None:
+    """An index with more rows than its table: `quick_check` does not see it."""
+    path = tmp_path / "s.db"
+    await stored(path)
+    async with opened(path) as store:
+        store.note([Decision(SERVER, float(number), "vote", "lost") for number in range(9)])
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("PRAGMA writable_schema = ON")
+        (sql,) = database.execute("SELECT sql FROM sqlite_master WHERE name = 'decisions_by_time'").fetchone()
+        hide = "UPDATE sqlite_master SET sql = ? WHERE name = 'decisions_by_time'"
+        database.execute(hide, (f"{sql} WHERE at < 0",))
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("DELETE FROM decisions WHERE number > 4")
+        database.execute("PRAGMA writable_schema = ON")
+        database.execute(hide, (sql,))
+    with pytest.raises(StoreRefused, match=r"s\.db: it is damaged: wrong # of entries in index decisions_by_time"):
+        back_up(path, tmp_path / "copy.db")
+    assert files(tmp_path, "copy*") == set()
+
+
+def waiting(store: Path, target: Path) -> subprocess.Popen[bytes]:
+    """A process that has begun to make a copy."""
+    process = subprocess.Popen([*COMMAND, str(store), str(target)])
+    part = target.with_name(f"{target.name}{backups.PART}")
+    while not part.exists():
+        assert process.poll() is None
+    return process
+
+
+@in_loop
+async def test_what_a_killed_process_left_is_removed_by_the_next_backup_and_that_of_another_is_not(
+    tmp_path: Path,
+) -> None:
+    await stored(tmp_path / "s.db", 2_000)
+    killed = waiting(tmp_path / "s.db", tmp_path / "killed.db")
+    killed.kill()
+    killed.wait()
+    assert files(tmp_path, "*.part") == {"killed.db.part"}
+    other = waiting(tmp_path / "s.db", tmp_path / "other.db")
+    os.kill(other.pid, signal.SIGSTOP)
+    back_up(tmp_path / "s.db", tmp_path / "copy.db")
+    assert files(tmp_path, "*.part") == {"other.db.part"}
+    os.kill(other.pid, signal.SIGCONT)
+    assert other.wait(60) == 0
+    assert files(tmp_path, "*o*.db*") == {"other.db", "copy.db"}
+
+
+@in_loop
+async def test_a_backup_that_is_cancelled_ends_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        await submit(store, *(Submitted(a_round(number)) for number in range(1_000)))
+        making = asyncio.create_task(store.back_up(tmp_path / "copy.db"))
+        while not (tmp_path / "copy.db.part").exists():  # noqa: ASYNC110 (another process makes it)
+            await asyncio.sleep(0)
+        making.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await making
+        assert files(tmp_path, "copy*") == set()

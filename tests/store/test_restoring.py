@@ -1,0 +1,286 @@
+"""A backup in the store's place: checked first, the old store kept, and never half of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import stat
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from equipoise.errors import StoreError, StoreRefused
+from equipoise.store.port import Audit
+from equipoise.store.sqlite.backups import back_up
+from equipoise.store.sqlite.restoring import Found, Restoring
+from tests.store.damage import wreck
+from tests.store.disk import NOBODY, no_file_above, small_disk
+from tests.store.samples import Submitted, a_round, in_loop, opened, record, submit
+
+ENTRY = Audit(5.0, "console", "restore", "store", "", "backup.db")
+
+
+async def played(path: Path, *numbers: int) -> None:
+    """A store with these rounds too."""
+    async with opened(path) as store:
+        await submit(store, *(Submitted(a_round(number), b"memory") for number in numbers))
+
+
+def rounds(path: Path) -> list[str]:
+    with closing(sqlite3.connect(path)) as database:
+        return [id.rpartition("-")[2] for (id,) in database.execute("SELECT id FROM rounds ORDER BY number")]
+
+
+def restored(store: Path, backup: Path) -> Found:
+    restoring = Restoring(store, backup)
+    with restoring.prepared() as found:
+        restoring.put_in_place(ENTRY)
+    return found
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {each.name: each.read_bytes() for each in directory.iterdir() if each.is_file()}
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """A closed store `s.db` of rounds 1 to 3, and a `backup.db` beside its directory from after round 2."""
+    directory = tmp_path / "state"
+    directory.mkdir(mode=0o700)
+    asyncio.run(played(directory / "s.db", 1, 2))
+    back_up(directory / "s.db", tmp_path / "backup.db")
+    asyncio.run(played(directory / "s.db", 3))
+    return directory
+
+
+def test_the_backup_is_the_store_and_what_it_replaces_is_kept(state: Path) -> None:
+    found = restored(state / "s.db", state.parent / "backup.db")
+    (kept,) = state.glob("s.db.before-restore-*")
+    assert (rounds(state / "s.db"), rounds(kept)) == (["1", "2"], ["1", "2", "3"])
+    assert (found.rounds, found.lost_rounds, found.replaces) == (2, 1, True)
+    assert stat.S_IMODE((state / "s.db").stat().st_mode) == 0o600
+    assert rounds(state.parent / "backup.db") == ["1", "2"]
+
+
+def test_the_audit_of_the_restored_store_says_so(state: Path) -> None:
+    restored(state / "s.db", state.parent / "backup.db")
+    with closing(sqlite3.connect(state / "s.db")) as database:
+        assert database.execute("SELECT who, action, after FROM audit").fetchall() == [
+            ("console", "restore", "backup.db")
+        ]
+
+
+def test_a_store_that_is_gone_is_replaced_and_loses_nothing(state: Path) -> None:
+    (state / "s.db").unlink()
+    found = restored(state / "s.db", state.parent / "backup.db")
+    assert (rounds(state / "s.db"), found.lost_rounds, found.replaces) == (["1", "2"], 0, False)
+
+
+def killed(state: Path) -> None:
+    """The store as a daemon leaves it that is killed after round 4: the round is in the write-ahead log alone."""
+
+    async def main() -> dict[str, bytes]:
+        async with opened(state / "s.db") as store:
+            await record(store, a_round(4))
+            return contents(state)
+
+    files = asyncio.run(main())
+    for name, data in files.items():
+        (state / name).write_bytes(data)
+
+
+def test_rounds_that_only_the_log_of_a_killed_daemon_has_are_counted_and_kept(state: Path) -> None:
+    killed(state)
+    found = restored(state / "s.db", state.parent / "backup.db")
+    (kept,) = state.glob("s.db.before-restore-*")
+    assert (found.lost_rounds, rounds(kept), rounds(state / "s.db")) == (2, ["1", "2", "3", "4"], ["1", "2"])
+
+
+def test_a_backup_that_was_copied_with_its_log_has_the_rounds_in_it(state: Path) -> None:
+    killed(state)
+    copy = state.parent / "copied.db"
+    for end in ("", "-wal"):
+        copy.with_name(f"copied.db{end}").write_bytes((state / f"s.db{end}").read_bytes())
+    before = contents(state.parent)
+    assert restored(state / "s.db", copy).rounds == 4
+    assert (rounds(state / "s.db"), contents(state.parent)) == (["1", "2", "3", "4"], before)
+
+
+def test_a_damaged_store_is_replaced_with_its_log_and_nobody_can_say_what_is_lost(state: Path) -> None:
+    killed(state)
+    (state / "s.db").write_bytes(b"\xee" * 4096)
+    found = restored(state / "s.db", state.parent / "backup.db")
+    assert (found.lost_rounds, rounds(state / "s.db")) == (None, ["1", "2"])
+    assert {each.name.rpartition("Z")[2] for each in state.glob("s.db.before-restore-*")} == {"", "-wal"}
+    assert not list(state.glob("s.db-*"))
+
+
+def test_rounds_that_wait_in_a_ring_stay(state: Path) -> None:
+    (state / "main.ring").write_bytes(b"rounds")
+    (state / "other.ring").touch()
+    found = restored(state / "s.db", state.parent / "backup.db")
+    assert (found.waiting_files, (state / "main.ring").read_bytes()) == (("main.ring",), b"rounds")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files for others")
+def test_what_root_restores_belongs_to_the_owner_of_the_directory(state: Path) -> None:
+    os.chown(state, NOBODY, NOBODY)
+    restored(state / "s.db", state.parent / "backup.db")
+    assert ((state / "s.db").stat().st_uid, (state / "s.db").stat().st_gid) == (NOBODY, NOBODY)
+
+
+@in_loop
+async def test_beside_a_daemon_nothing_is_restored(tmp_path: Path) -> None:
+    await played(tmp_path / "backup.db", 1)
+    async with opened(tmp_path / "s.db") as store:
+        with pytest.raises(StoreRefused, match="has the store open"):
+            restored(tmp_path / "s.db", tmp_path / "backup.db")
+        assert not (await record(store, a_round(2))).again
+    assert rounds(tmp_path / "s.db") == ["2"]
+
+
+def test_a_store_that_another_program_reads_is_not_replaced(state: Path) -> None:
+    killed(state)
+    with closing(sqlite3.connect(state / "s.db", isolation_level=None)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM rounds").fetchone()
+        with pytest.raises(StoreError, match="another program reads it"):
+            restored(state / "s.db", state.parent / "backup.db")
+    assert rounds(state / "s.db") == ["1", "2", "3", "4"]
+
+
+def truncated(backup: Path) -> None:
+    os.truncate(backup, 30_000)
+
+
+def damaged(backup: Path) -> None:
+    wreck(backup, "rounds")
+
+
+def foreign(backup: Path) -> None:
+    backup.unlink()
+    with closing(sqlite3.connect(backup, isolation_level=None)) as database:
+        database.execute("CREATE TABLE rounds (number)")
+
+
+def newer(backup: Path) -> None:
+    with closing(sqlite3.connect(backup, isolation_level=None)) as database:
+        database.execute("PRAGMA user_version = 1000")
+
+
+def without_tables(backup: Path) -> None:
+    with closing(sqlite3.connect(backup, isolation_level=None)) as database:
+        database.execute("PRAGMA writable_schema = ON")
+        database.execute("DELETE FROM sqlite_master WHERE name = 'names'")
+
+
+def emptied(backup: Path) -> None:
+    os.truncate(backup, 0)
+
+
+def no_store(backup: Path) -> None:
+    backup.write_text("[web]\nport = 27500\n" * 100)
+
+
+def directory(backup: Path) -> None:
+    backup.unlink()
+    backup.mkdir()
+
+
+def fifo(backup: Path) -> None:
+    backup.unlink()
+    os.mkfifo(backup)
+
+
+def removed(backup: Path) -> None:
+    backup.unlink()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (truncated, "it is damaged"),
+        (damaged, "it is damaged"),
+        (foreign, "it is not an Equipoise store"),
+        (newer, "it was written by a newer Equipoise"),
+        (without_tables, "its table names is missing"),
+        (emptied, "the file is empty"),
+        (no_store, "not an Equipoise store"),
+        (directory, "this is no file"),
+        (fifo, "this is no file"),
+        (removed, "No such file or directory"),
+    ],
+)
+def test_a_file_that_is_no_good_backup_changes_nothing(state: Path, spoil: Callable[[Path], None], why: str) -> None:
+    backup = state.parent / "backup.db"
+    spoil(backup)
+    before = contents(state)
+    with pytest.raises(StoreRefused, match=rf"backup\.db: .*{why}"):
+        restored(state / "s.db", backup)
+    assert {name: data for name, data in contents(state).items() if name != "s.db.lock"} == {
+        name: data for name, data in before.items() if name != "s.db.lock"
+    }
+
+
+def test_the_store_is_no_backup_of_itself(state: Path) -> None:
+    (state.parent / "link.db").symlink_to(state / "s.db")
+    with pytest.raises(StoreRefused, match="this is the store itself"):
+        restored(state / "s.db", state.parent / "link.db")
+
+
+def test_a_disk_without_room_changes_nothing(state: Path) -> None:
+    with small_disk(state.parent / "disk") as disk:
+        asyncio.run(played(disk / "s.db", 7))
+        with pytest.raises(StoreRefused, match="its disk is too full: 2 MB are free, 17 MB are needed"):
+            restored(disk / "s.db", state.parent / "backup.db")
+        assert rounds(disk / "s.db") == ["7"]
+
+
+def test_a_copy_that_cannot_be_written_changes_nothing(state: Path) -> None:
+    with no_file_above(40_000), pytest.raises(StoreError, match=r"it cannot be restored: .*File too large"):
+        restored(state / "s.db", state.parent / "backup.db")
+    assert {each.name for each in state.iterdir()} == {"s.db", "s.db.lock"}
+
+
+def _die_at(step: int, store: Path, backup: Path) -> int:
+    """Restore in a process that ends, as by kill -9, just before its n-th call that touches a file; its exit code."""
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    left = step
+
+    def count(event: str, arguments: tuple[object, ...]) -> None:
+        nonlocal left
+        if event in ("open", "os.rename", "os.link", "os.remove", "os.truncate", "sqlite3.connect"):
+            left -= 1
+            if left < 0:
+                os._exit(9)
+
+    sys.addaudithook(count)
+    restored(store, backup)
+    os._exit(0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("was_killed", [False, True])
+def test_a_restore_that_is_killed_leaves_the_old_store_or_the_new_one(state: Path, was_killed: bool) -> None:
+    store, old, new = state / "s.db", ["1", "2", "3"], ["1", "2"]
+    if was_killed:
+        killed(state)
+        old = [*old, "4"]
+    before, found, step = contents(state), [], 0
+    while _die_at(step, store, state.parent / "backup.db"):
+        asyncio.run(played(store))  # as a daemon opens it
+        found.append(rounds(store))
+        for each in state.iterdir():
+            each.unlink()
+        for name, data in before.items():
+            (state / name).write_bytes(data)
+        step += 1
+    assert found[0] == old
+    assert found[-1] == new
+    assert all(each in (old, new) for each in found)
