@@ -1,4 +1,4 @@
-"""A new installation: the configuration and its game servers."""
+"""A new installation: the configuration, its game servers, and the systemd unit."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from equipoise.cli import questions
-from equipoise.cli.options import new_directory, stop
+from equipoise.cli.options import FAILED, new_directory, stop
 from equipoise.errors import ConfigError
+from equipoise.install import assets
 from equipoise.install.configuration import write_new
 from equipoise.install.servers import NewServer
 
@@ -18,6 +19,7 @@ Examples:
   equipoise init                                     asks
   equipoise init --server arena-1 --tf /srv/tf2/tf   installs the plugin too
   equipoise init --server a --server b --tf a=/srv/a/tf --tf b=/srv/b/tf --yes
+  equipoise init --systemd --server arena-1 --tf /srv/tf2/tf   starts the daemon too
 """
 SHARED = "With several servers NAME= says whose it is."
 
@@ -34,6 +36,8 @@ SHARED = "With several servers NAME= says whose it is."
     "--rcon-password-file", multiple=True, metavar="[NAME=]FILE", help="A file with its password; -: standard input."
 )
 @click.option("--yes", is_flag=True, help="Ask nothing; what no option says is left out.")
+@click.option("--systemd", is_flag=True, help="Write the systemd unit too, and start it. Again after each upgrade.")
+@click.option("--uninstall", is_flag=True, help="Stop and remove the unit; configuration and ratings stay.")
 def init(
     directory: Path,
     names: tuple[str, ...],
@@ -42,6 +46,8 @@ def init(
     rcon: tuple[str, ...],
     rcon_password_file: tuple[str, ...],
     yes: bool,
+    systemd: bool,
+    uninstall: bool,
 ) -> None:
     """Write a configuration and game servers into DIRECTORY; nothing that exists is overwritten.
 
@@ -50,26 +56,67 @@ def init(
     The files hold SHA-256 hashes of secrets. A game server's secret is written into its plugin's cfg with --tf, else
     shown, only once. owner.token is the key of this command line: keep it secret.
     """
-    asks = questions.on_terminal() and not yes
+    config = directory / "config.toml"
     try:
-        servers = names or (questions.server_names() if asks else ("arena-1",))
-        folders, addresses, files = (
-            _by_server(option, given, servers)
-            for option, given in (("--tf", tf), ("--rcon", rcon), ("--rcon-password-file", rcon_password_file))
-        )
-        written = write_new(
-            directory,
-            [
-                _server(name, game, folders.get(name), addresses.get(name), files.get(name), asks and game == "tf2")
-                for name in servers
-            ],
-        )
+        if uninstall:
+            _remove_unit(directory)
+            return
+        command = _unit_command(directory) if systemd else None
+        if not command or names or tf or rcon or not config.exists():
+            asks = questions.on_terminal() and not yes
+            servers = names or (questions.server_names() if asks else ("arena-1",))
+            folders, addresses = _by_server("--tf", tf, servers), _by_server("--rcon", rcon, servers)
+            files = _by_server("--rcon-password-file", rcon_password_file, servers)
+            asks = asks and game == "tf2"
+            new = [
+                _server(name, game, folders.get(name), addresses.get(name), files.get(name), asks) for name in servers
+            ]
+            for added in write_new(directory, new):
+                click.echo("\n".join(added.lines()) + "\n")
+            click.echo(f"Wrote {config}, {directory / 'owner.token'} and a file for each game server.")
+        if command:
+            _start_unit(config, command)
+        else:
+            click.echo(f"Start the daemon with:\n\n  equipoise serve --config {config}\n")
     except ConfigError as error:
         stop(error)
-    click.echo(f"Wrote {directory / 'config.toml'}, {directory / 'owner.token'} and a file for each game server.\n")
-    for added in written:
-        click.echo("\n".join(added.lines()) + "\n")
-    click.echo(f"Start the daemon with:\n\n  equipoise serve --config {directory / 'config.toml'}\n")
+
+
+def _unit_command(directory: Path) -> str:
+    """What the unit runs, after all checks that need no configuration."""
+    from equipoise.install import unit
+
+    unit.check_machine(directory)
+    return unit.command()
+
+
+def _start_unit(config: Path, command: str) -> None:
+    from equipoise.config import load
+    from equipoise.install import unit
+
+    read = load(config, {})
+    with unit.changes(command, read.web.port, read.web.max_connections).applied():
+        pass
+    click.echo(f"Wrote {unit.UNIT}. Starting the daemon …")
+    if read.web.allow_remote:
+        click.echo(f"The unit lets in this machine alone: {assets.folder() / 'systemd' / 'remote.conf'} opens it.")
+    try:
+        unit.start()
+    except unit.StartFailed as error:
+        stop(error, FAILED)
+    click.echo("The daemon runs, and is ready. `equipoise status` shows the game servers.")
+
+
+def _remove_unit(directory: Path) -> None:
+    from equipoise.install import unit
+
+    unit.check_machine(directory)
+    try:
+        removed = unit.remove()
+    except unit.StartFailed as error:
+        stop(error, FAILED)
+    click.echo(f"Removed {', '.join(str(path) for path in removed)}.")
+    click.echo(f"The configuration stays in {unit.MACHINE}, the ratings in {unit.STATE}.")
 
 
 def _server(name: str, game: str, tf: str | None, rcon: str | None, file: str | None, asks: bool) -> NewServer:

@@ -1,0 +1,130 @@
+"""The systemd unit: written with the path of the command that runs, started, and removed.
+
+What an operator changes stands in drop-ins of their own (`systemctl edit equipoise`), so that the unit can be replaced
+by that of another version.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from equipoise.errors import ConfigError
+from equipoise.install import assets
+from equipoise.install.changes import Changes
+
+MACHINE = Path("/etc/equipoise")
+"""The folder of the configuration that the unit reads."""
+STATE = Path("/var/lib/private/equipoise")
+"""Where systemd keeps the `StateDirectory` of a dynamic user."""
+UNITS = Path("/etc/systemd/system")
+UNIT = UNITS / "equipoise.service"
+DROP_IN = UNITS / "equipoise.service.d" / "configured.conf"
+_COMMAND = "/usr/local/bin/equipoise "
+"""As it stands in the unit of the repository."""
+_WRITTEN = "# Written by `equipoise init --systemd`. Changes belong into a drop-in: `systemctl edit equipoise`.\n"
+_HIDDEN = "/home", "/root", "/run/user", "/tmp", "/var/tmp"
+"""What the unit cannot see: `ProtectHome`, `PrivateTmp`."""
+_REPAIR = "PIPX_HOME=/opt/pipx PIPX_BIN_DIR=/usr/local/bin pipx install equipoise"
+_PORT, _CONNECTIONS = 27500, 4032
+"""What the unit allows without a drop-in."""
+_SECONDS = 120
+"""More than the unit's `TimeoutStartSec` and `TimeoutStopSec` together."""
+
+
+class StartFailed(Exception):
+    """systemd could not start the unit, or not stop it; the text says why."""
+
+
+def check_machine(directory: Path) -> None:
+    """ConfigError where no unit can be written: no systemd, no rights, a configuration that it does not read."""
+    if not Path("/run/systemd/system").is_dir():  # sd_booted(3)
+        raise ConfigError("systemd does not run on this machine; without it, `equipoise serve` runs the daemon")
+    if os.geteuid() != 0:
+        raise ConfigError("only root can write a systemd unit; use sudo")
+    if directory.absolute() != MACHINE:
+        raise ConfigError(f"the unit reads the configuration in {MACHINE}, not in {directory}")
+    if UNIT.exists() and not UNIT.read_text("utf-8", "replace").startswith(_WRITTEN):
+        raise ConfigError(
+            "this unit was not written by `equipoise init --systemd`; move your changes to a drop-in "
+            "(`systemctl edit equipoise`) and remove it",
+            file=UNIT,
+        )
+
+
+def command() -> str:
+    """The command that runs now, for `ExecStart=`; ConfigError where the unit could not start it."""
+    script = Path(sys.argv[0]).absolute()
+    words = [script] if script.name == "equipoise" else [Path(sys.executable), "-m", "equipoise"]
+    for path in (script, script.resolve(), Path(sys.executable), Path(sys.executable).resolve(), Path(__file__)):
+        for hidden in _HIDDEN:
+            if path.is_relative_to(hidden):
+                raise ConfigError(
+                    f"{path} is below {hidden}, where the service may not look. Install it with: {_REPAIR}"
+                )
+    text = " ".join(str(word) for word in words)
+    if not re.fullmatch(r"[\w./@+ -]+", text) or text.count(" ") != len(words) - 1:
+        raise ConfigError(f"systemd would read the path of this command in another way: {text}")
+    return text
+
+
+def changes(command: str, port: int, connections: int) -> Changes:
+    """The unit for a command and the keys `web.port` and `web.max_connections`."""
+    unit = (assets.folder() / "systemd" / "equipoise.service").read_text("utf-8")
+    assert f"ExecStart={_COMMAND}" in unit
+    planned = Changes(UNITS)
+    planned.write(UNIT, (_WRITTEN + unit.replace(_COMMAND, f"{command} ")).encode())
+    lines = [f"SocketBindAllow=tcp:{port}"] if port != _PORT else []
+    lines += [f"LimitNOFILE={connections + 64}"] if connections > _CONNECTIONS else []
+    if lines:
+        text = "\n".join(["# Written by `equipoise init --systemd` from config.toml.", "[Service]", *lines, ""])
+        planned.write(DROP_IN, text.encode())
+    else:
+        planned.remove(DROP_IN)
+    return planned
+
+
+def start() -> None:
+    """Enable the unit that is written, start it anew, and wait until the daemon is ready."""
+    systemctl("daemon-reload")
+    systemctl("enable", "--quiet", UNIT.name)
+    try:
+        systemctl("restart", UNIT.name)
+    except StartFailed as error:
+        journal = ["journalctl", "-u", UNIT.name, "-n", "5", "-o", "cat", "--no-pager"]
+        said = subprocess.run(journal, capture_output=True, text=True, timeout=_SECONDS, check=False).stdout.strip()
+        raise StartFailed(f"{error}\n{said}") from None
+
+
+def remove() -> list[Path]:
+    """Stop and remove the unit; returns the files that were removed."""
+    if not UNIT.exists():
+        raise ConfigError("there is no unit to remove", file=UNIT)
+    systemctl("disable", "--now", "--quiet", UNIT.name)
+    removed = [path for path in (UNIT, DROP_IN) if path.exists()]
+    for path in removed:
+        path.unlink()
+    if DROP_IN.parent.is_dir() and not any(DROP_IN.parent.iterdir()):
+        DROP_IN.parent.rmdir()
+    systemctl("daemon-reload")
+    return removed
+
+
+def systemctl(*words: str) -> None:
+    """Run systemctl; StartFailed with what it said."""
+    try:
+        run = subprocess.run(
+            ["systemctl", *words],
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+            env=os.environ | {"LC_ALL": "C"},
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise StartFailed(f"systemctl {words[0]}: {error}") from None
+    if run.returncode:
+        raise StartFailed(f"systemctl {' '.join(words)}: {run.stderr.strip() or run.returncode}")
