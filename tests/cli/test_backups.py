@@ -36,6 +36,18 @@ def test_a_backup_beside_the_daemon_brings_back_what_it_had(house: House, tmp_pa
         assert json.loads(ask(house, address, "player", "show", RED, "--json").stdout)["player"]["rounds"] == 1
 
 
+def test_a_backup_is_restored_where_no_daemon_ever_ran(house: House, tmp_path: Path) -> None:
+    with serving(house) as (_, address):
+        played(house, address)
+    run("backup", tmp_path / "copy.db", "--config", house.config)
+    house.edit(f"{house.folder}/state", f"{house.folder}/new/state")
+    done = run("restore", tmp_path / "copy.db", "--config", house.config, "--yes")
+    assert done.returncode == 0, done.stderr
+    assert (house.folder / "new" / "state").stat().st_mode & 0o777 == 0o700
+    with serving(house) as (_, address):
+        assert json.loads(ask(house, address, "player", "show", RED, "--json").stdout)["player"]["rounds"] == 1
+
+
 def test_without_a_file_the_daemons_own_folder_is_used_also_while_it_is_down(house: House) -> None:
     with serving(house) as (_, address):
         played(house, address)

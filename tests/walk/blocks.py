@@ -2,8 +2,9 @@
 
 The line before a fenced `sh` block is a comment that GitHub does not show:
 
-- `<!-- walk: NAME -->`: the walk runs it in its step NAME. `, exit 2` and `, says "text"` follow where the outcome is
-  not 0 or the output matters.
+- `<!-- walk: NAME -->`: the walk runs it in its step NAME. Then may follow, in this order: `, exit 2` where the outcome
+  is not 0; `, FILE is "/root/x.db"` for a word that the reader replaces; `, answer "y"` to what it asks; `, says "x"`
+  where the output matters.
 - `<!-- typed elsewhere: NAME, REASON -->`: it belongs to step NAME and is counted, but nothing here can run it.
 - `<!-- not walked: REASON -->`: no step of the walk.
 """
@@ -21,7 +22,10 @@ DOCUMENTS = ("README.md", "docs/operations.md", "systemd/README.md")
 
 _BLOCK = re.compile(r"^(?P<indent> *)```sh\n(?P<text>.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _DECLARED = re.compile(r"<!-- (?P<said>[^\n]*?) -->\n *\Z")
-_WALK = re.compile(r'walk: (?P<step>[\w-]+)(?:, exit (?P<exit>\d+))?(?P<says>(?:, says "[^"]+")*)')
+_WALK = re.compile(
+    r'walk: (?P<step>[\w-]+)(?:, exit (?P<exit>\d+))?(?:, (?P<word>[A-Z]+) is "(?P<meant>[^"]+)")?'
+    r'(?:, answer "(?P<answer>[^"]+)")?(?P<says>(?:, says "[^"]+")*)'
+)
 _ELSEWHERE = re.compile(r"typed elsewhere: (?P<step>[\w-]+), .{20,}")
 _NOT = re.compile(r"not walked: .{20,}")
 
@@ -34,6 +38,7 @@ class Block:
     text: str
     step: str | None = None
     code: int = 0
+    answer: str = ""
     says: tuple[str, ...] = ()
     elsewhere: bool = False
 
@@ -62,8 +67,10 @@ def blocks(document: str) -> Iterator[Block]:
 
 def _declared(place: str, text: str, said: str) -> Block:
     if walk := _WALK.fullmatch(said):
+        if walk["word"]:
+            text = re.sub(rf"\b{walk['word']}\b", walk["meant"], text)
         says = tuple(re.findall(r'says "([^"]+)"', walk["says"]))
-        return Block(place, text, walk["step"], int(walk["exit"] or 0), says)
+        return Block(place, text, walk["step"], int(walk["exit"] or 0), walk["answer"] or "", says)
     if elsewhere := _ELSEWHERE.fullmatch(said):
         return Block(place, text, elsewhere["step"], elsewhere=True)
     if _NOT.fullmatch(said):

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 from threading import Timer
 
@@ -47,8 +48,8 @@ class Machine:
         self._nspawn = ["systemd-nspawn", "-q", "-D", str(self.root), "--register=no", "--keep-unit"]
         self._nspawn += [f"--bind-ro={path}:{place}" for path, place in shared.items()]
 
-    def run(self, text: str, *, code: int | None = 0, seconds: float = RUN_SECONDS) -> str:
-        """Run lines in one shell, as root, until the first that fails; what they say.
+    def run(self, text: str, *, code: int | None = 0, answer: str = "", seconds: float = RUN_SECONDS) -> str:
+        """Run lines in one shell, as root, until the first that fails; what they say. `answer` is their input.
 
         WalkError where they end with another code (None: any), or not in time.
         """
@@ -56,12 +57,15 @@ class Machine:
         block.write_text(f"{text}\n")
         command = [*self._shell(), "bash", "-e", "-o", "pipefail", "/var/tmp/block"]
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace"
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace"
         )
         timer = Timer(seconds, process.kill)
         timer.start()
         said = []
+        assert process.stdin is not None
         assert process.stdout is not None
+        with suppress(BrokenPipeError), process.stdin as asked:
+            asked.write(f"{answer}\n" if answer else "")
         for line in process.stdout:
             if _NOISE not in line:
                 said.append(line)

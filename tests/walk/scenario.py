@@ -34,7 +34,7 @@ class Walk:
         for block in self.steps.pop(step):
             self.log.block(block)
             if not block.elsewhere:
-                said.append(machine.run(block.text, code=block.code))
+                said.append(machine.run(block.text, code=block.code, answer=block.answer))
                 for text in block.says:
                     expect(text in said[-1], f"{block.place}: it does not say {text!r}:\n{said[-1]}")
         return "".join(said)
@@ -98,7 +98,7 @@ def game_servers(machine: Machine, *folders: str) -> None:
 def first_server(walk: Walk) -> tuple[Machine, Machine]:
     """From an empty Debian to the first balanced round, and one server more; also a machine with nothing set up."""
     machine = walk.machine("first")
-    game_servers(machine, "/srv/arena-1/tf", "/srv/dustbowl/tf")
+    game_servers(machine, "/srv/arena-1/tf", "/srv/harvest/tf", "/srv/dustbowl/tf")
     began = walk.log.seconds
     walk.type(machine, "install")
     walk.figure("installed, MB", machine.run("du -sm /opt/pipx").split()[0])
@@ -112,7 +112,7 @@ def first_server(walk: Walk) -> tuple[Machine, Machine]:
     play(machine, "/srv/arena-1/tf", 2)
     walk.figure("minutes to the first balanced round", f"{(walk.log.seconds - began - booted) / 60:.1f}")
     walk.type(machine, "further")
-    play(machine, "/srv/dustbowl/tf", 2)
+    play(machine, "/srv/harvest/tf", 2)
     walk.type(machine, "look")
     return machine, second
 
@@ -120,14 +120,16 @@ def first_server(walk: Walk) -> tuple[Machine, Machine]:
 def every_day(walk: Walk, machine: Machine) -> None:
     """What operators do while it runs."""
     pid = state(machine, "MainPID")
+    walk.type(machine, "add")
+    play(machine, "/srv/dustbowl/tf", 2)
     walk.type(machine, "reload")
     machine.run("sed -i.right 's/k_max/k_mox/' /etc/equipoise/config.toml")
+    machine.run("systemctl reload equipoise", code=1)
     walk.type(machine, "wrong-edit")
     play(machine, "/srv/arena-1/tf", 2)
     machine.run("mv /etc/equipoise/config.toml.right /etc/equipoise/config.toml; kill -HUP " + pid)
     time.sleep(1)
     expect(state(machine, "MainPID") == pid, "a reload ended the daemon")
-    walk.type(machine, "backup")
 
 
 def trouble(walk: Walk, machine: Machine) -> None:
@@ -156,14 +158,30 @@ def trouble(walk: Walk, machine: Machine) -> None:
     expect(ratings(machine) == before, "a wrong configuration changed ratings")
 
 
+def damaged(walk: Walk, machine: Machine) -> None:
+    """A backup restored, and a store with holes in it replaced by the backup of the night before."""
+    before = ratings(machine)
+    walk.type(machine, "backup")
+    walk.type(machine, "restore")
+    ready(machine)
+    expect(ratings(machine) == before, "restoring a backup changed ratings")
+    (block,) = walk.steps["damaged"]
+    (backup,) = re.findall(r"/\S+\.db", block.text)
+    machine.run(f"mkdir -p {Path(backup).parent} && equipoise backup {backup} && systemctl kill -s KILL equipoise")
+    machine.run("dd if=/dev/urandom of=/var/lib/equipoise/equipoise.db bs=4096 seek=1 count=20 conv=notrunc")
+    walk.type(machine, "damaged")
+    ready(machine)
+    expect(ratings(machine) == before, "restoring the backup changed ratings")
+
+
 def moved(walk: Walk, old: Machine, new: Machine) -> None:
     """The ratings of one machine on another."""
     before = ratings(old)
     walk.type(old, "move-from")
     for path in (old.root / "root").glob("moved.*"):
         shutil.copy(path, new.root / "root")
-    new.run("useradd --system steam")
-    subprocess.run(["cp", "-a", old.root / "srv" / "arena-1", new.root / "srv"], check=True)
+    shutil.rmtree(new.root / "srv")
+    subprocess.run(["cp", "-a", old.root / "srv", new.root], check=True)
     new.boot()
     walk.type(new, "move-to")
     ready(new)
@@ -202,10 +220,12 @@ def upgraded(walk: Walk, install: str) -> None:
     """The lines that upgrade keep ratings, configuration and secrets of an earlier commit."""
     machine = earlier(walk, install)
     if machine is None:
-        walk.steps.pop("upgrade")
+        for step in ("old-unit", "upgrade"):
+            walk.steps.pop(step)
         return
     before, version = ratings(machine), machine.run("equipoise --version")
     expect(wheels.EARLIER_VERSION in version, f"this is not the earlier version: {version}")
+    walk.type(machine, "old-unit")
     walk.type(machine, "upgrade")
     ready(machine)
     expect(machine.run("equipoise --version") != version, "the version is the same")
@@ -229,6 +249,7 @@ def walk_all(walk: Walk) -> None:
     walk.figure("resident, MB, after rounds of two servers", resident(machine))
     every_day(walk, machine)
     trouble(walk, machine)
+    damaged(walk, machine)
     moved(walk, machine, second)
     uninstalled(walk, machine)
     upgraded(walk, install)

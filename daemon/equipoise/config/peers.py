@@ -22,17 +22,19 @@ class Rcon:
 
 
 def read_rcon(server: ServerKeys, path: str, secrets: Secrets) -> Rcon | None:
-    """A server's RCON, None without one; `path` is that of its table."""
+    """A server's RCON, None without one and until systemd hands its password over; `path` is that of its table."""
     if not server.rcon:
         if server.rcon_password_file:
             raise ConfigError("rcon, the address that it belongs to, is missing", path=f"{path}.rcon_password_file")
         return None
-    if server.game != "tf2":
-        raise ConfigError(f"{server.game} has no RCON", path=f"{path}.rcon")
+    if server.game == "ns2":
+        raise ConfigError("ns2 has no RCON", path=f"{path}.rcon")
     key = f"{path}.rcon_password_file"
     if not server.rcon_password_file:
         raise ConfigError("this key is required beside rcon", path=key)
-    password = secrets.text(server.rcon_password_file, key)
+    password = secrets.password(server.rcon_password_file, key)
+    if password is None:
+        return None
     if not password or not password.isprintable():
         raise ConfigError(f"{server.rcon_password_file} must hold the RCON password in one line", path=key)
     return Rcon(_address(server.rcon, f"{path}.rcon"), password)

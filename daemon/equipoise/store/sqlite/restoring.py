@@ -63,6 +63,8 @@ class Restoring:
     def prepared(self) -> Iterator[Found]:
         """Hold the store's lock with a checked copy at hand, which is removed at the end if it was not put in place."""
         _refuse_unusable(self._backup, self._store)
+        with suppress(OSError):  # the lock says what is wrong; on a new machine no daemon has made the directory yet
+            self._store.parent.mkdir(mode=0o700, parents=True)
         lock = Lock(self._store.with_name(f"{self._store.name}.lock"))
         lock.take()
         try:
