@@ -20,6 +20,7 @@ PLACES: dict[str, tuple[float, float, str, tuple[str, ...]]] = {
     "config": (40, 200, PURE, ("strictly decoded",)),
     "web": (620, 195, SHELL, ("aiohttp",)),
     "service": (598, 280, SHELL, ("hosts, pools, ring",)),
+    "replaying": (860, 195, SHELL, ("a process",)),
     "solving": (790, 385, SHELL, ("a process",)),
     "store": (940, 370, SHELL, ("SQLite, by a port",)),
     "balancing": (360, 370, PURE, ("question to answer",)),

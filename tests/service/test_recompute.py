@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import Any
 
 import pytest
 
@@ -16,8 +17,11 @@ from equipoise import ratings
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError, ScriptError
+from equipoise.ratings.system import System
+from equipoise.service.fingerprint import fingerprint_of
 from equipoise.service.pool import Pool
-from equipoise.service.recompute import Replayed, Trial
+from equipoise.service.recompute import Trial
+from equipoise.service.replayed import Replayed
 from equipoise.service.ring import Ring
 from equipoise.store.port import Audit, RatedRound
 from equipoise.store.sqlite import SqliteStore
@@ -36,6 +40,16 @@ async def opened(directory: Path) -> AsyncIterator[SqliteStore]:
         yield store
     finally:
         await store.close()
+
+
+async def anew(store: SqliteStore, system: System[Any], kind: type[Replayed] = Replayed) -> Replayed:
+    recorded = await store.fingerprint("main")
+    assert recorded is not None
+    return kind(system, recorded)
+
+
+async def recompute(store: SqliteStore, system: System[Any], kind: type[Replayed] = Replayed) -> None:
+    await store.recompute("main", await anew(store, system, kind), ENTRY)
 
 
 def without_skill_at_start(records: list[RecordRound]) -> list[RecordRound]:
@@ -62,7 +76,7 @@ async def test_the_store_is_as_if_the_new_system_had_rated_from_the_first_day(
     await fill(tmp_path / "old", records, "synelo", k_max=3)
     await fill(tmp_path / "new", without_skill_at_start(records), system, **params)
     async with opened(tmp_path / "old") as store:
-        await store.recompute("main", Replayed(ratings.create(system, **params)), ENTRY)
+        await recompute(store, ratings.create(system, **params))
         audits = await store.audits(1)
 
     assert stored(tmp_path / "old") == stored(tmp_path / "new")
@@ -78,7 +92,7 @@ async def test_more_rounds_than_are_read_at_once_stay_in_order(tmp_path: Path, m
     seen: list[RecordRound] = []
     async with opened(tmp_path) as store:
         await store.rated_rounds("main", lambda record, predicted: seen.append(record))
-        await store.recompute("main", Replayed(ratings.create("synelo")), ENTRY)
+        await recompute(store, ratings.create("synelo"))
 
     assert stored(tmp_path) == before
     facts = [replace(record.round, presences=()) for record in records if record.participants]
@@ -91,7 +105,7 @@ async def test_the_pool_goes_on_from_the_new_ratings(tmp_path: Path) -> None:
     *records, last = without_skill_at_start(list(some_rounds(40)))
     await fill(tmp_path / "old", records, "elo")
     async with opened(tmp_path / "old") as store:
-        await store.recompute("main", Replayed(ratings.create("synelo", window=20)), ENTRY)
+        await recompute(store, ratings.create("synelo", window=20))
     await fill(tmp_path / "old", [last], "synelo", window=20)
     await fill(tmp_path / "new", [*records, last], "synelo", window=20)
 
@@ -99,21 +113,43 @@ async def test_the_pool_goes_on_from_the_new_ratings(tmp_path: Path) -> None:
 
 
 @in_loop
-async def test_a_player_rated_only_by_an_admin_becomes_a_newcomer_and_other_pools_stay(tmp_path: Path) -> None:
+async def test_another_system_gives_a_player_whose_rating_was_set_the_same_advantage(tmp_path: Path) -> None:
     await fill(tmp_path, list(some_rounds(5)))
     async with opened(tmp_path) as store:
         for name in ("main", "other"):
             pool = Pool(name, ratings.create("synelo"), store, Ring(tmp_path / f"{name}.ring"), GivenClock())
             await pool.open()
             await pool.edit(player(99), 1700.0, "owner")
+            await pool.edit(player(98), 1700.0, "owner")
+            await pool.edit(player(98), None, "owner")
             await pool.close()
-        await store.recompute("main", Replayed(ratings.create("elo")), ENTRY)
-        (here,) = (await store.players("main", [player(99)], 0)).values()
+        replayed = await anew(store, ratings.create("elo"))
+        await store.recompute("main", replayed, ENTRY)
+        found = await store.players("main", [player(99), player(98)], 0)
         (there,) = (await store.players("other", [player(99)], 0)).values()
 
-    newcomer = ratings.create("elo")
-    assert (here.rating, here.state) == (newcomer.summary(player(99)).rating, newcomer.state(player(99)))
+    old, new = ratings.create("synelo"), replayed.system
+    newcomer = new.summary(player(97)).rating
+    assert found[player(98)].rating == newcomer
+    ahead = found[player(99)].rating - newcomer
+    assert ahead / new.gap(0.01, 3) == pytest.approx(700 / old.gap(0.01, 3))
+    assert replayed.edits == {"carried": 2, "kept": 1}
     assert there.rating == 1700
+
+
+@in_loop
+async def test_what_was_carried_over_is_carried_back(tmp_path: Path) -> None:
+    await fill(tmp_path, [])
+    async with opened(tmp_path) as store:
+        pool = Pool("main", ratings.create("synelo"), store, Ring(tmp_path / "main.ring"), GivenClock())
+        await pool.open()
+        await pool.edit(player(99), 1700.0, "owner")
+        await pool.close()
+        await recompute(store, ratings.create("trueskill"))
+        await recompute(store, ratings.create("synelo"))
+        (row,) = (await store.players("main", [player(99)], 0)).values()
+
+    assert row.rating == 1700
 
 
 class Picky(Replayed):
@@ -132,7 +168,7 @@ async def test_a_round_that_the_new_system_refuses_is_named_and_nothing_is_chang
     before = stored(tmp_path)
     async with opened(tmp_path) as store:
         with pytest.raises(RatingError, match=r"round \S+-5 of arena-1: bot:1: bots"):
-            await store.recompute("main", Picky(ratings.create("elo")), ENTRY)
+            await recompute(store, ratings.create("elo"), Picky)
         assert await store.audits(1) == []
 
     assert stored(tmp_path) == before
@@ -148,7 +184,7 @@ async def test_a_store_that_fails_at_the_last_step_has_changed_nothing(tmp_path:
         )
     async with opened(tmp_path) as store:
         with pytest.raises(ScriptError, match="full"):
-            await store.recompute("main", Replayed(ratings.create("elo")), ENTRY)
+            await recompute(store, ratings.create("elo"))
 
     assert stored(tmp_path) == before
 
@@ -163,10 +199,10 @@ async def test_the_difference_is_that_of_the_predictions_round_by_round(tmp_path
     await fill(tmp_path / "new", without_skill_at_start(records), "elo")
     async with opened(tmp_path / "new") as store:
         new = await store.predictions("main", None)
-    trial = Trial(Replayed(ratings.create("elo")))
     async with opened(tmp_path / "old") as store:
         old = await store.predictions("main", None)
-        await store.rated_rounds("main", trial.see)
+        trial = Trial(await anew(store, ratings.create("elo")))
+        await store.events("main", trial.see)
     found = trial.comparison()
     assert found is not None
 
@@ -197,12 +233,12 @@ async def test_the_difference_is_that_of_the_predictions_round_by_round(tmp_path
 @in_loop
 async def test_a_pool_without_rounds_has_no_difference(tmp_path: Path) -> None:
     await fill(tmp_path, [])
-    trial = Trial(Replayed(ratings.create("elo")))
     async with opened(tmp_path) as store:
-        await store.rated_rounds("main", trial.see)
+        trial = Trial(await anew(store, ratings.create("elo")))
+        await store.events("main", trial.see)
         assert trial.comparison() is None
         assert trial.movers(await store.top("main", None, since=None)) == []
-        await store.recompute("main", Replayed(ratings.create("elo")), ENTRY)
+        await recompute(store, ratings.create("elo"))
         fingerprint = await store.fingerprint("main")
 
     assert fingerprint is not None
@@ -219,7 +255,7 @@ async def test_movers_are_the_players_shown_before_and_after_who_change_most_pla
     order = [worst, *(row for row in board if row not in (worst, best))]
     for place, row in enumerate(order):
         system.seed(row.id, rating=2000.0 - place, rounds=1)
-    found = Trial(Replayed(system)).movers(board)
+    found = Trial(Replayed(system, fingerprint_of(system))).movers(board)
 
     assert (found[0].id, found[0].place_before, found[0].place_after) == (worst.id, len(board) - 1, 1)
     assert best.id not in [mover.id for mover in found]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,12 +10,15 @@ from sqlite_utils import Database
 
 from equipoise import ratings
 from equipoise.core.effects import RecordRound
-from equipoise.service.recompute import Replayed
+from equipoise.service.pool import Pool
+from equipoise.service.replayed import Replayed
+from equipoise.service.ring import Ring
 from equipoise.store.migrations import MIGRATIONS, PLAYERS_BY_RATING, ROUNDS_RATED, Migration
 from equipoise.store.port import Audit
 from equipoise.store.sqlite.connection import APPLICATION_ID, migrate, open_database
+from tests.hosts import GivenClock
 from tests.pools import fill, some_rounds, stored
-from tests.store.samples import in_loop, opened
+from tests.store.samples import SERVER, in_loop, opened, player
 
 WITHOUT_EDITS = (
     "DROP TABLE qualities",
@@ -161,11 +163,34 @@ async def test_a_store_of_the_third_step_is_read_back_and_recomputed_as_before(t
     assert any(record.skill_at_start for record, _ in before)
     async with opened(path) as store:
         entry = Audit(9.0, "console", "recompute", "pool main", "synelo", "synelo")
-        await store.recompute("main", Replayed(ratings.create("synelo")), entry)
-    await fill(tmp_path / "alone", [replace(record, skill_at_start=None) for record in some_rounds(20)])
-    alone = stored(tmp_path / "alone")
-    assert alone["participants"] == stored(tmp_path)["participants"]
-    assert numbers["players"] != alone["players"]
+        recorded = await store.fingerprint("main")
+        assert recorded is not None
+        await store.recompute("main", Replayed(ratings.create("synelo"), recorded), entry)
+    assert stored(tmp_path) == numbers
+
+
+@in_loop
+async def test_a_store_of_the_fifth_step_knows_how_many_edits_it_has_lost(tmp_path: Path) -> None:
+    path = tmp_path / "equipoise.db"
+    await fill(tmp_path, list(some_rounds(20)))
+    older = sqlite3.connect(path, isolation_level=None)
+    for statement in WITHOUT_EDITS:
+        older.execute(statement)
+    for action, target in (("set", player(1)), ("reset", player(2)), ("set", player(99)), ("scramble", SERVER)):
+        older.execute("INSERT INTO audit VALUES (NULL, 7, 'owner', ?, ?, '1000', '1500')", (action, target))
+    fresh = sqlite3.connect(tmp_path / "fresh.db", isolation_level=None)
+    migrate(Database(fresh), MIGRATIONS[:5])
+    tables = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
+    assert older.execute(tables).fetchall() == fresh.execute(tables).fetchall(), "this is what the fifth step made"
+    older.close()
+    fresh.close()
+    async with opened(path) as store:
+        assert await store.lost_edits("main") == 2
+        pool = Pool("main", ratings.create("synelo"), store, Ring(tmp_path / "main.ring"), GivenClock(1_800_000_000.0))
+        await pool.open()
+        await pool.edit(player(1), 1500.0, "owner")
+        await pool.close()
+        assert await store.lost_edits("main") == 2
 
 
 @in_loop

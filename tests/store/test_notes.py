@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Thread
 
@@ -60,9 +61,11 @@ class Chatty(SqliteStore):
 
     late = decided(2)
 
-    def _write_notes(self, db: sqlite3.Connection) -> None:
-        super()._write_notes(db)
-        self._unwritten.add([self.late] if self.late else [])
+    @contextmanager
+    def _transaction(self, db: sqlite3.Connection) -> Iterator[None]:
+        with super()._transaction(db):
+            yield
+        self._notes.unwritten.add([self.late] if self.late else [])
         self.late = None
 
 

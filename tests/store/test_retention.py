@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from equipoise import ratings
 from equipoise.core.effects import RecordRound
-from equipoise.service.recompute import Replayed
+from equipoise.service.fingerprint import fingerprint_of
+from equipoise.service.replayed import Replayed
 from equipoise.store.port import Audit, Decision
 from tests.opened_pool import NOW
 from tests.opened_pool import opened as opened_pool
@@ -128,11 +129,12 @@ async def test_ratings_are_recomputed_from_the_rounds_that_are_left(tmp_path: Pa
         kept: list[RecordRound] = []
         await pool.store.rated_rounds(POOL, lambda record, _: kept.append(record))
         entry = Audit(NOW, "console", "recompute", "pool main", "synelo", "synelo")
-        await pool.store.recompute(POOL, Replayed(ratings.create("synelo", window=WINDOW)), entry)
+        system = ratings.create("synelo", window=WINDOW)
+        await pool.store.recompute(POOL, Replayed(system, fingerprint_of(system)), entry)
         crowd = await pool.store.crowd(POOL, since=None)
     (tmp_path / "s.db").rename(path)
     again = stored(tmp_path)
-    alone = Replayed(ratings.create("synelo", window=WINDOW))
+    alone = Replayed(ratings.create("synelo", window=WINDOW), fingerprint_of(system))
     for record in kept:
         alone.rate(record)
 

@@ -29,10 +29,24 @@ from equipoise.lab.tables import estimate
 from equipoise.ratings.system import System
 from equipoise.service.fingerprint import described, fingerprint_of
 from equipoise.service.pool import Pool
-from equipoise.service.recompute import Comparison, Mover, Predicted, Replayed, Trial
+from equipoise.service.recompute import Comparison, Mover, Predicted, Trial
+from equipoise.service.replayed import Replayed
 from equipoise.service.ring import Ring
 from equipoise.store.port import Audit, Fingerprint
 from equipoise.store.sqlite import SqliteStore
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """What becomes of the players whom admins edited, imported or refitted."""
+
+    kept: int = 0
+    carried: int = 0
+    """Given the same advantage over a newcomer by another system."""
+    dropped: int = 0
+    """Refused by the new system, or of a refit by the old one."""
+    lost: int = 0
+    """Changed before edits were stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +59,7 @@ class Found:
     movers: list[Mover]
     pruned_rounds: int
     """Rated rounds that are not there any more."""
+    edits: Edits
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +119,12 @@ class Recomputing:
                 "with the rounds that are left; --without-pruned-rounds says that this is meant"
             )
         rounds = len(await store.predictions(name, None))
-        with self._replayed(f"rating by {self.wanted.system}", rounds) as replayed:
+        with self._replayed(f"rating by {self.wanted.system}", old, rounds) as replayed:
             trial = Trial(replayed)
-            await self._to_the_end(store.rated_rounds(name, trial.see))
+            await self._to_the_end(store.events(name, trial.see))
         board = await store.top(name, None, since=None)
-        return Found(old, replayed.fingerprint, trial.comparison(), trial.movers(board), pruned)
+        edits = Edits(**replayed.edits, lost=await store.lost_edits(name))
+        return Found(old, replayed.fingerprint, trial.comparison(), trial.movers(board), pruned, edits)
 
     async def _settled(self, store: SqliteStore) -> Fingerprint:
         """The fingerprint of the stored ratings, after waiting rounds have been rated and stored by the same system."""
@@ -131,11 +147,11 @@ class Recomputing:
         name, rounds = self.wanted.name, found.comparison.before.quality.rounds if found.comparison else 0
         before, after = described(found.old), described(found.new)
         entry = Audit(SystemClock().epoch(), "console", "recompute", f"pool {name}", before, after)
-        with self._replayed("writing", rounds) as replayed:
+        with self._replayed("writing", found.old, rounds) as replayed:
             await self._to_the_end(store.recompute(name, replayed, entry))
 
     @contextmanager
-    def _replayed(self, title: str, rounds: int) -> Iterator[Replayed]:
+    def _replayed(self, title: str, old: Fingerprint, rounds: int) -> Iterator[Replayed]:
         """The new system before its first round, with a progress bar."""
         with progress() as bar:
             task = bar.add_task(title, total=rounds)
@@ -145,7 +161,7 @@ class Recomputing:
                     raise StoreError("interrupted; nothing was changed")
                 bar.advance(task)
 
-            yield Replayed(_made(self.wanted), advance)
+            yield Replayed(_made(self.wanted), old, advance)
 
     async def _to_the_end(self, work: Coroutine[Any, Any, None]) -> None:
         """Run to the end. Ctrl-C stops the store at the next round, with StoreError unless everything was committed."""
@@ -185,7 +201,20 @@ def _show(found: Found) -> None:
         click.echo(
             f"\n{found.pruned_rounds:,} older rounds were deleted: who played in no later one is a newcomer again."
         )
-    click.echo("\nOnly rounds are rated again: ratings that admins set or reset are lost.")
+    for line in _edits(found.edits):
+        click.echo(line)
+
+
+def _edits(edits: Edits) -> list[str]:
+    """What becomes of what admins changed; empty without edits."""
+    said = (
+        (edits.kept, "edits by admins are kept at their place among the rounds"),
+        (edits.carried, "ratings that were set or imported keep their advantage over a newcomer"),
+        (edits.dropped, "ratings that were set, imported or refitted mean nothing to the new system: dropped"),
+        (edits.lost, "ratings that were set or reset by an older Equipoise are lost: it stored no edits"),
+    )
+    lines = [f"{count:,} {text}." for count, text in said if count]
+    return ["", *lines] if lines else []
 
 
 def _compare(comparison: Comparison) -> None:

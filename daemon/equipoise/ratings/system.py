@@ -237,6 +237,8 @@ class System(ABC, Generic[P]):
     """The dataclass of its parameters."""
     live: ClassVar[bool] = True
     """Whether a pool can use the system; if False, it rates histories only."""
+    shares: ClassVar[bool] = False
+    """Whether it keeps state that belongs to no single player: `shared` may have parts then."""
     params: P
 
     def __init__(self, params: P) -> None:

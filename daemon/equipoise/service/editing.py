@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
-from equipoise.errors import RatingError
+from equipoise.errors import RatingError, StoreError
 from equipoise.service.held import Held, Snapshot
 from equipoise.store.port import Audit, Clock, PlayerRow, Store
-from equipoise.store.sequence import BulkEdit
+from equipoise.store.sequence import BulkEdit, EditStrike, Revised, RoundStrike, Shift, Strike
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,11 @@ class Edited:
 
 
 class Editing:
-    """The edits of one pool. `settled` takes its lock; `read_in` loads players while the lock is held."""
+    """The edits of one pool.
+
+    `settled` takes its lock; `held_back` makes rounds wait, and reads in again whom memory holds when it ends;
+    `read_in` loads players while the lock is held.
+    """
 
     def __init__(
         self,
@@ -31,6 +36,7 @@ class Editing:
         store: Store,
         clock: Clock,
         settled: Callable[[], AbstractAsyncContextManager[None]],
+        held_back: Callable[[], AbstractAsyncContextManager[None]],
         read_in: Callable[[Sequence[PlayerId]], Awaitable[None]],
     ) -> None:
         self._name = name
@@ -39,6 +45,10 @@ class Editing:
         self._store = store
         self._clock = clock
         self._settled = settled
+        self._held_back = held_back
+        self._turn = asyncio.Lock()
+        """One replay at a time."""
+        self._replay: asyncio.Task[Revised] | None = None
         self._read_in = read_in
 
     async def edit(self, player: PlayerId, rating: float | None, who: str) -> Edited:
@@ -71,11 +81,44 @@ class Editing:
             try:
                 return await self._store.adopt_edit(self._name, edit)
             finally:  # after an error, too: it may be stored all the same
-                await self._reload()
+                await self._read_in(self._held.outdate())
 
-    async def _reload(self) -> None:
-        """Read again whom memory holds: skills of players on servers are read from it at any time."""
-        await self._read_in(self._held.outdate())
+    async def undo(self, player: PlayerId, who: str, *, trial: bool) -> Revised:
+        """Take back the player's last edit, or apply it again."""
+        strike = EditStrike(player)
+        found = await self._store.struck(self._name, strike)
+        if trial:
+            return found
+        own = next((each for each in found.shifts if each.id == player), None)
+        before, after = ("same", "same") if own is None else (_numbers(own, after=False), _numbers(own, after=True))
+        entry = Audit(self._clock.epoch(), who, "undo", player, before, after)
+        return await self._strike(strike, entry, {"edit": found.number, "again": found.back})
+
+    async def void(self, strike: RoundStrike, who: str, reason: str, *, trial: bool) -> Revised:
+        """Take a round out of the ratings, or put it back."""
+        if trial:
+            return await self._store.struck(self._name, strike)
+        rated, void = "rated", f"void: {reason}" if reason else "void"
+        before, after = (void, rated) if strike.back else (rated, void)
+        target = f"round {strike.round} of {strike.server}"
+        entry = Audit(self._clock.epoch(), who, "void", target, before, after)
+        detail = {"server": strike.server, "round": strike.round, "back": strike.back, "reason": reason}
+        return await self._strike(strike, entry, detail)
+
+    def stop(self) -> None:
+        """End a replay that is under way: nothing of it is written."""
+        if self._replay is not None:
+            self._replay.cancel()
+
+    async def _strike(self, strike: Strike, entry: Audit, detail: Mapping[str, object]) -> Revised:
+        async with self._turn, self._held_back():
+            self._replay = asyncio.create_task(self._store.strike(self._name, strike, entry, detail))
+            try:
+                return await self._replay
+            except asyncio.CancelledError:
+                raise StoreError("the daemon ends: the audit says whether it was done") from None
+            finally:
+                self._replay = None
 
     def _seeded(self, player: PlayerId, rating: float | None) -> tuple[PlayerSummary, PlayerSummary]:
         """Change the player in memory; their summaries before and after."""
@@ -99,3 +142,8 @@ class Editing:
 def described(summary: PlayerSummary) -> str:
     """A rating as the audit has it."""
     return f"{summary.rating:g} after {summary.rounds} rounds"
+
+
+def _numbers(shift: Shift, *, after: bool) -> str:
+    rating, rounds = (shift.after, shift.rounds_after) if after else (shift.before, shift.rounds_before)
+    return f"{rating:g} after {rounds} rounds"

@@ -24,6 +24,11 @@ def fingerprint_of(system: System[Any]) -> Fingerprint:
     return Fingerprint(system.name, json.loads(json.dumps(asdict(system.params))))
 
 
+def made_by(recorded: Fingerprint, system: System[Any]) -> bool:
+    """Whether ratings with this fingerprint were made by the system, as far as numbers depend on its parameters."""
+    return recorded.system == system.name and not _differences(recorded, fingerprint_of(system))
+
+
 def described(fingerprint: Fingerprint) -> str:
     """The system and its parameters that differ from their defaults, for people.
 
@@ -44,16 +49,22 @@ def check(pool: str, recorded: Fingerprint, system: System[Any]) -> None:
     if recorded.system != configured.system:
         then, now = recorded.system, configured.system
     else:
+        different = _differences(recorded, configured)
         old = {**fingerprint_of(ratings.create(system.name)).params, **recorded.params}
-        new = dict(configured.params)
-        different = [name for name in sorted({*old, *new} - FREE) if old.get(name) != new.get(name)]
-        then, now = _listed(different, old), _listed(different, new)
+        then, now = _listed(different, old), _listed(different, configured.params)
     if then != now:
         raise ConfigError(
             f"the stored ratings were made with {then}, not with {now}: set that back, "
             f"or have them made anew by `equipoise pool recompute --pool {pool}`",
             path=f"$.pool.{pool}",
         )
+
+
+def _differences(recorded: Fingerprint, configured: Fingerprint) -> list[str]:
+    """Parameters of one system that differ."""
+    old = {**fingerprint_of(ratings.create(configured.system)).params, **recorded.params}
+    new = configured.params
+    return [name for name in sorted({*old, *new} - FREE) if old.get(name) != new.get(name)]
 
 
 def _listed(names: list[str], values: Mapping[str, object]) -> str:

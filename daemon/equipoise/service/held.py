@@ -78,6 +78,8 @@ class Held:
             self.system.restore(row.id, row.state, row.history)
             self._players[row.id] = row.version
         if shared is not None:
+            for key in self.system.shared().keys() - shared.parts.keys():
+                self.system.restore_shared(key, None)
             for key, part in shared.parts.items():
                 self.system.restore_shared(key, part)
             self._shared = shared.version

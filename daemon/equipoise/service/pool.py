@@ -31,24 +31,19 @@ from typing import Any, Literal, TypeVar
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, PlayerSummary
-from equipoise.errors import RatingError, ScriptError, SpillError, StoreError, StoreRefused
+from equipoise.errors import RatingError, ScriptError, SpillError, StoreError
 from equipoise.ratings.system import System
+from equipoise.service import opening
 from equipoise.service.editing import Edited, Editing
-from equipoise.service.fingerprint import check, fingerprint_of
 from equipoise.service.held import MOST_HELD, Held
 from equipoise.service.rating import RoundRating
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.port import Clock, RatedRound, Store
-from equipoise.store.sequence import BulkEdit
+from equipoise.store.sequence import BulkEdit, Revised, RoundStrike
 from equipoise.wire.values import RoundStatus
 
 GROUP = 32
 """Rounds in one transaction at most: it holds the store's thread for under a tenth of a second."""
-
-AHEAD = 365 * 86_400.0
-"""Seconds. A player who played last this long after now, did so by a clock that was wrong."""
-CLOCK_NOT_SET = 1_735_689_600.0
-"""The year 2025: a clock that shows less was not set since the machine was started."""
 
 T = TypeVar("T")
 
@@ -94,7 +89,9 @@ class Pool:
         self._clock = clock
         self._lock = asyncio.Lock()
         self._held = Held(system, most_held)
-        self._editing = Editing(name, self._held, store, clock, self._settled, self._read_in)
+        self._editing = Editing(name, self._held, store, clock, self._settled, self._held_back, self._read_in)
+        self._replaying = False
+        """Rounds wait in the ring until a replay is written."""
         self._present: list[Callable[[], Iterable[PlayerId]]] = []
         """The players of each server that feeds the pool."""
         self._group: _Group | None = None
@@ -110,14 +107,15 @@ class Pool:
 
         ConfigError: the stored ratings were made by another system. SpillError: the file cannot be used.
         """
-        await self._agree()
+        await opening.agree(self.name, self.store, self._held, self._clock.epoch())
         with suppress(StoreError):  # the store says what is wrong: a daemon that serves keeps rounds
-            await self._redate()
+            await opening.redate(self.name, self.store, self._clock.epoch())
         await asyncio.to_thread(self.ring.open)
         await self.drain()
 
     async def close(self) -> None:
         """Finish what is under way."""
+        self._editing.stop()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self.ring.close()
 
@@ -168,6 +166,20 @@ class Pool:
         RatingError when the system refuses it, StoreError when the store does: then nothing was changed.
         """
         return await self._uninterrupted(self._editing.edit(player, rating, who))
+
+    async def undo(self, player: PlayerId, who: str, *, trial: bool = False) -> Revised:
+        """Take back a player's last edit, or apply it again; a trial only says what would change.
+
+        ScriptError: there is none. StoreError: nothing was changed.
+        """
+        return await self._uninterrupted(self._editing.undo(player, who, trial=trial))
+
+    async def void(self, strike: RoundStrike, who: str, reason: str, *, trial: bool = False) -> Revised:
+        """Take a round out of the ratings, or put it back; a trial only says what would change.
+
+        ScriptError: it is not there, or not rated. StoreError: nothing was changed.
+        """
+        return await self._uninterrupted(self._editing.void(strike, who, reason, trial=trial))
 
     async def adopt(self, edit: BulkEdit) -> int:
         """Write new ratings of many players as one edit; returns its number.
@@ -225,7 +237,7 @@ class Pool:
             recorded: list[Recorded | Exception] = []
             why = ""  # older rounds wait: their turn comes without a word
             try:
-                while not self.ring.depth and len(recorded) < len(group.rounds):
+                while not self.ring.depth and not self._replaying and len(recorded) < len(group.rounds):
                     outcomes = await self._store(group.rounds[len(recorded) :])
                     recorded += (_recorded(outcome) for outcome in outcomes)
             except StoreError as error:
@@ -263,10 +275,26 @@ class Pool:
 
     @asynccontextmanager
     async def _settled(self) -> AsyncIterator[None]:
-        """The lock, with waiting rounds applied before."""
+        """The lock, with waiting rounds applied before. StoreError while a replay is under way."""
         async with self._lock:
+            if self._replaying:
+                raise StoreError(f"the ratings of pool {self.name} are being replayed: try again in a moment")
             await self._apply_waiting()
             yield
+
+    @asynccontextmanager
+    async def _held_back(self) -> AsyncIterator[None]:
+        """Rounds that come wait in the ring, and are applied when this ends. The lock is free."""
+        async with self._settled():
+            self._replaying = True
+        try:
+            yield
+        finally:
+            async with self._lock:
+                self._replaying = False
+                await self._read_in(self._held.outdate())
+                await self._apply_waiting()
+            self._start(self._drain())
 
     async def _drain(self) -> None:
         progress = True
@@ -278,7 +306,7 @@ class Pool:
 
     async def _apply_waiting(self) -> None:
         """As many waiting rounds as there are slots: more would keep a script waiting for its answer."""
-        if not self.ring.depth:
+        if not self.ring.depth or self._replaying:
             return
         try:
             waiting = await asyncio.to_thread(self.ring.slots)
@@ -313,30 +341,6 @@ class Pool:
         return outcomes
 
     # The system's players and the store's rows.
-
-    async def _agree(self) -> None:
-        """Ratings that another system made mean nothing to this one."""
-        fingerprint, recorded = fingerprint_of(self.system), await self.store.fingerprint(self.name)
-        if recorded is not None:
-            check(self.name, recorded, self.system)
-        if recorded != fingerprint:
-            await self.store.adopt(self.name, fingerprint, self._clock.epoch())
-        try:
-            self._held.restore((), await self.store.shared(self.name))
-        except RatingError as error:
-            raise StoreRefused(f"pool {self.name}: {error}: restore a backup of the store") from None
-
-    async def _redate(self) -> None:
-        """Rounds that were played while a clock was years ahead must not keep players on the leaderboard for years."""
-        now = self._clock.epoch()
-        if now < CLOCK_NOT_SET:
-            log.warning("the system's clock is not set: it shows a time before 2025")
-        elif count := await self.store.redate(self.name, now + AHEAD, now):
-            log.warning(
-                "%d players played last years from now, by a wrong clock: taken as now",
-                count,
-                extra={"pool": self.name},
-            )
 
     async def _load(self, players: Sequence[PlayerId]) -> tuple[PlayerSummary, ...]:
         async with self._lock:

@@ -1,68 +1,20 @@
-"""Rate a pool's stored rounds again by another system, and compare the two before anything is written.
+"""Compare a pool's stored ratings with those of another system, before anything is written.
 
-`Replayed` rates the rounds from the first on, beginning with no players. `Trial` only looks: it collects what was
-predicted then and what the new system predicts, over the same rounds.
+`Trial` only looks: it collects what was predicted then and what the new system predicts, over the same rounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from equipoise.balancing import match_of
-from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, Side
-from equipoise.errors import RatingError
 from equipoise.ratings.quality import Difference, Estimate, Pair, Quality, accuracy, assess, difference
-from equipoise.ratings.system import System
-from equipoise.service.fingerprint import fingerprint_of
-from equipoise.service.rating import rated_round
-from equipoise.store.port import Fingerprint, PlayerRow, RatedRound
+from equipoise.service.replayed import Replayed
+from equipoise.store.sequence import Edit, Event, PlayerRow
 
 MOVERS = 10
 """Players shown whose place changes most."""
-
-
-class Replayed:
-    """A rating system that starts without players and is given rounds in order: the store's `Replay`."""
-
-    def __init__(self, system: System[Any], advance: Callable[[], None] = lambda: None) -> None:
-        self.system = system
-        self._advance = advance
-        """Called after each round, for a progress bar; an exception from it ends the replay."""
-        self._last_played: dict[PlayerId, float] = {}
-
-    @property
-    def fingerprint(self) -> Fingerprint:
-        """The fingerprint of the new system and its parameters."""
-        return fingerprint_of(self.system)
-
-    def rate(self, record: RecordRound) -> RatedRound:
-        """Rate the next round. The stored skills at its start are ignored: they are the old system's.
-
-        RatingError, which names the round, when the system refuses it.
-        """
-        try:
-            rated = rated_round(self.system, record, match_of(replace(record, skill_at_start=None)))
-        except RatingError as error:
-            raise RatingError(f"round {record.round.id} of {record.round.server}: {error}") from None
-        for change in rated.changes:
-            played = self._last_played.get(change.id, record.round.started_at)
-            self._last_played[change.id] = max(played, record.round.started_at)
-        self._advance()
-        return rated
-
-    def player(self, player: PlayerId) -> PlayerRow:
-        """The player after the rounds so far; a newcomer when they were in none."""
-        summary, state = self.system.summary(player), self.system.state(player)
-        return PlayerRow(
-            player, 0, summary.rating, summary.rounds, summary.visible, self._last_played.get(player), state, ()
-        )
-
-    def shared(self) -> Mapping[str, object]:
-        """The shared state of the new system, in parts by key."""
-        return self.system.shared()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +56,15 @@ class Trial:
     before: list[Pair] = field(default_factory=list)
     after: list[Pair] = field(default_factory=list)
 
-    def see(self, record: RecordRound, predicted: float) -> None:
-        """Take the next stored round; `predicted` is the stored win probability of side A."""
-        score = record.round.score(Side.A)
-        rated = self.replayed.rate(record)
+    def see(self, event: Event) -> None:
+        """Take the next stored round or edit."""
+        if isinstance(event, Edit):
+            self.replayed.edit(event)
+            return
+        score = event.record.round.score(Side.A)
+        rated = self.replayed.rate(event.record)
         assert rated.prediction is not None, "it has participants"
-        self.before.append((predicted, score))
+        self.before.append((event.prediction, score))
         self.after.append((rated.prediction, score))
 
     def comparison(self) -> Comparison | None:

@@ -9,7 +9,13 @@ from typing import Literal, Protocol
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, RoundId, ServerId, Side
-from equipoise.store.sequence import BulkEdit
+from equipoise.store.notes import Audit as Audit
+from equipoise.store.notes import Decision as Decision
+from equipoise.store.notes import Log as Log
+from equipoise.store.notes import Name as Name
+from equipoise.store.notes import Note as Note
+from equipoise.store.notes import SessionMemory as SessionMemory
+from equipoise.store.sequence import BulkEdit, Edit, Event, Revised, Strike
 from equipoise.store.sequence import PlayerRow as PlayerRow
 from equipoise.store.upkeep import Backup, QualityPoint
 
@@ -74,61 +80,6 @@ class Fingerprint:
     system: str
     params: Mapping[str, object]
     """All of the system's parameters: what JSON can say."""
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """A line of the decision log, as stored."""
-
-    server: ServerId
-    at: float
-    """Seconds since the epoch."""
-    kind: str
-    reason: str
-    """English text."""
-    order: str | None = None
-    detail: Mapping[str, object] | None = None
-    """Split, players, win probability before and after: plain data."""
-
-
-@dataclass(frozen=True, slots=True)
-class SessionMemory:
-    """A server's session memory as of a moment, encoded."""
-
-    server: ServerId
-    memory: bytes
-    at: float
-    """Seconds since the epoch."""
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """What a player called themselves last."""
-
-    pool: str
-    player: PlayerId
-    name: str
-
-
-Log = Literal["decisions", "audit"]
-"""The logs of the store, whose lines only become more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """A line of the audit: an admin's change, with the values before and after."""
-
-    at: float
-    who: str
-    """Token or player."""
-    action: str
-    target: str
-    before: str
-    after: str
-
-
-Note = Decision | Audit | SessionMemory | Name
-"""What may be written a moment later than it happened; rounds and changes of ratings may not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +150,10 @@ Only presences of participants are stored, without the fields that only the rule
 """
 
 
+SeeEvent = Callable[[Event], None]
+"""Receives a stored, rated round as its system received it, or an edit. Does no I/O."""
+
+
 class Submission(Protocol):
     """A round on its way into the store, which calls this inside its transaction. Nothing here does I/O."""
 
@@ -225,20 +180,27 @@ class Submission(Protocol):
 
 
 class Replay(Protocol):
-    """A rating system without players that is given a pool's rounds again. Does no I/O."""
+    """A rating system without players that is given a pool's rounds and edits again. Does no I/O."""
 
     @property
     def fingerprint(self) -> Fingerprint:
         """The fingerprint of the new ratings."""
 
+    @property
+    def same(self) -> bool:
+        """Whether the stored ratings were made by the same system."""
+
     def rate(self, record: RecordRound) -> RatedRound:
         """Rate the next round and return its new answer; RatingError when the system refuses it."""
 
+    def edit(self, edit: Edit) -> Edit:
+        """Change ratings as the next edit did, and return what it did: without players whom it could not change."""
+
     def player(self, player: PlayerId) -> PlayerRow:
-        """A player after the rounds so far; one without rated rounds is a newcomer."""
+        """A player after the events so far; one without any is a newcomer."""
 
     def shared(self) -> Mapping[str, object]:
-        """The system's shared state after the rounds so far, by key."""
+        """The system's shared state after the events so far, by key."""
 
 
 class Store(Protocol):
@@ -290,8 +252,27 @@ class Store(Protocol):
     async def rated_rounds(self, pool: str, see: SeeRound, *, after: int = 0) -> None:
         """Call `see` with every rated round of a pool after a number, in the order in which they were applied."""
 
+    async def events(self, pool: str, see: SeeEvent) -> None:
+        """Call `see` with every rated round and every edit of a pool, in the order in which they were applied."""
+
     async def last_number(self, pool: str) -> int:
         """The number of the pool's last round or edit; 0 before the first."""
+
+    async def lost_edits(self, pool: str) -> int:
+        """Ratings that admins changed before edits were stored, as far as the audit knows."""
+
+    async def struck(self, pool: str, strike: Strike) -> Revised:
+        """What a strike would change: what follows is replayed in a process of its own, and nothing is written.
+
+        ScriptError: there is no such event, or it cannot be struck. StoreError: the replay failed.
+        """
+
+    async def strike(self, pool: str, strike: Strike, entry: Audit, detail: Mapping[str, object]) -> Revised:
+        """Take an event out of the ratings, or put it back, with a line of the audit.
+
+        What follows is replayed in a process of its own, and the new numbers are written in one transaction. The
+        caller sees to it that nothing else changes the pool meanwhile; PoolMoved: something did, nothing was written.
+        """
 
     async def adopt_edit(self, pool: str, edit: BulkEdit) -> int:
         """Write new ratings of many players as one edit, with its line in the audit; returns the edit's number.

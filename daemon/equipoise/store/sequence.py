@@ -118,7 +118,7 @@ Strike = RoundStrike | EditStrike
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class Shift:
     """A player whose stored numbers change."""
 
     id: PlayerId
@@ -130,13 +130,12 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Revised:
-    """What follows a strike, replayed: what would change."""
+    """What follows a strike, replayed: what would change, or did."""
 
-    strike: Strike
     number: int
-    """Of the event that is struck."""
+    """Of the event that is struck, or put back."""
     back: bool
-    """The event is put back."""
+    """It is put back."""
     last: int
     """The pool's last event that was replayed."""
     rounds: int
@@ -144,8 +143,8 @@ class Revised:
     edits: int
     """Replayed edits."""
     lost: int
-    """Ratings that admins changed before edits were stored, which a replay cannot keep."""
-    moved: tuple[Moved, ...]
-    """Largest change first."""
-    outcome: str | None = None
-    """The file with the new numbers; None: it was only a trial."""
+    """Ratings that admins changed before edits were stored: a replay cannot keep them."""
+    refitted: bool
+    """A later refit made the ratings: they stay until the next one."""
+    shifts: tuple[Shift, ...]
+    """The largest first."""

@@ -91,6 +91,7 @@ class NS2(PlayerTable[NS2Params, Player]):
 
     name = "ns2"
     parameters = NS2Params
+    shares = True
 
     def __init__(self, params: NS2Params) -> None:
         super().__init__(params)

@@ -94,6 +94,7 @@ class TeamSkill(System[P], Generic[P]):
 
     rule: ClassVar[int]
     """Which groups make the prediction: `formulas.K`, `EV` or `LS`."""
+    shares = True
 
     def __init__(self, params: P) -> None:
         self.params = params

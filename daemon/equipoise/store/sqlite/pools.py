@@ -70,5 +70,13 @@ def qualities(db: sqlite3.Connection, pool: str, since: float) -> Sequence[Quali
     return [QualityPoint(*row) for row in found]
 
 
+def take_over_shared(db: sqlite3.Connection, pool: str) -> None:
+    """Replace the shared state by that of an attached outcome, unless it has none."""
+    if db.execute("SELECT 1 FROM outcome.replaced").fetchone():
+        db.execute("DELETE FROM shared WHERE pool = ?", (pool,))
+        db.execute("INSERT INTO shared SELECT ?, key, part FROM outcome.shared", (pool,))
+        db.execute("UPDATE pools SET version = version + 1 WHERE pool = ?", (pool,))
+
+
 def _plain(text: str) -> dict[str, object]:
     return msgspec.json.decode(text, type=dict[str, object])

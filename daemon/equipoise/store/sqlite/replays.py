@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import heapq
 import sqlite3
 from collections.abc import Iterator
 from itertools import groupby
+from operator import attrgetter
 
 import msgspec
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import LineupPlayer, Mode, Participant, PlayerId, Presence, Round, RoundId, ServerId, Side
 from equipoise.store.port import Audit, Change, RatedRound, Replay, SeeRound
-from equipoise.store.sqlite import crowds, journal, pools, retention
+from equipoise.store.sequence import Edit, Event, NumberedRound
+from equipoise.store.sqlite import crowds, journal, pools, retention, sequence, voids
 from equipoise.store.sqlite.players import encoded
 
 PAGE = 200
 """Rounds read at once: what is written meanwhile must not be written under an open cursor."""
 
-_ROUNDS = """
-SELECT number, prediction, id, server, session, map, mode, started_at, seconds, winner, lineup,
-    captures_a, captures_b, partial, waiting, skill_at_start
+_FACTS = """
+id, server, session, map, mode, started_at, seconds, winner, lineup, captures_a, captures_b, partial, waiting,
+skill_at_start
+"""
+_ROUNDS = f"""
+SELECT number, prediction, {_FACTS}
 FROM rounds WHERE pool = ? AND number > ? AND prediction IS NOT NULL AND NOT pruned
 ORDER BY number LIMIT ?
 """
@@ -37,8 +43,13 @@ _Part = tuple[int, str, str, float, float, int]
 
 def see(db: sqlite3.Connection, pool: str, see: SeeRound, after: int = 0) -> None:
     """Call `see` with every rated round after a number, in the order in which they were applied."""
-    for _, record, predicted in _rated(db, pool, after):
-        see(record, predicted)
+    for event in _rated(db, pool, after):
+        see(event.record, event.prediction)
+
+
+def events(db: sqlite3.Connection, pool: str, after: int = 0) -> Iterator[Event]:
+    """A pool's rated rounds and edits after a number, in the order in which they were applied."""
+    return heapq.merge(_rated(db, pool, after), sequence.edits(db, pool, after), key=attrgetter("number"))
 
 
 def recompute(db: sqlite3.Connection, pool: str, replay: Replay, entry: Audit) -> None:
@@ -47,8 +58,14 @@ def recompute(db: sqlite3.Connection, pool: str, replay: Replay, entry: Audit) -
     What is left of pruned rounds goes: it was made by the old system, and cannot be made again.
     """
     retention.forget_pruned(db, pool)
-    for number, record, _ in _rated(db, pool):
-        _rewrite(db, pool, number, replay.rate(record))
+    if not replay.same:
+        sequence.forget_units(db, pool)
+    for event in events(db, pool):
+        match event:
+            case NumberedRound():
+                rewrite(db, pool, event.number, replay.rate(event.record), same=replay.same)
+            case Edit():
+                sequence.rewrite(db, pool, replay.edit(event))
     _rewrite_players(db, pool, replay)
     crowds.count_again(db, pool)
     pools.adopt(db, pool, replay.fingerprint, entry.at)
@@ -56,13 +73,20 @@ def recompute(db: sqlite3.Connection, pool: str, replay: Replay, entry: Audit) -
     journal.audit(db, entry)
 
 
-def _rated(db: sqlite3.Connection, pool: str, last: int = 0) -> Iterator[tuple[int, RecordRound, float]]:
+def _rated(db: sqlite3.Connection, pool: str, last: int = 0) -> Iterator[NumberedRound]:
     while rows := db.execute(_ROUNDS, (pool, last, PAGE)).fetchall():
         first, last = rows[0][0], rows[-1][0]
         found = db.execute(_PARTICIPANTS, (pool, first, last)).fetchall()
         parts = {number: list(each) for number, each in groupby(found, key=lambda part: part[0])}
         for number, prediction, *facts in rows:
-            yield number, _record(tuple(facts), parts[number]), prediction
+            yield NumberedRound(number, _record(tuple(facts), parts[number]), prediction)
+
+
+def voided(db: sqlite3.Connection, number: int) -> NumberedRound:
+    """A round that was taken out of the ratings, as its system received it."""
+    (prediction, *facts) = db.execute(f"SELECT prediction, {_FACTS} FROM rounds WHERE number = ?", (number,)).fetchone()
+    parts: list[_Part] = [(number, *each[:5]) for each in voids.participants(db, number)]
+    return NumberedRound(number, _record(tuple(facts), parts), prediction or 0.5)
 
 
 def _record(facts: _Facts, parts: list[_Part]) -> RecordRound:
@@ -96,17 +120,19 @@ def _presence(part: _Part) -> Presence:
     return Presence(PlayerId(player), Side(side), seconds_a, seconds_b, fought=True, left=bool(quit))
 
 
-def _rewrite(db: sqlite3.Connection, pool: str, number: int, rated: RatedRound) -> None:
-    """Skills at the round's start were in the old system's units: they are dropped."""
-    db.execute("UPDATE rounds SET prediction = ?, skill_at_start = NULL WHERE number = ?", (rated.prediction, number))
+def rewrite(db: sqlite3.Connection, pool: str, number: int, rated: RatedRound, *, same: bool) -> None:
+    """The new numbers of a round. Skills at its start in another system's units are dropped."""
+    skills = "" if same else ", skill_at_start = NULL"
+    db.execute(f"UPDATE rounds SET prediction = ?{skills} WHERE number = ?", (rated.prediction, number))
     db.executemany(
         "UPDATE participants SET before = ?, after = ?, prediction = ?, rounds = ?, visible = ?, state = ? "
         "WHERE pool = ? AND player = ? AND round = ?",
-        [(*_effect(change), pool, change.id, number) for change in rated.changes],
+        [(*effect(change), pool, change.id, number) for change in rated.changes],
     )
 
 
-def _effect(change: Change) -> tuple[object, ...]:
+def effect(change: Change) -> tuple[object, ...]:
+    """What a replay changes in a participant's row."""
     return change.before, change.after, change.prediction, change.rounds, change.visible, encoded(change.state)
 
 

@@ -50,6 +50,7 @@ def prune_rounds(db: sqlite3.Connection, pool: str, window: int, before: float, 
     found = db.execute(_OLDEST, {"pool": pool, "before": before, "limit": limit}).fetchall()
     rounds, last = {number for number, _ in found}, max((number for number, _ in found), default=0)
     db.executemany(_MARK, [(number,) for number in rounds])
+    db.executemany("DELETE FROM voids WHERE round = ?", [(number,) for number in rounds])
     players = {row for number in rounds for row in db.execute(_PLAYERS, (number,))}
     for (player,) in players:
         here = {"pool": pool, "player": player, "last": last, "window": window}

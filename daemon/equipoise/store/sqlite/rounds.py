@@ -9,7 +9,7 @@ import msgspec
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, Round, RoundId, ServerId, Side
 from equipoise.store.port import Change, Prediction, RatedRound, Submission
-from equipoise.store.sqlite import players, pools
+from equipoise.store.sqlite import players, pools, voids
 from equipoise.store.sqlite.players import encoded
 from equipoise.store.sqlite.sequence import next_number
 
@@ -17,12 +17,15 @@ from equipoise.store.sqlite.sequence import next_number
 def first_answer(db: sqlite3.Connection, server: ServerId, id: RoundId) -> RatedRound | None:
     """The answer that a round got when it was stored; None if it is not stored."""
     found = db.execute(
-        "SELECT number, prediction, unrated FROM rounds WHERE server = ? AND id = ?", (server, id)
+        "SELECT number, prediction, unrated, voided FROM rounds WHERE server = ? AND id = ?", (server, id)
     ).fetchone()
     if found is None:
         return None
-    number, prediction, unrated = found
-    return RatedRound(id, prediction, _changes(db, number), again=True, unrated=unrated)
+    number, prediction, unrated, voided = found
+    changes = _changes(db, number)
+    if voided is not None:
+        prediction, changes = voids.first_answer(db, number)
+    return RatedRound(id, prediction, changes, again=True, unrated=unrated)
 
 
 def apply(db: sqlite3.Connection, pool: str, one: Submission, window: int) -> RatedRound:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import PoolMoved
 from equipoise.store.port import Audit, EditRow
-from equipoise.store.sequence import BulkEdit, EditAction, PlayerRow, Touched
+from equipoise.store.sequence import BulkEdit, Edit, EditAction, PlayerRow, Touched
 from equipoise.store.sqlite import crowds, journal, pools
 from equipoise.store.sqlite.players import encoded, load, write
 
@@ -18,6 +22,29 @@ INSERT INTO edited (
     after_rating, after_rounds, after_visible, after_played, after_state
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+
+_EDITS = """
+SELECT number, at, who, action, detail, shared FROM edits WHERE pool = ? AND number > ? ORDER BY number LIMIT ?
+"""
+_TOUCHED = """
+SELECT player, before_rating, before_rounds, before_visible, before_played, before_state,
+    after_rating, after_rounds, after_visible, after_played, after_state FROM edited
+"""
+_LAST_EDIT = """
+SELECT edit, struck FROM edited JOIN edits ON number = edit
+WHERE edited.pool = ? AND player = ? AND action IN ('set', 'reset', 'import') ORDER BY edit DESC LIMIT 1
+"""
+_LOST = """
+SELECT count(*) FROM audit WHERE action IN ('set', 'reset') AND at >= :since
+    AND EXISTS (SELECT 1 FROM players WHERE pool = :pool AND id = target)
+    AND NOT EXISTS (SELECT 1 FROM edits WHERE edits.at = audit.at AND edits.action = audit.action)
+"""
+
+RESULTS = ("undo", "void")
+"""Edits whose players were changed by the replay that they caused: a later replay has nothing to do for them."""
+
+PAGE = 50
+"""Edits read at once."""
 
 NOTHING: Mapping[str, object] = {}
 
@@ -60,7 +87,7 @@ def add(
 
 def touch(db: sqlite3.Connection, pool: str, number: int, touched: Iterable[Touched]) -> None:
     """What an edit made of its players."""
-    db.executemany(_TOUCH, [(pool, each.id, number, *_columns(each.before), *_columns(each.after)) for each in touched])
+    db.executemany(_TOUCH, [(pool, each.id, number, *columns(each.before), *columns(each.after)) for each in touched])
 
 
 def adopt(db: sqlite3.Connection, pool: str, edit: BulkEdit) -> int:
@@ -81,7 +108,7 @@ def adopt(db: sqlite3.Connection, pool: str, edit: BulkEdit) -> int:
 
 def _adopt_players(db: sqlite3.Connection, pool: str, number: int, rows: list[PlayerRow]) -> None:
     stored = {row.id: row for row in load(db, pool, {row.id: 0 for row in rows}, 0)}
-    changed = [row for row in rows if row.id not in stored or _columns(stored[row.id]) != _columns(row)]
+    changed = [row for row in rows if row.id not in stored or columns(stored[row.id]) != columns(row)]
     crowds.count(db, pool, {row.id: (row.visible, row.rating) for row in changed})
     write(db, pool, changed)
     touch(db, pool, number, (Touched(row.id, stored.get(row.id), row) for row in changed))
@@ -113,6 +140,52 @@ def edit(
     return row
 
 
+def edits(db: sqlite3.Connection, pool: str, after: int = 0) -> Iterator[Edit]:
+    """A pool's edits after a number, in order; without players for whom they were undone."""
+    while rows := db.execute(_EDITS, (pool, after, PAGE)).fetchall():
+        for number, at, who, action, detail, shared in rows:
+            after = number
+            parts = None if shared is None else _plain(shared)
+            yield Edit(number, at, who, action, _plain(detail), tuple(touched(db, number)), parts)
+
+
+def touched(db: sqlite3.Connection, number: int, *, struck: bool = False) -> list[Touched]:
+    """The players of an edit, or those for whom it was undone."""
+    found = db.execute(f"{_TOUCHED} WHERE edit = ? AND struck = ? ORDER BY player", (number, struck))
+    return [_touched(row) for row in found]
+
+
+def rewrite(db: sqlite3.Connection, pool: str, edit: Edit) -> None:
+    """The new numbers of an edit that was replayed; players whom it could not change leave it."""
+    db.execute("UPDATE edits SET detail = ? WHERE number = ?", (encoded(edit.detail), edit.number))
+    if edit.action in RESULTS:
+        return
+    db.execute("DELETE FROM edited WHERE edit = ? AND NOT struck", (edit.number,))
+    touch(db, pool, edit.number, edit.touched)
+
+
+def forget_units(db: sqlite3.Connection, pool: str) -> None:
+    """Delete what only the system that made it can read: refits, results of replays, and edits that were undone."""
+    db.execute(
+        "DELETE FROM edited WHERE pool = :pool AND (struck OR edit IN ("
+        "SELECT number FROM edits WHERE pool = :pool AND action IN ('refit', 'undo', 'void')))",
+        {"pool": pool},
+    )
+    db.execute("UPDATE edits SET shared = NULL WHERE pool = ?", (pool,))
+
+
+def lost(db: sqlite3.Connection, pool: str, since: float = -math.inf) -> int:
+    """Lines of the audit about ratings of the pool's players that were changed before edits were stored."""
+    (count,) = db.execute(_LOST, {"pool": pool, "since": since}).fetchone()
+    return int(count)
+
+
+def last_edit(db: sqlite3.Connection, pool: str, player: PlayerId) -> tuple[int, bool] | None:
+    """The number of a player's last edit, and whether it was undone; None: there is none."""
+    found = db.execute(_LAST_EDIT, (pool, player)).fetchone()
+    return None if found is None else (found[0], bool(found[1]))
+
+
 def is_known(db: sqlite3.Connection, pool: str, player: PlayerId) -> bool:
     """Whether the player was ever seen in a pool, by name or by rating."""
     found = db.execute(
@@ -123,7 +196,26 @@ def is_known(db: sqlite3.Connection, pool: str, player: PlayerId) -> bool:
     return found is not None
 
 
-def _columns(row: PlayerRow | None) -> tuple[object, ...]:
+def columns(row: PlayerRow | None) -> tuple[object, ...]:
+    """What is stored of a player in an edit, five values."""
     if row is None:
         return (None,) * 5
     return row.rating, row.rounds, row.visible, row.last_played, encoded(row.state)
+
+
+def _plain(text: str) -> dict[str, object]:
+    return msgspec.json.decode(text, type=dict[str, object])
+
+
+_Row = tuple[float, int, int, float | None, str]
+
+
+def _touched(found: tuple[Any, ...]) -> Touched:
+    player = PlayerId(found[0])
+    before = None if found[1] is None else _row(player, found[1:6])
+    return Touched(player, before, _row(player, found[6:11]))
+
+
+def _row(player: PlayerId, found: _Row) -> PlayerRow:
+    rating, rounds, visible, played, state = found
+    return PlayerRow(player, 0, rating, rounds, bool(visible), played, _plain(state), ())

@@ -6,9 +6,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
@@ -31,23 +31,26 @@ from equipoise.store.port import (
     Prediction,
     RatedRound,
     Replay,
+    SeeEvent,
     SeeRound,
     SharedParts,
     StoreHealth,
     Submission,
 )
-from equipoise.store.sequence import BulkEdit
+from equipoise.store.sequence import BulkEdit, Revised, Strike
 from equipoise.store.sqlite import (
     backups,
     crowds,
     journal,
-    notes,
+    outcome,
     players,
     pools,
+    replaying,
     replays,
     retention,
     rounds,
     sequence,
+    strikes,
 )
 from equipoise.store.sqlite.connection import (
     Lock,
@@ -61,15 +64,13 @@ from equipoise.store.sqlite.connection import (
 )
 from equipoise.store.sqlite.files import OpenFiles
 from equipoise.store.sqlite.health import Health
+from equipoise.store.sqlite.noting import NOTES_RETRY_SECONDS, NOTES_SECONDS, Noting
 from equipoise.store.sqlite.quick_check import QuickCheck
 from equipoise.store.sqlite.sequence import NOTHING
-from equipoise.store.unwritten import Unwritten
 from equipoise.store.upkeep import Backup, QualityPoint
 
-NOTES_SECONDS = 1.0
-"""How long notes wait for others to share their transaction: less than the 5 s between two polls."""
-NOTES_RETRY_SECONDS = 5.0
-"""How long they wait when the store was locked or full: each attempt may hold up rounds for BUSY_SECONDS."""
+LARGE = 1_000
+"""Rounds that are rewritten at once: it holds the store's thread for a fifth of a second."""
 
 T = TypeVar("T")
 
@@ -95,8 +96,6 @@ class SqliteStore:
             path = Path(os.path.realpath(path))
         self.path = path
         self._create = create
-        self._notes_after = notes_after
-        self._retry_after = retry_after
         self._lock = Lock(path.with_name(f"{path.name}.lock"))
         self._thread: ThreadPoolExecutor | None = None
         self._database: Database | None = None
@@ -104,10 +103,9 @@ class SqliteStore:
         self._health = Health()
         self._check = QuickCheck(path)
         self._checking: asyncio.Task[None] | None = None
-        self._unwritten = Unwritten()
-        self._timer: asyncio.TimerHandle | None = None
-        """Set while a writing of notes is due or under way."""
-        self._writing: asyncio.Task[None] | None = None
+        self._notes = Noting(self._read, self._transaction, notes_after, retry_after)
+        self._busy = False
+        """The thread rewrites so much that other calls fail, as when the store is locked."""
 
     async def open(self) -> None:
         self._thread = self._thread or ThreadPoolExecutor(1, thread_name_prefix="store")
@@ -121,11 +119,7 @@ class SqliteStore:
                 self._check.stop()  # again and again: between two statements of SQLite it stops nothing
                 await asyncio.wait([self._checking], timeout=0.1)
             self._checking = None
-        if self._writing is not None:
-            await self._writing
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        await self._notes.stop()
         await self._run(self._disconnect)
         self._thread.shutdown()
         self._thread = None
@@ -166,9 +160,9 @@ class SqliteStore:
                     outcomes.append(_tried(db, pool, one, window))
                     if isinstance(outcomes[-1], Exception):
                         break
-            for one, outcome in zip(group, outcomes, strict=False):
-                if isinstance(outcome, RatedRound) and not outcome.again and one.memory is not None:
-                    self._unwritten.supersede(one.record.round.server, one.at)
+            for one, done in zip(group, outcomes, strict=False):
+                if isinstance(done, RatedRound) and not done.again and one.memory is not None:
+                    self._notes.unwritten.supersede(one.record.round.server, one.at)
             return outcomes
 
         return await self._read(apply)
@@ -179,8 +173,7 @@ class SqliteStore:
         return await self._write(lambda db: sequence.edit(db, pool, player, window, edit, detail))
 
     def note(self, notes: Iterable[Note]) -> None:
-        self._unwritten.add(notes)
-        self._write_notes_in(self._notes_after)
+        self._notes.add(notes, due=self._thread is not None)
 
     async def memory(self, server: ServerId) -> bytes | None:
         return await self._read_noted(lambda db: rounds.memory(db, server))
@@ -208,6 +201,35 @@ class SqliteStore:
 
     async def last_number(self, pool: str) -> int:
         return await self._read(lambda db: sequence.last_number(db, pool))
+
+    async def lost_edits(self, pool: str) -> int:
+        return await self._read(lambda db: sequence.lost(db, pool))
+
+    async def events(self, pool: str, see: SeeEvent) -> None:
+        def seen(db: Connection) -> None:
+            for event in replays.events(db, pool):
+                see(event)
+
+        await self._read(seen)
+
+    async def struck(self, pool: str, strike: Strike) -> Revised:
+        return await self.replayed(replaying.question(self.path, pool, strike, None))
+
+    async def strike(self, pool: str, strike: Strike, entry: Audit, detail: Mapping[str, object]) -> Revised:
+        file = self.path.with_name(f"{pool}.replay")
+        revised = await self.replayed(replaying.question(self.path, pool, strike, file))
+
+        def take_over(db: Connection) -> None:
+            with outcome.attached(db, file), self._transaction(db):
+                strikes.apply(db, pool, strike, revised, entry, detail)
+
+        async with self._alone(revised.rounds > LARGE):
+            await self._read(take_over, alone=True)
+        return revised
+
+    async def replayed(self, question: replaying.Question) -> Revised:
+        """Replay in a process of its own."""
+        return replaying.revised(await replaying.asked(question))
 
     async def adopt_edit(self, pool: str, edit: BulkEdit) -> int:
         return await self._write(lambda db: sequence.adopt(db, pool, edit))
@@ -269,48 +291,28 @@ class SqliteStore:
 
         def after_notes(db: Connection) -> T:
             with suppress(StoreError), self._errors():  # when notes cannot be written, the rest can still be read
-                self._write_notes(db)
+                self._notes.write(db)
             return work(db)
 
         return await self._read(after_notes)
 
-    def _write_notes_in(self, seconds: float) -> None:
-        if self._thread is not None and self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(seconds, self._start_writing_notes)
+    async def _read(self, work: Callable[[Connection], T], *, alone: bool = False) -> T:
+        if self._busy and not alone:
+            raise StoreError("store: the ratings of a pool are being replaced")
 
-    def _start_writing_notes(self) -> None:
-        # The thread serves in order, so rounds that are queued now are stored before the notes.
-        self._writing = asyncio.create_task(self._notes_written())
-
-    async def _notes_written(self) -> None:
-        wait = self._retry_after
-        try:
-            await self._read(self._write_notes)
-            wait = self._notes_after
-        except StoreError as error:
-            log.debug("%d notes wait: %s", len(self._unwritten), error)
-        finally:
-            self._timer = None
-            if self._unwritten:  # what came meanwhile, or what could not be written
-                self._write_notes_in(wait)
-
-    def _write_notes(self, db: Connection) -> None:
-        taken = self._unwritten.take()
-        if not taken:
-            return
-        try:
-            with self._transaction(db):
-                notes.write(db, taken)
-        except BaseException:
-            self._unwritten.put_back(taken)
-            raise
-
-    async def _read(self, work: Callable[[Connection], T]) -> T:
         def served() -> T:
             with self._errors():
                 return work(self._connection)
 
         return await self._run(served)
+
+    @asynccontextmanager
+    async def _alone(self, alone: bool) -> AsyncIterator[None]:
+        self._busy = alone
+        try:
+            yield
+        finally:
+            self._busy = False
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -365,9 +367,9 @@ class SqliteStore:
         if self._database is not None:
             try:
                 with store_errors():
-                    self._write_notes(self._connection)
+                    self._notes.write(self._connection)
             except StoreError as error:
-                log.error("%d notes are lost: %s", len(self._unwritten), error)
+                log.error("%d notes are lost: %s", len(self._notes.unwritten), error)
             self._database.close()
             self._database = None
         self._lock.drop()

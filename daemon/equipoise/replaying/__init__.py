@@ -1,0 +1,1 @@
+"""What follows an event that is taken out of a pool's sequence, replayed in a process of its own."""

@@ -1,0 +1,171 @@
+"""Replays what follows an event that is struck, or put back.
+
+The numbers before it stay. Of a system whose whole state is in its players, only those rounds are rated anew in which
+somebody plays whose numbers have changed; the others are brought in as they are stored. A system that shares state
+between players has to rate all rounds, from the first on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from equipoise import ratings
+from equipoise.balancing import match_of
+from equipoise.core.model import PlayerId
+from equipoise.errors import RatingError, ScriptError, StoreError
+from equipoise.service.replayed import Replayed
+from equipoise.store.sequence import Edit, Event, NumberedRound, Revised, Shift, Strike
+from equipoise.store.sqlite import past
+from equipoise.store.sqlite.outcome import Nothing, Outcome, written
+from equipoise.store.sqlite.past import Past
+from equipoise.store.sqlite.replaying import Answer, Question, Refusal
+
+
+class Revision:
+    """One replay. `advance` is called after each round."""
+
+    def __init__(self, past: Past, strike: Strike, outcome: Outcome, advance: Callable[[], None]) -> None:
+        self._past = past
+        self._outcome = outcome
+        self._struck = past.struck(strike)
+        recorded = past.fingerprint()
+        system = ratings.create(recorded.system, **recorded.params)
+        self._replayed = Replayed(system, recorded, advance)
+        self._system = system
+        self._all = system.shares
+        """All rounds are rated anew from the first on, and all who play after the struck one are affected."""
+        self._affected = set(self._struck.players)
+        self._rounds = 0
+        self._edits = 0
+
+    def run(self) -> Revised:
+        """Replay, and write the new numbers. ScriptError, RatingError: it cannot be done."""
+        refitted = self._past.refitted(self._struck.number)
+        if not refitted:
+            self._begin()
+            for event in self._events():
+                self._replay(event)
+        else:
+            self._affected.clear()
+        return Revised(
+            number=self._struck.number,
+            back=self._struck.back,
+            last=self._past.last,
+            rounds=self._rounds,
+            edits=self._edits,
+            lost=self._past.lost(self._struck.number),
+            refitted=refitted,
+            shifts=self._end(),
+        )
+
+    def _begin(self) -> None:
+        if self._all and self._past.pruned:
+            raise ScriptError(
+                "refused",
+                f"{self._past.pruned:,} old rounds were deleted (retention.rounds_days), and {self._system.name} "
+                "cannot rate again without them",
+                status=409,
+            )
+        if not self._all:
+            for player in self._struck.players:
+                self._bring(player, self._struck.number)
+
+    def _events(self) -> Iterator[Event]:
+        """In order, with what stands in the place of the struck event."""
+        number, waiting = self._struck.number, self._struck.event
+        for event in self._past.events(0 if self._all else number - 1):
+            if waiting is not None and event.number >= number:
+                yield waiting
+                waiting = None
+            if event.number != number:
+                yield event
+        if waiting is not None:
+            yield waiting
+
+    def _replay(self, event: Event) -> None:
+        if event.number < self._struck.number:
+            self._repeat(event)
+        elif isinstance(event, NumberedRound):
+            self._rate(event)
+        else:
+            self._edit(event)
+
+    def _repeat(self, event: Event) -> None:
+        """Before the struck event: as it was."""
+        if isinstance(event, NumberedRound):
+            self._replayed.rate(event.record)
+        else:
+            self._replayed.edit(event)
+
+    def _rate(self, event: NumberedRound) -> None:
+        record, skills = event.record, event.record.skill_at_start
+        match = match_of(record)
+        needed = self._system.needs(match) if match else frozenset()
+        if not self._all and not needed & self._affected:
+            return
+        strangers = frozenset() if self._all else needed - self._affected
+        for player in sorted(strangers):
+            self._bring(player, event.number)
+        if event.number != self._struck.number:
+            skills = self._unaffected(skills)
+        rated = self._replayed.rate(replace(record, skill_at_start=skills))
+        self._outcome.round(event.number, rated, skills)
+        self._affected.update(change.id for change in rated.changes)
+        for player in strangers - self._affected:
+            self._system.forget(player)
+        self._rounds += 1
+
+    def _unaffected(self, skills: Mapping[PlayerId, float] | None) -> dict[PlayerId, float] | None:
+        """Skills when the round went live, without those that the struck event has changed."""
+        if skills is None or self._all:
+            return None
+        return {player: skill for player, skill in skills.items() if player not in self._affected}
+
+    def _edit(self, event: Edit) -> None:
+        if not self._all:
+            event = replace(event, touched=tuple(each for each in event.touched if each.id in self._affected))
+        if not event.touched and event.shared is None:
+            return
+        done = self._replayed.edit(event)
+        if done.action in ("undo", "void"):
+            return
+        self._outcome.edit(done)
+        self._affected.update(each.id for each in done.touched)
+        self._edits += 1
+
+    def _bring(self, player: PlayerId, number: int) -> None:
+        self._replayed.bring(player, self._past.as_of(player, number, self._system.window))
+
+    def _end(self) -> tuple[Shift, ...]:
+        shifts = []
+        for player in sorted(self._affected):
+            row, old = self._replayed.player(player), self._past.now(player)
+            if old is None:
+                raise StoreError(f"{player}: their rating is missing")
+            self._outcome.player(row)
+            if (row.rating, row.rounds) != (old.rating, old.rounds):
+                shifts.append(Shift(player, old.rating, row.rating, old.rounds, row.rounds))
+        if self._all and self._affected:
+            self._outcome.shared(self._replayed.shared())
+        shifts.sort(key=lambda shift: (-abs(shift.after - shift.before), shift.id))
+        return tuple(shifts)
+
+
+def answer(question: Question, advance: Callable[[], None]) -> Answer:
+    """What would change, or why it cannot be done."""
+    try:
+        return Answer(_revised(question, advance))
+    except ScriptError as error:
+        return Answer(refusal=Refusal(error.message, error.code, error.status))
+    except (RatingError, StoreError) as error:
+        return Answer(refusal=Refusal(str(error)))
+
+
+def _revised(question: Question, advance: Callable[[], None]) -> Revised:
+    with past.opened(Path(question.store), question.pool) as found:
+        if question.outcome is None:
+            return Revision(found, question.strike, Nothing(), advance).run()
+        with written(Path(question.outcome)) as outcome:
+            return Revision(found, question.strike, outcome, advance).run()

@@ -1,0 +1,183 @@
+"""A rating system that is given a pool's rounds and edits in order: the store's `Replay`.
+
+By the system that made the stored ratings, every event does what it did: the numbers are the same to the last bit. A
+rating that was set means nothing to another system. It is carried over as an advantage: the player's skill is as far
+from a newcomer's as shifts the win probability of an even round by as much as it did in the old system.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from equipoise import ratings
+from equipoise.balancing import match_of
+from equipoise.core.effects import RecordRound
+from equipoise.core.model import PlayerId
+from equipoise.errors import RatingError
+from equipoise.ratings.system import System
+from equipoise.service.fingerprint import fingerprint_of, made_by
+from equipoise.service.rating import rated_round
+from equipoise.store.port import Fingerprint, RatedRound
+from equipoise.store.sequence import Edit, PlayerRow, Touched
+
+NEWCOMER = PlayerId("")
+"""A player whom no system holds."""
+SHIFT = 0.1
+"""The win probability that skills of two systems are compared by; their gaps are linear in it."""
+FIRST_SIDE = 6.0
+"""Players on a side, before the first round shows how many there are."""
+
+
+class Replayed:
+    """`system` has no players at the start; the stored ratings were made by `recorded`."""
+
+    def __init__(self, system: System[Any], recorded: Fingerprint, advance: Callable[[], None] = lambda: None) -> None:
+        self.system = system
+        self.same = made_by(recorded, system)
+        self.edits: Counter[str] = Counter()
+        """What became of the players in edits: `kept`, `carried` over to another system, `dropped`."""
+        self._old = None if self.same else ratings.create(recorded.system, **recorded.params)
+        self._advance = advance
+        """Called after each round, for a progress bar; an exception from it ends the replay."""
+        self._last_played: dict[PlayerId, float | None] = {}
+        self._rounds = 0
+        self._players = 0
+        """In those rounds."""
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """The fingerprint of the new system and its parameters."""
+        return fingerprint_of(self.system)
+
+    def rate(self, record: RecordRound) -> RatedRound:
+        """Rate the next round. Stored skills at its start are read if they are in the system's own units.
+
+        RatingError, which names the round, when the system refuses it.
+        """
+        if not self.same:
+            record = replace(record, skill_at_start=None)
+        try:
+            rated = rated_round(self.system, record, match_of(record))
+        except RatingError as error:
+            raise RatingError(f"round {record.round.id} of {record.round.server}: {error}") from None
+        started_at = record.round.started_at
+        for change in rated.changes:
+            self._last_played[change.id] = max(self._last_played.get(change.id) or started_at, started_at)
+        self._rounds += 1
+        self._players += len(rated.changes)
+        self._advance()
+        return rated
+
+    def edit(self, edit: Edit) -> Edit:
+        """Change ratings as the next edit did; players whom it cannot change are left out."""
+        match edit.action:
+            case "set":
+                return self._set(edit)
+            case "reset":
+                return self._each(edit, self._reset)
+            case "import":
+                return self._each(edit, self._adopt if self.same else self._import)
+            case "refit":
+                return self._refit(edit)
+            case "undo" | "void":
+                return edit
+
+    def player(self, player: PlayerId) -> PlayerRow:
+        """The player after the events so far; a newcomer when they were in none."""
+        summary, state = self.system.summary(player), self.system.state(player)
+        played = self._last_played.get(player)
+        return PlayerRow(player, 0, summary.rating, summary.rounds, summary.visible, played, state, ())
+
+    def bring(self, player: PlayerId, row: PlayerRow | None) -> None:
+        """Begin with a player as they were at this place of the sequence; None: a newcomer."""
+        if row is None:
+            self.system.forget(player)
+            self._last_played.pop(player, None)
+        else:
+            self.system.restore(player, row.state, row.history)
+            self._last_played[player] = row.last_played
+
+    def shared(self) -> Mapping[str, object]:
+        """The shared state of the new system, in parts by key."""
+        return self.system.shared()
+
+    def _each(self, edit: Edit, change: Callable[[Touched], bool]) -> Edit:
+        touched = []
+        for each in edit.touched:
+            before = None if each.before is None else self.player(each.id)
+            if change(each):
+                touched.append(Touched(each.id, before, self.player(each.id)))
+        return replace(edit, touched=tuple(touched))
+
+    def _set(self, edit: Edit) -> Edit:
+        """One player, at most: none when it was undone."""
+        asked = edit.detail["rating"]
+
+        def change(each: Touched) -> bool:
+            nonlocal asked
+            if not self.same:
+                asked = self._carried(each)
+                return asked is not None
+            self.system.seed(each.id, rating=float(asked))  # type: ignore[arg-type]  # as it was asked for
+            self._edited(each.id, "kept")
+            return True
+
+        done = self._each(edit, change)
+        return replace(done, detail={**edit.detail, "rating": asked}) if done.touched else done
+
+    def _reset(self, each: Touched) -> bool:
+        self.system.forget(each.id)
+        self.system.seed(each.id)
+        self._edited(each.id, "kept")
+        return True
+
+    def _adopt(self, each: Touched) -> bool:
+        self.system.restore(each.id, each.after.state)
+        self._last_played[each.id] = each.after.last_played
+        self.edits["kept"] += 1
+        return True
+
+    def _import(self, each: Touched) -> bool:
+        self.system.forget(each.id)
+        self.system.seed(each.id, rounds=each.after.rounds)
+        if self._carried(each) is None:
+            self.system.forget(each.id)
+            return False
+        self._last_played[each.id] = each.after.last_played
+        return True
+
+    def _refit(self, edit: Edit) -> Edit:
+        """A refit by another system is dropped: it is made anew."""
+        if not self.same:
+            self.edits["dropped"] += len(edit.touched)
+            return replace(edit, touched=(), shared=None)
+        for key, part in (edit.shared or {}).items():
+            self.system.restore_shared(key, part)
+        return self._each(edit, self._adopt)
+
+    def _carried(self, each: Touched) -> float | None:
+        """Give a player the same advantage as in the old system; returns the rating, None if it is refused."""
+        assert self._old is not None
+        self._old.restore(each.id, each.after.state)
+        size = round(self._players / self._rounds / 2) if self._rounds else FIRST_SIDE
+        unit = self.system.gap(SHIFT, max(1, int(size))) / self._old.gap(SHIFT, max(1, int(size)))
+        advantage = (self._old.skill(each.id) - self._old.skill(NEWCOMER)) * unit
+        self._old.forget(each.id)
+        wanted = self.system.skill(NEWCOMER) + advantage
+        rating = self.system.summary(each.id).rating + wanted - self.system.skill(each.id)
+        for close in (rating, float(round(rating))):  # some systems know whole points only
+            try:
+                self.system.seed(each.id, rating=close)
+            except RatingError:
+                continue
+            self._edited(each.id, "carried")
+            return close
+        self.edits["dropped"] += 1
+        return None
+
+    def _edited(self, player: PlayerId, how: str) -> None:
+        self._last_played[player] = self.system.summary(player).last_played
+        self.edits[how] += 1

@@ -1,0 +1,64 @@
+"""What the store writes beside ratings: the logs, session memory and names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from equipoise.core.model import PlayerId, ServerId
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A line of the decision log, as stored."""
+
+    server: ServerId
+    at: float
+    """Seconds since the epoch."""
+    kind: str
+    reason: str
+    """English text."""
+    order: str | None = None
+    detail: Mapping[str, object] | None = None
+    """Split, players, win probability before and after: plain data."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionMemory:
+    """A server's session memory as of a moment, encoded."""
+
+    server: ServerId
+    memory: bytes
+    at: float
+    """Seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """What a player called themselves last."""
+
+    pool: str
+    player: PlayerId
+    name: str
+
+
+Log = Literal["decisions", "audit"]
+"""The logs of the store, whose lines only become more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """A line of the audit: an admin's change, with the values before and after."""
+
+    at: float
+    who: str
+    """Token or player."""
+    action: str
+    target: str
+    before: str
+    after: str
+
+
+Note = Decision | Audit | SessionMemory | Name
+"""What may be written a moment later than it happened; rounds and changes of ratings may not."""

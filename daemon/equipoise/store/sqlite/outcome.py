@@ -1,0 +1,154 @@
+"""The new numbers that a replay beside the daemon made: a file of its own, which the store reads in one transaction.
+
+The process that replays writes them one by one. The store's thread takes them over in a few statements of SQLite,
+which leave the event loop free.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from equipoise.core.model import PlayerId
+from equipoise.files import open_private
+from equipoise.store.port import RatedRound
+from equipoise.store.sequence import Edit, PlayerRow
+from equipoise.store.sqlite import crowds, pools
+from equipoise.store.sqlite.players import encoded
+from equipoise.store.sqlite.replays import effect
+from equipoise.store.sqlite.sequence import columns
+
+_SCHEMA = """
+CREATE TABLE rounds (number INTEGER PRIMARY KEY, prediction, skill_at_start);
+CREATE TABLE participants (round, player, before, after, prediction, rounds, visible, state);
+CREATE TABLE edited (
+    edit, player, before_rating, before_rounds, before_visible, before_played, before_state,
+    after_rating, after_rounds, after_visible, after_played, after_state
+);
+CREATE TABLE players (id PRIMARY KEY, rating, rounds, visible, last_played, state) WITHOUT ROWID;
+CREATE TABLE shared (key PRIMARY KEY, part);
+CREATE TABLE replaced (what);
+"""
+
+# CROSS JOIN keeps the file's rows outside: each finds its row of the store by key.
+_TAKE_OVER = (
+    """
+    UPDATE rounds SET prediction = new.prediction, skill_at_start = new.skill_at_start
+    FROM outcome.rounds AS new WHERE rounds.number = new.number
+    """,
+    """
+    UPDATE participants SET before = new.before, after = new.after, prediction = new.prediction,
+        rounds = new.rounds, visible = new.visible, state = new.state
+    FROM outcome.participants AS new
+    WHERE participants.pool = :pool AND participants.player = new.player AND participants.round = new.round
+    """,
+    """
+    UPDATE edited SET before_rating = new.before_rating, before_rounds = new.before_rounds,
+        before_visible = new.before_visible, before_played = new.before_played, before_state = new.before_state,
+        after_rating = new.after_rating, after_rounds = new.after_rounds, after_visible = new.after_visible,
+        after_played = new.after_played, after_state = new.after_state
+    FROM outcome.edited AS new
+    WHERE edited.pool = :pool AND edited.player = new.player AND edited.edit = new.edit
+    """,
+    """
+    INSERT INTO edited SELECT :pool, new.id, :edit, 0, old.rating, old.rounds, old.visible, old.last_played, old.state,
+        new.rating, new.rounds, new.visible, new.last_played, new.state
+    FROM outcome.players AS new CROSS JOIN players AS old ON old.pool = :pool AND old.id = new.id
+    WHERE (old.rating, old.rounds, old.state) IS NOT (new.rating, new.rounds, new.state)
+    """,
+    """
+    UPDATE players SET version = version + 1, rating = new.rating, rounds = new.rounds, visible = new.visible,
+        last_played = new.last_played, state = new.state
+    FROM outcome.players AS new WHERE players.pool = :pool AND players.id = new.id
+    """,
+)
+
+
+class Outcome:
+    """The file as it is written."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def round(self, number: int, rated: RatedRound, skill_at_start: Mapping[PlayerId, float] | None) -> None:
+        """A round that was rated anew."""
+        skills = None if skill_at_start is None else encoded(skill_at_start)
+        self._db.execute("INSERT INTO rounds VALUES (?, ?, ?)", (number, rated.prediction, skills))
+        self._db.executemany(
+            "INSERT INTO participants VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [(number, change.id, *effect(change)) for change in rated.changes],
+        )
+
+    def edit(self, edit: Edit) -> None:
+        """An edit that was replayed."""
+        self._db.executemany(
+            "INSERT INTO edited VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [(edit.number, each.id, *columns(each.before), *columns(each.after)) for each in edit.touched],
+        )
+
+    def player(self, row: PlayerRow) -> None:
+        """A player at the end."""
+        self._db.execute("INSERT INTO players VALUES (?, ?, ?, ?, ?, ?)", (row.id, *columns(row)))
+
+    def shared(self, parts: Mapping[str, object]) -> None:
+        """All parts of the system's shared state at the end."""
+        self._db.execute("INSERT INTO replaced VALUES ('shared')")
+        self._db.executemany("INSERT INTO shared VALUES (?, ?)", [(key, encoded(part)) for key, part in parts.items()])
+
+
+class Nothing(Outcome):
+    """A trial's: nothing is written."""
+
+    def __init__(self) -> None:
+        """It has no file."""
+
+    def round(self, number: int, rated: RatedRound, skill_at_start: Mapping[PlayerId, float] | None) -> None:
+        """Nothing."""
+
+    def edit(self, edit: Edit) -> None:
+        """Nothing."""
+
+    def player(self, row: PlayerRow) -> None:
+        """Nothing."""
+
+    def shared(self, parts: Mapping[str, object]) -> None:
+        """Nothing."""
+
+
+@contextmanager
+def written(path: Path) -> Iterator[Outcome]:
+    """A new file in place of one that was left behind; whole when this ends."""
+    path.unlink(missing_ok=True)
+    os.close(open_private(path, os.O_RDWR))
+    db = sqlite3.connect(path, isolation_level=None)
+    try:
+        db.execute("PRAGMA journal_mode = OFF")
+        db.execute("PRAGMA synchronous = OFF")
+        db.executescript(_SCHEMA)
+        db.execute("BEGIN")
+        yield Outcome(db)
+        db.execute("COMMIT")
+    finally:
+        db.close()
+
+
+@contextmanager
+def attached(db: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """The file beside the store, outside of a transaction; it is removed afterwards."""
+    db.execute("ATTACH ? AS outcome", (str(path),))
+    try:
+        yield
+    finally:
+        db.execute("DETACH outcome")
+        path.unlink(missing_ok=True)
+
+
+def take_over(db: sqlite3.Connection, pool: str, edit: int) -> None:
+    """Replace the stored numbers by those of the attached file, as the result of an edit."""
+    for statement in _TAKE_OVER:
+        db.execute(statement, {"pool": pool, "edit": edit})
+    crowds.count_again(db, pool)
+    pools.take_over_shared(db, pool)

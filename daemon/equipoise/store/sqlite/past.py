@@ -1,0 +1,200 @@
+"""A pool's past as a replay beside the daemon reads it: from the store's file, by a connection that only reads.
+
+It reads the store as of one moment, whatever the daemon writes meanwhile.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import ScriptError, StoreError
+from equipoise.store.port import Fingerprint
+from equipoise.store.sequence import EditStrike, Event, PlayerRow, RoundStrike, Strike
+from equipoise.store.sqlite import players, pools, replays, retention, sequence
+from equipoise.store.sqlite.connection import store_errors
+
+_LATER = """
+SELECT EXISTS (SELECT 1 FROM participants WHERE pool = :pool AND player = :player AND round >= :number)
+    OR EXISTS (SELECT 1 FROM edited WHERE pool = :pool AND player = :player AND edit >= :number)
+"""
+_ROUND_BEFORE = """
+SELECT round, after, rounds, visible, state FROM participants
+WHERE pool = :pool AND player = :player AND round < :number ORDER BY round DESC LIMIT 1
+"""
+_EDIT_BEFORE = """
+SELECT edit, after_rating, after_rounds, after_visible, after_played, after_state
+FROM edited JOIN edits ON edits.number = edit
+WHERE edited.pool = :pool AND player = :player AND edit < :number AND NOT struck
+    AND action IN ('set', 'reset', 'import', 'refit') ORDER BY edit DESC LIMIT 1
+"""
+_PLAYED = """
+SELECT max(started_at) FROM participants JOIN rounds ON rounds.number = round
+WHERE participants.pool = :pool AND player = :player AND round < :number AND round > :since
+"""
+_WINDOW = """
+SELECT after, prediction, score FROM participants
+WHERE pool = :pool AND player = :player AND round < :number ORDER BY round DESC LIMIT :window
+"""
+_FIRST_AFTER = """
+SELECT rounds FROM participants WHERE pool = :pool AND player = :player AND round >= :number ORDER BY round LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Struck:
+    """The event that a strike is about."""
+
+    number: int
+    back: bool
+    """It is put back."""
+    event: Event | None
+    """What stands in its place from now on; None: nothing."""
+    players: tuple[PlayerId, ...]
+    """Whose ratings it changed, or will."""
+
+
+class Past:
+    """One pool's past. Its numbers are those of the sequence."""
+
+    def __init__(self, db: sqlite3.Connection, pool: str) -> None:
+        self._db = db
+        self._pool = pool
+        self.pruned = retention.pruned_rounds(db, pool)
+        """Rated rounds that were deleted."""
+        self.last = sequence.last_number(db, pool)
+
+    def fingerprint(self) -> Fingerprint:
+        """What made the ratings. StoreError: the pool has none."""
+        found = pools.fingerprint(self._db, self._pool)
+        if found is None:
+            raise StoreError(f"pool {self._pool}: it has no ratings yet")
+        return found
+
+    def struck(self, strike: Strike) -> Struck:
+        """Find the event. ScriptError: there is none, or it cannot be struck."""
+        match strike:
+            case RoundStrike():
+                return self._struck_round(strike)
+            case EditStrike():
+                return self._struck_edit(strike.player)
+
+    def events(self, after: int) -> Iterator[Event]:
+        """Rated rounds and edits after a number, in order."""
+        return replays.events(self._db, self._pool, after)
+
+    def refitted(self, after: int) -> bool:
+        """Whether a refit came after a number: it made every rating."""
+        found = self._db.execute(
+            "SELECT 1 FROM edits WHERE pool = ? AND number > ? AND action = 'refit' LIMIT 1", (self._pool, after)
+        )
+        return found.fetchone() is not None
+
+    def lost(self, number: int) -> int:
+        """Edits without a state since a round or an edit."""
+        found = self._db.execute(
+            "SELECT started_at FROM rounds WHERE number = :number UNION SELECT at FROM edits WHERE number = :number",
+            {"number": number},
+        ).fetchone()
+        return sequence.lost(self._db, self._pool, found[0])
+
+    def now(self, player: PlayerId, window: int = 0) -> PlayerRow | None:
+        """A player's row."""
+        return next(iter(players.load(self._db, self._pool, {player: 0}, window)), None)
+
+    def as_of(self, player: PlayerId, number: int, window: int) -> PlayerRow | None:
+        """A player as they were before an event; None: a newcomer.
+
+        StoreError: rounds of theirs that it takes to know that were deleted.
+        """
+        here = {"pool": self._pool, "player": player, "number": number, "window": window}
+        if not self._db.execute(_LATER, here).fetchone()[0]:
+            return self.now(player, window)
+        row = self._row_before(player, here)
+        if row is None:
+            first = self._db.execute(_FIRST_AFTER, here).fetchone()
+            if self.pruned and first is not None and first[0] != 1:
+                raise self._deleted(player)
+            return None
+        history = tuple(self._db.execute(_WINDOW, here).fetchall()[::-1]) if window else ()
+        windowed = row.state.get("windowed", 0)
+        if self.pruned and isinstance(windowed, int) and len(history) < min(windowed, window):
+            raise self._deleted(player)
+        return replace(row, history=history)
+
+    def _row_before(self, player: PlayerId, here: dict[str, object]) -> PlayerRow | None:
+        """From the last round or edit before, whichever came later."""
+        edit = self._db.execute(_EDIT_BEFORE, here).fetchone() or (0, 0.0, 0, 0, None, "{}")
+        round = self._db.execute(_ROUND_BEFORE, here).fetchone() or (0, 0.0, 0, 0, "{}")
+        edited, *_, played, _ = edit
+        rated, *_ = round
+        if not edited and not rated:
+            return None
+        if rated > edited:
+            (last,) = self._db.execute(_PLAYED, {**here, "since": edited}).fetchone()
+            played = max(last, last if played is None else played)
+            _, rating, rounds, visible, state = round
+        else:
+            _, rating, rounds, visible, _, state = edit
+        plain = msgspec.json.decode(state, type=dict[str, object])
+        return PlayerRow(player, 0, rating, rounds, bool(visible), played, plain, ())
+
+    def _deleted(self, player: PlayerId) -> StoreError:
+        return StoreError(
+            f"{player}: older rounds were deleted (retention.rounds_days), without them it cannot be done"
+        )
+
+    def _struck_round(self, strike: RoundStrike) -> Struck:
+        name = f"round {strike.round} of {strike.server}"
+        found = self._db.execute(
+            "SELECT number, pool, prediction, unrated, voided, pruned FROM rounds WHERE server = ? AND id = ?",
+            (strike.server, strike.round),
+        ).fetchone()
+        if found is None or found[1] != self._pool:
+            raise ScriptError("not_found", f"{name} is not stored", status=404)
+        number, _, prediction, unrated, voided, pruned = found
+        if pruned:
+            raise _refused(f"{name} is too old: rows of its players were deleted (retention.rounds_days)")
+        if prediction is None and voided is None:
+            raise _refused(f"{name} is not rated: {unrated or 'nobody played it long enough'}")
+        if (voided is not None) != strike.back:
+            raise _refused(f"{name} is {'not void' if strike.back else 'void already'}")
+        if strike.back:
+            event = replays.voided(self._db, number)
+            return Struck(number, True, event, tuple(each.id for each in event.record.participants))
+        rows = self._db.execute("SELECT player FROM participants WHERE round = ? ORDER BY place", (number,))
+        return Struck(number, False, None, tuple(PlayerId(player) for (player,) in rows))
+
+    def _struck_edit(self, player: PlayerId) -> Struck:
+        last = sequence.last_edit(self._db, self._pool, player)
+        if last is None:
+            raise ScriptError("not_found", f"{player}: no edit of this player is stored", status=404)
+        number, back = last
+        edit = next(sequence.edits(self._db, self._pool, number - 1))
+        others = [each for each in edit.touched if each.id != player]
+        if back:
+            others += [each for each in sequence.touched(self._db, number, struck=True) if each.id == player]
+        return Struck(number, back, replace(edit, touched=tuple(others)), (player,))
+
+
+def _refused(message: str) -> ScriptError:
+    return ScriptError("refused", message, status=409)
+
+
+@contextmanager
+def opened(path: Path, pool: str) -> Iterator[Past]:
+    """A pool's past as of now."""
+    with store_errors():
+        db = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, isolation_level=None)
+        try:
+            db.execute("BEGIN")
+            yield Past(db, pool)
+        finally:
+            db.close()

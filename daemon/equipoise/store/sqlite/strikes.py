@@ -1,0 +1,33 @@
+"""A round or an edit taken out of the ratings, or put back, with the numbers that a replay made, in SQLite."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+
+from equipoise.errors import PoolMoved
+from equipoise.store.port import Audit
+from equipoise.store.sequence import EditStrike, Revised, RoundStrike, Strike
+from equipoise.store.sqlite import outcome, sequence, voids
+
+
+def apply(
+    db: sqlite3.Connection, pool: str, strike: Strike, revised: Revised, entry: Audit, detail: Mapping[str, object]
+) -> None:
+    """Write the strike as an edit, and the numbers of the attached outcome. PoolMoved: something came meanwhile."""
+    if sequence.last_number(db, pool) != revised.last:
+        raise PoolMoved(f"pool {pool}: rounds came meanwhile")
+    match strike:
+        case RoundStrike():
+            edit = sequence.add(db, pool, "void", entry, detail)
+            if revised.back:
+                voids.put_back(db, pool, revised.number)
+            else:
+                voids.take_out(db, revised.number, edit)
+        case EditStrike(player):
+            edit = sequence.add(db, pool, "undo", entry, detail)
+            db.execute(
+                "UPDATE edited SET struck = ? WHERE pool = ? AND player = ? AND edit = ?",
+                (not revised.back, pool, player, revised.number),
+            )
+    outcome.take_over(db, pool, edit)

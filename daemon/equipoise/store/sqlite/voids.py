@@ -1,0 +1,76 @@
+"""Rounds that were taken out of the ratings, in SQLite.
+
+Their participants' rows are kept apart, so that no window holds them and nothing that reads ratings has to leave them
+out.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+import msgspec
+
+from equipoise.core.model import PlayerId, Side
+from equipoise.store.port import Change
+from equipoise.store.sqlite.players import encoded
+
+_COLUMNS = "player, side, seconds_a, seconds_b, quit, place, before, after, prediction, score, rounds, visible, state"
+
+Participant = tuple[str, str, float, float, int, int, float, float, float, float, int, int, str]
+"""A row of `participants` in the order of `_COLUMNS`."""
+
+_decoder = msgspec.json.Decoder(list[Participant])
+
+
+def take_out(db: sqlite3.Connection, number: int, edit: int) -> None:
+    """Keep apart what a rated round did."""
+    rows = db.execute(f"SELECT {_COLUMNS} FROM participants WHERE round = ? ORDER BY place", (number,)).fetchall()
+    db.execute(
+        "INSERT INTO voids (round, edit, prediction, participants) SELECT number, ?, prediction, ? "
+        "FROM rounds WHERE number = ?",
+        (edit, encoded(rows), number),
+    )
+    db.execute("DELETE FROM participants WHERE round = ?", (number,))
+    db.execute("UPDATE rounds SET voided = ?, prediction = NULL WHERE number = ?", (edit, number))
+
+
+def put_back(db: sqlite3.Connection, pool: str, number: int) -> None:
+    """Undo `take_out`; the numbers are those of then."""
+    db.execute(
+        "UPDATE rounds SET voided = NULL, prediction = (SELECT prediction FROM voids WHERE round = number) "
+        "WHERE number = ?",
+        (number,),
+    )
+    places = ", ".join("?" * 13)
+    db.executemany(
+        f"INSERT INTO participants (pool, round, {_COLUMNS}) VALUES (?, ?, {places})",
+        [(pool, number, *row) for row in participants(db, number)],
+    )
+    db.execute("DELETE FROM voids WHERE round = ?", (number,))
+
+
+def participants(db: sqlite3.Connection, number: int) -> list[Participant]:
+    """The rows of a voided round's participants, in the order of their places."""
+    (text,) = db.execute("SELECT participants FROM voids WHERE round = ?", (number,)).fetchone()
+    return _decoder.decode(text)
+
+
+def first_answer(db: sqlite3.Connection, number: int) -> tuple[float, tuple[Change, ...]]:
+    """The prediction and the changes that a voided round had."""
+    (prediction,) = db.execute("SELECT prediction FROM voids WHERE round = ?", (number,)).fetchone()
+    return prediction, tuple(_change(row) for row in participants(db, number))
+
+
+def _change(row: Participant) -> Change:
+    player, side, _, _, _, _, before, after, prediction, score, rounds, visible, state = row
+    return Change(
+        id=PlayerId(player),
+        side=Side(side),
+        before=before,
+        after=after,
+        prediction=prediction,
+        score=score,
+        rounds=rounds,
+        visible=bool(visible),
+        state=msgspec.json.decode(state, type=dict[str, object]),
+    )
