@@ -26,6 +26,7 @@ from equipoise.service.backups import FOLDER, Backups
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
+from equipoise.service.refits import Refits
 from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.ring import Ring
 from equipoise.service.scheduler import Scheduler
@@ -100,8 +101,9 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
     metrics.watch(lambda: readings.of_store(store, retention))
     refusals = stack.enter_context(closing(Refusals(metrics)))
     stack.callback(asyncio.create_task(metrics.measure_loop()).cancel)
+    refits = Refits(pools, clock)
     scheduler = Scheduler(metrics)
-    jobs.add_jobs(scheduler, pools, retention, clock)
+    await jobs.add_jobs(scheduler, pools, retention, refits, clock)
     backups = Backups(store, store.path.parent / FOLDER, clock, config.backup.keep)
     jobs.schedule_backups(scheduler, backups, config.backup.keep, config.backup.at)
     solving = Worker(config.splits.seconds)
@@ -118,9 +120,11 @@ async def start(config: Config, stack: AsyncExitStack, *, new_store: bool = Fals
         refusals=refusals,
         solving=solving,
         scheduler=scheduler,
+        refits=refits,
     )
     await _listen(config, services, listener, stack)
     scheduler.start()
+    stack.push_async_callback(refits.close)
     stack.push_async_callback(scheduler.close)
     _sign_of_life(store, stack)
     store.start_check()

@@ -20,7 +20,7 @@ _COMMANDS = {
     "status": ("servers", "Show what every game server is doing."),
     "server": ("servers", "Game servers: list, scramble, balance, cancel, on, off."),
     "player": ("players", "Players: show, find, set, reset, top."),
-    "pool": ("pools", "Rating populations: quality, fit-theta, recompute."),
+    "pool": ("pools", "Rating populations: quality, fit-theta, refit, recompute."),
     "backup": ("backups", "Copy the store while the daemon runs, or without it."),
     "restore": ("backups", "Put a backup in the store's place; the daemon is stopped."),
     "why": ("decisions", "Show the last decisions and their reasons."),

@@ -10,6 +10,7 @@ import click
 
 from equipoise.cli.client import REFUSED, Client
 from equipoise.cli.options import PRIVATE, config_option, stop
+from equipoise.cli.refitting import refit
 from equipoise.cli.remote import json_option, print_json, remote
 from equipoise.errors import ConfigError, RatingError, ScriptError, SpillError, StoreError
 
@@ -73,6 +74,9 @@ def _missing(missing: int) -> str:
 
     # A fit looks at MOST rounds: more than that would not help.
     return f"about {missing:,} more rounds would tell them apart" if missing < MOST else "they are practically equal"
+
+
+pool.add_command(refit)
 
 
 @pool.command()

@@ -10,6 +10,7 @@ from equipoise.errors import ScriptError
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
+from equipoise.service.refits import Refits
 from equipoise.service.scheduler import Scheduler
 from equipoise.solving.worker import Worker
 from equipoise.store.port import Clock, Store
@@ -35,6 +36,7 @@ class Services:
     solving: Worker
     """Splits for other programs."""
     scheduler: Scheduler
+    refits: Refits
 
     def host(self, server: str) -> Host:
         """The host of a configured server; ScriptError 404."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cache
 
 from equipoise.service import metrics
-from equipoise.web import logs, players, quality, scripts, servers, splitting, theta
+from equipoise.web import logs, players, quality, refits, scripts, servers, splitting, theta
 from equipoise.web.answers import Answered
 from equipoise.web.health import show_health
 from equipoise.web.messages import Limited
 from equipoise.web.messages.health import Health
 from equipoise.web.messages.logs import Audits, Decisions, OfServer
 from equipoise.web.messages.players import InPool, PlayerFound, PlayersFound, RatingSet, Sought, Top
-from equipoise.web.messages.pools import QualityFound, ThetaFound
+from equipoise.web.messages.pools import QualityFound, RefitAsked, RefitSeen, ThetaFound
 from equipoise.web.messages.rounds import RoundSent, RoundTaken
 from equipoise.web.messages.servers import Command, CommandDone, OneServer, Servers
 from equipoise.web.messages.splits import SplitsAsked, SplitsFound
@@ -93,6 +93,16 @@ TABLE: tuple[Route, ...] = (
         theta.show_theta,
         ThetaFound,
     ),
+    Route(
+        "POST",
+        "/v1/admin/pools/{pool}/refit",
+        "Fit all rounds of a pool at once",
+        ADMINS,
+        refits.start_refit,
+        RefitSeen,
+        body=RefitAsked,
+    ),
+    Route("GET", "/v1/admin/pools/{pool}/refit", "How that goes", READERS, refits.show_refit, RefitSeen),
     Route("GET", "/v1/admin/pools/{pool}/top", "The leaderboard", READERS, players.show_top, Top, query=Limited),
     Route(
         "GET",
