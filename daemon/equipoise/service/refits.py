@@ -62,7 +62,8 @@ class Refits:
         """Begin a refit by hand, if none of this pool is under way. RatingError: its system has no such fit."""
         if not _fits(pool):
             raise RatingError(f"pool {pool.name}: {pool.system.name} has no whole-history fit")
-        if self.status(pool).running_since is None and pool.name not in self._tasks:
+        if self.status(pool).running_since is None:
+            self._status[pool.name] = RefitStatus(running_since=self._clock.epoch(), dry_run=dry_run)
             task = asyncio.create_task(self._refit(pool, who, dry_run=dry_run))
             self._tasks[pool.name] = task
             task.add_done_callback(lambda _: self._tasks.pop(pool.name))
@@ -70,8 +71,6 @@ class Refits:
 
     def status(self, pool: Pool) -> RefitStatus:
         """How it goes, or went."""
-        if pool.name in self._tasks and pool.name not in self._status:
-            return RefitStatus(running_since=self._clock.epoch())
         return self._status.get(pool.name, RefitStatus())
 
     async def close(self) -> None:
@@ -88,8 +87,8 @@ class Refits:
         return bool(await pool.store.predictions(pool.name, 1))
 
     async def _refit(self, pool: Pool, who: str, *, dry_run: bool) -> None:
-        now, status = self._clock.epoch, RefitStatus(running_since=self._clock.epoch(), dry_run=dry_run)
-        self._status[pool.name] = status
+        now = self._clock.epoch
+        self._status[pool.name] = RefitStatus(running_since=now(), dry_run=dry_run)
         error, fitted, result = "it was ended", None, None
         try:
             async with self._turn, pool.store.fitting(pool.name) as fitting:
