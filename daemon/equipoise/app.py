@@ -28,6 +28,7 @@ from equipoise.service.backups import FOLDER, Backups
 from equipoise.service.exporting import Exports
 from equipoise.service.log import set_level
 from equipoise.service.metrics import Metrics
+from equipoise.service.refits import Refits
 from equipoise.service.reloads import Reloads
 from equipoise.service.retention import Retention, RetentionDays
 from equipoise.service.scheduler import Every, Scheduler
@@ -138,8 +139,9 @@ async def _serving(
     metrics.watch(lambda: readings.of_game_servers(peers.statuses()))
     refusals = stack.enter_context(closing(Refusals(metrics)))
     stack.callback(asyncio.create_task(metrics.measure_loop()).cancel)
+    refits = Refits(fleet.pools, clock)
     scheduler = Scheduler(metrics)
-    jobs.add_jobs(scheduler, fleet.pools, retention, clock)
+    await jobs.add_jobs(scheduler, fleet.pools, retention, refits, clock)
     backups = Backups(store, store.path.parent / FOLDER, clock, config.backup.keep)
     jobs.schedule_backups(scheduler, backups, config.backup.keep, config.backup.at)
     scheduler.add("game server query", Every(QUERY_SECONDS), peers.ask_all)
@@ -156,6 +158,7 @@ async def _serving(
         exports=Exports(lambda pool: exported(store.path, pool)),
         reloads=reloads,
         game_servers=peers,
+        refits=refits,
     )
     configured = Configured(config, environ, fleet, services, listener.getsockname()[1])
     configured.follow(lambda config: retention.use(_days(config)))
@@ -165,6 +168,7 @@ async def _serving(
     await _listen(configured, listener, stack)
     # Also before requests are waited for: one may wait for a game server that does not answer.
     stack.callback(peers.close)
+    stack.push_async_callback(refits.close)
     _begin_time(scheduler, store, stack)
     stack.push_async_callback(reloads.close)
     return configured

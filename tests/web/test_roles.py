@@ -53,6 +53,12 @@ ALLOWED: dict[str, tuple[str, Any, dict[str, str]]] = {
     ),
     "GET /v1/admin/pools/{pool}/quality": ("/v1/admin/pools/main/quality", None, READERS),
     "GET /v1/admin/pools/{pool}/theta": ("/v1/admin/pools/main/theta", None, READERS),
+    "POST /v1/admin/pools/{pool}/refit": (
+        "/v1/admin/pools/main/refit",
+        {},
+        ADMINS | {ADMIN: "refused"},  # SynElo has no such fit
+    ),
+    "GET /v1/admin/pools/{pool}/refit": ("/v1/admin/pools/main/refit", None, READERS),
     "GET /v1/admin/pools/{pool}/top": ("/v1/admin/pools/main/top", None, READERS),
     "GET /v1/admin/pools/{pool}/players": ("/v1/admin/pools/main/players?text=7", None, READERS),
     "GET /v1/admin/pools/{pool}/export": ("/v1/admin/pools/main/export", None, ADMINS),

@@ -13,6 +13,7 @@ import click
 from equipoise.cli.client import REFUSED, Client
 from equipoise.cli.moving import export_pool, import_pool
 from equipoise.cli.options import PRIVATE, config_option, examples, stop
+from equipoise.cli.refitting import refit
 from equipoise.cli.remote import json_option, print_json, remote
 from equipoise.errors import ConfigError, RatingError, ScriptError, SpillError, StoreError
 
@@ -94,6 +95,9 @@ def _missing(missing: int) -> str:
 
     # A fit looks at MOST rounds: more than that would not help.
     return f"about {missing:,} more rounds would tell them apart" if missing < MOST else "they are practically equal"
+
+
+pool.add_command(refit)
 
 
 @pool.command(epilog=examples("equipoise pool recompute --pool main --system trueskill --set shadow_rounds=30"))

@@ -11,8 +11,9 @@ from typing import Any
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError, StoreError
 from equipoise.service.held import Held, Snapshot
-from equipoise.store.port import Audit, Clock, PlayerRow, Store
+from equipoise.store.port import Audit, Clock, Fitting, PlayerRow, Store
 from equipoise.store.sequence import BulkEdit, EditStrike, Revised, RoundStrike, Shift, Strike
+from equipoise.store.upkeep import CaughtUp
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,11 @@ class Editing:
             return Audit(self._clock.epoch(), who, "void", target, before, after)
 
         return await self._strike(strike, entry, detail)
+
+    async def refit(self, fitting: Fitting, entry: Audit) -> CaughtUp:
+        """Adopt a fit."""
+        async with self._turn, self._held_back():
+            return await fitting.adopt(entry)
 
     def stop(self) -> None:
         """End replays that are under way: nothing of them is written."""

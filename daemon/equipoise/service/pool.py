@@ -37,8 +37,9 @@ from equipoise.service.editing import Edited, Editing
 from equipoise.service.held import MOST_HELD, Held
 from equipoise.service.rating import RoundRating
 from equipoise.service.ring import Ring, UnstoredRound
-from equipoise.store.port import Clock, RatedRound, Store
+from equipoise.store.port import Audit, Clock, Fitting, RatedRound, Store
 from equipoise.store.sequence import BulkEdit, Revised, RoundStrike
+from equipoise.store.upkeep import CaughtUp
 from equipoise.wire.values import RoundStatus
 
 GROUP = 32
@@ -194,6 +195,10 @@ class Pool:
         StoreError: nothing was changed.
         """
         return await self._uninterrupted(self._editing.adopt(edit))
+
+    async def refit(self, fitting: Fitting, entry: Audit) -> CaughtUp:
+        """Adopt a fit of all rounds; rounds that come meanwhile wait in the ring. StoreError: nothing was changed."""
+        return await self._uninterrupted(self._editing.refit(fitting, entry))
 
     async def top(self, limit: int | None) -> tuple[PlayerSummary, ...]:
         """The leaderboard with names, all of it without a limit: without shadow ratings and stale players."""

@@ -16,6 +16,7 @@ from equipoise.service.exporting import Exports
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
+from equipoise.service.refits import Refits
 from equipoise.service.reloads import Reloads
 from equipoise.service.scheduler import Scheduler
 from equipoise.solving.worker import Worker
@@ -40,6 +41,7 @@ class Services:
     reloads: Reloads
     game_servers: GameServers
     """By RCON and A2S."""
+    refits: Refits
     hosts: Mapping[ServerId, Host] = field(default_factory=dict)
     games: Mapping[ServerId, Game] = field(default_factory=dict)
     pools: Mapping[str, Pool] = field(default_factory=dict)

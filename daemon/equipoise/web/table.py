@@ -15,6 +15,7 @@ from equipoise.web import (
     players,
     quality,
     rcon,
+    refits,
     reloading,
     scripts,
     servers,
@@ -30,7 +31,7 @@ from equipoise.web.messages.health import Health
 from equipoise.web.messages.logs import Audits, Decisions, Reasons
 from equipoise.web.messages.past import History, OfPlayer, OfRounds, RoundFound, Rounds
 from equipoise.web.messages.players import InPool, PlayerFound, PlayersFound, Sought, Top
-from equipoise.web.messages.pools import QualityFound, ThetaFound
+from equipoise.web.messages.pools import QualityFound, RefitAsked, RefitSeen, ThetaFound
 from equipoise.web.messages.rcon import ConsoleCommand, ConsoleOutput
 from equipoise.web.messages.reloading import ReloadAsked, ReloadDone
 from equipoise.web.messages.rounds import RoundSent, RoundTaken
@@ -141,6 +142,16 @@ TABLE: tuple[Route, ...] = (
         theta.show_theta,
         ThetaFound,
     ),
+    Route(
+        "POST",
+        "/v1/admin/pools/{pool}/refit",
+        "Fit all rounds of a pool at once",
+        ADMINS,
+        refits.start_refit,
+        RefitSeen,
+        body=RefitAsked,
+    ),
+    Route("GET", "/v1/admin/pools/{pool}/refit", "How that goes", READERS, refits.show_refit, RefitSeen),
     Route("GET", "/v1/admin/pools/{pool}/top", "The leaderboard", READERS, players.show_top, Top, query=Limited),
     Route(
         "GET",

@@ -17,7 +17,7 @@ import msgspec
 from equipoise.core.model import PlayerId
 from equipoise.errors import ScriptError, StoreError
 from equipoise.store.port import Fingerprint
-from equipoise.store.sequence import EditStrike, Event, PlayerRow, RoundStrike, Strike, Undone
+from equipoise.store.sequence import Edit, EditStrike, Event, NumberedRound, PlayerRow, RoundStrike, Strike, Undone
 from equipoise.store.sqlite import players, pools, replays, retention, sequence
 from equipoise.store.sqlite.connection import store_errors
 
@@ -90,6 +90,14 @@ class Past:
     def events(self, after: int) -> Iterator[Event]:
         """Rated rounds and edits after a number, in order."""
         return replays.events(self._db, self._pool, after)
+
+    def rounds(self) -> Iterator[NumberedRound]:
+        """All rated rounds, in order."""
+        return replays.rated(self._db, self._pool)
+
+    def edits(self) -> Iterator[Edit]:
+        """All edits, in order."""
+        return sequence.edits(self._db, self._pool)
 
     def refitted(self, after: int) -> bool:
         """Whether a refit came after a number: it made every rating."""

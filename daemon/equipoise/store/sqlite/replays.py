@@ -44,13 +44,13 @@ _Part = tuple[int, str, str, float, float, int]
 
 def see(db: sqlite3.Connection, pool: str, see: SeeRound, after: int = 0) -> None:
     """Call `see` with every rated round after a number, in the order in which they were applied."""
-    for event in _rated(db, pool, after):
+    for event in rated(db, pool, after):
         see(event.record, event.prediction)
 
 
 def events(db: sqlite3.Connection, pool: str, after: int = 0) -> Iterator[Event]:
     """A pool's rated rounds and edits after a number, in the order in which they were applied."""
-    return heapq.merge(_rated(db, pool, after), sequence.edits(db, pool, after), key=attrgetter("number"))
+    return heapq.merge(rated(db, pool, after), sequence.edits(db, pool, after), key=attrgetter("number"))
 
 
 def recompute(db: sqlite3.Connection, pool: str, replay: Replay, entry: Audit) -> None:
@@ -74,7 +74,8 @@ def recompute(db: sqlite3.Connection, pool: str, replay: Replay, entry: Audit) -
     journal.audit(db, entry)
 
 
-def _rated(db: sqlite3.Connection, pool: str, last: int = 0) -> Iterator[NumberedRound]:
+def rated(db: sqlite3.Connection, pool: str, last: int = 0) -> Iterator[NumberedRound]:
+    """A pool's rated rounds after a number, in the order in which they were applied."""
     while rows := db.execute(_ROUNDS, (pool, last, PAGE)).fetchall():
         first, last = rows[0][0], rows[-1][0]
         found = db.execute(_PARTICIPANTS, (pool, first, last)).fetchall()

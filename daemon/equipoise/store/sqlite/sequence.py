@@ -95,7 +95,7 @@ def adopt(db: sqlite3.Connection, pool: str, edit: BulkEdit) -> int:
     if edit.last is not None and last_number(db, pool) != edit.last:
         raise PoolMoved(f"pool {pool}: rounds came meanwhile")
     if edit.action == "refit":
-        _forget_refits(db, pool)
+        forget_refits(db, pool)
     entry = Audit(edit.at, edit.who, edit.action, f"pool {pool}", edit.before, edit.after)
     number = add(db, pool, edit.action, entry, edit.detail, edit.shared)
     rows = list(edit.rows)
@@ -115,11 +115,19 @@ def _adopt_players(db: sqlite3.Connection, pool: str, number: int, rows: list[Pl
     touch(db, pool, number, (Touched(row.id, stored.get(row.id), row) for row in (rows if whole else changed)))
 
 
-def _forget_refits(db: sqlite3.Connection, pool: str) -> None:
+def forget_refits(db: sqlite3.Connection, pool: str) -> None:
     """A refit replaces every rating: those before it would only fill the disk."""
     refits = "SELECT number FROM edits WHERE pool = :pool AND action = 'refit'"
     db.execute(f"DELETE FROM edited WHERE edit IN ({refits})", {"pool": pool})
     db.execute("UPDATE edits SET shared = NULL WHERE pool = :pool AND action = 'refit'", {"pool": pool})
+
+
+def refitted_at(db: sqlite3.Connection, pool: str) -> float | None:
+    """When a pool was last refitted."""
+    at: float | None = db.execute("SELECT max(at) FROM edits WHERE pool = ? AND action = 'refit'", (pool,)).fetchone()[
+        0
+    ]
+    return at
 
 
 def edit(
