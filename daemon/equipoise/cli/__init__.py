@@ -20,7 +20,7 @@ _COMMANDS = {
     "reload": ("reloading", "Read the changed configuration, without a restart."),
     "status": ("servers", "Show what every game server is doing."),
     "doctor": ("doctor", "Look for what is wrong, and say what to do."),
-    "server": ("servers", "Game servers: list, add, remove, secret, scramble, balance, cancel, on, off."),
+    "server": ("servers", "Game servers: list, add, remove, update, secret, scramble, balance, cancel, on, off."),
     "player": ("players", "Players: show, find, set, reset, top."),
     "pool": ("pools", "Rating populations: quality, fit-theta, recompute."),
     "round": ("rounds", "Rounds: list, show."),
