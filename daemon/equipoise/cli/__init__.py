@@ -27,7 +27,7 @@ _COMMANDS = {
     "check-config": ("daemon", "Read the configuration as the daemon does."),
     "reload": ("reloading", "Read the changed configuration, without a restart."),
     "status": ("servers", "Show what every game server is doing."),
-    "server": ("servers", "Game servers: list, add, remove, secret, scramble, balance, cancel, on, off."),
+    "server": ("servers", "Game servers: list, add, remove, update, secret, scramble, balance, cancel, on, off."),
     "doctor": ("doctor", "Look for what is wrong, and say what to do."),
     "rcon": ("rcon", "Send a command to a game server's console."),
     "player": ("players", "Players: show, find, set, reset, undo, top, history."),

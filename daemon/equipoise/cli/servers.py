@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from equipoise.cli.adding import add, remove, secret
+from equipoise.cli.adding import add, remove, secret, update
 from equipoise.cli.client import Client
 from equipoise.cli.following import redrawn
 from equipoise.cli.lists import csv_option, one_format
@@ -172,7 +172,7 @@ def server() -> None:
     """Game servers."""
 
 
-for command, called in ((status, "list"), (add, "add"), (remove, "remove"), (secret, "secret")):
+for command, called in ((status, "list"), (add, "add"), (remove, "remove"), (secret, "secret"), (update, "update")):
     server.add_command(command, called)
 
 

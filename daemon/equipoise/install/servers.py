@@ -188,7 +188,7 @@ def prepare_rotation(config: Path, name: str, tf: Path | None, secret: str, dige
     prepared = Prepared(files)
     if tf is None:
         return prepared, Added(name, secret, None).lines()
-    prepared.plugins.append(inspect(tf, name, None).rotate(secret))
+    prepared.plugins.append(inspect(tf, name, None).configure(Changes(tf), secret=secret))
     return prepared, [
         f"The new secret is in {tf / CFG}. The plugin reads it at the next map, or at once with:\n\n"
         "  sm plugins reload equipoise\n"
@@ -201,6 +201,19 @@ def _prepare_folder(server: NewServer, url: str, secret: str) -> tuple[GameFolde
     if re.fullmatch(r"https?://[\w.\[\]:-]+", url) is None or url.endswith(":0"):
         raise ConfigError(f"{url} is no address for the plugin; choose a web.port, or use --url")
     assert server.tf is not None
+    folder, changes = _with_plugin(server.tf, server.name)
+    return folder, folder.configure(changes, url=url, server=server.name, secret=secret)
+
+
+def prepare_update(name: str, tf: Path) -> Prepared:
+    """The plugin of this version in the place of another; ConfigError where it is not that of this server."""
+    folder, changes = _with_plugin(tf, name)
+    if folder.setting("server") != name:
+        raise ConfigError(f"it is not the plugin of {name}: it names no server", file=folder.path / CFG)
+    return Prepared(Changes(tf), [changes], [Added(name, "", folder)])
+
+
+def _with_plugin(tf: Path, name: str) -> tuple[GameFolder, Changes]:
     plugin = assets.plugin()
-    folder = inspect(server.tf, server.name, plugin_version(plugin) or "0")
-    return folder, folder.install(plugin, assets.plugin_texts(), url, server.name, secret)
+    folder = inspect(tf, name, plugin_version(plugin) or "0")
+    return folder, folder.install(plugin, assets.plugin_texts())
