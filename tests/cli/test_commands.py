@@ -75,7 +75,8 @@ def test_without_a_daemon_every_command_says_so_in_one_line_and_ends_with_3(name
         for each in COMMANDS[name].params
         if isinstance(each, click.Argument) and each.required
     ]
-    options = ["--url", "http://127.0.0.1:1", "--token", "x"]
+    yes = ["--yes"] if "yes" in {each.name for each in COMMANDS[name].params} else []  # nobody is here to be asked
+    options = [*yes, "--url", "http://127.0.0.1:1", "--token", "x"]
     ended = CliRunner().invoke(main, [*name.split(), *needed, *options], input="y\n")
     assert (ended.exit_code, ended.stdout) == (3, "")
     assert re.fullmatch(r"equipoise: no daemon answers at http://127\.0\.0\.1:1: .*\n", ended.stderr)

@@ -94,6 +94,7 @@ def test_a_players_history_goes_on_from_rating_to_rating(house: House, evening: 
     )
 
 
+@pytest.mark.slow
 def test_decisions_have_names_sides_chances_and_seconds(house: House, evening: str) -> None:
     for id in IDS[::2]:
         ask(house, evening, "player", "set", id, "2000")

@@ -72,6 +72,7 @@ def run(house: House, address: str, *words: str, **environ: str) -> subprocess.C
     return subprocess.run(command, capture_output=True, timeout=60, env=plain | environ)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "environ",
     [
@@ -105,6 +106,7 @@ def test_csv_is_utf_8_that_no_spreadsheet_runs(named: tuple[House, str]) -> None
     assert not {name for name in names if name.startswith(("=", "+", "-", "@"))}
 
 
+@pytest.mark.slow
 def test_a_reader_who_goes_away_is_no_traceback(named: tuple[House, str]) -> None:
     house, address = named
     for words in ("player find 7656", "player find 7656 --csv", "audit --json"):

@@ -121,6 +121,20 @@ async def test_no_call_takes_more_steps_in_a_store_of_ten_times_the_size(small: 
 
 @pytest.mark.slow
 @in_loop
+async def test_a_search_of_the_decisions_takes_no_more_steps_for_a_piece_of_a_longer_log(large: Path) -> None:
+    store = Counted(large)
+    await store.open()
+    taken = []
+    for until in (None, 4_001):  # five pieces, and two
+        before = store.tens
+        assert await store.decisions_about(player(999_999), None, 5, before=until) == ([], None)
+        taken.append(store.tens - before)
+    await store.close()
+    assert taken[0] < 3 * taken[1]
+
+
+@pytest.mark.slow
+@in_loop
 async def test_a_search_holds_the_store_for_one_piece_of_the_players_at_a_time(large: Path) -> None:
     store = Traced(large)
     await store.open()

@@ -42,10 +42,11 @@ def decisions_about(
     oldest = db.execute(
         f"SELECT number FROM decisions {_between(server, before)} ORDER BY number DESC LIMIT 1 OFFSET :offset", here
     ).fetchone()
-    until = "" if oldest is None else "AND number >= :oldest"
+    if oldest is not None:  # one lower bound: of two SQLite uses the first, and walks down to the log's end
+        here["after"] = oldest[0] - 1
     found = db.execute(
-        f"{_SELECT} {_between(server, before)} {until} AND detail LIKE :like ORDER BY number DESC LIMIT :limit",
-        {**here, "oldest": oldest and oldest[0], "like": f'%"{player}"%', "limit": limit},
+        f"{_SELECT} {_between(server, before)} AND instr(detail, :quoted) ORDER BY number DESC LIMIT :limit",
+        {**here, "quoted": f'"{player}"', "limit": limit},
     )
     return [_decision(*each) for each in found], oldest and oldest[0]
 
