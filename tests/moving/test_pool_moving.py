@@ -274,6 +274,7 @@ def test_an_export_overwrites_nothing_and_leaves_nothing_behind(old: House, tmp_
     assert pool(old, "export", "main", file).returncode == 2
     assert file.read_text() == "precious"
     assert pool(old, "export", "nobodys", tmp_path / "no.jsonl").returncode == 2
+    assert pool(old, "export", "nobodys", "-").stdout == ""
     assert pool(old, "export", "main", tmp_path / "no" / "where.jsonl").returncode == 1
     assert [path.name for path in tmp_path.iterdir()] == ["mine.jsonl"]
 

@@ -59,8 +59,8 @@ _line: msgspec.json.Decoder[Format | moved.AnyLine | End] = msgspec.json.Decoder
 
 
 def written(lines: Iterable[moved.AnyLine]) -> Iterator[bytes]:
-    """An export, in pieces of whole lines."""
-    yield _encoder.encode(Format(version=VERSION)) + b"\n"
+    """An export, in pieces of whole lines; an error of the first lines comes before the first piece."""
+    first = _encoder.encode(Format(version=VERSION)) + b"\n"
     piece, count, digest = bytearray(), 0, hashlib.sha256()
     for line in lines:
         start = len(piece)
@@ -69,10 +69,11 @@ def written(lines: Iterable[moved.AnyLine]) -> Iterator[bytes]:
         count += 1
         if len(piece) >= PIECE:
             digest.update(piece)
-            yield bytes(piece)
+            yield first + piece
+            first = b""
             piece.clear()
     digest.update(piece)
-    yield bytes(piece) + _encoder.encode(End(lines=count, sha256=digest.hexdigest())) + b"\n"
+    yield first + piece + _encoder.encode(End(lines=count, sha256=digest.hexdigest())) + b"\n"
 
 
 class Reader:
