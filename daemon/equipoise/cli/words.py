@@ -27,11 +27,15 @@ def side_word(sides: Sequence[str], side: str | None) -> str:
 
     >>> side_word(["red", "blu"], "b"), side_word(["marines", "aliens"], "a"), side_word(["red", "blu"], None)
     ('BLU', 'Marines', '-')
+    >>> side_word(["a", "b"], "b"), side_word(["Allies", "the Axis"], "b")
+    ('B', 'the Axis')
     """
     if side is None:
         return "-"
     word = sides[side == "b"]
-    return word.upper() if len(word) == 3 else word.capitalize()
+    if word in ("red", "blu", "a", "b"):
+        return word.upper()
+    return word.capitalize() if word in ("marines", "aliens") else word
 
 
 def chance(sides: Sequence[str], of_a: float | None) -> str:

@@ -35,7 +35,7 @@ async def show_decisions(asked: Asked) -> Decisions:
     return Decisions(
         decisions=kept,
         names=await _names(services, kept),
-        sides={line.server: game.sides for line in kept if (game := services.games.get(line.server))},
+        sides={line.server: sides for line in kept if (sides := services.sides(line.server))},
         player=player,
         before=more if len(kept) == len(lines) and more is not None else before,
     )

@@ -56,6 +56,12 @@ class Services:
         except KeyError:
             raise ScriptError("not_found", f"no server {server!r} is configured", status=404) from None
 
+    def sides(self, server: ServerId) -> tuple[str, str] | None:
+        """What players of a server call sides A and B; None: it is not configured."""
+        if server not in self.hosts:
+            return None
+        return self.hosts[server].rules.sides or self.games[server].sides
+
     def pool(self, name: str | None) -> Pool:
         """A pool by name; None means the only one. ScriptError 404."""
         if name is None and len(self.pools) == 1:
