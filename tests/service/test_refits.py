@@ -46,6 +46,10 @@ async def play(pool: Pool, records: Sequence[RecordRound]) -> None:
         assert (await pool.record(each, None)).status == "stored"
 
 
+def files(directory: Path, pattern: str) -> list[str]:
+    return [each.name for each in directory.glob(pattern)]
+
+
 async def refitted(pool: Pool, *, dry_run: bool = False) -> RefitStatus:
     refits = Refits({"main": pool}, GivenClock())
     refits.start(pool, "owner", dry_run=dry_run)
@@ -181,6 +185,7 @@ async def test_a_past_that_is_changed_meanwhile_is_fitted_another_time(tmp_path:
             with pytest.raises(StoreError, match=r"its past was changed meanwhile \(undo\)"):
                 await pool.refit(fitting, ENTRY)
         assert await seen(pool) == before
+        assert not files(tmp_path, "*refit*")
 
 
 @in_loop

@@ -119,7 +119,7 @@ def _remove_unit(directory: Path) -> None:
 
 
 def _server(name: str, game: str, tf: str | None, rcon: str | None, file: str | None, asks: bool) -> NewServer:
-    folder = Path(tf) if tf else questions.game_folder(name) if asks else None
+    folder = Path(tf).expanduser() if tf else questions.game_folder(name) if asks else None
     address = rcon or (questions.rcon_address(name) if asks else None)
     password = questions.rcon_password(name, file) if address else None
     return NewServer(name, game=game, tf=folder, rcon=address, password=password)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractContextManager, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from equipoise.store.sqlite import outcome, sequence
 from equipoise.store.upkeep import CaughtUp, Fitted
 
 COMMAND = (sys.executable, "-P", "-m", "equipoise.refitting")
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""numpy would start one for each processor: the game needs them, and the unit has a limit."""
 LONGEST = 1 << 24
 """Bytes of an answer."""
 
@@ -66,8 +69,9 @@ class Fitting:
     async def adopt(self, entry: Audit) -> CaughtUp:
         """Rate what came meanwhile, and write the new ratings."""
         file = Path(f"{self._question.store}.refit-{self._question.pool}")
-        found = await self._caught_up(file)
-        await self._run(partial(self._take_over, file=file, found=found, entry=entry))
+        with _removed(file):
+            found = await self._caught_up(file)
+            await self._run(partial(self._take_over, file=file, found=found, entry=entry))
         return found
 
     def _take_over(self, db: sqlite3.Connection, file: Path, found: CaughtUp, entry: Audit) -> None:
@@ -98,13 +102,22 @@ class Fitting:
         return answer
 
 
+@contextmanager
+def _removed(file: Path) -> Iterator[None]:
+    """However this ends, the file is gone."""
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
+
+
 @asynccontextmanager
 async def fitting(store: Path, pool: str, run: Run, transaction: Transaction) -> AsyncIterator[Fitting]:
     """A process that fits a pool; it ends with this."""
     try:
         # A session of its own: Ctrl-C at a terminal is for the daemon, which ends it.
         process = await asyncio.create_subprocess_exec(
-            *COMMAND, stdin=PIPE, stdout=PIPE, start_new_session=True, limit=LONGEST
+            *COMMAND, stdin=PIPE, stdout=PIPE, start_new_session=True, limit=LONGEST, env=os.environ | ONE_THREAD
         )
     except OSError as error:
         raise StoreError(f"no process can be started that fits all rounds: {error.strerror}") from None
