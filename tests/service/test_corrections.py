@@ -41,8 +41,10 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "glicko2": {},
     "ns2": {},
     "teamskill_k": {"base": "glicko"},
+    "teamskill_allk_ls": {},
     "trueskill": {},
     "trueskill2": {},
+    "trueskill_through_time": {},
 }
 ENTRY = Audit(9.0, "console", "recompute", "pool main", "as it was", "as it is")
 TABLES = (
