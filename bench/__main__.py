@@ -24,6 +24,7 @@ BENCHES = (
     "calls",
     "servers",
     "round_end",
+    "backup",
     "polls",
     "startup",
     "plugin",

@@ -1,14 +1,12 @@
-"""Round ends while a backup is made of a store of 100,000 rounds, beside those before and after it."""
+"""Round ends while a backup is made of a store of 100,000 rounds, beside those before it."""
 
 from __future__ import annotations
 
 import asyncio
 import resource
-import shutil
 import subprocess
 import sys
 import time
-from argparse import ArgumentParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,17 +18,11 @@ TARGET = "p99 15 ms"
 
 
 def main() -> None:
-    parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--store", type=Path, help="a store that is filled already")
-    store = parser.parse_args().store
     with TemporaryDirectory() as place:
         folder = Path(place) / "daemon"
         (folder / "state").mkdir(parents=True)
         file = folder / "state" / "equipoise.db"
-        if store is None:
-            asyncio.run(fill(file, Past(players=1_000, rounds=100_000)))
-        else:
-            shutil.copy(store, file)
+        asyncio.run(fill(file, Past(players=1_000, rounds=100_000)))
         with running(folder=folder) as daemon:
             script = Script(daemon.port, daemon.server, daemon.secret)
             script.introduce()

@@ -16,6 +16,7 @@ ORDER = (
     "ratings",
     "store",
     "service",
+    "game",
     "web",
     "cli",
     "lab",

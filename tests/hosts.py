@@ -91,6 +91,8 @@ class Rig:
     params: Mapping[str, object] = field(default_factory=dict)
     answer_seconds: float = 60.0
     """Long, so that a busy machine does not change replies."""
+    nudges: int = 0
+    """How often the script was to be made to call."""
     most_held: int = MOST_HELD
     store_type: type[SqliteStore] = SqliteStore
     ring_type: type[Ring] = Ring
@@ -103,9 +105,13 @@ class Rig:
         system = create(self.system, **self.params)
         self.pool = Pool("main", system, self.store, self.ring, self.clock, self.most_held)
         await self.pool.open()
-        self.host = Host(SERVER, self.pool, self.store, self.rules, self.clock, self.answer_seconds)
+        seconds = self.answer_seconds
+        self.host = Host(SERVER, self.pool, self.store, self.rules, self.clock, seconds, nudge=self._nudged)
         await self.host.start()
         return self
+
+    def _nudged(self) -> None:
+        self.nudges += 1
 
     async def __aexit__(self, *error: object) -> None:
         await self.host.close()

@@ -9,12 +9,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from equipoise import ratings
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import Side
+from equipoise.ratings.system import System
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
+from equipoise.store.sequence import BulkEdit, PlayerRow
 from equipoise.store.sqlite import SqliteStore
 from tests.hosts import GivenClock
 from tests.store.samples import a_round, player
@@ -63,3 +66,18 @@ def stored(directory: Path) -> dict[str, list[tuple[object, ...]]]:
     """Every number that a rating system made, by table."""
     with closing(sqlite3.connect(directory / "equipoise.db")) as database:
         return {table: database.execute(query).fetchall() for table, query in _TABLES.items()}
+
+
+def row_of(system: System[Any], number: int, **seeds: float) -> PlayerRow:
+    """A player as an import makes them."""
+    one = player(number)
+    system.seed(one, **seeds)
+    summary = system.summary(one)
+    return PlayerRow(one, 0, summary.rating, summary.rounds, summary.visible, None, system.state(one), ())
+
+
+def an_import(system: System[Any], ratings_of: dict[int, float], **fields: Any) -> BulkEdit:
+    made = type(system)(system.params)
+    rows = [row_of(made, number, rating=rating, rounds=60) for number, rating in ratings_of.items()]
+    edit = BulkEdit("import", 1_800_000_000.0, "owner", rows, "no ratings", "skills.csv")
+    return replace(edit, **fields)

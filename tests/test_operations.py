@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from equipoise.cli import main
-from tests.web.daemon import running
+from tests.game.query_server import SIMPLE, info
+from tests.web.daemon import CONFIG, running
 from tests.web.test_events import ROSTER, batch, ended
 from tests.wire.samples import HELLO
 
@@ -37,10 +40,23 @@ def test_every_exit_code_is_described() -> None:
     assert first_cells("exit code") == set(re.findall(r"\b(\d+) ", main.epilog or ""))
 
 
+def metrics_of_a_server_with_rcon_and_a2s(folder: Path) -> str:
+    (folder / "rcon").write_text("secret")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as game_server:
+        game_server.bind(("127.0.0.1", 0))
+        game_server.settimeout(60)
+        query = f"query = '127.0.0.1:{game_server.getsockname()[1]}'"
+        keys = f"rcon = '127.0.0.1:1'\nrcon_password_file = 'rcon'\n{query}\n[server.ns2-1]"
+        with running(folder, CONFIG.replace("[server.ns2-1]", keys)) as daemon:
+            daemon.post(batch(1, HELLO, ROSTER, ended(1)))
+            game_server.sendto(SIMPLE + info(), game_server.recvfrom(1500)[1])
+            while "equipoise_query_players" not in (text := daemon.call("GET", "/metrics").raw.decode()):
+                time.sleep(0.01)
+    return text
+
+
 def test_every_metric_is_described(tmp_path: Path) -> None:
-    with running(tmp_path) as daemon:
-        daemon.post(batch(1, HELLO, ROSTER, ended(1)))
-        text = daemon.call("GET", "/metrics").raw.decode()
+    text = metrics_of_a_server_with_rcon_and_a2s(tmp_path)
     families = set(re.findall(r"^# TYPE (equipoise_\w+?) (?:counter|gauge|histogram)$", text, re.MULTILINE))
     created = {name for name in families if name.endswith("_created")}
     assert first_cells("metric") == families - created

@@ -102,3 +102,8 @@ def test_players_of_another_game_read_its_names_of_the_sides(daemon: Daemon) -> 
     answers = [daemon.post(first), daemon.post({**first, "seq": 2, "events": [wish]})]
     (tell,) = [order for order in answers[-1].body["orders"] if order["kind"] == "tell"]
     assert tell["lines"] == [{"phrase": "Equipoise_VoteEven", "args": ["Counter-Terrorists", "50"]}]
+
+
+def test_operators_read_its_names_of_the_sides_too(daemon: Daemon) -> None:
+    server = daemon.call("GET", "/v1/admin/servers/dust").body["server"]
+    assert server["sides"] == ["Counter-Terrorists", "Terrorists"]

@@ -19,17 +19,19 @@ from aiohttp import web
 import equipoise
 from equipoise.config import STORE, Config
 from equipoise.config.sources import located
-from equipoise.configured import Configured
+from equipoise.configured import Configured, peers_of
 from equipoise.errors import ConfigError, PortInUse, StoreError, StoreMissing, StoreRefused
 from equipoise.fleet import Fleet
+from equipoise.game import QUERY_SECONDS, PeerServers
 from equipoise.service import jobs, readings, systemd
 from equipoise.service.backups import FOLDER, Backups
 from equipoise.service.exporting import Exports
 from equipoise.service.log import set_level
 from equipoise.service.metrics import Metrics
+from equipoise.service.refits import Refits
 from equipoise.service.reloads import Reloads
 from equipoise.service.retention import Retention, RetentionDays
-from equipoise.service.scheduler import Scheduler
+from equipoise.service.scheduler import Every, Scheduler
 from equipoise.solving.worker import Worker
 from equipoise.store.port import Store
 from equipoise.store.sqlite import SqliteStore
@@ -86,6 +88,7 @@ async def serve(config: Config, *, new_store: bool = False) -> None:
         loop.add_signal_handler(signal.SIGHUP, configured.services.reloads.ask)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGHUP,))
         await stopped.wait()
+        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP,))
         systemd.notify("STOPPING=1")
         log.info("stopping")
 
@@ -105,23 +108,43 @@ async def _start(
     with located(config.path):
         listener = stack.enter_context(_listener(config))
         _make_directory(config)
-    clock, metrics = SystemClock(), Metrics()
+    clock = SystemClock()
     store = await _store(config, stack, new_store=new_store)
-    fleet = Fleet(store, clock)
+    peers = stack.enter_context(closing(PeerServers(peers_of(config))))
+    fleet = Fleet(store, clock, peers.nudge)
     await fleet.change(config, lambda: None)
     stack.push_async_callback(fleet.close)
+    configured = await _serving(config, environ, fleet, peers, store, clock, listener, stack)
+    return _address(listener), configured
+
+
+async def _serving(
+    config: Config,
+    environ: Mapping[str, str],
+    fleet: Fleet,
+    peers: PeerServers,
+    store: SqliteStore,
+    clock: SystemClock,
+    listener: socket.socket,
+    stack: AsyncExitStack,
+) -> Configured:
+    """Everything that stands on the fleet, and requests let in."""
+    metrics = Metrics()
     retention = Retention(store, fleet.pools.values(), clock, _days(config))
     with suppress(StoreError):  # damage to the logs is said by /healthz: a daemon that serves keeps rounds
         await retention.look()
     metrics.watch(lambda: readings.of_servers(fleet.hosts.values()))
     metrics.watch(lambda: readings.of_pools(fleet.pools.values()))
     metrics.watch(lambda: readings.of_store(store, retention))
+    metrics.watch(lambda: readings.of_game_servers(peers.statuses()))
     refusals = stack.enter_context(closing(Refusals(metrics)))
     stack.callback(asyncio.create_task(metrics.measure_loop()).cancel)
+    refits = Refits(fleet.pools, clock)
     scheduler = Scheduler(metrics)
-    jobs.add_jobs(scheduler, fleet.pools, retention, clock)
+    await jobs.add_jobs(scheduler, fleet.pools, retention, refits, clock)
     backups = Backups(store, store.path.parent / FOLDER, clock, config.backup.keep)
     jobs.schedule_backups(scheduler, backups, config.backup.keep, config.backup.at)
+    scheduler.add("game server query", Every(QUERY_SECONDS), peers.ask_all)
     solving = Worker(config.splits.seconds)
     stack.push_async_callback(solving.close)
     reloads = Reloads(lambda dry: configured.reload(dry), store, clock)
@@ -134,18 +157,21 @@ async def _start(
         scheduler=scheduler,
         exports=Exports(lambda pool: exported(store.path, pool)),
         reloads=reloads,
+        game_servers=peers,
+        refits=refits,
     )
     configured = Configured(config, environ, fleet, services, listener.getsockname()[1])
     configured.follow(lambda config: retention.use(_days(config)))
     configured.follow(lambda config: solving.use(config.splits.seconds))
+    configured.follow(lambda config: peers.set(peers_of(config)))
     configured.follow(lambda config: jobs.schedule_backups(scheduler, backups, config.backup.keep, config.backup.at))
     await _listen(configured, listener, stack)
-    scheduler.start()
-    stack.push_async_callback(scheduler.close)
-    _sign_of_life(store, stack)
-    store.start_check()
+    # Also before requests are waited for: one may wait for a game server that does not answer.
+    stack.callback(peers.close)
+    stack.push_async_callback(refits.close)
+    _begin_time(scheduler, store, stack)
     stack.push_async_callback(reloads.close)
-    return _address(listener), configured
+    return configured
 
 
 def _days(config: Config) -> RetentionDays:
@@ -233,6 +259,14 @@ def _most(config: Config) -> int:
     if most < config.web.max_connections:
         log.warning("fewer connections than web.max_connections: raise LimitNOFILE", extra={"count": most})
     return most
+
+
+def _begin_time(scheduler: Scheduler, store: SqliteStore, stack: AsyncExitStack) -> None:
+    """What happens by itself: jobs, systemd's watchdog, the check of the whole store."""
+    scheduler.start()
+    stack.push_async_callback(scheduler.close)
+    _sign_of_life(store, stack)
+    store.start_check()
 
 
 def _sign_of_life(store: Store, stack: AsyncExitStack) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from equipoise.config import Config, load
-from equipoise.config.changes import compare, without_restart
+from equipoise.config.changes import Changes, compare, without_restart
 from equipoise.config.sources import settle
+from equipoise.core.model import ServerId
+from equipoise.errors import ConfigError
 from equipoise.fleet import Fleet
+from equipoise.game import Peer
 from equipoise.service.reloads import Reloaded
 from equipoise.web import Caller, Callers, Services
 from equipoise.wire import GAMES
@@ -41,8 +43,7 @@ class Configured:
 
         EquipoiseError: everything is as it was.
         """
-        new = await asyncio.to_thread(_settled, self.config.path, self._environ)
-        changes = compare(self.config, new)
+        new, changes = await asyncio.to_thread(_read, self.config, self._environ)
         if dry:
             await self._fleet.check(new)
         else:
@@ -69,6 +70,19 @@ class Configured:
         )
 
 
+def peers_of(config: Config) -> dict[ServerId, Peer]:
+    """Where the game servers are reached that have an address in the configuration."""
+    return {
+        name: Peer(
+            rcon=server.rcon.address if server.rcon else None,
+            password=server.rcon.password if server.rcon else "",
+            query=server.query,
+        )
+        for name, server in config.servers.items()
+        if server.rcon or server.query
+    }
+
+
 def _callers(config: Config) -> Callers:
     """Every script and every token, by the digest of its secret."""
     scripts = {server.digest: Caller("script", server.name) for server in config.servers.values()}
@@ -84,6 +98,11 @@ def _names(config: Config, port: int) -> frozenset[str]:
     return frozenset(name.lower() for name in (*own, *more))
 
 
-def _settled(path: Path, environ: Mapping[str, str]) -> Config:
-    settle(path)
-    return load(path, environ)
+def _read(old: Config, environ: Mapping[str, str]) -> tuple[Config, Changes]:
+    """The files again, and what they change; for 100 servers that is too long for the event loop."""
+    settle(old.path)
+    new = load(old.path, environ, started=True)
+    if old.tokens and not new.tokens:
+        # Most often a file that was cut off, and no command could have it read again.
+        raise ConfigError("no [token.NAME] is left; is the file being written?", file=old.path)
+    return new, compare(old, new)

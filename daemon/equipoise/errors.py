@@ -79,7 +79,8 @@ class ConfigError(EquipoiseError):
     """
 
     def __init__(self, message: str, *, path: str | None = None, file: object = None) -> None:
-        super().__init__(": ".join(str(part) for part in (file, path, message) if part))
+        text = ": ".join(str(part) for part in (file, path, message) if part)
+        super().__init__(text.encode(errors="replace").decode())  # a file's name may be no UTF-8
         self.message = message
         self.path = path
         self.file = file
@@ -96,13 +97,15 @@ class PortInUse(ConfigError):
 class FileError(EquipoiseError):
     """A file that was given to be read is wrong; `line` is the number of the line, from 1, where there is one.
 
+    `file` is its name, where several were given.
+
     >>> str(FileError("no SteamID", line=3))
     'line 3: no SteamID'
     """
 
-    def __init__(self, message: str, *, line: int | None = None) -> None:
+    def __init__(self, message: str, *, line: int | None = None, file: str | None = None) -> None:
         super().__init__(message if line is None else f"line {line}: {message}")
-        self.line = line
+        self.line, self.file = line, file
 
 
 class SplitError(EquipoiseError):

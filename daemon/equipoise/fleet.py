@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any
 
 from equipoise import ratings
@@ -17,15 +19,17 @@ from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
 from equipoise.store.port import Clock, Store
 
+log = logging.getLogger(__name__)
+
 
 class Fleet:
     """Call `change` to begin with, and `close` before the store is closed. One call of `change` at a time."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, nudge: Callable[[ServerId], None] = lambda _server: None) -> None:
         self.pools: dict[str, Pool] = {}
         self.hosts: dict[ServerId, Host] = {}
         self._servers: Mapping[ServerId, Server] = {}
-        self._store, self._clock = store, clock
+        self._store, self._clock, self._nudge = store, clock, nudge
 
     async def check(self, config: Config) -> None:
         """ConfigError: the ratings of a pool that is new here were made by another system."""
@@ -57,6 +61,13 @@ class Fleet:
         self._serve(config, pools, hosts)
         swap()
         await _close(gone_hosts, gone_pools)
+        for pool in gone_pools:
+            if pool.ring_depth:
+                log.warning(
+                    "rounds that wait stay in the ring until this pool is back: %d",
+                    pool.ring_depth,
+                    extra={"pool": pool.name},
+                )
 
     async def close(self) -> None:
         """Write down what is not written yet, and let go of the rings."""
@@ -79,7 +90,8 @@ class Fleet:
         before = self._servers.get(server.name)
         if before is not None and (before.pool, before.game) == (server.pool, server.game):
             return self.hosts[server.name]
-        host = Host(server.name, pools[server.pool], self._store, server.rules, self._clock)
+        nudge = partial(self._nudge, server.name)
+        host = Host(server.name, pools[server.pool], self._store, server.rules, self._clock, nudge=nudge)
         undo.push_async_callback(host.close)
         if before is None:
             await host.start()

@@ -24,6 +24,7 @@ PLACES: dict[str, tuple[float, float, str, tuple[str, ...]]] = {
     "solving": (790, 385, SHELL, ("a process",)),
     "store": (940, 370, SHELL, ("SQLite, by a port",)),
     "moving": (790, 295, PURE, ("exports, dumps",)),
+    "game": (940, 465, SHELL, ("RCON and A2S",)),
     "balancing": (360, 370, PURE, ("question to answer",)),
     "wire": (560, 370, PURE, ("bytes to values",)),
     "ratings": (130, 470, PURE, ("rating systems",)),
@@ -48,7 +49,7 @@ def table() -> dict[str, set[str]]:
                 "errors",
                 "files",
             }
-    found["cli"], found["app"] = {"app", "lab", "demo"}, {"web", "service", "store", "config"}
+    found["cli"], found["app"] = {"app", "lab", "demo"}, {"web", "service", "store", "game", "config"}
     return {layer: found[layer] for layer in PLACES}
 
 

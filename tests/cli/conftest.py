@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.house import House, post, run, serving
+from tests.cli.house import House, post, serving
 from tests.wire.samples import HELLO, RED, ROUND, posted
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> House:
-    folder = tmp_path / "equipoise"
-    made = run("init", folder)
-    assert made.returncode == 0, made.stderr
-    secret = re.search(r"^  arena-1  ([\w-]{43})$", made.stdout, re.MULTILINE)
-    assert secret
-    found = House(folder, secret[1])
-    found.edit("port = 27500", f'port = 0\n\n[store]\ndirectory = "{folder}/state"')
-    return found
+    return House.made(tmp_path)
 
 
 @pytest.fixture

@@ -40,6 +40,18 @@ class House:
     folder: Path
     secret: str
 
+    @classmethod
+    def made(cls, folder: Path) -> House:
+        """A new installation in a folder, whose daemon takes a free port and keeps its state there."""
+        folder = folder / "equipoise"
+        made = run("init", folder)
+        assert made.returncode == 0, made.stderr
+        secret = re.search(r"^  arena-1  ([\w-]{43})$", made.stdout, re.MULTILINE)
+        assert secret
+        found = cls(folder, secret[1])
+        found.edit("port = 27500", f'port = 0\n\n[store]\ndirectory = "{folder}/state"')
+        return found
+
     @property
     def config(self) -> Path:
         return self.folder / "config.toml"

@@ -1,160 +1,120 @@
-"""`equipoise doctor` finds each trouble that is made for it, says where, and ends with 1."""
+"""`equipoise doctor`: what it finds on the machine, with and without a daemon."""
 
 from __future__ import annotations
 
 import json
-import os
-import socket
 import sqlite3
-import time
-import urllib.error
+import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import equipoise
+from equipoise.cli.examining import of_files, of_store
+from equipoise.config import load
+from equipoise.service.diagnosis import of_disk
 from tests.cli.house import House, post, run, serving
-from tests.wire.samples import HELLO, ROUND, posted
-
-OURS = {**HELLO, "plugin": equipoise.__version__}
-
-
-def looked(house: House, address: str = "127.0.0.1:9") -> dict[str, list[str]]:
-    """What was found, by level: `where: what`."""
-    result = run("doctor", "--json", "--config", house.config, "--url", f"http://{address}")
-    assert result.stderr == ""
-    said = json.loads(result.stdout)
-    found: dict[str, list[str]] = {"good": [], "note": [], "bad": []}
-    for each in said["findings"]:
-        found[each["level"]].append(f"{each['where']}: {each['what']}")
-        assert each["level"] == "good" or each["advice"] or each["level"] == "note", each
-    assert said["ok"] == (not found["bad"])
-    assert result.returncode == (1 if found["bad"] else 0)
-    return found
+from tests.game.rcon_servers import free_port, wait_for
+from tests.store.disk import NOBODY, small_disk
+from tests.wire.samples import HELLO, posted
 
 
-def called(address: str, house: House, *events: dict[str, Any], **fields: Any) -> None:
-    post(address, house.secret, posted(*events, **{"seq": 1, **fields}))
+def findings(house: House, *options: str) -> list[dict[str, Any]]:
+    done = run("doctor", "--json", "--config", house.config, *options)
+    answer = json.loads(done.stdout)
+    assert done.returncode == (1 if any(each["bad"] for each in answer["findings"]) else 0), done.stderr
+    assert all(each["advice"] for each in answer["findings"])
+    return list(answer["findings"])
 
 
-def test_nothing_is_bad_where_the_plugin_of_the_daemons_version_calls(house: House) -> None:
+def said(house: House, *options: str) -> str:
+    return "\n".join(each["what"] for each in findings(house, *options))
+
+
+def on_a_free_port(house: House) -> int:
+    port = free_port()
+    house.edit("port = 0", f"port = {port}")
+    return port
+
+
+def test_where_all_is_right_it_says_so_and_its_exit_code_is_0(house: House) -> None:
+    on_a_free_port(house)
     with serving(house) as (_, address):
-        called(address, house, OURS)
-        found = looked(house, address)
-    assert found["bad"] == []
-    assert f"daemon: version {equipoise.__version__} answers" in found["good"]
-    assert f"arena-1: {equipoise.__version__} calls" in found["good"]
-    assert f"{house.state / 'equipoise.db'}: the store is whole" in found["good"]
+        post(address, house.secret, posted({**HELLO, "plugin": equipoise.__version__}, seq=1))
+        done = run("doctor", "--config", house.config)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"equipoise {equipoise.__version__}, python ")
+    assert done.stdout.endswith("\nnothing to mend\n")
 
 
-def test_it_is_read_by_people_too(house: House) -> None:
-    with serving(house) as (_, address):
-        result = run("doctor", "--config", house.config, "--url", f"http://{address}")
-    assert "bad   arena-1: its script was never heard of\n      load the plugin" in result.stdout
-    assert result.stdout.splitlines()[-1].endswith(", 1 bad.")
+def test_a_daemon_that_is_down_and_the_program_that_has_its_port(house: House) -> None:
+    port = on_a_free_port(house)
+    found = said(house)
+    assert f"no daemon answers at http://127.0.0.1:{port}" in found
+    assert "is taken by" not in found
+    server = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", str(port)]
+    with subprocess.Popen(server, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as other:
+        wait_for(port)
+        found = said(house)
+        other.kill()
+    assert f"what answers at http://127.0.0.1:{port} is no daemon" in found
+    assert f"port {port} is taken by python" in found
+    assert f"(pid {other.pid})" in found
 
 
-def test_a_server_whose_script_was_never_heard_is_bad(house: House) -> None:
-    with serving(house) as (_, address):
-        assert looked(house, address)["bad"] == ["arena-1: its script was never heard of"]
+def test_a_wrong_configuration_and_a_refused_token(house: House) -> None:
+    on_a_free_port(house)
+    with serving(house):
+        assert "refuses the token" in said(house, "--token", "wrong")
+        house.edit("k_max = 12", "k_max = 0")
+        assert "the configuration is wrong: " in said(house)
 
 
-@pytest.mark.parametrize(("plugin", "order"), [("0.0.9", "older"), ("9.0", "newer")])
-def test_a_plugin_of_another_version_is_bad(house: House, plugin: str, order: str) -> None:
-    with serving(house) as (_, address):
-        called(address, house, {**HELLO, "plugin": plugin})
-        what = f"arena-1: its plugin {plugin} is {order} than the daemon's {equipoise.__version__}"
-        assert looked(house, address)["bad"] == [what]
-
-
-def test_a_wrong_secret_and_a_wrong_name_are_found_for_an_hour(house: House) -> None:
-    with serving(house) as (_, address):
-        called(address, house, OURS)
-        for secret, name in (("wrong", "arena-1"), ("wrong", "arena-1"), (house.secret, "arena-l")):
-            with pytest.raises(urllib.error.HTTPError):
-                post(address, secret, posted(server=name, seq=2))
-        assert looked(house, address)["bad"] == [
-            "requests: a script called as 'arena-l', which is not its name, from 127.0.0.1, 1 times in the last hour",
-            "arena-1: a wrong secret was tried as 'arena-1' from 127.0.0.1, 2 times in the last hour",
-        ]
-
-
-def test_a_server_that_stands_aside_or_is_switched_off_is_noted(house: House) -> None:
-    with serving(house) as (_, address):
-        called(address, house, {**OURS, "inactive_reason": "mvm"})
-        off = run("server", "off", "arena-1", "--config", house.config, "--url", f"http://{address}")
-        assert off.returncode == 0, off.stderr
-        found = looked(house, address)
-    assert found["bad"] == []
-    notes = [note for note in found["note"] if note.startswith("arena-1")]
-    assert notes == ["arena-1: it stands aside: mvm", "arena-1: an admin has switched Equipoise off"]
-
-
-def test_a_script_whose_clock_is_an_hour_behind_is_bad(house: House) -> None:
-    with serving(house) as (_, address):
-        began = time.time() - 3600 - ROUND["seconds"]
-        called(address, house, OURS, {**ROUND, "started_at": began})
-        (bad,) = looked(house, address)["bad"]
-    assert bad.startswith("arena-1: its clock is 3,")
-    assert bad.endswith(" s behind this machine's")
-
-
-def test_a_round_that_waited_says_nothing_of_the_clock(house: House) -> None:
-    with serving(house) as (_, address):
-        queued = {**ROUND, "started_at": time.time() - 3600, "at": 100.0}
-        called(address, house, OURS, queued, at=3700.0)
-        assert looked(house, address)["bad"] == []
-
-
-def test_a_port_that_another_program_has_is_named_with_the_program(house: House) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-        house.edit("port = 0", f"port = {port}")
-        other.listen()
-        address = f"127.0.0.1:{port}"
-        result = run("doctor", "--json", "--config", house.config, "--url", "http://127.0.0.1:9")
-    (bad,) = [each for each in json.loads(result.stdout)["findings"] if each["level"] == "bad"]
-    assert bad["where"] == address
-    assert f"(process {os.getpid()}) listens, and does not answer as a daemon" in bad["what"]
-
-
-def test_a_daemon_that_is_not_there_is_bad_and_the_rest_is_looked_at(house: House) -> None:
-    house.edit("port = 0", "port = 9")
-    found = looked(house)
-    assert found["bad"] == ["127.0.0.1:9: no daemon listens"]
-    assert any(line.startswith("clock: ") for line in found["good"])
-
-
-def test_a_wrong_configuration_names_file_and_key(house: House) -> None:
-    with serving(house) as (_, address):
-        called(address, house, OURS)
-        house.edit("k_max = 12", "k_mux = 12")
-        (bad,) = looked(house, address)["bad"]
-    assert f"{house.config}: $.pool.main.k_mux: " in bad
-
-
-def test_a_secret_that_others_can_read_is_bad(house: House) -> None:
+def test_files_that_others_can_read_and_those_that_the_daemons_user_cannot(house: House) -> None:
+    on_a_free_port(house)
     token = house.folder / "owner.token"
-    with serving(house) as (_, address):
-        called(address, house, OURS)
-        token.chmod(0o644)
-        assert looked(house, address)["bad"] == [f"{token}: other users can read this secret"]
+    token.chmod(0o644)
+    assert f"other users can read {token}" in said(house)
+    token.chmod(0o600)
+    assert "other users can read" not in said(house)
+    config = load(house.config, {})
+    house.config.chmod(0o600)
+    # Below a folder that is root's alone no file can be read.
+    found = next(each for each in of_files(config, NOBODY) if str(house.config) in each.what)
+    assert found.what.startswith(f"the daemon's user cannot read {house.config}")
+    assert found.advice == f"chmod o+r {house.config}"
+    assert list(of_files(config, 0)) == []
 
 
-def test_a_damaged_store_is_bad_also_while_the_daemon_is_down(house: House) -> None:
-    with serving(house) as (_, address):
-        called(address, house, OURS, ROUND)
+def test_a_damaged_store_and_one_that_is_too_large_to_be_checked_now(house: House) -> None:
+    on_a_free_port(house)
+    with serving(house):
+        pass
+    assert "damaged" not in said(house)
     store = house.state / "equipoise.db"
-    damage(store)
-    bad = looked(house)["bad"]
-    assert any(line.startswith(f"{store}: ") for line in bad), bad
-
-
-def damage(store: Path) -> None:
-    """Overwrite the last page, after the log was written into the file."""
-    sqlite3.connect(store).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with closing(sqlite3.connect(store)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.executescript(
+            "CREATE TABLE filler (data); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)"
+            " INSERT INTO filler SELECT hex(randomblob(500)) FROM n; CREATE INDEX filled ON filler (data);"
+        )
+    (found,) = of_store(store, seconds=0)
+    assert (found.bad, found.what.startswith("the store is too large")) == (False, True)
     content = bytearray(store.read_bytes())
-    for page in range(2, len(content) // 4096):
-        content[page * 4096 : page * 4096 + 64] = b"\xff" * 64
+    middle = len(content) // 2 // 4096 * 4096
+    content[middle : middle + 8192] = bytes(8192)
     store.write_bytes(content)
+    assert f"{store} is damaged: " in said(house)
+
+
+def test_a_disk_that_is_nearly_full(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        (found,) = of_disk(disk)
+    assert found.what.endswith(f"MB are free where the store is ({disk})")
+
+
+def test_a_cache_of_numba_that_cannot_be_written(house: House) -> None:
+    on_a_free_port(house)
+    with serving(house, forked=False, NUMBA_CACHE_DIR="/dev/null/numba"):
+        assert "NUMBA_CACHE_DIR=/dev/null/numba cannot be written" in said(house)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.house import House, ask, post, serving
+from tests.cli.house import House, ask, post, run, serving
 from tests.daemons import Running
 from tests.wire.samples import HELLO, ROUND, posted
 
@@ -117,9 +117,10 @@ def test_reload_prints_each_change_and_ends_with_1_where_the_file_is_refused(hou
         }
         needed = "A restart is needed for a change of the configuration: web.port: 0 -> 1"
         assert needed in ask(house, address, "status").stdout
-        house.config.write_text("[web")
-        refused = ask(house, address, "reload")
-        assert refused.returncode == 1
+        house.edit("port = 1", f"port = {address.rpartition(':')[2]}")
+        house.config.write_text(house.config.read_text() + "\n[web")
+        refused = run("reload", "--config", house.config)  # the address is found in what is left of the file
+        assert refused.returncode == 1, refused.stderr
         assert refused.stderr.startswith(f"equipoise: {house.config}: this is no TOML")
 
 

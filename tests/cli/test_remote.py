@@ -16,8 +16,12 @@ from tests.wire.samples import HELLO, RED, ROUND, posted
 
 def test_status_is_a_table_or_json(house: House, daemon: str) -> None:
     table = ask(house, daemon, "status").stdout.splitlines()
-    assert table[0].split()[:3] == ["SERVER", "MAP", "MODE"]
-    assert table[1].split()[:3] == ["arena-1", "koth_nucleus", "koth"]
+    assert table[0].split() == ["SERVER", "STATE", "MAP", "ROUND", "PLAYERS", "FAVOURITE", "STREAK", "NEXT"]
+    assert re.split("  +", table[1]) == [
+        "arena-1", "on", "koth_nucleus (koth)", "1 over", "3 RED, 3 BLU", "RED 51 %", "RED 1", "scramble"
+    ]  # fmt: skip
+    assert table[2] == "arena-1: a scramble is due at the next round start: the losing side captured nothing."
+    assert table[4].startswith("PLAYERS: on each side, and those who wait. FAVOURITE: ")
     (server,) = json.loads(ask(house, daemon, "status", "--json").stdout)["servers"]
     assert server["players_a"] == 3
     assert ask(house, daemon, "server", "list").stdout.splitlines() == table
@@ -25,16 +29,17 @@ def test_status_is_a_table_or_json(house: House, daemon: str) -> None:
 
 @pytest.mark.slow
 def test_status_says_that_the_store_is_in_trouble_and_nothing_when_it_is_not(house: House, daemon: str) -> None:
-    calm = ask(house, daemon, "status").stdout.splitlines()
-    assert len(calm) == 2
+    assert "store" not in ask(house, daemon, "status").stdout
     with sqlite3.connect(house.state / "equipoise.db", isolation_level=None) as other:
         other.execute("BEGIN IMMEDIATE")
         post(daemon, house.secret, posted({**ROUND, "round": "1-5"}, seq=2))
-        *_, blank, line = ask(house, daemon, "status").stdout.splitlines()
+        _, _, _, blank, line, *_ = ask(house, daemon, "status").stdout.splitlines()
         found = json.loads(ask(house, daemon, "status", "--json").stdout)
     other.close()
     assert blank == ""
-    assert re.fullmatch(r"The store is locked since 20..-..-.. ..:.., 1 rounds wait: end the other program .*\.", line)
+    assert re.fullmatch(
+        r"The store is locked since 20..-..-.. ..:..:.., 1 round waits: end the other program .*\.", line
+    )
     assert (found["store"]["state"], found["waiting_rounds"]) == ("locked", 1)
 
 
@@ -42,7 +47,7 @@ def test_status_says_why_a_map_is_left_alone(house: House) -> None:
     with serving(house) as (_, address):
         reply = post(address, house.secret, posted({**HELLO, "map": "vsh_dust"}, seq=1))
         assert (reply["level"], reply["level_reason"], reply["want"]) == ("off", "vsh_", [])
-        assert ask(house, address, "status").stdout.splitlines()[1].endswith("inactive: vsh_")
+        assert ask(house, address, "status").stdout.splitlines()[1].startswith("arena-1  inactive: vsh_  ")
         refused = ask(house, address, "server", "scramble", "arena-1")
         assert (refused.returncode, refused.stderr) == (1, "equipoise: Equipoise leaves this map alone (vsh_).\n")
 
@@ -51,7 +56,7 @@ def test_status_says_which_of_two_scripts_with_one_name_is_served(house: House, 
     post(daemon, house.secret, posted(HELLO, boot=7, seq=1))
     with pytest.raises(HTTPError, match="409"):
         post(daemon, house.secret, posted(seq=2))
-    *_, last = ask(house, daemon, "status").stdout.splitlines()
+    last = ask(house, daemon, "status").stdout.splitlines()[3]
     assert last.startswith("2 scripts call as arena-1: boot 7 is served, boot 1763622000123 is stale since 2")
     assert last.endswith("; is the plugin loaded on two servers?")
     (server,) = json.loads(ask(house, daemon, "status", "--json").stdout)["servers"]
@@ -60,7 +65,7 @@ def test_status_says_which_of_two_scripts_with_one_name_is_served(house: House, 
 
 def test_status_shows_a_vote_that_players_ask_for(house: House, daemon: str) -> None:
     # There is no vote while a scramble is due, as after this round, or while the teams are even.
-    ask(house, daemon, "player", "set", RED, "9000")
+    ask(house, daemon, "player", "set", RED, "9000", "--yes")
     assert ask(house, daemon, "server", "cancel", "arena-1").returncode == 0
     for seq, shown in ((2, "asked for a vote: 1"), (3, "vote running")):
         wish = {"kind": "command", "words": ["vote"], "by": str(int(RED) + seq)}
@@ -70,9 +75,11 @@ def test_status_shows_a_vote_that_players_ask_for(house: House, daemon: str) -> 
 
 def test_players_are_shown_set_reset_and_ranked(house: House, daemon: str) -> None:
     assert RED in ask(house, daemon, "player", "show", RED).stdout
-    assert "1500" in ask(house, daemon, "player", "set", RED, "1500").stdout
-    assert json.loads(ask(house, daemon, "player", "reset", RED, "--json").stdout)["player"]["rounds"] == 0
-    assert ask(house, daemon, "player", "top").stdout.startswith("PLAYER")
+    assert "1500" in ask(house, daemon, "player", "set", RED, "1500", "--yes").stdout
+    assert json.loads(ask(house, daemon, "player", "reset", RED, "--yes", "--json").stdout)["player"]["rounds"] == 0
+    assert ask(house, daemon, "player", "top").stdout == (
+        "Nobody has 50 rounds yet; 2 are in their first 50. A rating is shown after them.\n"
+    )
 
 
 def test_an_order_that_the_game_still_has_to_carry_out_says_where_its_result_is_shown(
@@ -86,16 +93,19 @@ def test_an_order_that_the_game_still_has_to_carry_out_says_where_its_result_is_
 
 
 def test_a_scramble_that_waits_is_announced_with_its_reason(house: House, daemon: str) -> None:
-    lines = ask(house, daemon, "server", "scramble", "arena-1", "--when", "next").stdout.splitlines()
-    assert lines == ["Teams will be balanced at the next round start:", "the losing side captured nothing"]
+    line = ask(house, daemon, "server", "scramble", "arena-1", "--when", "next").stdout
+    assert line == "Teams will be balanced at the next round start: the losing side captured nothing\n"
 
 
 def test_a_scramble_can_be_tried_dry_and_then_ordered(house: House, daemon: str) -> None:
-    ask(house, daemon, "player", "set", RED, "2000")
+    for number in (0, 2, 4):  # who stand on RED
+        ask(house, daemon, "player", "set", str(int(RED) + number), "2000", "--yes", "--new")
     dry = ask(house, daemon, "server", "scramble", "arena-1", "--dry-run")
     assert dry.returncode == 0, dry.stderr
-    assert "Side A has a chance of" in dry.stdout
-    assert "TO" in dry.stdout
+    chance, head, *moves = dry.stdout.splitlines()
+    assert re.fullmatch(r"Chance to win: RED \d\d % → \d\d %", chance)
+    assert head.split() == ["PLAYER", "NAME", "TO"]
+    assert {move.split()[-1] for move in moves} == {"RED", "BLU"}
     assert ask(house, daemon, "server", "scramble", "arena-1", "--when", "next").returncode == 0
     assert ask(house, daemon, "server", "cancel", "arena-1").returncode == 0
     again = ask(house, daemon, "server", "cancel", "arena-1")

@@ -259,6 +259,11 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
             self.happens(hello(self.mode, phase, at=self.now, session=self.session.memory.session))
             self.roster_seen(None)
 
+    @rule(rules=st.sampled_from(RULES))
+    def configuration_is_reloaded(self, rules: Rules) -> None:
+        self.rules = rules
+        self.session.use(rules)
+
     # What always holds.
 
     @invariant()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from equipoise.errors import PeerError
-from equipoise.game.rcon import Rcon
+from equipoise.game.rcon import CLOSED, Rcon
 from tests.game.rcon_servers import (
     EXEC,
     PASSWORD,
@@ -325,8 +325,26 @@ async def test_after_its_end_no_command_connects_again() -> None:
         await asyncio.sleep(0)
         client.close()
         outcomes = await asyncio.gather(*waiting, return_exceptions=True)
-        assert all(isinstance(outcome, PeerError) for outcome in outcomes)
+        assert {str(outcome) for outcome in outcomes} == {CLOSED}
         assert len(server.connections) <= 1
+
+
+async def test_a_command_that_waits_for_a_silent_server_ends_with_the_connection() -> None:
+    asked = asyncio.Event()
+
+    async def act(reader: Reader, writer: Writer) -> None:
+        await accept_login(reader, writer)
+        await received(reader)
+        asked.set()
+        await reader.read()
+
+    async with stand_in(act) as port:
+        client = rcon(port)
+        waiting = asyncio.create_task(client.execute("status"))
+        await asked.wait()
+        client.close()
+        with pytest.raises(PeerError, match="the daemon closed its RCON connection"):
+            await waiting
 
 
 async def test_rcon_comes_back_after_each_of_100_restarts_under_load() -> None:

@@ -14,6 +14,8 @@ from urllib.error import HTTPError
 
 import pytest
 
+from equipoise.install.bytecode import plugin_version
+from equipoise.install.game_folder import PLUGIN
 from tests.cli.house import EQUIPOISE, House, ask, post, run, serving
 from tests.install.game_server import everything, game_server
 from tests.wire.samples import HELLO, posted
@@ -181,6 +183,28 @@ def test_a_port_that_is_chosen_at_each_start_is_no_address_for_a_plugin(house: H
     tf = game_server(tmp_path)
     line = refused(run("server", "add", "two", "--tf", tf, "--config", house.config), 2)
     assert "http://127.0.0.1:0 is no address for the plugin; choose a web.port, or use --url" in line
+
+
+def test_the_plugin_is_updated_and_its_cfg_stays(house: House, tmp_path: Path) -> None:
+    tf = game_server(tmp_path)
+    options = ("--tf", tf, "--config", house.config, "--url", "http://127.0.0.1:1")
+    assert run("server", "add", "two", *options).returncode == 0
+    kept = everything(tf)
+    plugin, german = tf / PLUGIN, tf / "addons/sourcemod/translations/de/equipoise.phrases.txt"
+    whole = plugin.read_bytes()
+    plugin.write_bytes(b"damaged")
+    german.unlink()
+    done = run("server", "update", "two", *options)
+    assert done.returncode == 0, done.stderr
+    assert "in place of one of an unknown version" in done.stdout
+    assert "  sm plugins reload equipoise" in done.stdout
+    assert plugin_version(plugin.read_bytes()) == plugin_version(whole)
+    plugin.write_bytes(whole)
+    assert everything(tf) == kept
+    for name, why in (("arena-1", "belongs to the server two"), ("three", "there is no server three")):
+        assert why in refused(run("server", "update", name, *options), 2)
+    (tf / "cfg/sourcemod/equipoise.cfg").unlink()
+    assert "it names no server" in refused(run("server", "update", "two", *options), 2)
 
 
 @contextmanager

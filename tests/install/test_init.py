@@ -94,12 +94,26 @@ def test_a_server_that_is_refused_leaves_the_others_folders_as_they_were(tmp_pat
     assert everything(tmp_path) == before
 
 
-def test_on_a_terminal_it_asks(tmp_path: Path) -> None:
+def test_a_disk_that_is_full_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    """A limit on the size of files stands for it: the plugin can be written, the cfg after it cannot."""
+    tf = game_server(tmp_path)
+    (tf / "cfg/sourcemod/equipoise.cfg").write_bytes(b"// mine\n" * 50_000)
+    before = everything(tmp_path)
+    limited = ["bash", "-c", 'ulimit -f 200; exec "$@"', "-", EQUIPOISE, "init", tmp_path / "new", "--tf", tf]
+    line = one_line(subprocess.run(limited, capture_output=True, text=True, timeout=60))
+    assert line == f"equipoise: {tf}/cfg/sourcemod/equipoise.cfg: File too large"
+    assert everything(tmp_path) == before
+
+
+def test_on_a_terminal_it_asks_until_the_answers_are_good(tmp_path: Path) -> None:
     tf = game_server(tmp_path)
     dialogue = {
-        "Names of your game servers": "a b",
-        "Folder tf/ of a": str(tf),
-        "RCON of a,": "127.0.0.1:27015",
+        "Names of your game servers": "a b A",
+        "A differs only in capitals": "a b",
+        "Folder tf/ of a": str(tf.parent),
+        f"is it {tf}?": str(tf),
+        "RCON of a,": "example.org",
+        "not 'example.org'": "127.0.0.1:27015",
         "RCON password of a": "s3cret",
         "Folder tf/ of b": "",
         "RCON of b,": "",

@@ -15,8 +15,11 @@ from pathlib import Path
 import pytest
 
 from equipoise.install.bytecode import plugin_version
+from equipoise.install.game_folder import PLUGIN
+from tests.install.game_server import game_server
 from tests.sourcemod.rig import compile_plugin
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 
 
@@ -104,3 +107,24 @@ def test_where_the_compiler_does_not_run_the_wheel_is_built_without_the_plugin_a
         names = archive.namelist()
     assert "equipoise/assets/sourcemod/equipoise.smx" not in names
     assert "equipoise/assets/systemd/equipoise.service" in names
+
+
+def test_the_installed_wheel_configures_two_servers_and_installs_their_plugins(
+    installed: Path, wheel: Path, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        plugin = archive.read("equipoise/assets/sourcemod/equipoise.smx")
+    one, two, folder = game_server(tmp_path / "one"), game_server(tmp_path / "two"), tmp_path / "equipoise"
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+
+    def run(*words: str | Path) -> str:
+        return subprocess.run(
+            [installed, *words], capture_output=True, text=True, check=True, env=environ, cwd=tmp_path
+        ).stdout
+
+    assert "sm plugins load equipoise" in run("init", folder, "--server", "one", "--tf", one)
+    config = ("--config", folder / "config.toml", "--url", "http://127.0.0.1:1")
+    assert "sm plugins load equipoise" in run("server", "add", "two", "--tf", two, *config)
+    assert {(tf / PLUGIN).read_bytes() for tf in (one, two)} == {plugin}
+    assert (two / "addons/sourcemod/translations/chi/equipoise.phrases.txt").is_file()
+    assert "valid. Servers: 2, pools: 1." in run("check-config", "--config", folder / "config.toml")

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from equipoise.cli import main
+from equipoise.cli.options import Stopped
 from equipoise.cli.output import json_text
 from equipoise.core.model import PlayerId
 from equipoise.errors import RatingError
@@ -284,9 +285,10 @@ def test_a_leaderboard_refuses_a_rating_that_is_not_finite(league: tuple[str, ..
 def test_a_number_that_json_cannot_write_ends_a_command_with_one_line(
     value: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(Stopped) as ended:
         json_text(value)
-    assert ended.value.code == 1
+    ended.value.show()
+    assert ended.value.exit_code == 1
     assert capsys.readouterr().err == "equipoise: a number is infinite or not a number, which JSON cannot write\n"
 
 

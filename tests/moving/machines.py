@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import subprocess
 from pathlib import Path
 
+import msgspec
 from click.testing import CliRunner
 
 from equipoise import config
@@ -56,3 +59,20 @@ def exported(house: House, *words: str | Path) -> bytes:
     text = file.read_bytes()
     file.unlink()
     return text
+
+
+def sealed(changed: bytes) -> bytes:
+    """An export that was changed, with the end that it must have."""
+    first, *lines, _ = changed.splitlines(keepends=True)
+    digest = hashlib.sha256(b"".join(lines)).hexdigest()
+    return b"".join((first, *lines, b'{"kind":"end","lines":%d,"sha256":"%s"}\n' % (len(lines), digest.encode())))
+
+
+def grown(export: bytes, rounds: int) -> bytes:
+    """The export of a pool that played its first rated round again and again."""
+    lines = [json.loads(line) for line in export.splitlines()]
+    model = next(line for line in lines if line["kind"] == "round" and line["participants"])
+    kept = [line for line in lines if line["kind"] in ("equipoise", "pool", "player", "name")]
+    kept[1] |= {"rounds": rounds, "edits": 0, "edited": 0, "voids": 0, "audit": 0}
+    again = (model | {"number": number, "id": f"again-{number}"} for number in range(1, rounds + 1))
+    return sealed(b"".join(msgspec.json.encode(line) + b"\n" for line in (*kept, *again, {"kind": "end"})))

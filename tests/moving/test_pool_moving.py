@@ -10,19 +10,24 @@ import sqlite3
 import subprocess
 from collections.abc import Callable
 from contextlib import closing
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
 from equipoise import ratings
+from equipoise.errors import FileError
+from equipoise.moving.jsonl import Reader
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.port import Audit, Name, PlayerRow
-from equipoise.store.sequence import BulkEdit
+from equipoise.store.sequence import BulkEdit, RoundStrike
 from equipoise.store.sqlite import SqliteStore
 from tests.cli.house import EQUIPOISE, House, ask, run, serving
 from tests.hosts import GivenClock
-from tests.moving.machines import a_machine, exported, pool, with_a_past
+from tests.moving.machines import a_machine, exported, grown, pool, sealed, with_a_past
 from tests.pools import some_rounds, stored
 from tests.store.samples import player
 
@@ -55,6 +60,9 @@ async def _with_edits(house: House) -> None:
     pool.system.seed(player(77), rating=1300.0)
     row = PlayerRow(player(77), 0, 1300.0, 0, False, None, pool.system.state(player(77)), ())
     await pool.adopt(BulkEdit("import", 1.5, "console", [row], "", "1 rating"))
+    await pool.undo(player(3), "token:owner")
+    voided = next(record.round for record in some_rounds(10) if not record.unrated)
+    await pool.void(RoundStrike(voided.server, voided.id), "token:owner", "played by cheaters")
     await pool.close()
     await store.close()
 
@@ -109,8 +117,10 @@ def test_names_and_the_audit_move_with_the_players_and_servers_that_they_are_abo
     assert mine["crowds"] == theirs["crowds"]
     assert mine["edits"] == theirs["edits"]
     assert mine["edited"] == theirs["edited"]
-    assert len(mine["edited"]) == 3
-    assert [line[4] for line in mine["audit"][-3:]] == ["pool main", player(3), "arena-1"]
+    assert mine["voids"] == theirs["voids"]
+    assert [line[4] for line in mine["edits"]] == ["set", "reset", "import", "undo", "void"]
+    assert {line[4] for line in theirs["audit"]} - {line[4] for line in mine["audit"]} == {"another-pools-server"}
+    assert len(mine["audit"]) == len(theirs["audit"]) - 1
 
 
 def test_a_daemon_goes_on_with_the_moved_ratings_and_exports_them_again(
@@ -140,6 +150,7 @@ def test_the_same_export_a_second_time_changes_nothing_and_says_so(new: House, e
     again = pool(new, "import", file)
     assert (again.returncode, everything(new)) == (0, before)
     assert "nothing was changed" in again.stdout
+    assert json.loads(pool(new, "import", file, "--json").stdout)["written"] is False
 
 
 def test_a_pool_that_has_something_else_is_not_touched(export: bytes, tmp_path: Path) -> None:
@@ -149,6 +160,22 @@ def test_a_pool_that_has_something_else_is_not_touched(export: bytes, tmp_path: 
     done = pool(other, "import", tmp_path / "main.jsonl")
     assert (done.returncode, everything(other)) == (1, before)
     assert "3 rounds" in done.stderr
+
+
+def test_numbers_that_other_pools_have_taken_do_not_matter(export: bytes, tmp_path: Path) -> None:
+    """The edit that an undo takes back, and the one that a round was voided by, are named by number."""
+    house = a_machine(tmp_path / "two", 'system = "synelo"\n\n[pool.second]\nsystem = "synelo"')
+    mine = export.replace(b'"server":"arena-1"', b'"server":"arena-2"').replace(b"of arena-1", b"of arena-2")
+    for name, text in (("second", sealed(mine)), ("main", export)):
+        file = tmp_path / f"{name}.jsonl"
+        file.write_bytes(text)
+        done = pool(house, "import", file, "--pool", name)
+        assert done.returncode == 0, done.stderr
+    texts = exported(house), export
+    # The audit has no pool: a line about a player who is in both comes with each.
+    kept = ("edit", "edited", "round", "void")
+    moved, mine = ([each for each in map(json.loads, text.splitlines()) if each["kind"] in kept] for text in texts)
+    assert moved == mine
 
 
 def test_a_pool_may_take_another_name(new: House, export: bytes, tmp_path: Path) -> None:
@@ -192,6 +219,7 @@ BROKEN: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "two without the first's end": (lambda lines: lines[:-1] + lines, "a second export begins here"),
     "newer": (_edited(b'"version":1', b'"version":2'), "line 1: it was written by a newer Equipoise (format 2"),
     "foreign JSON": (lambda lines: [b'{"matches": []}\n'], "line 1: this is no export"),
+    "text that is not UTF-8": (lambda lines: [b'{"\x84": 1}\n'], "line 1: this is no export"),
     "foreign bytes": (lambda lines: [b"\xff\xfe\x00PK\n"], "line 1: this is no export"),
     "no JSON": (lambda lines: [*lines[:7], b"{nonsense}\n", *lines[8:]], "line 8: "),
     "a field of its own": (_edited(b'"kind":"player",', b'"kind":"player","mine":1,'), "line 3: "),
@@ -201,8 +229,8 @@ BROKEN: dict[str, tuple[Callable[[Lines], Lines], str]] = {
         _edited(b'"windowed":', b'"sigma":'),
         "line 3: 76561197960265729: not a synelo state",
     ),
-    "a missing player": (_without(b'"kind":"player"'), "names a player who has no line"),
-    "a missing round": (_without(b'"kind":"round"'), "were changed or damaged"),
+    "a missing player": (_without(b'"kind":"player"'), "has no line above it"),
+    "a missing round": (_without(b'"id":"1763622000123-30"'), "were changed or damaged"),
     "a changed number": (
         _edited(b'"recorded_at":1800000000.0', b'"recorded_at":1800000001.0'),
         "were changed or damaged",
@@ -210,8 +238,9 @@ BROKEN: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "a player twice": (lambda lines: [*lines[:3], lines[2], *lines[3:]], "line 4: it is there twice"),
     "players at the end": (
         lambda lines: [*lines[:2], *lines[3:-1], lines[2], lines[-1]],
-        "names a player who has no line",
+        "has no line above it",
     ),
+    "a name that a terminal obeys": (_edited(b"x" * 128, b"x\\u001b[2J"), "cannot be shown"),
     "an unknown system": (_edited(b'"system":"synelo"', b'"system":"chess"'), "line 2: "),
 }
 
@@ -229,12 +258,23 @@ def test_a_broken_export_is_refused_with_its_line_and_nothing_is_imported(
     assert re.search(r"broken\.jsonl: line \d+: ", done.stderr)
 
 
+@given(some.data())
+def test_an_export_with_any_byte_changed_is_refused(export: bytes, data: some.DataObject) -> None:
+    """Also without the store: the last line has the digest of the others."""
+    place = data.draw(some.integers(0, len(export) - 1))
+    byte = data.draw(some.integers(0, 255).filter(lambda byte: byte != export[place]))
+    changed = export[:place] + bytes((byte,)) + export[place + 1 :]
+    with pytest.raises(FileError):
+        list(Reader(BytesIO(changed)).lines())
+
+
 def test_an_export_overwrites_nothing_and_leaves_nothing_behind(old: House, tmp_path: Path) -> None:
     file = tmp_path / "mine.jsonl"
     file.write_text("precious")
     assert pool(old, "export", "main", file).returncode == 2
     assert file.read_text() == "precious"
     assert pool(old, "export", "nobodys", tmp_path / "no.jsonl").returncode == 2
+    assert pool(old, "export", "nobodys", "-").stdout == ""
     assert pool(old, "export", "main", tmp_path / "no" / "where.jsonl").returncode == 1
     assert [path.name for path in tmp_path.iterdir()] == ["mine.jsonl"]
 
@@ -250,8 +290,10 @@ def test_rounds_that_wait_in_the_ring_are_not_forgotten(tmp_path: Path) -> None:
     assert "rounds wait here" in pool(house, "export").stderr
 
 
-def test_an_export_of_a_daemon_that_dies_is_no_export(tmp_path: Path) -> None:
-    house = with_a_past(a_machine(tmp_path / "dies"), rounds=3000)
+def test_an_export_of_a_daemon_that_dies_is_no_export(export: bytes, tmp_path: Path) -> None:
+    house = a_machine(tmp_path / "dies")
+    (tmp_path / "grown.jsonl").write_bytes(grown(export, 20_000))
+    assert pool(house, "import", tmp_path / "grown.jsonl").returncode == 0
     file = tmp_path / "main.jsonl"
     with serving(house) as (process, address):
         words = [EQUIPOISE, "pool", "export", "main", file, "--config", house.config, "--url", f"http://{address}"]

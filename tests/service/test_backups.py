@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from equipoise.errors import StoreError
 from equipoise.service.backups import FOLDER, Backups
+from equipoise.service.jobs import schedule_backups
+from equipoise.service.metrics import Metrics
+from equipoise.service.scheduler import Scheduler
 from equipoise.store.sqlite import SqliteStore
 from tests.hosts import GivenClock
 from tests.store.disk import no_file_above
@@ -80,3 +85,20 @@ async def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         house.directory.symlink_to(tmp_path / "missing" / "mount")
         with pytest.raises(StoreError, match="backups"):
             await house.night()
+
+
+@in_loop
+async def test_the_job_begins_changes_and_ends_as_the_configuration_says(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        house, scheduler = House(store), Scheduler(Metrics())
+        scheduler.start()
+        seen = []
+        for keep, at in ((0, "04:30"), (2, "04:30"), (5, "23:15"), (0, "04:30")):
+            await house.night()
+            house.clock.now = time.time()  # the backup is a fresh one: none is made up for
+            schedule_backups(scheduler, house.backups, keep, at)
+            seen.append(
+                [f"{datetime.fromtimestamp(job.next_run or 0).astimezone():%H:%M}" for job in scheduler.status()]
+            )
+        await scheduler.close()
+    assert seen == [[], ["04:30"], ["23:15"], []]

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise import ratings
+from equipoise.core.effects import RecordRound
 from equipoise.core.model import RoundId, Side
-from equipoise.errors import ScriptError
+from equipoise.errors import ScriptError, StoreError
 from equipoise.replaying.revision import answer
 from equipoise.service.pool import Pool
 from equipoise.service.replayed import Replayed
@@ -23,10 +27,12 @@ from equipoise.store.port import Audit
 from equipoise.store.sequence import Revised, RoundStrike
 from equipoise.store.sqlite import SqliteStore
 from equipoise.store.sqlite.replaying import Question, revised
-from tests.opened_pool import opened, summary_of
+from tests.opened_pool import opened, rated_alone, summary_of
+from tests.pools import an_import, some_rounds
 from tests.store.disk import fast_directory
-from tests.store.samples import SERVER, a_round, player
+from tests.store.samples import SERVER, a_round, in_loop, player
 
+ROOT = Path(__file__).parents[2]
 PLAYERS = range(1, 8)
 SYSTEMS: dict[str, dict[str, Any]] = {
     "synelo": {"window": 4, "shadow_rounds": 2},
@@ -45,7 +51,7 @@ TABLES = (
     "SELECT number, id, prediction, voided, skill_at_start FROM rounds ORDER BY number",
     "SELECT key, part FROM shared ORDER BY key",
     "SELECT edited.* FROM edited JOIN edits ON number = edit "
-    "WHERE action IN ('set', 'reset') AND NOT struck ORDER BY edit",
+    "WHERE action IN ('set', 'reset', 'import') AND NOT struck ORDER BY edit",
 )
 
 Step = tuple[str, Any]
@@ -79,6 +85,8 @@ async def taken(pool: Pool, number: int, step: Step) -> None:
                 await pool.edit(player(what[0]), float(what[1]), "console")
             case "reset":
                 await pool.edit(player(what), None, "console")
+            case "import":
+                await pool.adopt(an_import(pool.system, {each: 900.0 + 100 * each for each in what}))
             case "undo":
                 await pool.undo(player(what), "console")
             case "void" | "put back":
@@ -101,6 +109,7 @@ STEPS = st.lists(
         st.tuples(st.just("set"), st.tuples(SOMEBODY, st.integers(800, 1500))),
         st.tuples(st.just("reset"), SOMEBODY),
         st.tuples(st.just("undo"), SOMEBODY),
+        st.tuples(st.just("import"), st.sets(SOMEBODY, min_size=1)),
         st.tuples(st.just("void"), st.integers(0, 12)),
         st.tuples(st.just("put back"), st.integers(0, 12)),
     ),
@@ -110,7 +119,7 @@ STEPS = st.lists(
 
 @pytest.mark.parametrize("system", SYSTEMS)
 @given(steps=STEPS)
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=settings.default.max_examples * 2 // 5)
 def test_memory_and_store_and_a_replay_from_the_first_round_say_the_same(system: str, steps: list[Step]) -> None:
     async def evening(directory: Path) -> None:
         params = SYSTEMS[system]
@@ -131,3 +140,258 @@ def test_memory_and_store_and_a_replay_from_the_first_round_say_the_same(system:
 
     with fast_directory() as directory:
         asyncio.run(evening(directory))
+
+
+def a_strike(number: int, *, back: bool = False) -> RoundStrike:
+    return RoundStrike(SERVER, RoundId(f"1763622000123-{number}"), back)
+
+
+RECORDS = [replace(record, skill_at_start=None) for record in some_rounds(40)]
+RATED = [number for number, record in enumerate(RECORDS) if record.participants]
+
+
+async def played(pool: Pool, rounds: list[RecordRound] = RECORDS) -> None:
+    for record in rounds:
+        assert (await pool.record(record, None)).status == "stored"
+
+
+class Slow(InThisProcess):
+    """A replay that ends when it is told to."""
+
+    async def replayed(self, question: Question) -> Revised:
+        self.begun.set()
+        await self.go_on.wait()
+        return await super().replayed(question)
+
+    async def open(self) -> None:
+        await super().open()
+        self.begun, self.go_on = asyncio.Event(), asyncio.Event()
+
+
+@pytest.mark.parametrize("system", ["synelo", "ns2"])
+@in_loop
+async def test_a_process_of_its_own_replays_as_if_the_round_had_not_been_played(tmp_path: Path, system: str) -> None:
+    struck = RATED[20]
+    async with opened(tmp_path, system) as pool:
+        await played(pool)
+        trial = await pool.void(a_strike(struck), "owner", "", trial=True)
+        before = numbers(tmp_path)
+        done = await pool.void(a_strike(struck), "owner", "a cheater", trial=False)
+        everybody = [player(number) for number in range(1, 11)]
+        found = await pool.summaries(everybody)
+        (line,) = await pool.store.audits(1)
+        crowd = await pool.store.crowd("main", since=None)
+    alone = rated_alone(
+        *(each for number, each in enumerate(RECORDS) if each.participants and number != struck), system=system
+    )
+
+    assert numbers(tmp_path) != before
+    assert trial == done
+    assert list(found) == [summary_of(alone, each) for each in everybody]
+    assert {shift.id: shift.after for shift in done.shifts} == {
+        each: alone.summary(each).rating for each in everybody if each in {shift.id for shift in done.shifts}
+    }
+    assert (line.who, line.action, line.target, line.after) == (
+        "owner",
+        "void",
+        f"round 1763622000123-{struck} of arena-1",
+        "void: a cheater",
+    )
+    assert crowd.count == 10
+    assert not (tmp_path / "main.replay").exists()
+
+
+@in_loop
+async def test_a_void_round_that_is_sent_again_gets_its_first_answer_and_can_be_put_back(tmp_path: Path) -> None:
+    async with opened(tmp_path, kind=InThisProcess) as pool:
+        await played(pool, RECORDS[:30])
+        first = (await pool.record(RECORDS[RATED[5]], None)).rated
+        before = numbers(tmp_path)
+        await pool.void(a_strike(RATED[5]), "owner", "")
+        assert (await pool.record(RECORDS[RATED[5]], None)).rated == first
+        with pytest.raises(ScriptError, match="void already"):
+            await pool.void(a_strike(RATED[5]), "owner", "")
+        await pool.void(a_strike(RATED[5], back=True), "owner", "")
+        with pytest.raises(ScriptError, match="not void"):
+            await pool.void(a_strike(RATED[5], back=True), "owner", "")
+
+    assert numbers(tmp_path) == before
+
+
+@in_loop
+async def test_rounds_that_come_during_a_replay_wait_in_the_ring_and_are_rated_after_it(tmp_path: Path) -> None:
+    async with opened(tmp_path, kind=Slow) as pool:
+        await played(pool, RECORDS[:20])
+        work = asyncio.create_task(pool.void(a_strike(RATED[3]), "owner", ""))
+        assert isinstance(pool.store, Slow)
+        await pool.store.begun.wait()
+        kept = await asyncio.gather(*(pool.record(each, None) for each in RECORDS[20:24]))
+        summaries = await pool.summaries([player(1), player(99)])
+        with pytest.raises(StoreError, match="being replayed"):
+            await pool.edit(player(1), 1500.0, "owner")
+        await pool.drain()
+        waiting = pool.ring_depth
+        pool.store.go_on.set()
+        await work
+        await pool.drain()
+        assert pool.ring_depth == 0
+        everybody = await pool.summaries([player(number) for number in range(1, 11)])
+    (tmp_path / "other").mkdir()
+    async with opened(tmp_path / "other", kind=InThisProcess) as other:
+        await played(other, RECORDS[:20])
+        await other.void(a_strike(RATED[3]), "owner", "")
+        await played(other, RECORDS[20:24])
+        assert await other.summaries([player(number) for number in range(1, 11)]) == everybody
+
+    assert {each.status for each in kept} == {"kept"}
+    assert waiting == 4
+    assert summaries[1].rounds == 0
+
+
+@in_loop
+async def test_two_voids_at_once_come_one_after_the_other(tmp_path: Path) -> None:
+    async with opened(tmp_path, kind=InThisProcess) as pool:
+        await played(pool)
+        first, second, again = await asyncio.gather(
+            *(pool.void(a_strike(RATED[number]), "owner", "") for number in (4, 9, 4)), return_exceptions=True
+        )
+        assert isinstance(first, Revised)
+        assert isinstance(second, Revised)
+        assert isinstance(again, ScriptError)
+        rows = [row for row in numbers(tmp_path)[2] if row[3] is not None]
+        assert len(rows) == 2
+
+
+@in_loop
+async def test_what_cannot_be_void_is_refused_with_the_reason(tmp_path: Path) -> None:
+    unrated = next(number for number, record in enumerate(RECORDS) if not record.participants)
+    async with opened(tmp_path, "elo", kind=InThisProcess) as pool:
+        await played(pool)
+        await pool.store.prune_rounds("main", 0, 1e12, 8)
+        before = numbers(tmp_path)
+        for number, why in (
+            (99, "is not stored"),
+            (unrated, "is not rated: not seen going live"),
+            (RATED[0], "is not"),
+        ):
+            with pytest.raises(ScriptError, match=why):
+                await pool.void(a_strike(number), "owner", "")
+        with pytest.raises(ScriptError, match="there is no edit"):
+            await pool.undo(player(3), "owner")
+        assert numbers(tmp_path) == before
+
+
+@in_loop
+async def test_a_round_is_void_without_older_rounds_that_were_deleted_where_no_rating_needs_them(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path, "elo", kind=InThisProcess) as pool:
+        await played(pool)
+        await pool.store.prune_rounds("main", 0, 1e12, 10)
+        refusals = 0
+        for number in reversed(RATED[12:]):
+            try:
+                await pool.void(a_strike(number), "owner", "")
+            except StoreError as error:
+                assert "older rounds were deleted" in str(error)  # noqa: PT017
+                refusals += 1
+        assert 0 < refusals < len(RATED[12:])
+
+
+@in_loop
+async def test_an_edit_is_taken_back_after_a_restart_and_applied_again(tmp_path: Path) -> None:
+    async with opened(tmp_path, kind=InThisProcess) as pool:
+        await played(pool, RECORDS[:10])
+        await pool.edit(player(1), 2000.0, "owner")
+        await played(pool, RECORDS[10:])
+        edited = numbers(tmp_path)
+    async with opened(tmp_path, kind=InThisProcess) as pool:
+        taken_back = await pool.undo(player(1), "owner")
+        plain = await pool.summaries([player(number) for number in range(1, 11)])
+        again = await pool.undo(player(1), "owner")
+        assert again.back
+        assert not taken_back.back
+        assert taken_back.undone is not None
+        assert (taken_back.undone.action, taken_back.undone.who, taken_back.undone.after) == ("set", "owner", 2000.0)
+        assert numbers(tmp_path) == edited
+    (tmp_path / "other").mkdir()
+    async with opened(tmp_path / "other", kind=InThisProcess) as other:
+        await played(other)
+        assert await other.summaries([player(number) for number in range(1, 11)]) == plain
+
+
+@in_loop
+async def test_a_replay_that_dies_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("equipoise.store.sqlite.replaying.COMMAND", ("/bin/sh", "-c", "kill -9 $$"))
+    async with opened(tmp_path) as pool:
+        await played(pool, RECORDS[:20])
+        before = numbers(tmp_path)
+        with pytest.raises(StoreError, match="has died"):
+            await pool.void(a_strike(RATED[3]), "owner", "")
+        assert numbers(tmp_path) == before
+        assert (await pool.record(RECORDS[20], None)).status == "stored"
+
+
+@pytest.mark.parametrize("trial", [False, True])
+@in_loop
+async def test_a_daemon_that_ends_does_not_wait_for_a_replay(tmp_path: Path, trial: bool) -> None:
+    async with opened(tmp_path, kind=Slow) as pool:
+        await played(pool, RECORDS[:20])
+        before = numbers(tmp_path)
+        work = asyncio.create_task(pool.void(a_strike(RATED[3]), "owner", "", trial=trial))
+        assert isinstance(pool.store, Slow)
+        await pool.store.begun.wait()
+    with pytest.raises(StoreError, match="the daemon ends"):
+        await work
+    assert numbers(tmp_path) == before
+
+
+DYING = """
+import asyncio, os, signal, sys
+from contextlib import contextmanager
+from pathlib import Path
+from tests.opened_pool import opened
+from tests.service.test_corrections import InThisProcess, RATED, RECORDS, a_strike, played
+
+class Dying(InThisProcess):
+    armed = False
+
+    @contextmanager
+    def _transaction(self, db):
+        with super()._transaction(db):
+            yield
+            if self.armed:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+async def play():
+    async with opened(Path(sys.argv[1]), kind=Dying) as pool:
+        await played(pool)
+        print("played", flush=True)
+        pool.store.armed = True
+        await pool.void(a_strike(RATED[3]), "owner", "")
+
+asyncio.run(play())
+"""
+
+
+def test_a_daemon_killed_before_its_commit_has_the_old_ratings(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", DYING, str(tmp_path)]
+    died = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert (died.returncode, died.stdout) == (-signal.SIGKILL, "played\n"), died.stderr
+    assert (tmp_path / "main.replay").exists()
+
+    async def gone_on() -> list[list[list[tuple[object, ...]]]]:
+        (tmp_path / "other").mkdir()
+        async with (
+            opened(tmp_path / "other", kind=InThisProcess) as other,
+            opened(tmp_path, kind=InThisProcess) as pool,
+        ):
+            await played(other)
+            found = [numbers(each) for each in (tmp_path, tmp_path / "other")]
+            for each in (pool, other):
+                await each.void(a_strike(RATED[3]), "owner", "")
+            return [*found, *(numbers(each) for each in (tmp_path, tmp_path / "other"))]
+
+    killed, whole, killed_then_void, whole_then_void = asyncio.run(gone_on())
+    assert killed == whole
+    assert killed_then_void == whole_then_void != whole

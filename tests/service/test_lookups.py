@@ -117,16 +117,26 @@ async def test_a_rating_that_is_set_counts_at_once_and_is_in_the_audit(rig: Rig)
 async def test_a_rating_that_was_set_by_a_player_is_reset_by_the_console(rig: Rig) -> None:
     await rig.hello(FOUR)
 
-    done = await asked(rig, "set", player(STRANGER), "1700", admin=True)
-    undone = await asked(rig, "reset", player(STRANGER), by=None, admin=True)
+    done = await asked(rig, "set", player(2), "1700", admin=True)
+    undone = await asked(rig, "reset", player(2), by=None, admin=True)
     audits = await rig.store.audits(10)
 
-    assert done == [(Phrase.SET_DONE, (f"@{player(STRANGER)}", "1000", "1700"))]
-    assert undone == [(Phrase.SET_DONE, (f"@{player(STRANGER)}", "1700", "1000"))]
+    assert done == [(Phrase.SET_DONE, (f"@{player(2)}", "1000", "1700"))]
+    assert undone == [(Phrase.SET_DONE, (f"@{player(2)}", "1700", "1000"))]
     assert [(entry.action, entry.who) for entry in audits] == [
         ("reset", "script:arena-1"),
         ("set", f"script:arena-1 player:{player(1)}"),
     ]
+
+
+@played
+async def test_a_player_who_was_never_seen_gets_no_rating_in_the_game(rig: Rig) -> None:
+    await rig.hello(FOUR)
+
+    for words in (("set", player(STRANGER), "1700"), ("reset", player(STRANGER))):
+        ((phrase, _),) = await asked(rig, *words, admin=True)
+        assert phrase is Phrase.UNKNOWN_PLAYER
+    assert await rig.store.audits(10) == []
 
 
 @played
@@ -151,7 +161,8 @@ async def test_what_an_admin_orders_in_the_game_is_in_the_audit_once(rig: Rig) -
 
 @played
 async def test_a_player_has_one_rating_however_their_id_is_spelt(rig: Rig) -> None:
-    id = player(STRANGER)
+    await rig.hello(FOUR)
+    id = player(1)
     arabic = id.translate({ord("0") + digit: ord("٠") + digit for digit in range(10)})
 
     for spelt in (f"00{id}", arabic):

@@ -16,9 +16,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from equipoise import ratings
 from equipoise.cli import main
+from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring, UnstoredRound
 from tests.cli.house import EQUIPOISE, House, ask, one_line, refused, run, serving
+from tests.hosts import GivenClock
 from tests.pools import fill, some_rounds, stored
 from tests.store.samples import opened, player
 
@@ -93,6 +96,26 @@ def test_a_pool_whose_old_rounds_were_deleted_is_recomputed_only_when_asked_to_g
     after = stored(house.state)
     assert (len(before["rounds"]), len(after["rounds"])) == (ROUNDS, ROUNDS - 20)
     assert len(after["participants"]) == 6 * sum(unrated is None for *_, unrated in after["rounds"])
+
+
+def test_edits_by_admins_stay_at_their_place_and_the_command_counts_them(house: House) -> None:
+    async def edit() -> None:
+        async with opened(house.state / "equipoise.db") as store:
+            ring = Ring(house.state / "main.ring")
+            pool = Pool("main", ratings.create("synelo"), store, ring, GivenClock(1_800_000_000.0))
+            await pool.open()
+            await pool.edit(player(1), 1500.0, "owner")
+            await pool.edit(player(2), None, "owner")
+            await pool.close()
+
+    asyncio.run(edit())
+    before = stored(house.state)
+    same = recompute(house, "--yes")
+    assert same.returncode == 0, same.stderr
+    assert "\n2 edits by admins are kept at their place among the rounds.\n" in same.stdout
+    assert stored(house.state) == before
+    other = recompute(house, "--system", "elo", "--json")
+    assert json.loads(other.stdout)["edits"] == {"kept": 1, "carried": 1, "dropped": 0, "lost": 0}
 
 
 def test_the_daemon_starts_again_only_with_the_lines_that_were_printed(house: House) -> None:

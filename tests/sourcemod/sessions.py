@@ -79,7 +79,7 @@ class Evening:
         """Set ratings as an admin, by player name."""
         for player in self.game.humans():
             if player.name in ratings:
-                self.daemon.ask(f"players/{player.steamid}", {"rating": ratings[player.name]}, "PUT")
+                self.daemon.ask(f"players/{player.steamid}", {"rating": ratings[player.name], "new": True}, "PUT")
 
     def named(self, ids: list[str]) -> list[str]:
         """Names of players given by id."""

@@ -64,3 +64,5 @@ async def test_decisions_about_a_player_are_found_behind_many_about_others(tmp_p
         found, _ = await store.decisions_about(player(1), HERE, 10, before=more)
         assert [each.number for each in found] == [1]
         assert [each.number for each in await store.decisions(None, 10, after=4998)] == [5000, 4999]
+        found, more = await store.decisions_about(player(1), None, 10, since=2500.0)
+        assert ([each.number for each in found], more) == ([2500], None)

@@ -64,6 +64,7 @@ SEARCH: Mapping[str, Call] = {
     "search": lambda store: store.search(POOL, "player 29", 5),
     "named": lambda store: store.named(POOL, "player 29", 5),
     "decisions about a player": lambda store: store.decisions_about(player(2), None, 10),
+    "decisions about a player since": lambda store: store.decisions_about(player(2), None, 10, since=UNTIL - 86400),
     "decisions about nobody": lambda store: store.decisions_about(player(999_999), QUIET, 5),
     "rounds of a player on a server": lambda store: store.played(POOL, player(5), QUIET, None, 10),
 }
@@ -116,6 +117,20 @@ async def test_no_call_takes_more_steps_in_a_store_of_ten_times_the_size(small: 
 
     grown = {name: (few[name], many[name]) for name in few if many[name] > 1.5 * few[name] + 100}
     assert grown == {}
+
+
+@pytest.mark.slow
+@in_loop
+async def test_a_search_of_the_decisions_takes_no_more_steps_for_a_piece_of_a_longer_log(large: Path) -> None:
+    store = Counted(large)
+    await store.open()
+    taken = []
+    for until in (None, 4_001):  # five pieces, and two
+        before = store.tens
+        assert await store.decisions_about(player(999_999), None, 5, before=until) == ([], None)
+        taken.append(store.tens - before)
+    await store.close()
+    assert taken[0] < 3 * taken[1]
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.web.daemon import Daemon, running
+from tests.web.edited import Edited
 
 
 @pytest.fixture
@@ -26,3 +27,9 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
         assert started.call("GET", "/v1/admin/audit").body["audit"] == []
         assert started.call("GET", "/v1/admin/decisions").body["decisions"] == []
         assert started.call("GET", "/v1/admin/pools/main/quality").body["players"]["count"] == 0
+
+
+@pytest.fixture
+def edited(tmp_path: Path) -> Iterator[Edited]:
+    with running(tmp_path) as daemon:
+        yield Edited(daemon, tmp_path)

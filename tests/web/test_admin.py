@@ -65,12 +65,20 @@ def test_a_player_who_only_joined_is_shown_as_a_newcomer(daemon: Daemon) -> None
 
 
 def test_setting_a_rating_is_seen_and_audited(daemon: Daemon) -> None:
-    changed = daemon.call("PUT", f"/v1/admin/players/{RED}", {"rating": 1500}).body
+    changed = daemon.call("PUT", f"/v1/admin/players/{RED}", {"rating": 1500, "new": True}).body
     assert changed["player"]["rating"] == 1500.0
-    assert daemon.call("GET", f"/v1/admin/players/{RED}").body == changed
+    assert daemon.call("GET", f"/v1/admin/players/{RED}").body["player"] == changed["player"]
+    assert (changed["before"]["rating"], changed["before"]["rounds"]) == (1000.0, 0)
     (line,) = audit(daemon)
     assert (line["who"], line["action"], line["target"]) == ("token:owner", "set", RED)
     assert (line["before"], line["after"]) == ("1000 after 0 rounds", "1500 after 0 rounds")
+
+
+def test_a_player_who_was_never_seen_is_changed_by_mistake_only_where_that_is_meant(daemon: Daemon) -> None:
+    for method, path, body in (("PUT", "", {"rating": 1500}), ("DELETE", "", None), ("POST", "/undo", {})):
+        refused = daemon.call(method, f"/v1/admin/players/{RED}{path}", body)
+        assert (refused.status, refused.code) == (404, "not_found")
+    assert audit(daemon) == []
 
 
 def test_a_reset_makes_a_newcomer(daemon: Daemon) -> None:
@@ -81,14 +89,14 @@ def test_a_reset_makes_a_newcomer(daemon: Daemon) -> None:
 
 @pytest.mark.parametrize("rating", [99, 1e6, 1500.5, -1])
 def test_a_rating_that_the_system_refuses_changes_nothing(daemon: Daemon, rating: float) -> None:
-    answer = daemon.call("PUT", f"/v1/admin/players/{RED}", {"rating": rating})
+    answer = daemon.call("PUT", f"/v1/admin/players/{RED}", {"rating": rating, "new": True})
     assert (answer.status, answer.code) == (422, "rating")
     assert audit(daemon) == []
 
 
 def test_an_id_that_is_no_player_is_refused(daemon: Daemon) -> None:
     assert daemon.call("GET", "/v1/admin/players/STEAM_0:2:1").status == 422
-    assert daemon.call("PUT", "/v1/admin/players/bot:7", {"rating": 1500}).status == 422
+    assert daemon.call("PUT", "/v1/admin/players/bot:7", {"rating": 1500, "new": True}).status == 422
     assert daemon.call("PUT", f"/v1/admin/players/{RED}", {"ratign": 1500}).body["error"]["path"] == "$"
 
 
@@ -215,7 +223,7 @@ def test_a_server_is_shown_as_its_script_reported_it(daemon: Daemon) -> None:
 def test_a_dry_run_proposes_and_changes_nothing(daemon: Daemon) -> None:
     crowd(daemon, "red", "red", "blu", "blu")
     for id, rating in zip(SIX, (2000, 1900, 1200, 1100), strict=False):
-        daemon.call("PUT", f"/v1/admin/players/{id}", {"rating": rating})
+        daemon.call("PUT", f"/v1/admin/players/{id}", {"rating": rating, "new": True})
     before = audit(daemon)
     proposal = daemon.call("POST", "/v1/admin/servers/arena-1/scramble", {"dry_run": True}).body["proposal"]
     best = {frozenset({SIX[0], SIX[3]}), frozenset({SIX[1], SIX[2]})}

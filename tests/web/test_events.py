@@ -102,7 +102,7 @@ def test_a_locked_store_keeps_the_round_and_the_script_keeps_its_copy(daemon: Da
         other.execute("BEGIN IMMEDIATE")
         assert daemon.post(batch(2, ended(1))).body["rounds"] == {"1-1": "kept"}
         assert daemon.call("GET", "/healthz").body["waiting_rounds"] == 1
-        answer = daemon.call("PUT", f"/v1/admin/players/{RED}", {"rating": 1500})
+        answer = daemon.call("PUT", f"/v1/admin/players/{RED}", {"rating": 1500, "new": True})
         assert (answer.status, answer.code) == (503, "unavailable")
         other.execute("ROLLBACK")
     other.close()

@@ -172,7 +172,7 @@ def test_healthz_alone_is_open(untouched: Daemon) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "sent"),
     [
-        ("PUT", "/v1/admin/players/76561197960287930", {"rating": 1}),
+        ("PUT", "/v1/admin/players/76561197960287930", {"rating": 1, "new": True}),
         ("DELETE", "/v1/admin/players/76561197960287930", None),
         ("POST", "/v1/admin/servers/arena-1/scramble", {}),
         ("POST", "/v1/rounds", {}),

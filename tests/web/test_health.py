@@ -55,7 +55,7 @@ def test_damage_that_a_round_meets_is_503_with_what_to_do(tmp_path: Path, name: 
         assert "restore a backup" in status["store"]["advice"]
         assert measured(daemon, "equipoise_store_damaged") == 1
         assert measured(daemon, "equipoise_store_failures_total") >= 1
-        player = daemon.call("PUT", "/v1/admin/players/76561197960265729", {"rating": 1500})
+        player = daemon.call("PUT", "/v1/admin/players/76561197960265729", {"rating": 1500, "new": True})
         assert (player.status, player.code) == (503, "unavailable")
 
 

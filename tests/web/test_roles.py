@@ -40,13 +40,25 @@ ALLOWED: dict[str, tuple[str, Any, dict[str, str]]] = {
         {VIEWER: "ok", ADMIN: "ok", OWN: "ok", OTHER: "pool"},
     ),
     "GET /v1/admin/players/{id}": (f"/v1/admin/players/{RED}?pool=main", None, READERS),
-    "PUT /v1/admin/players/{id}": (f"/v1/admin/players/{RED}?pool=main", {"rating": 1500}, ADMINS),
+    "PUT /v1/admin/players/{id}": (f"/v1/admin/players/{RED}?pool=main", {"rating": 1500, "new": True}, ADMINS),
     "DELETE /v1/admin/players/{id}": (f"/v1/admin/players/{RED}?pool=main", None, ADMINS),
     "GET /v1/admin/players/{id}/rounds": (f"/v1/admin/players/{RED}/rounds?pool=main", None, READERS),
     "GET /v1/admin/rounds": ("/v1/admin/rounds", None, READERS),
     "GET /v1/admin/rounds/{server}/{round}": ("/v1/admin/rounds/arena-1/1-4", None, READERS),
+    "POST /v1/admin/players/{id}/undo": (f"/v1/admin/players/{RED}/undo?pool=main", {}, ADMINS),
+    "POST /v1/admin/rounds/{server}/{round}/void": (
+        "/v1/admin/rounds/arena-1/none/void",
+        {},
+        {**ADMINS, ADMIN: "not_found"},
+    ),
     "GET /v1/admin/pools/{pool}/quality": ("/v1/admin/pools/main/quality", None, READERS),
     "GET /v1/admin/pools/{pool}/theta": ("/v1/admin/pools/main/theta", None, READERS),
+    "POST /v1/admin/pools/{pool}/refit": (
+        "/v1/admin/pools/main/refit",
+        {},
+        ADMINS | {ADMIN: "refused"},  # SynElo has no such fit
+    ),
+    "GET /v1/admin/pools/{pool}/refit": ("/v1/admin/pools/main/refit", None, READERS),
     "GET /v1/admin/pools/{pool}/top": ("/v1/admin/pools/main/top", None, READERS),
     "GET /v1/admin/pools/{pool}/players": ("/v1/admin/pools/main/players?text=7", None, READERS),
     "GET /v1/admin/pools/{pool}/export": ("/v1/admin/pools/main/export", None, ADMINS),
@@ -58,8 +70,14 @@ ALLOWED: dict[str, tuple[str, Any, dict[str, str]]] = {
         ADMINS,
     ),
     "POST /v1/admin/reload": ("/v1/admin/reload", {"dry_run": True}, ADMINS),
+    "POST /v1/admin/servers/{server}/rcon": (
+        "/v1/admin/servers/arena-1/rcon",
+        {"command": "status"},
+        {**ADMINS, ADMIN: "rcon"},  # it has none
+    ),
     "GET /v1/admin/decisions": ("/v1/admin/decisions", None, READERS),
     "GET /v1/admin/audit": ("/v1/admin/audit", None, READERS),
+    "GET /v1/admin/doctor": ("/v1/admin/doctor", None, ADMINS),
     "GET /healthz": ("/healthz", None, dict.fromkeys((VIEWER, ADMIN, OWN, OTHER), "ok") | {NO_SECRET: "ok"}),
     "GET /metrics": ("/metrics", None, READERS),
     "GET /openapi.json": ("/openapi.json", None, dict.fromkeys((VIEWER, ADMIN, OWN, OTHER), "ok")),
@@ -96,7 +114,7 @@ def test_each_role_is_answered_or_refused(two_pools: Daemon, route: str) -> None
 
 def test_a_script_learns_no_rating_of_another_pool(two_pools: Daemon) -> None:
     for id, rating in zip(IDS, (1234.5, 1800, 1500, 999), strict=True):
-        two_pools.call("PUT", f"/v1/admin/players/{id}?pool=main", {"rating": rating})
+        two_pools.call("PUT", f"/v1/admin/players/{id}?pool=main", {"rating": rating, "new": True})
 
     for asked in ({"ids": IDS}, {"ratings": [1, 2, 3, 4]}):
         refused = two_pools.call("POST", "/v1/splits", {**asked, "pool": "main"}, who=OTHER)

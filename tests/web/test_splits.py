@@ -82,7 +82,7 @@ def test_the_win_probability_is_that_of_the_pool(daemon: Daemon) -> None:
 def test_players_are_split_by_what_the_pool_knows_of_them(daemon: Daemon) -> None:
     ids = [str(int(RED) + n) for n in range(4)]
     for id, rating in zip(ids, (2000, 1000, 1900, 1100), strict=True):
-        daemon.call("PUT", f"/v1/admin/players/{id}", {"rating": rating})
+        daemon.call("PUT", f"/v1/admin/players/{id}", {"rating": rating, "new": True})
     (split,) = solve(daemon, ids=ids)
     assert {frozenset(split["a"]), frozenset(split["b"])} == {frozenset(ids[:2]), frozenset(ids[2:])}
     assert split["difference"] == 0

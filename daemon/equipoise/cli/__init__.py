@@ -1,17 +1,25 @@
 """The command line: `equipoise …`. Each command's module is imported when it is called, not before.
 
 Exit codes: 0 done; 1 the daemon refused or failed, or a fit did not converge; 2 the command line, the configuration or
-a file is wrong, or the daemon cannot start; 3 no daemon answers; 130 `solve`, the laboratory or the demonstration was
-interrupted.
+a file is wrong, or the daemon cannot start; 3 no daemon answers; 130 interrupted.
 """
 
 from __future__ import annotations
 
+import io
+import os
+import shutil
+import sys
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import click
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 import equipoise
+from equipoise.cli.options import INTERRUPTED, stop
 
 _COMMANDS = {
     "serve": ("daemon", "Run the daemon."),
@@ -19,14 +27,17 @@ _COMMANDS = {
     "check-config": ("daemon", "Read the configuration as the daemon does."),
     "reload": ("reloading", "Read the changed configuration, without a restart."),
     "status": ("servers", "Show what every game server is doing."),
+    "server": ("servers", "Game servers: list, add, remove, update, secret, scramble, balance, cancel, on, off."),
     "doctor": ("doctor", "Look for what is wrong, and say what to do."),
-    "server": ("servers", "Game servers: list, add, remove, secret, scramble, balance, cancel, on, off."),
-    "player": ("players", "Players: show, find, set, reset, top."),
-    "pool": ("pools", "Rating populations: quality, fit-theta, recompute."),
-    "round": ("rounds", "Rounds: list, show."),
+    "rcon": ("rcon", "Send a command to a game server's console."),
+    "player": ("players", "Players: show, find, set, reset, undo, top, history."),
+    "pool": ("pools", "Rating populations: quality, fit-theta, refit, recompute, export, import."),
+    "round": ("rounds", "Rounds: list, show, void."),
     "backup": ("backups", "Copy the store while the daemon runs, or without it."),
     "restore": ("backups", "Put a backup in the store's place; the daemon is stopped."),
     "why": ("decisions", "Show the last decisions and their reasons."),
+    "audit": ("decisions", "Show what admins changed."),
+    "completion": ("completion", "Print what completes commands in a shell."),
     "solve": ("solve", "Split players from a file into even teams."),
     "backtest": ("lab", "Measure how well a rating system would have predicted a history."),
     "compare": ("lab", "Compare rating systems on one history."),
@@ -38,8 +49,40 @@ _COMMANDS = {
 """Module and summary of each, so that `--help` imports nothing."""
 
 
+NARROW = 52
+"""On a terminal with fewer columns click would write help with 50."""
+
+
 class _Lazy(click.Group):
     """Imports the module of a command only when it is called."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command; what its output cannot show is replaced, and `NO_COLOR` takes the colours."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")
+        if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+            kwargs["color"] = False
+        if (columns := shutil.get_terminal_size().columns) < NARROW:
+            kwargs.setdefault("terminal_width", columns)
+        return super().main(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; Ctrl-C ends it with one line, too."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            stop("interrupted", INTERRUPTED)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands that begin so, from the table alone."""
+        from click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, help=help) for name, (_, help) in _COMMANDS.items() if name.startswith(incomplete)
+        ]
+        # An option of the group itself is the other thing that may stand here.
+        return found if not incomplete.startswith("-") else super().shell_complete(ctx, incomplete)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands in the order of the table."""
@@ -62,8 +105,7 @@ class _Lazy(click.Group):
 
 EPILOG = (
     "Exit codes: 0 done; 1 the daemon refused or failed, or a fit did not converge; 2 the command line, the "
-    "configuration or a file is wrong, or the daemon cannot start; 3 no daemon answers; 130 solve, the laboratory or "
-    "the demonstration was interrupted."
+    "configuration or a file is wrong, or the daemon cannot start; 3 no daemon answers; 130 interrupted."
 )
 
 

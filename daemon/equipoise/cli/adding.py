@@ -1,4 +1,4 @@
-"""Game servers are added, removed, and given another secret, while the daemon runs.
+"""Game servers are added, removed, updated and given another secret, while the daemon runs.
 
 Each command writes files and has the daemon read them. Where the daemon refuses them, everything is as it was.
 """
@@ -6,7 +6,7 @@ Each command writes files and has the daemon read them. Where the daemon refuses
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import click
 
 from equipoise.cli import questions
 from equipoise.cli.client import Client, Unreachable
-from equipoise.cli.options import FAILED, config_option, stop
+from equipoise.cli.options import FAILED, Stopped, config_option, stop
 from equipoise.cli.remote import json_option, print_json, token_option, url_option
 from equipoise.errors import ConfigError
 
@@ -51,6 +51,16 @@ class Daemon:
             load(self.config, os.environ)
             return {"running": False, "changes": [], "restart": []}
         return {"running": True, "changes": answer["changes"], "restart": answer["restart"]}
+
+    def console(self, server: str, command: str) -> list[str]:
+        """Send a command of SourceMod to a game server, and say whether that succeeded."""
+        try:
+            output = str(self._client.send("POST", "servers", server, "rcon", body={"command": command})["output"])
+        except Stopped as error:
+            output = str(error)
+        if "successfully" in output:  # SourceMod, core/logic/PluginSys.cpp, OnRootConsoleCommand
+            return [f"RCON: {command}: {output.strip()}"]
+        return [f"RCON: {output.strip()}", f"One command is left, in the console of {server}:\n\n  {command}\n"]
 
 
 def _daemon(command: Command) -> Command:
@@ -106,8 +116,33 @@ def add(
     with prepared.applied():
         answer = daemon.reread()
     (added,) = prepared.servers
+    lines = added.lines()
+    if command := added.command():
+        lines += daemon.console(name, command) if rcon and answer["running"] else added.left()
     secret = added.secret if tf is None else None
-    _show(answer | {"ok": True, "server": name, "secret": secret, "lines": added.lines()}, as_json)
+    _show(answer | {"ok": True, "server": name, "secret": secret, "lines": lines}, as_json)
+
+
+@click.command(epilog="Example: equipoise server update dustbowl --tf /srv/dustbowl/tf")
+@_daemon
+@click.argument("name")
+@click.option("--tf", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", required=True, help="Its tf/.")
+def update(daemon: Daemon, name: str, tf: Path, as_json: bool) -> None:
+    """Install the plugin of this version into a server's folder, after an upgrade. Its cfg stays as it is."""
+    from equipoise.config.sources import read_sources
+    from equipoise.install.servers import prepare_update
+
+    sources = read_sources(daemon.config)
+    _check_there(name, sources.files)
+    prepared = prepare_update(name, tf)
+    with prepared.applied():
+        pass
+    (updated,) = prepared.servers
+    lines = updated.lines()
+    if command := updated.command():
+        has_rcon = sources.tables["server"][name].get("rcon")
+        lines += daemon.console(name, command) if has_rcon else updated.left()
+    _show({"ok": True, "running": True, "server": name, "lines": lines, "changes": [], "restart": []}, as_json)
 
 
 @click.command(epilog="Example: equipoise server remove dustbowl")
@@ -166,12 +201,15 @@ def _own_file(config: Path, name: str, advice: str) -> None:
     from equipoise.config.sources import read_sources
 
     files = read_sources(config).files
-    if name not in files:
-        close = [other for other in files if other.casefold() == name.casefold()]
-        known = ", ".join(close or files) or "none"
-        stop(f"there is no server {name}; there is: {known}")
+    _check_there(name, files)
     if files[name] == config:
         stop(f"{name} stands in {config}, which no command changes: {advice}", FAILED)
+
+
+def _check_there(name: str, files: Mapping[str, Path]) -> None:
+    if name not in files:
+        close = [other for other in files if other.casefold() == name.casefold()]
+        stop(f"there is no server {name}; there is: {', '.join(close or files) or 'none'}")
 
 
 def _only_pool(tables: dict[str, Any]) -> str:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from equipoise.cli.options import FAILED, PRIVATE, config_option, say_opened, stop
-from equipoise.cli.remote import json_option, local_time, print_json
+from equipoise.cli.remote import json_option, print_json
+from equipoise.cli.words import local_time
 from equipoise.errors import ConfigError, StoreError, StoreRefused
 
 if TYPE_CHECKING:

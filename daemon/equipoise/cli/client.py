@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,32 +44,28 @@ class Client:
         """Send GET; returns the daemon's answer. A query parameter that is None is left out."""
         return self._call("GET", path, query, None)
 
-    def send(self, method: str, *path: str, body: Any = None, **query: str | None) -> Any:
-        """Send a request that changes something; returns the daemon's answer."""
-        return self._call(method, path, query, body)
+    def send(
+        self, method: str, *path: str, body: Any = None, wait: float = TIMEOUT_SECONDS, **query: str | None
+    ) -> Any:
+        """Send a request that changes something, and wait this many seconds; returns the daemon's answer."""
+        return self._call(method, path, query, body, wait)
 
-    @contextmanager
-    def download(self, *path: str) -> Iterator[http.client.HTTPResponse | None]:
-        """Send GET for an answer that is read piece by piece; None: nothing listens at the address."""
-        with closing(self._connection()) as connection:
-            try:
-                connection.request("GET", self._target(path), headers={"Authorization": f"Bearer {self.token}"})
-                answer = connection.getresponse()
-            except ConnectionRefusedError:
-                answer = None
-            except (OSError, ValueError, http.client.HTTPException) as error:
-                raise self._unreachable(error) from None
-            if answer is not None and answer.status != 200:
-                stop(json.loads(answer.read()).get("error", {}).get("message", "refused"), REFUSED)
-            yield answer
-
-    def _call(self, method: str, path: tuple[str, ...], query: Mapping[str, object], body: Any) -> Any:
-        asked = urlencode({name: value for name, value in query.items() if value is not None})
+    def _call(
+        self,
+        method: str,
+        path: tuple[str, ...],
+        query: Mapping[str, object],
+        body: Any,
+        wait: float = TIMEOUT_SECONDS,
+    ) -> Any:
+        if "" in path:
+            stop("a name or an id is empty")
+        asked = urlencode({name: _as_typed(str(value)) for name, value in query.items() if value is not None})
         target = self._target(path) + (f"?{asked}" if asked else "")
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         text = None if body is None else json_text(body, indent=None)
         try:
-            with closing(self._connection()) as connection:
+            with closing(self._connection(wait)) as connection:
                 connection.request(method, target, text, headers)
                 answer = json.loads(connection.getresponse().read())
         except (OSError, ValueError, http.client.HTTPException) as error:
@@ -81,15 +78,20 @@ class Client:
 
     def _target(self, path: tuple[str, ...]) -> str:
         below = urlsplit(self.url).path.rstrip("/")
-        return f"{below}/v1/admin/" + "/".join(quote(part, safe="") for part in path)
+        return f"{below}/v1/admin/" + "/".join(quote(_as_typed(part), safe="") for part in path)
 
-    def _connection(self) -> http.client.HTTPConnection:
+    def _connection(self, wait: float) -> http.client.HTTPConnection:
         address = urlsplit(self.url)
         kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
-        return kind(address.hostname or "", address.port, timeout=TIMEOUT_SECONDS)
+        return kind(address.hostname or "", address.port, timeout=wait)
 
     def _unreachable(self, error: Exception) -> Unreachable:
         return Unreachable(f"no daemon answers at {self.url}: {_why(error, self.url)}", NO_DAEMON)
+
+
+def _as_typed(text: str) -> str:
+    """An argument as UTF-8, also where the locale is not: Python hides the bytes that it cannot read in surrogates."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _why(error: Exception, url: str) -> str:
@@ -109,7 +111,7 @@ def _checked(url: str) -> str:
         stop(f"--url {url}: http:// is missing; write http://{url}")
     try:
         address = urlsplit(url)
-        good = address.scheme in ("http", "https") and address.hostname and address.port != 0
+        good = address.scheme in ("http", "https") and address.hostname and (address.port is None or address.port >= 0)
     except ValueError as error:
         stop(f"--url {url}: {error}")
     if not good:
@@ -120,12 +122,22 @@ def _checked(url: str) -> str:
 def _configured(config: Path) -> str:
     """The address in the configuration, whose other keys are not read."""
     try:
-        web = tomllib.loads(read_small(config).decode()).get("web", {})
+        web = _web_table(read_small(config).decode())
         host, port = web.get("host", "127.0.0.1"), web.get("port", 27500)
     except (OSError, ValueError, AttributeError):
         host, port = "127.0.0.1", 27500
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _web_table(text: str) -> dict[str, Any]:
+    try:
+        table: dict[str, Any] = tomllib.loads(text).get("web", {})
+    except tomllib.TOMLDecodeError:
+        # A daemon runs on, and is asked, while the file is edited: what is wrong in it may stand elsewhere.
+        found = re.search(r"^\[web\].*\n((?:(?!\[).*\n)*)", text, re.MULTILINE)
+        return tomllib.loads(found[1]) if found else {}
+    return table
 
 
 def _token(file: Path) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from equipoise.cli.options import FAILED, PRIVATE, WRONG, config_option, stop
+from equipoise.cli.options import FAILED, PRIVATE, WRONG, config_option, examples, stop
 from equipoise.errors import (
     ConfigError,
     EquipoiseError,
@@ -20,7 +20,7 @@ from equipoise.errors import (
 )
 
 
-@click.command()
+@click.command(epilog=examples("equipoise serve --config /etc/equipoise/config.toml"))
 @config_option
 @click.option(
     "--new-store",
@@ -63,7 +63,7 @@ def _heals(error: EquipoiseError) -> bool:
             return not isinstance(error.__cause__, PermissionError)
 
 
-@click.command("check-config")
+@click.command("check-config", epilog=examples("equipoise check-config", "equipoise check-config --print"))
 @config_option
 @click.option("--print", "show", is_flag=True, help="Print the effective configuration, secrets left out.")
 def check_config(path: Path, show: bool) -> None:

@@ -1,22 +1,192 @@
-"""The decision log."""
+"""The decision log, and the audit."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import click
 
 from equipoise.cli.client import Client
-from equipoise.cli.output import print_table
-from equipoise.cli.remote import json_option, local_time, print_json, remote
+from equipoise.cli.following import appended
+from equipoise.cli.lists import csv_option, limited, one_format, pages
+from equipoise.cli.options import examples
+from equipoise.cli.output import json_text
+from equipoise.cli.remote import json_option, pool_option, print_json, remote
+from equipoise.cli.tables import Column, print_items, print_note
+from equipoise.cli.words import change, iso_time, local_time, side_word
+from equipoise.lab.printable import printable
+
+DEFAULT = 20
+LEGEND = (
+    "CHANCE: of the first side to win, before → after. PLAYERS: who changes place by it, and where they go; kept: who "
+    "wanted to change side, and may not."
+)
+Line = dict[str, Any]
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "equipoise why arena-1", "equipoise why --player STEAM_0:0:11101 --since 2h", "equipoise why --follow"
+    )
+)
 @remote
 @json_option
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many.")
+@csv_option
+@pool_option
+@limited(DEFAULT)
+@click.option("--player", metavar="ID", help="Only what was done to this player: moved, benched, kept on a side.")
+@click.option("--follow", is_flag=True, help="Go on with what is decided from now on, until Ctrl-C.")
 @click.argument("name", metavar="[SERVER]", required=False)
-def why(client: Client, name: str | None, limit: int, as_json: bool) -> None:
-    """The last decisions and their reasons, newest first."""
-    answer = client.get("decisions", server=name, limit=limit)
+def why(client: Client, name: str | None, follow: bool, as_json: bool, as_csv: bool, **asked: Any) -> None:
+    """The last decisions and their reasons, newest first; of one server or of all."""
+    one_format(as_json=as_json, as_csv=as_csv)
+    if follow:
+        if as_csv:
+            raise click.UsageError("--follow and --csv exclude each other")
+        _follow(client, name, as_json=as_json, **asked)
+        return
+    answer = pages(client, "decisions", key="decisions", default=DEFAULT, server=name, **asked)
+    if print_json(answer, as_json):
+        return
+    lines = _with_words(answer)
+    print_items(lines, ABOUT if answer["player"] else COLUMNS, as_csv=as_csv, empty=_none(answer, name, asked))
+    if lines and not as_csv and not answer["player"]:
+        click.echo()
+        print_note(LEGEND)
+
+
+def _follow(client: Client, server: str | None, *, as_json: bool, limit: int | None, **asked: Any) -> None:
+    last, first = 0, True
+
+    def ask() -> None:
+        nonlocal last, first
+        newest = limit or DEFAULT
+        answer = pages(
+            client, "decisions", key="decisions", default=10_000, server=server,
+            limit=newest if first else None, after=last, **asked,
+        )  # fmt: skip
+        for line in reversed(_with_words(answer)):
+            click.echo(json_text(line, indent=None, ascii_only=True) if as_json else _one_line(line, answer["player"]))
+            last = max(last, line["number"])
+        first = False
+
+    appended(ask)
+
+
+def _with_words(answer: Any) -> list[Line]:
+    """The lines, each with the names and the words that it needs."""
+    names, sides = answer["names"], answer["sides"]
+    words = {"names": names, "player": answer["player"]}
+    return [line | words | {"sides": sides.get(line["server"], ("A", "B"))} for line in answer["decisions"]]
+
+
+def _one_line(line: Line, player: str | None) -> str:
+    told = [local_time(line["at"]), line["server"], _kind(line), line["reason"], _chance(line)]
+    told.append(_about(line) if player else _players(line))
+    return "  ".join(printable(part, 2000) for part in told if part)
+
+
+def _kind(line: Line) -> str:
+    return str(line["kind"]).replace("_", " ")
+
+
+def _detail(line: Line) -> dict[str, Any]:
+    return line["detail"] or {}
+
+
+def _chance(line: Line) -> str:
+    detail = _detail(line)
+    return change(line["sides"], detail.get("before"), detail.get("after"))
+
+
+def _players(line: Line) -> str:
+    """Who goes where; of lines that do not say who moved, who sits out."""
+    detail, names = _detail(line), line["names"]
+    moved = detail.get("players", ())
+    if "split" not in detail:
+        how = " stays on" if line["kind"] == "kept" else " →"
+        where = f"{how} {side_word(line['sides'], detail['side'])}" if "side" in detail else ""
+        return _listed(moved, names) + where
+    places = (("bench", "sits out"), ("a", side_word(line["sides"], "a")), ("b", side_word(line["sides"], "b")))
+    told = []
+    for place, word in places[1:] + places[:1]:
+        here = [id for id in detail["split"][place] if id in moved or place == "bench"]
+        if here:
+            told.append(f"{_listed(here, names)} → {word}" if place != "bench" else f"{_listed(here, names)} {word}")
+    return "; ".join(told) or ("nobody moves" if "players" in detail else "")
+
+
+def _listed(ids: Iterable[str], names: dict[str, str]) -> str:
+    return ", ".join(names.get(id) or id for id in ids)
+
+
+def _about(line: Line) -> str:
+    """What became of the player who was asked for."""
+    detail, player, sides = _detail(line), line["player"], line["sides"]
+    if "split" in detail:
+        return _in_split(detail, player, sides)
+    side = side_word(sides, detail.get("side"))
+    if line["kind"] == "kept":
+        return f"had to stay on {side}"
+    if line["kind"] == "refused":
+        return "an admin command in their name was refused"
+    if line["kind"] == "failed":
+        return "the move failed"
+    return f"{'moved' if line['kind'] == 'move' else 'placed'} to {side}" if "side" in detail else "took part"
+
+
+def _in_split(detail: dict[str, Any], player: str, sides: Sequence[str]) -> str:
+    split = detail["split"]
+    if player in split["bench"]:
+        return "sits out"
+    side = side_word(sides, "a" if player in split["a"] else "b")
+    if "players" not in detail:
+        return f"plays on {side}"
+    return f"moved to {side}" if player in detail["players"] else f"stays on {side}"
+
+
+_FIRST = (
+    Column("TIME", lambda line: local_time(line["at"]), lambda line: iso_time(line["at"]), whole=True),
+    Column("SERVER", lambda line: line["server"]),
+    Column("DECISION", _kind),
+    Column("REASON", lambda line: line["reason"]),
+)
+_CHANCE = Column("CHANCE", _chance, whole=True)
+COLUMNS = (*_FIRST, _CHANCE, Column("PLAYERS", _players))
+ABOUT = (*_FIRST[:3], Column("PLAYER", _about), _FIRST[3], _CHANCE)
+
+
+def _none(answer: Any, server: str | None, asked: dict[str, Any]) -> str:
+    about = f" about {answer['player']}" if answer["player"] else ""
+    where = f" on {server}" if server else ""
+    since = f" since {local_time(asked['since'])}" if asked["since"] else ""
+    begin = "" if about or since else " Decisions begin with a server's first round."
+    return f"Nothing was decided{about}{where}{since}.{begin}"
+
+
+@click.command(epilog=examples("equipoise audit --since 1w", "equipoise audit --csv > audit.csv"))
+@remote
+@json_option
+@csv_option
+@limited(DEFAULT)
+def audit(client: Client, as_json: bool, as_csv: bool, limit: int | None, since: float | None) -> None:
+    """What admins changed, newest first: by token, by command, in the game."""
+    one_format(as_json=as_json, as_csv=as_csv)
+    answer = pages(client, "audit", key="audit", default=DEFAULT, limit=limit, since=since)
     if not print_json(answer, as_json):
-        head = ("TIME", "SERVER", "DECISION", "REASON")
-        print_table(head, ((local_time(d["at"]), d["server"], d["kind"], d["reason"]) for d in answer["decisions"]))
+        names = answer["names"]
+        items = [line | {"name": names.get(line["target"])} for line in answer["audit"]]
+        nothing = f"No admin changed anything{f' since {local_time(since)}' if since else ''}."
+        print_items(items, AUDIT, as_csv=as_csv, empty=nothing)
+
+
+AUDIT = (
+    Column("TIME", lambda line: local_time(line["at"]), lambda line: iso_time(line["at"]), whole=True),
+    Column("WHO", lambda line: line["who"]),
+    Column("ACTION", lambda line: line["action"]),
+    Column("TARGET", lambda line: line["target"]),
+    Column("NAME", lambda line: line["name"] or "-", lambda line: line["name"]),
+    Column("BEFORE", lambda line: line["before"] or "-", lambda line: line["before"]),
+    Column("AFTER", lambda line: line["after"]),
+)

@@ -15,7 +15,7 @@ from typing import TypeVar
 import click
 from rich.console import Console
 
-from equipoise.cli.options import FAILED, INTERRUPTED, stop
+from equipoise.cli.options import FAILED, INTERRUPTED, examples, stop
 from equipoise.cli.output import json_text
 from equipoise.demo.board import Stage
 from equipoise.demo.cast import MOST
@@ -28,7 +28,7 @@ from equipoise.errors import PeerError
 T = TypeVar("T")
 
 
-@click.command()
+@click.command(epilog=examples("equipoise demo", "equipoise demo --speed 0 --json"))
 @click.option(
     "--rounds", type=click.IntRange(LEAST_ROUNDS, 10_000), default=100, show_default=True, help="Length of the evening."
 )

@@ -1,124 +1,124 @@
-"""Looks for what is wrong with an installation, and says what to do about it."""
+"""`equipoise doctor`: what is wrong with the daemon, this machine and the game servers, and what to do."""
 
 from __future__ import annotations
 
-import dataclasses
+import json
 import os
-from collections.abc import Iterable
+import platform
+import sqlite3
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 import equipoise
-from equipoise.cli.client import Client, Unreachable
-from equipoise.cli.options import FAILED, Stopped, config_option
-from equipoise.cli.output import json_text, progress
+from equipoise.cli.options import FAILED, config_option
+from equipoise.cli.remote import json_option, print_json
+from equipoise.config import STORE, Config, load
 from equipoise.errors import ConfigError
+from equipoise.service.diagnosis import DAEMON, Finding, of_disk
 
-if TYPE_CHECKING:
-    from equipoise.config import Config
-    from equipoise.doctor.finding import Finding, Findings
+TIMEOUT_SECONDS = 15
+EPILOG = """\b
+Examples:
+  equipoise doctor
+  equipoise doctor --json | jq '.findings[] | select(.bad)'
+"""
 
-_COLOURS = {"good": "green", "note": "yellow", "bad": "red"}
 
-
-@click.command()
+@click.command(epilog=EPILOG)
 @config_option
 @click.option("--url", envvar="EQUIPOISE_URL", help="The daemon's address. [env: EQUIPOISE_URL; default: config]")
 @click.option(
     "--token", envvar="EQUIPOISE_TOKEN", help="A token. [env: EQUIPOISE_TOKEN; default: owner.token beside it]"
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@json_option
 def doctor(path: Path, url: str | None, token: str | None, as_json: bool) -> None:
-    """Look for what is wrong, on this machine and on every game server, and say what to do.
+    """Look for what is wrong: on this machine, in the daemon, on every game server. Exit code 1: something is.
 
-    Nothing is changed. Exit code 1: something is bad.
-
-    \b
-    Examples:
-      sudo equipoise doctor
-      equipoise doctor --json | jq '.findings[] | select(.level == "bad")'
+    Game servers are asked by RCON and A2S where the configuration has their addresses. Without a running daemon it
+    checks what it can. Run it with sudo where the daemon runs as a systemd unit.
     """
-    findings = list(_look(path, url, token))
-    bad = sum(finding.level == "bad" for finding in findings)
-    if as_json:
-        click.echo(json_text({"ok": not bad, "findings": [dataclasses.asdict(each) for each in findings]}))
-    else:
-        _print(findings)
-        notes = sum(finding.level == "note" for finding in findings)
-        click.echo(f"\n{len(findings) - bad - notes} good, {notes} to note, {bad} bad.")
+    findings = list(_findings(path, url, token))
+    findings.sort(key=lambda finding: (not finding.bad, finding.about != DAEMON, finding.about))
+    versions = {
+        "equipoise": equipoise.__version__,
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+    }
+    bad = sum(finding.bad for finding in findings)
+    if not print_json({"versions": versions, "findings": [asdict(finding) for finding in findings]}, as_json):
+        click.echo(", ".join(f"{name} {version}" for name, version in versions.items()))
+        for finding in findings:
+            click.echo(f"\n{'bad ' if finding.bad else 'note'}  {finding.about}: {finding.what}")
+            click.echo(f"      {finding.advice}")
+        click.echo(
+            f"\n{bad or 'nothing'} to mend" + (f", {len(findings) - bad} to know" if len(findings) > bad else "")
+        )
     if bad:
         raise SystemExit(FAILED)
 
 
-def _print(findings: Iterable[Finding]) -> None:
-    for each in findings:
-        click.echo(f"{click.style(f'{each.level:<4}', fg=_COLOURS[each.level], bold=True)}  {each.where}: {each.what}")
-        if each.advice:
-            click.echo(f"      {click.style(each.advice, dim=True)}")
-
-
-def _look(path: Path, url: str | None, token: str | None) -> Findings:
-    from equipoise.config import load
-    from equipoise.doctor import files, machine
-    from equipoise.doctor.finding import Finding
-
-    config = None
+def _findings(path: Path, url: str | None, token: str | None) -> Iterator[Finding]:
+    config: Config | None = None
     try:
         config = load(path, os.environ)
-        yield Finding("good", str(path), f"valid; servers: {len(config.servers)}, pools: {len(config.pools)}")
     except ConfigError as error:
-        yield Finding("bad", str(path), str(error), "a running daemon goes on with the configuration it has")
-    yield from files.service_user(path)
-    if config is not None:
-        yield from files.rights(config)
-        yield from files.disk(config)
-        yield from _store(config)
-    yield from machine.clock()
-    yield from machine.cache(path)
-    yield from _daemon(path, url, token, config)
+        yield Finding(True, DAEMON, f"the configuration is wrong: {error}", "equipoise check-config says the same")
+    answer = _ask(url or _address(config), token or _token(path))
+    if isinstance(answer, Finding):
+        yield answer
+    else:
+        yield from (Finding(**each) for each in answer["findings"])
+        if answer["version"] != equipoise.__version__:
+            what = f"the daemon is version {answer['version']}, this command {equipoise.__version__}"
+            yield Finding(True, DAEMON, what, "restart the daemon: systemctl restart equipoise")
+    if config is not None and url is None:
+        yield from _of_machine(config, None if isinstance(answer, Finding) else answer["uid"])
 
 
-def _store(config: Config) -> Findings:
-    from equipoise.config import STORE
-    from equipoise.doctor.finding import Finding
-    from equipoise.store.sqlite.integrity import problems
+def _of_machine(config: Config, uid: int | None) -> Iterator[Finding]:
+    """`uid`: the daemon's user; None while none answers."""
+    from equipoise.cli import examining
 
-    file = config.directory / STORE
-    if not file.exists():
-        yield Finding("note", str(file), "there is no store yet", "the daemon makes it at its first start")
-        return
-    with progress() as bar:
-        bar.add_task("checking the store", total=None)
-        try:
-            found = problems(file)
-        except OSError as error:
-            yield Finding("note", str(file), f"cannot be read: {error.strerror}", "run this as root to check the store")
-            return
-    for problem in found:
-        yield Finding("bad", str(file), problem, 'docs/operations.md: "The store is damaged or lost"')
-    if not found:
-        yield Finding("good", str(file), "the store is whole")
+    yield from examining.of_files(config, uid)
+    yield from examining.of_store(config.directory / STORE)
+    if uid is None:
+        yield from examining.of_port(config.web.port)
+        if config.directory.is_dir():
+            yield from of_disk(config.directory)
 
 
-def _daemon(path: Path, url: str | None, token: str | None, config: Config | None) -> Findings:
-    from equipoise.doctor import answers, machine
-    from equipoise.doctor.finding import Finding
+def _address(config: Config | None) -> str:
+    host, port = (config.web.host, config.web.port) if config else ("127.0.0.1", 27500)
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
+
+def _token(config: Path) -> str:
+    """The owner's; empty where it cannot be read, which the daemon then refuses."""
     try:
-        client = Client.of(path, url, token)
-        seen, refused = client.get("servers"), client.get("refused")
-    except Unreachable as error:
-        yield from machine.port(config) if config else [Finding("bad", "daemon", error.message)]
-        return
-    except Stopped as error:
-        yield Finding("bad", "daemon", error.message)
-        return
-    yield from answers.version(seen["version"], equipoise.__version__)
-    yield from answers.store(seen["store"], seen["waiting_rounds"])
-    yield from answers.jobs(seen["jobs"])
-    games = {name: server.game for name, server in config.servers.items()} if config else {}
-    yield from answers.refusals(refused["refused"], [each["server"] for each in seen["servers"]])
-    for each in seen["servers"]:
-        yield from answers.server(each, games.get(each["server"]), equipoise.__version__)
+        return config.with_name("owner.token").read_text("utf-8").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _ask(url: str, token: str) -> Any:
+    """The daemon's own findings, or the one that it does not tell them."""
+    start = "start it: systemctl start equipoise, or equipoise serve; its log says why it does not"
+    try:
+        request = urllib.request.Request(f"{url}/v1/admin/doctor", headers={"Authorization": f"Bearer {token}"})
+        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:
+            return json.load(response)
+    except urllib.error.HTTPError as error:
+        if error.code not in (401, 403):
+            return Finding(True, DAEMON, f"what answers at {url} is no daemon, or an older one ({error})", start)
+        refused = "use sudo, or EQUIPOISE_TOKEN with a token of the role admin"
+        return Finding(True, DAEMON, f"the daemon at {url} refuses the token", refused)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        return Finding(True, DAEMON, f"no daemon answers at {url}: {reason}", start)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
@@ -17,11 +19,14 @@ from equipoise import config
 from equipoise.cli.client import NO_DAEMON, Client
 from equipoise.cli.options import FAILED, say_opened, stop
 from equipoise.cli.output import progress
-from equipoise.errors import StoreError
+from equipoise.errors import StoreRefused
 from equipoise.moving.jsonl import PIECE, written
 from equipoise.store.moved import Head
 from equipoise.store.sqlite import SqliteStore
 from equipoise.store.sqlite.exporting import exported
+
+SECONDS = 60
+"""How long one piece of the daemon's answer is waited for."""
 
 Take = Callable[[bytes], None]
 
@@ -29,12 +34,11 @@ Take = Callable[[bytes], None]
 def export(path: Path, pool: str, target: Path, url: str | None, token: str | None) -> None:
     """Write the pool. ConfigError, StoreError: there is no store, or no such pool."""
     with _output(target) as take:
-        client = Client.of(path, url, token)
-        with client.download("pools", pool, "export") as answer:
+        with _asked(Client.of(path, url, token), pool) as answer:
             if answer is not None:
                 _copy(_received(answer), take)
-            elif url is not None:
-                stop(f"no daemon answers at {url}; is `equipoise serve` running?", NO_DAEMON)
+        if answer is None and url is not None:
+            stop(f"no daemon answers at {url}; is `equipoise serve` running?", NO_DAEMON)
         if answer is None:
             asyncio.run(_from_store(path, pool, take))
 
@@ -53,11 +57,39 @@ async def _from_store(path: Path, pool: str, take: Take) -> None:
 
 
 def refuse_waiting(directory: Path, pool: str) -> None:
-    """StoreError when rounds wait in the ring's file: they are a part of the pool that is not in the store."""
+    """StoreRefused when rounds wait in the ring's file: they are a part of the pool that is not in the store."""
     ring = directory / f"{pool}.ring"
     with suppress(OSError):
         if ring.stat().st_size:
-            raise StoreError(f"{ring}: rounds wait here for the store: start the daemon once, so that it stores them")
+            raise StoreRefused(f"{ring}: rounds wait here for the store: start the daemon once, so that it stores them")
+
+
+@contextmanager
+def _asked(client: Client, pool: str) -> Iterator[http.client.HTTPResponse | None]:
+    """The daemon's answer, to be read piece by piece; None: nothing listens at its address."""
+    address = urlsplit(client.url)
+    kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
+    with closing(kind(address.hostname or "", address.port, timeout=SECONDS)) as connection:
+        answer = None
+        try:
+            target = f"{address.path.rstrip('/')}/v1/admin/pools/{quote(pool, safe='')}/export"
+            connection.request("GET", target, headers={"Authorization": f"Bearer {client.token}"})
+            answer = connection.getresponse()
+            refused = b"" if answer.status == 200 else answer.read()
+        except ConnectionRefusedError:
+            refused = b""
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            stop(f"no daemon answers at {client.url}: {error}; is `equipoise serve` running?", NO_DAEMON)
+        if refused:
+            stop(_why(refused), FAILED)
+        yield answer
+
+
+def _why(refused: bytes) -> str:
+    try:
+        return str(json.loads(refused)["error"]["message"])
+    except (ValueError, LookupError, TypeError):
+        return "another program listens there"
 
 
 def _received(answer: http.client.HTTPResponse) -> Iterator[bytes]:

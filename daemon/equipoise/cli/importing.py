@@ -21,7 +21,7 @@ import msgspec
 from equipoise import config, ratings
 from equipoise.cli.exporting import refuse_waiting
 from equipoise.cli.options import FAILED, INTERRUPTED, say_opened, stop
-from equipoise.cli.output import progress
+from equipoise.cli.output import json_text, progress
 from equipoise.core.model import PlayerId
 from equipoise.errors import ConfigError, FileError, RatingError, ScriptError
 from equipoise.moving.jsonl import Reader, written
@@ -37,7 +37,7 @@ class Interrupted(Exception):
     """Ctrl-C, seen between two lines."""
 
 
-def import_export(path: Path, name: str | None, source: Path) -> None:
+def import_export(path: Path, name: str | None, source: Path, *, as_json: bool) -> None:
     """Fill a pool. FileError, ConfigError, StoreError: why not; then nothing was changed."""
     with source.open("rb") as file:
         reader = Reader(file)
@@ -45,7 +45,15 @@ def import_export(path: Path, name: str | None, source: Path) -> None:
         loaded = config.load(path, os.environ)
         system = configured(loaded, name)
         _agree(name, reader.head, system)
-        asyncio.run(_Import(loaded.directory, name, source, system).run(reader))
+        written = asyncio.run(_Import(loaded.directory, name, source, system).run(reader))
+    head = reader.head
+    if as_json:
+        counts = {"players": head.players, "rounds": head.rounds, "names": head.names, "edits": head.edits}
+        click.echo(json_text({"pool": name, **counts, "written": written}))
+    elif written:
+        click.echo(f"Pool {name} has {head.players:,} players, {head.rounds:,} rounds and {head.names:,} names now.")
+    else:
+        click.echo(f"Pool {name} is what {source} has: nothing was changed.")
 
 
 def configured(loaded: config.Config, name: str) -> System[Any]:
@@ -73,18 +81,17 @@ class _Import:
     def __init__(self, directory: Path, name: str, source: Path, system: System[Any]) -> None:
         self._directory, self._name, self._source, self._system = directory, name, source, system
 
-    async def run(self, reader: Reader) -> None:
+    async def run(self, reader: Reader) -> bool:
+        """Fill the pool; False: it is what the file has."""
         refuse_waiting(self._directory, self._name)
         store = SqliteStore(self._directory / config.STORE, create=False)
         await store.open()
         say_opened(store.path)
         try:
             players, rounds, edits = await store.holds(self._name)
-            if not (players or rounds or edits):
+            if empty := not (players or rounds or edits):
                 await self._fill(store, reader)
-            elif _is_same(store.path, self._name, self._source):
-                click.echo(f"Pool {self._name} is what {self._source} has: nothing was changed.")
-            else:
+            elif not _is_same(store.path, self._name, self._source):
                 stop(
                     f"pool {self._name} has {players:,} players and {rounds:,} rounds, unlike "
                     f"{self._source}; nothing was imported. --pool names another pool",
@@ -92,6 +99,7 @@ class _Import:
                 )
         finally:
             await store.close()
+        return empty
 
     async def _fill(self, store: SqliteStore, reader: Reader) -> None:
         with progress() as bar, interruptible() as interrupted:
@@ -111,10 +119,6 @@ class _Import:
                 if isinstance(error, FileError) and error.line is not None:
                     raise
                 raise FileError(str(error), line=reader.line) from None
-        head = reader.head
-        click.echo(
-            f"Pool {self._name} has {head.players:,} players, {head.rounds:,} rounds and {head.names:,} names now."
-        )
 
     def _check(self, line: moved.AnyLine) -> None:
         """RatingError unless the rating system can read what it is to go on from."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from equipoise.cli.histories import FILE, history_options, located, reports_errors
-from equipoise.cli.options import FAILED, INTERRUPTED, stop
+from equipoise.cli.options import FAILED, INTERRUPTED, examples, stop
 from equipoise.cli.output import draw, json_text, progress, report, show
 from equipoise.errors import RatingError
 
@@ -58,7 +58,7 @@ plot_option = click.option("--plot", type=FILE, callback=_writable, help="Draw c
 html_option = click.option("--html", type=FILE, callback=_writable, help="Write everything as one HTML page.")
 
 
-@click.command()
+@click.command(epilog=examples("equipoise backtest --pool main --model trueskill"))
 @reports_errors
 @history_options
 @model_option
@@ -95,7 +95,7 @@ def backtest(
     show([*found, *([tables.corrected(correction, label)] if correction else [])])
 
 
-@click.command()
+@click.command(epilog=examples("equipoise compare synelo elo trueskill --pool main"))
 @reports_errors
 @click.argument("systems", nargs=-1, required=True)
 @history_options
@@ -151,7 +151,7 @@ def _introduction(history: History, correct: Correct | None) -> str:
     return f"{source}: {len(history):,} matches, {len(history.players):,} players. {HOW}{corrected}"
 
 
-@click.command()
+@click.command(epilog=examples("equipoise tune --pool main --model elo"))
 @reports_errors
 @history_options
 @model_option
@@ -200,7 +200,7 @@ def _end(found: Tuned) -> None:
         stop("interrupted: these are the best settings so far", INTERRUPTED)
 
 
-@click.command()
+@click.command(epilog=examples("equipoise replay --pool main --model glicko2"))
 @reports_errors
 @history_options
 @model_option

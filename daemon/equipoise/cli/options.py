@@ -38,7 +38,7 @@ config_option = click.option(
     "--config",
     "-c",
     "path",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(path_type=Path, dir_okay=False, readable=False),  # reading it says more
     envvar="EQUIPOISE_CONFIG",
     default=default_config,
     help="The configuration file. [env: EQUIPOISE_CONFIG; default: ~/.config/equipoise/config.toml, "
@@ -57,6 +57,11 @@ class Stopped(click.ClickException):
         """Print the line, without what a terminal would obey in it."""
         shown = "\n".join(printable(line, LONGEST_LINE) for line in self.message.splitlines())
         click.echo(f"equipoise: {shown}", file=file, err=True)
+
+
+def examples(*lines: str) -> str:
+    """The end of a command's `--help`: how it is called. The mark in front keeps click from filling the lines."""
+    return "\n  ".join(("\b\nExamples:" if len(lines) > 1 else "\b\nExample:", *lines))
 
 
 def say_opened(store: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,23 +38,12 @@ def progress() -> Progress:
 
 def show(tables: Sequence[Table]) -> None:
     """Print tables with their titles and notes."""
+    from equipoise.cli.tables import print_table
+
     for table in tables:
         click.echo(click.style(table.title, bold=True))
         print_table(table.head, table.rows, texts=table.texts)
         click.echo(f"{table.note}\n" if table.note else "")
-
-
-def print_table(head: Sequence[str], rows: Iterable[Sequence[object]], *, texts: int | None = None) -> None:
-    """Print columns as wide as their widest cell; those after the first `texts` are aligned right, None: none is."""
-    lines = [head, *([str(cell) for cell in row] for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
-    left = len(head) if texts is None else texts
-    for line in lines:
-        cells = [
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ]
-        click.echo("  ".join(cells).rstrip())
 
 
 def draw(path: Path, charts: Sequence[Chart]) -> None:

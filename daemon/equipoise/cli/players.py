@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import click
 
+from equipoise.cli import editing
 from equipoise.cli.client import Client
-from equipoise.cli.output import print_table
-from equipoise.cli.remote import json_option, local_time, pool_option, print_json, remote
+from equipoise.cli.lists import csv_option, limited, one_format, pages
+from equipoise.cli.options import examples
+from equipoise.cli.remote import json_option, pool_option, print_json, remote
+from equipoise.cli.tables import Column, print_items
+from equipoise.cli.words import counted, iso_time, local_minute, local_time, percent, side_word
+
+DEFAULT = 20
+RESULTS = {1.0: "won", 0.5: "stalemate", 0.0: "lost"}
 
 
 @click.group()
@@ -17,73 +23,123 @@ def player() -> None:
     """Players of a pool."""
 
 
-@player.command("show")
+@player.command(
+    "show",
+    epilog=examples(
+        "equipoise player show 76561197960287930",
+        "equipoise player show STEAM_0:0:11101",
+        "equipoise player show https://steamcommunity.com/profiles/76561197960287930",
+        "equipoise player show gaben",
+    ),
+)
 @remote
 @json_option
 @pool_option
 @click.argument("id")
 def show_player(client: Client, id: str, pool: str | None, as_json: bool) -> None:
-    """Show a player, by SteamID64."""
+    """Show a player: by SteamID64, STEAM_0:1:…, [U:1:…], profile address, or a name that only one player has."""
     _player(client.get("players", id, pool=pool), as_json)
 
 
-@player.command("set")
+@player.command(
+    "history",
+    epilog=examples(
+        "equipoise player history gaben --since 1w", "equipoise player history STEAM_0:0:11101 --csv > rounds.csv"
+    ),
+)
 @remote
 @json_option
+@csv_option
 @pool_option
+@limited(DEFAULT)
+@click.option("--server", help="Only rounds of this server.")
 @click.argument("id")
-@click.argument("rating", type=float)
-def set_player(client: Client, id: str, rating: float, pool: str | None, as_json: bool) -> None:
-    """Give a player a rating."""
-    _player(client.send("PUT", "players", id, body={"rating": rating}, pool=pool), as_json)
+def player_history(client: Client, id: str, as_json: bool, as_csv: bool, **asked: Any) -> None:
+    """The rated rounds of a player, newest first, with the rating before and after each."""
+    one_format(as_json=as_json, as_csv=as_csv)
+    answer = pages(client, "players", id, "rounds", key="rounds", default=DEFAULT, **asked)
+    if print_json(answer, as_json):
+        return
+    who = answer["name"] or answer["player"]
+    items = [each["round"] | each["played"] | {"mine": each["played"]["prediction"]} for each in answer["rounds"]]
+    since = f" since {local_time(asked['since'])}" if asked["since"] else ""
+    empty = f"No rated round of {who}{since}."
+    print_items(items, HISTORY, as_csv=as_csv, empty=empty)
 
 
-@player.command("reset")
-@remote
-@json_option
-@pool_option
-@click.argument("id")
-def reset_player(client: Client, id: str, pool: str | None, as_json: bool) -> None:
-    """Forget a player's rating and rounds."""
-    _player(client.send("DELETE", "players", id, pool=pool), as_json)
+HISTORY = (
+    Column("TIME", lambda each: local_time(each["started_at"]), lambda each: iso_time(each["started_at"]), whole=True),
+    Column("SERVER", lambda each: each["server"]),
+    Column("MAP", lambda each: each["map"]),
+    Column("SIDE", lambda each: side_word(each["sides"], each["side"])),
+    Column("EXPECTED", lambda each: percent(each["mine"]), lambda each: each["mine"], right=True),
+    Column("RESULT", lambda each: RESULTS[each["score"]]),
+    Column("BEFORE", lambda each: f"{each['before']:g}", lambda each: each["before"], right=True),
+    Column("AFTER", lambda each: f"{each['after']:g}", lambda each: each["after"], right=True),
+    Column("CHANGE", lambda each: f"{each['after'] - each['before']:+g}", right=True),
+    Column("ROUND", lambda each: each["round"]),
+)
+
+
+player.add_command(editing.set_player)
+player.add_command(editing.reset_player)
+player.add_command(editing.undo_edit)
 
 
 def _player(answer: dict[str, Any], as_json: bool) -> None:
     if not print_json(answer, as_json):
-        _players([answer["player"]])
+        print_items([answer["player"]], PLAYERS, as_csv=False, empty="")
 
 
-@player.command("top")
+@player.command("top", epilog=examples("equipoise player top --limit 100 --csv > leaderboard.csv"))
 @remote
 @json_option
+@csv_option
 @click.option("--pool", default="main", show_default=True, help="The pool.")
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many.")
-def top_players(client: Client, pool: str, limit: int, as_json: bool) -> None:
-    """The leaderboard."""
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, metavar="N", help="How many.")
+def top_players(client: Client, pool: str, limit: int, as_json: bool, as_csv: bool) -> None:
+    """The leaderboard: players whose ratings are shown, and who played in the last weeks."""
+    one_format(as_json=as_json, as_csv=as_csv)
     answer = client.get("pools", pool, "top", limit=limit)
     if not print_json(answer, as_json):
-        _players(answer["players"])
+        print_items(answer["players"], PLAYERS, as_csv=as_csv, empty=_nobody(answer))
 
 
-@player.command("find")
+def _nobody(answer: dict[str, Any]) -> str:
+    """Why a leaderboard is empty, and until when."""
+    rounds, shadow, stale = answer["shadow_rounds"], answer["shadow"], answer["stale"]
+    if shadow:
+        return f"Nobody has {rounds} rounds yet; {shadow} are in their first {rounds}. A rating is shown after them."
+    if stale:
+        return f"All {counted(stale, 'player')} with a rating that is shown played too long ago (pool.stale_days)."
+    return f"No round has been rated yet. A rating is shown after {counted(rounds, 'round')}."
+
+
+@player.command("find", epilog=examples("equipoise player find bob", "equipoise player find 7656119796028"))
 @remote
 @json_option
+@csv_option
 @click.option("--pool", default="main", show_default=True, help="The pool.")
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, metavar="N", help="How many.")
 @click.argument("text")
-def find_players(client: Client, text: str, pool: str, limit: int, as_json: bool) -> None:
-    """Find players by a part of their SteamID64 or of their last name."""
+def find_players(client: Client, text: str, pool: str, limit: int, as_json: bool, as_csv: bool) -> None:
+    """Find rated players by an id, or by a part of their SteamID64 or of their last name."""
+    one_format(as_json=as_json, as_csv=as_csv)
     answer = client.get("pools", pool, "players", text=text, limit=limit)
     if not print_json(answer, as_json):
-        _players(answer["players"])
+        empty = f"No rated player's id or last name contains {text}."
+        print_items(answer["players"], PLAYERS, as_csv=as_csv, empty=empty)
 
 
-def _players(players: Sequence[dict[str, Any]]) -> None:
-    head = ("PLAYER", "NAME", "RATING", "ROUNDS", "SHOWN", "LAST PLAYED")
-    print_table(head, (_player_row(each) for each in players))
+def _shown(each: dict[str, Any]) -> str:
+    return "stale" if each["stale"] else "yes" if each["visible"] else "no"
 
 
-def _player_row(each: dict[str, Any]) -> Sequence[object]:
-    shown = "stale" if each["stale"] else "yes" if each["visible"] else "no"
-    name, rating = each["name"] or "-", f"{each['rating']:g}"
-    return each["id"], name, rating, each["rounds"], shown, local_time(each["last_played"])
+PLAYERS = (
+    Column("PLAYER", lambda each: each["id"]),
+    Column("NAME", lambda each: each["name"] or "-", lambda each: each["name"]),
+    Column("RATING", lambda each: f"{each['rating']:g}", lambda each: each["rating"], right=True),
+    Column("ROUNDS", lambda each: each["rounds"], right=True),
+    Column("SHOWN", _shown),
+    Column("LAST PLAYED", lambda each: local_minute(each["last_played"]), lambda each: iso_time(each["last_played"])),
+)

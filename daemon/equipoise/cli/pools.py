@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import click
 
 from equipoise.cli.client import REFUSED, Client
 from equipoise.cli.moving import export_pool, import_pool
-from equipoise.cli.options import PRIVATE, config_option, stop
+from equipoise.cli.options import PRIVATE, config_option, examples, stop
+from equipoise.cli.refitting import refit
 from equipoise.cli.remote import json_option, print_json, remote
 from equipoise.errors import ConfigError, RatingError, ScriptError, SpillError, StoreError
+
+
+def pool_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the name of a pool, by an argument or by `--pool`, which the commands on players have."""
+
+    @click.option("--pool", "by_option", help="The pool. [default: main]")
+    @click.argument("pool", metavar="[POOL]", required=False)
+    @wraps(command)
+    def named(*client: Client, pool: str | None, by_option: str | None, **arguments: Any) -> None:
+        if pool and by_option and pool != by_option:
+            raise click.UsageError(f"name one pool: {pool} or {by_option}")
+        command(*client, name=pool or by_option or "main", **arguments)
+
+    return named
 
 
 @click.group()
@@ -24,10 +41,10 @@ pool.add_command(export_pool)
 pool.add_command(import_pool)
 
 
-@pool.command()
+@pool.command(epilog=examples("equipoise pool quality", "equipoise pool quality --pool main --json"))
 @remote
 @json_option
-@click.argument("name", default="main")
+@pool_options
 def quality(client: Client, name: str, as_json: bool) -> None:
     """How well a pool's predictions hold, over its last 500 rounds."""
     answer = client.get("pools", name, "quality")
@@ -47,10 +64,10 @@ def quality(client: Client, name: str, as_json: bool) -> None:
         click.echo(f"{'theta':<12}{answer['suggested_theta']:.0f} would have predicted best")
 
 
-@pool.command("fit-theta")
+@pool.command("fit-theta", epilog=examples("equipoise pool fit-theta --pool main"))
 @remote
 @json_option
-@click.option("--pool", "name", default="main", show_default=True, help="The pool.")
+@pool_options
 def fit_theta(client: Client, name: str, as_json: bool) -> None:
     """Fit the scale of the logistic to a pool's stored rounds.
 
@@ -80,9 +97,12 @@ def _missing(missing: int) -> str:
     return f"about {missing:,} more rounds would tell them apart" if missing < MOST else "they are practically equal"
 
 
-@pool.command()
+pool.add_command(refit)
+
+
+@pool.command(epilog=examples("equipoise pool recompute --pool main --system trueskill --set shadow_rounds=30"))
 @config_option
-@click.option("--pool", "name", default="main", show_default=True, help="The pool.")
+@pool_options
 @click.option("--system", help="The new rating system, at its defaults. [default: as configured]")
 @click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A parameter; may be repeated.")
 @click.option("--without-pruned-rounds", "from_rest", is_flag=True, help="Go on although old rounds were deleted.")

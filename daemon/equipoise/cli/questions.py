@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
 from equipoise.errors import ConfigError
+from equipoise.install.game_folder import inspect
+from equipoise.install.servers import check_name, check_rcon
+
+T = TypeVar("T")
 
 
 def on_terminal() -> bool:
@@ -17,19 +23,39 @@ def on_terminal() -> bool:
 
 def server_names() -> tuple[str, ...]:
     """The game servers' names."""
-    return tuple(click.prompt("Names of your game servers, with spaces between", default="arena-1").split())
+
+    def checked(text: str) -> tuple[str, ...]:
+        names: dict[str, Path] = {}
+        for name in text.split():
+            check_name(name, names)
+            names[name] = Path("the names above")
+        return tuple(names)
+
+    return _asked("Names of your game servers, with spaces between", checked, default="arena-1") or ("arena-1",)
 
 
 def game_folder(name: str) -> Path | None:
     """The folder of a server, if the plugin is to be installed."""
-    answer = click.prompt(f"Folder tf/ of {name}, for the plugin (empty: not now)", default="", show_default=False)
-    return Path(answer) if answer else None
+    question = f"Folder tf/ of {name}, for the plugin (empty: not now)"
+    return _asked(question, lambda text: inspect(Path(text).expanduser(), name, None).path)
 
 
 def rcon_address(name: str) -> str | None:
     """The address of a server's RCON, if it is to be used."""
-    question = f"RCON of {name}, such as 127.0.0.1:27015 (empty: none)"
-    return click.prompt(question, default="", show_default=False) or None
+    return _asked(f"RCON of {name}, such as 127.0.0.1:27015 (empty: none)", check_rcon)
+
+
+def _asked(question: str, checked: Callable[[str], T], default: str = "") -> T | None:
+    """The answer once it is good; None: an empty one."""
+
+    def good(text: str) -> T | None:
+        try:
+            return checked(text) if text else None
+        except ConfigError as error:
+            raise click.UsageError(str(error)) from None  # click prints it, and asks again
+
+    answer: T | None = click.prompt(question, default=default, show_default=bool(default), value_proc=good)
+    return answer
 
 
 def rcon_password(name: str, file: str | None) -> str:

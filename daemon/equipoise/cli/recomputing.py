@@ -21,7 +21,8 @@ from equipoise import config, ratings
 from equipoise.app import SystemClock
 from equipoise.cli.client import REFUSED
 from equipoise.cli.options import say_opened, stop
-from equipoise.cli.output import json_text, print_table, progress
+from equipoise.cli.output import json_text, progress
+from equipoise.cli.tables import print_table
 from equipoise.config.printing import pool_table
 from equipoise.errors import ConfigError, StoreError
 from equipoise.lab.models import settings
@@ -211,7 +212,7 @@ def _edits(edits: Edits) -> list[str]:
         (edits.kept, "edits by admins are kept at their place among the rounds"),
         (edits.carried, "ratings that were set or imported keep their advantage over a newcomer"),
         (edits.dropped, "ratings that were set, imported or refitted mean nothing to the new system: dropped"),
-        (edits.lost, "ratings that were set or reset by an older Equipoise are lost: it stored no edits"),
+        (edits.lost, "ratings that were set or reset by an earlier version are lost: it did not store edits"),
     )
     lines = [f"{count:,} {text}." for count, text in said if count]
     return ["", *lines] if lines else []

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from equipoise.cli.client import Client
-from equipoise.cli.remote import json_option, local_time, print_json, remote
+from equipoise.cli.remote import json_option, print_json, remote
+from equipoise.cli.words import local_time
 
 
 @click.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -45,10 +45,6 @@ pool_option = click.option("--pool", help="The pool; needed only where there are
 def print_json(answer: Any, as_json: bool) -> bool:
     """Print the answer if JSON was asked for; True if it was."""
     if as_json:
-        click.echo(json_text(answer, ascii_only=False))
+        # A terminal that cannot show a name would make another name of it.
+        click.echo(json_text(answer, ascii_only=sys.stdout.encoding.lower() != "utf-8"))
     return as_json
-
-
-def local_time(epoch: float | None) -> str:
-    """A time of the daemon's as the reader's clock shows it."""
-    return "never" if epoch is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(epoch))

@@ -2,9 +2,152 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
+from equipoise.cli.client import Client
+from equipoise.cli.lists import csv_option, limited, one_format, pages
+from equipoise.cli.options import examples
+from equipoise.cli.remote import json_option, pool_option, print_json, remote
+from equipoise.cli.tables import Column, print_items, print_note
+from equipoise.cli.voiding import void_round
+from equipoise.cli.words import chance, iso_time, local_time, percent, side_word
 
-@click.group("round")
+DEFAULT = 20
+
+
+@click.group()
 def round() -> None:
     """Rounds that are stored."""
+
+
+@round.command(
+    "list",
+    epilog=examples(
+        "equipoise round list --server arena-1 --since 2h", "equipoise round list --player gaben --csv > rounds.csv"
+    ),
+)
+@remote
+@json_option
+@csv_option
+@pool_option
+@limited(DEFAULT)
+@click.option("--server", help="Only rounds of this server.")
+@click.option("--player", metavar="ID", help="Only rounds that this player was rated for.")
+def list_rounds(client: Client, as_json: bool, as_csv: bool, **asked: Any) -> None:
+    """Rounds, newest first: who won, and what was expected."""
+    one_format(as_json=as_json, as_csv=as_csv)
+    answer = pages(client, "rounds", key="rounds", default=DEFAULT, **asked)
+    if print_json(answer, as_json):
+        return
+    chosen = any(asked[name] for name in ("server", "player", "since"))
+    empty = "No round fits." if chosen else "No round is stored yet: the first one comes with the end of a round."
+    print_items(answer["rounds"], COLUMNS, as_csv=as_csv, empty=empty)
+
+
+@round.command(
+    "show",
+    epilog=examples("equipoise round show arena-1 1763622000123-4"),
+)
+@remote
+@json_option
+@click.argument("server")
+@click.argument("id", metavar="ROUND")
+def show_round(client: Client, server: str, id: str, as_json: bool) -> None:
+    """One round: its sides, the ratings of its players before and after, and what was expected.
+
+    `equipoise round list` shows the ids of rounds.
+    """
+    answer = client.get("rounds", server, id)
+    if print_json(answer, as_json):
+        return
+    shown = answer["round"]
+    print_note(f"Round {shown['round']} on {shown['server']}: {shown['map']} ({shown['mode']}), pool {shown['pool']}.")
+    print_note(f"Live at {local_time(shown['started_at'])} for {minutes(shown['seconds'])} min. {_result(answer)}")
+    print_note(_expected(shown))
+    if answer["pruned"]:
+        print_note("Its participants were deleted for their age (retention.rounds_days).")
+    click.echo()
+    players = [one | {"sides": shown["sides"], "name": answer["names"].get(one["id"])} for one in _people(answer)]
+    print_items(players, PLAYERS, as_csv=False, empty="Its players are not known any more.")
+
+
+def _result(answer: dict[str, Any]) -> str:
+    shown, (a, b) = answer["round"], answer["captures"]
+    captures = f" Captures: {side_word(shown['sides'], 'a')} {a}, {side_word(shown['sides'], 'b')} {b}."
+    return f"{result(shown)}.{captures if a or b else ''}"
+
+
+def result(shown: dict[str, Any]) -> str:
+    """Who won."""
+    return f"{side_word(shown['sides'], shown['winner'])} won" if shown["winner"] else "stalemate"
+
+
+def _expected(shown: dict[str, Any]) -> str:
+    if shown["win_probability"] is None:
+        return f"Not rated: {shown['unrated'] or 'no reason is stored'}."
+    return f"Expected: {side_word(shown['sides'], 'a')} wins with {percent(shown['win_probability'])}."
+
+
+def _people(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    """Who was rated, then who only stood on a side when it went live."""
+    rated = {one["id"] for one in answer["players"]}
+    others = [
+        {"id": id, "side": side, "before": None}
+        for side, ids in zip("ab", answer["lineup"], strict=True)
+        for id in ids
+        if id not in rated
+    ]
+    return sorted([*answer["players"], *others], key=lambda one: (one["side"], one["before"] is None))
+
+
+def minutes(seconds: float) -> str:
+    """A length in minutes and seconds.
+
+    >>> minutes(95)
+    '1:35'
+    """
+    whole = int(seconds + 0.5)
+    return f"{whole // 60}:{whole % 60:02}"
+
+
+def ratings(played: dict[str, Any]) -> str:
+    """A rating before and after, with the difference."""
+    before, after = played["before"], played["after"]
+    return f"{before:g} → {after:g} ({after - before:+g})"
+
+
+def prediction(shown: dict[str, Any]) -> str:
+    """Which side was to win, or why the round was not rated."""
+    if shown["win_probability"] is None:
+        return f"not rated: {shown['unrated'] or '-'}"
+    return chance(shown["sides"], shown["win_probability"])
+
+
+def _played_minutes(one: dict[str, Any]) -> str:
+    if one["before"] is None:
+        return "-"
+    left = ", left" if one["quit"] else ""
+    return f"{minutes(one['seconds_a'] + one['seconds_b'])}{left}"
+
+
+round.add_command(void_round)
+
+PLAYERS = (
+    Column("SIDE", lambda one: side_word(one["sides"], one["side"])),
+    Column("PLAYER", lambda one: one["id"]),
+    Column("NAME", lambda one: one["name"] or "-"),
+    Column("MINUTES", _played_minutes),
+    Column("RATING", lambda one: "not rated" if one["before"] is None else ratings(one), whole=True),
+)
+COLUMNS = (
+    Column("TIME", lambda each: local_time(each["started_at"]), lambda each: iso_time(each["started_at"]), whole=True),
+    Column("SERVER", lambda each: each["server"]),
+    Column("ROUND", lambda each: each["round"]),
+    Column("MAP", lambda each: each["map"]),
+    Column("MINUTES", lambda each: minutes(each["seconds"]), lambda each: f"{each['seconds'] / 60:.2f}"),
+    Column("PLAYERS", lambda each: f"{each['players_a']} : {each['players_b']}"),
+    Column("EXPECTED", prediction, lambda each: each["win_probability"]),
+    Column("RESULT", result),
+)

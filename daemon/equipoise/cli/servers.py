@@ -2,60 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import click
 
-from equipoise.cli.adding import add, remove, secret
+from equipoise.cli.adding import add, remove, secret, update
 from equipoise.cli.client import Client
-from equipoise.cli.output import print_table
+from equipoise.cli.following import redrawn
+from equipoise.cli.lists import csv_option, one_format
+from equipoise.cli.options import examples
 from equipoise.cli.reloading import not_in_force
-from equipoise.cli.remote import json_option, local_time, print_json, remote
+from equipoise.cli.remote import json_option, print_json, remote
+from equipoise.cli.tables import Column, print_items, print_note, print_table
+from equipoise.cli.words import chance, change, counted, local_time, side_word
+
+LEGEND = (
+    "PLAYERS: on each side, and those who wait. FAVOURITE: the side that the ratings expect to win. STREAK: rounds "
+    "that a side has won in a row. NEXT: what is due at the next round start."
+)
 
 
-@click.command()
+@click.command(
+    epilog=examples("equipoise status", "equipoise status --watch", "equipoise status --json | jq '.servers[].map'")
+)
 @remote
 @json_option
-def status(client: Client, as_json: bool) -> None:
+@csv_option
+@click.option("--watch", is_flag=True, help="Show it again every 2 seconds, until Ctrl-C.")
+def status(client: Client, watch: bool, as_json: bool, as_csv: bool) -> None:
     """What every game server is doing."""
-    answer = client.get("servers")
+    one_format(as_json=as_json, as_csv=as_csv)
+    if not watch:
+        _show(client.get("servers"), as_json=as_json, as_csv=as_csv)
+        return
+    if as_json or as_csv:
+        raise click.UsageError("--watch shows a table: it excludes --json and --csv")
+
+    def draw() -> Callable[[], None]:
+        answer = client.get("servers")
+        return lambda: _show(answer, as_json=False, as_csv=False)
+
+    redrawn(draw)
+
+
+def _show(answer: Any, *, as_json: bool, as_csv: bool) -> None:
     if print_json(answer, as_json):
         return
-    head = ("SERVER", "MAP", "MODE", "PHASE", "ROUND", "PLAYERS", "A WINS", "STREAK", "PENDING", "RING", "STATE")
-    print_table(head, (_server_row(each) for each in answer["servers"]))
+    none = "No server is configured: `equipoise server add NAME` adds one."
+    print_items(answer["servers"], CSV if as_csv else COLUMNS, as_csv=as_csv, empty=none, colour=_colour)
+    if as_csv:
+        return
+    for line in _notes(answer):
+        print_note(line)
+    _show_store(answer)
+    if any(each["players_a"] or each["players_b"] for each in answer["servers"]):
+        click.echo()
+        print_note(LEGEND)
+
+
+def _notes(answer: Any) -> Iterator[str]:
+    """What the table has no room for."""
     for each in answer["servers"]:
+        if each["pending"]:
+            yield f"{each['server']}: a scramble is due at the next round start: {each['pending']}."
         if each["stale_scripts"]:
-            click.echo(_several_scripts(each))
-    for each in answer["jobs"]:
-        if each["last_error"] is not None:
-            click.echo(_failed_job(each))
-    for line in not_in_force(answer["configuration"]):
-        click.echo(line)
+            yield _several_scripts(each)
+    yield from (_failed_job(each) for each in answer["jobs"] if each["last_error"] is not None)
+    yield from answer["remarks"]
+    yield from not_in_force(answer["configuration"])
+
+
+def _show_store(answer: Any) -> None:
+    waiting = counted(answer["waiting_rounds"], "round waits", "rounds wait")
     if (store := answer["store"])["state"] != "ok":
-        since, waiting = local_time(store["since"]), answer["waiting_rounds"]
-        click.echo(f"\nThe store is {store['state']} since {since}, {waiting} rounds wait: {store['advice']}.")
+        click.echo()
+        print_note(f"The store is {store['state']} since {local_time(store['since'])}, {waiting}: {store['advice']}.")
+    elif answer["waiting_rounds"]:
+        click.echo(f"{waiting} for the store.")
 
 
-def _server_row(each: dict[str, Any]) -> Sequence[object]:
-    chance = each["win_probability"]
-    streak = f"{each['streak']} {each['streak_side'] or ''}".strip()
-    return (
-        each["server"],
-        each["map"] or "-",
-        each["mode"],
-        each["phase"],
-        each["round"],
-        f"{each['players_a']}:{each['players_b']}+{each['waiting']}",
-        "-" if chance is None else f"{100 * chance:.0f} %",
-        streak,
-        each["pending"] or _vote(each),
-        each["ring"],
-        _state(each),
-    )
+def _heard(shown: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], object]:
+    """A cell about the map: there is nothing to say before a script called."""
+    return lambda each: "-" if each["silent_seconds"] is None else shown(each)
 
 
-def _vote(each: dict[str, Any]) -> str:
+def _players(each: dict[str, Any]) -> str:
+    sides = [f"{each[f'players_{side}']} {side_word(each['sides'], side)}" for side in "ab"]
+    return ", ".join([*sides, *([f"{each['waiting']} waiting"] if each["waiting"] else [])])
+
+
+def _streak(each: dict[str, Any]) -> str:
+    side = each["streak_side"]
+    return f"{side_word(each['sides'], side)} {each['streak']}" if side and each["streak"] else "-"
+
+
+def _next(each: dict[str, Any]) -> str:
+    if each["pending"]:
+        return "scramble"
     if each["vote_running"]:
         return "vote running"
     return f"asked for a vote: {each['voices']}" if each["voices"] else "-"
@@ -63,9 +107,9 @@ def _vote(each: dict[str, Any]) -> str:
 
 def _state(each: dict[str, Any]) -> str:
     if each["silent_seconds"] is None:
-        return "never connected"
+        return "never heard of"
     if each["lost"]:
-        return f"lost for {each['silent_seconds']:.0f} s"
+        return f"lost for {_long(each['silent_seconds'])}"
     if each["inactive_reason"]:
         return f"inactive: {each['inactive_reason']}"
     if each["level"] != "balance":
@@ -76,6 +120,43 @@ def _state(each: dict[str, Any]) -> str:
 def _failed_job(each: dict[str, Any]) -> str:
     when, again = local_time(each["last_run"]), local_time(each["next_run"])
     return f"\nThe job {each['name']} failed at {when}: {each['last_error']}. Next run: {again}."
+
+
+def _long(seconds: float) -> str:
+    for unit, length in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _colour(each: dict[str, Any]) -> str | None:
+    if each["silent_seconds"] is not None and each["lost"]:
+        return "red"
+    return None if _state(each) == "on" else "yellow"
+
+
+COLUMNS = (
+    Column("SERVER", lambda each: each["server"]),
+    Column("STATE", _state),
+    Column("MAP", _heard(lambda each: f"{each['map']} ({each['mode']})" if each["map"] else "-")),
+    Column("ROUND", _heard(lambda each: f"{each['round']} {each['phase']}")),
+    Column("PLAYERS", _heard(_players)),
+    Column("FAVOURITE", _heard(lambda each: chance(each["sides"], each["win_probability"]))),
+    Column("STREAK", _heard(_streak)),
+    Column("NEXT", _heard(_next)),
+)
+
+
+def _field(name: str) -> Column:
+    return Column(name, lambda each: each[name])
+
+
+CSV = (
+    _field("server"),
+    Column("state", _state),
+    *map(_field, ("pool", "map", "mode", "phase", "round", "players_a", "players_b", "waiting", "win_probability")),
+    *map(_field, ("streak", "streak_side", "pending", "ring", "dropped_rounds")),
+)
 
 
 def _several_scripts(each: dict[str, Any]) -> str:
@@ -91,7 +172,7 @@ def server() -> None:
     """Game servers."""
 
 
-for command, called in ((status, "list"), (add, "add"), (remove, "remove"), (secret, "secret")):
+for command, called in ((status, "list"), (add, "add"), (remove, "remove"), (secret, "secret"), (update, "update")):
     server.add_command(command, called)
 
 
@@ -106,7 +187,8 @@ def _order(action: str, summary: str, *, dry: bool = False) -> None:
         if not print_json(answer, as_json):
             _print_order(answer)
 
-    command = click.command(action, help=summary)(order)
+    example = examples(f"equipoise server {action} arena-1{' --dry-run' if dry else ''}")
+    command = click.command(action, help=summary, epilog=example)(order)
     if dry:
         command.params.append(click.Option(["--dry-run"], is_flag=True, help="Only show what would be done."))
     if action == "scramble":
@@ -116,16 +198,28 @@ def _order(action: str, summary: str, *, dry: bool = False) -> None:
 
 
 def _print_order(answer: dict[str, Any]) -> None:
-    for line in answer["lines"]:
-        click.echo(line["english"])
     proposal = answer["proposal"]
     if proposal is None:
+        _print_lines([line["english"] for line in answer["lines"]])
         if not answer["lines"]:
             click.echo("Ordered. `equipoise why` shows what became of it.")
         return
-    before = "-" if proposal["before"] is None else f"{100 * proposal['before']:.1f} %"
-    click.echo(f"Side A has a chance of {before} now, {100 * proposal['after']:.1f} % after it.")
-    print_table(("PLAYER", "NAME", "TO"), ((one["id"], one["name"] or "-", one["side"]) for one in proposal["moves"]))
+    click.echo(f"Chance to win: {change(proposal['sides'], proposal['before'], proposal['after'])}")
+    if proposal["moves"]:
+        rows = ((one["id"], one["name"] or "-", _where(one["side"])) for one in proposal["moves"])
+        print_table(("PLAYER", "NAME", "TO"), rows)
+    else:
+        click.echo("Nobody would move: the sides are as even as they can be.")
+
+
+def _where(word: str) -> str:
+    return "bench" if word == "none" else side_word((word, word), "a")
+
+
+def _print_lines(lines: Sequence[str]) -> None:
+    """The lines of an answer; one that ends in a colon and the next one are a sentence."""
+    for line in "\n".join(lines).replace(":\n", ": ").splitlines():
+        click.echo(f"{line[:-1]}." if line.endswith(":") else line)
 
 
 _order("scramble", "Balance the teams, at once where the mode allows it.", dry=True)

@@ -72,7 +72,7 @@ def init(
                 _server(name, game, folders.get(name), addresses.get(name), files.get(name), asks) for name in servers
             ]
             for added in write_new(directory, new):
-                click.echo("\n".join(added.lines()) + "\n")
+                click.echo("\n".join([*added.lines(), *added.left()]) + "\n")
             click.echo(f"Wrote {config}, {directory / 'owner.token'} and a file for each game server.")
         if command:
             _start_unit(config, command)
@@ -95,8 +95,7 @@ def _start_unit(config: Path, command: str) -> None:
     from equipoise.install import unit
 
     read = load(config, {})
-    with unit.changes(command, read.web.port, read.web.max_connections).applied():
-        pass
+    unit.write(command, read.web.port, read.web.max_connections)
     click.echo(f"Wrote {unit.UNIT}. Starting the daemon …")
     if read.web.allow_remote:
         click.echo(f"The unit lets in this machine alone: {assets.folder() / 'systemd' / 'remote.conf'} opens it.")
@@ -120,7 +119,7 @@ def _remove_unit(directory: Path) -> None:
 
 
 def _server(name: str, game: str, tf: str | None, rcon: str | None, file: str | None, asks: bool) -> NewServer:
-    folder = Path(tf) if tf else questions.game_folder(name) if asks else None
+    folder = Path(tf).expanduser() if tf else questions.game_folder(name) if asks else None
     address = rcon or (questions.rcon_address(name) if asks else None)
     password = questions.rcon_password(name, file) if address else None
     return NewServer(name, game=game, tf=folder, rcon=address, password=password)

@@ -10,6 +10,7 @@ import click
 
 from equipoise.cli.histories import reports_errors
 from equipoise.cli.lab import html_option, json_option, parsed, plot_option
+from equipoise.cli.options import examples
 from equipoise.cli.output import draw, json_text, progress, report, show
 from equipoise.core.model import Mode
 
@@ -24,7 +25,7 @@ INTRODUCTION = (
 )
 
 
-@click.command()
+@click.command(epilog=examples("equipoise simulate synelo elo:k=24 --rounds 500"))
 @reports_errors
 @click.argument("systems", nargs=-1, required=True)
 @click.option("--rounds", type=int, default=1000, show_default=True, help="Length of the simulation.")

@@ -13,7 +13,7 @@ from typing import Literal
 import click
 import msgspec
 
-from equipoise.cli.options import INTERRUPTED, WRONG, Stopped, stop
+from equipoise.cli.options import INTERRUPTED, WRONG, Stopped, examples, stop
 from equipoise.cli.output import json_text
 from equipoise.errors import SplitError
 from equipoise.solver import Assignment, Budget, Pin, Splits, splits
@@ -46,7 +46,7 @@ class BadInput(Stopped):
         super().__init__(reason, WRONG)
 
 
-@click.command()
+@click.command(epilog=examples("""echo '{"ratings": [1830, 1210, 1450, 990]}' | equipoise solve"""))
 @click.argument("file", default="-")
 @click.option("--k", type=int, help="Only this team size.")
 @click.option("--theta", type=float, default=THETA, show_default=True, help="Scale of the win probability, points.")

@@ -19,6 +19,7 @@ import msgspec
 
 from equipoise import ratings
 from equipoise.config.keys import written
+from equipoise.config.peers import Address, Rcon, read_query, read_rcon
 from equipoise.config.reading import convert
 from equipoise.config.rules import effective, merged, read_rules
 from equipoise.config.secret_files import Secrets
@@ -60,6 +61,9 @@ class Server:
     digest: bytes
     """SHA-256 of its script's secret."""
     rules: Rules
+    rcon: Rcon | None
+    query: Address | None
+    """Where it answers A2S queries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +92,17 @@ class Config:
     pools: Mapping[str, Pool]
     servers: Mapping[ServerId, Server]
     tokens: Mapping[str, Token]
+    late: tuple[str, ...] = ()
+    """Keys whose passwords are there after the next start only; `started` of `load` says when."""
 
 
-def load(path: Path, environ: Mapping[str, str]) -> Config:
-    """Read the files and the secrets that they name; `ConfigError` if anything in them is wrong."""
-    sources = read_sources(path)
-    secrets = Secrets(path.parent, environ.get("CREDENTIALS_DIRECTORY"))
+def load(path: Path, environ: Mapping[str, str], *, started: bool = False) -> Config:
+    """Read the files and the secrets that they name; `ConfigError` if anything in them is wrong.
+
+    `started`: a daemon that runs reads them. A password that systemd hands over at the next start is no error then.
+    """
+    sources, late = read_sources(path), list[str]()
+    secrets = Secrets(path.parent, environ.get("CREDENTIALS_DIRECTORY"), late if started else None)
     with located(path):
         tables, rules = _apart(sources.tables, msgspec.structs.asdict(File()))
         file = convert(tables, File, "$")
@@ -120,6 +129,7 @@ def load(path: Path, environ: Mapping[str, str]) -> Config:
         pools=pools,
         servers=servers,
         tokens=tokens,
+        late=tuple(late),
     )
 
 
@@ -206,6 +216,7 @@ def _server(name: str, keys: Raw, file: Path, rules: Raw, pools: Mapping[str, Po
     overrides = read_rules(overrides, path, ServerKeys.__struct_fields__)
     if server.pool not in pools:
         raise ConfigError(f"there is no [pool.{server.pool}]", path=f"{path}.pool")
+    rcon = read_rcon(server, path, secrets)
     return Server(
         name=ServerId(name),
         file=file,
@@ -213,6 +224,8 @@ def _server(name: str, keys: Raw, file: Path, rules: Raw, pools: Mapping[str, Po
         game=server.game,
         digest=secrets.digest(server, path),
         rules=effective(merged(rules, overrides)),
+        rcon=rcon,
+        query=read_query(server, path, rcon),
     )
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -18,9 +19,8 @@ from equipoise.core.rules import Rules
 FIXED = frozenset({"web.host", "web.port", "web.allow_remote"})
 """Keys that need a restart. So do the store's directory and what a pool is rated by."""
 
-_ABSENT = object()
-
 _Table = Mapping[str, object]
+"""Values by key; None is the same as no key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def compare(old: Config, new: Config) -> Changes:
         *(line for key, line in tables if key not in FIXED),
     ]
     moved = [f"store.directory: {old.directory} -> {new.directory}"] if old.directory != new.directory else []
-    return Changes(tuple(live), (*(line for key, line in tables if key in FIXED), *moved, *pools))
+    return Changes(tuple(live), (*(line for key, line in tables if key in FIXED), *moved, *pools, *new.late))
 
 
 def without_restart(old: Config, new: Config) -> Config:
@@ -85,8 +85,9 @@ def _servers(old: Config, new: Config) -> Iterator[str]:
         yield from (line for _, line in _differences(_own(before), _own(after)))
         if before.digest != after.digest:
             yield f"[server.{name}] secret changed"
-        for _, line in _differences(_flat(before.rules), _flat(after.rules)):
-            changed.setdefault(line, []).append(name)
+        if before.rules != after.rules:
+            for _, line in _differences(_flat(before.rules), _flat(after.rules)):
+                changed.setdefault(line, []).append(name)
     for line, names in changed.items():
         yield f"{line} for {', '.join(names)}"
 
@@ -94,8 +95,29 @@ def _servers(old: Config, new: Config) -> Iterator[str]:
 def _own(server: Server) -> _Table:
     """What a server has that is no rule."""
     other = {"name", "file", "digest", "rules"}
-    keys = (field.name for field in dataclasses.fields(server) if field.name not in other)
-    return {f"server.{server.name}.{key}": getattr(server, key) for key in keys}
+    return {
+        f"server.{server.name}.{key}": value
+        for field in dataclasses.fields(server)
+        if field.name not in other
+        for key, value in _parts(field.name, getattr(server, field.name))
+    }
+
+
+def _parts(name: str, value: Any) -> Iterator[tuple[str, object]]:
+    """A value under its key; of a dataclass its fields. A field that `repr` leaves out is secret."""
+    if not dataclasses.is_dataclass(value):
+        yield name, value
+        return
+    for field in dataclasses.fields(value):
+        inner = getattr(value, field.name)
+        yield f"{name}.{field.name}", inner if field.repr else _Secret(inner)
+
+
+@dataclass(frozen=True, slots=True)
+class _Secret:
+    """Compared and never shown."""
+
+    value: object
 
 
 def _flat(rules: Rules) -> _Table:
@@ -124,8 +146,11 @@ def _added_and_removed(table: str, old: Iterable[str], new: Iterable[str]) -> It
 def _differences(old: _Table, new: _Table) -> Iterator[tuple[str, str]]:
     """Each key that differs, with its line."""
     for key in {**old, **new}:
-        before, after = old.get(key, _ABSENT), new.get(key, _ABSENT)
-        if before != after:
+        before, after = old.get(key), new.get(key)
+        if isinstance(before, _Secret) and isinstance(after, _Secret):
+            if before != after:
+                yield key, f"{key}: secret changed"
+        elif before != after:
             yield key, f"{key}: {_shown(before)} -> {_shown(after)}"
 
 
@@ -135,8 +160,12 @@ def _shown(value: object) -> str:
     >>> _shown("duel"), _shown(("a.example",)), _shown(3.0)
     ('duel', '["a.example"]', '3')
     """
-    if value is _ABSENT or value is None:
+    if value is None:
         return "none"
+    if isinstance(value, _Secret):
+        return "a secret"
+    if isinstance(value, tuple) and [type(part) for part in value] == [str, int]:
+        return ":".join(map(str, value))  # an address
     if isinstance(value, float):
         return repr(value).removesuffix(".0")
     return value if isinstance(value, str) and value.isprintable() and value else json.dumps(value, ensure_ascii=False)

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from equipoise import ratings
-from equipoise.config import Config, Pool
+from equipoise.config import Config, Pool, Server
 from equipoise.config.keys import written
+from equipoise.config.peers import joined
 
 
 def printed(config: Config) -> Iterator[str]:
@@ -27,9 +28,15 @@ def printed(config: Config) -> Iterator[str]:
     for server in config.servers.values():
         rules = dataclasses.asdict(server.rules)
         keys = {"pool": server.pool, "game": server.game, "secret_sha256": "(set)"}
-        yield from _lines(f"server.{server.name}", {**keys, **rules})
+        yield from _lines(f"server.{server.name}", {**keys, **_peer(server), **rules})
     for token in config.tokens.values():
         yield from _lines(f"token.{token.name}", {"role": token.role, "secret_sha256": "(set)"})
+
+
+def _peer(server: Server) -> dict[str, object]:
+    """Where the game server is reached."""
+    rcon = server.rcon and {"rcon": joined(server.rcon.address), "rcon_password_file": "(read)"}
+    return {**(rcon or {}), "query": joined(server.query) if server.query else ""}
 
 
 def pool_table(pool: Pool) -> Iterator[str]:

@@ -24,6 +24,8 @@ class Secrets:
 
     beside: Path
     credentials: str | None
+    late: list[str] | None = None
+    """Where keys are noted whose files systemd hands over at the next start only. None: this is a start."""
 
     def digest(self, keys: SecretKeys, path: str) -> bytes:
         """The SHA-256 of a caller's secret, from one of the two keys; `path` is that of their table."""
@@ -35,6 +37,13 @@ class Secrets:
         if keys.secret_sha256:
             return _digest(keys.secret_sha256, f"{path}.secret_sha256", "")
         raise ConfigError("this key, or secret_file, is required", path=f"{path}.secret_sha256")
+
+    def password(self, name: str, path: str) -> str | None:
+        """What a file holds, or None, noted in `late`, where systemd has not handed it over and only root reads it."""
+        if self.late is not None and self.credentials and self._is_closed(name):
+            self.late.append(f"{path}: systemd hands {name} over when the unit starts")
+            return None
+        return self.text(name, path)
 
     def text(self, name: str, path: str) -> str:
         """What a file holds, without white space around it; `path` is the key's for the error."""
@@ -51,6 +60,15 @@ class Secrets:
 
     def _place(self, name: str) -> Path:
         return next((file for file in self._handed_over(Path(name)) if file.is_file()), self.beside / _expanded(name))
+
+    def _is_closed(self, name: str) -> bool:
+        try:
+            read_small(self._place(name), LONGEST)
+        except PermissionError:
+            return True
+        except OSError:
+            return False
+        return False
 
     def _handed_over(self, name: Path) -> Iterator[Path]:
         """Where systemd puts it: `LoadCredential=` of a file, and of the folder that it stands in."""

@@ -27,6 +27,11 @@ SETTLE_SECONDS = 0.2
 SETTLE_LONGEST = 3.0
 """How long is waited for files that keep changing."""
 
+_ADVICE: Mapping[type[OSError], str] = {
+    FileNotFoundError: "; `equipoise init` writes one",
+    PermissionError: "; the daemon's user must be able to read it: chmod a+rX",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Sources:
@@ -106,7 +111,7 @@ def _server_files(folder: Path) -> list[Path]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise ConfigError(error.strerror or "it cannot be read", file=folder) from None
+        raise ConfigError(f"{error.strerror}{_ADVICE.get(type(error), '')}", file=folder) from None
     # What editors and packages leave behind is no configuration: x.toml~, .x.toml.swp, #x.toml#, x.toml.dpkg-old.
     return [folder / name for name in names if name.endswith(".toml") and not name.startswith((".", "#"))]
 
@@ -142,8 +147,7 @@ def _parsed(file: Path) -> Raw:
         text = read_small(file).decode()
         tables = tomllib.loads(text)
     except OSError as error:
-        advice = "; `equipoise init` writes one" if isinstance(error, FileNotFoundError) else ""
-        raise ConfigError(f"{error.strerror}{advice}", file=file) from None
+        raise ConfigError(f"{error.strerror}{_ADVICE.get(type(error), '')}", file=file) from None
     except ValueError as error:
         advice = "; is the file being written?" if "end of document" in str(error) else ""
         raise ConfigError(f"this is no TOML: {error}{advice}", file=file) from None

@@ -84,6 +84,11 @@ class ServerKeys(SecretKeys, frozen=True, kw_only=True):
 
     pool: str = "main"
     game: Literal["tf2", "ns2", "other"] = "tf2"
+    rcon: str = ""
+    """The address of its RCON; empty: there is none."""
+    rcon_password_file: str = ""
+    query: str | None = None
+    """Where it answers A2S queries; None: at the address of its RCON, empty: it is not asked."""
 
 
 class TokenKeys(SecretKeys, frozen=True, kw_only=True):

@@ -91,6 +91,22 @@ class PeerStatus:
     query: QueryStatus
 
 
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What a game server's console says of the plugin, and of what else moves players there."""
+
+    sourcemod: bool
+    """Whether SourceMod answers."""
+    plugin: str | None
+    """The plugin's version; None: it is not loaded."""
+    plugin_state: str | None
+    """`Running`, or SourceMod's word for why it does not."""
+    switched_on: tuple[str, ...]
+    """Variables by which the game balances teams itself."""
+    rivals: tuple[str, ...]
+    """Running plugins that balance teams too, by their names."""
+
+
 class GameServers(Protocol):
     """All configured game servers."""
 
@@ -99,6 +115,9 @@ class GameServers(Protocol):
 
     async def execute(self, server: ServerId, command: str) -> str:
         """A console command's output. PeerError: there is no RCON, or it does not answer."""
+
+    async def inspect(self, server: ServerId) -> Inspection:
+        """Look at the plugin and its rivals by RCON. PeerError as above."""
 
     async def ask(self, server: ServerId) -> None:
         """Send an A2S query now, so that the status is of this moment."""

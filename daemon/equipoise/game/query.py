@@ -7,7 +7,6 @@ the wrong bit (its issue 55), half would be lost. Addresses are literal, because
 from __future__ import annotations
 
 import asyncio
-import random
 import struct
 
 import a2s
@@ -16,31 +15,20 @@ from equipoise.errors import PeerError
 from equipoise.game.port import Address, QueryAnswer, QueryState, QueryStatus, reason, written
 
 TIMEOUT_SECONDS = 2.0
-POLL_SECONDS = 30.0
 SILENT_SECONDS = 90.0
 """A server that changes its map answers nothing for up to a minute."""
-JITTER = 0.2
-"""Part of the interval, so that a hundred servers are not asked at once."""
 
 
 class Query:
     """The answers of one game server."""
 
-    def __init__(self, address: Address, *, every: float = POLL_SECONDS, silent_after: float = SILENT_SECONDS) -> None:
+    def __init__(self, address: Address) -> None:
         self._address = address
-        self._every = every
-        self._silent_after = silent_after
         self._answer: QueryAnswer | None = None
         self._error: str | None = None
         self._failures = 0
         self._began = asyncio.get_running_loop().time()
         self._heard_at: float | None = None
-
-    async def poll(self) -> None:
-        """Ask again and again, until cancelled."""
-        while True:
-            await self.ask()
-            await asyncio.sleep(self._every * random.uniform(1 - JITTER, 1 + JITTER))
 
     async def ask(self) -> None:
         """Ask once."""
@@ -62,9 +50,9 @@ class Query:
 
     def _state(self) -> QueryState:
         now = asyncio.get_running_loop().time()
-        if self._heard_at is not None and now - self._heard_at < self._silent_after:
+        if self._heard_at is not None and now - self._heard_at < SILENT_SECONDS:
             return "answers"
-        return "unknown" if now - self._began < self._silent_after else "silent"
+        return "unknown" if now - self._began < SILENT_SECONDS else "silent"
 
 
 async def info(address: Address, seconds: float = TIMEOUT_SECONDS) -> QueryAnswer:

@@ -40,6 +40,8 @@ LONGEST = 1 << 20
 FIRST_DELAY, LONGEST_DELAY = 0.5, 30.0
 """Seconds after a failure, which double with each further one, before the connection is tried again unasked."""
 
+CLOSED = "the daemon closed its RCON connection: the configuration has changed, or it stops"
+
 log = logging.getLogger(__name__)
 
 
@@ -112,12 +114,14 @@ class Rcon:
         self._drop()
 
     def _failed(self, text: str, state: RconState = "unreachable") -> PeerError:
+        if self._closed:  # which looks like a fault of the game server
+            return PeerError(CLOSED)
         self._failures += 1
         self._failed_in_a_row += 1
         delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(self._failed_in_a_row - 1, 10))
         self._retry_at = asyncio.get_running_loop().time() + delay * random.uniform(0.5, 1.5)
         if self._state != state:
-            log.warning("RCON failed", extra={"server": self._server, "why": text})
+            log.warning("RCON failed: %s", text, extra={"server": self._server})
         self._state, self._error = state, text
         return PeerError(text)
 
@@ -160,7 +164,7 @@ class Rcon:
     def _check_open(self) -> None:
         """`close` may have come while a command waited: there must be no connection beside that of its successor."""
         if self._closed:
-            raise _Failure("the configuration has changed")
+            raise _Failure(CLOSED)
 
     async def _log_in(self) -> None:
         self._send(self._next_id(), Type.SERVERDATA_AUTH, self._password)
@@ -197,16 +201,18 @@ class Rcon:
         return self._last_id
 
     def _send(self, number: int, kind: Type, text: str) -> None:
-        assert self._writer is not None
+        if self._writer is None:
+            raise _Failure(CLOSED)
         self._writer.write(bytes(Packet(LittleEndianSignedInt32(number), kind, text.encode())))
 
     async def _read(self) -> Packet:
-        assert self._reader is not None
-        head = await self._reader.readexactly(4)
+        if (reader := self._reader) is None:
+            raise _Failure(CLOSED)
+        head = await reader.readexactly(4)
         size = int.from_bytes(head, "little", signed=True)
         if not SMALLEST <= size <= LARGEST:
             raise _Failure(f"this is no RCON: a packet of {size} bytes")
-        packet = io.BytesIO(head + await self._reader.readexactly(size))
+        packet = io.BytesIO(head + await reader.readexactly(size))
         try:
             return Packet.read(packet, raise_unexpected_terminator=True)
         except (ValueError, UnexpectedTerminator) as error:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from equipoise.core.model import ServerId
 from equipoise.errors import PeerError
-from equipoise.game.port import Peer, PeerStatus, QueryStatus, RconStatus
-from equipoise.game.query import POLL_SECONDS, Query
+from equipoise.game import inspection
+from equipoise.game.port import Inspection, Peer, PeerStatus, QueryStatus, RconStatus
+from equipoise.game.query import Query
 from equipoise.game.rcon import Rcon
 
 NUDGE = "equipoise_poll"
 """The plugin's command that makes it call the daemon at once."""
+QUERY_SECONDS = 30.0
+"""How often servers are to be asked by A2S."""
+SPREAD_SECONDS = 5.0
+"""They are asked within this time, not all in one moment."""
 
 log = logging.getLogger(__name__)
 
@@ -21,12 +28,13 @@ log = logging.getLogger(__name__)
 class _Server:
     """One game server."""
 
-    def __init__(self, name: ServerId, peer: Peer, poll_seconds: float) -> None:
+    def __init__(self, name: ServerId, peer: Peer) -> None:
         self.name = name
         self.peer = peer
         self.rcon = Rcon(name, peer.rcon, peer.password) if peer.rcon else None
-        self.query = Query(peer.query, every=poll_seconds) if peer.query else None
-        self._polling = asyncio.create_task(self.query.poll()) if self.query else None
+        self.query = Query(peer.query) if peer.query else None
+        self._asking = asyncio.create_task(self.query.ask()) if self.query else None
+        """Once at the start: the first regular query comes after a whole interval."""
         self._nudging: asyncio.Task[None] | None = None
         self._nudged_meanwhile = False
 
@@ -47,7 +55,7 @@ class _Server:
                 await rcon.execute(NUDGE, unasked=True)
             except PeerError as error:
                 # The plugin calls by itself within seconds.
-                log.debug("not nudged", extra={"server": self.name, "why": str(error)})
+                log.debug("not nudged: %s", error, extra={"server": self.name})
             again = self._nudged_meanwhile
 
     def status(self) -> PeerStatus:
@@ -58,7 +66,7 @@ class _Server:
         )
 
     def close(self) -> None:
-        for task in (self._polling, self._nudging):
+        for task in (self._asking, self._nudging):
             if task is not None:
                 task.cancel()
         if self.rcon is not None:
@@ -68,13 +76,12 @@ class _Server:
 class PeerServers:
     """The `GameServers` of the running daemon. Made, set and closed inside the event loop."""
 
-    def __init__(self, peers: Mapping[ServerId, Peer], *, poll_seconds: float = POLL_SECONDS) -> None:
-        self._poll_seconds = poll_seconds
+    def __init__(self, peers: Mapping[ServerId, Peer]) -> None:
         self._servers: dict[ServerId, _Server] = {}
         self.set(peers)
 
     def set(self, peers: Mapping[ServerId, Peer]) -> None:
-        """Use other addresses from now on. A server whose own are the same keeps its connection.
+        """Use these addresses from now on. A server whose own are the same keeps its connection.
 
         A password that was refused is tried again: somebody loads the configuration again because of it.
         """
@@ -84,10 +91,7 @@ class PeerServers:
                 del self._servers[name]
             elif server.rcon is not None:
                 server.rcon.forgive()
-        added = {
-            name: _Server(name, peer, self._poll_seconds) for name, peer in peers.items() if name not in self._servers
-        }
-        self._servers |= added
+        self._servers |= {name: _Server(name, peer) for name, peer in peers.items() if name not in self._servers}
 
     def close(self) -> None:
         """End all connections."""
@@ -105,11 +109,24 @@ class PeerServers:
             raise PeerError(f"[server.{server}] has no `rcon` in the configuration")
         return await found.rcon.execute(command)
 
+    async def inspect(self, server: ServerId) -> Inspection:
+        """Look at the plugin and its rivals by RCON. PeerError as above."""
+        return await inspection.inspect(partial(self.execute, server))
+
     async def ask(self, server: ServerId) -> None:
         """Send an A2S query now."""
         found = self._servers.get(server)
         if found is not None and found.query is not None:
             await found.query.ask()
+
+    async def ask_all(self, spread: float = SPREAD_SECONDS) -> None:
+        """Send each server an A2S query within `spread` seconds."""
+
+        async def ask(query: Query) -> None:
+            await asyncio.sleep(random.uniform(0, spread))
+            await query.ask()
+
+        await asyncio.gather(*(ask(server.query) for server in self._servers.values() if server.query))
 
     def status(self, server: ServerId) -> PeerStatus:
         """As far as it is known, without asking."""
@@ -117,6 +134,5 @@ class PeerServers:
         return found.status() if found else PeerStatus(server, RconStatus("off"), QueryStatus("off"))
 
     def statuses(self) -> Iterator[PeerStatus]:
-        """Of all servers."""
-        for server in self._servers.values():
-            yield server.status()
+        """Of all servers that the configuration gives an address of."""
+        return (server.status() for server in self._servers.values())

@@ -6,9 +6,10 @@ All names are written before the first rename: a full disk is noticed while noth
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +27,7 @@ class Changes:
     folder: Path
     _folders: dict[Path, int] = field(default_factory=dict)
     _files: dict[Path, tuple[bytes, int] | None] = field(default_factory=dict)
+    _staged: list[Path] = field(default_factory=list)
     _before: dict[Path, tuple[bytes, int] | None] = field(default_factory=dict)
     _made: list[Path] = field(default_factory=list)
 
@@ -59,7 +61,9 @@ class Changes:
             with as_owner(self.folder):
                 self._undo()
             if isinstance(error, OSError) and error.filename is not None:
-                raise ConfigError(f"{error.strerror}{advice(error, self.folder)}", file=error.filename) from None
+                raise ConfigError(
+                    f"{error.strerror}{advice(error, self.folder)}", file=error.filename2 or error.filename
+                ) from None
             raise
 
     def _apply(self) -> None:
@@ -68,7 +72,8 @@ class Changes:
         for path, content in self._files.items():
             if content is not None:
                 self._make(path.parent, 0o755)
-                _write(_beside(path), *content)
+                self._staged.append(path)
+                _write(path, *content)
         for path, content in self._files.items():
             self._before[path] = _content(path)
             if content is not None:
@@ -86,13 +91,14 @@ class Changes:
             folder.chmod(mode)
 
     def _undo(self) -> None:
-        for path in self._files:
-            _beside(path).unlink(missing_ok=True)
+        for path in self._staged:
+            with suppress(OSError):  # it could not be written, and is not there
+                _beside(path).unlink()
         for path, content in self._before.items():
             if content is None:
                 path.unlink(missing_ok=True)
             else:
-                _write(_beside(path), *content)
+                _write(path, *content)
                 os.replace(_beside(path), path)
         for folder in reversed(self._made):
             folder.rmdir()
@@ -121,7 +127,7 @@ def as_owner(folder: Path) -> Iterator[None]:
 
 def advice(error: OSError, folder: Path) -> str:
     """What to do about a file below a folder that cannot be read or written."""
-    if not isinstance(error, PermissionError):
+    if error.errno != errno.EACCES:
         return ""
     return "; use sudo" if os.geteuid() != 0 else f"; it must belong to the owner of {folder}: use chown"
 
@@ -139,12 +145,19 @@ def _content(path: Path) -> tuple[bytes, int] | None:
 
 
 def _write(path: Path, data: bytes, mode: int) -> None:
-    path.unlink(missing_ok=True)  # of a run that was killed
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-        os.fchmod(file.fileno(), mode)
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    """Write a file beside its place; OSError names the place."""
+    staged = _beside(path)
+    try:
+        with suppress(FileNotFoundError):
+            if staged.lstat():  # of a run that was killed
+                staged.unlink()
+        with os.fdopen(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+            os.fchmod(file.fileno(), mode)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def _sync(folder: Path) -> None:

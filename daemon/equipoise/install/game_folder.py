@@ -39,21 +39,25 @@ class GameFolder:
     plugin: str | None
     cfg: bytes
 
-    def install(self, plugin: bytes, texts: dict[str, bytes], url: str, name: str, secret: str) -> Changes:
-        """The changes that put the plugin there, with the daemon's address, the server's name and its secret."""
+    def install(self, plugin: bytes, texts: dict[str, bytes]) -> Changes:
+        """The changes that put the plugin and its texts there."""
         changes = Changes(self.path)
         changes.write(self.path / PLUGIN, plugin)
         for place, text in texts.items():
             changes.write(self.path / "addons/sourcemod" / place, text)
-        settings = {"equipoise_url": url, "equipoise_server": name, "equipoise_secret": secret}
-        changes.write(self.path / CFG, _with_settings(self.cfg, settings), 0o600)
         return changes
 
-    def rotate(self, secret: str) -> Changes:
-        """The changes that give the plugin another secret."""
-        changes = Changes(self.path)
-        changes.write(self.path / CFG, _with_settings(self.cfg, {"equipoise_secret": secret}), 0o600)
+    def configure(self, changes: Changes, **settings: str) -> Changes:
+        """The changes with these settings of the plugin: `url`, `server`, `secret`."""
+        named = {f"equipoise_{name}": value for name, value in settings.items()}
+        changes.write(self.path / CFG, _with_settings(self.cfg, named), 0o600)
         return changes
+
+    def setting(self, name: str) -> str | None:
+        """The value of a setting of the plugin, such as `server`; the last line wins."""
+        lines = self.cfg.splitlines()
+        found = [match[1] for line in lines if (match := re.match(_line(f"equipoise_{name}"), line))]
+        return found[-1].split(b"//")[0].strip().decode("utf-8", "replace") if found else None
 
     def notes(self) -> list[str]:
         """What an operator should know of SourceMod and REST in Pawn before they load the plugin."""
@@ -80,7 +84,7 @@ def inspect(path: Path, name: str, ours: str | None) -> GameFolder:
             found = _inspected(path)
     except OSError as error:
         raise ConfigError(f"{error.strerror}{advice(error, path)}", file=error.filename or path) from None
-    other = _setting(found.cfg, "equipoise_server")
+    other = found.setting("server")
     if other and other != name:
         raise ConfigError(
             f"this folder belongs to the server {other}; several servers from one install: see "
@@ -139,12 +143,6 @@ def _numbers(version: str) -> tuple[int, ...]:
 def _line(name: str) -> bytes:
     """The line of a cfg that sets this, as the game reads it: quotes and capitals do not count."""
     return rb'(?i)[ \t]*"?%s"?[ \t]+"?([^"\r\n]*)' % name.encode()
-
-
-def _setting(cfg: bytes, name: str) -> str | None:
-    """The value of a setting; the last line wins."""
-    found = [match[1] for line in cfg.splitlines() if (match := re.match(_line(name), line))]
-    return found[-1].split(b"//")[0].strip().decode("utf-8", "replace") if found else None
 
 
 def _with_settings(cfg: bytes, settings: dict[str, str]) -> bytes:

@@ -59,18 +59,28 @@ class Added:
         """What an operator reads."""
         if self.folder is None:
             return [
-                f"The secret of {self.name}, shown only now; its plugin needs it as equipoise_secret:",
+                f"The secret of {self.name}, shown only now; its script needs it, the plugin as equipoise_secret:",
                 f"  {self.name}  {self.secret}",
             ]
         before = self.folder.plugin
         replaced = "" if before is None else f", in place of {before or 'one of an unknown version'}"
-        load = "load" if before is None else "reload"
         return [
             f"The plugin is {self.folder.path / PLUGIN}{replaced}.",
             f"Its address, name and secret are in {self.folder.path / CFG}.",
             *self.folder.notes(),
-            f"One command is left, in the console of {self.name}:\n\n  sm plugins {load} equipoise\n",
         ]
+
+    def command(self) -> str | None:
+        """The command for the game server's console that is left."""
+        if self.folder is None:
+            return None
+        return f"sm plugins {'load' if self.folder.plugin is None else 'reload'} equipoise"
+
+    def left(self) -> list[str]:
+        """What an operator reads of that command."""
+        if (command := self.command()) is None:
+            return []
+        return [f"One command is left, in the console of {self.name}:\n\n  {command}\n"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +131,8 @@ def check_name(name: str, taken: Mapping[str, Path]) -> None:
             raise ConfigError(f"there is a server {other}: {name} differs only in capitals", file=file)
 
 
-def check_rcon(address: str) -> None:
-    """ConfigError where an address is not HOST:PORT, the host being literal or `localhost`."""
+def check_rcon(address: str) -> str:
+    """An address as it is; ConfigError where it is not HOST:PORT, the host being literal or `localhost`."""
     host, _, port = address.rpartition(":")
     try:
         if host != "localhost":
@@ -131,6 +141,7 @@ def check_rcon(address: str) -> None:
             raise ValueError
     except ValueError:
         raise ConfigError(f"RCON is HOST:PORT, the host an IP address or localhost, not {address!r}") from None
+    return address
 
 
 def prepare(config: Path, servers: Iterable[NewServer], url: str) -> Prepared:
@@ -177,7 +188,7 @@ def prepare_rotation(config: Path, name: str, tf: Path | None, secret: str, dige
     prepared = Prepared(files)
     if tf is None:
         return prepared, Added(name, secret, None).lines()
-    prepared.plugins.append(inspect(tf, name, None).rotate(secret))
+    prepared.plugins.append(inspect(tf, name, None).configure(Changes(tf), secret=secret))
     return prepared, [
         f"The new secret is in {tf / CFG}. The plugin reads it at the next map, or at once with:\n\n"
         "  sm plugins reload equipoise\n"
@@ -190,6 +201,19 @@ def _prepare_folder(server: NewServer, url: str, secret: str) -> tuple[GameFolde
     if re.fullmatch(r"https?://[\w.\[\]:-]+", url) is None or url.endswith(":0"):
         raise ConfigError(f"{url} is no address for the plugin; choose a web.port, or use --url")
     assert server.tf is not None
+    folder, changes = _with_plugin(server.tf, server.name)
+    return folder, folder.configure(changes, url=url, server=server.name, secret=secret)
+
+
+def prepare_update(name: str, tf: Path) -> Prepared:
+    """The plugin of this version in the place of another; ConfigError where it is not that of this server."""
+    folder, changes = _with_plugin(tf, name)
+    if folder.setting("server") != name:
+        raise ConfigError(f"it is not the plugin of {name}: it names no server", file=folder.path / CFG)
+    return Prepared(Changes(tf), [changes], [Added(name, "", folder)])
+
+
+def _with_plugin(tf: Path, name: str) -> tuple[GameFolder, Changes]:
     plugin = assets.plugin()
-    folder = inspect(server.tf, server.name, plugin_version(plugin) or "0")
-    return folder, folder.install(plugin, assets.plugin_texts(), url, server.name, secret)
+    folder = inspect(tf, name, plugin_version(plugin) or "0")
+    return folder, folder.install(plugin, assets.plugin_texts())

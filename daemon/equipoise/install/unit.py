@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from equipoise.errors import ConfigError
@@ -57,34 +58,46 @@ def check_machine(directory: Path) -> None:
 
 def command() -> str:
     """The command that runs now, for `ExecStart=`; ConfigError where the unit could not start it."""
-    script = Path(sys.argv[0]).absolute()
-    words = [script] if script.name == "equipoise" else [Path(sys.executable), "-m", "equipoise"]
-    for path in (script, script.resolve(), Path(sys.executable), Path(sys.executable).resolve(), Path(__file__)):
-        for hidden in _HIDDEN:
-            if path.is_relative_to(hidden):
-                raise ConfigError(
-                    f"{path} is below {hidden}, where the service may not look. Install it with: {_REPAIR}"
-                )
-    text = " ".join(str(word) for word in words)
-    if not re.fullmatch(r"[\w./@+ -]+", text) or text.count(" ") != len(words) - 1:
+    script, python = Path(sys.argv[0]).absolute(), Path(sys.executable)
+    check_seen(script, script.resolve(), python, python.resolve(), Path(__file__))
+    text = str(script) if script.name == "equipoise" else f"{python} -m equipoise"
+    if not re.fullmatch(r"[\w./@+-]+( -m equipoise)?", text):
         raise ConfigError(f"systemd would read the path of this command in another way: {text}")
     return text
 
 
-def changes(command: str, port: int, connections: int) -> Changes:
-    """The unit for a command and the keys `web.port` and `web.max_connections`."""
-    unit = (assets.folder() / "systemd" / "equipoise.service").read_text("utf-8")
+def check_seen(*paths: Path) -> None:
+    """ConfigError where the unit does not see one of these paths, with the command that repairs it."""
+    for path in paths:
+        for hidden in _HIDDEN:
+            if path.is_relative_to(hidden):
+                raise ConfigError(
+                    f"the service does not see what is in {hidden}. Install it with: {_REPAIR}", file=path
+                )
+
+
+def files(command: str, port: int, connections: int) -> dict[Path, str]:
+    """The unit for a command and the keys `web.port` and `web.max_connections`, with the drop-in that they need."""
+    unit = (assets.folder() / "systemd" / UNIT.name).read_text("utf-8")
     assert f"ExecStart={_COMMAND}" in unit
-    planned = Changes(UNITS)
-    planned.write(UNIT, (_WRITTEN + unit.replace(_COMMAND, f"{command} ")).encode())
+    found = {UNIT: _WRITTEN + unit.replace(_COMMAND, f"{command} ")}
     lines = [f"SocketBindAllow=tcp:{port}"] if port != _PORT else []
     lines += [f"LimitNOFILE={connections + 64}"] if connections > _CONNECTIONS else []
     if lines:
-        text = "\n".join(["# Written by `equipoise init --systemd` from config.toml.", "[Service]", *lines, ""])
-        planned.write(DROP_IN, text.encode())
-    else:
-        planned.remove(DROP_IN)
-    return planned
+        found[DROP_IN] = "\n".join(
+            ["# Written by `equipoise init --systemd` from config.toml.", "[Service]", *lines, ""]
+        )
+    return found
+
+
+def write(command: str, port: int, connections: int) -> None:
+    """Write the unit in place of an older one; arguments as `files` has them."""
+    planned = Changes(UNITS)
+    planned.remove(DROP_IN)
+    for path, text in files(command, port, connections).items():
+        planned.write(path, text.encode())
+    with planned.applied():
+        pass
 
 
 def start() -> None:
@@ -110,6 +123,8 @@ def remove() -> list[Path]:
     if DROP_IN.parent.is_dir() and not any(DROP_IN.parent.iterdir()):
         DROP_IN.parent.rmdir()
     systemctl("daemon-reload")
+    with suppress(StartFailed):  # it has not failed, so that nothing is left to forget
+        systemctl("reset-failed", UNIT.name)
     return removed
 
 

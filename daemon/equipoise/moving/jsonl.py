@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
+from unicodedata import category
 
 import msgspec
 
@@ -17,10 +18,13 @@ from equipoise.store import moved
 
 VERSION = 1
 """Of the format; grows when an older program could not read what a newer one writes."""
-LONGEST = 4 * 1024 * 1024
-"""Bytes of a line: the longest round of 100 players has 60,000."""
+LONGEST = 64 * 1024 * 1024
+"""Bytes of a line. A round of 100 players has 60,000; an edit may have the whole shared state of a system."""
 PIECE = 64 * 1024
 """Bytes, about, that are handed on at once."""
+
+HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Categories of letters that no stored name has: a terminal would obey them, or a reader not see them."""
 
 SECTIONS: dict[type[moved.Line], int] = {
     moved.Head: 0,
@@ -55,8 +59,8 @@ _line: msgspec.json.Decoder[Format | moved.AnyLine | End] = msgspec.json.Decoder
 
 
 def written(lines: Iterable[moved.AnyLine]) -> Iterator[bytes]:
-    """An export, in pieces of whole lines."""
-    yield _encoder.encode(Format(version=VERSION)) + b"\n"
+    """An export, in pieces of whole lines; an error of the first lines comes before the first piece."""
+    first = _encoder.encode(Format(version=VERSION)) + b"\n"
     piece, count, digest = bytearray(), 0, hashlib.sha256()
     for line in lines:
         start = len(piece)
@@ -65,10 +69,11 @@ def written(lines: Iterable[moved.AnyLine]) -> Iterator[bytes]:
         count += 1
         if len(piece) >= PIECE:
             digest.update(piece)
-            yield bytes(piece)
+            yield first + piece
+            first = b""
             piece.clear()
     digest.update(piece)
-    yield bytes(piece) + _encoder.encode(End(lines=count, sha256=digest.hexdigest())) + b"\n"
+    yield first + piece + _encoder.encode(End(lines=count, sha256=digest.hexdigest())) + b"\n"
 
 
 class Reader:
@@ -104,7 +109,7 @@ class Reader:
         text = self._text()
         try:
             found = msgspec.json.decode(text)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             found = None
         if not isinstance(found, dict) or found.get("kind") != "equipoise":
             raise self._refusal("this is no export of a pool: `equipoise pool export` makes one")
@@ -113,7 +118,8 @@ class Reader:
             raise self._refusal(
                 f"it was written by a newer Equipoise (format {version}, this one knows {VERSION}): upgrade Equipoise"
             )
-        self._decoded(text)
+        if version != VERSION:
+            raise self._refusal(f"the format {version!r:.40} is unknown")
 
     def _next(self) -> moved.AnyLine | End:
         text = self._text()
@@ -155,6 +161,8 @@ class Reader:
         for (kind, count), number in zip(counts.items(), announced, strict=True):
             if count != number:
                 raise self._refusal(f"{number:,} lines of the kind {_kind(kind)} were announced, {count:,} came")
+        if end.lines != sum(counts.values()):
+            raise self._refusal(f"{end.lines:,} lines were announced, {sum(counts.values()):,} came")
         if self._file.read(1):
             self.line += 1
             raise self._refusal("something follows the end of the export")
@@ -163,7 +171,7 @@ class Reader:
         """What the types do not say."""
         if isinstance(line, moved.Head) or SECTIONS[type(line)] < SECTIONS[type(before)]:
             raise self._refusal(f"a line of the kind {_kind(type(line))} after one of the kind {_kind(type(before))}")
-        if isinstance(line, moved.Name) and not line.name.isprintable():
+        if isinstance(line, moved.Name) and any(category(letter) in HIDDEN for letter in line.name):
             raise self._refusal("the name has characters that cannot be shown")
         if isinstance(line, moved.Round) and line.prediction is not None and not (line.participants or line.pruned):
             raise self._refusal("the round was rated without a participant")

@@ -58,6 +58,7 @@ class Revision:
             lost=self._past.lost(self._struck.number),
             refitted=refitted,
             shifts=self._end(),
+            undone=self._struck.undone,
         )
 
     def _begin(self) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from typing import Any
 
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError, StoreError
 from equipoise.service.held import Held, Snapshot
-from equipoise.store.port import Audit, Clock, PlayerRow, Store
+from equipoise.store.port import Audit, Clock, Fitting, PlayerRow, Store
 from equipoise.store.sequence import BulkEdit, EditStrike, Revised, RoundStrike, Shift, Strike
+from equipoise.store.upkeep import CaughtUp
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +27,8 @@ class Edited:
 class Editing:
     """The edits of one pool.
 
-    `settled` takes its lock; `held_back` makes rounds wait, and reads in again whom memory holds when it ends;
-    `read_in` loads players while the lock is held.
+    `settled` takes its lock; `read_anew` replaces what memory holds while the lock is held; `held_back` makes rounds
+    wait, and reads anew when it ends.
     """
 
     def __init__(
@@ -37,7 +39,7 @@ class Editing:
         clock: Clock,
         settled: Callable[[], AbstractAsyncContextManager[None]],
         held_back: Callable[[], AbstractAsyncContextManager[None]],
-        read_in: Callable[[Sequence[PlayerId]], Awaitable[None]],
+        read_anew: Callable[[], Awaitable[None]],
     ) -> None:
         self._name = name
         self._held = held
@@ -48,8 +50,8 @@ class Editing:
         self._held_back = held_back
         self._turn = asyncio.Lock()
         """One replay at a time."""
-        self._replay: asyncio.Task[Revised] | None = None
-        self._read_in = read_in
+        self._replays: set[asyncio.Task[Revised]] = set()
+        self._read_anew = read_anew
 
     async def edit(self, player: PlayerId, rating: float | None, who: str) -> Edited:
         """Set a player's rating, or with None make them a newcomer."""
@@ -77,48 +79,72 @@ class Editing:
 
     async def adopt(self, edit: BulkEdit) -> int:
         """New ratings of many players; returns the edit's number."""
+        await asyncio.to_thread(self._try, edit)
         async with self._settled():
             try:
                 return await self._store.adopt_edit(self._name, edit)
             finally:  # after an error, too: it may be stored all the same
-                await self._read_in(self._held.outdate())
+                await self._read_anew()
+
+    def _try(self, edit: BulkEdit) -> None:
+        """RatingError: the system could not read these states back."""
+        system = type(self._system)(self._system.params)
+        for row in edit.rows:
+            system.restore(row.id, row.state)
+            system.forget(row.id)
+        for key, part in (edit.shared or {}).items():
+            system.restore_shared(key, part)
 
     async def undo(self, player: PlayerId, who: str, *, trial: bool) -> Revised:
         """Take back the player's last edit, or apply it again."""
         strike = EditStrike(player)
-        found = await self._store.struck(self._name, strike)
         if trial:
-            return found
-        own = next((each for each in found.shifts if each.id == player), None)
-        before, after = ("same", "same") if own is None else (_numbers(own, after=False), _numbers(own, after=True))
-        entry = Audit(self._clock.epoch(), who, "undo", player, before, after)
-        return await self._strike(strike, entry, {"edit": found.number, "again": found.back})
+            return await self._replayed(self._store.struck(self._name, strike))
+
+        def entry(found: Revised) -> Audit:
+            own = next((each for each in found.shifts if each.id == player), None)
+            before, after = ("same", "same") if own is None else _numbers(own)
+            return Audit(self._clock.epoch(), who, "undo", player, before, after)
+
+        return await self._strike(strike, entry, {})
 
     async def void(self, strike: RoundStrike, who: str, reason: str, *, trial: bool) -> Revised:
         """Take a round out of the ratings, or put it back."""
         if trial:
-            return await self._store.struck(self._name, strike)
+            return await self._replayed(self._store.struck(self._name, strike))
         rated, void = "rated", f"void: {reason}" if reason else "void"
         before, after = (void, rated) if strike.back else (rated, void)
         target = f"round {strike.round} of {strike.server}"
-        entry = Audit(self._clock.epoch(), who, "void", target, before, after)
         detail = {"server": strike.server, "round": strike.round, "back": strike.back, "reason": reason}
+
+        def entry(_: Revised) -> Audit:
+            return Audit(self._clock.epoch(), who, "void", target, before, after)
+
         return await self._strike(strike, entry, detail)
 
-    def stop(self) -> None:
-        """End a replay that is under way: nothing of it is written."""
-        if self._replay is not None:
-            self._replay.cancel()
-
-    async def _strike(self, strike: Strike, entry: Audit, detail: Mapping[str, object]) -> Revised:
+    async def refit(self, fitting: Fitting, entry: Audit) -> CaughtUp:
+        """Adopt a fit."""
         async with self._turn, self._held_back():
-            self._replay = asyncio.create_task(self._store.strike(self._name, strike, entry, detail))
-            try:
-                return await self._replay
-            except asyncio.CancelledError:
-                raise StoreError("the daemon ends: the audit says whether it was done") from None
-            finally:
-                self._replay = None
+            return await fitting.adopt(entry)
+
+    def stop(self) -> None:
+        """End replays that are under way: nothing of them is written."""
+        for replay in self._replays:
+            replay.cancel()
+
+    async def _strike(self, strike: Strike, entry: Callable[[Revised], Audit], detail: Mapping[str, object]) -> Revised:
+        async with self._turn, self._held_back():
+            return await self._replayed(self._store.strike(self._name, strike, entry, detail))
+
+    async def _replayed(self, work: Coroutine[Any, Any, Revised]) -> Revised:
+        replay = asyncio.create_task(work)
+        self._replays.add(replay)
+        try:
+            return await replay
+        except asyncio.CancelledError:
+            raise StoreError("the daemon ends: the audit says whether it was done") from None
+        finally:
+            self._replays.discard(replay)
 
     def _seeded(self, player: PlayerId, rating: float | None) -> tuple[PlayerSummary, PlayerSummary]:
         """Change the player in memory; their summaries before and after."""
@@ -144,6 +170,5 @@ def described(summary: PlayerSummary) -> str:
     return f"{summary.rating:g} after {summary.rounds} rounds"
 
 
-def _numbers(shift: Shift, *, after: bool) -> str:
-    rating, rounds = (shift.after, shift.rounds_after) if after else (shift.before, shift.rounds_before)
-    return f"{rating:g} after {rounds} rounds"
+def _numbers(shift: Shift) -> tuple[str, str]:
+    return f"{shift.before:g} after {shift.rounds_before} rounds", f"{shift.after:g} after {shift.rounds_after} rounds"

@@ -112,14 +112,18 @@ class Held:
             self._players[change.id] = self._players.get(change.id, 0) + 1
         self._shared += bool(rated.shared)
 
-    def outdate(self) -> list[PlayerId]:
-        """The store changed many players: all are loaded again before they are used. Returns who was held."""
-        held = list(self._players)
+    def outdate(self, needed: Collection[PlayerId]) -> None:
+        """The store changed many players: all are loaded again before they are used, and only these stay until then.
+
+        Only while no transaction runs.
+        """
+        for player in self._players.keys() - set(needed):
+            self._used.pop(player, None)
+            self.system.forget(player)
         self._players.clear()
         self._absent.clear()
         self._shared = 0
         self.version += 1
-        return held
 
     def edited(self, row: PlayerRow) -> None:
         """An admin changed a player, here and in the store."""

@@ -18,17 +18,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
-from equipoise.balancing import answer
-from equipoise.core import autobalance, scrambles
-from equipoise.core.commands import left_alone
 from equipoise.core.effects import Order, Tell
-from equipoise.core.events import Commanded, Heartbeat, MovesSolved
+from equipoise.core.events import Commanded, Heartbeat
 from equipoise.core.model import PlayerId, ServerId, SplitCache
-from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.errors import ScriptError
@@ -37,6 +33,7 @@ from equipoise.service.journal import Journal
 from equipoise.service.last_batch import LastBatch
 from equipoise.service.lookups import Lookups
 from equipoise.service.pool import Pool
+from equipoise.service.proposed_moves import propose_moves
 from equipoise.service.repeats import Repeats
 from equipoise.service.stale import StaleScripts
 from equipoise.service.status import CommandAnswer, Proposal, ServerStatus
@@ -62,6 +59,7 @@ class Host:
         rules: Rules,
         clock: Clock,
         answer_seconds: float = ANSWER_SECONDS,
+        nudge: Callable[[], None] = lambda: None,
     ) -> None:
         self.server = server
         self.pool = pool
@@ -77,6 +75,8 @@ class Host:
         """Gaps in the batches' numbers."""
         self._clock = clock
         self._answer_seconds = answer_seconds
+        self._nudge = nudge
+        """Has the script call now."""
         self._store = store
         self._journal = Journal(server, store, clock)
         self._lookups = Lookups(server, pool, store, self._journal, clock)
@@ -174,7 +174,7 @@ class Host:
         ScriptError: the command has no dry run, or earlier work is not finished (503).
         """
         if dry and words[0] == "balance":
-            return await self._propose_moves()
+            return await propose_moves(self.session.state, self.pool, self._clock.monotonic())
         if dry and words[0] != "scramble":
             raise ScriptError("dry_run", f"{words[0]} has no dry run: scramble and balance have")
         await self._enter()
@@ -184,6 +184,8 @@ class Host:
         await self._run(work, work.take((Commanded(0.0, words, None, admin=True, outside=True),)))
         lines = tuple(work.console)
         proposal = Proposal.of(work.dry_split) if work.dry_split else None
+        if not dry and not self._outbox:
+            self._nudge()  # what is pending, and whether the server is on, goes out with a reply too
         return CommandAnswer(not any(line.phrase.refusal for line in lines), lines, proposal)
 
     def status(self) -> ServerStatus:
@@ -207,19 +209,6 @@ class Host:
             self._noted = current
             self._journal.remember(encode_memory(self._remembered))
         await self._journal.flush()
-
-    async def _propose_moves(self) -> CommandAnswer:
-        """The moves that autobalance would order now."""
-        if (why := left_alone(self.session.state)) is not None:
-            return CommandAnswer(False, (why,))
-        question = autobalance.proposal(self.session.state, self._clock.monotonic())
-        if question is None:
-            return CommandAnswer(False, (Text(Phrase.NOTHING_TO_BALANCE),))
-        await self.pool.summaries((*question.larger, *question.smaller))
-        solved = answer(question, self.pool.system)
-        side = question.larger_side.other
-        players = solved.players if isinstance(solved, MovesSolved) else ()
-        return CommandAnswer(True, tuple(scrambles.dry_line(player, side) for player in players))
 
     # One piece of work at a time.
 
@@ -306,6 +295,8 @@ class Host:
                 lines = await self._lookups.answer(look_up.command, work.who, self.session)
                 work.tell(Tell(look_up.command.by, lines))
                 self._send(work)
+            if self._outbox and (work.batch is None or work.answered):
+                self._nudge()
         except ScriptError as refusal:
             work.refusal = refusal
         except Exception:

@@ -12,6 +12,7 @@ from equipoise.errors import StoreError
 from equipoise.service.backups import Backups
 from equipoise.service.pool import Pool
 from equipoise.service.quality import QualitySnapshots
+from equipoise.service.refits import Refits
 from equipoise.service.retention import Retention
 from equipoise.service.scheduler import Daily, Every, Scheduler
 from equipoise.store.port import Clock
@@ -19,15 +20,23 @@ from equipoise.store.port import Clock
 RETRY_SECONDS = 30.0
 PRUNE_SECONDS = 3600.0
 SNAPSHOT_SECONDS = 3600.0
+REFIT_AT = "05:00"
+"""After the nightly backup, by default."""
 
 log = logging.getLogger(__name__)
 
 
-def add_jobs(scheduler: Scheduler, pools: Mapping[str, Pool], retention: Retention, clock: Clock) -> None:
+async def add_jobs(
+    scheduler: Scheduler, pools: Mapping[str, Pool], retention: Retention, refits: Refits, clock: Clock
+) -> None:
     """Add the jobs of every daemon; pools that are added later to the mapping are served too."""
     scheduler.add("ring retry", Every(RETRY_SECONDS), partial(retry, pools))
     scheduler.add("retention", Every(PRUNE_SECONDS), retention.run)
     scheduler.add("quality", Every(SNAPSHOT_SECONDS), QualitySnapshots(pools, clock).run)
+    last: float | None = None
+    with suppress(StoreError):  # damage to the store is said by /healthz: a daemon that serves keeps rounds
+        last = await refits.last_run()
+    scheduler.add("refit", Daily(REFIT_AT), refits.run, last_run=last)
 
 
 def schedule_backups(scheduler: Scheduler, backups: Backups, keep: int, at: str) -> None:

@@ -65,7 +65,7 @@ def _detail(effect: LogDecision) -> dict[str, object] | None:
     detail: dict[str, object] = {}
     if effect.split is not None:
         detail["split"] = _plain(effect.split)
-    if effect.players:
+    if effect.players or effect.split is not None:
         detail["players"] = list(effect.players)
     if effect.side is not None:
         detail["side"] = effect.side.value

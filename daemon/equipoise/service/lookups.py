@@ -141,6 +141,8 @@ class Lookups:
         return (_unknown(command),) if player is None else await self._edit(player, None, command, who)
 
     async def _edit(self, player: PlayerId, rating: float | None, command: Commanded, who: str) -> Lines:
+        if not await self._pool.known(player):
+            return (_unknown(command),)
         edited = await self._pool.edit(player, rating, claimant(command, who))
         before, after = (f"{summary.rating:.0f}" for summary in (edited.before, edited.after))
         return (Text(Phrase.SET_DONE, (f"@{player}", before, after)),)

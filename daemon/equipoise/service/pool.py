@@ -37,8 +37,9 @@ from equipoise.service.editing import Edited, Editing
 from equipoise.service.held import MOST_HELD, Held
 from equipoise.service.rating import RoundRating
 from equipoise.service.ring import Ring, UnstoredRound
-from equipoise.store.port import Clock, RatedRound, Store
+from equipoise.store.port import Audit, Clock, Fitting, RatedRound, Store
 from equipoise.store.sequence import BulkEdit, Revised, RoundStrike
+from equipoise.store.upkeep import CaughtUp
 from equipoise.wire.values import RoundStatus
 
 GROUP = 32
@@ -88,7 +89,7 @@ class Pool:
         self._clock = clock
         self._lock = asyncio.Lock()
         self._held = Held(system, most_held)
-        self._editing = Editing(name, self._held, store, clock, self._settled, self._held_back, self._read_in)
+        self._editing = Editing(name, self._held, store, clock, self._settled, self._held_back, self._read_anew)
         self._replaying = False
         """Rounds wait in the ring until a replay is written."""
         self._present: list[Callable[[], Iterable[PlayerId]]] = []
@@ -162,6 +163,10 @@ class Pool:
             raise StoreError(f"store: it does not answer, and {player} is not in memory")
         return summary
 
+    async def known(self, player: PlayerId) -> bool:
+        """Whether a player is on a server, or was ever seen in the pool."""
+        return player in self._here() or await self.store.seen(self.name, player)
+
     async def edit(self, player: PlayerId, rating: float | None, who: str) -> Edited:
         """Set a player's rating, or with None make them a newcomer; audited as done by `who`.
 
@@ -186,9 +191,14 @@ class Pool:
     async def adopt(self, edit: BulkEdit) -> int:
         """Write new ratings of many players as one edit; returns its number.
 
-        PoolMoved: rounds came that it does not take into account. StoreError: nothing was changed.
+        PoolMoved: rounds came that it does not take into account. RatingError: the system cannot read a state.
+        StoreError: nothing was changed.
         """
         return await self._uninterrupted(self._editing.adopt(edit))
+
+    async def refit(self, fitting: Fitting, entry: Audit) -> CaughtUp:
+        """Adopt a fit of all rounds; rounds that come meanwhile wait in the ring. StoreError: nothing was changed."""
+        return await self._uninterrupted(self._editing.refit(fitting, entry))
 
     async def top(self, limit: int | None) -> tuple[PlayerSummary, ...]:
         """The leaderboard with names, all of it without a limit: without shadow ratings and stale players."""
@@ -296,7 +306,7 @@ class Pool:
         finally:
             async with self._lock:
                 self._replaying = False
-                await self._read_in(self._held.outdate())
+                await self._read_anew()
                 await self._apply_waiting()
             self._start(self._drain())
 
@@ -310,7 +320,7 @@ class Pool:
 
     async def _apply_waiting(self) -> None:
         """As many waiting rounds as there are slots: more would keep a script waiting for its answer."""
-        if not self.ring.depth or self._replaying:
+        if self._closed or self._replaying or not self.ring.depth:
             return
         try:
             waiting = await asyncio.to_thread(self.ring.slots)
@@ -366,10 +376,19 @@ class Pool:
             if isinstance(error, RatingError):
                 log.warning("pool %s: players not loaded: %s", self.name, error)
 
+    async def _read_anew(self) -> None:
+        """After the store changed many players: load those on servers, whose skills are read at any time."""
+        present = self._here()
+        self._held.outdate(present)
+        await self._read_in(present)
+
+    def _here(self) -> list[PlayerId]:
+        return [player for present in self._present for player in present()]
+
     def _make_room(self, asked: Iterable[PlayerId] = ()) -> None:
         """Forget players whom no server has and no caller waits for. The lock is held: no transaction runs."""
         if self._held.crowded:
-            self._held.forget_unused({*asked, *(player for present in self._present for player in present())})
+            self._held.forget_unused({*asked, *self._here()})
 
     async def _uninterrupted(self, work: Coroutine[Any, Any, T]) -> T:
         """A caller that is cancelled leaves the work running: it must not let go of the lock halfway."""

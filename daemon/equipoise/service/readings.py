@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 
+from equipoise.game.port import PeerStatus
 from equipoise.service.host import Host
 from equipoise.service.metrics import Reading
 from equipoise.service.pool import Pool
@@ -31,6 +32,24 @@ def of_servers(hosts: Iterable[Host]) -> Iterator[Reading]:
         yield Reading("equipoise_server_stale_scripts", "Superseded scripts that call.", stale, server)
         yield Reading("equipoise_server_repeated_total", "Batches that came again.", host.repeated, server)
         yield Reading("equipoise_server_skipped_total", "Gaps in the batches' numbers.", host.skipped, server)
+
+
+def of_game_servers(statuses: Iterable[PeerStatus]) -> Iterator[Reading]:
+    """How those answer by their own protocols that have an address in the configuration."""
+    for status in statuses:
+        server, rcon, query = {"server": status.server}, status.rcon, status.query
+        if rcon.state != "off":
+            up = rcon.state in ("answers", "unused")
+            yield Reading("equipoise_rcon_up", "0: the last command was not answered.", up, server)
+            yield Reading("equipoise_rcon_commands_total", "Commands sent by RCON.", rcon.commands, server)
+            yield Reading("equipoise_rcon_failures_total", "Of them, not answered.", rcon.failures, server)
+            yield Reading("equipoise_rcon_connections_total", "Connections made.", rcon.connections, server)
+        if query.state != "off":
+            yield Reading("equipoise_query_up", "0: it is silent by A2S.", query.state != "silent", server)
+            yield Reading("equipoise_query_failures_total", "A2S queries not answered.", query.failures, server)
+            if query.answer is not None:
+                players = query.answer.players
+                yield Reading("equipoise_query_players", "Players by A2S, bots included.", players, server)
 
 
 def of_pools(pools: Iterable[Pool]) -> Iterator[Reading]:

@@ -65,6 +65,8 @@ class ServerStatus:
     map: str
     """The map that is played; empty before the script came."""
     mode: Mode
+    sides: tuple[str, str]
+    """What the game calls sides A and B."""
     phase: Phase
     round: int
     """Number of the running round of this map; between rounds, of the last one."""
@@ -123,6 +125,7 @@ class ServerStatus:
             level_reason=state.map_level.reason,
             map=memory.map,
             mode=memory.mode,
+            sides=memory.mode.sides,
             phase=state.phase,
             round=round_number(session),
             streak=memory.tally.streak,

@@ -149,13 +149,19 @@ class Edited(Line, frozen=True, tag="edited"):
     after: Skill
 
 
+VoidRow = tuple[
+    SteamId, Side, Duration, Duration, Count, Count, float, float, Probability, Probability, Count, Count, str
+]
+"""A participant as `store.sqlite.voids` keeps them."""
+
+
 class Void(Line, frozen=True, tag="void"):
     """What a round had done that an edit took out of the ratings."""
 
     round: Place
     edit: Place
     prediction: Probability
-    participants: object
+    participants: tuple[VoidRow, ...]
 
 
 class Entry(Line, frozen=True, tag="audit"):
@@ -170,3 +176,11 @@ class Entry(Line, frozen=True, tag="audit"):
 
 
 AnyLine = Head | Part | Player | Name | Round | Edit | Edited | Void | Entry
+
+
+def shifted(edit: Edit, by: int) -> Edit:
+    """With other numbers: its own, and that of the edit that it takes back."""
+    detail = dict(edit.detail)
+    if isinstance(other := detail.get("edit"), int):
+        detail["edit"] = other + by
+    return msgspec.structs.replace(edit, number=edit.number + by, detail=detail)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -18,7 +19,7 @@ from equipoise.store.notes import Note as Note
 from equipoise.store.notes import SessionMemory as SessionMemory
 from equipoise.store.sequence import BulkEdit, Edit, Event, Revised, Strike
 from equipoise.store.sequence import PlayerRow as PlayerRow
-from equipoise.store.upkeep import Backup, QualityPoint
+from equipoise.store.upkeep import Backup, CaughtUp, Fitted, QualityPoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +205,22 @@ class Replay(Protocol):
         """The system's shared state after the events so far, by key."""
 
 
+class Fitting(Protocol):
+    """All ratings of a pool estimated anew from all of its rounds, in a process of its own. StoreError: it failed."""
+
+    async def fitted(self) -> Fitted:
+        """Wait until the rounds are fitted that were stored when this is called, first of all and once."""
+
+    async def tried(self) -> CaughtUp:
+        """What would change now; nothing is written."""
+
+    async def adopt(self, entry: Audit) -> CaughtUp:
+        """Rate what came meanwhile, and write the new ratings as an edit, with its line in the audit.
+
+        The caller sees to it that nothing else changes the pool meanwhile; PoolMoved: something did.
+        """
+
+
 class Store(Listings, Protocol):
     """Persistence of players, rounds, decisions and sessions. Every method but `note` may raise StoreError."""
 
@@ -256,6 +273,9 @@ class Store(Listings, Protocol):
     async def events(self, pool: str, see: SeeEvent) -> None:
         """Call `see` with every rated round and every edit of a pool, in the order in which they were applied."""
 
+    async def pool_of(self, server: ServerId, round: RoundId) -> str | None:
+        """The pool that a stored round belongs to; None: it is not stored."""
+
     async def last_number(self, pool: str) -> int:
         """The number of the pool's last round or edit; 0 before the first."""
 
@@ -268,8 +288,10 @@ class Store(Listings, Protocol):
         ScriptError: there is no such event, or it cannot be struck. StoreError: the replay failed.
         """
 
-    async def strike(self, pool: str, strike: Strike, entry: Audit, detail: Mapping[str, object]) -> Revised:
-        """Take an event out of the ratings, or put it back, with a line of the audit.
+    async def strike(
+        self, pool: str, strike: Strike, entry: Callable[[Revised], Audit], detail: Mapping[str, object]
+    ) -> Revised:
+        """Take an event out of the ratings, or put it back, with the line that `entry` makes for the audit.
 
         What follows is replayed in a process of its own, and the new numbers are written in one transaction. The
         caller sees to it that nothing else changes the pool meanwhile; PoolMoved: something did, nothing was written.
@@ -280,6 +302,12 @@ class Store(Listings, Protocol):
 
         PoolMoved: a round or edit came that they do not take into account.
         """
+
+    def fitting(self, pool: str) -> AbstractAsyncContextManager[Fitting]:
+        """A fit of a pool, whose process ends with the context."""
+
+    async def refitted_at(self, pool: str) -> float | None:
+        """When a pool's last refit was adopted, seconds since the epoch; None: never."""
 
     async def recompute(self, pool: str, replay: Replay, entry: Audit) -> None:
         """Replace every number that a rating system made by those of `replay`, in one transaction.
@@ -312,9 +340,16 @@ class Store(Listings, Protocol):
         """The newest decisions of a server, or of all, whose numbers lie between the two; newest first."""
 
     async def decisions_about(
-        self, player: PlayerId, server: ServerId | None, limit: int, *, before: int | None = None, after: int = 0
+        self,
+        player: PlayerId,
+        server: ServerId | None,
+        limit: int,
+        *,
+        before: int | None = None,
+        after: int = 0,
+        since: float | None = None,
     ) -> tuple[Sequence[Decision], int | None]:
-        """Those that name a player, and the number to go on before: not all of a long log is looked through at once."""
+        """Those since a time that name a player, and the number to go on before: a long log is read in parts."""
 
     async def audit(self, entry: Audit) -> None:
         """Append a line to the audit; durable when this returns."""

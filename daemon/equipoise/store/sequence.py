@@ -129,6 +129,19 @@ class Shift:
 
 
 @dataclass(frozen=True, slots=True)
+class Undone:
+    """A player's edit that is taken back, or applied again."""
+
+    action: str
+    at: float
+    """Seconds since the epoch."""
+    who: str
+    before: float | None
+    """The rating before it; None: they had none."""
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
 class Revised:
     """What follows a strike, replayed: what would change, or did."""
 
@@ -148,3 +161,5 @@ class Revised:
     """A later refit made the ratings: they stay until the next one."""
     shifts: tuple[Shift, ...]
     """The largest first."""
+    undone: Undone | None = None
+    """None: it is about a round."""

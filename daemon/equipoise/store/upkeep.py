@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from equipoise.store.sequence import Shift
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +31,30 @@ class QualityPoint:
     log_loss: float
     """Nats a round."""
     calibration_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """How the fit of a whole history ended."""
+
+    rounds: int
+    players: int
+    """With new ratings."""
+    iterations: int
+    converged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CaughtUp:
+    """What a fit, and the rounds that came while it ran, make of the ratings."""
+
+    last: int
+    """The pool's last event that was seen."""
+    rounds: int
+    """That came meanwhile."""
+    players: int
+    """With new ratings."""
+    shared: Mapping[str, object]
+    """All parts of the system's shared state."""
+    shifts: tuple[Shift, ...]
+    """Of the players whose ratings change most, the largest first."""

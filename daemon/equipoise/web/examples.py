@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from equipoise.web.messages.editing import RatingSet, RoundVoid, Undo
 from equipoise.web.messages.health import Health
-from equipoise.web.messages.players import PlayerFound, RatingSet
+from equipoise.web.messages.players import PlayerFound
+from equipoise.web.messages.pools import RefitAsked
+from equipoise.web.messages.rcon import ConsoleCommand
 from equipoise.web.messages.reloading import ReloadAsked
 from equipoise.web.messages.rounds import RoundSent, RoundTaken
 from equipoise.web.messages.servers import Command, CommandDone
@@ -93,6 +96,8 @@ EXAMPLES: Mapping[Any, Any] = {
         ],
     },
     RatingSet: {"rating": 1500},
+    Undo: {"dry_run": True},
+    RoundVoid: {"reason": "a cheater played", "dry_run": True},
     PlayerFound: {
         "ok": True,
         "pool": "main",
@@ -117,8 +122,11 @@ EXAMPLES: Mapping[Any, Any] = {
             "before": 0.61,
             "after": 0.51,
             "moves": [{"id": ANN, "name": "Ann", "side": "blu"}],
+            "sides": ["red", "blu"],
         },
     },
+    ConsoleCommand: {"command": "status"},
+    RefitAsked: {"dry_run": True},
     ReloadAsked: {"dry_run": True},
     Health: {
         "ok": True,

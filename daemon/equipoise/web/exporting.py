@@ -12,7 +12,7 @@ async def export_pool(asked: Asked) -> Streamed:
     services, pool = asked.services, asked.services.pool(asked.path["pool"])
     await pool.drain()
     if pool.ring_depth:
-        raise refused("waiting", f"{pool.ring_depth} rounds wait for the store, and would be missing")
+        raise refused("waits", f"{pool.ring_depth} rounds wait for the store, and would be missing")
     await services.store.names(pool.name, ())  # writes the names and the lines of the audit that wait
     if services.exports.busy:
         raise ScriptError("busy", "another export is under way", status=503)

@@ -43,7 +43,7 @@ async def player_id(pool: Pool, text: str, *, path: str = "{id}") -> PlayerId:
 async def known_player(pool: Pool, text: str, *, path: str = "{id}") -> PlayerId:
     """The same; ScriptError 404 where they were never seen in this pool."""
     id = await player_id(pool, text, path=path)
-    if not await pool.store.seen(pool.name, id):
+    if not await pool.known(id):
         raise ScriptError("not_found", f"{id} was never seen here (pool {pool.name})", path=path, status=404)
     return id
 

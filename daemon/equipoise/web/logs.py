@@ -29,13 +29,13 @@ async def show_decisions(asked: Asked) -> Decisions:
         pool = services.pool(query.pool) if host is None else host.pool
         player = await player_id(pool, query.player, path="?player")
         lines, more = await services.store.decisions_about(
-            player, server, query.limit, before=query.before, after=query.after
+            player, server, query.limit, before=query.before, after=query.after, since=query.since
         )
     kept, before = page(lines, query, lambda line: line.at, lambda line: line.number)
     return Decisions(
         decisions=kept,
         names=await _names(services, kept),
-        sides={line.server: game.sides for line in kept if (game := services.games.get(line.server))},
+        sides={line.server: sides for line in kept if (sides := services.sides(line.server))},
         player=player,
         before=more if len(kept) == len(lines) and more is not None else before,
     )

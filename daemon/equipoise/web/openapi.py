@@ -20,17 +20,18 @@ REFUSED: dict[int, tuple[str, tuple[str, ...]]] = {
     403: ("Not for this caller, or called by a page of another site", ("role", "server", "pool", "origin")),
     404: ("No such path, server or pool", ("not_found",)),
     408: ("The body did not arrive in time", ("timeout",)),
-    409: ("Not possible now; or an older batch", ("refused", "stale", "several", "waiting", "configuration")),
+    409: ("Not possible now; or an older batch", ("refused", "stale", "several", "waits", "configuration", "rcon")),
     413: ("More than 256 KiB", ("size",)),
     415: ("Neither JSON nor, where it is allowed, a form; or a packed body", ("content_type", "encoding")),
     417: ("An `Expect` other than 100-continue", ("http",)),
     421: ("The Host header names no address of this daemon", ("host",)),
     422: (
         "A field is missing, unknown, or has a wrong value",
-        ("schema", "twice", "unstorable", "dry_run", "rating", "players", "stranger", "split"),
+        ("schema", "twice", "unstorable", "dry_run", "rating", "players", "stranger", "split", "command"),
     ),
     429: ("A wrong secret, after many others from this address", ("throttled",)),
     500: ("A fault of the daemon", ("internal",)),
+    502: ("The game server does not answer", ("game_server",)),
     503: ("Busy, or the store does not answer: send it again", ("busy", "unavailable")),
 }
 """What each status of a refusal means, and the codes in its answer."""
@@ -41,8 +42,8 @@ IN_PATH: dict[str, dict[str, Any]] = {
         "description": "A SteamID64, STEAM_0:…, [U:1:…], the address of a profile, or a name that only one player has",
         "examples": ["76561197960287930", "STEAM_0:0:11101"],
     },
-    "round": {"type": "string"},
     "pool": {"type": "string"},
+    "round": {"type": "string"},
     "server": {"type": "string"},
 }
 
@@ -142,6 +143,8 @@ def _refusals(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
         statuses |= {401, 429, 503}
     if route.body or route.query or "{" in route.path:
         statuses |= {404, 409, 422}
+    if route.path.endswith("/rcon"):
+        statuses |= {502}
     return {str(status): _refusal(*REFUSED[status], named) for status in sorted(statuses)}
 
 

@@ -61,14 +61,13 @@ async def show_history(asked: Asked) -> History:
 
 
 def _seen(services: Services, row: StoredRound) -> RoundSeen:
-    game = services.games.get(row.server)
     return RoundSeen(
         round=row.id,
         server=row.server,
         pool=row.pool,
         map=row.map,
         mode=row.mode,
-        sides=row.mode.sides if game is None else game.sides,
+        sides=services.sides(row.server) or row.mode.sides,
         at=row.at,
         started_at=row.started_at,
         seconds=row.seconds,

@@ -1,13 +1,13 @@
-"""Players for admins. Every change is written to the audit."""
+"""Players for admins."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
 from equipoise.core.model import PlayerId, PlayerSummary
-from equipoise.errors import RatingError, ScriptError, StoreError
+from equipoise.errors import StoreError
 from equipoise.service.pool import Pool
-from equipoise.web.ids import known_player, player_id
+from equipoise.web.ids import known_player
 from equipoise.web.messages.players import PlayerFound, PlayerSeen, PlayersFound, Top
 from equipoise.web.routes import Asked
 from equipoise.web.services import Services
@@ -21,32 +21,13 @@ async def show_player(asked: Asked) -> PlayerFound:
     return await _found(asked.services, pool, await pool.looked_up(id))
 
 
-async def set_player(asked: Asked) -> PlayerFound:
-    """Set a player's rating; the change is written to the audit."""
-    return await _edit(asked, asked.body.rating)
-
-
-async def reset_player(asked: Asked) -> PlayerFound:
-    """Delete a player's rating and rounds from the pool; the change is written to the audit."""
-    return await _edit(asked, None)
-
-
-async def _edit(asked: Asked, rating: float | None) -> PlayerFound:
-    pool = asked.services.pool(asked.query.pool)
-    id = await player_id(pool, asked.path["id"])
-    try:
-        edited = await pool.edit(id, rating, asked.caller.who)
-    except RatingError as error:
-        raise ScriptError("rating", str(error), path="$.rating") from None
-    return await _found(asked.services, pool, edited.after)
-
-
 async def _found(services: Services, pool: Pool, summary: PlayerSummary) -> PlayerFound:
     names = await names_of(pool, (summary.id,))
-    return PlayerFound(pool=pool.name, player=_seen(services, pool, summary, names.get(summary.id)))
+    return PlayerFound(pool=pool.name, player=seen(services, pool, summary, names.get(summary.id)))
 
 
-def _seen(services: Services, pool: Pool, summary: PlayerSummary, name: str | None) -> PlayerSeen:
+def seen(services: Services, pool: Pool, summary: PlayerSummary, name: str | None) -> PlayerSeen:
+    """A player as admins see them."""
     return PlayerSeen(
         id=summary.id,
         name=name,
@@ -70,8 +51,14 @@ async def show_top(asked: Asked) -> Top:
     """The leaderboard of a pool, best first."""
     pool = asked.services.pool(asked.path["pool"])
     summaries = await pool.top(asked.query.limit)
+    crowd = await pool.store.crowd(pool.name, since=pool.active_since())
+    newcomer = pool.summary(PlayerId("0"))
     return Top(
-        pool=pool.name, players=tuple(_seen(asked.services, pool, summary, summary.name) for summary in summaries)
+        pool=pool.name,
+        players=tuple(seen(asked.services, pool, summary, summary.name) for summary in summaries),
+        shadow_rounds=newcomer.missing,
+        shadow=crowd.count - crowd.visible,
+        stale=crowd.stale,
     )
 
 
@@ -88,5 +75,5 @@ async def find_players(asked: Asked) -> PlayersFound:
     pool = asked.services.pool(asked.path["pool"])
     rows = await pool.store.search(pool.name, _sought(asked.query.text), asked.query.limit)
     summaries = await pool.summaries([row.id for row in rows])
-    seen = (_seen(asked.services, pool, summary, row.name) for summary, row in zip(summaries, rows, strict=True))
-    return PlayersFound(pool=pool.name, players=tuple(seen))
+    found = (seen(asked.services, pool, summary, row.name) for summary, row in zip(summaries, rows, strict=True))
+    return PlayersFound(pool=pool.name, players=tuple(found))

@@ -9,16 +9,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from urllib.parse import unquote_plus
 
 from aiohttp import web
 
 from equipoise.errors import ScriptError
+from equipoise.service.diagnosis import Tried
 from equipoise.service.metrics import Metrics
 from equipoise.service.repeats import Repeats
 from equipoise.web.answers import Answered
-from equipoise.web.remembered import RememberedRefusals
 from equipoise.wire import encode_refusal
 
 CALLER = web.RequestKey("caller", str)
@@ -33,6 +34,11 @@ DELAY_SECONDS = 1.0
 """How late a throttled answer is. A script waits 3 s."""
 ADDRESSES = 1000
 """Addresses that are told apart in a minute; all others share one count."""
+HOUR = 3600.0
+MOST_TRIES, MOST_TIMES = 100, 20
+"""Claimed servers and addresses that are remembered for an hour, and how many times of each."""
+EVENTS = "/v1/events"
+"""Where scripts call."""
 CUT = 64
 """Characters that are logged of a claimed name; the longest server has so many."""
 HEAD_BYTES = 1024
@@ -50,8 +56,9 @@ class Refusals:
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._repeats = Repeats(log, logging.INFO)
-        self.remembered = RememberedRefusals()
         self._wrong_secrets: dict[str, int] = {}
+        self._tries: dict[tuple[str, str, str], list[float]] = {}
+        """By claimed server, code and address: when scripts were not let in, the last ones."""
         self._minute_ends = 0.0
 
     def close(self) -> None:
@@ -80,6 +87,20 @@ class Refusals:
         self._wrong_secrets[name] = self._wrong_secrets.get(name, 0) + 1
         return self._wrong_secrets[name]
 
+    def tried(self) -> Iterator[Tried]:
+        """Who was not let in during the last hour."""
+        since = time.monotonic() - HOUR
+        for (server, code, peer), times in self._tries.items():
+            if count := sum(at >= since for at in times):
+                yield Tried(server, code, peer, count)
+
+    def _note(self, server: str, code: str, peer: str) -> None:
+        key = (server, code, peer)
+        times = self._tries.pop(key, [])
+        self._tries[key] = [*times[1 - MOST_TIMES :], time.monotonic()]
+        while len(self._tries) > MOST_TRIES:
+            del self._tries[next(iter(self._tries))]
+
     def answer(self, error: ScriptError) -> web.Response:
         """The refusal as it goes out."""
         response = Answered(encode_refusal(error.code, error.message, error.path), error.status).response()
@@ -96,8 +117,9 @@ class Refusals:
             "path": request.rel_url.raw_path,
         }
         fields = {name: value[:CUT] for name, value in claimed.items() if value}
+        if error.code in ("credentials", "throttled", "server") and request.rel_url.raw_path == EVENTS:
+            self._note(fields.get("server", ""), error.code, request.remote or "")
         key = (error.code, request.remote, fields.get("server"), fields.get("caller"))
-        self.remembered.note(error.code, fields.get("server", ""), request.remote or "")
         self._repeats.log(key, "refused", code=error.code, status=error.status, peer=request.remote, **fields)
 
 

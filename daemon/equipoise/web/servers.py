@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import equipoise
 from equipoise.core.model import PlayerId, Side
 from equipoise.core.phrases import Text
 from equipoise.service.host import Host
+from equipoise.service.peers import remarks
 from equipoise.service.pool import Pool
-from equipoise.service.status import CommandAnswer, Proposal
+from equipoise.service.status import CommandAnswer, Proposal, ServerStatus
 from equipoise.store.port import Audit
 from equipoise.web.health import seen, waiting_rounds
 from equipoise.web.messages.servers import Command, CommandDone, Line, OneServer, PlayerMoved, Proposed, Servers
 from equipoise.web.players import names_of
 from equipoise.web.routes import Asked, refused
+from equipoise.web.services import Services
 from equipoise.wire import Game
 
 LAST = 10
@@ -20,15 +24,24 @@ LAST = 10
 
 
 async def show_servers(asked: Asked) -> Servers:
-    """The status of every configured server, of the store, of the jobs and of the configuration."""
+    """The status of every configured server, the store, the jobs and the configuration; what RCON and A2S say."""
     services = asked.services
+    servers = tuple(_status(services, host) for host in services.hosts.values())
+    game_servers = {peer.server: peer for peer in services.game_servers.statuses()}
     return Servers(
         version=equipoise.__version__,
-        servers=tuple(host.status() for host in services.hosts.values()),
+        servers=servers,
         waiting_rounds=waiting_rounds(services),
         store=seen(services.store.health()),
         jobs=services.scheduler.status(),
         configuration=services.reloads.status(),
+        game_servers=tuple(game_servers.values()),
+        remarks=tuple(
+            remark
+            for server in servers
+            if (peer := game_servers.get(server.server)) is not None
+            for remark in remarks(server, peer)
+        ),
     )
 
 
@@ -37,7 +50,12 @@ async def show_server(asked: Asked) -> OneServer:
     host = asked.services.host(asked.path["server"])
     await host.write_down()
     last = await asked.services.store.decisions(host.server, LAST)
-    return OneServer(server=host.status(), decisions=tuple(last))
+    return OneServer(server=_status(asked.services, host), decisions=tuple(last))
+
+
+def _status(services: Services, host: Host) -> ServerStatus:
+    status = host.status()
+    return replace(status, sides=services.sides(host.server) or status.sides)
 
 
 async def command(asked: Asked) -> CommandDone:
@@ -66,14 +84,16 @@ async def _done(answer: CommandAnswer, host: Host, game: Game) -> CommandDone:
     lines = tuple(_line(line) for line in answer.lines)
     if answer.proposal is None:
         return CommandDone(lines=lines, proposal=None)
-    return CommandDone(lines=lines, proposal=await _proposed(answer.proposal, host.pool, game))
+    return CommandDone(
+        lines=lines, proposal=await _proposed(answer.proposal, host.pool, game, host.rules.sides or game.sides)
+    )
 
 
 def _line(text: Text) -> Line:
     return Line(text.phrase.key, text.args, text.english)
 
 
-async def _proposed(proposal: Proposal, pool: Pool, game: Game) -> Proposed:
+async def _proposed(proposal: Proposal, pool: Pool, game: Game, sides: tuple[str, str]) -> Proposed:
     names = await names_of(pool, (id for id, _ in proposal.moves))
 
     def moved(id: PlayerId, side: Side | None) -> PlayerMoved:
@@ -86,4 +106,5 @@ async def _proposed(proposal: Proposal, pool: Pool, game: Game) -> Proposed:
         before=proposal.before,
         after=proposal.after,
         moves=tuple(moved(id, side) for id, side in proposal.moves),
+        sides=sides,
     )

@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 
 from equipoise.core.model import ServerId
 from equipoise.errors import ScriptError
+from equipoise.game.port import GameServers
 from equipoise.service.exporting import Exports
 from equipoise.service.host import Host
 from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
+from equipoise.service.refits import Refits
 from equipoise.service.reloads import Reloads
 from equipoise.service.scheduler import Scheduler
 from equipoise.solving.worker import Worker
@@ -37,6 +39,9 @@ class Services:
     scheduler: Scheduler
     exports: Exports
     reloads: Reloads
+    game_servers: GameServers
+    """By RCON and A2S."""
+    refits: Refits
     hosts: Mapping[ServerId, Host] = field(default_factory=dict)
     games: Mapping[ServerId, Game] = field(default_factory=dict)
     pools: Mapping[str, Pool] = field(default_factory=dict)
@@ -50,6 +55,12 @@ class Services:
             return self.hosts[ServerId(server)]
         except KeyError:
             raise ScriptError("not_found", f"no server {server!r} is configured", status=404) from None
+
+    def sides(self, server: ServerId) -> tuple[str, str] | None:
+        """What players of a server call sides A and B; None: it is not configured."""
+        if server not in self.hosts:
+            return None
+        return self.hosts[server].rules.sides or self.games[server].sides
 
     def pool(self, name: str | None) -> Pool:
         """A pool by name; None means the only one. ScriptError 404."""

@@ -7,12 +7,15 @@ from functools import cache
 
 from equipoise.service import metrics
 from equipoise.web import (
+    doctor,
+    editing,
     exporting,
     logs,
     past,
     players,
     quality,
-    refused,
+    rcon,
+    refits,
     reloading,
     scripts,
     servers,
@@ -22,12 +25,14 @@ from equipoise.web import (
 from equipoise.web.answers import Answered
 from equipoise.web.health import show_health
 from equipoise.web.messages import Limited, Paged
+from equipoise.web.messages.doctor import Findings
+from equipoise.web.messages.editing import EditUndone, PlayerEdited, RatingSet, RoundVoid, RoundVoided, Undo
 from equipoise.web.messages.health import Health
 from equipoise.web.messages.logs import Audits, Decisions, Reasons
 from equipoise.web.messages.past import History, OfPlayer, OfRounds, RoundFound, Rounds
-from equipoise.web.messages.players import InPool, PlayerFound, PlayersFound, RatingSet, Sought, Top
-from equipoise.web.messages.pools import QualityFound, ThetaFound
-from equipoise.web.messages.refusals import RefusedFound
+from equipoise.web.messages.players import InPool, PlayerFound, PlayersFound, Sought, Top
+from equipoise.web.messages.pools import QualityFound, RefitAsked, RefitSeen, ThetaFound
+from equipoise.web.messages.rcon import ConsoleCommand, ConsoleOutput
 from equipoise.web.messages.reloading import ReloadAsked, ReloadDone
 from equipoise.web.messages.rounds import RoundSent, RoundTaken
 from equipoise.web.messages.servers import Command, CommandDone, OneServer, Servers
@@ -88,8 +93,8 @@ TABLE: tuple[Route, ...] = (
         "/v1/admin/players/{id}",
         "Set a player's rating",
         ADMINS,
-        players.set_player,
-        PlayerFound,
+        editing.set_player,
+        PlayerEdited,
         body=RatingSet,
         query=InPool,
     ),
@@ -98,9 +103,28 @@ TABLE: tuple[Route, ...] = (
         "/v1/admin/players/{id}",
         "Make a player a newcomer",
         ADMINS,
-        players.reset_player,
-        PlayerFound,
+        editing.reset_player,
+        PlayerEdited,
         query=InPool,
+    ),
+    Route(
+        "POST",
+        "/v1/admin/players/{id}/undo",
+        "Take back a player's last edit",
+        ADMINS,
+        editing.undo_edit,
+        EditUndone,
+        body=Undo,
+        query=InPool,
+    ),
+    Route(
+        "POST",
+        "/v1/admin/rounds/{server}/{round}/void",
+        "Take a round out of the ratings",
+        ADMINS,
+        editing.void_round,
+        RoundVoided,
+        body=RoundVoid,
     ),
     Route(
         "GET",
@@ -118,6 +142,16 @@ TABLE: tuple[Route, ...] = (
         theta.show_theta,
         ThetaFound,
     ),
+    Route(
+        "POST",
+        "/v1/admin/pools/{pool}/refit",
+        "Fit all rounds of a pool at once",
+        ADMINS,
+        refits.start_refit,
+        RefitSeen,
+        body=RefitAsked,
+    ),
+    Route("GET", "/v1/admin/pools/{pool}/refit", "How that goes", READERS, refits.show_refit, RefitSeen),
     Route("GET", "/v1/admin/pools/{pool}/top", "The leaderboard", READERS, players.show_top, Top, query=Limited),
     Route(
         "GET",
@@ -151,6 +185,15 @@ TABLE: tuple[Route, ...] = (
         body=Command,
     ),
     Route(
+        "POST",
+        "/v1/admin/servers/{server}/rcon",
+        "A command to the game server's console",
+        ADMINS,
+        rcon.send_command,
+        ConsoleOutput,
+        body=ConsoleCommand,
+    ),
+    Route(
         "GET",
         "/v1/admin/decisions",
         "The decision log",
@@ -168,8 +211,8 @@ TABLE: tuple[Route, ...] = (
         ReloadDone,
         body=ReloadAsked,
     ),
-    Route("GET", "/v1/admin/refused", "What was refused in the last hour", READERS, refused.show_refused, RefusedFound),
     Route("GET", "/v1/admin/audit", "What admins did", READERS, logs.show_audit, Audits, query=Paged),
+    Route("GET", "/v1/admin/doctor", "What is wrong, and what to do", ADMINS, doctor.show_findings, Findings),
     Route("GET", "/healthz", "Does the daemon store rounds", frozenset(), show_health, Health),
     Route("GET", "/metrics", "Prometheus metrics", READERS, measures, None, media_type="text/plain"),
     Route("GET", "/openapi.json", "This document", ANYBODY, described, None),

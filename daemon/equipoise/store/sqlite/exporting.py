@@ -1,4 +1,4 @@
-"""Reads a whole pool as it is at one moment, beside the connection that writes, in SQLite.
+"""Reads a pool beside the connection that writes: all of it as it is at one moment, or some players. In SQLite.
 
 The connection only reads, so it never checkpoints. While it is open, the write-ahead log keeps what is written.
 """
@@ -6,7 +6,7 @@ The connection only reads, so it never checkpoints. While it is open, the write-
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from heapq import merge
 from pathlib import Path
@@ -15,9 +15,11 @@ from urllib.parse import quote
 
 import msgspec
 
-from equipoise.core.model import LineupPlayer, Mode, Side
-from equipoise.errors import StoreError
+from equipoise.core.model import LineupPlayer, Mode, PlayerId, Side
+from equipoise.errors import StoreRefused
 from equipoise.store import moved
+from equipoise.store.port import Fingerprint, PlayerRow
+from equipoise.store.sqlite import players, pools
 from equipoise.store.sqlite.connection import store_errors
 
 _HEAD = "SELECT system, params, changed_at, pruned_rounds FROM pools WHERE pool = ?"
@@ -36,11 +38,15 @@ SELECT min(number) FROM (
     UNION ALL SELECT min(number) FROM edits WHERE pool = :pool
 )
 """
-# A line says what it is about in words: a pool by name, one of its players, or a server whose rounds it has.
+# A line says what it is about in words: a pool by name, one of its players, a server whose rounds it has, or a round.
 _AUDIT = """
 FROM audit WHERE target = 'pool ' || :pool
 OR EXISTS (SELECT 1 FROM players WHERE pool = :pool AND id = audit.target)
 OR target IN (SELECT DISTINCT server FROM rounds WHERE pool = :pool)
+OR target IN (
+    SELECT 'round ' || json_extract(detail, '$.round') || ' of ' || json_extract(detail, '$.server')
+    FROM edits WHERE pool = :pool AND action = 'void'
+)
 """
 _PARTS = "SELECT key, part FROM shared WHERE pool = ? ORDER BY key"
 _PLAYERS = "SELECT id, rating, rounds, visible, last_played, state FROM players WHERE pool = ? ORDER BY id"
@@ -71,24 +77,46 @@ _EDIT_COLUMNS = 6
 
 _plain = msgspec.json.Decoder(dict[str, object])
 _anything = msgspec.json.Decoder()
+_void = msgspec.json.Decoder(tuple[moved.VoidRow, ...])
 _lineup = msgspec.json.Decoder(tuple[LineupPlayer, ...])
 _skills = msgspec.json.Decoder(dict[str, float])
+
+
+class Beside:
+    """A store that another process has open, only to be read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def fingerprint(self, pool: str) -> Fingerprint | None:
+        """The system and parameters that made a pool's ratings."""
+        with store_errors(), closing(_connected(self._path)) as db:
+            return pools.fingerprint(db, pool)
+
+    async def players(self, pool: str, ids: Sequence[PlayerId], window: int) -> Mapping[PlayerId, PlayerRow]:
+        """Rows of these players; those who were never rated are missing."""
+        with store_errors(), closing(_connected(self._path)) as db:
+            return {row.id: row for row in players.load(db, pool, dict.fromkeys(ids, 0), window)}
 
 
 @contextmanager
 def exported(path: Path, pool: str) -> Iterator[Iterator[moved.AnyLine]]:
     """Every line of a pool as it is now, the pool's own first; for one thread at a time.
 
-    StoreError when the store has no such pool, or cannot be read.
+    StoreRefused: the store has no such pool. StoreError: it cannot be read.
     """
-    uri = f"file:{quote(str(path))}?mode=ro"
     with store_errors():
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-    with closing(connection):
-        yield _lines(connection, pool)
+        connection = _connected(path)
+    with closing(connection), closing(_lines(connection, pool)) as lines:  # it ends before what it reads from
+        yield lines
 
 
-def _lines(db: sqlite3.Connection, pool: str) -> Iterator[moved.AnyLine]:
+def _connected(path: Path) -> sqlite3.Connection:
+    uri = f"file:{quote(str(path))}?mode=ro"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+
+
+def _lines(db: sqlite3.Connection, pool: str) -> Generator[moved.AnyLine, None, None]:
     with store_errors():
         db.execute("BEGIN")
         yield from _read(db, pool)
@@ -120,7 +148,7 @@ def _sequence(db: sqlite3.Connection, pool: str) -> Iterator[moved.AnyLine]:
             participants = db.execute(_PARTICIPANTS, (number,))
             yield _round(number - before, facts, participants, before)
             continue
-        yield _edit(number - before, facts)
+        yield moved.shifted(_edit(number, facts), -before)
         for player, struck, *skills in db.execute(_EDITED, (number,)):
             old = None if skills[4] is None else _skill(skills[:5])
             yield moved.Edited(
@@ -131,7 +159,7 @@ def _sequence(db: sqlite3.Connection, pool: str) -> Iterator[moved.AnyLine]:
             round=round - before,
             edit=edit - before,
             prediction=prediction,
-            participants=_anything.decode(participants),
+            participants=_void.decode(participants),
         )
 
 
@@ -139,7 +167,7 @@ def _head(db: sqlite3.Connection, pool: str) -> moved.Head:
     found = db.execute(_HEAD, (pool,)).fetchone()
     if found is None:
         known = ", ".join(sorted(name for (name,) in db.execute("SELECT pool FROM pools")))
-        raise StoreError(f"the store has no pool {pool}; it has: {known or 'none'}")
+        raise StoreRefused(f"the store has no pool {pool}; it has: {known or 'none'}")
     system, params, changed_at, pruned = found
     here = {"pool": pool}
     counts = {name: db.execute(query, here).fetchone()[0] for name, query in _COUNTS.items()}

@@ -15,7 +15,7 @@ from equipoise.store.sqlite.sequence import next_number
 
 _WHY = {
     "UNIQUE": "it is there twice, or it is a round that another pool of this store has",
-    "FOREIGN": "it names a player who has no line of their own",
+    "FOREIGN": "it names a player, a round or an edit that has no line above it",
 }
 _HEAD = """
 INSERT INTO pools (pool, system, params, version, changed_at, pruned_rounds) VALUES (?, ?, ?, 1, ?, ?)
@@ -85,9 +85,10 @@ class _Into:
             case moved.Round():
                 self._write_round(line)
             case moved.Edit():
+                line = moved.shifted(line, self.before)
                 shared = None if line.shared is None else encoded(line.shared)
                 facts = line.at, line.who, line.action, encoded(line.detail), shared
-                self.db.execute(_EDIT, (self.before + line.number, self.pool, *facts))
+                self.db.execute(_EDIT, (line.number, self.pool, *facts))
             case moved.Edited():
                 before = (None,) * 5 if line.before is None else _skill(line.before)
                 what = self.pool, line.player, self.before + line.edit, line.struck

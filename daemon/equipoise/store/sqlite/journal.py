@@ -42,12 +42,19 @@ def decisions_about(
     oldest = db.execute(
         f"SELECT number FROM decisions {_between(server, before)} ORDER BY number DESC LIMIT 1 OFFSET :offset", here
     ).fetchone()
-    until = "" if oldest is None else "AND number >= :oldest"
+    if oldest is not None:  # one lower bound: of two SQLite uses the first, and walks down to the log's end
+        here["after"] = oldest[0] - 1
     found = db.execute(
-        f"{_SELECT} {_between(server, before)} {until} AND detail LIKE :like ORDER BY number DESC LIMIT :limit",
-        {**here, "oldest": oldest and oldest[0], "like": f'%"{player}"%', "limit": limit},
+        f"{_SELECT} {_between(server, before)} AND instr(detail, :quoted) ORDER BY number DESC LIMIT :limit",
+        {**here, "quoted": f'"{player}"', "limit": limit},
     )
     return [_decision(*each) for each in found], oldest and oldest[0]
+
+
+def last_before(db: sqlite3.Connection, time: float) -> int:
+    """The number of the last decision before a time; 0 where there is none."""
+    found = db.execute("SELECT number FROM decisions WHERE at < ? ORDER BY at DESC LIMIT 1", (time,)).fetchone()
+    return found[0] if found else 0
 
 
 def _between(server: ServerId | None, before: int | None) -> str:

@@ -67,9 +67,18 @@ class SqliteListings:
             after = piece[-1][0]
 
     async def decisions_about(
-        self, player: PlayerId, server: ServerId | None, limit: int, *, before: int | None = None, after: int = 0
+        self,
+        player: PlayerId,
+        server: ServerId | None,
+        limit: int,
+        *,
+        before: int | None = None,
+        after: int = 0,
+        since: float | None = None,
     ) -> tuple[Sequence[Decision], int | None]:
         found: list[Decision] = []
+        if since is not None:
+            after = max(after, await self._read_noted(lambda db: journal.last_before(db, since)))
         for _ in range(_PIECES):
             about = partial(journal.decisions_about, player=player, server=server, limit=limit - len(found))
             lines, oldest = await self._read_noted(partial(about, before=before, after=after))

@@ -22,18 +22,18 @@ from equipoise.store.sqlite.replays import effect
 from equipoise.store.sqlite.sequence import columns
 
 _SCHEMA = """
-CREATE TABLE rounds (number INTEGER PRIMARY KEY, prediction, skill_at_start);
+CREATE TABLE rounds (number, prediction, skill_at_start);
 CREATE TABLE participants (round, player, before, after, prediction, rounds, visible, state);
 CREATE TABLE edited (
     edit, player, before_rating, before_rounds, before_visible, before_played, before_state,
     after_rating, after_rounds, after_visible, after_played, after_state
 );
-CREATE TABLE players (id PRIMARY KEY, rating, rounds, visible, last_played, state) WITHOUT ROWID;
+CREATE TABLE players (id, rating, rounds, visible, last_played, state);
 CREATE TABLE shared (key PRIMARY KEY, part);
 CREATE TABLE replaced (what);
 """
 
-# CROSS JOIN keeps the file's rows outside: each finds its row of the store by key.
+# Without keys in the file, SQLite goes through its rows and finds each row of the store by key.
 _TAKE_OVER = (
     """
     UPDATE rounds SET prediction = new.prediction, skill_at_start = new.skill_at_start

@@ -17,7 +17,7 @@ import msgspec
 from equipoise.core.model import PlayerId
 from equipoise.errors import ScriptError, StoreError
 from equipoise.store.port import Fingerprint
-from equipoise.store.sequence import EditStrike, Event, PlayerRow, RoundStrike, Strike
+from equipoise.store.sequence import Edit, EditStrike, Event, NumberedRound, PlayerRow, RoundStrike, Strike, Undone
 from equipoise.store.sqlite import players, pools, replays, retention, sequence
 from equipoise.store.sqlite.connection import store_errors
 
@@ -59,6 +59,7 @@ class Struck:
     """What stands in its place from now on; None: nothing."""
     players: tuple[PlayerId, ...]
     """Whose ratings it changed, or will."""
+    undone: Undone | None = None
 
 
 class Past:
@@ -89,6 +90,14 @@ class Past:
     def events(self, after: int) -> Iterator[Event]:
         """Rated rounds and edits after a number, in order."""
         return replays.events(self._db, self._pool, after)
+
+    def rounds(self) -> Iterator[NumberedRound]:
+        """All rated rounds, in order."""
+        return replays.rated(self._db, self._pool)
+
+    def edits(self) -> Iterator[Edit]:
+        """All edits, in order."""
+        return sequence.edits(self._db, self._pool)
 
     def refitted(self, after: int) -> bool:
         """Whether a refit came after a number: it made every rating."""
@@ -175,13 +184,15 @@ class Past:
     def _struck_edit(self, player: PlayerId) -> Struck:
         last = sequence.last_edit(self._db, self._pool, player)
         if last is None:
-            raise ScriptError("not_found", f"{player}: no edit of this player is stored", status=404)
+            raise ScriptError("not_found", f"{player}: there is no edit to take back", status=404)
         number, back = last
         edit = next(sequence.edits(self._db, self._pool, number - 1))
-        others = [each for each in edit.touched if each.id != player]
-        if back:
-            others += [each for each in sequence.touched(self._db, number, struck=True) if each.id == player]
-        return Struck(number, back, replace(edit, touched=tuple(others)), (player,))
+        own = next(each for each in sequence.touched(self._db, number, struck=back) if each.id == player)
+        rest = tuple(each for each in edit.touched if each.id != player)
+        before = None if own.before is None else own.before.rating
+        undone = Undone(edit.action, edit.at, edit.who, before, own.after.rating)
+        touched = (*rest, own) if back else rest
+        return Struck(number, back, replace(edit, touched=touched), (player,), undone)
 
 
 def _refused(message: str) -> ScriptError:

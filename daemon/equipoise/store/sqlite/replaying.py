@@ -77,10 +77,12 @@ async def asked(question: Question) -> Answer:
         return msgspec.json.decode(await process.stdout.read(), type=Answer)
     except (OSError, msgspec.MsgspecError):
         raise StoreError("the process that replays rounds has died") from None
-    finally:
+    except asyncio.CancelledError:
         with suppress(ProcessLookupError):
             process.kill()
-        await asyncio.shield(process.wait())
+        raise
+    finally:
+        await asyncio.shield(process.wait())  # it ends by itself when standard output is closed
 
 
 def revised(answer: Answer) -> Revised:

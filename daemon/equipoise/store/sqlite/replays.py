@@ -29,9 +29,10 @@ SELECT number, prediction, {_FACTS}
 FROM rounds WHERE pool = ? AND number > ? AND prediction IS NOT NULL AND NOT pruned
 ORDER BY number LIMIT ?
 """
+# Left to itself, SQLite goes through all rows of the pool, for each page of rounds.
 _PARTICIPANTS = """
 SELECT round, player, side, seconds_a, seconds_b, quit
-FROM participants WHERE pool = ? AND round BETWEEN ? AND ? ORDER BY round, place
+FROM participants INDEXED BY participants_by_round WHERE pool = ? AND round BETWEEN ? AND ? ORDER BY round, place
 """
 
 _lineup = msgspec.json.Decoder(tuple[LineupPlayer, ...])
@@ -43,13 +44,13 @@ _Part = tuple[int, str, str, float, float, int]
 
 def see(db: sqlite3.Connection, pool: str, see: SeeRound, after: int = 0) -> None:
     """Call `see` with every rated round after a number, in the order in which they were applied."""
-    for event in _rated(db, pool, after):
+    for event in rated(db, pool, after):
         see(event.record, event.prediction)
 
 
 def events(db: sqlite3.Connection, pool: str, after: int = 0) -> Iterator[Event]:
     """A pool's rated rounds and edits after a number, in the order in which they were applied."""
-    return heapq.merge(_rated(db, pool, after), sequence.edits(db, pool, after), key=attrgetter("number"))
+    return heapq.merge(rated(db, pool, after), sequence.edits(db, pool, after), key=attrgetter("number"))
 
 
 def recompute(db: sqlite3.Connection, pool: str, replay: Replay, entry: Audit) -> None:
@@ -73,7 +74,8 @@ def recompute(db: sqlite3.Connection, pool: str, replay: Replay, entry: Audit) -
     journal.audit(db, entry)
 
 
-def _rated(db: sqlite3.Connection, pool: str, last: int = 0) -> Iterator[NumberedRound]:
+def rated(db: sqlite3.Connection, pool: str, last: int = 0) -> Iterator[NumberedRound]:
+    """A pool's rated rounds after a number, in the order in which they were applied."""
     while rows := db.execute(_ROUNDS, (pool, last, PAGE)).fetchall():
         first, last = rows[0][0], rows[-1][0]
         found = db.execute(_PARTICIPANTS, (pool, first, last)).fetchall()

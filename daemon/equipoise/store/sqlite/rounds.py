@@ -28,6 +28,12 @@ def first_answer(db: sqlite3.Connection, server: ServerId, id: RoundId) -> Rated
     return RatedRound(id, prediction, changes, again=True, unrated=unrated)
 
 
+def pool_of(db: sqlite3.Connection, server: ServerId, id: RoundId) -> str | None:
+    """The pool of a stored round."""
+    found = db.execute("SELECT pool FROM rounds WHERE server = ? AND id = ?", (server, id)).fetchone()
+    return found and str(found[0])
+
+
 def apply(db: sqlite3.Connection, pool: str, one: Submission, window: int) -> RatedRound:
     """Rate a round by what is stored now, and write what it does; a round that is stored already changes nothing."""
     record, server = one.record, one.record.round.server

@@ -95,30 +95,39 @@ def adopt(db: sqlite3.Connection, pool: str, edit: BulkEdit) -> int:
     if edit.last is not None and last_number(db, pool) != edit.last:
         raise PoolMoved(f"pool {pool}: rounds came meanwhile")
     if edit.action == "refit":
-        _forget_refits(db, pool)
+        forget_refits(db, pool)
     entry = Audit(edit.at, edit.who, edit.action, f"pool {pool}", edit.before, edit.after)
     number = add(db, pool, edit.action, entry, edit.detail, edit.shared)
     rows = list(edit.rows)
     for start in range(0, len(rows), AT_ONCE):
-        _adopt_players(db, pool, number, rows[start : start + AT_ONCE])
+        _adopt_players(db, pool, number, rows[start : start + AT_ONCE], whole=edit.action == "refit")
     if edit.shared is not None:
         pools.replace_shared(db, pool, edit.shared)
     return number
 
 
-def _adopt_players(db: sqlite3.Connection, pool: str, number: int, rows: list[PlayerRow]) -> None:
+def _adopt_players(db: sqlite3.Connection, pool: str, number: int, rows: list[PlayerRow], *, whole: bool) -> None:
+    """Write those that change; as part of the edit too, or `whole`: all of them, because it replaces earlier ones."""
     stored = {row.id: row for row in load(db, pool, {row.id: 0 for row in rows}, 0)}
     changed = [row for row in rows if row.id not in stored or columns(stored[row.id]) != columns(row)]
     crowds.count(db, pool, {row.id: (row.visible, row.rating) for row in changed})
     write(db, pool, changed)
-    touch(db, pool, number, (Touched(row.id, stored.get(row.id), row) for row in changed))
+    touch(db, pool, number, (Touched(row.id, stored.get(row.id), row) for row in (rows if whole else changed)))
 
 
-def _forget_refits(db: sqlite3.Connection, pool: str) -> None:
+def forget_refits(db: sqlite3.Connection, pool: str) -> None:
     """A refit replaces every rating: those before it would only fill the disk."""
     refits = "SELECT number FROM edits WHERE pool = :pool AND action = 'refit'"
     db.execute(f"DELETE FROM edited WHERE edit IN ({refits})", {"pool": pool})
     db.execute("UPDATE edits SET shared = NULL WHERE pool = :pool AND action = 'refit'", {"pool": pool})
+
+
+def refitted_at(db: sqlite3.Connection, pool: str) -> float | None:
+    """When a pool was last refitted."""
+    at: float | None = db.execute("SELECT max(at) FROM edits WHERE pool = ? AND action = 'refit'", (pool,)).fetchone()[
+        0
+    ]
+    return at
 
 
 def edit(
@@ -184,16 +193,6 @@ def last_edit(db: sqlite3.Connection, pool: str, player: PlayerId) -> tuple[int,
     """The number of a player's last edit, and whether it was undone; None: there is none."""
     found = db.execute(_LAST_EDIT, (pool, player)).fetchone()
     return None if found is None else (found[0], bool(found[1]))
-
-
-def is_known(db: sqlite3.Connection, pool: str, player: PlayerId) -> bool:
-    """Whether the player was ever seen in a pool, by name or by rating."""
-    found = db.execute(
-        "SELECT 1 FROM players WHERE pool = :pool AND id = :player "
-        "UNION ALL SELECT 1 FROM names WHERE pool = :pool AND player = :player LIMIT 1",
-        {"pool": pool, "player": player},
-    ).fetchone()
-    return found is not None
 
 
 def columns(row: PlayerRow | None) -> tuple[object, ...]:

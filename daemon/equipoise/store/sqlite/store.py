@@ -6,9 +6,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from sqlite_utils import Database
 
-from equipoise.core.model import PlayerId, ServerId
+from equipoise.core.model import PlayerId, RoundId, ServerId
 from equipoise.errors import StoreError
 from equipoise.store.moved import AnyLine
 from equipoise.store.port import (
@@ -26,6 +26,7 @@ from equipoise.store.port import (
     EditRow,
     Extent,
     Fingerprint,
+    Fitting,
     Log,
     Note,
     PlayerRow,
@@ -47,6 +48,7 @@ from equipoise.store.sqlite import (
     outcome,
     players,
     pools,
+    refits,
     replaying,
     replays,
     retention,
@@ -204,6 +206,9 @@ class SqliteStore(SqliteListings):
     async def rated_rounds(self, pool: str, see: SeeRound, *, after: int = 0) -> None:
         await self._read(lambda db: replays.see(db, pool, see, after))
 
+    async def pool_of(self, server: ServerId, round: RoundId) -> str | None:
+        return await self._read(lambda db: rounds.pool_of(db, server, round))
+
     async def last_number(self, pool: str) -> int:
         return await self._read(lambda db: sequence.last_number(db, pool))
 
@@ -220,16 +225,17 @@ class SqliteStore(SqliteListings):
     async def struck(self, pool: str, strike: Strike) -> Revised:
         return await self.replayed(replaying.question(self.path, pool, strike, None))
 
-    async def strike(self, pool: str, strike: Strike, entry: Audit, detail: Mapping[str, object]) -> Revised:
+    async def strike(
+        self, pool: str, strike: Strike, entry: Callable[[Revised], Audit], detail: Mapping[str, object]
+    ) -> Revised:
         file = self.path.with_name(f"{pool}.replay")
         revised = await self.replayed(replaying.question(self.path, pool, strike, file))
 
         def take_over(db: Connection) -> None:
             with outcome.attached(db, file), self._transaction(db):
-                strikes.apply(db, pool, strike, revised, entry, detail)
+                strikes.apply(db, pool, strike, revised, entry(revised), detail)
 
-        async with self._alone(revised.rounds > LARGE):
-            await self._read(take_over, alone=True)
+        await self._taken_over(take_over, large=revised.rounds > LARGE)
         return revised
 
     async def replayed(self, question: replaying.Question) -> Revised:
@@ -238,6 +244,12 @@ class SqliteStore(SqliteListings):
 
     async def adopt_edit(self, pool: str, edit: BulkEdit) -> int:
         return await self._write(lambda db: sequence.adopt(db, pool, edit))
+
+    def fitting(self, pool: str) -> AbstractAsyncContextManager[Fitting]:
+        return refits.fitting(self.path, pool, self._taken_over, self._transaction)
+
+    async def refitted_at(self, pool: str) -> float | None:
+        return await self._read(lambda db: sequence.refitted_at(db, pool))
 
     async def recompute(self, pool: str, replay: Replay, entry: Audit) -> None:
         await self._write(lambda db: replays.recompute(db, pool, replay, entry))
@@ -322,11 +334,11 @@ class SqliteStore(SqliteListings):
 
         return await self._run(served)
 
-    @asynccontextmanager
-    async def _alone(self, alone: bool) -> AsyncIterator[None]:
-        self._busy = alone
+    async def _taken_over(self, work: Callable[[Connection], None], large: bool = True) -> None:
+        """Rewrite much at once; what is large refuses other calls meanwhile."""
+        self._busy = large
         try:
-            yield
+            await self._read(work, alone=True)
         finally:
             self._busy = False
 

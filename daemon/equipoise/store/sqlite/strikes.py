@@ -25,6 +25,7 @@ def apply(
             else:
                 voids.take_out(db, revised.number, edit)
         case EditStrike(player):
+            detail = {**detail, "edit": revised.number, "again": revised.back}
             edit = sequence.add(db, pool, "undo", entry, detail)
             db.execute(
                 "UPDATE edited SET struck = ? WHERE pool = ? AND player = ? AND edit = ?",

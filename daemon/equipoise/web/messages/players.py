@@ -10,19 +10,11 @@ from msgspec import Meta
 from equipoise.core.model import PlayerId
 from equipoise.web.messages import Ask, Limited, Ok
 
-Points = Annotated[float, Meta(ge=-1e9, le=1e9)]
-
 
 class InPool(Ask, frozen=True):
     """A pool by name; it may be left out where there is only one."""
 
     pool: str | None = None
-
-
-class RatingSet(Ask, frozen=True):
-    """The rating that an admin gives a player, in points."""
-
-    rating: Points
 
 
 class PlayerSeen(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,3 +59,9 @@ class Top(Ok, frozen=True):
     pool: str
     players: tuple[PlayerSeen, ...]
     """The best first."""
+    shadow_rounds: int
+    """Rated rounds until a rating is shown."""
+    shadow: int
+    """Players who have not played as many."""
+    stale: int
+    """Players who played too long ago."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from equipoise.ratings.quality import Quality
-from equipoise.web.messages import Ok
+from equipoise.service.refits import RefitStatus
+from equipoise.web.messages import Ask, Ok
 
 
 class Crowd(msgspec.Struct, frozen=True):
@@ -61,3 +62,16 @@ class ThetaFound(Ok, frozen=True):
     """The configured Θ."""
     fit: ThetaFit | None
     """Null with too few rounds, or where no Θ fits: favourites won no more often than others, or always."""
+
+
+class RefitAsked(Ask, frozen=True):
+    """Options of a refit."""
+
+    dry_run: bool = False
+    """Only say what would change."""
+
+
+class RefitSeen(Ok, frozen=True):
+    """How a pool's refit goes, or went."""
+
+    refit: RefitStatus

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from equipoise.core.model import PlayerId
+from equipoise.game.port import PeerStatus
 from equipoise.service.reloads import ConfigurationStatus
 from equipoise.service.scheduler import JobStatus
 from equipoise.service.status import ServerStatus
@@ -25,6 +26,11 @@ class Servers(Ok, frozen=True):
     store: StoreSeen
     jobs: tuple[JobStatus, ...]
     configuration: ConfigurationStatus
+    """Whether the files of the configuration are in force."""
+    game_servers: tuple[PeerStatus, ...]
+    """What RCON and A2S last said, of the servers that have an address in the configuration."""
+    remarks: tuple[str, ...]
+    """Where that does not fit what a server's script says, a sentence each."""
 
 
 class OneServer(Ok, frozen=True):
@@ -70,6 +76,8 @@ class Proposed(msgspec.Struct, frozen=True):
     after: float | None
     """Win probability of side A after it."""
     moves: tuple[PlayerMoved, ...]
+    sides: tuple[str, str]
+    """What the game calls sides A and B."""
 
 
 class CommandDone(Ok, frozen=True):

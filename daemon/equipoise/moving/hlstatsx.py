@@ -1,0 +1,142 @@
+"""Players of HLstatsX:CE, from a dump of its database or from its two tables as CSV.
+
+What is read, as its `sql/install.sql` has it: `hlstats_Players` (`playerId`, `lastName`, `skill`, `game`,
+`hideranking`) and `hlstats_PlayerUniqueIds` (`playerId`, `uniqueId`, `game`). Its daemon (`scripts/hlstats.pl`) stores
+`STEAM_0:0:11101` and `[U:1:22202]` alike as `0:11101`, and bots as `BOT:` or `BOT-` with something behind it.
+
+`skill` begins at 1000 and moves with each kill by what the weapon and the victim's skill are worth. It says who kills
+much, on servers with other players and other weights: nothing about how far apart two players are. So only the order
+that it makes is taken over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, starmap
+
+from equipoise.core.model import PlayerId
+from equipoise.errors import FileError
+from equipoise.moving import sql_dump, tables
+from equipoise.wire.steam_ids import written_id
+
+PLAYERS, IDS = "hlstats_players", "hlstats_playeruniqueids"
+COLUMNS: Mapping[str, Sequence[str]] = {
+    PLAYERS: ("playerid", "lastname", "skill", "game", "hideranking"),
+    IDS: ("playerid", "uniqueid", "game"),
+}
+_BOT = re.compile(r"BOT\b|BOT[-:]", re.IGNORECASE)
+_NOBODY = re.compile(r"(?:STEAM|VALVE)_ID_|.*PENDING|.*_LAN$|UNKNOWN$|HLTV", re.IGNORECASE)
+_SHORT = re.compile(r"[01]:[0-9]{1,10}")
+_ID = re.compile(r"STEAM_|\[U:|U:1:|[0-9]{17}$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A player whom HLstatsX:CE ranks."""
+
+    name: str
+    skill: float
+
+
+@dataclass(slots=True)
+class Players:
+    """The players of one game, by SteamID64, and why others are left out."""
+
+    listed: dict[PlayerId, Listed] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
+    games: Counter[str] = field(default_factory=Counter)
+    """Players of each game that is in the files."""
+
+
+def read(files: Mapping[str, sql_dump.Data], game: str) -> Players:
+    """The players of a game in a dump, or in two files of CSV, by name of the file; FileError names file and line."""
+    found = Players()
+    players: dict[str, Listed | None] = {}
+    """By HLstatsX's own number; None: hidden."""
+    ids: list[tuple[str, str]] = []
+    seen: set[str] = set()
+    for table, values in chain.from_iterable(starmap(_rows, files.items())):
+        seen.add(table)
+        number = values[0] or ""
+        if table == PLAYERS:
+            found.games[values[3] or ""] += 1
+            if values[3] == game:
+                players[number] = _listed(number, values)
+        elif values[2] == game:
+            ids.append((number, values[1] or ""))
+    if missing := [table for table in COLUMNS if table not in seen]:
+        raise FileError(f"there are no rows of {' and '.join(missing)}: both tables are needed")
+    if not players:
+        games = ", ".join(f"{name} ({count:,})" for name, count in found.games.most_common())
+        raise FileError(f"there are no players of the game {game!r}; --game-code names one of: {games}")
+    for number, text in ids:
+        _take(found, players.get(number, ...), text)
+    if not found.listed:
+        raise FileError(f"no player of the game {game!r} has a SteamID and is ranked")
+    return found
+
+
+def _take(found: Players, listed: object, text: str) -> None:
+    player, why = _player(text)
+    if player is None:
+        found.skipped[why] += 1
+    elif listed is ...:
+        found.skipped["ids without a player"] += 1
+    elif not isinstance(listed, Listed):
+        found.skipped["hidden from the ranking"] += 1
+    elif (other := found.listed.get(player)) is not None:
+        found.skipped["ids that are there twice"] += 1
+        if other.skill < listed.skill:
+            found.listed[player] = listed
+    else:
+        found.listed[player] = listed
+
+
+def _player(text: str) -> tuple[PlayerId | None, str]:
+    """The player of an id; or why it is none."""
+    text = text.strip()
+    if _BOT.match(text):
+        return None, "bots"
+    if _NOBODY.match(text):
+        return None, "LAN and pending ids"
+    try:
+        if _SHORT.fullmatch(text):
+            return written_id(f"STEAM_0:{text}"), ""
+        return (written_id(text), "") if _ID.match(text) else (None, "no SteamIDs")
+    except ValueError:
+        return None, "no SteamIDs"
+
+
+def _listed(number: str, values: Sequence[str | None]) -> Listed | None:
+    _, name, skill, _, hidden = values
+    if hidden not in ("0", "", None):
+        return None
+    if not re.fullmatch(r"-?[0-9]{1,12}(?:\.[0-9]+)?", skill or ""):
+        raise FileError(f"the skill of player {number} is {skill!r:.60}, and no number")
+    return Listed("".join(letter for letter in name or "" if letter.isprintable()), float(skill or ""))
+
+
+_Values = tuple[str | None, ...]
+
+
+def _rows(file: str, data: sql_dump.Data) -> Iterator[tuple[str, _Values]]:
+    try:
+        yield from _rows_of(data)
+    except FileError as error:
+        error.file = file
+        raise
+
+
+def _rows_of(data: sql_dump.Data) -> Iterator[tuple[str, _Values]]:
+    tables.refuse_packed(data[:8])
+    _, names = tables.header(data[: tables.LONGEST_HEADER])
+    if "playerid" not in names:
+        for row in sql_dump.rows(data, COLUMNS):
+            yield row.table, row.values
+        return
+    table = PLAYERS if "skill" in names else IDS
+    for each in tables.rows(data[:], COLUMNS[table]):
+        yield table, tuple(each.cells[name] for name in COLUMNS[table])

@@ -1,0 +1,90 @@
+"""Tables from CSV: a header, then rows by column name, each with the number of its line."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from equipoise.errors import FileError
+
+LONGEST_HEADER = 64 * 1024
+"""Bytes."""
+DELIMITERS = ",;\t"
+_COMPRESSED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ", b"BZh")
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The cells of one row."""
+
+    line: int
+    cells: Mapping[str, str]
+    comma: bool
+    """Numbers may have a decimal comma: the columns are separated by something else."""
+
+
+def refuse_packed(data: bytes) -> None:
+    """FileError for a file that has to be unpacked or written anew first; its first bytes suffice."""
+    if data.startswith(_COMPRESSED):
+        raise FileError("the file is packed: unpack it first")
+    if data.startswith(_UTF16):
+        raise FileError("the file is UTF-16: write it as UTF-8 (a redirection in PowerShell makes UTF-16)", line=1)
+
+
+def header(data: bytes) -> tuple[str, list[str]]:
+    """The delimiter of a table and the names of its columns, in small letters; the delimiter is what is there most."""
+    text = next(iter(data.decode("utf-8-sig", "replace").splitlines()), "")
+    delimiter = max(DELIMITERS, key=text.count)
+    try:
+        names = next(csv.reader([text], delimiter=delimiter), [])
+    except csv.Error:
+        names = []
+    return delimiter, [name.strip().lower() for name in names]
+
+
+def rows(data: bytes, needed: Collection[str], optional: Collection[str] | None = None) -> Iterator[Row]:
+    """Every row; FileError names the line. Without `optional`, the table may have any other columns."""
+    refuse_packed(data)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError("the text is not UTF-8", line=data.count(b"\n", 0, error.start) + 1) from None
+    delimiter, names = header(data[:LONGEST_HEADER])
+    _check_header(names, needed, optional)
+    table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    numbered = _numbered(table)
+    next(numbered, None)
+    for line, cells in numbered:
+        if not any(cells):
+            continue
+        if len(cells) != len(names):
+            raise FileError(f"{len(cells)} cells, where the header has {len(names)}", line=line)
+        named = {name: cell.strip() for name, cell in zip(names, cells, strict=True)}
+        yield Row(line, named, comma=delimiter != ",")
+
+
+def _numbered(table: Iterable[list[str]]) -> Iterator[tuple[int, list[str]]]:
+    """Rows with the numbers of the lines on which they begin."""
+    reader = iter(table)
+    while True:
+        line = getattr(reader, "line_num", 0) + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise FileError(f"the line is no CSV: {error}", line=line) from None
+        yield line, cells
+
+
+def _check_header(names: list[str], needed: Collection[str], optional: Collection[str] | None) -> None:
+    if missing := [name for name in needed if name not in names]:
+        wanted = ",".join((*needed, *(f"[{name}]" for name in optional or ())))
+        raise FileError(f"the first line must name the columns ({wanted}); {missing[0]} is missing", line=1)
+    if twice := [name for name in needed if names.count(name) > 1]:
+        raise FileError(f"the column {twice[0]} is there twice", line=1)
+    if optional is not None and (unknown := [name for name in names if name not in (*needed, *optional)]):
+        raise FileError(f"there is no column {unknown[0]!r}; is it {' or '.join((*needed, *optional))}?", line=1)

@@ -1,0 +1,53 @@
+"""The process: fits at the first line of standard input, catches up at the second, and answers each with a line.
+
+It is ended by a closed standard input, or killed.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from equipoise.errors import RatingError, StoreError
+from equipoise.refitting.refit import Refit
+from equipoise.store.sqlite.refits import Answer, Question
+
+LEAST_PRIORITY = 19
+MEMORY_BYTES = 700 << 20
+"""Of data: with the daemon it is less than the unit allows both."""
+
+
+def main() -> None:
+    """Answer, and end."""
+    with suppress(OSError):  # the game comes first; a sandbox may refuse it
+        os.setpriority(os.PRIO_PROCESS, 0, LEAST_PRIORITY)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
+    with suppress(OSError):  # of all processes of the service it is the one that can be done without
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    refit: Refit | None = None
+    while line := sys.stdin.buffer.readline():
+        asked = msgspec.json.decode(line, type=Question)
+        refit = refit or Refit(Path(asked.store), asked.pool)
+        sys.stdout.buffer.write(msgspec.json.encode(_answer(refit, asked)) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def _answer(refit: Refit, asked: Question) -> Answer:
+    try:
+        if not asked.fitted:
+            return Answer(fitted=refit.fit())
+        return Answer(caught_up=refit.catch_up(None if asked.outcome is None else Path(asked.outcome)))
+    except (RatingError, StoreError) as error:
+        return Answer(refusal=str(error))
+    except MemoryError:
+        return Answer(refusal=f"the history is too long: the fit needs more than {MEMORY_BYTES >> 20} MB")
+
+
+if __name__ == "__main__":
+    main()

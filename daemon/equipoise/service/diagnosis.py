@@ -1,0 +1,191 @@
+"""What is wrong with the daemon and its game servers, for `equipoise doctor`: what, and what to do about it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from equipoise.game.port import Inspection, PeerStatus
+from equipoise.service.console import defused
+from equipoise.service.pool import Pool
+from equipoise.service.scheduler import JobStatus
+from equipoise.service.status import ServerStatus
+from equipoise.store.port import StoreHealth
+
+DAEMON = "daemon"
+"""What findings are about that concern no single server."""
+LEAST_FREE_BYTES = 100 << 20
+FIRST_SECOND = 1735689600
+"""Of 2025: a clock that shows an earlier time was not set since the machine was started."""
+SKEW_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong, or that an operator may not expect."""
+
+    bad: bool
+    """False: worth knowing, nothing to mend."""
+    about: str
+    """A server's name, or `daemon`."""
+    what: str
+    advice: str
+    """What to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """Requests that were refused in the last hour: a wrong secret, or one that belongs to another server."""
+
+    server: str
+    """The name that they claim; empty where they name none."""
+    code: str
+    peer: str
+    count: int
+
+
+def of_daemon(health: StoreHealth, pools: Iterable[Pool], jobs: Iterable[JobStatus], epoch: float) -> Iterator[Finding]:
+    """The store, the rounds that wait for it, the disk, the jobs and the clock."""
+    if health.state != "ok":
+        yield Finding(True, DAEMON, f"the store is {health.state}", health.advice)
+    pools = tuple(pools)
+    for pool in pools:
+        if pool.ring_depth:
+            what = f"{pool.ring_depth} rounds of pool {pool.name} wait for the store"
+            yield Finding(True, DAEMON, what, "the log says why the store did not take them; they are tried again")
+    for directory in {pool.ring.path.parent for pool in pools}:
+        yield from of_disk(directory)
+    for job in jobs:
+        if job.last_error is not None:
+            yield Finding(True, DAEMON, f"the job {job.name} failed: {job.last_error}", "the log says more")
+    if epoch < FIRST_SECOND:
+        yield Finding(True, DAEMON, "this machine's clock was never set", "set it, then restart the daemon")
+    yield from _of_numba(os.environ)
+
+
+def of_disk(directory: Path) -> Iterator[Finding]:
+    """How much room there is for the store."""
+    free = shutil.disk_usage(directory).free
+    if free < LEAST_FREE_BYTES:
+        yield Finding(True, DAEMON, f"{free >> 20} MB are free where the store is ({directory})", "make room")
+
+
+def _of_numba(environ: Mapping[str, str]) -> Iterator[Finding]:
+    """numba compiles for `pool recompute` and the laboratory, and keeps what it compiled."""
+    cache = environ.get("NUMBA_CACHE_DIR")
+    if cache is None:
+        return
+    place = next((each for each in (Path(cache), *Path(cache).parents) if each.exists()), Path("/"))
+    if not (place.is_dir() and os.access(place, os.W_OK)):
+        what = f"NUMBA_CACHE_DIR={cache} cannot be written: every bulk calculation compiles anew"
+        yield Finding(True, DAEMON, what, "make it a folder that the daemon's user can write")
+
+
+def of_tries(tried: Iterable[Tried], servers: Iterable[str]) -> Iterator[Finding]:
+    """Scripts that are not let in."""
+    known = set(servers)
+    for one in tried:
+        name = defused(one.server) or "a server without a name"
+        about = one.server if one.server in known else DAEMON
+        times = f"{one.count} times in the last hour" if one.count > 1 else "in the last hour"
+        if one.server and one.server not in known:
+            what = f"{name} called from {one.peer} {times}, but there is no [server.{name}]"
+            advice = f"correct equipoise_server there, or add it: equipoise server add {name}"
+        elif one.code == "server":
+            what = f"{name} called from {one.peer} {times} with the secret of another server"
+            advice = (
+                f"give it its own secret in equipoise_secret, or its own name in equipoise_server: is {name} right?"
+            )
+        else:
+            what = f"{name} called from {one.peer} {times} with a wrong secret"
+            advice = f"equipoise server secret {name} --rotate makes a new one for equipoise_secret there"
+        yield Finding(True, about, what, advice)
+
+
+def of_server(server: ServerStatus, version: str) -> Iterator[Finding]:
+    """What a server's script says, or that it is silent."""
+    name = server.server
+    console = "on the game server's console: sm plugins info equipoise, sm exts list (REST in Pawn must be there)"
+    if server.silent_seconds is None:
+        yield Finding(True, name, "its script has never called since the daemon started", console)
+    elif server.lost:
+        yield Finding(True, name, f"its script has been silent for {server.silent_seconds:.0f} s", console)
+    if server.plugin is not None and server.plugin != version:
+        yield from _of_version(name, server.plugin, version)
+    if server.stale_scripts:
+        what = f"{len(server.stale_scripts) + 1} scripts call with this name"
+        yield Finding(True, name, what, "is the plugin loaded on two servers? Give one its own name and secret")
+    if server.dropped_rounds:
+        what = f"its script lost {server.dropped_rounds} rounds that it could not send"
+        yield Finding(False, name, what, "it keeps 8: look why it could not reach the daemon")
+    if server.inactive_reason:
+        what = f"it stands aside: {server.inactive_reason}"
+        yield Finding(False, name, what, "that is right for this mode; another map or mode ends it")
+    elif server.level != "balance":
+        what = f"on this map it {'stands aside' if server.level == 'off' else 'only rates'}: {server.level_reason}"
+        yield Finding(False, name, what, 'the table [maps] says so; "balance" there changes it')
+    if not server.enabled:
+        yield Finding(False, name, "an admin switched it off", f"equipoise server on {name}")
+    off = server.clock_ahead
+    if off is not None and abs(off) > SKEW_SECONDS:
+        what = f"its machine's clock is {abs(off):,.0f} s {'ahead of' if off > 0 else 'behind'} this one's"
+        yield Finding(True, name, what, "set both clocks by the network's time: timedatectl set-ntp true")
+
+
+def _of_version(name: str, plugin: str, version: str) -> Iterator[Finding]:
+    older = _numbers(plugin) < _numbers(version)
+    what = f"its plugin is version {defused(plugin)}, {'older' if older else 'newer'} than the daemon's {version}"
+    yield Finding(True, name, what, "install the plugin of the daemon's version" if older else "update the daemon")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) if part.isdecimal() else 0 for part in version.split(".")[:4])
+
+
+def of_peer(server: ServerStatus, peer: PeerStatus, inspection: Inspection | None, version: str) -> Iterator[Finding]:
+    """What RCON and A2S say; `inspection` is None where RCON is not configured or did not answer."""
+    name, rcon, query = server.server, peer.rcon, peer.query
+    match rcon.state:
+        case "refused":
+            advice = "correct the file of rcon_password_file, then load the configuration again"
+            yield Finding(True, name, "the game server refuses the RCON password; it is not tried again", advice)
+        case "closed":
+            advice = "on its console: listip, removeip ADDRESS"
+            yield Finding(True, name, "the game server hangs up at the RCON login: it may have banned us", advice)
+        case "unreachable":
+            advice = f"is the game server up, and does it listen on {rcon.address} (ss -ltnp)?"
+            yield Finding(True, name, f"RCON failed: {rcon.error}", advice)
+    heard = server.silent_seconds is not None and not server.lost
+    if query.state != "off" and query.error is not None:
+        advice = "is `query` the right address?" if heard else "is the game server running?"
+        yield Finding(True, name, f"nothing answers A2S at {query.address}: {query.error}", advice)
+    elif query.answer is not None and not heard:
+        what = f"the game server answers A2S ({defused(query.answer.map)}), so it is its script that is silent"
+        yield Finding(True, name, what, "load the plugin: sm plugins load equipoise")
+    if inspection is not None:
+        yield from _of_inspection(server, inspection, version)
+
+
+def _of_inspection(server: ServerStatus, found: Inspection, version: str) -> Iterator[Finding]:
+    name = server.server
+    if not found.sourcemod:
+        yield Finding(True, name, "SourceMod does not run there", "install Metamod:Source and SourceMod")
+        return
+    if found.plugin_state is None:
+        yield Finding(True, name, "the plugin is not loaded", "on its console: sm plugins load equipoise")
+    elif found.plugin_state != "Running":
+        what = f"SourceMod says of the plugin: {defused(found.plugin_state)}"
+        yield Finding(True, name, what, "on its console: sm plugins info equipoise")
+    elif found.plugin is not None and found.plugin != version and server.plugin is None:
+        yield from _of_version(name, found.plugin, version)
+    for rival in found.rivals:
+        what = f"another plugin seems to balance teams: {defused(rival)}"
+        yield Finding(True, name, what, "unload it, and move its .smx into plugins/disabled")
+    acts = server.enabled and server.level == "balance" and not server.inactive_reason
+    if found.plugin_state == "Running" and acts and server.silent_seconds is not None and not server.lost:
+        for variable in found.switched_on:
+            what = f"{variable} is on, although the plugin switches it off: something else sets it"
+            yield Finding(True, name, what, "look for it in server.cfg, in map configs and in other plugins")

@@ -1,0 +1,116 @@
+"""Pools whose system has a whole-history fit are fitted every night, and by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from equipoise import ratings
+from equipoise.errors import RatingError, StoreError
+from equipoise.service.pool import Pool
+from equipoise.store.port import Audit, Clock
+from equipoise.store.upkeep import CaughtUp, Fitted
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RefitStatus:
+    """The refit of a pool that is under way, or the last one; times in seconds since the epoch."""
+
+    running_since: float | None = None
+    ended_at: float | None = None
+    dry_run: bool = False
+    error: str | None = None
+    """Why the ratings stayed as they were."""
+    fitted: Fitted | None = None
+    result: CaughtUp | None = None
+
+
+class Refits:
+    """One fit at a time: each is a process that may need much memory."""
+
+    def __init__(self, pools: Mapping[str, Pool], clock: Clock) -> None:
+        self._pools, self._clock = pools, clock
+        self._turn = asyncio.Lock()
+        self._status: dict[str, RefitStatus] = {}
+        self._seen: dict[str, int] = {}
+        """The last event of a pool when it was fitted last."""
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        """What was started by hand."""
+
+    async def run(self) -> None:
+        """Refit every pool that can be, and has new rounds. StoreError names those that kept their ratings."""
+        failed = []
+        for pool in list(self._pools.values()):
+            if not await self._due(pool):
+                continue
+            await self._refit(pool, "job", dry_run=False)
+            if error := self._status[pool.name].error:
+                failed.append(error)
+        if failed:
+            raise StoreError("; ".join(failed))
+
+    async def last_run(self) -> float | None:
+        """When a pool was refitted last, by this daemon or one before."""
+        at = [await pool.store.refitted_at(pool.name) for pool in self._pools.values()]
+        return max((each for each in at if each is not None), default=None)
+
+    def start(self, pool: Pool, who: str, *, dry_run: bool) -> RefitStatus:
+        """Begin a refit by hand, if none of this pool is under way. RatingError: its system has no such fit."""
+        if not _fits(pool):
+            raise RatingError(f"pool {pool.name}: {pool.system.name} has no whole-history fit")
+        if self.status(pool).running_since is None:
+            self._status[pool.name] = RefitStatus(running_since=self._clock.epoch(), dry_run=dry_run)
+            task = asyncio.create_task(self._refit(pool, who, dry_run=dry_run))
+            self._tasks[pool.name] = task
+            task.add_done_callback(lambda _: self._tasks.pop(pool.name))
+        return self.status(pool)
+
+    def status(self, pool: Pool) -> RefitStatus:
+        """How it goes, or went."""
+        return self._status.get(pool.name, RefitStatus())
+
+    async def close(self) -> None:
+        """End what was started by hand."""
+        for task in (tasks := list(self._tasks.values())):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _due(self, pool: Pool) -> bool:
+        if not _fits(pool) or await pool.store.pruned_rounds(pool.name):
+            return False
+        if await pool.store.last_number(pool.name) == self._seen.get(pool.name):
+            return False
+        return bool(await pool.store.predictions(pool.name, 1))
+
+    async def _refit(self, pool: Pool, who: str, *, dry_run: bool) -> None:
+        now = self._clock.epoch
+        self._status[pool.name] = RefitStatus(running_since=now(), dry_run=dry_run)
+        error, fitted, result = "it was ended", None, None
+        try:
+            async with self._turn, pool.store.fitting(pool.name) as fitting:
+                fitted = await fitting.fitted()
+                if not fitted.converged:
+                    steps = fitted.iterations
+                    raise StoreError(f"pool {pool.name}: the fit did not converge in {steps} iterations")
+                if dry_run:
+                    result = await fitting.tried()
+                else:
+                    entry = Audit(now(), who, "refit", f"pool {pool.name}", "", f"fit of {fitted.rounds} rounds")
+                    result = await pool.refit(fitting, entry)
+                    self._seen[pool.name] = await pool.store.last_number(pool.name)
+                    log.info("%d players fitted to %d rounds", result.players, fitted.rounds, extra={"pool": pool.name})
+            error = ""
+        except StoreError as failed:
+            error = str(failed)
+        finally:
+            self._status[pool.name] = RefitStatus(
+                None, now(), dry_run, error or None, fitted, result and replace(result, shared={})
+            )
+
+
+def _fits(pool: Pool) -> bool:
+    return ratings.SYSTEMS[pool.system.name].fit is not None

@@ -1,0 +1,51 @@
+"""Answers what is wrong with the daemon and with every game server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+import equipoise
+from equipoise.core.model import ServerId
+from equipoise.errors import PeerError
+from equipoise.game.port import GameServers, Inspection
+from equipoise.service import diagnosis
+from equipoise.service.diagnosis import Finding
+from equipoise.service.host import Host
+from equipoise.web.messages.doctor import Findings
+from equipoise.web.routes import Asked
+
+INSPECTION_SECONDS = 7.0
+"""For one game server. Commands wait 10 s for the daemon."""
+
+
+async def show_findings(asked: Asked) -> Findings:
+    """Look at everything now: game servers are asked by RCON and A2S, all at the same time."""
+    services, epoch = asked.services, asked.services.clock.epoch()
+    health, jobs = services.store.health(), services.scheduler.status()
+    found = [
+        *diagnosis.of_daemon(health, services.pools.values(), jobs, epoch),
+        *diagnosis.of_tries(services.refusals.tried(), services.hosts),
+    ]
+    for server in await asyncio.gather(*(_of_server(host, services.game_servers) for host in services.hosts.values())):
+        found += server
+    return Findings(version=equipoise.__version__, uid=os.getuid(), pid=os.getpid(), findings=tuple(found))
+
+
+async def _of_server(host: Host, game_servers: GameServers) -> list[Finding]:
+    inspection, _ = await asyncio.gather(_inspected(host.server, game_servers), game_servers.ask(host.server))
+    status, version = host.status(), equipoise.__version__
+    return [
+        *diagnosis.of_server(status, version),
+        *diagnosis.of_peer(status, game_servers.status(host.server), inspection, version),
+    ]
+
+
+async def _inspected(server: ServerId, game_servers: GameServers) -> Inspection | None:
+    if game_servers.status(server).rcon.state == "off":
+        return None
+    try:
+        async with asyncio.timeout(INSPECTION_SECONDS):
+            return await game_servers.inspect(server)
+    except (PeerError, TimeoutError):
+        return None  # its status says why

@@ -1,0 +1,161 @@
+"""What people read of the past: rounds, a player's history, decisions with their players, the audit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.cli.house import EQUIPOISE, UNPRIVILEGED, House, ask, post, serving
+from tests.wire.samples import HELLO, RED, posted
+
+IDS = [str(int(RED) + number) for number in range(6)]
+NAMES = dict(zip(IDS, ("Ann", "Bob", "Cid", "Dan", "Eve", "Fay"), strict=True))
+TIME = r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d"
+KOTH = {**HELLO, "map": "koth_nucleus", "phase": "running", "facts": {"game_type": 2, "koth": True}}
+
+
+def cells(line: str) -> list[str]:
+    return re.split("  +", line)
+
+
+def played(number: int, winner: str | None, ids: list[str], words: tuple[str, str] = ("red", "blu")) -> dict[str, Any]:
+    """A round of three against three on even and odd places."""
+    sides = [{"id": id, "side": words[place % 2]} for place, id in enumerate(ids)]
+    seconds = [{word: 95.0 * (one["side"] == word) for word in words} for one in sides]
+    return {
+        "kind": "round_ended",
+        "round": f"r-{number}",
+        "session": HELLO["session"],
+        "map": "koth_nucleus",
+        "started_at": 1_763_622_000 + 100 * number,
+        "seconds": 95.0,
+        "winner": winner,
+        "lineup": sides,
+        "players": [{**one, "seconds": each, "fought": True} for one, each in zip(sides, seconds, strict=True)],
+    }
+
+
+@pytest.fixture
+def evening(house: House) -> Any:
+    """A daemon after three rounds of a King of the Hill map, a scramble ordered and a switch refused."""
+    roster = {"kind": "roster", "players": [{"id": id, "side": ("red", "blu")[n % 2]} for n, id in enumerate(IDS)]}
+    joins = [{"kind": "player_joined", "id": id, "name": name} for id, name in NAMES.items()]
+    with serving(house) as (_, address):
+        post(address, house.secret, posted(KOTH, roster, *joins, seq=1))
+        for number, winner in enumerate(("red", "red", "none"), start=1):
+            ended = played(number, winner, IDS) | {"game": "tf2", "facts": KOTH["facts"]}
+            post(address, house.secret, posted(ended, seq=1 + number))
+        post(address, house.secret, posted({"kind": "side_wanted", "id": IDS[0], "side": "blu"}, seq=5))
+        yield address
+
+
+def test_rounds_are_listed_with_what_was_expected_and_who_won(house: House, evening: str) -> None:
+    head, third, second, first = ask(house, evening, "round", "list").stdout.splitlines()
+    assert cells(head) == ["TIME", "SERVER", "ROUND", "MAP", "MINUTES", "PLAYERS", "EXPECTED", "RESULT"]
+    assert re.match(TIME, first)
+    assert cells(first)[1:] == ["arena-1", "r-1", "koth_nucleus", "1:35", "3 : 3", "even", "RED won"]
+    assert (cells(second)[-2][:4], cells(third)[-1]) == ("RED ", "stalemate")
+    assert len(ask(house, evening, "round", "list", "--limit", "2").stdout.splitlines()) == 3
+    assert len(ask(house, evening, "round", "list", "--player", "ann", "--since", "1h").stdout.splitlines()) == 4
+    assert ask(house, evening, "round", "list", "--server", "gone").stdout == "No round fits.\n"
+
+
+def test_a_round_is_shown_with_its_sides_names_and_ratings(house: House, evening: str) -> None:
+    shown = ask(house, evening, "round", "show", "arena-1", "r-2").stdout.splitlines()
+    assert shown[0] == "Round r-2 on arena-1: koth_nucleus (koth), pool main."
+    assert re.fullmatch(rf"Live at {TIME} for 1:35 min\. RED won\.", shown[1])
+    assert re.fullmatch(r"Expected: RED wins with 5\d %\.", shown[2])
+    assert cells(shown[4]) == ["SIDE", "PLAYER", "NAME", "MINUTES", "RATING"]
+    assert [cells(line)[:4] for line in shown[5:]] == [
+        [side, id, NAMES[id], "1:35"] for side, ids in (("RED", IDS[::2]), ("BLU", IDS[1::2])) for id in ids
+    ]
+    assert re.fullmatch(r"\d+ → \d+ \([+-]\d+\)", cells(shown[5])[4])
+    gone = ask(house, evening, "round", "show", "arena-1", "r-9")
+    assert (gone.returncode, gone.stderr) == (1, "equipoise: no round r-9 of server arena-1 is stored\n")
+
+
+def test_a_players_history_goes_on_from_rating_to_rating(house: House, evening: str) -> None:
+    head, third, _, first = ask(house, evening, "player", "history", "STEAM_0:0:11101").stdout.splitlines()
+    assert cells(head) == [
+        "TIME", "SERVER", "MAP", "SIDE", "EXPECTED", "RESULT", "BEFORE", "AFTER", "CHANGE", "ROUND",
+    ]  # fmt: skip
+    assert cells(first)[3:7] == ["RED", "50 %", "won", "1000"]
+    assert cells(third)[5] == "stalemate"
+    rounds = json.loads(ask(house, evening, "player", "history", "ann", "--json").stdout)["rounds"]
+    assert [one["round"]["round"] for one in rounds] == ["r-3", "r-2", "r-1"]
+    assert ask(house, evening, "player", "history", "ann", "--since", "2100-01-01").stdout == (
+        "No rated round of Ann since 2100-01-01 00:00:00.\n"
+    )
+
+
+@pytest.mark.slow
+def test_decisions_have_names_sides_chances_and_seconds(house: House, evening: str) -> None:
+    for id in IDS[::2]:
+        ask(house, evening, "player", "set", id, "2000")
+    sides = [{"id": id, "side": ("red", "blu")[n % 2]} for n, id in enumerate(IDS)]
+    post(evening, house.secret, posted({"kind": "round_started", "players": sides}, seq=6))
+    head, *lines = ask(house, evening, "why", "arena-1").stdout.splitlines()
+    assert cells(head) == ["TIME", "SERVER", "DECISION", "REASON", "CHANCE", "PLAYERS"]
+    scramble = next(line for line in lines if "  scramble  " in line)
+    assert re.match(TIME, scramble)
+    assert re.search(r"RED \d\d % → \d\d %  \w+(, \w+)* → RED; \w+(, \w+)* → BLU$", scramble)
+    assert any(line.endswith("Ann stays on RED") for line in lines if "  kept  " in line)
+    assert lines[-1].startswith("CHANCE: of the first side to win, before → after.")
+
+    head, *lines = ask(house, evening, "why", "--player", "ann").stdout.splitlines()
+    assert cells(head)[:4] == ["TIME", "SERVER", "DECISION", "PLAYER"]
+    about = {cells(line)[2]: cells(line)[3:5] for line in lines}
+    assert about["kept"] == ["had to stay on RED", "That would leave 2 against 4 players."]
+    assert about["scramble"][0] in ("moved to BLU", "stays on RED")
+
+
+def test_the_audit_says_who_changed_whom(house: House, evening: str) -> None:
+    assert ask(house, evening, "audit").stdout == "No admin changed anything.\n"
+    ask(house, evening, "player", "set", "ann", "1700")
+    head, line = ask(house, evening, "audit", "--since", "2h").stdout.splitlines()
+    assert cells(head) == ["TIME", "WHO", "ACTION", "TARGET", "NAME", "BEFORE", "AFTER"]
+    assert cells(line)[1:5] == ["token:owner", "set", RED, "Ann"]
+
+
+def test_lists_that_are_empty_say_why(house: House) -> None:
+    with serving(house) as (_, address):
+        said = {words: ask(house, address, *words.split()).stdout for words in ("why", "round list", "player top")}
+        never = ask(house, address, "player", "show", RED)
+    assert said == {
+        "why": "Nothing was decided. Decisions begin with a server's first round.\n",
+        "round list": "No round is stored yet: the first one comes with the end of a round.\n",
+        "player top": "No round has been rated yet. A rating is shown after 50 rounds.\n",
+    }
+    assert (never.returncode, never.stderr) == (1, f"equipoise: {RED} was never seen here (pool main)\n")
+
+
+def test_sides_have_the_words_of_the_game_and_a_plugin_that_never_called_stays_unheard(house: House) -> None:
+    (house.folder / "secrets" / "hive.sha256").write_text(hashlib.sha256(b"hive's secret").hexdigest())
+    hive = '[server.hive]\npool = "main"\ngame = "ns2"\nsecret_file = "secrets/hive.sha256"\n'
+    house.config.write_text(f"{house.config.read_text()}\n{hive}")
+    with serving(house) as (_, address):
+        for words in (["off"], ["on"], ["scramble", "--dry-run"]):
+            ask(house, address, "server", *words[:1], "arena-1", *words[1:])
+        hello = {**HELLO, "game": "ns2", "map": "ns2_hive", "phase": "running"}
+        players = [{"id": id, "side": ("marines", "aliens")[n % 2]} for n, id in enumerate(IDS)]
+        post(
+            address, "hive's secret", posted(hello, {"kind": "roster", "players": players}, seq=1) | {"server": "hive"}
+        )
+        _, arena, hive, *_ = ask(house, address, "status").stdout.splitlines()
+    assert cells(arena) == ["arena-1", "never heard of", *"------"]
+    assert cells(hive)[4:6] == ["3 Marines, 3 Aliens", "even"]
+
+
+def test_an_owners_token_that_may_not_be_read_is_named_with_what_to_do(house: House) -> None:
+    token = house.folder / "owner.token"
+    token.chmod(0)
+    command = [sys.executable, "-S", UNPRIVILEGED, EQUIPOISE, "status", "--config", house.config]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 2
+    assert ended.stderr == f"equipoise: cannot read {token}: permission denied; use sudo, or EQUIPOISE_TOKEN\n"

@@ -1,0 +1,56 @@
+"""`equipoise rcon` and what `equipoise status` says of game servers that RCON and A2S do not reach."""
+
+from __future__ import annotations
+
+import json
+
+from tests.cli.house import House, ask, run, serving
+from tests.game.rcon_servers import PASSWORD, fake_server, free_port
+
+
+def with_rcon(house: House, port: int, password: str = PASSWORD) -> None:
+    (house.folder / "secrets" / "arena-1.rcon").write_text(password)
+    keys = f'rcon = "127.0.0.1:{port}"\nrcon_password_file = "secrets/arena-1.rcon"\nquery = ""'
+    house.edit("[server.arena-1]", f"[server.arena-1]\n{keys}")
+
+
+def test_the_output_of_a_command_is_printed_and_what_is_no_single_command_is_refused(house: House) -> None:
+    with fake_server() as port:
+        with_rcon(house, port)
+        with serving(house) as (_, address):
+            done = ask(house, address, "rcon", "arena-1", "sm", "plugins", "-list")
+            assert (done.returncode, done.stdout) == (0, "<sm plugins -list>\n")
+            long = ask(house, address, "rcon", "--json", "arena-1", "x5000")
+            assert json.loads(long.stdout)["output"] == "x" * 5000
+            refused = ask(house, address, "rcon", "arena-1", "say", "hello; quit")
+            assert (refused.returncode, refused.stdout) == (1, "")
+            assert "must not contain ';'" in refused.stderr
+
+
+def test_a_server_without_rcon_says_which_key_is_missing(house: House) -> None:
+    with serving(house) as (_, address):
+        refused = ask(house, address, "rcon", "arena-1", "status")
+    assert refused.returncode == 1
+    assert "[server.arena-1] has no `rcon` in the configuration" in refused.stderr
+
+
+def test_rcon_that_fails_is_an_error_and_a_line_of_the_status(house: House) -> None:
+    with_rcon(house, free_port())
+    with serving(house) as (_, address):
+        failed = ask(house, address, "rcon", "arena-1", "status")
+        assert failed.returncode == 1
+        assert "RCON of arena-1: Connection refused" in failed.stderr
+        status = ask(house, address, "status")
+        assert status.returncode == 0
+        assert "arena-1: RCON at 127.0.0.1:" in status.stdout
+
+
+def test_the_password_is_shown_nowhere(house: House) -> None:
+    with fake_server() as port:
+        with_rcon(house, port, "wrong but secret")
+        with serving(house) as (_, address):
+            failed = ask(house, address, "rcon", "arena-1", "status")
+            shown = failed.stderr + ask(house, address, "status", "--json").stdout
+        shown += (house.folder / "daemon.log").read_text() + run("check-config", "--print", "-c", house.config).stdout
+    assert "refused the RCON password" in shown
+    assert "wrong but secret" not in shown

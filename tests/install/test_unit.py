@@ -1,0 +1,45 @@
+"""The systemd unit that `equipoise init --systemd` writes. `make walk` starts it on a real Debian, and removes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from equipoise.errors import ConfigError
+from equipoise.install.unit import DROP_IN, UNIT, check_seen, files
+from tests.cli.house import one_line, run
+
+SOURCE = Path(__file__).parents[2] / "systemd" / "equipoise.service"
+REPAIR = "PIPX_HOME=/opt/pipx PIPX_BIN_DIR=/usr/local/bin pipx install equipoise"
+
+
+def test_the_unit_is_the_repositorys_with_the_path_of_the_command() -> None:
+    written = files("/opt/venv/bin/equipoise", 27500, 256)
+    assert written.keys() == {UNIT}
+    first, _, rest = written[UNIT].partition("\n")
+    assert first.startswith("# Written by `equipoise init --systemd`")
+    assert rest == SOURCE.read_text().replace("/usr/local/bin/equipoise ", "/opt/venv/bin/equipoise ")
+    assert "ExecStart=/opt/venv/bin/equipoise serve --config /etc/equipoise/config.toml\n" in rest
+    assert "/usr/local/bin" not in rest
+
+
+def test_another_port_and_more_connections_are_a_drop_in() -> None:
+    written = files("/usr/local/bin/equipoise", 28000, 5000)
+    assert written[DROP_IN].splitlines()[1:] == ["[Service]", "SocketBindAllow=tcp:28000", "LimitNOFILE=5064"]
+
+
+@pytest.mark.parametrize("path", ["/root/.local/bin/equipoise", "/home/eva/venv/bin/equipoise", "/tmp/venv/bin/python"])
+def test_a_command_that_the_service_does_not_see_is_refused_with_the_repair(path: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        check_seen(Path("/usr/local/bin/equipoise"), Path(path))
+    assert str(refusal.value).startswith(f"{path}: the service does not see what is in /")
+    assert str(refusal.value).endswith(f"Install it with: {REPAIR}")
+
+
+@pytest.mark.skipif(Path("/run/systemd/system").is_dir(), reason="systemd runs here, and would start the unit")
+def test_without_systemd_nothing_is_written_and_it_says_so(tmp_path: Path) -> None:
+    for option in ("--systemd", "--uninstall"):
+        line = one_line(run("init", tmp_path / "new", option))
+        assert "systemd does not run on this machine; without it, `equipoise serve` runs the daemon" in line
+    assert not (tmp_path / "new").exists()

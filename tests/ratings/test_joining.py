@@ -1,0 +1,39 @@
+"""A history that is made in parts is the one that is made at once."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from equipoise.core.model import PlayerId
+from equipoise.ratings.history import History
+from equipoise.ratings.joining import joined
+from equipoise.ratings.system import Counts, Match
+
+ANN, BOB, CAT, BOT = map(PlayerId, ("ann", "bob", "cat", "bot:1"))
+
+MATCHES = [
+    Match(((ANN,), (BOB,)), ranks=(0, 1)),
+    Match(((CAT,), (BOB,)), ranks=(0, 0), lineup=((CAT, BOT), (BOB, ANN)), map="arena", sides=("red", "blu")),
+    Match(((ANN, CAT), (BOB,)), ranks=(1, 0), fraction_played={CAT: 0.5}, quits=frozenset({CAT}), seconds=90.0),
+    Match(((BOB,), (CAT,)), ranks=(0, 1), map="well", mode="koth", weight=0.5, skill_at_start={BOB: 1.0}),
+    Match(((CAT,), (ANN,)), ranks=(0, 1), map="arena", sides=("blu", "red"), points=(3.0, 1.0), started_at=5.0),
+    Match(((ANN, BOB), (CAT,)), ranks=(0, 1), squads=((ANN, BOB),), counts={ANN: Counts(3, 1)}),
+]
+
+
+@pytest.mark.parametrize("cuts", [(), (1,), (2, 3), (1, 2, 3, 4, 5)])
+def test_parts_that_know_different_things_are_joined(cuts: tuple[int, ...]) -> None:
+    edges = [0, *cuts, len(MATCHES)]
+    parts = [History.of(MATCHES[low:high]) for low, high in itertools.pairwise(edges)]
+    whole, found = History.of(MATCHES), joined(parts)
+    for field in fields(History):
+        one, other = getattr(whole, field.name), getattr(found, field.name)
+        if isinstance(one, np.ndarray):
+            np.testing.assert_array_equal(other, one, err_msg=field.name)
+            assert other.dtype == one.dtype, field.name
+        else:
+            assert other == one, field.name

@@ -1,0 +1,92 @@
+"""Where game servers are reached: keys rcon, rcon_password_file and query of [server.X]."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from equipoise import config
+from equipoise.config.printing import printed
+from equipoise.errors import ConfigError
+from tests.test_config import SMALL, load
+
+PASSWORD = "correct horse"
+NAME = config.ServerId("arena-1")
+
+
+def server(folder: Path, keys: str, password: str = PASSWORD, **environ: str) -> config.Server:
+    (folder / "rcon").write_text(password)
+    return load(folder, SMALL.replace("[token", f"{keys}\n[token"), **environ).servers[NAME]
+
+
+def test_a_tf2_server_is_queried_at_the_address_of_its_rcon(tmp_path: Path) -> None:
+    read = server(tmp_path, "rcon = 'localhost:27015'\nrcon_password_file = 'rcon'", PASSWORD + "\n")
+    assert read.rcon is not None
+    assert (read.rcon.address, read.rcon.password, read.query) == (
+        ("127.0.0.1", 27015),
+        PASSWORD,
+        ("127.0.0.1", 27015),
+    )
+    assert PASSWORD not in repr(read)
+
+
+@pytest.mark.parametrize(
+    ("keys", "query"),
+    [
+        ("", None),
+        ("query = '127.0.0.1:27016'", ("127.0.0.1", 27016)),
+        ("query = '[::1]:27016'", ("::1", 27016)),
+        ("game = 'ns2'\nquery = '10.0.0.1:27016'", ("10.0.0.1", 27016)),
+        ("rcon = '127.0.0.1:1'\nrcon_password_file = 'rcon'\nquery = ''", None),
+    ],
+)
+def test_a_server_is_queried_where_the_configuration_says(
+    keys: str, query: tuple[str, int] | None, tmp_path: Path
+) -> None:
+    assert server(tmp_path, keys).query == query
+
+
+def test_systemd_hands_the_password_over(tmp_path: Path) -> None:
+    credentials = tmp_path / "credentials"
+    credentials.mkdir()
+    (credentials / "secrets_arena-1.rcon").write_text("from systemd")
+    keys = "rcon = '127.0.0.1:1'\nrcon_password_file = 'secrets/arena-1.rcon'"
+    read = server(tmp_path, keys, CREDENTIALS_DIRECTORY=str(credentials))
+    assert read.rcon is not None
+    assert read.rcon.password == "from systemd"
+
+
+@pytest.mark.parametrize(
+    ("keys", "password", "key"),
+    [
+        ("rcon = 'game.example.org:27015'\nrcon_password_file = 'rcon'", PASSWORD, "rcon"),
+        ("rcon = '127.0.0.1'\nrcon_password_file = 'rcon'", PASSWORD, "rcon"),
+        ("rcon = '127.0.0.1:0'\nrcon_password_file = 'rcon'", PASSWORD, "rcon"),
+        ("rcon = '127.0.0.1:65536'\nrcon_password_file = 'rcon'", PASSWORD, "rcon"),
+        ("rcon = '::1'\nrcon_password_file = 'rcon'", PASSWORD, "rcon"),
+        ("rcon = 27015", PASSWORD, "rcon"),
+        ("rcon = '127.0.0.1:27015'", PASSWORD, "rcon_password_file"),
+        ("rcon_password_file = 'rcon'", PASSWORD, "rcon_password_file"),
+        ("rcon = '127.0.0.1:27015'\nrcon_password_file = 'gone'", PASSWORD, "rcon_password_file"),
+        ("rcon = '127.0.0.1:27015'\nrcon_password_file = 'rcon'", "", "rcon_password_file"),
+        ("rcon = '127.0.0.1:27015'\nrcon_password_file = 'rcon'", "battery\nstaple", "rcon_password_file"),
+        ("game = 'ns2'\nrcon = '127.0.0.1:27015'\nrcon_password_file = 'rcon'", PASSWORD, "rcon"),
+        ("query = 'localhost'", PASSWORD, "query"),
+    ],
+)
+def test_a_wrong_key_is_named_and_the_password_is_not_shown(keys: str, password: str, key: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        server(tmp_path, keys, password)
+    assert f"$.server.arena-1.{key}: " in str(refusal.value)
+    assert "staple" not in str(refusal.value)
+
+
+def test_the_password_is_not_printed(tmp_path: Path) -> None:
+    (tmp_path / "rcon").write_text(PASSWORD)
+    keys = "rcon = 'localhost:27015'\nrcon_password_file = 'rcon'\nquery = '[::1]:27016'\n"
+    lines = "\n".join(printed(load(tmp_path, SMALL.replace("[token", f"{keys}[token"))))
+    table = tomllib.loads(lines)["server"]["arena-1"]
+    assert (table["rcon"], table["rcon_password_file"], table["query"]) == ("127.0.0.1:27015", "(read)", "[::1]:27016")
+    assert PASSWORD not in lines
