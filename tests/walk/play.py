@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 import time
 import urllib.request
@@ -88,7 +89,11 @@ class Script:
 
     def play(self, rounds: int) -> None:
         """A map of so many rounds."""
-        hello = {"kind": "hello", "plugin": "walk", "game": "tf2", "map": MAP, "session": f"{self.boot}-1"}
+        # The plugin that was installed is of the daemon's version.
+        version = subprocess.run(["equipoise", "--version"], capture_output=True, text=True, check=True).stdout.split()[
+            -1
+        ]
+        hello = {"kind": "hello", "plugin": version, "game": "tf2", "map": MAP, "session": f"{self.boot}-1"}
         roster = {"kind": "roster", "players": self.players()}
         self.send({**hello, "phase": "idle", "slots": 24, "facts": FACTS}, roster)
         for number in range(1, rounds + 1):

@@ -207,8 +207,8 @@ def earlier(walk: Walk, install: str) -> Machine | None:
     shutil.copy(tree / "systemd" / "equipoise.service", machine.root / "etc/systemd/system")
     said = machine.run("equipoise init /etc/equipoise --server arena-1")
     secret = max(re.findall(r"[\w-]{43}", said), key=len)
+    game_servers(machine, "/srv/arena-1/tf")
     cfg = machine.root / "srv/arena-1/tf/cfg/sourcemod/equipoise.cfg"
-    cfg.parent.mkdir(parents=True)
     cfg.write_text(f'equipoise_server "arena-1"\nequipoise_secret "{secret}"\n')
     machine.boot()
     machine.run("systemctl enable --now equipoise")
@@ -220,7 +220,7 @@ def upgraded(walk: Walk, install: str) -> None:
     """The lines that upgrade keep ratings, configuration and secrets of an earlier commit."""
     machine = earlier(walk, install)
     if machine is None:
-        for step in ("old-unit", "upgrade"):
+        for step in ("old-unit", "upgrade", "upgrade-plugin"):
             walk.steps.pop(step)
         return
     before, version = ratings(machine), machine.run("equipoise --version")
@@ -231,6 +231,8 @@ def upgraded(walk: Walk, install: str) -> None:
     expect(machine.run("equipoise --version") != version, "the version is the same")
     expect(machine.run("systemctl show --property=NeedDaemonReload --value equipoise") == "no\n", "an old unit")
     expect(ratings(machine) == before, "the upgrade changed ratings")
+    walk.type(machine, "upgrade-plugin")
+    machine.run("test -s /srv/arena-1/tf/addons/sourcemod/plugins/equipoise.smx")
     play(machine, "/srv/arena-1/tf", 2)
     machine.stop()
 
