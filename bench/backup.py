@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 import subprocess
 import sys
 import time
@@ -31,11 +30,12 @@ def main() -> None:
             alone = [_apart(script, FILL + number) for number in range(MEASURED)]
             command = [sys.executable, "-P", "-m", "equipoise.store.sqlite", str(file), str(folder / "copy.db")]
             began = time.monotonic()
-            copying, beside = subprocess.Popen(command), []
+            copying, beside, copys = subprocess.Popen(command), [], 0.0
             while copying.poll() is None:
+                copys = max(copys, high_water(copying.pid))
                 beside.append(_apart(script, FILL + MEASURED + len(beside)))
             took = time.monotonic() - began
-            daemons, copys = high_water(daemon.pid), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+            daemons = high_water(daemon.pid)
             assert copying.returncode == 0
     print(f"it took {took:.0f} s, and had {copys:.0f} MB at most; the daemon had {daemons:.0f} MB")
     print(f"without a backup       ({len(alone)} rounds)   {percentiles(alone)}")
@@ -43,9 +43,9 @@ def main() -> None:
 
 
 def high_water(pid: int) -> float:
-    """The most memory that a process has ever had, in MB."""
-    (line,) = (line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1]) / 1024
+    """The most memory that a process has ever had, in MB; 0 for one that has ended."""
+    status = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
 
 
 def _apart(script: Script, number: int) -> float:

@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 from tests.cli.house import House, ask, post, run, serving
+from tests.store.failing import locked
 from tests.wire.samples import HELLO, RED, ROUND, posted
 
 
@@ -46,6 +47,21 @@ def test_a_backup_is_restored_where_no_daemon_ever_ran(house: House, tmp_path: P
     assert (house.folder / "new" / "state").stat().st_mode & 0o777 == 0o700
     with serving(house) as (_, address):
         assert json.loads(ask(house, address, "player", "show", RED, "--json").stdout)["player"]["rounds"] == 1
+
+
+def test_rounds_that_wait_are_applied_to_the_restored_store(house: House, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with serving(house) as (_, address):
+        played(house, address)
+        run("backup", copy, "--config", house.config)
+        with locked(house.state / "equipoise.db"):
+            answer = post(address, house.secret, posted(ROUND | {"round": "1-5"}, seq=2))
+        assert answer["rounds"] == {"1-5": "kept"}
+    (house.state / "equipoise.db").unlink()
+    done = run("restore", copy, "--config", house.config, "--yes")
+    assert "Rounds that wait in main.ring are applied when the daemon starts." in done.stdout, done.stderr
+    with serving(house) as (_, address):
+        assert json.loads(ask(house, address, "player", "show", RED, "--json").stdout)["player"]["rounds"] == 2
 
 
 def test_without_a_file_the_daemons_own_folder_is_used_also_while_it_is_down(house: House) -> None:

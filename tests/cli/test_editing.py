@@ -72,7 +72,7 @@ def test_an_edit_is_taken_back_and_applied_again(house: House, daemon: str) -> N
     assert rating(house, daemon) == played
     assert ask(house, daemon, "player", "undo", RED, "--yes").returncode == 0
     assert rating(house, daemon) < 1400
-    assert "Applied again" in ask(house, daemon, "player", "undo", RED, "--yes").stdout
+    assert "applied again" in ask(house, daemon, "player", "undo", RED, "--yes").stdout
     assert rating(house, daemon) == played
 
 
@@ -106,3 +106,8 @@ def test_a_round_that_is_not_stored_is_named(house: House, daemon: str) -> None:
     for server in ("arena-1", "none", "../../x"):
         refused = ask(house, daemon, "round", "void", server, "7-7", "--yes")
         assert (refused.returncode, refused.stderr) == (1, f"equipoise: round 7-7 of {server} is not stored\n")
+    long = ask(house, daemon, "round", "void", "arena-1", "7-7", "--yes", "--reason", "x" * 201)
+    assert (long.returncode, long.stderr.splitlines()[-1]) == (
+        2,
+        "Error: Invalid value for '--reason': it has 201 characters, 200 fit",
+    )

@@ -76,6 +76,9 @@ def test_a_round_is_shown_with_its_sides_names_and_ratings(house: House, evening
         [side, id, NAMES[id], "1:35"] for side, ids in (("RED", IDS[::2]), ("BLU", IDS[1::2])) for id in ids
     ]
     assert re.fullmatch(r"\d+ → \d+ \([+-]\d+\)", cells(shown[5])[4])
+    assert ask(house, evening, "round", "void", "arena-1", "r-2", "--yes").returncode == 0
+    assert "not rated: taken out" in ask(house, evening, "round", "list").stdout
+    assert "Not rated: taken out" in ask(house, evening, "round", "show", "arena-1", "r-2").stdout
     gone = ask(house, evening, "round", "show", "arena-1", "r-9")
     assert (gone.returncode, gone.stderr) == (1, "equipoise: no round r-9 of server arena-1 is stored\n")
 
@@ -83,12 +86,15 @@ def test_a_round_is_shown_with_its_sides_names_and_ratings(house: House, evening
 def test_a_players_history_goes_on_from_rating_to_rating(house: House, evening: str) -> None:
     head, third, _, first = ask(house, evening, "player", "history", "STEAM_0:0:11101").stdout.splitlines()
     assert cells(head) == [
-        "TIME", "SERVER", "MAP", "SIDE", "EXPECTED", "RESULT", "BEFORE", "AFTER", "CHANGE", "ROUND",
+        "TIME", "SERVER", "MAP", "SIDE", "EXPECTED", "RESULT", "BEFORE", "AFTER", "CHANGE", "ROUND OR EDIT",
     ]  # fmt: skip
     assert cells(first)[3:7] == ["RED", "50 %", "won", "1000"]
     assert cells(third)[5] == "stalemate"
     rounds = json.loads(ask(house, evening, "player", "history", "ann", "--json").stdout)["rounds"]
     assert [one["round"]["round"] for one in rounds] == ["r-3", "r-2", "r-1"]
+    ask(house, evening, "player", "set", "ann", "1500", "--yes")
+    _, edit, *_ = ask(house, evening, "player", "history", "ann").stdout.splitlines()
+    assert (cells(edit)[7], cells(edit)[9]) == ("1500", "set by token:owner")
     assert ask(house, evening, "player", "history", "ann", "--since", "2100-01-01").stdout == (
         "No rated round of Ann since 2100-01-01 00:00:00.\n"
     )
@@ -97,7 +103,7 @@ def test_a_players_history_goes_on_from_rating_to_rating(house: House, evening: 
 @pytest.mark.slow
 def test_decisions_have_names_sides_chances_and_seconds(house: House, evening: str) -> None:
     for id in IDS[::2]:
-        ask(house, evening, "player", "set", id, "2000")
+        ask(house, evening, "player", "set", id, "2000", "--yes")
     sides = [{"id": id, "side": ("red", "blu")[n % 2]} for n, id in enumerate(IDS)]
     post(evening, house.secret, posted({"kind": "round_started", "players": sides}, seq=6))
     head, *lines = ask(house, evening, "why", "arena-1").stdout.splitlines()
@@ -117,7 +123,7 @@ def test_decisions_have_names_sides_chances_and_seconds(house: House, evening: s
 
 def test_the_audit_says_who_changed_whom(house: House, evening: str) -> None:
     assert ask(house, evening, "audit").stdout == "No admin changed anything.\n"
-    ask(house, evening, "player", "set", "ann", "1700")
+    ask(house, evening, "player", "set", "ann", "1700", "--yes")
     head, line = ask(house, evening, "audit", "--since", "2h").stdout.splitlines()
     assert cells(head) == ["TIME", "WHO", "ACTION", "TARGET", "NAME", "BEFORE", "AFTER"]
     assert cells(line)[1:5] == ["token:owner", "set", RED, "Ann"]

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +29,6 @@ from tests.pools import an_import, some_rounds
 from tests.store.disk import fast_directory
 from tests.store.samples import SERVER, a_round, in_loop, player
 
-ROOT = Path(__file__).parents[2]
 PLAYERS = range(1, 8)
 SYSTEMS: dict[str, dict[str, Any]] = {
     "synelo": {"window": 4, "shadow_rounds": 2},
@@ -41,8 +37,10 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "glicko2": {},
     "ns2": {},
     "teamskill_k": {"base": "glicko"},
+    "teamskill_allk_ls": {},
     "trueskill": {},
     "trueskill2": {},
+    "trueskill_through_time": {},
 }
 ENTRY = Audit(9.0, "console", "recompute", "pool main", "as it was", "as it is")
 TABLES = (
@@ -281,21 +279,28 @@ async def test_what_cannot_be_void_is_refused_with_the_reason(tmp_path: Path) ->
         assert numbers(tmp_path) == before
 
 
+@pytest.mark.parametrize(("system", "params"), [("elo", {}), ("synelo", {"window": 4})])
 @in_loop
 async def test_a_round_is_void_without_older_rounds_that_were_deleted_where_no_rating_needs_them(
-    tmp_path: Path,
+    tmp_path: Path, system: str, params: dict[str, Any]
 ) -> None:
-    async with opened(tmp_path, "elo", kind=InThisProcess) as pool:
+    (tmp_path / "whole").mkdir()
+    whole_store = opened(tmp_path / "whole", system, kind=InThisProcess, **params)
+    async with opened(tmp_path, system, kind=InThisProcess, **params) as pool, whole_store as whole:
         await played(pool)
-        await pool.store.prune_rounds("main", 0, 1e12, 10)
-        refusals = 0
+        await played(whole)
+        await pool.store.prune_rounds("main", pool.system.window, 1e12, 10)
+        refused = 0
         for number in reversed(RATED[12:]):
             try:
                 await pool.void(a_strike(number), "owner", "")
             except StoreError as error:
                 assert "older rounds were deleted" in str(error)  # noqa: PT017
-                refusals += 1
-        assert 0 < refusals < len(RATED[12:])
+                refused += 1
+            else:
+                await whole.void(a_strike(number), "owner", "")
+                assert numbers(tmp_path)[0] == numbers(tmp_path / "whole")[0]
+        assert 0 < refused < len(RATED[12:])
 
 
 @in_loop
@@ -344,54 +349,3 @@ async def test_a_daemon_that_ends_does_not_wait_for_a_replay(tmp_path: Path, tri
     with pytest.raises(StoreError, match="the daemon ends"):
         await work
     assert numbers(tmp_path) == before
-
-
-DYING = """
-import asyncio, os, signal, sys
-from contextlib import contextmanager
-from pathlib import Path
-from tests.opened_pool import opened
-from tests.service.test_corrections import InThisProcess, RATED, RECORDS, a_strike, played
-
-class Dying(InThisProcess):
-    armed = False
-
-    @contextmanager
-    def _transaction(self, db):
-        with super()._transaction(db):
-            yield
-            if self.armed:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-async def play():
-    async with opened(Path(sys.argv[1]), kind=Dying) as pool:
-        await played(pool)
-        print("played", flush=True)
-        pool.store.armed = True
-        await pool.void(a_strike(RATED[3]), "owner", "")
-
-asyncio.run(play())
-"""
-
-
-def test_a_daemon_killed_before_its_commit_has_the_old_ratings(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", DYING, str(tmp_path)]
-    died = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert (died.returncode, died.stdout) == (-signal.SIGKILL, "played\n"), died.stderr
-    assert (tmp_path / "main.replay").exists()
-
-    async def gone_on() -> list[list[list[tuple[object, ...]]]]:
-        (tmp_path / "other").mkdir()
-        async with (
-            opened(tmp_path / "other", kind=InThisProcess) as other,
-            opened(tmp_path, kind=InThisProcess) as pool,
-        ):
-            await played(other)
-            found = [numbers(each) for each in (tmp_path, tmp_path / "other")]
-            for each in (pool, other):
-                await each.void(a_strike(RATED[3]), "owner", "")
-            return [*found, *(numbers(each) for each in (tmp_path, tmp_path / "other"))]
-
-    killed, whole, killed_then_void, whole_then_void = asyncio.run(gone_on())
-    assert killed == whole
-    assert killed_then_void == whole_then_void != whole

@@ -110,13 +110,24 @@ def test_a_backup_that_was_copied_with_its_log_has_the_rounds_in_it(state: Path)
     assert (rounds(state / "s.db"), contents(state.parent)) == (["1", "2", "3", "4"], before)
 
 
-def test_a_damaged_store_is_replaced_with_its_log_and_nobody_can_say_what_is_lost(state: Path) -> None:
+@pytest.mark.parametrize("whole", [0, 24, 100, 4096])
+def test_a_damaged_store_is_replaced_with_its_log_and_nobody_can_say_what_is_lost(state: Path, whole: int) -> None:
     killed(state)
-    (state / "s.db").write_bytes(b"\xee" * 4096)
+    data = (state / "s.db").read_bytes()
+    (state / "s.db").write_bytes(data[:whole] + b"\xee" * (len(data) - whole))
     found = restored(state / "s.db", state.parent / "backup.db")
     assert (found.lost_rounds, rounds(state / "s.db")) == (None, ["1", "2"])
     assert {each.name.rpartition("Z")[2] for each in state.glob("s.db.before-restore-*")} == {"", "-wal"}
     assert not list(state.glob("s.db-*"))
+
+
+def test_the_log_of_a_store_that_is_gone_is_not_taken_for_that_of_the_backup(state: Path) -> None:
+    killed(state)
+    (state / "s.db").unlink()
+    restored(state / "s.db", state.parent / "backup.db")
+    assert not list(state.glob("s.db-*"))
+    assert len(list(state.glob("s.db.before-restore-*-wal"))) == 1
+    assert rounds(state / "s.db") == ["1", "2"]
 
 
 def test_rounds_that_wait_in_a_ring_stay(state: Path) -> None:

@@ -77,6 +77,7 @@ def undo_edit(client: Client, id: str, pool: str | None, *, dry_run: bool, yes: 
 
     Example: equipoise player undo 76561197960287930 --dry-run
     """
+    dry_run = dry_run or (as_json and not yes)
     if not dry_run:
         refuse_silence(yes=yes)
 
@@ -87,8 +88,8 @@ def undo_edit(client: Client, id: str, pool: str | None, *, dry_run: bool, yes: 
         found = undo(trial=True)
         if dry_run and print_json(found, as_json):
             return
-        _say_undone(found, err=as_json)
-        show_replay(found["replay"], err=as_json)
+        _say_undone(found)
+        show_replay(found["replay"])
         if dry_run:
             return
         confirm("Apply it again?" if found["again"] else "Take it back?")
@@ -97,7 +98,7 @@ def undo_edit(client: Client, id: str, pool: str | None, *, dry_run: bool, yes: 
         if yes:
             _say_undone(done)
             show_replay(done["replay"])
-        click.echo("Done.")
+        click.echo("It is applied again." if done["again"] else "It is taken back.")
 
 
 def refuse_silence(*, yes: bool) -> None:
@@ -112,11 +113,11 @@ def confirm(question: str) -> None:
         stop("nothing was changed", REFUSED)
 
 
-def show_replay(replay: dict[str, Any], *, err: bool = False) -> None:
+def show_replay(replay: dict[str, Any]) -> None:
     """Who changes, or changed, by how much."""
     changes = replay["changes"]
-    again = f"{replay['rounds']:,} rounds and {replay['edits']:,} edits since then are rated again"
-    click.echo(f"{again}; {len(changes):,} players change.", err=err)
+    again = f"Rounds rated again: {replay['rounds']:,}; edits applied again: {replay['edits']:,}"
+    click.echo(f"{again}; players who change: {len(changes):,}.")
     if replay["refitted"]:
         click.echo("A refit made the ratings since then: they stay until the next one, which takes it into account.")
     if replay["lost_edits"]:
@@ -125,7 +126,7 @@ def show_replay(replay: dict[str, Any], *, err: bool = False) -> None:
         head = ("PLAYER", "NAME", "RATING", "", "CHANGE", "ROUNDS")
         print_table(head, (_row(each) for each in changes[:MOST_SHOWN]))
     if len(changes) > MOST_SHOWN:
-        click.echo(f"… and {len(changes) - MOST_SHOWN:,} more; --json lists all.", err=err)
+        click.echo(f"… and {len(changes) - MOST_SHOWN:,} more; --json lists all.")
 
 
 def _row(each: dict[str, Any]) -> tuple[object, ...]:
@@ -141,12 +142,12 @@ def _row(each: dict[str, Any]) -> tuple[object, ...]:
     )
 
 
-def _say_undone(found: dict[str, Any], *, err: bool = False) -> None:
+def _say_undone(found: dict[str, Any]) -> None:
     edit = found["edit"]
-    verb = "Applied again" if found["again"] else "Taken back"
+    which = "The edit that was taken back" if found["again"] else "The last edit"
     before = "new" if edit["before"] is None else f"{edit['before']:g}"
     what = f"{edit['action']} by {edit['who']} at {local_time(edit['at'])} ({before} → {edit['after']:g})"
-    click.echo(f"{verb}: {what}", err=err)
+    click.echo(f"{which}: {what}")
 
 
 def _seen(client: Client, id: str, pool: str | None) -> str:

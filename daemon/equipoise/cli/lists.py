@@ -70,8 +70,8 @@ def pages(
         asked = {**query, "since": since, "before": before, "limit": min(PAGE, wanted - found)}
         part = client.get(*path, **asked)
         for name, value in part.items():
-            if name == key:
-                answer[key] = [*answer.get(key, ()), *value]
+            if isinstance(value, list):
+                answer[name] = [*answer.get(name, ()), *value]
             elif isinstance(value, dict):
                 answer[name] = {**answer.get(name, {}), **value}
             else:

@@ -61,23 +61,37 @@ def player_history(client: Client, id: str, as_json: bool, as_csv: bool, **asked
     if print_json(answer, as_json):
         return
     who = answer["name"] or answer["player"]
-    items = [each["round"] | each["played"] | {"mine": each["played"]["prediction"]} for each in answer["rounds"]]
+    rounds = [each["round"] | each["played"] | {"mine": each["played"]["prediction"]} for each in answer["rounds"]]
+    items = sorted([*rounds, *map(_as_round, answer["edits"])], key=lambda each: each["at"], reverse=True)
     since = f" since {local_time(asked['since'])}" if asked["since"] else ""
     empty = f"No rated round of {who}{since}."
     print_items(items, HISTORY, as_csv=as_csv, empty=empty)
 
 
+def _as_round(edit: dict[str, Any]) -> dict[str, Any]:
+    """An edit in the columns of rounds."""
+    what = f"{edit['action']} by {edit['who']}{', undone' if edit['undone'] else ''}"
+    before = edit["after"] if edit["before"] is None else edit["before"]
+    blank = dict.fromkeys(("server", "map", "side", "mine"), None) | {"sides": ("", "")}
+    return edit | blank | {"started_at": edit["at"], "score": None, "round": what, "before": before}
+
+
 HISTORY = (
     Column("TIME", lambda each: local_time(each["started_at"]), lambda each: iso_time(each["started_at"]), whole=True),
-    Column("SERVER", lambda each: each["server"]),
-    Column("MAP", lambda each: each["map"]),
+    Column("SERVER", lambda each: each["server"] or "-", lambda each: each["server"]),
+    Column("MAP", lambda each: each["map"] or "-", lambda each: each["map"]),
     Column("SIDE", lambda each: side_word(each["sides"], each["side"])),
-    Column("EXPECTED", lambda each: percent(each["mine"]), lambda each: each["mine"], right=True),
-    Column("RESULT", lambda each: RESULTS[each["score"]]),
+    Column(
+        "EXPECTED",
+        lambda each: "-" if each["mine"] is None else percent(each["mine"]),
+        lambda each: each["mine"],
+        right=True,
+    ),
+    Column("RESULT", lambda each: RESULTS.get(each["score"], "-")),
     Column("BEFORE", lambda each: f"{each['before']:g}", lambda each: each["before"], right=True),
     Column("AFTER", lambda each: f"{each['after']:g}", lambda each: each["after"], right=True),
     Column("CHANGE", lambda each: f"{each['after'] - each['before']:+g}", right=True),
-    Column("ROUND", lambda each: each["round"]),
+    Column("ROUND OR EDIT", lambda each: each["round"]),
 )
 
 

@@ -10,13 +10,21 @@ from equipoise.cli.client import Client
 from equipoise.cli.editing import REPLAY_SECONDS, confirm, dry_run_option, refuse_silence, show_replay, yes_option
 from equipoise.cli.remote import json_option, print_json, remote
 
+LONGEST_REASON = 200
+
+
+def _short(_: click.Context, __: click.Parameter, reason: str) -> str:
+    if len(reason) > LONGEST_REASON:
+        raise click.BadParameter(f"it has {len(reason)} characters, {LONGEST_REASON} fit")
+    return reason
+
 
 @click.command("void")
 @remote
 @json_option
 @dry_run_option
 @yes_option
-@click.option("--reason", default="", help="Why; the audit keeps it.")
+@click.option("--reason", default="", callback=_short, help="Why; the audit keeps it.")
 @click.option("--undo", is_flag=True, help="Put a void round back.")
 @click.argument("server")
 @click.argument("id")
@@ -30,6 +38,7 @@ def void_round(
 
     Example: equipoise round void arena-1 1763622000123-7 --reason "a cheater played" --dry-run
     """
+    dry_run = dry_run or (as_json and not yes)
     if not dry_run:
         refuse_silence(yes=yes)
 
@@ -41,7 +50,7 @@ def void_round(
         found = void(trial=True)
         if dry_run and print_json(found, as_json):
             return
-        show_replay(found["replay"], err=as_json)
+        show_replay(found["replay"])
         if dry_run:
             return
         confirm("Put the round back?" if undo else "Take the round out of the ratings?")

@@ -50,7 +50,8 @@ class Editing:
         self._held_back = held_back
         self._turn = asyncio.Lock()
         """One replay at a time."""
-        self._replays: set[asyncio.Task[Revised]] = set()
+        self._replay: asyncio.Task[Revised] | None = None
+        self._stopped = False
         self._read_anew = read_anew
 
     async def edit(self, player: PlayerId, rating: float | None, who: str) -> Edited:
@@ -79,14 +80,14 @@ class Editing:
 
     async def adopt(self, edit: BulkEdit) -> int:
         """New ratings of many players; returns the edit's number."""
-        await asyncio.to_thread(self._try, edit)
+        await asyncio.to_thread(self._refuse_unreadable, edit)
         async with self._settled():
             try:
                 return await self._store.adopt_edit(self._name, edit)
             finally:  # after an error, too: it may be stored all the same
                 await self._read_anew()
 
-    def _try(self, edit: BulkEdit) -> None:
+    def _refuse_unreadable(self, edit: BulkEdit) -> None:
         """RatingError: the system could not read these states back."""
         system = type(self._system)(self._system.params)
         for row in edit.rows:
@@ -99,7 +100,7 @@ class Editing:
         """Take back the player's last edit, or apply it again."""
         strike = EditStrike(player)
         if trial:
-            return await self._replayed(self._store.struck(self._name, strike))
+            return await self._tried(strike)
 
         def entry(found: Revised) -> Audit:
             own = next((each for each in found.shifts if each.id == player), None)
@@ -111,7 +112,7 @@ class Editing:
     async def void(self, strike: RoundStrike, who: str, reason: str, *, trial: bool) -> Revised:
         """Take a round out of the ratings, or put it back."""
         if trial:
-            return await self._replayed(self._store.struck(self._name, strike))
+            return await self._tried(strike)
         rated, void = "rated", f"void: {reason}" if reason else "void"
         before, after = (void, rated) if strike.back else (rated, void)
         target = f"round {strike.round} of {strike.server}"
@@ -128,23 +129,29 @@ class Editing:
             return await fitting.adopt(entry)
 
     def stop(self) -> None:
-        """End replays that are under way: nothing of them is written."""
-        for replay in self._replays:
-            replay.cancel()
+        """End the replay that is under way: nothing of it is written."""
+        self._stopped = True
+        if self._replay is not None:
+            self._replay.cancel()
+
+    async def _tried(self, strike: Strike) -> Revised:
+        async with self._turn:
+            return await self._replayed(self._store.struck(self._name, strike))
 
     async def _strike(self, strike: Strike, entry: Callable[[Revised], Audit], detail: Mapping[str, object]) -> Revised:
         async with self._turn, self._held_back():
             return await self._replayed(self._store.strike(self._name, strike, entry, detail))
 
     async def _replayed(self, work: Coroutine[Any, Any, Revised]) -> Revised:
-        replay = asyncio.create_task(work)
-        self._replays.add(replay)
+        self._replay = asyncio.create_task(work)
+        if self._stopped:
+            self._replay.cancel()
         try:
-            return await replay
+            return await self._replay
         except asyncio.CancelledError:
             raise StoreError("the daemon ends: the audit says whether it was done") from None
         finally:
-            self._replays.discard(replay)
+            self._replay = None
 
     def _seeded(self, player: PlayerId, rating: float | None) -> tuple[PlayerSummary, PlayerSummary]:
         """Change the player in memory; their summaries before and after."""

@@ -41,9 +41,11 @@ async def add_jobs(
 
 def schedule_backups(scheduler: Scheduler, backups: Backups, keep: int, at: str) -> None:
     """Make a backup every night at this time of day and keep so many; 0: make none. A later call changes it."""
-    backups.keep = keep
-    scheduler.remove("backup")
-    if keep:
+    backups.keep, before = keep, backups.at
+    backups.at = at if keep else None
+    if backups.at != before:
+        scheduler.remove("backup")
+    if backups.at not in (None, before):
         scheduler.add("backup", Daily(at), backups.run, last_run=backups.last())
 
 

@@ -39,6 +39,8 @@ class StoredRound:
     """Why it was not rated."""
     pruned: bool
     """Rows of its participants were deleted for their age."""
+    void: bool
+    """An admin took it out of the ratings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,23 @@ class Played:
     visible: bool
 
 
+@dataclass(frozen=True, slots=True)
+class EditOf:
+    """What an admin, a job or a replay made of one player's rating beside rounds."""
+
+    number: int
+    """Its place among rounds and edits."""
+    at: float
+    """Seconds since the epoch."""
+    who: str
+    action: str
+    """`set`, `reset`, `undo`, `import`, `refit`, `void`."""
+    undone: bool
+    before: float | None
+    """The rating; None: they had none."""
+    after: float
+
+
 class Listings(Protocol):
     """Reads that people ask for. Each is one range of an index that ends at a limit, or a piece of one at a time."""
 
@@ -74,6 +93,9 @@ class Listings(Protocol):
         self, pool: str, player: PlayerId, server: ServerId | None, before: int | None, limit: int
     ) -> Sequence[tuple[StoredRound, Played]]:
         """The newest rated rounds of a player, on one server or on all."""
+
+    async def edits_of(self, pool: str, player: PlayerId, before: int | None, limit: int) -> Sequence[EditOf]:
+        """The newest edits of a player."""
 
     async def named(self, pool: str, text: str, limit: int) -> Sequence[tuple[PlayerId, str]]:
         """Players whose last name contains the text, whatever its case and width; those with that very name first."""

@@ -154,6 +154,7 @@ MEANINGS: Mapping[str, str] = {
     "target": "What it was done to: a player, a server, a pool",
     "text": "The text",
     "theta": "Scale of the logistic, in points",
+    "undone": "Whether it was taken back",
     "v": "Version of the protocol",
     "value": "The estimate",
     "version": "The daemon's version",

@@ -64,9 +64,9 @@ async def _pool_of(asked: Asked, server: ServerId, round: RoundId) -> Pool:
     if name is not None and name in asked.services.pools:
         return asked.services.pools[name]
     if name is not None:
-        raise refused("pool", f"pool {name}, which round {round} of {server} belongs to, is not configured")
+        raise refused("refused", f"pool {name}, which round {round} of {server} belongs to, is not configured")
     if any((server, round) in pool.ring for pool in asked.services.pools.values()):
-        raise refused("waits", f"round {round} of {server} waits for the store: try again when it is stored")
+        raise refused("refused", f"round {round} of {server} waits for the store: try again when it is stored")
     raise ScriptError("not_found", f"round {round} of {server} is not stored", status=404)
 
 

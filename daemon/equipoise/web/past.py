@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from equipoise.core.model import PlayerId, RoundId, ServerId
 from equipoise.errors import ScriptError
 from equipoise.store.listings import StoredRound
@@ -11,6 +13,10 @@ from equipoise.web.pages import page
 from equipoise.web.players import names_of
 from equipoise.web.routes import Asked
 from equipoise.web.services import Services
+
+MOST_EDITS = 1000
+"""Edits between the rounds of a page."""
+VOID = "taken out of the ratings by an admin"
 
 
 async def list_rounds(asked: Asked) -> Rounds:
@@ -57,7 +63,15 @@ async def show_history(asked: Asked) -> History:
     kept, before = page(rows, query, lambda row: row[0].at, lambda row: row[0].number)
     names = await names_of(pool, (id,))
     rounds = tuple(RoundPlayed(_seen(services, round), played) for round, played in kept)
-    return History(pool=pool.name, player=id, name=names.get(id), rounds=rounds, before=before)
+    edits = [] if query.server else await services.store.edits_of(pool.name, id, query.before, MOST_EDITS)
+    return History(
+        pool=pool.name,
+        player=id,
+        name=names.get(id),
+        rounds=rounds,
+        edits=tuple(edit for edit in edits if edit.number > (before or 0) and edit.at >= (query.since or -math.inf)),
+        before=before,
+    )
 
 
 def _seen(services: Services, row: StoredRound) -> RoundSeen:
@@ -75,5 +89,5 @@ def _seen(services: Services, row: StoredRound) -> RoundSeen:
         players_a=len(row.lineup_a),
         players_b=len(row.lineup_b),
         win_probability=row.prediction,
-        unrated=row.unrated,
+        unrated=VOID if row.void else row.unrated,
     )

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from equipoise.core.model import LineupPlayer, Mode, PlayerId, RoundId, ServerId, Side
-from equipoise.store.listings import Played, StoredRound
+from equipoise.store.listings import EditOf, Played, StoredRound
 from equipoise.store.port import Decision
 from equipoise.store.sqlite import journal
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 _ROUND = """
 rounds.number, id, server, rounds.pool, map, mode, recorded_at, started_at, rounds.seconds, winner,
-captures_a, captures_b, lineup, rounds.prediction, unrated, pruned
+captures_a, captures_b, lineup, rounds.prediction, unrated, pruned, voided IS NOT NULL
 """
 _PLAYED = """
 player, side, seconds_a, seconds_b, quit, before, after, participants.prediction, score, participants.rounds, visible
@@ -50,6 +50,9 @@ class SqliteListings:
         self, pool: str, player: PlayerId, server: ServerId | None, before: int | None, limit: int
     ) -> Sequence[tuple[StoredRound, Played]]:
         return await self._read_noted(lambda db: played(db, pool, player, server, before, limit))
+
+    async def edits_of(self, pool: str, player: PlayerId, before: int | None, limit: int) -> Sequence[EditOf]:
+        return await self._read_noted(lambda db: edits_of(db, pool, player, before, limit))
 
     async def named(self, pool: str, text: str, limit: int) -> Sequence[tuple[PlayerId, str]]:
         exact: list[tuple[PlayerId, str]] = []
@@ -130,6 +133,20 @@ def played(
     return [(_round(each[:width]), _played(each[width:])) for each in found]
 
 
+def edits_of(db: sqlite3.Connection, pool: str, player: PlayerId, before: int | None, limit: int) -> list[EditOf]:
+    """The newest edits of a player."""
+    older = "" if before is None else "AND edit < :before"
+    found = db.execute(
+        "SELECT edits.number, at, who, action, struck, before_rating, after_rating "
+        "FROM edited CROSS JOIN edits ON edits.number = edited.edit "
+        f"WHERE edited.pool = :pool AND player = :player {older} ORDER BY edit DESC LIMIT :limit",
+        {"pool": pool, "player": player, "before": before, "limit": limit},
+    )
+    return [
+        EditOf(number, at, who, action, bool(struck), *rating) for number, at, who, action, struck, *rating in found
+    ]
+
+
 def names(db: sqlite3.Connection, pool: str, after: str) -> list[tuple[PlayerId, str]]:
     """A piece of the players' last names, of those whose ids come after one."""
     found = db.execute(
@@ -159,9 +176,8 @@ def _plain(text: str) -> str:
 
 
 def _round(row: Sequence[Any]) -> StoredRound:
-    number, id, server, pool, map, mode, at, started_at, seconds, winner, a, b, lineup, prediction, unrated, pruned = (
-        row
-    )
+    number, id, server, pool, map, mode, at, started_at, seconds, winner, a, b, lineup, prediction, *rest = row
+    unrated, pruned, void = rest
     players = msgspec.json.decode(lineup, type=tuple[LineupPlayer, ...])
     on_a, on_b = (tuple(one.id for one in players if one.side is side) for side in Side)
     return StoredRound(
@@ -182,6 +198,7 @@ def _round(row: Sequence[Any]) -> StoredRound:
         prediction=prediction,
         unrated=unrated,
         pruned=bool(pruned),
+        void=bool(void),
     )
 
 

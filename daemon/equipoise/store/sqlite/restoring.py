@@ -139,13 +139,13 @@ class Restoring:
         too, and loses the first: it must not be there when the new store is. Until then its `-shm` alone keeps a daemon
         from starting without it.
         """
-        if not os.path.lexists(self._store):
-            return None
         now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         kept = self._store.with_name(f"{self._store.name}.before-restore-{now}")
         logged, kept_log = self._beside("-wal"), kept.with_name(f"{kept.name}-wal")
+        if not os.path.lexists(self._store):
+            return self._keep_log(logged, kept_log)
         if logged.exists():
-            os.link(logged, kept_log)  # SQLite may remove the log of a store that makes no sense
+            os.link(logged, kept_log)  # SQLite removes the log of a store that makes no sense
         try:
             with closing(sqlite3.connect(self._store)) as connection:
                 busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
@@ -153,11 +153,18 @@ class Restoring:
             if busy:
                 raise StoreError(f"{self._store}: another program reads it: end that program first")
         except sqlite3.Error:
-            self._beside("-shm").touch(0o600)
-            logged.unlink(missing_ok=True)
+            self._keep_log(logged, kept_log)
         os.link(self._store, kept)
         sync(self._store.parent)
         return kept
+
+    def _keep_log(self, logged: Path, kept: Path) -> Path | None:
+        if logged.exists():
+            if not kept.exists():
+                os.link(logged, kept)
+            self._beside("-shm").touch(0o600)
+            logged.unlink()
+        return kept if kept.exists() else None
 
     def _beside(self, end: str) -> Path:
         return self._store.with_name(f"{self._store.name}{end}")

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from equipoise.core.model import Mode, PlayerId, RoundId, ServerId, Side
-from equipoise.store.listings import Played
+from equipoise.store.listings import EditOf, Played
 from equipoise.web.messages import Ok, Paged
 
 
@@ -90,5 +90,7 @@ class History(Ok, frozen=True):
     player: PlayerId
     name: str | None
     rounds: tuple[RoundPlayed, ...]
+    edits: tuple[EditOf, ...]
+    """What changed the rating between these rounds; of no server."""
     before: int | None
     """What to ask for as `before` to go on; null at the end."""
