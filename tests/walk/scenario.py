@@ -95,15 +95,15 @@ def game_servers(machine: Machine, *folders: str) -> None:
     machine.run("useradd --system steam && chown -R steam: " + " ".join(folders))
 
 
-def first_server(walk: Walk) -> tuple[Machine, Machine]:
-    """From an empty Debian to the first balanced round, and one server more; also a machine with nothing set up."""
+def first_server(walk: Walk) -> tuple[Machine, Machine, Machine]:
+    """From an empty Debian to the first balanced round, and one server more; also two machines with nothing set up."""
     machine = walk.machine("first")
     game_servers(machine, "/srv/arena-1/tf", "/srv/harvest/tf", "/srv/dustbowl/tf")
     began = walk.log.seconds
     walk.type(machine, "install")
     walk.figure("installed, MB", machine.run("du -sm /opt/pipx").split()[0])
     ours = -walk.log.seconds
-    second = walk.machine("second", machine)
+    second, third = (walk.machine(name, machine) for name in ("second", "third"))
     machine.boot()
     ours += walk.log.seconds
     walk.type(machine, "init")
@@ -114,7 +114,7 @@ def first_server(walk: Walk) -> tuple[Machine, Machine]:
     walk.type(machine, "further")
     play(machine, "/srv/harvest/tf", 2)
     walk.type(machine, "look")
-    return machine, second
+    return machine, second, third
 
 
 def every_day(walk: Walk, machine: Machine) -> None:
@@ -190,36 +190,31 @@ def moved(walk: Walk, old: Machine, new: Machine) -> None:
     new.stop()
 
 
-def earlier(walk: Walk, install: str) -> Machine | None:
-    """A booted machine with an earlier commit, set up as the README of that time said; rounds were played on it."""
-    machine = walk.machine("upgraded")
-    (present,) = machine.wheels.iterdir()
+def earlier(walk: Walk, machine: Machine) -> bool:
+    """Make an installed machine one of an earlier commit, set up as the README of that time said, with rounds played.
+
+    Only Equipoise itself is older; the libraries are those of the present. False where this clone lacks the commit.
+    """
     tree = machine.folder / "earlier"
     if not wheels.build_earlier(machine.wheels, tree):
         walk.log.say(f"this clone does not have {wheels.EARLIER}: no upgrade is walked")
-        return None
-    machine.run(install)
-    shutil.copy(walk.base.wheels / present.name, machine.wheels)
-    # What the new version needs and the old one did not: booted machines have no index.
-    machine.run("/opt/pipx/shared/bin/python -m pip download --quiet --dest /var/tmp/wheels equipoise")
-    for path in (machine.root / "var/tmp/wheels").iterdir():
-        shutil.copy(path, machine.wheels)
+        return False
+    machine.run("PIPX_HOME=/opt/pipx pipx runpip equipoise install --no-deps --force-reinstall /srv/wheels/*.whl")
+    shutil.copytree(walk.base.wheels, machine.wheels, dirs_exist_ok=True)
     shutil.copy(tree / "systemd" / "equipoise.service", machine.root / "etc/systemd/system")
     said = machine.run("equipoise init /etc/equipoise --server arena-1")
     secret = max(re.findall(r"[\w-]{43}", said), key=len)
-    game_servers(machine, "/srv/arena-1/tf")
     cfg = machine.root / "srv/arena-1/tf/cfg/sourcemod/equipoise.cfg"
     cfg.write_text(f'equipoise_server "arena-1"\nequipoise_secret "{secret}"\n')
     machine.boot()
     machine.run("systemctl enable --now equipoise")
     play(machine, "/srv/arena-1/tf", 3)
-    return machine
+    return True
 
 
-def upgraded(walk: Walk, install: str) -> None:
+def upgraded(walk: Walk, machine: Machine) -> None:
     """The lines that upgrade keep ratings, configuration and secrets of an earlier commit."""
-    machine = earlier(walk, install)
-    if machine is None:
+    if not earlier(walk, machine):
         for step in ("old-unit", "upgrade", "upgrade-plugin"):
             walk.steps.pop(step)
         return
@@ -246,13 +241,12 @@ def uninstalled(walk: Walk, machine: Machine) -> None:
 
 def walk_all(walk: Walk) -> None:
     """Every step; at the end no block may be left."""
-    install = "\n".join(block.text for block in walk.steps["install"])
-    machine, second = first_server(walk)
+    machine, second, third = first_server(walk)
     walk.figure("resident, MB, after rounds of two servers", resident(machine))
     every_day(walk, machine)
     trouble(walk, machine)
     damaged(walk, machine)
     moved(walk, machine, second)
     uninstalled(walk, machine)
-    upgraded(walk, install)
+    upgraded(walk, third)
     expect(not walk.steps, f"no step of the walk runs {', '.join(walk.steps)}")
