@@ -214,7 +214,7 @@ def writing(house: House) -> Iterator[subprocess.Popen[str]]:
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, text=True, **pipes) as process:
         assert process.stdout is not None
-        assert any("set or reset" in line for line in process.stdout)
+        assert any(line.startswith("Stored: ") for line in process.stdout)
         with closing(sqlite3.connect(house.state / "equipoise.db", timeout=0, isolation_level=None)) as other:
             while not is_locked(other):
                 assert process.poll() is None
