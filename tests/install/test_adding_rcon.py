@@ -1,0 +1,135 @@
+"""A game server with RCON is added to a daemon that serves; RCON's other end is PyPI's rcon-server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.house import House, ask, post, run, serving
+from tests.game.rcon_servers import PASSWORD, SourceServer, source_server
+from tests.install.game_server import game_server
+from tests.wire.samples import HELLO, RED, posted
+
+ROSTER = {"kind": "roster", "players": [{"id": str(int(RED) + n), "side": ("red", "blu")[n % 2]} for n in range(6)]}
+RUNNING = {**HELLO, "map": "koth_nucleus", "phase": "running", "facts": {"game_type": 2, "koth": True}}
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    return House.made(tmp_path)
+
+
+class Console:
+    """The console of a game server, in a thread."""
+
+    def __init__(self, server: SourceServer, port: int, loop: asyncio.AbstractEventLoop) -> None:
+        self.address = f"127.0.0.1:{port}"
+        self.server = server
+        self._loop = loop
+        self._said = threading.Condition()
+
+    def answer(self, command: str) -> str:
+        with self._said:
+            self._said.notify_all()
+        if command == "sm plugins load equipoise":  # SourceMod, core/logic/PluginSys.cpp, OnRootConsoleCommand
+            return "[SM] Loaded plugin equipoise.smx successfully.\n"
+        return f"{command}: done\n"
+
+    def wait_for(self, command: str) -> None:
+        with self._said:
+            assert self._said.wait_for(lambda: command in self.server.commands, 60), self.server.commands
+
+    def change_password(self, password: str) -> None:
+        """As `rcon_password` on the console does: all connections are closed."""
+        done = threading.Event()
+        self._loop.call_soon_threadsafe(lambda: (self.server.set_password(password), done.set()))
+        assert done.wait(60)
+
+
+@contextmanager
+def console() -> Iterator[Console]:
+    """rcon-server, for as long as the context lasts."""
+    ready, loop = threading.Event(), asyncio.new_event_loop()
+    found: list[Console] = []
+    over = asyncio.Event()
+
+    async def serve() -> None:
+        async with source_server(lambda command: found[0].answer(command)) as (server, port):
+            found.append(Console(server, port, loop))
+            ready.set()
+            await over.wait()
+
+    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
+    thread.start()
+    try:
+        assert ready.wait(60)
+        yield found[0]
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join(60)
+        loop.close()
+
+
+def _added(house: House, address: str, console: Console, tmp_path: Path, password: str = PASSWORD) -> Any:
+    file = tmp_path / "password"
+    file.write_text(f"{password}\n")
+    tf = game_server(tmp_path)
+    options = ("--tf", str(tf), "--rcon", console.address, "--rcon-password-file", str(file))
+    done = ask(house, address, "server", "add", "dustbowl", *options)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    return done.stdout, (tf / "cfg/sourcemod/equipoise.cfg").read_text().split('equipoise_secret "')[1].split('"')[0]
+
+
+@pytest.mark.slow
+def test_the_plugin_is_loaded_by_rcon_and_an_order_reaches_it_at_once(house: House, tmp_path: Path) -> None:
+    with console() as game, serving(house) as (_, address):
+        said, secret = _added(house, address, game, tmp_path)
+        assert "RCON: sm plugins load equipoise: [SM] Loaded plugin equipoise.smx successfully." in said
+        assert "One command is left" not in said
+        post(address, secret, posted(RUNNING, ROSTER, seq=1, server="dustbowl"))
+        assert ask(house, address, "server", "scramble", "dustbowl").returncode == 0
+        game.wait_for("equipoise_poll")
+        orders = post(address, secret, posted(seq=2, server="dustbowl"))["orders"]
+        assert "assign" in {order["kind"] for order in orders}
+        assert ask(house, address, "rcon", "dustbowl", "status").stdout == "status: done\n"
+        assert game.server.most_at_once == 1
+
+
+@pytest.mark.slow
+def test_a_changed_password_is_refused_once_and_tried_again_after_a_reload(house: House, tmp_path: Path) -> None:
+    with console() as game, serving(house) as (_, address):
+        said, _ = _added(house, address, game, tmp_path, "wrong")
+        assert "RCON: " in said
+        assert "refused the RCON password" in said
+        assert "One command is left, in the console of dustbowl:\n\n  sm plugins load equipoise" in said
+        again = ask(house, address, "rcon", "dustbowl", "status")
+        assert (again.returncode, "not tried again" in again.stderr) == (1, True)
+        (house.folder / "secrets" / "dustbowl.rcon").write_text(f"{PASSWORD}\n")
+        assert "server.dustbowl.rcon.password: secret changed" in ask(house, address, "reload").stdout
+        assert ask(house, address, "rcon", "dustbowl", "status").stdout == "status: done\n"
+        game.change_password("another")
+        lost = ask(house, address, "rcon", "dustbowl", "status")
+        assert (lost.returncode, "refused the RCON password" in lost.stderr) == (1, True)
+        (house.folder / "secrets" / "dustbowl.rcon").write_text("another\n")
+        ask(house, address, "reload")
+        assert ask(house, address, "rcon", "dustbowl", "status").stdout == "status: done\n"
+
+
+@pytest.mark.slow
+def test_the_password_is_removed_with_the_server(house: House, tmp_path: Path) -> None:
+    with console() as game, serving(house) as (_, address):
+        _added(house, address, game, tmp_path)
+        assert ask(house, address, "server", "remove", "dustbowl").returncode == 0
+        assert not list((house.folder / "secrets").glob("dustbowl*"))
+        gone = ask(house, address, "rcon", "dustbowl", "status")
+        assert (gone.returncode, "dustbowl" in gone.stderr) == (1, True)
+        servers = json.loads(ask(house, address, "status", "--json").stdout)["servers"]
+        assert [server["server"] for server in servers] == ["arena-1"]
+        assert run("check-config", "-c", house.config).returncode == 0
