@@ -109,8 +109,8 @@ class SqliteStore(SqliteListings):
         self._check = QuickCheck(path)
         self._checking: asyncio.Task[None] | None = None
         self._notes = Noting(self._read, self._transaction, notes_after, retry_after)
-        self._busy = False
-        """The thread rewrites so much that other calls fail, as when the store is locked."""
+        self._rewriting = 0
+        """Pools of which so much is rewritten that other calls fail meanwhile, as when the store is locked."""
 
     async def open(self) -> None:
         self._thread = self._thread or ThreadPoolExecutor(1, thread_name_prefix="store")
@@ -228,14 +228,14 @@ class SqliteStore(SqliteListings):
     async def strike(
         self, pool: str, strike: Strike, entry: Callable[[Revised], Audit], detail: Mapping[str, object]
     ) -> Revised:
-        file = self.path.with_name(f"{pool}.replay")
-        revised = await self.replayed(replaying.question(self.path, pool, strike, file))
+        with outcome.new_file(self.path, pool) as file:
+            revised = await self.replayed(replaying.question(self.path, pool, strike, file))
 
-        def take_over(db: Connection) -> None:
-            with outcome.attached(db, file), self._transaction(db):
-                strikes.apply(db, pool, strike, revised, entry(revised), detail)
+            def take_over(db: Connection) -> None:
+                with outcome.attached(db, file), self._transaction(db):
+                    strikes.apply(db, pool, strike, revised, entry(revised), detail)
 
-        await self._taken_over(take_over, large=revised.rounds > LARGE)
+            await self._taken_over(take_over, large=revised.rounds > LARGE)
         return revised
 
     async def replayed(self, question: replaying.Question) -> Revised:
@@ -325,7 +325,7 @@ class SqliteStore(SqliteListings):
         return await self._read(after_notes)
 
     async def _read(self, work: Callable[[Connection], T], *, alone: bool = False) -> T:
-        if self._busy and not alone:
+        if self._rewriting and not alone:
             raise StoreError("store: the ratings of a pool are being replaced")
 
         def served() -> T:
@@ -336,11 +336,11 @@ class SqliteStore(SqliteListings):
 
     async def _taken_over(self, work: Callable[[Connection], None], large: bool = True) -> None:
         """Rewrite much at once; what is large refuses other calls meanwhile."""
-        self._busy = large
+        self._rewriting += large
         try:
             await self._read(work, alone=True)
         finally:
-            self._busy = False
+            self._rewriting -= large
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -384,6 +384,7 @@ class SqliteStore(SqliteListings):
         if not self._create:
             refuse_missing(self.path)  # before the lock's file is made
         self._lock.take()
+        outcome.remove_left(self.path)
         try:
             self._database = open_database(self.path, create=self._create)
             self._files = OpenFiles(self.path)
