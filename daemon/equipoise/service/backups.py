@@ -35,6 +35,8 @@ class Backups:
         self._store, self._directory, self._clock = store, directory, clock
         self.keep = keep
         """As many of the newest stay."""
+        self.at: str | None = None
+        """The time of day of the job; None: there is none."""
 
     async def run(self) -> None:
         """Make one, and remove the oldest beyond those that are kept. StoreError: none was made, and none removed."""
