@@ -378,6 +378,8 @@ class Pool:
 
     async def _read_anew(self) -> None:
         """After the store changed many players: load those on servers, whose skills are read at any time."""
+        with suppress(StoreError):  # rounds that were rated again may be from a time when the clock was wrong
+            await opening.redate(self.name, self.store, self._clock.epoch())
         present = self._here()
         self._held.outdate(present)
         await self._read_in(present)
