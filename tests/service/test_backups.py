@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from datetime import datetime
 from pathlib import Path
@@ -92,13 +93,29 @@ async def test_the_job_begins_changes_and_ends_as_the_configuration_says(tmp_pat
     async with opened(tmp_path / "s.db") as store:
         house, scheduler = House(store), Scheduler(Metrics())
         scheduler.start()
-        house.clock.now = time.time()
-        await house.night(0.0)  # a fresh one, so that none is made up for
         seen = []
-        for keep, at in ((0, "04:30"), (2, "04:30"), (3, "04:30"), (5, "23:15"), (0, "04:30")):
+        for day, (keep, at) in enumerate([(0, "04:30"), (2, "04:30"), (5, "23:15"), (0, "04:30")], 1):
+            await house.night(day)  # several may be made within a second: their names must differ
+            house.clock.now = time.time()  # the backup is a fresh one: none is made up for
             schedule_backups(scheduler, house.backups, keep, at)
             seen.append(
                 [f"{datetime.fromtimestamp(job.next_run or 0).astimezone():%H:%M}" for job in scheduler.status()]
             )
         await scheduler.close()
-    assert seen == [[], ["04:30"], ["04:30"], ["23:15"], []]
+    assert seen == [[], ["04:30"], ["23:15"], []]
+
+
+@in_loop
+async def test_a_reload_that_changes_nothing_of_it_keeps_what_is_known_of_the_job(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as store:
+        house, scheduler = House(store), Scheduler(Metrics())
+        scheduler.start()
+        schedule_backups(scheduler, house.backups, 3, "04:30")
+        await scheduler._begin(scheduler._jobs["backup"])
+        await asyncio.gather(*scheduler._running)
+        before = scheduler.status()
+        assert before[0].last_seconds is not None
+        schedule_backups(scheduler, house.backups, 5, "04:30")
+        assert scheduler.status() == before
+        await scheduler.close()
+    assert house.backups.keep == 5

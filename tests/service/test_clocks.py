@@ -12,10 +12,11 @@ import pytest
 
 from equipoise.core import effects as f
 from equipoise.core import events as e
-from equipoise.core.model import Mode, Round, Side
+from equipoise.core.model import Mode, Round, RoundId, Side
 from equipoise.core.participation import recorded
 from equipoise.core.rules import Rules
 from equipoise.store.port import Decision
+from equipoise.store.sequence import RoundStrike
 from equipoise.wire.memory import decode_memory
 from tests.hosts import SERVER, GivenClock, Rig, player, roster, round_of
 
@@ -98,6 +99,20 @@ def test_players_who_played_while_the_clock_was_years_ahead_become_stale_all_the
             assert (await shown(rig))[1:] == (True, 0)
             await rig.pool.record(recorded(dated(rig.clock.now - 200, "r2"), Rules()), None)
             assert await shown(rig) == (rig.clock.now - 200, False, 4)
+
+    asyncio.run(main())
+
+
+def test_players_whose_rounds_are_rated_again_become_stale_too(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with rig_at(tmp_path, RIGHT + TEN_YEARS) as rig:
+            for id in ("r1", "r2", "r3"):
+                await rig.pool.record(recorded(dated(RIGHT + TEN_YEARS - 200, id), Rules()), None)
+        async with rig_at(tmp_path, RIGHT) as rig:
+            await rig.pool.void(RoundStrike(SERVER, RoundId("r2")), "owner", "")
+            assert await shown(rig) == (RIGHT, False, 4)
+            rig.clock.now += 31 * DAY
+            assert (await shown(rig))[1:] == (True, 0)
 
     asyncio.run(main())
 

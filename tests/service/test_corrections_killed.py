@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -45,7 +46,7 @@ def test_a_daemon_killed_before_its_commit_has_the_old_ratings(tmp_path: Path) -
     command = [sys.executable, "-c", DYING, str(tmp_path)]
     died = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert (died.returncode, died.stdout) == (-signal.SIGKILL, "played\n"), died.stderr
-    assert (tmp_path / "main.replay").exists()
+    assert [each.name for each in tmp_path.glob("*outcome*")] == ["s.db.outcome-main"]
 
     async def gone_on() -> list[list[list[tuple[object, ...]]]]:
         (tmp_path / "other").mkdir()
@@ -54,6 +55,7 @@ def test_a_daemon_killed_before_its_commit_has_the_old_ratings(tmp_path: Path) -
             opened(tmp_path, kind=InThisProcess) as pool,
         ):
             await played(other)
+            assert not any("outcome" in name for name in os.listdir(tmp_path))
             found = [numbers(each) for each in (tmp_path, tmp_path / "other")]
             for each in (pool, other):
                 await each.void(a_strike(RATED[3]), "owner", "")

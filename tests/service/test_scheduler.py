@@ -250,3 +250,20 @@ async def test_a_daemon_that_ends_waits_for_no_job() -> None:
     async with scheduled(run) as scheduler:
         await until(lambda: status(scheduler).running_since is not None)
     assert cancelled == [1]
+
+
+@in_loop
+async def test_a_job_that_was_removed_in_the_middle_of_its_run_ends_with_the_others() -> None:
+    began, ended = asyncio.Event(), asyncio.Event()
+
+    async def lasting() -> None:
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async with scheduled(lasting) as scheduler:
+        await began.wait()
+        scheduler.remove("job")
+    assert ended.is_set()

@@ -5,7 +5,6 @@ It is ended by a closed standard input, or killed.
 
 from __future__ import annotations
 
-import os
 import resource
 import sys
 from contextlib import suppress
@@ -15,17 +14,16 @@ import msgspec
 
 from equipoise.errors import RatingError, StoreError
 from equipoise.refitting.refit import Refit
+from equipoise.store.sqlite.process import give_way
 from equipoise.store.sqlite.refits import Answer, Question
 
-LEAST_PRIORITY = 19
 MEMORY_BYTES = 700 << 20
 """Of data: with the daemon it is less than the unit allows both."""
 
 
 def main() -> None:
     """Answer, and end."""
-    with suppress(OSError):  # the game comes first; a sandbox may refuse it
-        os.setpriority(os.PRIO_PROCESS, 0, LEAST_PRIORITY)
+    give_way()
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
     with suppress(OSError):  # of all processes of the service it is the one that can be done without

@@ -13,15 +13,13 @@ from contextlib import suppress
 import msgspec
 
 from equipoise.replaying.revision import answer
+from equipoise.store.sqlite.process import give_way
 from equipoise.store.sqlite.replaying import Question
-
-LEAST_PRIORITY = 19
 
 
 def main() -> None:
     """Answer, and end."""
-    with suppress(OSError):  # the game comes first; a sandbox may refuse it
-        os.setpriority(os.PRIO_PROCESS, 0, LEAST_PRIORITY)
+    give_way()
     question = msgspec.json.decode(sys.stdin.buffer.readline(), type=Question)
     daemon = select.poll()
     daemon.register(sys.stdin, 0)

@@ -36,7 +36,7 @@ class Backups:
         self.keep = keep
         """As many of the newest stay."""
         self.at: str | None = None
-        """The time of day at which they are made; None: never."""
+        """The time of day of the job; None: there is none."""
 
     async def run(self) -> None:
         """Make one, and remove the oldest beyond those that are kept. StoreError: none was made, and none removed."""

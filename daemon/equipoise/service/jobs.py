@@ -40,13 +40,18 @@ async def add_jobs(
 
 
 def schedule_backups(scheduler: Scheduler, backups: Backups, keep: int, at: str) -> None:
-    """Make a backup every night at this time of day and keep so many; 0: make none. A later call changes it."""
-    backups.keep, before = keep, backups.at
-    backups.at = at if keep else None
-    if backups.at != before:
-        scheduler.remove("backup")
-    if backups.at not in (None, before):
-        scheduler.add("backup", Daily(at), backups.run, last_run=backups.last())
+    """Make a backup every night at this time of day and keep so many; 0: make none.
+
+    A later call changes it. One that changes nothing leaves the job alone, which may be at work.
+    """
+    backups.keep = keep
+    due = at if keep else None
+    if due == backups.at:
+        return
+    backups.at = due
+    scheduler.remove("backup")
+    if due is not None:
+        scheduler.add("backup", Daily(due), backups.run, last_run=backups.last())
 
 
 async def retry(pools: Mapping[str, Pool]) -> None:

@@ -30,12 +30,13 @@ from typing import Any, Literal, TypeVar
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, PlayerSummary
-from equipoise.errors import RatingError, ScriptError, SpillError, StoreError
+from equipoise.errors import ScriptError, SpillError, StoreError
 from equipoise.ratings.system import System
 from equipoise.service import opening
 from equipoise.service.editing import Edited, Editing
 from equipoise.service.held import MOST_HELD, Held
 from equipoise.service.rating import RoundRating
+from equipoise.service.reading import Reading
 from equipoise.service.ring import Ring, UnstoredRound
 from equipoise.store.port import Audit, Clock, Fitting, RatedRound, Store
 from equipoise.store.sequence import BulkEdit, Revised, RoundStrike
@@ -89,11 +90,10 @@ class Pool:
         self._clock = clock
         self._lock = asyncio.Lock()
         self._held = Held(system, most_held)
-        self._editing = Editing(name, self._held, store, clock, self._settled, self._held_back, self._read_anew)
+        self._reading = Reading(name, self._held, store, clock)
+        self._editing = Editing(name, self._held, store, clock, self._settled, self._held_back, self._reading.anew)
         self._replaying = False
         """Rounds wait in the ring until a replay is written."""
-        self._present: list[Callable[[], Iterable[PlayerId]]] = []
-        """The players of each server that feeds the pool."""
         self._group: _Group | None = None
         """Takes the rounds that come now."""
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -142,8 +142,7 @@ class Pool:
 
     def hold(self, present: Callable[[], Iterable[PlayerId]]) -> Callable[[], None]:
         """Keep in memory whom `present` returns, whose skills are read at any time. What this returns ends it."""
-        self._present.append(present)
-        return lambda: self._present.remove(present)
+        return self._reading.hold(present)
 
     def skill(self, player: PlayerId) -> float:
         """A player's skill in points from memory; unknown players and bots have a newcomer's."""
@@ -156,6 +155,12 @@ class Pool:
         async with self._lock:  # memory is ahead of the store while rounds are rated, and goes back when they fail
             return tuple(self.summary(player) for player in players)
 
+    async def _load(self, players: Sequence[PlayerId]) -> tuple[PlayerSummary, ...]:
+        async with self._lock:
+            await self._reading.players(players)
+            self._reading.make_room(players)
+            return tuple(self.summary(player) for player in players)
+
     async def looked_up(self, player: PlayerId) -> PlayerSummary:
         """A player's summary, to be read by people. StoreError where `summaries` would make them a newcomer."""
         (summary,) = await self.summaries((player,))
@@ -165,7 +170,7 @@ class Pool:
 
     async def known(self, player: PlayerId) -> bool:
         """Whether a player is on a server, or was ever seen in the pool."""
-        return player in self._here() or await self.store.seen(self.name, player)
+        return player in self._reading.present() or await self.store.seen(self.name, player)
 
     async def edit(self, player: PlayerId, rating: float | None, who: str) -> Edited:
         """Set a player's rating, or with None make them a newcomer; audited as done by `who`.
@@ -259,7 +264,7 @@ class Pool:
             if len(recorded) < len(group.rounds):
                 recorded += await asyncio.to_thread(self._keep, group.rounds[len(recorded) :])
             self._say_where(recorded, why)
-            self._make_room()
+            self._reading.make_room()
             return recorded
 
     def _say_where(self, outcomes: Sequence[Recorded | Exception], why: str) -> None:
@@ -306,7 +311,7 @@ class Pool:
         finally:
             async with self._lock:
                 self._replaying = False
-                await self._read_anew()
+                await self._reading.anew()
                 await self._apply_waiting()
             self._start(self._drain())
 
@@ -353,42 +358,6 @@ class Pool:
         self.applied += len(rated)
         self._held.version += any(outcome.changes for outcome in rated)
         return outcomes
-
-    # The system's players and the store's rows.
-
-    async def _load(self, players: Sequence[PlayerId]) -> tuple[PlayerSummary, ...]:
-        async with self._lock:
-            await self._read_in(players)
-            self._make_room(players)
-            return tuple(self.summary(player) for player in players)
-
-    async def _read_in(self, players: Sequence[PlayerId]) -> None:
-        """Load whom memory has not, as far as the store answers. The lock is held."""
-        try:
-            shared = await self.store.shared(self.name) if self._held.lacks_shared else None
-            missing = self._held.unread(players)  # another host may have asked for them meanwhile
-            rows = await self.store.players(self.name, missing, self.system.window)
-            await asyncio.to_thread(self._held.restore, list(rows.values()), shared)
-            self._held.note_absent(player for player in missing if player not in rows)
-            self._held.version += bool(rows or shared)
-        except (StoreError, RatingError) as error:
-            self._held.version += 1
-            if isinstance(error, RatingError):
-                log.warning("pool %s: players not loaded: %s", self.name, error)
-
-    async def _read_anew(self) -> None:
-        """After the store changed many players: load those on servers, whose skills are read at any time."""
-        present = self._here()
-        self._held.outdate(present)
-        await self._read_in(present)
-
-    def _here(self) -> list[PlayerId]:
-        return [player for present in self._present for player in present()]
-
-    def _make_room(self, asked: Iterable[PlayerId] = ()) -> None:
-        """Forget players whom no server has and no caller waits for. The lock is held: no transaction runs."""
-        if self._held.crowded:
-            self._held.forget_unused({*asked, *self._here()})
 
     async def _uninterrupted(self, work: Coroutine[Any, Any, T]) -> T:
         """A caller that is cancelled leaves the work running: it must not let go of the lock halfway."""

@@ -114,6 +114,8 @@ class Scheduler:
     def __init__(self, metrics: Metrics, *, look_seconds: float = LOOK_SECONDS) -> None:
         self._metrics = metrics
         self._jobs: dict[str, _Job] = {}
+        self._running: set[asyncio.Task[None]] = set()
+        """Also of jobs that were removed meanwhile."""
         self._timer = AsyncIOScheduler(timezone="UTC", job_defaults=_DEFAULTS)
         self._look_seconds = look_seconds
         self._looking: asyncio.TimerHandle | None = None
@@ -146,10 +148,9 @@ class Scheduler:
         if self._looking is not None:
             self._looking.cancel()
         self._timer.shutdown(wait=False)
-        running = [job.task for job in self._jobs.values() if job.task is not None]
-        for task in running:
+        for task in self._running:
             task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await asyncio.gather(*self._running, return_exceptions=True)
 
     def status(self) -> tuple[JobStatus, ...]:
         """Every job, in the order in which they were added."""
@@ -186,9 +187,11 @@ class Scheduler:
             return
         job.last_run, job.last_seconds, job.began = time.time(), None, time.monotonic()
         job.task = asyncio.create_task(job.run(), name=job.name)
+        self._running.add(job.task)
         job.task.add_done_callback(partial(self._ended, job))
 
     def _ended(self, job: _Job, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
         job.task, job.last_seconds = None, time.monotonic() - job.began
         if task.cancelled():
             return

@@ -54,13 +54,13 @@ class Streamed:
         response = web.StreamResponse(headers={**HEADERS, "Content-Type": self.content_type})
         response.enable_chunked_encoding()
         async with aclosing(self.pieces) as pieces:
-            first = await anext(pieces)
+            piece: bytes | None = await anext(pieces)
             await response.prepare(request)
             try:
-                await response.write(first)
-                async for piece in pieces:
+                while piece is not None:
                     async with asyncio.timeout(STALLED_SECONDS):
                         await response.write(piece)
+                    piece = await anext(pieces, None)
                 await response.write_eof()
             except (StoreError, TimeoutError, ConnectionError) as error:
                 log.warning("an answer was not sent to its end: %s", error or "its caller does not read")

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from equipoise.errors import StoreError
 from equipoise.store.sqlite.backups import back_up
-
-LEAST_PRIORITY = 19
+from equipoise.store.sqlite.process import give_way
 
 
 def main(store: str, target: str) -> None:
     """Make the backup and print it as JSON; exit code 1 and one line on standard error when there is none."""
-    with suppress(OSError):  # a sandbox may refuse it
-        os.setpriority(os.PRIO_PROCESS, 0, LEAST_PRIORITY)
+    give_way()
     try:
         made = back_up(Path(store), Path(target))
     except StoreError as error:

@@ -27,6 +27,7 @@ import msgspec
 from equipoise.errors import StoreDamaged, StoreError, StoreRefused
 from equipoise.files import open_private, sync
 from equipoise.store.sqlite.connection import means_damage, refuse_foreign, refuse_missing
+from equipoise.store.sqlite.process import started
 from equipoise.store.upkeep import Backup
 
 COMMAND = (sys.executable, "-P", "-m", "equipoise.store.sqlite")
@@ -40,14 +41,11 @@ STEPS = 5_000
 
 async def in_process(store: Path, target: Path) -> Backup:
     """`back_up` in a process of its own, which ends with this task."""
-    process = await asyncio.create_subprocess_exec(
-        *COMMAND, str(store), str(target), stdout=PIPE, stderr=PIPE, start_new_session=True
-    )
     try:
-        answer, said = await process.communicate()
+        command = (*COMMAND, str(store), str(target))
+        async with started(command, "makes a backup", stdout=PIPE, stderr=PIPE) as process:
+            answer, said = await process.communicate()
     except asyncio.CancelledError:
-        process.kill()
-        await process.wait()
         remove_unfinished(target.parent)
         raise
     if process.returncode:
@@ -114,6 +112,7 @@ def remove_unfinished(directory: Path) -> None:
             file = os.open(part, os.O_RDWR | os.O_CLOEXEC)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                part.with_name(f"{part.name}-journal").unlink(missing_ok=True)
                 part.unlink()
             finally:
                 os.close(file)

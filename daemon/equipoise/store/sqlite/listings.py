@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -14,8 +14,7 @@ from equipoise.core.model import LineupPlayer, Mode, PlayerId, RoundId, ServerId
 from equipoise.store.listings import EditOf, Played, StoredRound
 from equipoise.store.port import Decision
 from equipoise.store.sqlite import journal
-
-T = TypeVar("T")
+from equipoise.store.sqlite.thread import StoreThread
 
 _ROUND = """
 rounds.number, id, server, rounds.pool, map, mode, recorded_at, started_at, rounds.seconds, winner,
@@ -32,13 +31,10 @@ _PIECES = 50
 """Pieces of the decision log that one call looks through: 100,000 lines, a tenth of a second."""
 
 
-class SqliteListings:
-    """The reads of `Listings`, for the store that has the connection."""
+class SqliteListings(StoreThread):
+    """The reads of `Listings`."""
 
     # ruff: noqa: D102 (the port documents these methods)
-
-    async def _read_noted(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        raise NotImplementedError
 
     async def rounds(self, server: ServerId | None, before: int | None, limit: int) -> Sequence[StoredRound]:
         return await self._read_noted(lambda db: rounds(db, server, before, limit))

@@ -6,10 +6,11 @@ which leave the event loop free.
 
 from __future__ import annotations
 
+import glob
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from equipoise.core.model import PlayerId
@@ -20,6 +21,9 @@ from equipoise.store.sqlite import crowds, pools
 from equipoise.store.sqlite.players import encoded
 from equipoise.store.sqlite.replays import effect
 from equipoise.store.sqlite.sequence import columns
+
+NAMED = ".outcome-"
+"""In the name of the file, between those of the store and the pool."""
 
 _SCHEMA = """
 CREATE TABLE rounds (number, prediction, skill_at_start);
@@ -119,6 +123,23 @@ class Nothing(Outcome):
 
 
 @contextmanager
+def new_file(store: Path, pool: str) -> Iterator[Path]:
+    """The name of a file for new numbers of a pool; however this ends, there is no such file then."""
+    path = store.with_name(f"{store.name}{NAMED}{pool}")
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def remove_left(store: Path) -> None:
+    """Remove the files of a daemon that was killed: each may be as large as the store."""
+    with suppress(OSError):  # the next replay says what is wrong with them
+        for path in store.parent.glob(f"{glob.escape(store.name)}{NAMED}*"):
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
 def written(path: Path) -> Iterator[Outcome]:
     """A new file in place of one that was left behind; whole when this ends."""
     path.unlink(missing_ok=True)
@@ -137,13 +158,12 @@ def written(path: Path) -> Iterator[Outcome]:
 
 @contextmanager
 def attached(db: sqlite3.Connection, path: Path) -> Iterator[None]:
-    """The file beside the store, outside of a transaction; it is removed afterwards."""
+    """The file beside the store, outside of a transaction."""
     db.execute("ATTACH ? AS outcome", (str(path),))
     try:
         yield
     finally:
         db.execute("DETACH outcome")
-        path.unlink(missing_ok=True)
 
 
 def take_over(db: sqlite3.Connection, pool: str, edit: int) -> None:

@@ -21,9 +21,16 @@ from equipoise.store.sequence import Edit, EditStrike, Event, NumberedRound, Pla
 from equipoise.store.sqlite import players, pools, replays, retention, sequence
 from equipoise.store.sqlite.connection import store_errors
 
-_LATER = """
-SELECT EXISTS (SELECT 1 FROM participants WHERE pool = :pool AND player = :player AND round >= :number)
-    OR EXISTS (SELECT 1 FROM edited WHERE pool = :pool AND player = :player AND edit >= :number)
+# Undone edits, and the results of replays, are no events of their own: the rows of rounds and edits have them.
+_ROUND_AFTER = """
+SELECT round, rounds FROM participants WHERE pool = :pool AND player = :player AND round >= :number
+ORDER BY round LIMIT 1
+"""
+_EDIT_AFTER = """
+SELECT edit, before_rating, before_rounds, before_visible, before_played, before_state
+FROM edited JOIN edits ON edits.number = edit
+WHERE edited.pool = :pool AND player = :player AND edit >= :number AND NOT struck
+    AND action IN ('set', 'reset', 'import', 'refit') ORDER BY edit LIMIT 1
 """
 _ROUND_BEFORE = """
 SELECT round, after, rounds, visible, state FROM participants
@@ -42,9 +49,6 @@ WHERE participants.pool = :pool AND player = :player AND round < :number AND rou
 _WINDOW = """
 SELECT after, prediction, score FROM participants
 WHERE pool = :pool AND player = :player AND round < :number ORDER BY round DESC LIMIT :window
-"""
-_FIRST_AFTER = """
-SELECT rounds FROM participants WHERE pool = :pool AND player = :player AND round >= :number ORDER BY round LIMIT 1
 """
 
 
@@ -100,9 +104,11 @@ class Past:
         return sequence.edits(self._db, self._pool)
 
     def refitted(self, after: int) -> bool:
-        """Whether a refit came after a number: it made every rating."""
+        """Whether a refit came after a number: it made every rating, unless they were made by another system since."""
         found = self._db.execute(
-            "SELECT 1 FROM edits WHERE pool = ? AND number > ? AND action = 'refit' LIMIT 1", (self._pool, after)
+            "SELECT 1 FROM edits WHERE pool = ? AND number > ? AND action = 'refit' "
+            "AND EXISTS (SELECT 1 FROM edited WHERE edit = number) LIMIT 1",
+            (self._pool, after),
         )
         return found.fetchone() is not None
 
@@ -124,13 +130,17 @@ class Past:
         StoreError: rounds of theirs that it takes to know that were deleted.
         """
         here = {"pool": self._pool, "player": player, "number": number, "window": window}
-        if not self._db.execute(_LATER, here).fetchone()[0]:
+        round = self._db.execute(_ROUND_AFTER, here).fetchone()
+        edit = self._db.execute(_EDIT_AFTER, here).fetchone()
+        if round is None and edit is None:
             return self.now(player, window)
-        row = self._row_before(player, here)
-        if row is None:
-            first = self._db.execute(_FIRST_AFTER, here).fetchone()
-            if self.pruned and first is not None and first[0] != 1:
+        if self.pruned and edit is not None and (round is None or edit[0] < round[0]):
+            row = _row(player, *edit[1:]) if edit[1] is not None else None  # whatever was deleted before it
+        else:
+            row = self._row_before(player, here)
+            if self.pruned and round is not None and round[1] != (row.rounds if row else 0) + 1:
                 raise self._deleted(player)
+        if row is None:
             return None
         history = tuple(self._db.execute(_WINDOW, here).fetchall()[::-1]) if window else ()
         windowed = row.state.get("windowed", 0)
@@ -142,18 +152,13 @@ class Past:
         """From the last round or edit before, whichever came later."""
         edit = self._db.execute(_EDIT_BEFORE, here).fetchone() or (0, 0.0, 0, 0, None, "{}")
         round = self._db.execute(_ROUND_BEFORE, here).fetchone() or (0, 0.0, 0, 0, "{}")
-        edited, *_, played, _ = edit
-        rated, *_ = round
-        if not edited and not rated:
+        if not edit[0] and not round[0]:
             return None
-        if rated > edited:
-            (last,) = self._db.execute(_PLAYED, {**here, "since": edited}).fetchone()
-            played = max(last, last if played is None else played)
-            _, rating, rounds, visible, state = round
-        else:
-            _, rating, rounds, visible, _, state = edit
-        plain = msgspec.json.decode(state, type=dict[str, object])
-        return PlayerRow(player, 0, rating, rounds, bool(visible), played, plain, ())
+        if edit[0] > round[0]:
+            return _row(player, *edit[1:])
+        (last,) = self._db.execute(_PLAYED, {**here, "since": edit[0]}).fetchone()
+        _, rating, rounds, visible, state = round
+        return _row(player, rating, rounds, visible, last if edit[4] is None else max(last, edit[4]), state)
 
     def _deleted(self, player: PlayerId) -> StoreError:
         return StoreError(
@@ -193,6 +198,11 @@ class Past:
         undone = Undone(edit.action, edit.at, edit.who, before, own.after.rating)
         touched = (*rest, own) if back else rest
         return Struck(number, back, replace(edit, touched=touched), (player,), undone)
+
+
+def _row(player: PlayerId, rating: float, rounds: int, visible: int, played: float | None, state: str) -> PlayerRow:
+    plain = msgspec.json.decode(state, type=dict[str, object])
+    return PlayerRow(player, 0, rating, rounds, bool(visible), played, plain, ())
 
 
 def _refused(message: str) -> ScriptError:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sqlite3
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import msgspec
 from equipoise.errors import PoolMoved, StoreError
 from equipoise.store.port import Audit
 from equipoise.store.sqlite import outcome, sequence
+from equipoise.store.sqlite.process import started
 from equipoise.store.upkeep import CaughtUp, Fitted
 
 COMMAND = (sys.executable, "-P", "-m", "equipoise.refitting")
@@ -68,8 +68,7 @@ class Fitting:
 
     async def adopt(self, entry: Audit) -> CaughtUp:
         """Rate what came meanwhile, and write the new ratings."""
-        file = Path(f"{self._question.store}.refit-{self._question.pool}")
-        with _removed(file):
+        with outcome.new_file(Path(self._question.store), self._question.pool) as file:
             found = await self._caught_up(file)
             await self._run(partial(self._take_over, file=file, found=found, entry=entry))
         return found
@@ -102,28 +101,9 @@ class Fitting:
         return answer
 
 
-@contextmanager
-def _removed(file: Path) -> Iterator[None]:
-    """However this ends, the file is gone."""
-    try:
-        yield
-    finally:
-        file.unlink(missing_ok=True)
-
-
 @asynccontextmanager
 async def fitting(store: Path, pool: str, run: Run, transaction: Transaction) -> AsyncIterator[Fitting]:
     """A process that fits a pool; it ends with this."""
-    try:
-        # A session of its own: Ctrl-C at a terminal is for the daemon, which ends it.
-        process = await asyncio.create_subprocess_exec(
-            *COMMAND, stdin=PIPE, stdout=PIPE, start_new_session=True, limit=LONGEST, env=os.environ | ONE_THREAD
-        )
-    except OSError as error:
-        raise StoreError(f"no process can be started that fits all rounds: {error.strerror}") from None
-    try:
+    purpose, env = "fits all rounds", os.environ | ONE_THREAD
+    async with started(COMMAND, purpose, stdin=PIPE, stdout=PIPE, limit=LONGEST, env=env) as process:
         yield Fitting(store, pool, process, run, transaction)
-    finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await asyncio.shield(process.wait())

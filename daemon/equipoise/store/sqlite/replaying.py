@@ -5,16 +5,15 @@ Rating 100,000 rounds takes a minute of the processor, which a thread would take
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from asyncio.subprocess import PIPE
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from equipoise.errors import ScriptError, StoreError
 from equipoise.store.sequence import EditStrike, Revised, RoundStrike
+from equipoise.store.sqlite.process import started
 
 COMMAND = (sys.executable, "-P", "-m", "equipoise.replaying")
 
@@ -65,24 +64,16 @@ def question(store: Path, pool: str, strike: RoundStrike | EditStrike, outcome: 
 
 async def asked(question: Question) -> Answer:
     """The answer of a process of its own, which ends when this is cancelled."""
-    try:
-        # A session of its own: Ctrl-C at a terminal is for the daemon, which ends it.
-        process = await asyncio.create_subprocess_exec(*COMMAND, stdin=PIPE, stdout=PIPE, start_new_session=True)
-    except OSError as error:
-        raise StoreError(f"no process can be started that replays rounds: {error.strerror}") from None
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        process.stdin.write(msgspec.json.encode(question) + b"\n")
-        return msgspec.json.decode(await process.stdout.read(), type=Answer)
-    except (OSError, msgspec.MsgspecError):
-        raise StoreError("the process that replays rounds has died") from None
-    except asyncio.CancelledError:
-        with suppress(ProcessLookupError):
-            process.kill()
-        raise
-    finally:
-        await asyncio.shield(process.wait())  # it ends by itself when standard output is closed
+    async with started(COMMAND, "replays rounds", stdin=PIPE, stdout=PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(msgspec.json.encode(question) + b"\n")
+            answer = msgspec.json.decode(await process.stdout.read(), type=Answer)
+        except (OSError, msgspec.MsgspecError):
+            raise StoreError("the process that replays rounds has died") from None
+        await process.wait()
+        return answer
 
 
 def revised(answer: Answer) -> Revised:

@@ -3,18 +3,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
-from typing import TypeVar
-
-from sqlite_utils import Database
 
 from equipoise.core.model import PlayerId, RoundId, ServerId
 from equipoise.errors import StoreError
@@ -36,7 +29,6 @@ from equipoise.store.port import (
     SeeEvent,
     SeeRound,
     SharedParts,
-    StoreHealth,
     Submission,
 )
 from equipoise.store.sequence import BulkEdit, Revised, Strike
@@ -57,29 +49,15 @@ from equipoise.store.sqlite import (
     strikes,
 )
 from equipoise.store.sqlite.connection import (
-    Lock,
-    open_database,
-    probe,
-    refuse_missing,
     savepoint,
     store_errors,
-    touch,
-    transaction,
 )
-from equipoise.store.sqlite.files import OpenFiles
-from equipoise.store.sqlite.health import Health
 from equipoise.store.sqlite.listings import SqliteListings
-from equipoise.store.sqlite.noting import NOTES_RETRY_SECONDS, NOTES_SECONDS, Noting
-from equipoise.store.sqlite.quick_check import QuickCheck
 from equipoise.store.sqlite.sequence import NOTHING
 from equipoise.store.upkeep import Backup, QualityPoint
 
 LARGE = 1_000
 """Rounds that are rewritten at once: it holds the store's thread for a fifth of a second."""
-
-T = TypeVar("T")
-
-log = logging.getLogger(__name__)
 
 
 class SqliteStore(SqliteListings):
@@ -88,64 +66,6 @@ class SqliteStore(SqliteListings):
     Notes wait for `notes_after` seconds, and for `retry_after` when they could not be written. Without `create`, a
     store that is missing is refused, and nothing is made.
     """
-
-    def __init__(
-        self,
-        path: Path,
-        *,
-        create: bool = True,
-        notes_after: float = NOTES_SECONDS,
-        retry_after: float = NOTES_RETRY_SECONDS,
-    ) -> None:
-        if os.path.islink(path):  # to a store elsewhere: its log and its lock are beside the file itself
-            path = Path(os.path.realpath(path))
-        self.path = path
-        self._create = create
-        self._lock = Lock(path.with_name(f"{path.name}.lock"))
-        self._thread: ThreadPoolExecutor | None = None
-        self._database: Database | None = None
-        self._files: OpenFiles | None = None
-        self._health = Health()
-        self._check = QuickCheck(path)
-        self._checking: asyncio.Task[None] | None = None
-        self._notes = Noting(self._read, self._transaction, notes_after, retry_after)
-        self._busy = False
-        """The thread rewrites so much that other calls fail, as when the store is locked."""
-
-    async def open(self) -> None:
-        self._thread = self._thread or ThreadPoolExecutor(1, thread_name_prefix="store")
-        await self._run(self._connect)
-
-    async def close(self) -> None:
-        if self._thread is None:
-            return
-        if self._checking is not None:
-            while not self._checking.done():
-                self._check.stop()  # again and again: between two statements of SQLite it stops nothing
-                await asyncio.wait([self._checking], timeout=0.1)
-            self._checking = None
-        await self._notes.stop()
-        await self._run(self._disconnect)
-        self._thread.shutdown()
-        self._thread = None
-
-    def start_check(self) -> None:
-        """Look through the whole file for damage, beside the calls; what is found becomes the store's health."""
-        self._checking = asyncio.create_task(self._checked())
-
-    async def ping(self) -> None:
-        def ping(db: Connection) -> None:
-            self._refuse_writing()
-            if self._health.now.state == "ok":
-                probe(db)
-                return
-            with self._transaction(db):  # only a write that reaches the disk shows that a full one has room again
-                touch(db)
-
-        await self._read(ping)
-
-    def health(self) -> StoreHealth:
-        return self._health.now
 
     async def players(self, pool: str, ids: Sequence[PlayerId], window: int) -> Mapping[PlayerId, PlayerRow]:
         found = await self._read(lambda db: players.load(db, pool, dict.fromkeys(ids, 0), window))
@@ -228,14 +148,14 @@ class SqliteStore(SqliteListings):
     async def strike(
         self, pool: str, strike: Strike, entry: Callable[[Revised], Audit], detail: Mapping[str, object]
     ) -> Revised:
-        file = self.path.with_name(f"{pool}.replay")
-        revised = await self.replayed(replaying.question(self.path, pool, strike, file))
+        with outcome.new_file(self.path, pool) as file:
+            revised = await self.replayed(replaying.question(self.path, pool, strike, file))
 
-        def take_over(db: Connection) -> None:
-            with outcome.attached(db, file), self._transaction(db):
-                strikes.apply(db, pool, strike, revised, entry(revised), detail)
+            def take_over(db: Connection) -> None:
+                with outcome.attached(db, file), self._transaction(db):
+                    strikes.apply(db, pool, strike, revised, entry(revised), detail)
 
-        await self._taken_over(take_over, large=revised.rounds > LARGE)
+            await self._taken_over(take_over, large=revised.rounds > LARGE)
         return revised
 
     async def replayed(self, question: replaying.Question) -> Revised:
@@ -306,101 +226,6 @@ class SqliteStore(SqliteListings):
 
     async def back_up(self, target: Path) -> Backup:
         return await backups.in_process(self.path, target)
-
-    async def _write(self, work: Callable[[Connection], T]) -> T:
-        def atomically(db: Connection) -> T:
-            with self._transaction(db):
-                return work(db)
-
-        return await self._read(atomically)
-
-    async def _read_noted(self, work: Callable[[Connection], T]) -> T:
-        """Write the notes that wait, then read, so that readers see them."""
-
-        def after_notes(db: Connection) -> T:
-            with suppress(StoreError), self._errors():  # when notes cannot be written, the rest can still be read
-                self._notes.write(db)
-            return work(db)
-
-        return await self._read(after_notes)
-
-    async def _read(self, work: Callable[[Connection], T], *, alone: bool = False) -> T:
-        if self._busy and not alone:
-            raise StoreError("store: the ratings of a pool are being replaced")
-
-        def served() -> T:
-            with self._errors():
-                return work(self._connection)
-
-        return await self._run(served)
-
-    async def _taken_over(self, work: Callable[[Connection], None], large: bool = True) -> None:
-        """Rewrite much at once; what is large refuses other calls meanwhile."""
-        self._busy = large
-        try:
-            await self._read(work, alone=True)
-        finally:
-            self._busy = False
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """SQLite's errors as ours, each noted in the store's health."""
-        try:
-            with store_errors():
-                yield
-        except StoreError as error:
-            self._health.failed(error)
-            raise
-
-    @contextmanager
-    def _transaction(self, db: Connection) -> Iterator[None]:
-        """A transaction of a store that may be written; its commit ends a trouble."""
-        self._refuse_writing()
-        with transaction(db):
-            yield
-        self._health.wrote()
-
-    def _refuse_writing(self) -> None:
-        self._health.refuse_writing()
-        if self._files is not None:
-            self._files.check()
-
-    async def _checked(self) -> None:
-        if (found := await self._check.run()) is not None:
-            await self._run(lambda: self._health.failed(found))
-
-    async def _run(self, work: Callable[[], T]) -> T:
-        if self._thread is None:
-            raise StoreError("store: it is not open")
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
-
-    @property
-    def _connection(self) -> Connection:
-        if self._database is None:
-            raise StoreError("store: it is not open")
-        return self._database.conn
-
-    def _connect(self) -> None:
-        if not self._create:
-            refuse_missing(self.path)  # before the lock's file is made
-        self._lock.take()
-        try:
-            self._database = open_database(self.path, create=self._create)
-            self._files = OpenFiles(self.path)
-        except BaseException:
-            self._lock.drop()
-            raise
-
-    def _disconnect(self) -> None:
-        if self._database is not None:
-            try:
-                with store_errors():
-                    self._notes.write(self._connection)
-            except StoreError as error:
-                log.error("%d notes are lost: %s", len(self._notes.unwritten), error)
-            self._database.close()
-            self._database = None
-        self._lock.drop()
 
 
 def _tried(db: Connection, pool: str, one: Submission, window: int) -> RatedRound | Exception:

@@ -14,11 +14,16 @@ from equipoise.store.sqlite import outcome, sequence, voids
 def apply(
     db: sqlite3.Connection, pool: str, strike: Strike, revised: Revised, entry: Audit, detail: Mapping[str, object]
 ) -> None:
-    """Write the strike as an edit, and the numbers of the attached outcome. PoolMoved: something came meanwhile."""
+    """Write the strike as an edit, and the numbers of the attached outcome.
+
+    PoolMoved: something came meanwhile, or the round was deleted for its age.
+    """
     if sequence.last_number(db, pool) != revised.last:
         raise PoolMoved(f"pool {pool}: rounds came meanwhile")
     match strike:
-        case RoundStrike():
+        case RoundStrike(server, round):
+            if not db.execute("SELECT 1 FROM rounds WHERE number = ? AND NOT pruned", (revised.number,)).fetchone():
+                raise PoolMoved(f"round {round} of {server} was deleted meanwhile (retention.rounds_days)")
             edit = sequence.add(db, pool, "void", entry, detail)
             if revised.back:
                 voids.put_back(db, pool, revised.number)
