@@ -48,6 +48,14 @@ def test_where_all_is_right_it_says_so_and_its_exit_code_is_0(house: House) -> N
     assert done.stdout.endswith("\nnothing to mend\n")
 
 
+def test_a_script_of_another_author_has_its_own_versions(house: House) -> None:
+    on_a_free_port(house)
+    with serving(house) as (_, address):
+        for seq, (version, bad) in enumerate((("own-game/1", False), ("0.0.1", True)), start=1):
+            post(address, house.secret, posted({**HELLO, "plugin": version}, seq=seq))
+            assert (f"its plugin is version {version}, older than" in said(house)) == bad
+
+
 def test_a_daemon_that_is_down_and_the_program_that_has_its_port(house: House) -> None:
     port = on_a_free_port(house)
     found = said(house)

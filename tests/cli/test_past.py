@@ -117,7 +117,7 @@ def test_decisions_have_names_sides_chances_and_seconds(house: House, evening: s
 
 def test_the_audit_says_who_changed_whom(house: House, evening: str) -> None:
     assert ask(house, evening, "audit").stdout == "No admin changed anything.\n"
-    ask(house, evening, "player", "set", "ann", "1700")
+    ask(house, evening, "player", "set", "ann", "1700", "--yes")
     head, line = ask(house, evening, "audit", "--since", "2h").stdout.splitlines()
     assert cells(head) == ["TIME", "WHO", "ACTION", "TARGET", "NAME", "BEFORE", "AFTER"]
     assert cells(line)[1:5] == ["token:owner", "set", RED, "Ann"]
@@ -147,7 +147,8 @@ def test_sides_have_the_words_of_the_game_and_a_plugin_that_never_called_stays_u
         post(
             address, "hive's secret", posted(hello, {"kind": "roster", "players": players}, seq=1) | {"server": "hive"}
         )
-        _, arena, hive, *_ = ask(house, address, "status").stdout.splitlines()
+        lines = ask(house, address, "status").stdout.splitlines()
+        arena, hive = (next(line for line in lines if line.startswith(name)) for name in ("arena-1", "hive"))
     assert cells(arena) == ["arena-1", "never heard of", *"------"]
     assert cells(hive)[4:6] == ["3 Marines, 3 Aliens", "even"]
 

@@ -115,6 +115,7 @@ def test_what_the_daemon_refuses_leaves_everything_as_it_was(house: House, addre
     before = written(house), everything(tf)
     line = refused(ask(house, address, "server", "add", "dustbowl", "--tf", str(tf), "--pool", "mian"), 1)
     assert "there is no [pool.mian]" in line
+    assert "refused" not in ask(house, address, "status").stdout
     house.edit("k_max = 12", "k_mox = 12")
     for words in (
         ("add", "dustbowl", "--tf", str(tf)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -37,6 +38,8 @@ class Client:
     @classmethod
     def of(cls, config: Path, url: str | None, token: str | None) -> Client:
         """From the options, else from the configuration and the `owner.token` that `init` wrote beside it."""
+        if not (url or token or config.exists()) and os.access(config.parent, os.X_OK):
+            stop(f"there is no {config}: `equipoise init` makes one; --config names another")
         found = token or _token(config.with_name("owner.token"))
         return cls(_checked(url) if url else _configured(config), _sendable(found))
 

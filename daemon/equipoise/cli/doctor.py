@@ -16,26 +16,21 @@ from typing import Any
 import click
 
 import equipoise
-from equipoise.cli.options import FAILED, config_option
-from equipoise.cli.remote import json_option, print_json
+from equipoise.cli.options import FAILED, config_option, examples
+from equipoise.cli.remote import json_option, print_json, token_option, url_option
+from equipoise.cli.tables import print_note
 from equipoise.config import STORE, Config, load
 from equipoise.errors import ConfigError
 from equipoise.service.diagnosis import DAEMON, Finding, of_disk
 
 TIMEOUT_SECONDS = 15
-EPILOG = """\b
-Examples:
-  equipoise doctor
-  equipoise doctor --json | jq '.findings[] | select(.bad)'
-"""
+EPILOG = examples("equipoise doctor", "equipoise doctor --json | jq '.findings[] | select(.bad)'")
 
 
 @click.command(epilog=EPILOG)
 @config_option
-@click.option("--url", envvar="EQUIPOISE_URL", help="The daemon's address. [env: EQUIPOISE_URL; default: config]")
-@click.option(
-    "--token", envvar="EQUIPOISE_TOKEN", help="A token. [env: EQUIPOISE_TOKEN; default: owner.token beside it]"
-)
+@url_option
+@token_option
 @json_option
 def doctor(path: Path, url: str | None, token: str | None, as_json: bool) -> None:
     """Look for what is wrong: on this machine, in the daemon, on every game server. Exit code 1: something is.
@@ -54,8 +49,9 @@ def doctor(path: Path, url: str | None, token: str | None, as_json: bool) -> Non
     if not print_json({"versions": versions, "findings": [asdict(finding) for finding in findings]}, as_json):
         click.echo(", ".join(f"{name} {version}" for name, version in versions.items()))
         for finding in findings:
-            click.echo(f"\n{'bad ' if finding.bad else 'note'}  {finding.about}: {finding.what}")
-            click.echo(f"      {finding.advice}")
+            click.echo()
+            print_note(f"{finding.about}: {finding.what}", "bad   " if finding.bad else "note  ")
+            print_note(finding.advice, "      ")
         click.echo(
             f"\n{bad or 'nothing'} to mend" + (f", {len(findings) - bad} to know" if len(findings) > bad else "")
         )

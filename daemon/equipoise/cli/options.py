@@ -46,6 +46,10 @@ config_option = click.option(
 )
 
 
+yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+dry_run_option = click.option("--dry-run", is_flag=True, help="Only show what would change.")
+
+
 class Stopped(click.ClickException):
     """Ends the command with one line on standard error and an exit code."""
 

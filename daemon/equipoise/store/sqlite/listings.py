@@ -17,10 +17,16 @@ from equipoise.store.sqlite import journal
 
 T = TypeVar("T")
 
-_ROUND = """
-rounds.number, id, server, rounds.pool, map, mode, recorded_at, started_at, rounds.seconds, winner,
-captures_a, captures_b, lineup, rounds.prediction, unrated, pruned
+_WHY_UNRATED = """
+CASE WHEN voided IS NULL THEN unrated ELSE (
+    SELECT 'void' || coalesce(': ' || nullif(json_extract(detail, '$.reason'), ''), '') FROM edits WHERE number = voided
+) END
 """
+_ROUND_COLUMNS = (
+    *("rounds.number", "id", "server", "rounds.pool", "map", "mode", "recorded_at", "started_at", "rounds.seconds"),
+    *("winner", "captures_a", "captures_b", "lineup", "rounds.prediction", _WHY_UNRATED, "pruned"),
+)
+_ROUND = ", ".join(_ROUND_COLUMNS)
 _PLAYED = """
 player, side, seconds_a, seconds_b, quit, before, after, participants.prediction, score, participants.rounds, visible
 """
@@ -126,7 +132,7 @@ def played(
         f"{_where(wheres)} ORDER BY round DESC LIMIT :limit",
         {"pool": pool, "player": player, "server": server, "before": before, "limit": limit},
     )
-    width = len(_ROUND.split(","))
+    width = len(_ROUND_COLUMNS)
     return [(_round(each[:width]), _played(each[width:])) for each in found]
 
 
