@@ -76,7 +76,9 @@ def test_a_wrong_configuration_and_a_refused_token(house: House) -> None:
     with serving(house):
         assert "refuses the token" in said(house, "--token", "wrong")
         house.edit("k_max = 12", "k_max = 0")
-        assert "the configuration is wrong: " in said(house)
+        found = said(house)
+    assert "the configuration is wrong: " in found
+    assert "no daemon answers" not in found
 
 
 def test_files_that_others_can_read_and_those_that_the_daemons_user_cannot(house: House) -> None:

@@ -159,7 +159,9 @@ def test_without_a_daemon_the_files_are_checked_and_read_at_the_next_start(house
     done = run("server", "add", "two", "--config", house.config, "--json")
     answer = json.loads(done.stdout)
     assert (answer["running"], answer["server"]) == (False, "two")
-    removed = run("server", "remove", "arena-1", "--config", house.config)
+    silent = run("server", "remove", "arena-1", "--config", house.config)
+    assert (silent.returncode, "nobody answered: say --yes. Nothing was changed" in silent.stderr) == (1, True)
+    removed = run("server", "remove", "arena-1", "--yes", "--config", house.config)
     assert "No daemon is running: it reads this at its next start." in removed.stdout
     before = written(house)
     line = refused(run("server", "add", "three", "--pool", "mian", "--config", house.config), 2)

@@ -15,7 +15,7 @@ import click
 
 from equipoise.cli import questions
 from equipoise.cli.client import Client, Unreachable
-from equipoise.cli.options import FAILED, Stopped, config_option, examples, stop, yes_option
+from equipoise.cli.options import FAILED, Stopped, agreed, config_option, examples, stop, yes_option
 from equipoise.cli.remote import json_option, print_json, token_option, url_option
 from equipoise.errors import ConfigError
 
@@ -159,7 +159,7 @@ def remove(daemon: Daemon, name: str, yes: bool, as_json: bool) -> None:
     from equipoise.install.servers import password_file, server_file
 
     _own_file(daemon.config, name, f"remove the table [server.{name}], then `equipoise reload`")
-    if questions.on_terminal() and not yes and not click.confirm(f"Remove the game server {name}?"):
+    if not yes and not agreed(f"Remove the game server {name}?"):
         stop("nothing was changed", FAILED)
     files = Changes(daemon.config.parent)
     files.remove(server_file(daemon.config, name))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from equipoise.cli.options import FAILED, PRIVATE, config_option, examples, say_opened, stop, yes_option
+from equipoise.cli.options import FAILED, PRIVATE, agreed, config_option, examples, say_opened, stop, yes_option
 from equipoise.cli.remote import print_json
 from equipoise.cli.words import counted, local_time
 from equipoise.errors import ConfigError, StoreError, StoreRefused
@@ -73,7 +73,7 @@ def restore(path: Path, file: Path, force: bool, yes: bool, as_json: bool) -> No
             if not as_json:
                 _show(file, found)
             _refuse_loss(found, force=force)
-            if written := yes or (not as_json and click.confirm("Restore it?", err=True)):
+            if written := yes or (not as_json and agreed("Restore it?")):
                 kept = restoring.put_in_place(_entry(file))
     except StoreRefused as error:
         stop(error)

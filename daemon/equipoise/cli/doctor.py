@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 import equipoise
+from equipoise.cli.client import configured_url
 from equipoise.cli.options import FAILED, config_option, examples
 from equipoise.cli.remote import json_option, print_json, token_option, url_option
 from equipoise.cli.tables import print_note
@@ -64,8 +65,13 @@ def _findings(path: Path, url: str | None, token: str | None) -> Iterator[Findin
     try:
         config = load(path, os.environ)
     except ConfigError as error:
-        yield Finding(True, DAEMON, f"the configuration is wrong: {error}", "equipoise check-config says the same")
-    answer = _ask(url or _address(config), token or _token(path))
+        yield Finding(
+            True,
+            DAEMON,
+            f"the configuration is wrong: {error}",
+            "correct the file; `equipoise check-config` reads it again",
+        )
+    answer = _ask(url or configured_url(path), token or _token(path))
     if isinstance(answer, Finding):
         yield answer
     else:
@@ -87,12 +93,6 @@ def _of_machine(config: Config, uid: int | None) -> Iterator[Finding]:
         yield from examining.of_port(config.web.port)
         if config.directory.is_dir():
             yield from of_disk(config.directory)
-
-
-def _address(config: Config | None) -> str:
-    host, port = (config.web.host, config.web.port) if config else ("127.0.0.1", 27500)
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _token(config: Path) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from equipoise.cli.client import REFUSED, Client
-from equipoise.cli.options import WRONG, dry_run_option, examples, stop, yes_option
+from equipoise.cli.options import WRONG, agreed, dry_run_option, examples, stop, yes_option
 from equipoise.cli.remote import json_option, pool_option, print_json, remote
 from equipoise.cli.tables import print_table
 from equipoise.cli.words import counted, local_time
@@ -97,7 +97,7 @@ def refuse_silence(*, yes: bool) -> None:
 
 def confirm(question: str) -> None:
     """Ask; without a yes nothing is changed."""
-    if not click.confirm(question, err=True):
+    if not agreed(question):
         stop("nothing was changed", REFUSED)
 
 
