@@ -72,7 +72,7 @@ def test_an_edit_is_taken_back_and_applied_again(house: House, daemon: str) -> N
     assert rating(house, daemon) == played
     assert ask(house, daemon, "player", "undo", RED, "--yes").returncode == 0
     assert rating(house, daemon) < 1400
-    assert "Applied again" in ask(house, daemon, "player", "undo", RED, "--yes").stdout
+    assert "applied again" in ask(house, daemon, "player", "undo", RED, "--yes").stdout
     assert rating(house, daemon) == played
 
 

@@ -66,6 +66,7 @@ def undo_edit(client: Client, id: str, pool: str | None, *, dry_run: bool, yes: 
 
     What was played since is rated again, so other players change a little too.
     """
+    dry_run = dry_run or (as_json and not yes)
     if not dry_run:
         refuse_silence(yes=yes)
 
@@ -76,17 +77,17 @@ def undo_edit(client: Client, id: str, pool: str | None, *, dry_run: bool, yes: 
         found = undo(trial=True)
         if dry_run and print_json(found, as_json):
             return
-        _say_undone(found, err=as_json)
-        show_replay(found["replay"], err=as_json)
+        _say_undone(found)
+        show_replay(found["replay"])
         if dry_run:
             return
         confirm("Apply it again?" if found["again"] else "Take it back?")
     done = undo(trial=False)
     if not print_json(done, as_json):
         if yes:
-            _say_undone(done, done=True)
+            _say_undone(done)
             show_replay(done["replay"])
-        click.echo("Done.")
+        click.echo("It is applied again." if done["again"] else "It is taken back.")
 
 
 def refuse_silence(*, yes: bool) -> None:
@@ -101,22 +102,20 @@ def confirm(question: str) -> None:
         stop("nothing was changed", REFUSED)
 
 
-def show_replay(replay: dict[str, Any], *, err: bool = False) -> None:
+def show_replay(replay: dict[str, Any]) -> None:
     """Who changes, or changed, by how much."""
     changes = replay["changes"]
-    since = f"{counted(replay['rounds'], 'round')} and {counted(replay['edits'], 'edit')}"
-    change = counted(len(changes), "player changes", "players change")
-    click.echo(f"{since} since then are rated again; {change}.", err=err)
+    again = f"Rounds rated again: {replay['rounds']:,}; edits applied again: {replay['edits']:,}"
+    click.echo(f"{again}; players who change: {len(changes):,}.")
     if replay["refitted"]:
-        refit = "A refit made the ratings since then: they stay until the next one, which takes it into account."
-        click.echo(refit, err=err)
+        click.echo("A refit made the ratings since then: they stay until the next one, which takes it into account.")
     if replay["lost_edits"]:
         edits = counted(replay["lost_edits"], "change by an admin", "changes by admins")
-        click.echo(f"Lost, because no state was stored: {edits} since then.", err=err)
-    if changes and not err:
+        click.echo(f"Lost, because no state was stored: {edits} since then.")
+    if changes:
         print_table(("PLAYER", "NAME", "RATING", "CHANGE", "ROUNDS"), (_row(each) for each in changes[:MOST_SHOWN]))
     if len(changes) > MOST_SHOWN:
-        click.echo(f"… and {len(changes) - MOST_SHOWN:,} more; --json lists all.", err=err)
+        click.echo(f"… and {len(changes) - MOST_SHOWN:,} more; --json lists all.")
 
 
 def _row(each: dict[str, Any]) -> tuple[object, ...]:
@@ -131,15 +130,12 @@ def _row(each: dict[str, Any]) -> tuple[object, ...]:
     )
 
 
-def _say_undone(found: dict[str, Any], *, done: bool = False, err: bool = False) -> None:
+def _say_undone(found: dict[str, Any]) -> None:
     edit = found["edit"]
-    if done:
-        verb = "Applied again" if found["again"] else "Taken back"
-    else:
-        verb = "To be applied again" if found["again"] else "To be taken back"
+    which = "The edit that was taken back" if found["again"] else "The last edit"
     before = "new" if edit["before"] is None else f"{edit['before']:g}"
     what = f"{edit['action']} by {edit['who']} at {local_time(edit['at'])} ({before} → {edit['after']:g})"
-    click.echo(f"{verb}: {what}", err=err)
+    click.echo(f"{which}: {what}")
 
 
 def _seen(client: Client, id: str, pool: str | None) -> str:

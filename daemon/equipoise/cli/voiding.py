@@ -35,6 +35,7 @@ def void_round(
     All that was played since is rated again without it. Rounds that end meanwhile wait, and are rated afterwards. The
     round stays stored. `equipoise round list` shows the ids of rounds.
     """
+    dry_run = dry_run or (as_json and not yes)
     if not dry_run:
         refuse_silence(yes=yes)
 
@@ -46,7 +47,7 @@ def void_round(
         found = void(trial=True)
         if dry_run and print_json(found, as_json):
             return
-        show_replay(found["replay"], err=as_json)
+        show_replay(found["replay"])
         if dry_run:
             return
         confirm("Put the round back?" if undo else "Take the round out of the ratings?")
