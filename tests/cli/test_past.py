@@ -97,7 +97,7 @@ def test_a_players_history_goes_on_from_rating_to_rating(house: House, evening: 
 @pytest.mark.slow
 def test_decisions_have_names_sides_chances_and_seconds(house: House, evening: str) -> None:
     for id in IDS[::2]:
-        ask(house, evening, "player", "set", id, "2000")
+        ask(house, evening, "player", "set", id, "2000", "--yes")
     sides = [{"id": id, "side": ("red", "blu")[n % 2]} for n, id in enumerate(IDS)]
     post(evening, house.secret, posted({"kind": "round_started", "players": sides}, seq=6))
     head, *lines = ask(house, evening, "why", "arena-1").stdout.splitlines()

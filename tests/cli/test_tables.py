@@ -61,7 +61,7 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[House, str
         ]
         post(address, house.secret, posted(HELLO, *joins, seq=1))
         for number in range(len(NAMES)):
-            asked = run(house, address, "player", "set", str(int(RED) + number), "1500")
+            asked = run(house, address, "player", "set", str(int(RED) + number), "1500", "--yes", "--new")
             assert asked.returncode == 0, asked.stderr
         yield house, address
 

@@ -15,10 +15,10 @@ from equipoise.install.configuration import write_new
 from equipoise.install.servers import NewServer
 
 EPILOG = examples(
-    "equipoise init                                     asks",
-    "equipoise init --server arena-1 --tf /srv/tf2/tf   installs the plugin too",
+    "equipoise init",
+    "equipoise init --server arena-1 --tf /srv/arena-1/tf",
     "equipoise init --server a --server b --tf a=/srv/a/tf --tf b=/srv/b/tf --yes",
-    "equipoise init --systemd --server arena-1 --tf /srv/tf2/tf   starts the daemon too",
+    "equipoise init --systemd --server arena-1 --tf /srv/arena-1/tf",
 )
 SHARED = "With several servers NAME= says whose it is."
 
