@@ -87,7 +87,7 @@ class Script:
 
     def play(self, number: int, seconds: float) -> None:
         """One round: frozen, live, over."""
-        id, began = f"{self.boot}-{number}", time.time()
+        id, began = f"{self.boot}-{number}", time.time() - seconds  # as if it had been played
         self.events.append({"kind": "round_started", "players": self.roster()})
         self.post()  # a scramble that is due is ordered by this answer
         lineup = self.roster()

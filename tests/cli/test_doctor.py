@@ -48,6 +48,14 @@ def test_where_all_is_right_it_says_so_and_its_exit_code_is_0(house: House) -> N
     assert done.stdout.endswith("\nnothing to mend\n")
 
 
+def test_a_script_of_another_author_has_its_own_versions(house: House) -> None:
+    on_a_free_port(house)
+    with serving(house) as (_, address):
+        for seq, (version, bad) in enumerate((("own-game/1", False), ("0.0.1", True)), start=1):
+            post(address, house.secret, posted({**HELLO, "plugin": version}, seq=seq))
+            assert (f"its plugin is version {version}, older than" in said(house)) == bad
+
+
 def test_a_daemon_that_is_down_and_the_program_that_has_its_port(house: House) -> None:
     port = on_a_free_port(house)
     found = said(house)
@@ -68,7 +76,9 @@ def test_a_wrong_configuration_and_a_refused_token(house: House) -> None:
     with serving(house):
         assert "refuses the token" in said(house, "--token", "wrong")
         house.edit("k_max = 12", "k_max = 0")
-        assert "the configuration is wrong: " in said(house)
+        found = said(house)
+    assert "the configuration is wrong: " in found
+    assert "no daemon answers" not in found
 
 
 def test_files_that_others_can_read_and_those_that_the_daemons_user_cannot(house: House) -> None:

@@ -53,7 +53,7 @@ def test_a_change_of_a_rating_is_asked_for_and_not_done_where_nobody_can_answer(
     for answer, code, after in (("n", 1, 1400), ("y", 0, 1500)):
         ended, said = at_a_terminal(house, daemon, "player", "set", RED, "1500", answer=answer)
         assert ended == code, said
-        assert "rating 1400 after 1 rounds → rating 1500" in said
+        assert "rating 1400 after 1 round → rating 1500" in said
         assert rating(house, daemon) == after
 
 
@@ -62,7 +62,7 @@ def test_an_edit_is_taken_back_and_applied_again(house: House, daemon: str) -> N
     nothing = ask(house, daemon, "player", "undo", RED, "--yes")
     assert (nothing.returncode, nothing.stderr) == (1, f"equipoise: {RED}: there is no edit to take back\n")
     assert ask(house, daemon, "player", "set", RED, "1500", "--yes").stdout == (
-        f"{RED} -: rating {before:g} after 1 rounds → rating 1500 after 1 rounds\n"
+        f"{RED} -: rating {before:g} after 1 round → rating 1500 after 1 round\n"
     )
     post(daemon, house.secret, posted({**ROUND, "round": "1-5", "map": "koth_nucleus"}, seq=2))
     played = rating(house, daemon)
@@ -79,7 +79,7 @@ def test_an_edit_is_taken_back_and_applied_again(house: House, daemon: str) -> N
 def test_a_player_who_was_never_seen_is_not_changed_by_mistake(house: House, daemon: str) -> None:
     for command in (("set", STRANGER, "1500"), ("reset", STRANGER)):
         refused = ask(house, daemon, "player", *command, "--yes")
-        assert (refused.returncode, refused.stderr) == (1, f"equipoise: {STRANGER} was never seen here\n")
+        assert (refused.returncode, refused.stderr) == (1, f"equipoise: {STRANGER} was never seen here (pool main)\n")
     assert ask(house, daemon, "player", "set", STRANGER, "1500", "--new", "--yes").returncode == 0
     assert ask(house, daemon, "player", "reset", STRANGER, "--yes").returncode == 0
 
@@ -96,6 +96,8 @@ def test_a_round_is_taken_out_of_the_ratings_and_put_back(house: House, daemon: 
     assert rating(house, daemon) == 1000
     post(daemon, house.secret, posted({**ROUND, "map": "koth_nucleus"}, seq=3))
     assert rating(house, daemon) == 1000
+    shown = ask(house, daemon, "round", "show", "arena-1", ROUND["round"]).stdout
+    assert "Not rated: void: a cheater played." in shown
     again = ask(house, daemon, "round", "void", "arena-1", ROUND["round"], "--yes")
     assert (again.returncode, again.stderr) == (1, f"equipoise: round {ROUND['round']} of arena-1 is void already\n")
     assert not voided(house, daemon, "--yes", "--undo")["void"]

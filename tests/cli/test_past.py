@@ -153,7 +153,8 @@ def test_sides_have_the_words_of_the_game_and_a_plugin_that_never_called_stays_u
         post(
             address, "hive's secret", posted(hello, {"kind": "roster", "players": players}, seq=1) | {"server": "hive"}
         )
-        _, arena, hive, *_ = ask(house, address, "status").stdout.splitlines()
+        lines = ask(house, address, "status").stdout.splitlines()
+        arena, hive = (next(line for line in lines if line.startswith(name)) for name in ("arena-1", "hive"))
     assert cells(arena) == ["arena-1", "never heard of", *"------"]
     assert cells(hive)[4:6] == ["3 Marines, 3 Aliens", "even"]
 

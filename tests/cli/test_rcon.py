@@ -10,8 +10,9 @@ from tests.game.rcon_servers import PASSWORD, fake_server, free_port
 
 def with_rcon(house: House, port: int, password: str = PASSWORD) -> None:
     (house.folder / "secrets" / "arena-1.rcon").write_text(password)
-    keys = f'rcon = "127.0.0.1:{port}"\nrcon_password_file = "secrets/arena-1.rcon"\nquery = ""'
-    house.edit("[server.arena-1]", f"[server.arena-1]\n{keys}")
+    keys = f'rcon = "127.0.0.1:{port}"\nrcon_password_file = "secrets/arena-1.rcon"\nquery = ""\n'
+    file = house.folder / "servers.d" / "arena-1.toml"
+    file.write_text(file.read_text() + keys)
 
 
 def test_the_output_of_a_command_is_printed_and_what_is_no_single_command_is_refused(house: House) -> None:

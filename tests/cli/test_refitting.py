@@ -23,7 +23,7 @@ def test_a_pool_is_fitted_by_hand_and_a_dry_run_changes_nothing(house: House) ->
 
         before = rating()
         tried = ask(house, address, "pool", "refit", "--dry-run")
-        assert "would have new ratings, fitted to 3 rounds in" in tried.stdout, tried.stderr
+        assert "would get new ratings, fitted to 3 rounds in" in tried.stdout, tried.stderr
         assert rating() == before
         done = ask(house, address, "pool", "refit", "main", "--json")
         (shift,) = (each for each in json.loads(done.stdout)["refit"]["result"]["shifts"] if each["id"] == RED)

@@ -6,6 +6,7 @@ import json
 import re
 import socket
 import sqlite3
+from pathlib import Path
 from urllib.error import HTTPError
 
 import pytest
@@ -129,6 +130,11 @@ def test_a_daemon_that_is_not_there_is_exit_code_3(house: House) -> None:
 def test_without_a_token_one_line_says_where_it_is_looked_for(house: House) -> None:
     (house.folder / "owner.token").unlink()
     assert "EQUIPOISE_TOKEN" in one_line(run("status", "--config", house.config))
+
+
+def test_without_a_configuration_one_line_says_what_makes_one(tmp_path: Path) -> None:
+    missing = tmp_path / "config.toml"
+    assert f"there is no {missing}: `equipoise init` makes one" in one_line(run("status", "--config", missing))
 
 
 def test_a_wrong_token_is_refused(house: House, daemon: str) -> None:

@@ -115,6 +115,7 @@ def test_what_the_daemon_refuses_leaves_everything_as_it_was(house: House, addre
     before = written(house), everything(tf)
     line = refused(ask(house, address, "server", "add", "dustbowl", "--tf", str(tf), "--pool", "mian"), 1)
     assert "there is no [pool.mian]" in line
+    assert "refused" not in ask(house, address, "status").stdout
     house.edit("k_max = 12", "k_mox = 12")
     for words in (
         ("add", "dustbowl", "--tf", str(tf)),
@@ -158,7 +159,9 @@ def test_without_a_daemon_the_files_are_checked_and_read_at_the_next_start(house
     done = run("server", "add", "two", "--config", house.config, "--json")
     answer = json.loads(done.stdout)
     assert (answer["running"], answer["server"]) == (False, "two")
-    removed = run("server", "remove", "arena-1", "--config", house.config)
+    silent = run("server", "remove", "arena-1", "--config", house.config)
+    assert (silent.returncode, "nobody answered: say --yes. Nothing was changed" in silent.stderr) == (1, True)
+    removed = run("server", "remove", "arena-1", "--yes", "--config", house.config)
     assert "No daemon is running: it reads this at its next start." in removed.stdout
     before = written(house)
     line = refused(run("server", "add", "three", "--pool", "mian", "--config", house.config), 2)

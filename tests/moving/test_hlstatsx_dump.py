@@ -132,7 +132,7 @@ def test_players_of_a_dump_are_rated_in_its_order(server: mariadb.Server, tmp_pa
     found = json.loads(dry.stdout)
     assert found["written"] is False
     assert found["ratings"] == len(NAMES)
-    assert [id for id, _, _ in found["highest"]] == [str(BASE + n) for n in range(len(NAMES), len(NAMES) - 10, -1)]
+    assert [each["id"] for each in found["highest"]] == [str(BASE + n) for n in range(len(NAMES), len(NAMES) - 10, -1)]
     done = pool(house, "import", "--hlstatsx", dump, "--spread", "150", "--yes")
     assert done.returncode == 0, done.stderr
     assert "imported 20 ratings" in done.stdout

@@ -15,12 +15,11 @@ import click
 
 from equipoise.cli import questions
 from equipoise.cli.client import Client, Unreachable
-from equipoise.cli.options import FAILED, Stopped, config_option, stop
+from equipoise.cli.options import FAILED, Stopped, agreed, config_option, examples, stop, yes_option
 from equipoise.cli.remote import json_option, print_json, token_option, url_option
 from equipoise.errors import ConfigError
 
 Command = Callable[..., None]
-yes_option = click.option("--yes", is_flag=True, help="Ask nothing.")
 tf_option = click.option(
     "--tf", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="The server's folder tf/."
 )
@@ -44,6 +43,8 @@ class Daemon:
         Without a daemon they are checked as one would; then the answer's `running` is false.
         """
         try:
+            # Files that are refused are taken back: `status` shall not say that the configuration is refused.
+            self._client.send("POST", "reload", body={"dry_run": True})
             answer = self._client.send("POST", "reload", body={"dry_run": False})
         except Unreachable:
             from equipoise.config import load
@@ -80,9 +81,9 @@ def _daemon(command: Command) -> Command:
     return connected
 
 
-@click.command(epilog="Example: equipoise server add dustbowl --tf /srv/dustbowl/tf --rcon 127.0.0.1:27025")
+@click.command(epilog=examples("equipoise server add dustbowl --tf /srv/dustbowl/tf --rcon 127.0.0.1:27025"))
 @_daemon
-@click.argument("name")
+@click.argument("name", metavar="SERVER")
 @tf_option
 @click.option("--pool", help="The pool it feeds. [default: main, or the only one]")
 @click.option("--game", type=click.Choice(["tf2", "ns2", "other"]), default="tf2", show_default=True, help="Its game.")
@@ -100,7 +101,7 @@ def add(
 ) -> None:
     """Add a game server, while the daemon runs.
 
-    It is written into servers.d/NAME.toml, beside the configuration. With --tf the plugin is installed into the
+    It is written into servers.d/SERVER.toml, beside the configuration. With --tf the plugin is installed into the
     server's folder, with the address, the name and a secret of its own; without, the secret is shown, only once.
     """
     from equipoise.config.sources import read_sources
@@ -123,9 +124,9 @@ def add(
     _show(answer | {"ok": True, "server": name, "secret": secret, "lines": lines}, as_json)
 
 
-@click.command(epilog="Example: equipoise server update dustbowl --tf /srv/dustbowl/tf")
+@click.command(epilog=examples("equipoise server update dustbowl --tf /srv/dustbowl/tf"))
 @_daemon
-@click.argument("name")
+@click.argument("name", metavar="SERVER")
 @click.option("--tf", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", required=True, help="Its tf/.")
 def update(daemon: Daemon, name: str, tf: Path, as_json: bool) -> None:
     """Install the plugin of this version into a server's folder, after an upgrade. Its cfg stays as it is."""
@@ -145,9 +146,9 @@ def update(daemon: Daemon, name: str, tf: Path, as_json: bool) -> None:
     _show({"ok": True, "running": True, "server": name, "lines": lines, "changes": [], "restart": []}, as_json)
 
 
-@click.command(epilog="Example: equipoise server remove dustbowl")
+@click.command(epilog=examples("equipoise server remove dustbowl"))
 @_daemon
-@click.argument("name")
+@click.argument("name", metavar="SERVER")
 @yes_option
 def remove(daemon: Daemon, name: str, yes: bool, as_json: bool) -> None:
     """Remove a game server that a command added. Its ratings stay: they are its pool's.
@@ -158,7 +159,7 @@ def remove(daemon: Daemon, name: str, yes: bool, as_json: bool) -> None:
     from equipoise.install.servers import password_file, server_file
 
     _own_file(daemon.config, name, f"remove the table [server.{name}], then `equipoise reload`")
-    if questions.on_terminal() and not yes and not click.confirm(f"Remove the game server {name}?"):
+    if not yes and not agreed(f"Remove the game server {name}?"):
         stop("nothing was changed", FAILED)
     files = Changes(daemon.config.parent)
     files.remove(server_file(daemon.config, name))
@@ -169,9 +170,9 @@ def remove(daemon: Daemon, name: str, yes: bool, as_json: bool) -> None:
     _show(answer | {"ok": True, "server": name, "lines": lines}, as_json)
 
 
-@click.command(epilog="Example: equipoise server secret dustbowl --rotate --tf /srv/dustbowl/tf")
+@click.command(epilog=examples("equipoise server secret dustbowl --rotate --tf /srv/dustbowl/tf"))
 @_daemon
-@click.argument("name")
+@click.argument("name", metavar="SERVER")
 @click.option(
     "--rotate",
     is_flag=True,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from equipoise.cli.options import FAILED, PRIVATE, config_option, say_opened, stop
-from equipoise.cli.remote import json_option, print_json
-from equipoise.cli.words import local_time
+from equipoise.cli.options import FAILED, PRIVATE, agreed, config_option, examples, say_opened, stop, yes_option
+from equipoise.cli.remote import print_json
+from equipoise.cli.words import counted, local_time
 from equipoise.errors import ConfigError, StoreError, StoreRefused
 
 if TYPE_CHECKING:
@@ -20,18 +20,15 @@ if TYPE_CHECKING:
     from equipoise.store.sqlite.restoring import Found
 
 
-@click.command()
+@click.command(epilog=examples("equipoise backup", "equipoise backup /mnt/other-disk/before-upgrade.db"))
 @config_option
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@json_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def backup(path: Path, file: Path | None, as_json: bool) -> None:
     """Copy the store to FILE, whether the daemon runs or not.
 
     The copy is checked before it gets its name. Without FILE it is put into the folder `backups` of the state
     directory, where the daemon puts its own; of all in that folder the newest are kept.
-
-    \b
-    Example: equipoise backup /mnt/other-disk/before-upgrade.db
     """
     from equipoise.store.sqlite.backups import back_up
 
@@ -45,24 +42,25 @@ def backup(path: Path, file: Path | None, as_json: bool) -> None:
     except StoreError as error:
         stop(error, FAILED)
     if not print_json(asdict(made), as_json):
-        click.echo(f"{made.file}: {_rounds(made.rounds)}, {made.bytes / 1e6:,.1f} MB, checked.")
+        click.echo(f"{made.file}: {counted(made.rounds, 'round')}, {made.bytes / 1e6:,.1f} MB, checked.")
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "systemctl stop equipoise",
+        "equipoise restore /var/lib/equipoise/backups/equipoise-20261122T033000Z.db",
+        "systemctl start equipoise",
+    )
+)
 @config_option
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Go on although the store has rounds that the backup lacks.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@yes_option
 @click.option("--json", "as_json", is_flag=True, help="Print what would be done as JSON; done only with --yes.")
 def restore(path: Path, file: Path, force: bool, yes: bool, as_json: bool) -> None:
     """Put the backup FILE in the store's place; what it replaces is kept beside it.
 
     The daemon must be stopped. Rounds that wait in the rings' files stay, and are applied when it starts again.
-
-    \b
-    Example: systemctl stop equipoise
-             equipoise restore /var/lib/equipoise/backups/equipoise-20261122T033000Z.db
-             systemctl start equipoise
     """
     from equipoise.store.sqlite.restoring import Restoring
 
@@ -75,7 +73,7 @@ def restore(path: Path, file: Path, force: bool, yes: bool, as_json: bool) -> No
             if not as_json:
                 _show(file, found)
             _refuse_loss(found, force=force)
-            if written := yes or (not as_json and click.confirm("Restore it?", err=True)):
+            if written := yes or (not as_json and agreed("Restore it?")):
                 kept = restoring.put_in_place(_entry(file))
     except StoreRefused as error:
         stop(error)
@@ -87,9 +85,9 @@ def restore(path: Path, file: Path, force: bool, yes: bool, as_json: bool) -> No
 
 
 def _show(file: Path, found: Found) -> None:
-    click.echo(f"{file}: {_rounds(found.rounds)}, the last one stored at {local_time(found.newest)}.")
+    click.echo(f"{file}: {counted(found.rounds, 'round')}, the last one stored at {local_time(found.newest)}.")
     if found.lost_rounds:
-        click.echo(f"The store has {_rounds(found.lost_rounds)} that it lacks.")
+        click.echo(f"The store has {counted(found.lost_rounds, 'round')} that it lacks.")
     if found.waiting_files:
         click.echo(f"Rounds that wait in {', '.join(found.waiting_files)} are applied when the daemon starts.")
 
@@ -100,7 +98,7 @@ def _refuse_loss(found: Found, *, force: bool) -> None:
     if found.lost_rounds is None:
         why = "the store cannot be read, so the rounds that would be lost cannot be counted"
     else:
-        why = f"{_rounds(found.lost_rounds)} would be lost"
+        why = f"{counted(found.lost_rounds, 'round')} would be lost"
     stop(f"{why}; --force restores all the same. Nothing was changed", FAILED)
 
 
@@ -137,7 +135,3 @@ def _target(store: Path, file: Path | None) -> Path:
         return new_file(directory, time.time())
     except OSError as error:
         stop(f"{directory}: {error.strerror}")
-
-
-def _rounds(count: int) -> str:
-    return f"{count:,} round{'' if count == 1 else 's'}"

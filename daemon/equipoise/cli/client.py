@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -37,8 +38,10 @@ class Client:
     @classmethod
     def of(cls, config: Path, url: str | None, token: str | None) -> Client:
         """From the options, else from the configuration and the `owner.token` that `init` wrote beside it."""
+        if not (url or token or config.exists()) and os.access(config.parent, os.X_OK):
+            stop(f"there is no {config}: `equipoise init` makes one; --config names another")
         found = token or _token(config.with_name("owner.token"))
-        return cls(_checked(url) if url else _configured(config), _sendable(found))
+        return cls(_checked(url) if url else configured_url(config), _sendable(found))
 
     def get(self, *path: str, **query: str | float | None) -> Any:
         """Send GET; returns the daemon's answer. A query parameter that is None is left out."""
@@ -119,8 +122,8 @@ def _checked(url: str) -> str:
     return url
 
 
-def _configured(config: Path) -> str:
-    """The address in the configuration, whose other keys are not read."""
+def configured_url(config: Path) -> str:
+    """The daemon's address in a configuration, whose other keys are not read and may be wrong."""
     try:
         web = _web_table(read_small(config).decode())
         host, port = web.get("host", "127.0.0.1"), web.get("port", 27500)

@@ -16,26 +16,22 @@ from typing import Any
 import click
 
 import equipoise
-from equipoise.cli.options import FAILED, config_option
-from equipoise.cli.remote import json_option, print_json
+from equipoise.cli.client import configured_url
+from equipoise.cli.options import FAILED, config_option, examples
+from equipoise.cli.remote import json_option, print_json, token_option, url_option
+from equipoise.cli.tables import print_note
 from equipoise.config import STORE, Config, load
 from equipoise.errors import ConfigError
 from equipoise.service.diagnosis import DAEMON, Finding, of_disk
 
 TIMEOUT_SECONDS = 15
-EPILOG = """\b
-Examples:
-  equipoise doctor
-  equipoise doctor --json | jq '.findings[] | select(.bad)'
-"""
+EPILOG = examples("equipoise doctor", "equipoise doctor --json | jq '.findings[] | select(.bad)'")
 
 
 @click.command(epilog=EPILOG)
 @config_option
-@click.option("--url", envvar="EQUIPOISE_URL", help="The daemon's address. [env: EQUIPOISE_URL; default: config]")
-@click.option(
-    "--token", envvar="EQUIPOISE_TOKEN", help="A token. [env: EQUIPOISE_TOKEN; default: owner.token beside it]"
-)
+@url_option
+@token_option
 @json_option
 def doctor(path: Path, url: str | None, token: str | None, as_json: bool) -> None:
     """Look for what is wrong: on this machine, in the daemon, on every game server. Exit code 1: something is.
@@ -54,8 +50,9 @@ def doctor(path: Path, url: str | None, token: str | None, as_json: bool) -> Non
     if not print_json({"versions": versions, "findings": [asdict(finding) for finding in findings]}, as_json):
         click.echo(", ".join(f"{name} {version}" for name, version in versions.items()))
         for finding in findings:
-            click.echo(f"\n{'bad ' if finding.bad else 'note'}  {finding.about}: {finding.what}")
-            click.echo(f"      {finding.advice}")
+            click.echo()
+            print_note(f"{finding.about}: {finding.what}", "bad   " if finding.bad else "note  ")
+            print_note(finding.advice, "      ")
         click.echo(
             f"\n{bad or 'nothing'} to mend" + (f", {len(findings) - bad} to know" if len(findings) > bad else "")
         )
@@ -68,8 +65,13 @@ def _findings(path: Path, url: str | None, token: str | None) -> Iterator[Findin
     try:
         config = load(path, os.environ)
     except ConfigError as error:
-        yield Finding(True, DAEMON, f"the configuration is wrong: {error}", "equipoise check-config says the same")
-    answer = _ask(url or _address(config), token or _token(path))
+        yield Finding(
+            True,
+            DAEMON,
+            f"the configuration is wrong: {error}",
+            "correct the file; `equipoise check-config` reads it again",
+        )
+    answer = _ask(url or configured_url(path), token or _token(path))
     if isinstance(answer, Finding):
         yield answer
     else:
@@ -91,12 +93,6 @@ def _of_machine(config: Config, uid: int | None) -> Iterator[Finding]:
         yield from examining.of_port(config.web.port)
         if config.directory.is_dir():
             yield from of_disk(config.directory)
-
-
-def _address(config: Config | None) -> str:
-    host, port = (config.web.host, config.web.port) if config else ("127.0.0.1", 27500)
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _token(config: Path) -> str:

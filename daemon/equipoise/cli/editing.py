@@ -8,21 +8,18 @@ from typing import Any
 import click
 
 from equipoise.cli.client import REFUSED, Client
-from equipoise.cli.options import WRONG, stop
+from equipoise.cli.options import WRONG, agreed, dry_run_option, examples, stop, yes_option
 from equipoise.cli.remote import json_option, pool_option, print_json, remote
 from equipoise.cli.tables import print_table
-from equipoise.cli.words import local_time
+from equipoise.cli.words import counted, local_time
 
 REPLAY_SECONDS = 3600.0
 """A replay of a large pool takes minutes."""
 MOST_SHOWN = 20
 """Players of a replay that are shown."""
 
-yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-dry_run_option = click.option("--dry-run", is_flag=True, help="Only show what would change.")
 
-
-@click.command("set")
+@click.command("set", epilog=examples("equipoise player set 76561197960287930 1500"))
 @remote
 @json_option
 @pool_option
@@ -33,10 +30,7 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Only show what wo
 def set_player(
     client: Client, id: str, rating: float, pool: str | None, *, new: bool, yes: bool, as_json: bool
 ) -> None:
-    """Give a player a rating; their rounds stay.
-
-    Example: equipoise player set 76561197960287930 1500
-    """
+    """Give a player a rating; their rounds stay."""
     refuse_silence(yes=yes)
     if not yes:
         _show(f"{id}: a new player" if new else _seen(client, id, pool), f"rating {rating:g}")
@@ -45,17 +39,14 @@ def set_player(
     _report(client.send("PUT", "players", id, body=body, pool=pool), as_json=as_json)
 
 
-@click.command("reset")
+@click.command("reset", epilog=examples("equipoise player reset 76561197960287930"))
 @remote
 @json_option
 @pool_option
 @yes_option
 @click.argument("id")
 def reset_player(client: Client, id: str, pool: str | None, *, yes: bool, as_json: bool) -> None:
-    """Make a player a newcomer again: their rating and their rounds are forgotten.
-
-    Example: equipoise player reset 76561197960287930
-    """
+    """Make a player a newcomer again: their rating and their rounds are forgotten."""
     refuse_silence(yes=yes)
     if not yes:
         _show(_seen(client, id, pool), "a newcomer")
@@ -63,7 +54,7 @@ def reset_player(client: Client, id: str, pool: str | None, *, yes: bool, as_jso
     _report(client.send("DELETE", "players", id, pool=pool), as_json=as_json)
 
 
-@click.command("undo")
+@click.command("undo", epilog=examples("equipoise player undo 76561197960287930 --dry-run"))
 @remote
 @json_option
 @pool_option
@@ -74,8 +65,6 @@ def undo_edit(client: Client, id: str, pool: str | None, *, dry_run: bool, yes: 
     """Take back the last set, reset or import of a player; a second undo applies it again.
 
     What was played since is rated again, so other players change a little too.
-
-    Example: equipoise player undo 76561197960287930 --dry-run
     """
     dry_run = dry_run or (as_json and not yes)
     if not dry_run:
@@ -109,7 +98,7 @@ def refuse_silence(*, yes: bool) -> None:
 
 def confirm(question: str) -> None:
     """Ask; without a yes nothing is changed."""
-    if not click.confirm(question, err=True):
+    if not agreed(question):
         stop("nothing was changed", REFUSED)
 
 
@@ -121,10 +110,10 @@ def show_replay(replay: dict[str, Any]) -> None:
     if replay["refitted"]:
         click.echo("A refit made the ratings since then: they stay until the next one, which takes it into account.")
     if replay["lost_edits"]:
-        click.echo(f"{replay['lost_edits']:,} ratings that admins changed since then are lost: no state was stored.")
+        edits = counted(replay["lost_edits"], "change by an admin", "changes by admins")
+        click.echo(f"Lost, because no state was stored: {edits} since then.")
     if changes:
-        head = ("PLAYER", "NAME", "RATING", "", "CHANGE", "ROUNDS")
-        print_table(head, (_row(each) for each in changes[:MOST_SHOWN]))
+        print_table(("PLAYER", "NAME", "RATING", "CHANGE", "ROUNDS"), (_row(each) for each in changes[:MOST_SHOWN]))
     if len(changes) > MOST_SHOWN:
         click.echo(f"… and {len(changes) - MOST_SHOWN:,} more; --json lists all.")
 
@@ -135,8 +124,7 @@ def _row(each: dict[str, Any]) -> tuple[object, ...]:
     return (
         each["id"],
         each["name"] or "-",
-        f"{before:g}",
-        f"→ {after:g}",
+        f"{before:g} → {after:g}",
         f"{after - before:+.4g}",
         rounds if each["rounds_before"] != each["rounds_after"] else each["rounds_after"],
     )
@@ -166,4 +154,4 @@ def _report(answer: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _numbers(player: dict[str, Any]) -> str:
-    return f"rating {player['rating']:g} after {player['rounds']} rounds"
+    return f"rating {player['rating']:g} after {counted(player['rounds'], 'round')}"

@@ -38,7 +38,7 @@ def export(path: Path, pool: str, target: Path, url: str | None, token: str | No
             if answer is not None:
                 _copy(_received(answer), take)
         if answer is None and url is not None:
-            stop(f"no daemon answers at {url}; is `equipoise serve` running?", NO_DAEMON)
+            stop(f"no daemon answers at {url}: Connection refused; is `equipoise serve` running?", NO_DAEMON)
         if answer is None:
             asyncio.run(_from_store(path, pool, take))
 

@@ -19,9 +19,10 @@ from equipoise import config
 from equipoise.app import SystemClock
 from equipoise.cli.exporting import refuse_waiting
 from equipoise.cli.importing import configured, interruptible
-from equipoise.cli.options import FAILED, say_opened, stop
+from equipoise.cli.options import FAILED, agreed, say_opened, stop
 from equipoise.cli.output import json_text
 from equipoise.cli.tables import print_table
+from equipoise.cli.words import counted
 from equipoise.core.model import PlayerId
 from equipoise.errors import FileError, RatingError, StoreInUse
 from equipoise.moving.first_ratings import FirstRating, bins, quantiles, read_table
@@ -52,6 +53,15 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
+class Highest:
+    """A player who would be among the highest."""
+
+    id: PlayerId
+    name: str | None
+    rating: float
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """What an import would do."""
 
@@ -59,7 +69,7 @@ class Found:
     ratings: int
     skipped: dict[str, int]
     """Why others are left out, and how many."""
-    highest: list[tuple[PlayerId, str, float]]
+    highest: list[Highest]
     histogram: list[tuple[float, float, int]]
 
 
@@ -197,7 +207,7 @@ class _Import:
             self._pool,
             len(rows),
             dict(skipped.most_common()),
-            [(row.id, wanted.names.get(row.id, ""), row.rating) for row in highest],
+            [Highest(row.id, wanted.names.get(row.id), row.rating) for row in highest],
             bins([row.rating for row in rows]) if rows else [],
         )
 
@@ -221,7 +231,7 @@ def _agreed(*, as_json: bool) -> bool:
     """What a person says; False where there is none to ask."""
     if as_json or not sys.stdin.isatty():
         return False
-    if not click.confirm("Import these ratings?", err=True):
+    if not agreed("Import these ratings?"):
         stop("nothing was changed", FAILED)
     return True
 
@@ -234,9 +244,8 @@ def _show(found: Found) -> None:
             bar = "#" * -(-count * BAR // most)
             click.echo(f"{low:10.6g} to {high:<10.6g} {count:>9,}  {bar}".rstrip())
         click.echo("\nThe highest:\n")
-        print_table(
-            ("PLAYER", "NAME", "RATING"), [(id, name or "-", f"{rating:g}") for id, name, rating in found.highest]
-        )
+        rows = [(each.id, each.name or "-", f"{each.rating:g}") for each in found.highest]
+        print_table(("PLAYER", "NAME", "RATING"), rows, texts=2)
     if found.skipped:
         click.echo("\nLeft out:\n")
         print_table(("WHY", "HOW MANY"), [(why, f"{count:,}") for why, count in found.skipped.items()], texts=1)
@@ -244,7 +253,7 @@ def _show(found: Found) -> None:
 
 def _report(found: Found, *, as_json: bool, why_not: str | None) -> None:
     """`why_not`: why nothing was written, where nothing was."""
-    ratings = f"{found.ratings:,} rating" + "s" * (found.ratings != 1)
+    ratings = counted(found.ratings, "rating")
     if as_json:
         click.echo(json_text(asdict(found) | {"written": why_not is None}, ascii_only=False))
     elif not found.ratings:

@@ -7,22 +7,20 @@ from pathlib import Path
 
 import click
 
-from equipoise.cli.options import FAILED, PRIVATE, config_option, stop
+from equipoise.cli.options import FAILED, PRIVATE, config_option, examples, stop, yes_option
 from equipoise.cli.remote import token_option, url_option
 from equipoise.errors import ConfigError, FileError, RatingError, ScriptError, StoreError, StoreRefused
 
-EXPORT_EXAMPLES = """\b
-Examples:
-  equipoise pool export main main.jsonl
-  equipoise pool export main - | zstd > main.jsonl.zst
-"""
-IMPORT_EXAMPLES = """\b
-Examples:
-  equipoise pool import main.jsonl
-  equipoise pool import --ratings skills.csv
-  equipoise pool import --hlstatsx hlstatsx.sql --game-code tf
-  equipoise pool import --hlstatsx players.csv --hlstatsx ids.csv --yes
-"""
+EXPORT_EXAMPLES = examples(
+    "equipoise pool export main main.jsonl",
+    "equipoise pool export main - | zstd > main.jsonl.zst",
+)
+IMPORT_EXAMPLES = examples(
+    "equipoise pool import main.jsonl",
+    "equipoise pool import --ratings skills.csv",
+    "equipoise pool import --hlstatsx hlstatsx.sql --game-code tf",
+    "equipoise pool import --hlstatsx players.csv --hlstatsx ids.csv --yes",
+)
 
 _file = click.Path(path_type=Path, exists=True, dir_okay=False, readable=True)
 
@@ -62,7 +60,7 @@ def export_pool(path: Path, name: str, target: Path, url: str | None, token: str
     help="Standard deviation of ratings from HLstatsX:CE. [default: 200 points, or half of a newcomer's uncertainty]",
 )
 @click.option("--overwrite", is_flag=True, help="Also players who have rated rounds.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@yes_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; first ratings are written only with --yes.")
 @click.argument("source", metavar="[FILE]", type=_file, required=False)
 def import_pool(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -44,6 +45,20 @@ config_option = click.option(
     help="The configuration file. [env: EQUIPOISE_CONFIG; default: ~/.config/equipoise/config.toml, "
     "else /etc/equipoise/config.toml]",
 )
+
+
+yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+dry_run_option = click.option("--dry-run", is_flag=True, help="Only show what would change.")
+
+
+def agreed(question: str) -> bool:
+    """Ask, on a terminal or for a line of standard input; without an answer the command ends."""
+    try:
+        return click.confirm(question, err=True)
+    except click.Abort:
+        if sys.stdin.isatty():
+            stop("interrupted; nothing was changed", INTERRUPTED)
+        stop("nobody answered: say --yes. Nothing was changed", FAILED)
 
 
 class Stopped(click.ClickException):

@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from equipoise.cli.client import REFUSED, Client
 from equipoise.cli.moving import export_pool, import_pool
-from equipoise.cli.options import PRIVATE, config_option, examples, stop
+from equipoise.cli.options import PRIVATE, config_option, examples, stop, yes_option
 from equipoise.cli.refitting import refit
-from equipoise.cli.remote import json_option, print_json, remote
+from equipoise.cli.remote import json_option, pool_options, print_json, remote
 from equipoise.errors import ConfigError, RatingError, ScriptError, SpillError, StoreError
-
-
-def pool_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the name of a pool, by an argument or by `--pool`, which the commands on players have."""
-
-    @click.option("--pool", "by_option", help="The pool. [default: main]")
-    @click.argument("pool", metavar="[POOL]", required=False)
-    @wraps(command)
-    def named(*client: Client, pool: str | None, by_option: str | None, **arguments: Any) -> None:
-        if pool and by_option and pool != by_option:
-            raise click.UsageError(f"name one pool: {pool} or {by_option}")
-        command(*client, name=pool or by_option or "main", **arguments)
-
-    return named
 
 
 @click.group()
@@ -106,7 +90,7 @@ pool.add_command(refit)
 @click.option("--system", help="The new rating system, at its defaults. [default: as configured]")
 @click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A parameter; may be repeated.")
 @click.option("--without-pruned-rounds", "from_rest", is_flag=True, help="Go on although old rounds were deleted.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@yes_option
 @click.option("--json", "as_json", is_flag=True, help="Print the difference as JSON; written only with --yes.")
 def recompute(
     path: Path, name: str, system: str | None, pairs: Sequence[str], from_rest: bool, yes: bool, as_json: bool

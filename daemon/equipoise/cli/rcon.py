@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from equipoise.cli.client import Client
+from equipoise.cli.options import examples
 from equipoise.cli.remote import json_option, print_json, remote
 
-EPILOG = """\b
-Examples:
-  equipoise rcon arena-1 status
-  equipoise rcon arena-1 sm_kick '#12'
-  equipoise rcon --json arena-1 sm plugins list
-"""
+EPILOG = examples(
+    "equipoise rcon arena-1 status",
+    "equipoise rcon arena-1 sm_kick '#12'",
+    "equipoise rcon --json arena-1 sm plugins list",
+)
 
 
 @click.command(context_settings={"ignore_unknown_options": True}, epilog=EPILOG)

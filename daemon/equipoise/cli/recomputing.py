@@ -20,7 +20,7 @@ import click
 from equipoise import config, ratings
 from equipoise.app import SystemClock
 from equipoise.cli.client import REFUSED
-from equipoise.cli.options import say_opened, stop
+from equipoise.cli.options import agreed, say_opened, stop
 from equipoise.cli.output import json_text, progress
 from equipoise.cli.tables import print_table
 from equipoise.config.printing import pool_table
@@ -98,7 +98,7 @@ class Recomputing:
             found = await self._try(store)
             if not as_json:
                 _show(found)
-            written = yes or (not as_json and click.confirm("Replace the ratings?", err=True))
+            written = yes or (not as_json and agreed("Replace the ratings?"))
             if written:
                 await self._write(store, found)
         finally:

@@ -8,26 +8,24 @@ from typing import Any
 import click
 
 from equipoise.cli.client import REFUSED, Client
-from equipoise.cli.options import stop
-from equipoise.cli.remote import json_option, print_json, remote
+from equipoise.cli.options import dry_run_option, examples, stop
+from equipoise.cli.remote import json_option, pool_options, print_json, remote
 from equipoise.cli.tables import print_table
+from equipoise.cli.words import counted
 
 POLL_SECONDS = 0.5
 
 
-@click.command()
+@click.command(epilog=examples("equipoise pool refit main --dry-run"))
 @remote
 @json_option
-@click.argument("name", metavar="[POOL]", default="main")
-@click.option("--dry-run", is_flag=True, help="Only show what would change.")
+@pool_options
+@dry_run_option
 def refit(client: Client, name: str, dry_run: bool, as_json: bool) -> None:
     """Estimate all ratings of a pool anew, from all of its rounds at once.
 
     For pools of ns2, trueskill2 and trueskill_through_time. The daemon does it every night. The game goes on
     meanwhile; Ctrl-C ends the command, not the refit. Exit code 1: the ratings are as they were.
-
-    \b
-    Example: equipoise pool refit main --dry-run
     """
     answer = client.send("POST", "pools", name, "refit", body={"dry_run": dry_run})
     while (found := answer["refit"])["running_since"] is not None:
@@ -41,10 +39,11 @@ def refit(client: Client, name: str, dry_run: bool, as_json: bool) -> None:
 
 def _show(found: dict[str, Any]) -> None:
     fitted, result = found["fitted"], found["result"]
-    done = "would have" if found["dry_run"] else "have"
+    done = "would get new ratings" if found["dry_run"] else "got new ratings"
+    rounds = f"{counted(fitted['rounds'], 'round')} in {counted(fitted['iterations'], 'iteration')}"
     click.echo(
-        f"{result['players']:,} players {done} new ratings, fitted to {fitted['rounds']:,} rounds in "
-        f"{fitted['iterations']} iterations; {result['rounds']} rounds came meanwhile."
+        f"{counted(result['players'], 'player')} {done}, fitted to {rounds}; "
+        f"{counted(result['rounds'], 'round')} came meanwhile."
     )
     rows = ((each["id"], f"{each['before']:,.1f}", f"{each['after']:,.1f}") for each in result["shifts"])
-    print_table(("PLAYER", "BEFORE", "AFTER"), rows)
+    print_table(("PLAYER", "BEFORE", "AFTER"), rows, texts=1)

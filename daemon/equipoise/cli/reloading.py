@@ -8,21 +8,20 @@ from typing import Any
 import click
 
 from equipoise.cli.client import Client
+from equipoise.cli.options import dry_run_option, examples
 from equipoise.cli.remote import json_option, print_json, remote
 from equipoise.cli.words import local_time
 
 
-@click.command()
+@click.command(epilog=examples("equipoise reload --dry-run", "equipoise reload"))
 @remote
-@click.option("--dry-run", is_flag=True, help="Only check the files and say what would change.")
 @json_option
+@dry_run_option
 def reload(client: Client, dry_run: bool, as_json: bool) -> None:
     """Read the configuration again and put it in force, without a restart.
 
     Each change is a line. What needs a restart is named, and everything else takes effect at once. Exit code 1: a file
     is wrong; its name, the key and the reason are shown, and the configuration from before stays in force.
-
-    Example: equipoise reload --dry-run
     """
     answer = client.send("POST", "reload", body={"dry_run": dry_run})
     if print_json(answer, as_json):

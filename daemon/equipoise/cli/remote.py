@@ -42,6 +42,20 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the da
 pool_option = click.option("--pool", help="The pool; needed only where there are several.")
 
 
+def pool_options(command: Command) -> Command:
+    """Give a command the name of a pool, by an argument or by `--pool`, which the commands on players have."""
+
+    @click.option("--pool", "by_option", help="The pool. [default: main]")
+    @click.argument("pool", metavar="[POOL]", required=False)
+    @wraps(command)
+    def named(*client: Client, pool: str | None, by_option: str | None, **arguments: Any) -> None:
+        if pool and by_option and pool != by_option:
+            raise click.UsageError(f"name one pool: {pool} or {by_option}")
+        command(*client, name=pool or by_option or "main", **arguments)
+
+    return named
+
+
 def print_json(answer: Any, as_json: bool) -> bool:
     """Print the answer if JSON was asked for; True if it was."""
     if as_json:

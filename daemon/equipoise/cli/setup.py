@@ -8,19 +8,18 @@ from pathlib import Path
 import click
 
 from equipoise.cli import questions
-from equipoise.cli.options import FAILED, new_directory, stop
+from equipoise.cli.options import FAILED, examples, new_directory, stop
 from equipoise.errors import ConfigError
 from equipoise.install import assets
 from equipoise.install.configuration import write_new
 from equipoise.install.servers import NewServer
 
-EPILOG = """\b
-Examples:
-  equipoise init                                     asks
-  equipoise init --server arena-1 --tf /srv/tf2/tf   installs the plugin too
-  equipoise init --server a --server b --tf a=/srv/a/tf --tf b=/srv/b/tf --yes
-  equipoise init --systemd --server arena-1 --tf /srv/tf2/tf   starts the daemon too
-"""
+EPILOG = examples(
+    "equipoise init",
+    "equipoise init --server arena-1 --tf /srv/arena-1/tf",
+    "equipoise init --server a --server b --tf a=/srv/a/tf --tf b=/srv/b/tf --yes",
+    "equipoise init --systemd --server arena-1 --tf /srv/arena-1/tf",
+)
 SHARED = "With several servers NAME= says whose it is."
 
 
@@ -35,7 +34,7 @@ SHARED = "With several servers NAME= says whose it is."
 @click.option(
     "--rcon-password-file", multiple=True, metavar="[NAME=]FILE", help="A file with its password; -: standard input."
 )
-@click.option("--yes", is_flag=True, help="Ask nothing; what no option says is left out.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask; what no option says is left out.")
 @click.option("--systemd", is_flag=True, help="Write the systemd unit too, and start it. Again after each upgrade.")
 @click.option("--uninstall", is_flag=True, help="Stop and remove the unit; configuration and ratings stay.")
 def init(

@@ -95,11 +95,11 @@ def _harmless(cell: object) -> object:
     return "" if cell is None else cell
 
 
-def print_note(text: str) -> None:
-    """Print a paragraph below a table, wrapped to the terminal."""
+def print_note(text: str, first: str = "") -> None:
+    """Print a paragraph, wrapped to the terminal; its first line begins with `first`, the others as far right."""
     width = columns_here()
-    for line in [text] if width is None else wrapped(text, width):
-        click.echo(line)
+    for number, line in enumerate([text] if width is None else wrapped(text, max(1, width - len(first)))):
+        click.echo((" " * len(first) if number else first) + line)
 
 
 def columns_here() -> int | None:

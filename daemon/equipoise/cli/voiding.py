@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from equipoise.cli.client import Client
-from equipoise.cli.editing import REPLAY_SECONDS, confirm, dry_run_option, refuse_silence, show_replay, yes_option
+from equipoise.cli.editing import REPLAY_SECONDS, confirm, refuse_silence, show_replay
+from equipoise.cli.options import dry_run_option, examples, yes_option
 from equipoise.cli.remote import json_option, print_json, remote
 
 LONGEST_REASON = 200
@@ -19,7 +20,13 @@ def _short(_: click.Context, __: click.Parameter, reason: str) -> str:
     return reason
 
 
-@click.command("void")
+@click.command(
+    "void",
+    epilog=examples(
+        'equipoise round void arena-1 1763622000123-7 --reason "a cheater played" --dry-run',
+        "equipoise round void arena-1 1763622000123-7 --undo",
+    ),
+)
 @remote
 @json_option
 @dry_run_option
@@ -27,16 +34,14 @@ def _short(_: click.Context, __: click.Parameter, reason: str) -> str:
 @click.option("--reason", default="", callback=_short, help="Why; the audit keeps it.")
 @click.option("--undo", is_flag=True, help="Put a void round back.")
 @click.argument("server")
-@click.argument("id")
+@click.argument("id", metavar="ROUND")
 def void_round(
     client: Client, server: str, id: str, reason: str, *, undo: bool, dry_run: bool, yes: bool, as_json: bool
 ) -> None:
     """Take a round out of the ratings.
 
     All that was played since is rated again without it. Rounds that end meanwhile wait, and are rated afterwards. The
-    round stays stored.
-
-    Example: equipoise round void arena-1 1763622000123-7 --reason "a cheater played" --dry-run
+    round stays stored. `equipoise round list` shows the ids of rounds.
     """
     dry_run = dry_run or (as_json and not yes)
     if not dry_run:

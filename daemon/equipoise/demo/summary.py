@@ -132,9 +132,9 @@ def _rows(summary: EveningSummary) -> list[tuple[str, str, str]]:
 
 
 STEPS = (
-    ("equipoise init", "write a configuration and secrets (once)"),
-    ("equipoise serve", "run the daemon; systemd/ has a unit for it"),
-    ("make plugin", "build the zip to unpack into tf/: sourcemod/README.md"),
+    ("equipoise init", "write a configuration, install the plugin into tf/"),
+    ("equipoise init --systemd", "start the daemon too, now and at every boot"),
+    ("equipoise doctor", "look for what is wrong, and what to do"),
     ("docs/", "the rules, the protocol, the ratings, operations"),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -105,6 +106,10 @@ def of_tries(tried: Iterable[Tried], servers: Iterable[str]) -> Iterator[Finding
         yield Finding(True, about, what, advice)
 
 
+_VERSION = re.compile(r"\d+(\.\d+)*")
+"""How our plugin says its version. Scripts of other authors say their name too: `own-game/1`."""
+
+
 def of_server(server: ServerStatus, version: str) -> Iterator[Finding]:
     """What a server's script says, or that it is silent."""
     name = server.server
@@ -113,7 +118,7 @@ def of_server(server: ServerStatus, version: str) -> Iterator[Finding]:
         yield Finding(True, name, "its script has never called since the daemon started", console)
     elif server.lost:
         yield Finding(True, name, f"its script has been silent for {server.silent_seconds:.0f} s", console)
-    if server.plugin is not None and server.plugin != version:
+    if server.plugin is not None and server.plugin != version and _VERSION.fullmatch(server.plugin):
         yield from _of_version(name, server.plugin, version)
     if server.stale_scripts:
         what = f"{len(server.stale_scripts) + 1} scripts call with this name"

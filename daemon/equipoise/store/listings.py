@@ -39,8 +39,6 @@ class StoredRound:
     """Why it was not rated."""
     pruned: bool
     """Rows of its participants were deleted for their age."""
-    void: bool
-    """An admin took it out of the ratings."""
 
 
 @dataclass(frozen=True, slots=True)

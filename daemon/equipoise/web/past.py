@@ -16,7 +16,6 @@ from equipoise.web.services import Services
 
 MOST_EDITS = 1000
 """Edits between the rounds of a page."""
-VOID = "taken out of the ratings by an admin"
 
 
 async def list_rounds(asked: Asked) -> Rounds:
@@ -89,5 +88,5 @@ def _seen(services: Services, row: StoredRound) -> RoundSeen:
         players_a=len(row.lineup_a),
         players_b=len(row.lineup_b),
         win_probability=row.prediction,
-        unrated=VOID if row.void else row.unrated,
+        unrated=row.unrated,
     )

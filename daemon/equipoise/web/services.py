@@ -71,4 +71,5 @@ class Services:
             return self.pools[name or ""]
         except KeyError:
             known = ", ".join(sorted(self.pools))
-            raise ScriptError("not_found", f"name one of the pools: {known}", status=404) from None
+            missing = f"no pool {name!r} is configured; " if name else ""
+            raise ScriptError("not_found", f"{missing}name one of the pools: {known}", status=404) from None

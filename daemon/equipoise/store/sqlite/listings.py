@@ -16,10 +16,17 @@ from equipoise.store.port import Decision
 from equipoise.store.sqlite import journal
 from equipoise.store.sqlite.thread import StoreThread
 
-_ROUND = """
-rounds.number, id, server, rounds.pool, map, mode, recorded_at, started_at, rounds.seconds, winner,
-captures_a, captures_b, lineup, rounds.prediction, unrated, pruned, voided IS NOT NULL
+_WHY_UNRATED = """
+CASE WHEN voided IS NULL THEN unrated ELSE (
+    SELECT 'taken out of the ratings by an admin' || coalesce(': ' || nullif(json_extract(detail, '$.reason'), ''), '')
+    FROM edits WHERE number = voided
+) END
 """
+_ROUND_COLUMNS = (
+    *("rounds.number", "id", "server", "rounds.pool", "map", "mode", "recorded_at", "started_at", "rounds.seconds"),
+    *("winner", "captures_a", "captures_b", "lineup", "rounds.prediction", _WHY_UNRATED, "pruned"),
+)
+_ROUND = ", ".join(_ROUND_COLUMNS)
 _PLAYED = """
 player, side, seconds_a, seconds_b, quit, before, after, participants.prediction, score, participants.rounds, visible
 """
@@ -125,7 +132,7 @@ def played(
         f"{_where(wheres)} ORDER BY round DESC LIMIT :limit",
         {"pool": pool, "player": player, "server": server, "before": before, "limit": limit},
     )
-    width = len(_ROUND.split(","))
+    width = len(_ROUND_COLUMNS)
     return [(_round(each[:width]), _played(each[width:])) for each in found]
 
 
@@ -173,7 +180,7 @@ def _plain(text: str) -> str:
 
 def _round(row: Sequence[Any]) -> StoredRound:
     number, id, server, pool, map, mode, at, started_at, seconds, winner, a, b, lineup, prediction, *rest = row
-    unrated, pruned, void = rest
+    unrated, pruned = rest
     players = msgspec.json.decode(lineup, type=tuple[LineupPlayer, ...])
     on_a, on_b = (tuple(one.id for one in players if one.side is side) for side in Side)
     return StoredRound(
@@ -194,7 +201,6 @@ def _round(row: Sequence[Any]) -> StoredRound:
         prediction=prediction,
         unrated=unrated,
         pruned=bool(pruned),
-        void=bool(void),
     )
 
 
