@@ -97,7 +97,7 @@ def test_a_round_is_taken_out_of_the_ratings_and_put_back(house: House, daemon: 
     post(daemon, house.secret, posted({**ROUND, "map": "koth_nucleus"}, seq=3))
     assert rating(house, daemon) == 1000
     shown = ask(house, daemon, "round", "show", "arena-1", ROUND["round"]).stdout
-    assert "Not rated: void: a cheater played." in shown
+    assert "Not rated: taken out of the ratings by an admin: a cheater played." in shown
     again = ask(house, daemon, "round", "void", "arena-1", ROUND["round"], "--yes")
     assert (again.returncode, again.stderr) == (1, f"equipoise: round {ROUND['round']} of arena-1 is void already\n")
     assert not voided(house, daemon, "--yes", "--undo")["void"]
