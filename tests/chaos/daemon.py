@@ -66,8 +66,11 @@ class Daemon:
                 raise Ended(f"it does not answer {START_SECONDS:g} s after its start")
             time.sleep(0.02)
 
-    def refuses_to_start(self, config: Path | None = None) -> str | None:
-        """Start it where it must not start; what is wrong with how it refuses, or None."""
+    def refuses_to_start(self, config: Path | None = None, expected: int = 2) -> str | None:
+        """Start it where it must not start; what is wrong with how it refuses, or None.
+
+        Its exit code is 2 where somebody must change something first, and 1 where it may start later.
+        """
         before = self.log.stat().st_size
         process = self._run([*COMMAND, "serve", "--config", str(config or self.config)])
         try:
@@ -77,7 +80,7 @@ class Daemon:
             process.wait()
             return "it starts where it must not"
         said = self.log.read_bytes()[before:].decode(errors="replace")
-        return f"exit {code}: {said}" if code != 2 or "Traceback" in said or not said.strip() else None
+        return f"exit {code}: {said}" if code != expected or "Traceback" in said or not said.strip() else None
 
     def kill(self) -> None:
         """SIGKILL: no time to write anything down."""

@@ -30,7 +30,8 @@ EQUIPOISE = Path(sys.executable).with_name("equipoise")
 
 
 def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+    # As wide as it needs to be: a runner of tests may say how wide its own terminal is.
+    return CliRunner(env={"COLUMNS": ""}).invoke(main, [str(argument) for argument in arguments])
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ def second_daemon(trial: Trial) -> int:
     config = daemon.config.with_name("second.toml")
     config.write_text(daemon.config.read_text().replace(f"port = {daemon.port}", f"port = {free_port()}"))
     with trial.arena.playing():
-        if wrong := daemon.refuses_to_start(config):
+        if wrong := daemon.refuses_to_start(config, expected=1):
             trial.arena.book.complain(f"a second daemon on the store: {wrong}")
     return 1
 
