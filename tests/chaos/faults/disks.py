@@ -163,7 +163,7 @@ def slow_start_after_lock(trial: Trial) -> int:
     arena.play(1)
     arena.daemon.kill()
     with locked(arena.store):
-        if wrong := arena.daemon.refuses_to_start():
+        if wrong := arena.daemon.refuses_to_start(expected=1):
             arena.book.complain(f"start with a locked store: {wrong}")
         time.sleep(0.1)
     arena.daemon.start()
