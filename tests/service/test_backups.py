@@ -93,9 +93,10 @@ async def test_the_job_begins_changes_and_ends_as_the_configuration_says(tmp_pat
         house, scheduler = House(store), Scheduler(Metrics())
         scheduler.start()
         seen = []
-        for keep, at in ((0, "04:30"), (2, "04:30"), (5, "23:15"), (0, "04:30")):
+        for seconds, (keep, at) in enumerate(((0, "04:30"), (2, "04:30"), (5, "23:15"), (0, "04:30"))):
             await house.night()
-            house.clock.now = time.time()  # the backup is a fresh one: none is made up for
+            # The backup is a fresh one, and none is made up for. Two in one second would have one name.
+            house.clock.now = time.time() + seconds
             schedule_backups(scheduler, house.backups, keep, at)
             seen.append(
                 [f"{datetime.fromtimestamp(job.next_run or 0).astimezone():%H:%M}" for job in scheduler.status()]

@@ -64,6 +64,11 @@ class InThisProcess(SqliteStore):
         return revised(await asyncio.to_thread(answer, question, lambda: None))
 
 
+def beside(directory: Path) -> set[str]:
+    """Files of replays and refits."""
+    return {each.name for each in directory.glob("*-main")}
+
+
 def numbers(directory: Path) -> list[list[tuple[object, ...]]]:
     """Every number that a rating system made."""
     with closing(sqlite3.connect(directory / "s.db")) as database:
@@ -198,7 +203,7 @@ async def test_a_process_of_its_own_replays_as_if_the_round_had_not_been_played(
         "void: a cheater",
     )
     assert crowd.count == 10
-    assert not (tmp_path / "main.replay").exists()
+    assert not beside(tmp_path)
 
 
 @in_loop
@@ -378,7 +383,7 @@ def test_a_daemon_killed_before_its_commit_has_the_old_ratings(tmp_path: Path) -
     command = [sys.executable, "-c", DYING, str(tmp_path)]
     died = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert (died.returncode, died.stdout) == (-signal.SIGKILL, "played\n"), died.stderr
-    assert (tmp_path / "main.replay").exists()
+    assert (tmp_path / "s.db.replay-main").exists()
 
     async def gone_on() -> list[list[list[tuple[object, ...]]]]:
         (tmp_path / "other").mkdir()
@@ -395,3 +400,26 @@ def test_a_daemon_killed_before_its_commit_has_the_old_ratings(tmp_path: Path) -
     killed, whole, killed_then_void, whole_then_void = asyncio.run(gone_on())
     assert killed == whole
     assert killed_then_void == whole_then_void != whole
+
+
+class Dead(InThisProcess):
+    async def replayed(self, question: Question) -> Revised:
+        await super().replayed(question)
+        raise StoreError("the process that replays rounds has died")
+
+
+@in_loop
+async def test_a_replay_that_fails_leaves_no_file_that_takes_room_from_the_store(tmp_path: Path) -> None:
+    async with opened(tmp_path, kind=Dead) as pool:
+        await played(pool)
+        with pytest.raises(StoreError, match="has died"):
+            await pool.void(a_strike(RATED[3]), "owner", "")
+        assert not beside(tmp_path)
+
+
+@in_loop
+async def test_what_a_killed_daemon_left_of_a_replay_or_a_refit_is_removed_at_the_start(tmp_path: Path) -> None:
+    for name in ("s.db.replay-main", "s.db.refit-main", "other.db.refit-main"):
+        (tmp_path / name).touch()
+    async with opened(tmp_path):
+        assert beside(tmp_path) == {"other.db.refit-main"}

@@ -10,6 +10,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from glob import escape
 from pathlib import Path
 
 from equipoise.core.model import PlayerId
@@ -118,6 +119,27 @@ class Nothing(Outcome):
         """Nothing."""
 
 
+REPLAY, REFIT = "replay", "refit"
+"""What makes such a file."""
+
+
+@contextmanager
+def file_beside(store: Path, kind: str, pool: str) -> Iterator[Path]:
+    """Where the file is written; however this ends, it is gone: it may be as large as the store."""
+    file = store.with_name(f"{store.name}.{kind}-{pool}")
+    try:
+        yield file
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def remove_left(store: Path) -> None:
+    """Remove the files of a daemon that was killed. The store's lock is held."""
+    for kind in (REPLAY, REFIT):
+        for file in store.parent.glob(f"{escape(store.name)}.{kind}-*"):
+            file.unlink(missing_ok=True)
+
+
 @contextmanager
 def written(path: Path) -> Iterator[Outcome]:
     """A new file in place of one that was left behind; whole when this ends."""
@@ -137,13 +159,12 @@ def written(path: Path) -> Iterator[Outcome]:
 
 @contextmanager
 def attached(db: sqlite3.Connection, path: Path) -> Iterator[None]:
-    """The file beside the store, outside of a transaction; it is removed afterwards."""
+    """The file beside the store, outside of a transaction."""
     db.execute("ATTACH ? AS outcome", (str(path),))
     try:
         yield
     finally:
         db.execute("DETACH outcome")
-        path.unlink(missing_ok=True)
 
 
 def take_over(db: sqlite3.Connection, pool: str, edit: int) -> None:

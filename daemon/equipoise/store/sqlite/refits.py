@@ -7,8 +7,8 @@ import os
 import sqlite3
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -68,8 +68,7 @@ class Fitting:
 
     async def adopt(self, entry: Audit) -> CaughtUp:
         """Rate what came meanwhile, and write the new ratings."""
-        file = Path(f"{self._question.store}.refit-{self._question.pool}")
-        with _removed(file):
+        with outcome.file_beside(Path(self._question.store), outcome.REFIT, self._question.pool) as file:
             found = await self._caught_up(file)
             await self._run(partial(self._take_over, file=file, found=found, entry=entry))
         return found
@@ -100,15 +99,6 @@ class Fitting:
         if answer.refusal is not None:
             raise StoreError(answer.refusal)
         return answer
-
-
-@contextmanager
-def _removed(file: Path) -> Iterator[None]:
-    """However this ends, the file is gone."""
-    try:
-        yield
-    finally:
-        file.unlink(missing_ok=True)
 
 
 @asynccontextmanager

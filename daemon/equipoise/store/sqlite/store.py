@@ -228,14 +228,14 @@ class SqliteStore(SqliteListings):
     async def strike(
         self, pool: str, strike: Strike, entry: Callable[[Revised], Audit], detail: Mapping[str, object]
     ) -> Revised:
-        file = self.path.with_name(f"{pool}.replay")
-        revised = await self.replayed(replaying.question(self.path, pool, strike, file))
+        with outcome.file_beside(self.path, outcome.REPLAY, pool) as file:
+            revised = await self.replayed(replaying.question(self.path, pool, strike, file))
 
-        def take_over(db: Connection) -> None:
-            with outcome.attached(db, file), self._transaction(db):
-                strikes.apply(db, pool, strike, revised, entry(revised), detail)
+            def take_over(db: Connection) -> None:
+                with outcome.attached(db, file), self._transaction(db):
+                    strikes.apply(db, pool, strike, revised, entry(revised), detail)
 
-        await self._taken_over(take_over, large=revised.rounds > LARGE)
+            await self._taken_over(take_over, large=revised.rounds > LARGE)
         return revised
 
     async def replayed(self, question: replaying.Question) -> Revised:
@@ -387,6 +387,7 @@ class SqliteStore(SqliteListings):
         try:
             self._database = open_database(self.path, create=self._create)
             self._files = OpenFiles(self.path)
+            outcome.remove_left(self.path)
         except BaseException:
             self._lock.drop()
             raise
