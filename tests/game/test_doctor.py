@@ -54,6 +54,18 @@ async def test_a_script_that_never_called_or_is_of_another_version(tmp_path: Pat
         assert await said(daemon) == f"its plugin is version 99.1, newer than the daemon's {VERSION}"
 
 
+async def test_a_script_of_another_game_has_versions_and_a_console_of_its_own(tmp_path: Path) -> None:
+    async with source_server(console("[SM] No plugins loaded\n", {})) as (_, rcon):
+        keys = f"game = 'other'\n{rcon_keys(rcon)}"
+        with daemon_beside(tmp_path, keys) as daemon:
+            findings = (await call(daemon, "GET", "/v1/admin/doctor")).body["findings"]
+            (silent,) = (each for each in findings if each["about"] == "arena-1")
+            assert silent["what"] == "its script has never called since the daemon started"
+            assert "sm plugins" not in silent["advice"]
+            await greet(daemon, plugin="99.1", game="other", facts={})
+            assert await said(daemon) == ""
+
+
 async def test_a_server_that_stands_aside_or_is_switched_off_is_worth_knowing(tmp_path: Path) -> None:
     with daemon_beside(tmp_path, "") as daemon:
         await greet(daemon, inactive_reason="mvm")

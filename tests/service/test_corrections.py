@@ -63,6 +63,11 @@ class InThisProcess(SqliteStore):
         return revised(await asyncio.to_thread(answer, question, lambda: None))
 
 
+def beside(directory: Path) -> set[str]:
+    """Files of replays and refits."""
+    return {each.name for each in directory.glob("*-main")}
+
+
 def numbers(directory: Path) -> list[list[tuple[object, ...]]]:
     """Every number that a rating system made."""
     with closing(sqlite3.connect(directory / "s.db")) as database:

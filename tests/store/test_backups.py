@@ -175,15 +175,23 @@ async def test_what_a_killed_process_left_is_removed_by_the_next_backup_and_that
     killed = waiting(tmp_path / "s.db", tmp_path / "killed.db")
     killed.kill()
     killed.wait()
-    assert files(tmp_path, "*.part") == {"killed.db.part"}
-    (tmp_path / "killed.db.part-journal").touch()  # SQLite has one at most moments
+    assert files(tmp_path, "*-part") == {"killed.db.equipoise-part"}
+    (tmp_path / "killed.db.equipoise-part-journal").touch()  # SQLite has one at most moments
     other = waiting(tmp_path / "s.db", tmp_path / "other.db")
     os.kill(other.pid, signal.SIGSTOP)
     back_up(tmp_path / "s.db", tmp_path / "copy.db")
-    assert files(tmp_path, "*.part") == {"other.db.part"}
+    assert files(tmp_path, "*-part*") - files(tmp_path, "*-journal") == {"other.db.equipoise-part"}
     os.kill(other.pid, signal.SIGCONT)
     assert other.wait(60) == 0
     assert files(tmp_path, "*.db*") - files(tmp_path, "s.db*") == {"other.db", "copy.db"}
+
+
+@in_loop
+async def test_unfinished_files_of_other_programs_in_the_same_folder_stay(tmp_path: Path) -> None:
+    await stored(tmp_path / "s.db", 1)
+    (tmp_path / "debian.iso.part").write_text("a download")
+    back_up(tmp_path / "s.db", tmp_path / "copy.db")
+    assert files(tmp_path, "*.part") == {"debian.iso.part"}
 
 
 @in_loop
@@ -191,7 +199,7 @@ async def test_a_backup_that_is_cancelled_ends_at_once_and_leaves_nothing(tmp_pa
     async with opened(tmp_path / "s.db") as store:
         await submit(store, *(Submitted(a_round(number)) for number in range(1_000)))
         making = asyncio.create_task(store.back_up(tmp_path / "copy.db"))
-        while not (tmp_path / "copy.db.part").exists():  # noqa: ASYNC110 (another process makes it)
+        while not (tmp_path / f"copy.db{backups.PART}").exists():  # noqa: ASYNC110 (another process makes it)
             await asyncio.sleep(0)
         making.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -168,6 +168,10 @@ def truncated(backup: Path) -> None:
     os.truncate(backup, 30_000)
 
 
+def cut_within_the_last_page(backup: Path) -> None:
+    os.truncate(backup, backup.stat().st_size - 1)
+
+
 def damaged(backup: Path) -> None:
     wreck(backup, "rounds")
 
@@ -215,6 +219,7 @@ def removed(backup: Path) -> None:
     ("spoil", "why"),
     [
         (truncated, "it is damaged"),
+        (cut_within_the_last_page, "it is damaged: its end is missing"),
         (damaged, "it is damaged"),
         (foreign, "it is not an Equipoise store"),
         (newer, "it was written by a newer Equipoise"),

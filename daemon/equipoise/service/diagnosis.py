@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -106,20 +105,10 @@ def of_tries(tried: Iterable[Tried], servers: Iterable[str]) -> Iterator[Finding
         yield Finding(True, about, what, advice)
 
 
-_VERSION = re.compile(r"\d+(\.\d+)*")
-"""How our plugin says its version. Scripts of other authors say their name too: `own-game/1`."""
-
-
-def of_server(server: ServerStatus, version: str) -> Iterator[Finding]:
-    """What a server's script says, or that it is silent."""
+def of_server(server: ServerStatus, version: str | None) -> Iterator[Finding]:
+    """What a server's script says, or that it is silent. `version`: of the plugin; None: the script is another one."""
+    yield from _of_script(server, version)
     name = server.server
-    console = "on the game server's console: sm plugins info equipoise, sm exts list (REST in Pawn must be there)"
-    if server.silent_seconds is None:
-        yield Finding(True, name, "its script has never called since the daemon started", console)
-    elif server.lost:
-        yield Finding(True, name, f"its script has been silent for {server.silent_seconds:.0f} s", console)
-    if server.plugin is not None and server.plugin != version and _VERSION.fullmatch(server.plugin):
-        yield from _of_version(name, server.plugin, version)
     if server.stale_scripts:
         what = f"{len(server.stale_scripts) + 1} scripts call with this name"
         yield Finding(True, name, what, "is the plugin loaded on two servers? Give one its own name and secret")
@@ -140,6 +129,19 @@ def of_server(server: ServerStatus, version: str) -> Iterator[Finding]:
         yield Finding(True, name, what, "set both clocks by the network's time: timedatectl set-ntp true")
 
 
+def _of_script(server: ServerStatus, version: str | None) -> Iterator[Finding]:
+    name = server.server
+    look = "on the game server's console: sm plugins info equipoise, sm exts list (REST in Pawn must be there)"
+    if version is None:
+        look = f"does it run, with the daemon's address, the name {name} and its secret? Its own log may say more"
+    if server.silent_seconds is None:
+        yield Finding(True, name, "its script has never called since the daemon started", look)
+    elif server.lost:
+        yield Finding(True, name, f"its script has been silent for {server.silent_seconds:.0f} s", look)
+    if version is not None and server.plugin is not None and server.plugin != version:
+        yield from _of_version(name, server.plugin, version)
+
+
 def _of_version(name: str, plugin: str, version: str) -> Iterator[Finding]:
     older = _numbers(plugin) < _numbers(version)
     what = f"its plugin is version {defused(plugin)}, {'older' if older else 'newer'} than the daemon's {version}"
@@ -150,8 +152,13 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) if part.isdecimal() else 0 for part in version.split(".")[:4])
 
 
-def of_peer(server: ServerStatus, peer: PeerStatus, inspection: Inspection | None, version: str) -> Iterator[Finding]:
-    """What RCON and A2S say; `inspection` is None where RCON is not configured or did not answer."""
+def of_peer(
+    server: ServerStatus, peer: PeerStatus, inspection: Inspection | None, version: str | None
+) -> Iterator[Finding]:
+    """What RCON and A2S say; `inspection` is None where RCON is not configured or did not answer.
+
+    `version`: of the plugin; None: the script is another one, and what runs there is not ours to judge.
+    """
     name, rcon, query = server.server, peer.rcon, peer.query
     match rcon.state:
         case "refused":
@@ -169,8 +176,8 @@ def of_peer(server: ServerStatus, peer: PeerStatus, inspection: Inspection | Non
         yield Finding(True, name, f"nothing answers A2S at {query.address}: {query.error}", advice)
     elif query.answer is not None and not heard:
         what = f"the game server answers A2S ({defused(query.answer.map)}), so it is its script that is silent"
-        yield Finding(True, name, what, "load the plugin: sm plugins load equipoise")
-    if inspection is not None:
+        yield Finding(True, name, what, "start it" if version is None else "load the plugin: sm plugins load equipoise")
+    if inspection is not None and version is not None:
         yield from _of_inspection(server, inspection, version)
 
 

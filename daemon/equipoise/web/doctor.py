@@ -14,6 +14,7 @@ from equipoise.service.diagnosis import Finding
 from equipoise.service.host import Host
 from equipoise.web.messages.doctor import Findings
 from equipoise.web.routes import Asked
+from equipoise.wire.games import TF2
 
 INSPECTION_SECONDS = 7.0
 """For one game server. Commands wait 10 s for the daemon."""
@@ -27,14 +28,19 @@ async def show_findings(asked: Asked) -> Findings:
         *diagnosis.of_daemon(health, services.pools.values(), jobs, epoch),
         *diagnosis.of_tries(services.refusals.tried(), services.hosts),
     ]
-    for server in await asyncio.gather(*(_of_server(host, services.game_servers) for host in services.hosts.values())):
+    looked = [
+        _of_server(host, services.game_servers, equipoise.__version__ if services.games[name] is TF2 else None)
+        for name, host in services.hosts.items()
+    ]
+    for server in await asyncio.gather(*looked):
         found += server
     return Findings(version=equipoise.__version__, uid=os.getuid(), pid=os.getpid(), findings=tuple(found))
 
 
-async def _of_server(host: Host, game_servers: GameServers) -> list[Finding]:
+async def _of_server(host: Host, game_servers: GameServers, version: str | None) -> list[Finding]:
+    """`version`: of the plugin; None: its script is another one."""
     inspection, _ = await asyncio.gather(_inspected(host.server, game_servers), game_servers.ask(host.server))
-    status, version = host.status(), equipoise.__version__
+    status = host.status()
     return [
         *diagnosis.of_server(status, version),
         *diagnosis.of_peer(status, game_servers.status(host.server), inspection, version),

@@ -31,8 +31,8 @@ from equipoise.store.sqlite.process import started
 from equipoise.store.upkeep import Backup
 
 COMMAND = (sys.executable, "-P", "-m", "equipoise.store.sqlite")
-PART = ".part"
-"""The end of the name of an unfinished copy."""
+PART = ".equipoise-part"
+"""The end of the name of an unfinished copy. It is no other program's: files that end so are removed."""
 MARGIN_BYTES = 16 << 20
 """Stays free on the disk: rounds that end meanwhile have to be stored."""
 STEPS = 5_000
@@ -84,6 +84,9 @@ def checked(file: Path, named: Path) -> dict[str, int]:
     with closing(reading(file)) as connection:
         try:
             refuse_foreign(connection, named, create=False)
+            # SQLite reads what is missing of the last page as zeros, and calls it good.
+            if file.stat().st_size % connection.execute("PRAGMA page_size").fetchone()[0]:
+                raise StoreRefused(f"{named}: it is damaged: its end is missing")
             found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
             if found != "ok":
                 raise StoreRefused(f"{named}: it is damaged: {' '.join(found.split())}")
