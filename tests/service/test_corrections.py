@@ -24,7 +24,7 @@ from equipoise.errors import ScriptError, StoreError
 from equipoise.replaying.revision import answer
 from equipoise.service.pool import Pool
 from equipoise.service.replayed import Replayed
-from equipoise.store.port import Audit
+from equipoise.store.notes import Audit
 from equipoise.store.sequence import Revised, RoundStrike
 from equipoise.store.sqlite import SqliteStore
 from equipoise.store.sqlite.replaying import Question, revised

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from equipoise.core.model import PlayerId
 from equipoise.files import open_private
-from equipoise.store.port import RatedRound
-from equipoise.store.sequence import Edit, PlayerRow
+from equipoise.store.rated import PlayerRow, RatedRound
+from equipoise.store.sequence import Edit
 from equipoise.store.sqlite import crowds, pools
 from equipoise.store.sqlite.players import encoded
 from equipoise.store.sqlite.replays import effect

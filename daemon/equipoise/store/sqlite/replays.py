@@ -12,7 +12,9 @@ import msgspec
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import LineupPlayer, Mode, Participant, PlayerId, Presence, Round, RoundId, ServerId, Side
-from equipoise.store.port import Audit, Change, RatedRound, Replay, SeeRound
+from equipoise.store.notes import Audit
+from equipoise.store.port import Replay, SeeRound
+from equipoise.store.rated import Change, RatedRound
 from equipoise.store.sequence import Edit, Event, NumberedRound
 from equipoise.store.sqlite import crowds, journal, pools, retention, sequence, voids
 from equipoise.store.sqlite.players import encoded

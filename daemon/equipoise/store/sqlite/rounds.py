@@ -8,10 +8,12 @@ import msgspec
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, Round, RoundId, ServerId, Side
-from equipoise.store.port import Change, Prediction, RatedRound, Submission
+from equipoise.store.port import Submission
+from equipoise.store.rated import Change, RatedRound
 from equipoise.store.sqlite import players, pools, voids
 from equipoise.store.sqlite.players import encoded
 from equipoise.store.sqlite.sequence import next_number
+from equipoise.store.upkeep import Prediction
 
 
 def first_answer(db: sqlite3.Connection, server: ServerId, id: RoundId) -> RatedRound | None:

@@ -11,7 +11,7 @@ import sqlite3
 import msgspec
 
 from equipoise.core.model import PlayerId, Side
-from equipoise.store.port import Change
+from equipoise.store.rated import Change
 from equipoise.store.sqlite.players import encoded
 
 _COLUMNS = "player, side, seconds_a, seconds_b, quit, place, before, after, prediction, score, rounds, visible, state"
