@@ -19,7 +19,7 @@ import msgspec
 
 from equipoise import ratings
 from equipoise.config.keys import written
-from equipoise.config.peers import Rcon, read_query, read_rcon
+from equipoise.config.peers import Address, Rcon, read_query, read_rcon
 from equipoise.config.reading import convert
 from equipoise.config.rules import effective, merged, read_rules
 from equipoise.config.secret_files import Secrets
@@ -29,7 +29,6 @@ from equipoise.core.maps import DEFAULT_LEVELS
 from equipoise.core.model import ServerId
 from equipoise.core.rules import Rules
 from equipoise.errors import ConfigError, RatingError
-from equipoise.game.port import Address
 
 MACHINE_CONFIG = Path("/etc/equipoise/config.toml")
 """What the systemd unit reads."""

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from equipoise.config.secret_files import Secrets
 from equipoise.config.tables import ServerKeys
 from equipoise.errors import ConfigError
-from equipoise.game.port import Address
+
+Address = tuple[str, int]
+"""A literal IP address and a port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,16 @@ def read_query(server: ServerKeys, path: str, rcon: Rcon | None) -> Address | No
     if server.query is None:
         return rcon.address if rcon else None
     return _address(server.query, f"{path}.query") if server.query else None
+
+
+def joined(address: Address) -> str:
+    """As it stands in the file.
+
+    >>> joined(("127.0.0.1", 27015)), joined(("::1", 27015))
+    ('127.0.0.1:27015', '[::1]:27015')
+    """
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _address(text: str, path: str) -> Address:

@@ -11,7 +11,7 @@ import msgspec
 from equipoise import ratings
 from equipoise.config import Config, Pool, Server
 from equipoise.config.keys import written
-from equipoise.game import port
+from equipoise.config.peers import joined
 
 
 def printed(config: Config) -> Iterator[str]:
@@ -35,8 +35,8 @@ def printed(config: Config) -> Iterator[str]:
 
 def _peer(server: Server) -> dict[str, object]:
     """Where the game server is reached."""
-    rcon = server.rcon and {"rcon": port.written(server.rcon.address), "rcon_password_file": "(read)"}
-    return {**(rcon or {}), "query": port.written(server.query) if server.query else ""}
+    rcon = server.rcon and {"rcon": joined(server.rcon.address), "rcon_password_file": "(read)"}
+    return {**(rcon or {}), "query": joined(server.query) if server.query else ""}
 
 
 def pool_table(pool: Pool) -> Iterator[str]:
