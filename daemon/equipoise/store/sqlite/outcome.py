@@ -18,8 +18,8 @@ from equipoise.files import open_private
 from equipoise.store.rated import PlayerRow, RatedRound
 from equipoise.store.sequence import Edit
 from equipoise.store.sqlite import crowds, pools
+from equipoise.store.sqlite.participants import effect
 from equipoise.store.sqlite.players import encoded
-from equipoise.store.sqlite.replays import effect
 from equipoise.store.sqlite.sequence import columns
 
 NAMED = ".outcome-"
