@@ -18,8 +18,7 @@ from equipoise.store.sqlite.thread import StoreThread
 
 _ROUND = """
 rounds.number, id, server, rounds.pool, map, mode, recorded_at, started_at, rounds.seconds, winner,
-captures_a, captures_b, lineup, rounds.prediction,
-CASE WHEN voided IS NULL THEN unrated ELSE 'an admin made it void' END, pruned
+captures_a, captures_b, lineup, rounds.prediction, unrated, pruned
 """
 _PLAYED = """
 player, side, seconds_a, seconds_b, quit, before, after, participants.prediction, score, participants.rounds, visible
