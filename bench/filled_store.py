@@ -32,7 +32,8 @@ from equipoise.core.model import (
     Side,
 )
 from equipoise.service.fingerprint import fingerprint_of
-from equipoise.store.port import Change, Decision, HeldVersions, Name, Note, PlayerRow, RatedRound, SharedParts
+from equipoise.store.notes import Decision, Name, Note
+from equipoise.store.rated import Change, HeldVersions, PlayerRow, RatedRound, SharedParts
 from equipoise.store.sqlite import SqliteStore
 
 POOL = "main"

@@ -17,7 +17,8 @@ from equipoise.core.model import Side
 from equipoise.ratings.system import System
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring
-from equipoise.store.sequence import BulkEdit, PlayerRow
+from equipoise.store.rated import PlayerRow
+from equipoise.store.sequence import BulkEdit
 from equipoise.store.sqlite import SqliteStore
 from tests.hosts import GivenClock
 from tests.store.samples import a_round, player

@@ -22,7 +22,7 @@ from equipoise.config.sources import located
 from equipoise.configured import Configured, peers_of
 from equipoise.errors import ConfigError, PortInUse, StoreError, StoreMissing, StoreRefused
 from equipoise.fleet import Fleet
-from equipoise.game import QUERY_SECONDS, PeerServers
+from equipoise.game.servers import QUERY_SECONDS, PeerServers
 from equipoise.service import jobs, readings, systemd
 from equipoise.service.backups import FOLDER, Backups
 from equipoise.service.exporting import Exports

@@ -12,7 +12,7 @@ from equipoise.config.sources import settle
 from equipoise.core.model import ServerId
 from equipoise.errors import ConfigError
 from equipoise.fleet import Fleet
-from equipoise.game import Peer
+from equipoise.game.port import Peer
 from equipoise.service.reloads import Reloaded
 from equipoise.web import Caller, Callers, Services
 from equipoise.wire import GAMES

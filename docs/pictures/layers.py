@@ -13,23 +13,25 @@ PURE, SHELL, OFFLINE, ROOT = "#d9f0e3", "#fde8c8", "#dbe7fb", "#eceff3"
 WIDTH, HEIGHT = 128, 54
 
 PLACES: dict[str, tuple[float, float, str, tuple[str, ...]]] = {
-    "cli": (380, 20, ROOT, ("commands",)),
-    "lab": (210, 225, OFFLINE, ("offline work",)),
-    "demo": (380, 110, OFFLINE, ("an evening",)),
-    "app": (620, 110, ROOT, ("builds and closes",)),
-    "config": (40, 200, PURE, ("strictly decoded",)),
-    "web": (620, 195, SHELL, ("aiohttp",)),
-    "service": (598, 280, SHELL, ("hosts, pools, ring",)),
-    "replaying": (860, 195, SHELL, ("a process",)),
-    "solving": (790, 385, SHELL, ("a process",)),
-    "store": (940, 370, SHELL, ("SQLite, by a port",)),
-    "moving": (790, 295, PURE, ("exports, dumps",)),
-    "game": (940, 465, SHELL, ("RCON and A2S",)),
-    "balancing": (360, 370, PURE, ("question to answer",)),
-    "wire": (560, 370, PURE, ("bytes to values",)),
-    "ratings": (130, 470, PURE, ("rating systems",)),
-    "solver": (360, 470, PURE, ("exact splits",)),
-    "core": (500, 565, PURE, ("the rules of a match",)),
+    "cli": (400, 15, ROOT, ("commands",)),
+    "demo": (380, 95, OFFLINE, ("an evening",)),
+    "app": (560, 95, ROOT, ("builds and closes",)),
+    "install": (740, 95, ROOT, ("files on a machine",)),
+    "config": (30, 175, PURE, ("strictly decoded",)),
+    "lab": (210, 175, OFFLINE, ("offline work",)),
+    "web": (620, 175, SHELL, ("aiohttp",)),
+    "replaying": (790, 175, SHELL, ("a process",)),
+    "refitting": (950, 175, SHELL, ("a process",)),
+    "service": (560, 255, SHELL, ("hosts, pools, ring",)),
+    "moving": (560, 345, PURE, ("exports, dumps",)),
+    "balancing": (300, 430, PURE, ("question to answer",)),
+    "wire": (480, 430, PURE, ("bytes to values",)),
+    "store": (640, 430, SHELL, ("SQLite, by a port",)),
+    "game": (800, 430, SHELL, ("RCON and A2S",)),
+    "solving": (1000, 510, SHELL, ("a process",)),
+    "ratings": (130, 590, PURE, ("rating systems",)),
+    "solver": (330, 590, PURE, ("exact splits",)),
+    "core": (500, 680, PURE, ("the rules of a match",)),
 }
 """Top left corner, colour and subtitle of each layer."""
 
@@ -49,7 +51,7 @@ def table() -> dict[str, set[str]]:
                 "errors",
                 "files",
             }
-    found["cli"], found["app"] = {"app", "lab", "demo"}, {"web", "service", "store", "game", "config"}
+    found["cli"], found["app"] = {"app", "lab", "demo", "install"}, {"web", "service", "store", "game", "config"}
     return {layer: found[layer] for layer in PLACES}
 
 
@@ -67,7 +69,7 @@ def direct(imports: dict[str, set[str]]) -> dict[str, set[str]]:
 
 def draw() -> str:
     """The picture as SVG."""
-    sheet = Sheet(1090, 660)
+    sheet = Sheet(1160, 775)
     for layer, others in direct(table()).items():
         x, y, *_ = PLACES[layer]
         for other in sorted(others):
@@ -78,11 +80,11 @@ def draw() -> str:
     for number, (colour, text) in enumerate(
         ((PURE, "pure: no clock, socket, file or log"), (SHELL, "the running daemon"), (OFFLINE, "offline"))
     ):
-        sheet.box(700, 545 + 30 * number, 20, 20, colour, "")
-        sheet.text(730, 560 + 30 * number, text, anchor="start", size=12.5)
+        sheet.box(780, 640 + 30 * number, 20, 20, colour, "")
+        sheet.text(810, 655 + 30 * number, text, anchor="start", size=12.5)
     sheet.text(
         470,
-        646,
+        762,
         "An arrow: imports. Arrows that others imply are left out, and so are errors and files.",
         size=11.5,
         colour=FAINT,

@@ -22,7 +22,8 @@ from equipoise.errors import FileError
 from equipoise.moving.jsonl import Reader
 from equipoise.service.pool import Pool
 from equipoise.service.ring import Ring, UnstoredRound
-from equipoise.store.port import Audit, Name, PlayerRow
+from equipoise.store.notes import Audit, Name
+from equipoise.store.rated import PlayerRow
 from equipoise.store.sequence import BulkEdit, RoundStrike
 from equipoise.store.sqlite import SqliteStore
 from tests.cli.house import EQUIPOISE, House, ask, run, serving

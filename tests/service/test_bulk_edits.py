@@ -12,7 +12,7 @@ from equipoise.core.model import RoundId
 from equipoise.errors import PoolMoved, RatingError
 from equipoise.service.pool import Pool
 from equipoise.service.replayed import Replayed
-from equipoise.store.port import Audit
+from equipoise.store.notes import Audit
 from equipoise.store.sequence import BulkEdit, RoundStrike
 from tests.opened_pool import NOW, opened
 from tests.pools import an_import, row_of, some_rounds

@@ -15,7 +15,7 @@ from equipoise.core import events as e
 from equipoise.core.model import Mode, Round, RoundId, Side
 from equipoise.core.participation import recorded
 from equipoise.core.rules import Rules
-from equipoise.store.port import Decision
+from equipoise.store.notes import Decision
 from equipoise.store.sequence import RoundStrike
 from equipoise.wire.memory import decode_memory
 from tests.hosts import SERVER, GivenClock, Rig, player, roster, round_of

@@ -21,7 +21,7 @@ from equipoise.errors import ScriptError, StoreError
 from equipoise.replaying.revision import answer
 from equipoise.service.pool import Pool
 from equipoise.service.replayed import Replayed
-from equipoise.store.port import Audit
+from equipoise.store.notes import Audit
 from equipoise.store.sequence import Revised, RoundStrike
 from equipoise.store.sqlite import SqliteStore
 from equipoise.store.sqlite.replaying import Question, revised
@@ -61,11 +61,6 @@ class InThisProcess(SqliteStore):
 
     async def replayed(self, question: Question) -> Revised:
         return revised(await asyncio.to_thread(answer, question, lambda: None))
-
-
-def beside(directory: Path) -> set[str]:
-    """Files of replays and refits."""
-    return {each.name for each in directory.glob("*-main")}
 
 
 def numbers(directory: Path) -> list[list[tuple[object, ...]]]:

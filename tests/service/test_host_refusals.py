@@ -22,7 +22,7 @@ from equipoise.core.rules import Rules
 from equipoise.core.state import State
 from equipoise.errors import ScriptError, SpillError
 from equipoise.service.ring import Ring, UnstoredRound
-from equipoise.store.port import RatedRound
+from equipoise.store.rated import RatedRound
 from equipoise.wire.values import Batch, Reply
 from tests.hosts import SESSION, Rig, player, roster, round_of
 from tests.store.failing import Failing, Fault

@@ -14,7 +14,9 @@ import pytest
 from equipoise.core.model import LineupPlayer, PlayerId, Side
 from equipoise.errors import RatingError, StoreError
 from equipoise.service.pool import Recorded
-from equipoise.store.port import Name, RatedRound, Submission
+from equipoise.store.notes import Name
+from equipoise.store.port import Submission
+from equipoise.store.rated import RatedRound
 from equipoise.store.sqlite import SqliteStore
 from tests.opened_pool import NOW, opened, rated_alone, summary_of
 from tests.store.failing import Failing, Fault, Then, locked

@@ -23,7 +23,8 @@ from equipoise.service.pool import Pool
 from equipoise.service.recompute import Trial
 from equipoise.service.replayed import Replayed
 from equipoise.service.ring import Ring
-from equipoise.store.port import Audit, RatedRound
+from equipoise.store.notes import Audit
+from equipoise.store.rated import RatedRound
 from equipoise.store.sqlite import SqliteStore
 from tests.hosts import GivenClock
 from tests.pools import fill, some_rounds, stored

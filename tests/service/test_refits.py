@@ -20,7 +20,7 @@ from equipoise.errors import RatingError, StoreError
 from equipoise.ratings.system import Match, System
 from equipoise.service.pool import Pool
 from equipoise.service.refits import Refits, RefitStatus
-from equipoise.store.port import Audit
+from equipoise.store.notes import Audit
 from tests.hosts import GivenClock
 from tests.opened_pool import opened
 from tests.store.samples import a_round, in_loop, player

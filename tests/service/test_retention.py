@@ -14,7 +14,7 @@ from equipoise.service.metrics import Metrics
 from equipoise.service.pool import Pool
 from equipoise.service.retention import DAY, LINES, Retention, RetentionDays
 from equipoise.service.scheduler import Every, Scheduler
-from equipoise.store.port import Audit, Decision
+from equipoise.store.notes import Audit, Decision
 from tests.hosts import GivenClock
 from tests.opened_pool import NOW, Stopped, opened
 from tests.store.samples import SERVER, a_round, in_loop, until

@@ -10,7 +10,8 @@ from enum import Enum
 from pathlib import Path
 
 from equipoise.errors import StoreError
-from equipoise.store.port import PlayerRow, RatedRound, SharedParts, Submission
+from equipoise.store.port import Submission
+from equipoise.store.rated import PlayerRow, RatedRound, SharedParts
 from equipoise.store.sqlite import SqliteStore
 
 

@@ -23,7 +23,7 @@ from equipoise.core.model import (
     ServerId,
     Side,
 )
-from equipoise.store.port import Change, HeldVersions, PlayerRow, RatedRound, SharedParts
+from equipoise.store.rated import Change, HeldVersions, PlayerRow, RatedRound, SharedParts
 from equipoise.store.sqlite import SqliteStore
 
 P = ParamSpec("P")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.errors import StoreError, StoreRefused
-from equipoise.store.port import Decision
+from equipoise.store.notes import Decision
 from equipoise.store.sqlite import backups
 from equipoise.store.sqlite.backups import COMMAND, MARGIN_BYTES, back_up
 from tests.store.damage import wreck

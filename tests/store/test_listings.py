@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from equipoise.core.model import RoundId, ServerId, Side
-from equipoise.store.port import Decision, Name
+from equipoise.store.notes import Decision, Name
 from tests.store.samples import POOL, Submitted, a_round, in_loop, opened, player
 
 HERE, THERE = ServerId("arena-1"), ServerId("arena-2")

@@ -14,7 +14,7 @@ from equipoise.service.pool import Pool
 from equipoise.service.replayed import Replayed
 from equipoise.service.ring import Ring
 from equipoise.store.migrations import MIGRATIONS, PLAYERS_BY_RATING, ROUNDS_RATED, Migration
-from equipoise.store.port import Audit
+from equipoise.store.notes import Audit
 from equipoise.store.sqlite.connection import APPLICATION_ID, migrate, open_database
 from tests.hosts import GivenClock
 from tests.pools import fill, some_rounds, stored

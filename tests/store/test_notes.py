@@ -12,7 +12,7 @@ from threading import Thread
 import pytest
 
 from equipoise.core.model import ServerId
-from equipoise.store.port import Decision, Name, Note, SessionMemory
+from equipoise.store.notes import Decision, Name, Note, SessionMemory
 from equipoise.store.sqlite import SqliteStore
 from equipoise.store.unwritten import MOST_LINES, MOST_NAMES, Unwritten
 from tests.store.failing import locked

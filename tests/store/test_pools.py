@@ -10,19 +10,11 @@ from typing import Any
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, Presence, Side
-from equipoise.store.port import (
-    Audit,
-    Change,
-    Crowd,
-    Decision,
-    Fingerprint,
-    PlayerRow,
-    Prediction,
-    RatedRound,
-    SharedParts,
-)
+from equipoise.store.notes import Audit, Decision
+from equipoise.store.rated import Change, Fingerprint, PlayerRow, RatedRound, SharedParts
 from equipoise.store.sqlite import crowds, journal, pools, rounds, sequence
 from equipoise.store.sqlite.connection import open_database, transaction
+from equipoise.store.upkeep import Crowd, Prediction
 from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, record, submit
 
 MADE_BY = Fingerprint("synelo", {"k_max": 72.0, "window": [1, 2]})

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.errors import StoreError, StoreRefused
-from equipoise.store.port import Audit
+from equipoise.store.notes import Audit
 from equipoise.store.sqlite.backups import back_up
 from equipoise.store.sqlite.restoring import Found, Restoring
 from tests.store.damage import wreck

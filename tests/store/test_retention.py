@@ -14,7 +14,7 @@ from equipoise import ratings
 from equipoise.core.effects import RecordRound
 from equipoise.service.fingerprint import fingerprint_of
 from equipoise.service.replayed import Replayed
-from equipoise.store.port import Audit, Decision
+from equipoise.store.notes import Audit, Decision
 from tests.opened_pool import NOW
 from tests.opened_pool import opened as opened_pool
 from tests.pools import some_rounds, stored

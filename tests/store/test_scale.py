@@ -12,7 +12,7 @@ import pytest
 
 from bench.filled_store import POOL, Past, fill, player, server
 from equipoise.core.model import RoundId, ServerId
-from equipoise.store.port import Decision
+from equipoise.store.notes import Decision
 from equipoise.store.sqlite import SqliteStore
 from tests.store.samples import Submitted, a_round, in_loop
 from tests.store.traced import Traced

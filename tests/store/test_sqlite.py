@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 
 from equipoise.core.model import PlayerId, ServerId, Side
 from equipoise.errors import RatingError, StoreError
-from equipoise.store.port import Audit, Crowd, Decision, Name, PlayerRow, Prediction, RatedRound
+from equipoise.store.notes import Audit, Decision, Name
+from equipoise.store.rated import PlayerRow, RatedRound
 from equipoise.store.sqlite import SqliteStore, crowds, players, sequence
 from equipoise.store.sqlite.connection import open_database, transaction
+from equipoise.store.upkeep import Crowd, Prediction
 from tests.store.disk import fast_directory
 from tests.store.samples import POOL, SERVER, Submitted, a_round, in_loop, opened, player, record, submit
 from tests.store.traced import Traced

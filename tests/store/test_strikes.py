@@ -13,7 +13,7 @@ import pytest
 
 from equipoise.core.model import RoundId
 from equipoise.errors import StoreError
-from equipoise.store.port import Audit
+from equipoise.store.notes import Audit
 from equipoise.store.sequence import RoundStrike
 from tests.opened_pool import opened
 from tests.service.test_corrections import InThisProcess

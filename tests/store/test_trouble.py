@@ -11,7 +11,7 @@ import pytest
 
 from equipoise.core.model import Side
 from equipoise.errors import ScriptError, StoreError
-from equipoise.store.port import PlayerRow, RatedRound, SharedParts
+from equipoise.store.rated import PlayerRow, RatedRound, SharedParts
 from equipoise.store.sqlite import SqliteStore
 from equipoise.store.sqlite.connection import BUSY_SECONDS
 from tests.store.disk import filled, no_file_above, small_disk

@@ -16,7 +16,7 @@ from equipoise.cli.words import counted, local_time
 from equipoise.errors import ConfigError, StoreError, StoreRefused
 
 if TYPE_CHECKING:
-    from equipoise.store.port import Audit
+    from equipoise.store.notes import Audit
     from equipoise.store.sqlite.restoring import Found
 
 
@@ -103,7 +103,7 @@ def _refuse_loss(found: Found, *, force: bool) -> None:
 
 
 def _entry(file: Path) -> Audit:
-    from equipoise.store.port import Audit
+    from equipoise.store.notes import Audit
 
     return Audit(time.time(), "console", "restore", "store", "", str(file.absolute()))
 

@@ -20,6 +20,7 @@ from equipoise.cli.client import NO_DAEMON, Client
 from equipoise.cli.options import FAILED, say_opened, stop
 from equipoise.cli.output import progress
 from equipoise.errors import StoreRefused
+from equipoise.files import sync
 from equipoise.moving.jsonl import PIECE, written
 from equipoise.store.moved import Head
 from equipoise.store.sqlite import SqliteStore
@@ -145,20 +146,11 @@ def _output(target: Path) -> Iterator[Take]:
                 opened.flush()
                 os.fsync(file)
                 part.rename(target)
-                _sync_directory(target)
+                sync(target.parent)
             except OSError as error:
                 _failed(target, error)
     finally:
         part.unlink(missing_ok=True)
-
-
-def _sync_directory(target: Path) -> None:
-    """Without this, the file's name may be gone after a power loss."""
-    directory = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
 
 
 def _failed(target: Path, error: OSError) -> NoReturn:

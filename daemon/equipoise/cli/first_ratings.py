@@ -29,7 +29,7 @@ from equipoise.moving.first_ratings import FirstRating, bins, quantiles, read_ta
 from equipoise.moving.hlstatsx import read
 from equipoise.ratings.system import System
 from equipoise.service.fingerprint import check, fingerprint_of
-from equipoise.store.port import PlayerRow
+from equipoise.store.rated import PlayerRow
 from equipoise.store.sequence import BulkEdit
 from equipoise.store.sqlite import SqliteStore
 from equipoise.store.sqlite.exporting import Beside

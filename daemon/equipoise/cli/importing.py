@@ -28,7 +28,7 @@ from equipoise.moving.jsonl import Reader, written
 from equipoise.ratings.system import System
 from equipoise.service.fingerprint import check, described
 from equipoise.store import moved
-from equipoise.store.port import Fingerprint
+from equipoise.store.rated import Fingerprint
 from equipoise.store.sqlite import SqliteStore
 from equipoise.store.sqlite.exporting import exported
 

@@ -33,7 +33,8 @@ from equipoise.service.pool import Pool
 from equipoise.service.recompute import Comparison, Mover, Predicted, Trial
 from equipoise.service.replayed import Replayed
 from equipoise.service.ring import Ring
-from equipoise.store.port import Audit, Fingerprint
+from equipoise.store.notes import Audit
+from equipoise.store.rated import Fingerprint
 from equipoise.store.sqlite import SqliteStore
 
 

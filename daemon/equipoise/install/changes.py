@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from equipoise.errors import ConfigError
+from equipoise.files import sync
 
 
 @dataclass(slots=True)
@@ -81,7 +82,7 @@ class Changes:
             else:
                 path.unlink(missing_ok=True)
         for folder in {path.parent for path in self._files if path.parent.is_dir()}:
-            _sync(folder)
+            sync(folder)
 
     def _make(self, folder: Path, mode: int) -> None:
         if not folder.is_dir():
@@ -158,11 +159,3 @@ def _write(path: Path, data: bytes, mode: int) -> None:
             os.fsync(file.fileno())
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None
-
-
-def _sync(folder: Path) -> None:
-    opened = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

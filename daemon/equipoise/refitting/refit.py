@@ -20,7 +20,7 @@ from equipoise.ratings.system import Match
 from equipoise.service.replayed import Replayed
 from equipoise.store.sequence import Edit, NumberedRound, Shift
 from equipoise.store.sqlite import past
-from equipoise.store.sqlite.outcome import Nothing, Outcome, written
+from equipoise.store.sqlite.outcome import Outcome, written
 from equipoise.store.sqlite.past import Past
 from equipoise.store.upkeep import CaughtUp, Fitted
 
@@ -82,8 +82,6 @@ class Refit:
                         rounds += 1
                     case Edit():
                         self._edit(found, event)
-            if outcome is None:
-                return self._end(found, Nothing(), rounds)
             with written(outcome) as file:
                 return self._end(found, file, rounds)
 

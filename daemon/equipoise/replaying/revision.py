@@ -18,7 +18,7 @@ from equipoise.errors import RatingError, ScriptError, StoreError
 from equipoise.service.replayed import Replayed
 from equipoise.store.sequence import Edit, Event, NumberedRound, Revised, Shift, Strike
 from equipoise.store.sqlite import past
-from equipoise.store.sqlite.outcome import Nothing, Outcome, written
+from equipoise.store.sqlite.outcome import Outcome, written
 from equipoise.store.sqlite.past import Past
 from equipoise.store.sqlite.replaying import Answer, Question, Refusal
 
@@ -165,8 +165,6 @@ def answer(question: Question, advance: Callable[[], None]) -> Answer:
 
 
 def _revised(question: Question, advance: Callable[[], None]) -> Revised:
-    with past.opened(Path(question.store), question.pool) as found:
-        if question.outcome is None:
-            return Revision(found, question.strike, Nothing(), advance).run()
-        with written(Path(question.outcome)) as outcome:
-            return Revision(found, question.strike, outcome, advance).run()
+    file = None if question.outcome is None else Path(question.outcome)
+    with past.opened(Path(question.store), question.pool) as found, written(file) as outcome:
+        return Revision(found, question.strike, outcome, advance).run()

@@ -13,7 +13,7 @@ from equipoise.service.console import defused
 from equipoise.service.pool import Pool
 from equipoise.service.scheduler import JobStatus
 from equipoise.service.status import ServerStatus
-from equipoise.store.port import StoreHealth
+from equipoise.store.upkeep import StoreHealth
 
 DAEMON = "daemon"
 """What findings are about that concern no single server."""

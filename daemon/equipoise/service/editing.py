@@ -11,7 +11,9 @@ from typing import Any
 from equipoise.core.model import PlayerId, PlayerSummary, is_bot
 from equipoise.errors import RatingError, StoreError
 from equipoise.service.held import Held, Snapshot
-from equipoise.store.port import Audit, Clock, Fitting, PlayerRow, Store
+from equipoise.store.notes import Audit
+from equipoise.store.port import Clock, Fitting, Store
+from equipoise.store.rated import PlayerRow
 from equipoise.store.sequence import BulkEdit, EditStrike, Revised, RoundStrike, Shift, Strike
 from equipoise.store.upkeep import CaughtUp
 

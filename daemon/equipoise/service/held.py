@@ -17,7 +17,7 @@ from typing import Any
 
 from equipoise.core.model import PlayerId, is_bot
 from equipoise.ratings.system import Match, Parts, State, System
-from equipoise.store.port import HeldVersions, PlayerRow, RatedRound, SharedParts
+from equipoise.store.rated import HeldVersions, PlayerRow, RatedRound, SharedParts
 
 MOST_HELD = 4_000
 """Players in memory: a hundred full servers have 3,200, and with SynElo's full windows each takes 8 KB."""

@@ -10,7 +10,8 @@ from equipoise.core.commands import CHANGES, LOOK_UPS, quoted
 from equipoise.core.effects import LogDecision
 from equipoise.core.events import Commanded
 from equipoise.core.model import PlayerId, ServerId, Split
-from equipoise.store.port import Audit, Clock, Decision, Name, Note, SessionMemory, Store
+from equipoise.store.notes import Audit, Decision, Name, Note, SessionMemory
+from equipoise.store.port import Clock, Store
 
 
 class Journal:

@@ -38,7 +38,9 @@ from equipoise.service.held import MOST_HELD, Held
 from equipoise.service.rating import RoundRating
 from equipoise.service.reading import Reading
 from equipoise.service.ring import Ring, UnstoredRound
-from equipoise.store.port import Audit, Clock, Fitting, RatedRound, Store
+from equipoise.store.notes import Audit
+from equipoise.store.port import Clock, Fitting, Store
+from equipoise.store.rated import RatedRound
 from equipoise.store.sequence import BulkEdit, Revised, RoundStrike
 from equipoise.store.upkeep import CaughtUp
 from equipoise.wire.values import RoundStatus

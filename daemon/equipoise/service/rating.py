@@ -13,7 +13,7 @@ from equipoise.errors import RatingError
 from equipoise.ratings.system import Match, System
 from equipoise.service.held import Held, Snapshot
 from equipoise.service.ring import UnstoredRound
-from equipoise.store.port import Change, HeldVersions, PlayerRow, RatedRound, SharedParts
+from equipoise.store.rated import Change, HeldVersions, PlayerRow, RatedRound, SharedParts
 
 
 class RoundRating:

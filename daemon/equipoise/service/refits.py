@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from equipoise import ratings
 from equipoise.errors import RatingError, StoreError
 from equipoise.service.pool import Pool
-from equipoise.store.port import Audit, Clock
+from equipoise.store.notes import Audit
+from equipoise.store.port import Clock
 from equipoise.store.upkeep import CaughtUp, Fitted
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,8 @@ from typing import Any
 
 from equipoise.errors import EquipoiseError, ScriptError
 from equipoise.service import systemd
-from equipoise.store.port import Audit, Clock, Store
+from equipoise.store.notes import Audit
+from equipoise.store.port import Clock, Store
 
 log = logging.getLogger(__name__)
 

@@ -20,8 +20,8 @@ from equipoise.errors import RatingError
 from equipoise.ratings.system import System
 from equipoise.service.fingerprint import fingerprint_of, made_by
 from equipoise.service.rating import rated_round
-from equipoise.store.port import Fingerprint, RatedRound
-from equipoise.store.sequence import Edit, PlayerRow, Touched
+from equipoise.store.rated import Fingerprint, PlayerRow, RatedRound
+from equipoise.store.sequence import Edit, Touched
 
 NEWCOMER = PlayerId("")
 """A player whom no system holds."""

@@ -10,7 +10,8 @@ from functools import partial
 
 from equipoise.errors import StoreError
 from equipoise.service.pool import Pool
-from equipoise.store.port import Clock, Extent, Store
+from equipoise.store.port import Clock, Store
+from equipoise.store.upkeep import Extent
 
 LINES = 500
 """Lines of a log in one transaction: it holds the store's thread for some ten milliseconds."""

@@ -32,7 +32,7 @@ import msgspec
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import RoundId, ServerId
 from equipoise.errors import SpillError
-from equipoise.files import open_private
+from equipoise.files import open_private, sync
 
 SLOTS = 8
 
@@ -206,7 +206,7 @@ class Ring:
                 if not stat.S_ISREG(os.fstat(file).st_mode):
                     raise OSError(errno.EINVAL, "it is no regular file")
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _sync_directory(self.path.parent)
+                sync(self.path.parent)
             except OSError:
                 os.close(file)
                 raise
@@ -318,11 +318,3 @@ class Ring:
             self._reserve.unlink(missing_ok=True)
             return error.errno not in NO_ROOM
         return True
-
-
-def _sync_directory(path: Path) -> None:
-    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)

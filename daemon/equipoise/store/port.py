@@ -4,141 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import PlayerId, RoundId, ServerId, Side
+from equipoise.core.model import PlayerId, RoundId, ServerId
 from equipoise.store.listings import Listings
-from equipoise.store.notes import Audit as Audit
-from equipoise.store.notes import Decision as Decision
-from equipoise.store.notes import Log as Log
-from equipoise.store.notes import Name as Name
-from equipoise.store.notes import Note as Note
-from equipoise.store.notes import SessionMemory as SessionMemory
+from equipoise.store.notes import Audit, Decision, Log, Note
+from equipoise.store.rated import Fingerprint, HeldVersions, PlayerRow, RatedRound, SharedParts
 from equipoise.store.sequence import BulkEdit, Edit, Event, Revised, Strike
-from equipoise.store.sequence import PlayerRow as PlayerRow
-from equipoise.store.upkeep import Backup, CaughtUp, Fitted, QualityPoint
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What a round did to one participant."""
-
-    id: PlayerId
-    side: Side
-    before: float
-    after: float
-    prediction: float
-    """Win probability of their side."""
-    score: float
-    """1, 0.5 or 0."""
-    rounds: int
-    """Rated rounds after this one."""
-    visible: bool
-    state: Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class RatedRound:
-    """A round's answer: the first one, however often it is sent."""
-
-    round: RoundId
-    prediction: float | None
-    """Win probability of side A; None when the round was not rated."""
-    changes: tuple[Change, ...]
-    again: bool = False
-    """The round was stored before: this is its first answer."""
-    shared: Mapping[str, object] = field(default_factory=dict)
-    """Parts of the system's shared state that the round changed, by key; not in the answer."""
-    unrated: str | None = None
-    """Why it was not rated, by the rules or by the rating system."""
-
-
-@dataclass(frozen=True, slots=True)
-class HeldVersions:
-    """The versions that memory holds of what a round needs; 0 where it holds nothing."""
-
-    players: Mapping[PlayerId, int]
-    """All players whose ratings the round needs."""
-    shared: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class SharedParts:
-    """The shared state of a pool's rating system, as stored: what it keeps apart from players, as a map's win rate."""
-
-    version: int
-    """Grows with every round that changes one of the parts."""
-    parts: Mapping[str, object]
-    """By key."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
-    """The rating system and the parameters that made a pool's stored ratings."""
-
-    system: str
-    params: Mapping[str, object]
-    """All of the system's parameters: what JSON can say."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """One stored, rated round: what was predicted for side A and what happened."""
-
-    at: float
-    predicted: float
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class Crowd:
-    """The players of a pool in numbers."""
-
-    count: int
-    visible: int
-    stale: int
-    """Players whose last rated round is too long ago."""
-    mean: float | None
-    """Of the ratings; None without players."""
-    spread: float | None
-    """Standard deviation of the ratings."""
-
-
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """How large a store is."""
-
-    bytes: int
-    """Of the file, without its write-ahead log."""
-    free_bytes: int
-    """Of pages that rows were deleted from; what is written next goes there."""
-    oldest_decision: float | None
-    """Seconds since the epoch; None without decisions."""
-    newest: float | None
-    """When the newest decision or round was written."""
-
-
-StoreState = Literal["ok", "locked", "full", "failing", "damaged"]
-
-
-@dataclass(frozen=True, slots=True)
-class StoreHealth:
-    """Whether the store takes what is written, as of the last attempt."""
-
-    state: StoreState = "ok"
-    """All but `damaged` may end by itself; a damaged store takes nothing until the daemon starts on another one."""
-    since: float | None = None
-    """When it was first not `ok`, seconds since the epoch."""
-    began: float | None = None
-    """The same by `time.monotonic`, for how long it lasts: the system's clock may be set meanwhile."""
-    failures: int = 0
-    """Calls that failed since the daemon started."""
-    advice: str = ""
-    """What the operator can do, without a path: everybody may read it."""
-
+from equipoise.store.upkeep import (
+    Backup,
+    CaughtUp,
+    Crowd,
+    Extent,
+    Fitted,
+    Prediction,
+    QualityPoint,
+    StoreHealth,
+)
 
 EditRow = Callable[[PlayerRow | None], tuple[PlayerRow, Audit]]
 """Changes one player's row (None: they are unknown) and returns the line of the audit with it. Does no I/O.

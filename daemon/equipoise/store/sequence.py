@@ -12,27 +12,7 @@ from typing import Literal
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import PlayerId, RoundId, ServerId
-
-
-@dataclass(frozen=True, slots=True)
-class PlayerRow:
-    """A player as stored: what a rating system needs to go on from."""
-
-    id: PlayerId
-    version: int
-    """Grows with every write; a copy in memory with another version is out of date."""
-    rating: float
-    rounds: int
-    visible: bool
-    last_played: float | None
-    """Seconds since the epoch, when their last rated round went live."""
-    state: Mapping[str, object]
-    """The rating system's own small state, plain data."""
-    history: tuple[tuple[float, float, float], ...]
-    """(rating after, prediction, score) of their last rated rounds, oldest first, as many as were asked for."""
-    name: str | None = None
-    """What they called themselves last; only `top` and `search` fill it in."""
-
+from equipoise.store.rated import PlayerRow
 
 EditAction = Literal["set", "reset", "undo", "import", "refit", "void"]
 

@@ -13,7 +13,7 @@ from itertools import islice
 from threading import RLock
 
 from equipoise.core.model import PlayerId, ServerId
-from equipoise.store.port import Audit, Decision, Name, Note, SessionMemory
+from equipoise.store.notes import Audit, Decision, Name, Note, SessionMemory
 
 MOST_LINES = 5_000
 """Decisions and lines of the audit that wait while the store is away; older ones are forgotten."""

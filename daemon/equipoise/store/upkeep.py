@@ -1,9 +1,10 @@
-"""What the daemon's jobs put into the store, or take from it."""
+"""The store's upkeep: what jobs put into it or take from it, how large it is, and whether it takes what is written."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from equipoise.store.sequence import Shift
 
@@ -58,3 +59,59 @@ class CaughtUp:
     """All parts of the system's shared state."""
     shifts: tuple[Shift, ...]
     """Of the players whose ratings change most, the largest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One stored, rated round: what was predicted for side A and what happened."""
+
+    at: float
+    predicted: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """The players of a pool in numbers."""
+
+    count: int
+    visible: int
+    stale: int
+    """Players whose last rated round is too long ago."""
+    mean: float | None
+    """Of the ratings; None without players."""
+    spread: float | None
+    """Standard deviation of the ratings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How large a store is."""
+
+    bytes: int
+    """Of the file, without its write-ahead log."""
+    free_bytes: int
+    """Of pages that rows were deleted from; what is written next goes there."""
+    oldest_decision: float | None
+    """Seconds since the epoch; None without decisions."""
+    newest: float | None
+    """When the newest decision or round was written."""
+
+
+StoreState = Literal["ok", "locked", "full", "failing", "damaged"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreHealth:
+    """Whether the store takes what is written, as of the last attempt."""
+
+    state: StoreState = "ok"
+    """All but `damaged` may end by itself; a damaged store takes nothing until the daemon starts on another one."""
+    since: float | None = None
+    """When it was first not `ok`, seconds since the epoch."""
+    began: float | None = None
+    """The same by `time.monotonic`, for how long it lasts: the system's clock may be set meanwhile."""
+    failures: int = 0
+    """Calls that failed since the daemon started."""
+    advice: str = ""
+    """What the operator can do, without a path: everybody may read it."""

@@ -7,7 +7,7 @@ import time
 import msgspec
 
 import equipoise
-from equipoise.store.port import StoreHealth
+from equipoise.store.upkeep import StoreHealth
 from equipoise.web.answers import Answered
 from equipoise.web.messages.health import Health, StoreSeen, Unhealthy
 from equipoise.web.routes import Asked

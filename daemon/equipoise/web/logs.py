@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from equipoise.core.model import PlayerId, ServerId
-from equipoise.store.port import Decision
+from equipoise.store.notes import Decision
 from equipoise.web.ids import player_id
 from equipoise.web.messages.logs import Audits, Decisions
 from equipoise.web.pages import page

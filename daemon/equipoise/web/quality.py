@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from equipoise.ratings.quality import Pair, assess, fit_scale, rounds_missing
 from equipoise.service.pool import Pool
-from equipoise.store import port
+from equipoise.store import upkeep
 from equipoise.web.messages.pools import Crowd, QualityFound
 from equipoise.web.routes import Asked
 from equipoise.web.theta import LEAST, theta_of
@@ -25,7 +25,7 @@ async def show_quality(asked: Asked) -> QualityFound:
     return await asyncio.to_thread(_found, pool, pairs, crowd)
 
 
-def _found(pool: Pool, pairs: Sequence[Pair], crowd: port.Crowd) -> QualityFound:
+def _found(pool: Pool, pairs: Sequence[Pair], crowd: upkeep.Crowd) -> QualityFound:
     return QualityFound(
         pool=pool.name,
         quality=assess(pairs),

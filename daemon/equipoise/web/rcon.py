@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from equipoise.errors import PeerError, ScriptError
 from equipoise.service.console import check_command, defused
-from equipoise.store.port import Audit
+from equipoise.store.notes import Audit
 from equipoise.web.messages.rcon import ConsoleOutput
 from equipoise.web.players import names_of
 from equipoise.web.routes import Asked, refused

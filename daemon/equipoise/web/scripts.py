@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from equipoise.core.model import ServerId
 from equipoise.core.participation import recorded
-from equipoise.store.port import Audit
+from equipoise.store.notes import Audit
 from equipoise.web.answers import Answered
 from equipoise.web.guards import check_server
 from equipoise.web.messages.rounds import Rerated, RoundSent, RoundTaken

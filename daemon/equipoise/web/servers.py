@@ -11,7 +11,7 @@ from equipoise.service.host import Host
 from equipoise.service.peers import remarks
 from equipoise.service.pool import Pool
 from equipoise.service.status import CommandAnswer, Proposal, ServerStatus
-from equipoise.store.port import Audit
+from equipoise.store.notes import Audit
 from equipoise.web.health import seen, waiting_rounds
 from equipoise.web.messages.servers import Command, CommandDone, Line, OneServer, PlayerMoved, Proposed, Servers
 from equipoise.web.players import names_of

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import msgspec
 
 from equipoise.core.model import PlayerId
-from equipoise.store.port import Crowd
+from equipoise.store.upkeep import Crowd
 
 _OLD = """
 SELECT visible, rating FROM json_each(:players) AS changed CROSS JOIN players

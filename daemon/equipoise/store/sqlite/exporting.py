@@ -18,7 +18,7 @@ import msgspec
 from equipoise.core.model import LineupPlayer, Mode, PlayerId, Side
 from equipoise.errors import StoreRefused
 from equipoise.store import moved
-from equipoise.store.port import Fingerprint, PlayerRow
+from equipoise.store.rated import Fingerprint, PlayerRow
 from equipoise.store.sqlite import players, pools
 from equipoise.store.sqlite.connection import store_errors
 

@@ -12,7 +12,7 @@ import sqlite3
 import time
 
 from equipoise.errors import StoreDamaged, StoreError
-from equipoise.store.port import StoreHealth, StoreState
+from equipoise.store.upkeep import StoreHealth, StoreState
 
 LOG_SECONDS = 60.0
 """Between two lines of the log on the same trouble."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from equipoise.errors import FileError
 from equipoise.store import moved
-from equipoise.store.port import Audit
+from equipoise.store.notes import Audit
 from equipoise.store.sqlite import crowds, journal
 from equipoise.store.sqlite.players import encoded
 from equipoise.store.sqlite.sequence import next_number

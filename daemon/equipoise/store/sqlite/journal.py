@@ -7,7 +7,7 @@ import sqlite3
 import msgspec
 
 from equipoise.core.model import PlayerId, ServerId
-from equipoise.store.port import Audit, Decision
+from equipoise.store.notes import Audit, Decision
 
 _SELECT = "SELECT number, server, at, kind, reason, order_id, detail FROM decisions"
 _LINES_AT_ONCE = 2000

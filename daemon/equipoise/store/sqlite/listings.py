@@ -12,7 +12,7 @@ import msgspec
 
 from equipoise.core.model import LineupPlayer, Mode, PlayerId, RoundId, ServerId, Side
 from equipoise.store.listings import EditOf, Played, StoredRound
-from equipoise.store.port import Decision
+from equipoise.store.notes import Decision
 from equipoise.store.sqlite import journal
 from equipoise.store.sqlite.thread import StoreThread
 

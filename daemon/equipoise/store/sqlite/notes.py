@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from equipoise.errors import ScriptError
-from equipoise.store.port import Audit, Decision, Name, Note, SessionMemory
+from equipoise.store.notes import Audit, Decision, Name, Note, SessionMemory
 from equipoise.store.sqlite import journal
 from equipoise.store.sqlite.connection import savepoint, store_errors
 

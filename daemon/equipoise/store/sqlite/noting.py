@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from sqlite3 import Connection
 
 from equipoise.errors import StoreError
-from equipoise.store.port import Note
+from equipoise.store.notes import Note
 from equipoise.store.sqlite import notes
 from equipoise.store.unwritten import Unwritten
 

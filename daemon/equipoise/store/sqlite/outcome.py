@@ -9,17 +9,17 @@ from __future__ import annotations
 import glob
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from equipoise.core.model import PlayerId
 from equipoise.files import open_private
-from equipoise.store.port import RatedRound
-from equipoise.store.sequence import Edit, PlayerRow
+from equipoise.store.rated import PlayerRow, RatedRound
+from equipoise.store.sequence import Edit
 from equipoise.store.sqlite import crowds, pools
+from equipoise.store.sqlite.participants import effect
 from equipoise.store.sqlite.players import encoded
-from equipoise.store.sqlite.replays import effect
 from equipoise.store.sqlite.sequence import columns
 
 NAMED = ".outcome-"
@@ -72,54 +72,39 @@ _TAKE_OVER = (
 
 
 class Outcome:
-    """The file as it is written."""
+    """The file as it is written; without one it is a trial, and what comes is forgotten."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: sqlite3.Connection | None) -> None:
         self._db = db
 
     def round(self, number: int, rated: RatedRound, skill_at_start: Mapping[PlayerId, float] | None) -> None:
         """A round that was rated anew."""
         skills = None if skill_at_start is None else encoded(skill_at_start)
-        self._db.execute("INSERT INTO rounds VALUES (?, ?, ?)", (number, rated.prediction, skills))
-        self._db.executemany(
-            "INSERT INTO participants VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [(number, change.id, *effect(change)) for change in rated.changes],
+        self._add("rounds VALUES (?, ?, ?)", ((number, rated.prediction, skills),))
+        self._add(
+            "participants VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            ((number, change.id, *effect(change)) for change in rated.changes),
         )
 
     def edit(self, edit: Edit) -> None:
         """An edit that was replayed."""
-        self._db.executemany(
-            "INSERT INTO edited VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [(edit.number, each.id, *columns(each.before), *columns(each.after)) for each in edit.touched],
+        self._add(
+            "edited VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            ((edit.number, each.id, *columns(each.before), *columns(each.after)) for each in edit.touched),
         )
 
     def player(self, row: PlayerRow) -> None:
         """A player at the end."""
-        self._db.execute("INSERT INTO players VALUES (?, ?, ?, ?, ?, ?)", (row.id, *columns(row)))
+        self._add("players VALUES (?, ?, ?, ?, ?, ?)", ((each.id, *columns(each)) for each in (row,)))
 
     def shared(self, parts: Mapping[str, object]) -> None:
         """All parts of the system's shared state at the end."""
-        self._db.execute("INSERT INTO replaced VALUES ('shared')")
-        self._db.executemany("INSERT INTO shared VALUES (?, ?)", [(key, encoded(part)) for key, part in parts.items()])
+        self._add("replaced VALUES (?)", (("shared",),))
+        self._add("shared VALUES (?, ?)", ((key, encoded(part)) for key, part in parts.items()))
 
-
-class Nothing(Outcome):
-    """A trial's: nothing is written."""
-
-    def __init__(self) -> None:
-        """It has no file."""
-
-    def round(self, number: int, rated: RatedRound, skill_at_start: Mapping[PlayerId, float] | None) -> None:
-        """Nothing."""
-
-    def edit(self, edit: Edit) -> None:
-        """Nothing."""
-
-    def player(self, row: PlayerRow) -> None:
-        """Nothing."""
-
-    def shared(self, parts: Mapping[str, object]) -> None:
-        """Nothing."""
+    def _add(self, places: str, rows: Iterable[tuple[object, ...]]) -> None:
+        if self._db is not None:
+            self._db.executemany(f"INSERT INTO {places}", rows)
 
 
 @contextmanager
@@ -140,8 +125,11 @@ def remove_left(store: Path) -> None:
 
 
 @contextmanager
-def written(path: Path) -> Iterator[Outcome]:
-    """A new file in place of one that was left behind; whole when this ends."""
+def written(path: Path | None) -> Iterator[Outcome]:
+    """A new file in place of one that was left behind, whole when this ends; None: a trial."""
+    if path is None:
+        yield Outcome(None)
+        return
     path.unlink(missing_ok=True)
     os.close(open_private(path, os.O_RDWR))
     db = sqlite3.connect(path, isolation_level=None)

@@ -16,8 +16,8 @@ import msgspec
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import ScriptError, StoreError
-from equipoise.store.port import Fingerprint
-from equipoise.store.sequence import Edit, EditStrike, Event, NumberedRound, PlayerRow, RoundStrike, Strike, Undone
+from equipoise.store.rated import Fingerprint, PlayerRow
+from equipoise.store.sequence import Edit, EditStrike, Event, NumberedRound, RoundStrike, Strike, Undone
 from equipoise.store.sqlite import players, pools, replays, retention, sequence
 from equipoise.store.sqlite.connection import store_errors
 

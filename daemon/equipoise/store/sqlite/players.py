@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from equipoise.core.model import PlayerId
-from equipoise.store.port import Change, PlayerRow
+from equipoise.store.rated import Change, PlayerRow
 from equipoise.store.sqlite import crowds
 
 _SELECT = """

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from equipoise.store.port import Fingerprint, SharedParts
+from equipoise.store.rated import Fingerprint, SharedParts
 from equipoise.store.sqlite.players import encoded
 from equipoise.store.upkeep import QualityPoint
 

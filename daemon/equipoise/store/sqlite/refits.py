@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from equipoise.errors import PoolMoved, StoreError
-from equipoise.store.port import Audit
+from equipoise.store.notes import Audit
 from equipoise.store.sqlite import outcome, sequence
 from equipoise.store.sqlite.process import started
 from equipoise.store.upkeep import CaughtUp, Fitted

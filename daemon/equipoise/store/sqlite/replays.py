@@ -12,9 +12,12 @@ import msgspec
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.model import LineupPlayer, Mode, Participant, PlayerId, Presence, Round, RoundId, ServerId, Side
-from equipoise.store.port import Audit, Change, RatedRound, Replay, SeeRound
+from equipoise.store.notes import Audit
+from equipoise.store.port import Replay, SeeRound
+from equipoise.store.rated import RatedRound
 from equipoise.store.sequence import Edit, Event, NumberedRound
 from equipoise.store.sqlite import crowds, journal, pools, retention, sequence, voids
+from equipoise.store.sqlite.participants import effect
 from equipoise.store.sqlite.players import encoded
 
 PAGE = 200
@@ -131,11 +134,6 @@ def rewrite(db: sqlite3.Connection, pool: str, number: int, rated: RatedRound, *
         "WHERE pool = ? AND player = ? AND round = ?",
         [(*effect(change), pool, change.id, number) for change in rated.changes],
     )
-
-
-def effect(change: Change) -> tuple[object, ...]:
-    """What a replay changes in a participant's row."""
-    return change.before, change.after, change.prediction, change.rounds, change.visible, encoded(change.state)
 
 
 def _rewrite_players(db: sqlite3.Connection, pool: str, replay: Replay) -> None:

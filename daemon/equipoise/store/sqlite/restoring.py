@@ -18,7 +18,7 @@ from pathlib import Path
 
 from equipoise.errors import StoreError, StoreMissing, StoreRefused
 from equipoise.files import open_private, sync
-from equipoise.store.port import Audit
+from equipoise.store.notes import Audit
 from equipoise.store.sqlite.backups import checked, reading
 from equipoise.store.sqlite.connection import Lock, refuse_missing
 from equipoise.store.sqlite.journal import audit

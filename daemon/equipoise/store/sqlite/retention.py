@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import sqlite3
 
-from equipoise.store.port import Extent, Log
+from equipoise.store.notes import Log
+from equipoise.store.upkeep import Extent
 
 _PAGES = ("page_size", "page_count", "freelist_count")
 

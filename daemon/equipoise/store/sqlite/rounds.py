@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 
-import msgspec
-
 from equipoise.core.effects import RecordRound
-from equipoise.core.model import PlayerId, Round, RoundId, ServerId, Side
-from equipoise.store.port import Change, Prediction, RatedRound, Submission
+from equipoise.core.model import Round, RoundId, ServerId
+from equipoise.store.port import Submission
+from equipoise.store.rated import Change, RatedRound
 from equipoise.store.sqlite import players, pools, voids
+from equipoise.store.sqlite.participants import change_of
 from equipoise.store.sqlite.players import encoded
 from equipoise.store.sqlite.sequence import next_number
+from equipoise.store.upkeep import Prediction
 
 
 def first_answer(db: sqlite3.Connection, server: ServerId, id: RoundId) -> RatedRound | None:
@@ -145,19 +146,4 @@ def _changes(db: sqlite3.Connection, number: int) -> tuple[Change, ...]:
         "FROM participants WHERE round = ? ORDER BY place",
         (number,),
     )
-    return tuple(_change(each) for each in found)
-
-
-def _change(found: tuple[str, str, float, float, float, float, int, int, str]) -> Change:
-    player, side, before, after, prediction, score, rounds, visible, state = found
-    return Change(
-        id=PlayerId(player),
-        side=Side(side),
-        before=before,
-        after=after,
-        prediction=prediction,
-        score=score,
-        rounds=rounds,
-        visible=bool(visible),
-        state=msgspec.json.decode(state, type=dict[str, object]),
-    )
+    return tuple(change_of(each) for each in found)

@@ -11,8 +11,10 @@ import msgspec
 
 from equipoise.core.model import PlayerId
 from equipoise.errors import PoolMoved
-from equipoise.store.port import Audit, EditRow
-from equipoise.store.sequence import BulkEdit, Edit, EditAction, PlayerRow, Touched
+from equipoise.store.notes import Audit
+from equipoise.store.port import EditRow
+from equipoise.store.rated import PlayerRow
+from equipoise.store.sequence import BulkEdit, Edit, EditAction, Touched
 from equipoise.store.sqlite import crowds, journal, pools
 from equipoise.store.sqlite.players import encoded, load, write
 

@@ -12,25 +12,9 @@ from sqlite3 import Connection
 from equipoise.core.model import PlayerId, RoundId, ServerId
 from equipoise.errors import StoreError
 from equipoise.store.moved import AnyLine
-from equipoise.store.port import (
-    Audit,
-    Crowd,
-    Decision,
-    EditRow,
-    Extent,
-    Fingerprint,
-    Fitting,
-    Log,
-    Note,
-    PlayerRow,
-    Prediction,
-    RatedRound,
-    Replay,
-    SeeEvent,
-    SeeRound,
-    SharedParts,
-    Submission,
-)
+from equipoise.store.notes import Audit, Decision, Log, Note
+from equipoise.store.port import EditRow, Fitting, Replay, SeeEvent, SeeRound, Submission
+from equipoise.store.rated import Fingerprint, PlayerRow, RatedRound, SharedParts
 from equipoise.store.sequence import BulkEdit, Revised, Strike
 from equipoise.store.sqlite import (
     backups,
@@ -54,7 +38,7 @@ from equipoise.store.sqlite.connection import (
 )
 from equipoise.store.sqlite.listings import SqliteListings
 from equipoise.store.sqlite.sequence import NOTHING
-from equipoise.store.upkeep import Backup, QualityPoint
+from equipoise.store.upkeep import Backup, Crowd, Extent, Prediction, QualityPoint
 
 LARGE = 1_000
 """Rounds that are rewritten at once: it holds the store's thread for a fifth of a second."""

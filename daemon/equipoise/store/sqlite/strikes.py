@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Mapping
 
 from equipoise.errors import PoolMoved
-from equipoise.store.port import Audit
+from equipoise.store.notes import Audit
 from equipoise.store.sequence import EditStrike, Revised, RoundStrike, Strike
 from equipoise.store.sqlite import outcome, sequence, voids
 

@@ -16,7 +16,6 @@ from typing import TypeVar
 from sqlite_utils import Database
 
 from equipoise.errors import StoreError
-from equipoise.store.port import StoreHealth
 from equipoise.store.sqlite import outcome
 from equipoise.store.sqlite.connection import (
     Lock,
@@ -31,6 +30,7 @@ from equipoise.store.sqlite.files import OpenFiles
 from equipoise.store.sqlite.health import Health
 from equipoise.store.sqlite.noting import NOTES_RETRY_SECONDS, NOTES_SECONDS, Noting
 from equipoise.store.sqlite.quick_check import QuickCheck
+from equipoise.store.upkeep import StoreHealth
 
 T = TypeVar("T")
 

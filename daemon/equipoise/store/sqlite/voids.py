@@ -10,8 +10,8 @@ import sqlite3
 
 import msgspec
 
-from equipoise.core.model import PlayerId, Side
-from equipoise.store.port import Change
+from equipoise.store.rated import Change
+from equipoise.store.sqlite.participants import change_of
 from equipoise.store.sqlite.players import encoded
 
 _COLUMNS = "player, side, seconds_a, seconds_b, quit, place, before, after, prediction, score, rounds, visible, state"
@@ -58,19 +58,4 @@ def participants(db: sqlite3.Connection, number: int) -> list[Participant]:
 def first_answer(db: sqlite3.Connection, number: int) -> tuple[float, tuple[Change, ...]]:
     """The prediction and the changes that a voided round had."""
     (prediction,) = db.execute("SELECT prediction FROM voids WHERE round = ?", (number,)).fetchone()
-    return prediction, tuple(_change(row) for row in participants(db, number))
-
-
-def _change(row: Participant) -> Change:
-    player, side, _, _, _, _, before, after, prediction, score, rounds, visible, state = row
-    return Change(
-        id=PlayerId(player),
-        side=Side(side),
-        before=before,
-        after=after,
-        prediction=prediction,
-        score=score,
-        rounds=rounds,
-        visible=bool(visible),
-        state=msgspec.json.decode(state, type=dict[str, object]),
-    )
+    return prediction, tuple(change_of((*row[:2], *row[6:])) for row in participants(db, number))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from equipoise.store.port import StoreState
+from equipoise.store.upkeep import StoreState
 from equipoise.web.messages import Ok
 from equipoise.wire.orders import Refusal
 

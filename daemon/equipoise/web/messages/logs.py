@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from equipoise.core.model import PlayerId
-from equipoise.store.port import Audit, Decision
+from equipoise.store.notes import Audit, Decision
 from equipoise.web.messages import Ok, Paged
 
 

@@ -11,7 +11,7 @@ from equipoise.game.port import PeerStatus
 from equipoise.service.reloads import ConfigurationStatus
 from equipoise.service.scheduler import JobStatus
 from equipoise.service.status import ServerStatus
-from equipoise.store.port import Decision
+from equipoise.store.notes import Decision
 from equipoise.web.messages import Ask, Ok
 from equipoise.web.messages.health import StoreSeen
 

@@ -1,0 +1,33 @@
+"""What a round did to a participant, as a row has it, in SQLite."""
+
+from __future__ import annotations
+
+import msgspec
+
+from equipoise.core.model import PlayerId, Side
+from equipoise.store.rated import Change
+from equipoise.store.sqlite.players import encoded
+
+Found = tuple[str, str, float, float, float, float, int, int, str]
+"""Player, side, ratings before and after, prediction, score, rounds, visible, state."""
+
+
+def change_of(found: Found) -> Change:
+    """The change that these columns say."""
+    player, side, before, after, prediction, score, rounds, visible, state = found
+    return Change(
+        id=PlayerId(player),
+        side=Side(side),
+        before=before,
+        after=after,
+        prediction=prediction,
+        score=score,
+        rounds=rounds,
+        visible=bool(visible),
+        state=msgspec.json.decode(state, type=dict[str, object]),
+    )
+
+
+def effect(change: Change) -> tuple[object, ...]:
+    """What a replay changes in the row."""
+    return change.before, change.after, change.prediction, change.rounds, change.visible, encoded(change.state)
