@@ -26,6 +26,24 @@ EXAMPLES = {
 """Modules with worked examples, and how many lines `>>>` they have."""
 
 
+def anchors(document: Path) -> set[str]:
+    """What a link can lead to: headings, in the form that GitHub gives them."""
+    titles = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", document.read_text(), flags=re.M | re.S), re.MULTILINE)
+    plain = (re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title).lower() for title in titles)
+    return {re.sub(r"[^\w -]", "", title).replace(" ", "-") for title in plain}
+
+
+def test_every_link_between_the_documents_leads_somewhere() -> None:
+    lost = []
+    for document in (*DOCUMENTS, *ROOT.glob("systemd/*.md")):
+        for target in re.findall(r"\]\((?!https?:)([^)\s]*)\)", document.read_text()):
+            path, _, anchor = target.partition("#")
+            found = (document.parent / path).resolve() if path else document
+            if not found.exists() or (anchor and anchor not in anchors(found)):
+                lost.append(f"{document.relative_to(ROOT)}: {target}")
+    assert lost == []
+
+
 def failures(tests: list[doctest.DocTest]) -> str:
     """What does not come out as written, as doctest prints it."""
     said: list[str] = []

@@ -1,4 +1,4 @@
-"""docs/operations.md names every command, every exit code and every metric."""
+"""The documents for operators name every command, every exit code and every metric."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.web.daemon import CONFIG, running
 from tests.web.test_events import ROSTER, batch, ended
 from tests.wire.samples import HELLO
 
-DOCUMENT = (Path(__file__).parents[1] / "docs" / "operations.md").read_text()
+DOCS = Path(__file__).parents[1] / "docs"
 
 
-def first_cells(head: str) -> set[str]:
+def first_cells(document: str, head: str) -> set[str]:
     """What is named in the first column of the table with this head."""
-    table = DOCUMENT.split(f"\n| {head} |")[1].split("\n\n")[0]
+    table = (DOCS / document).read_text().split(f"\n| {head} |")[1].split("\n\n")[0]
     return {row.split("|")[1].strip().strip("`") for row in table.splitlines()[2:]}
 
 
@@ -33,11 +33,11 @@ def commands() -> Iterator[str]:
 
 
 def test_every_command_is_described() -> None:
-    assert first_cells("command") == set(commands())
+    assert first_cells("commands.md", "command") == set(commands())
 
 
 def test_every_exit_code_is_described() -> None:
-    assert first_cells("exit code") == set(re.findall(r"\b(\d+) ", main.epilog or ""))
+    assert first_cells("commands.md", "exit code") == set(re.findall(r"\b(\d+) ", main.epilog or ""))
 
 
 def metrics_of_a_server_with_rcon_and_a2s(folder: Path) -> str:
@@ -59,4 +59,4 @@ def test_every_metric_is_described(tmp_path: Path) -> None:
     text = metrics_of_a_server_with_rcon_and_a2s(tmp_path)
     families = set(re.findall(r"^# TYPE (equipoise_\w+?) (?:counter|gauge|histogram)$", text, re.MULTILINE))
     created = {name for name in families if name.endswith("_created")}
-    assert first_cells("metric") == families - created
+    assert first_cells("metrics.md", "metric") == families - created

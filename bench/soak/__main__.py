@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--stores", type=Path, default=Path(".soak"), help="where filled stores are kept (.soak)")
     parser.add_argument("--only", choices=("hours", "pools"), help="one of the two measurements")
     parser.add_argument("--json", action="store_true", help="print figures as JSON instead of the table")
-    parser.add_argument("--write", action="store_true", help="write the table into docs/operations.md")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/cost.md")
     return parser
 
 

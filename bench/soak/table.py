@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.soak.hours import Result, Stretch
 from bench.soak.pools import Pool
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "operations.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "cost.md"
 BEGIN, END = "<!-- measured by make soak -->", "<!-- end of what make soak measured -->"
 FLAT = 1.25
 """A round of the largest pool may take so many times what one of the smallest takes, in the median."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ("README.md", "docs/operations.md", "systemd/README.md")
+DOCUMENTS = ("README.md", "docs/operations.md", "docs/commands.md", "docs/corrections.md", "systemd/README.md")
 
 _BLOCK = re.compile(r"^(?P<indent> *)```sh\n(?P<text>.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _DECLARED = re.compile(r"<!-- (?P<said>[^\n]*?) -->\n *\Z")
