@@ -79,7 +79,7 @@ def test_an_edit_is_taken_back_and_applied_again(house: House, daemon: str) -> N
 def test_a_player_who_was_never_seen_is_not_changed_by_mistake(house: House, daemon: str) -> None:
     for command in (("set", STRANGER, "1500"), ("reset", STRANGER)):
         refused = ask(house, daemon, "player", *command, "--yes")
-        assert (refused.returncode, refused.stderr) == (1, f"equipoise: {STRANGER} was never seen here\n")
+        assert (refused.returncode, refused.stderr) == (1, f"equipoise: {STRANGER} was never seen here (pool main)\n")
     assert ask(house, daemon, "player", "set", STRANGER, "1500", "--new", "--yes").returncode == 0
     assert ask(house, daemon, "player", "reset", STRANGER, "--yes").returncode == 0
 
@@ -100,6 +100,16 @@ def test_a_round_is_taken_out_of_the_ratings_and_put_back(house: House, daemon: 
     assert (again.returncode, again.stderr) == (1, f"equipoise: round {ROUND['round']} of arena-1 is void already\n")
     assert not voided(house, daemon, "--yes", "--undo")["void"]
     assert rating(house, daemon) == before
+
+
+def test_a_value_that_is_refused_is_named(house: House, daemon: str) -> None:
+    long = ask(house, daemon, "round", "void", "arena-1", "1-4", "--dry-run", "--reason", "x" * 201)
+    assert (long.returncode, long.stderr) == (1, "equipoise: reason: Expected `str` of length <= 200\n")
+
+
+def test_what_was_sought_is_shown_without_what_a_terminal_would_obey(house: House, daemon: str) -> None:
+    none = ask(house, daemon, "player", "find", "\u202e\x1b[31mnobody")
+    assert (none.returncode, none.stdout.strip().isprintable()) == (0, True)
 
 
 def test_a_round_that_is_not_stored_is_named(house: House, daemon: str) -> None:
