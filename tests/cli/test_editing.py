@@ -104,6 +104,16 @@ def test_a_round_is_taken_out_of_the_ratings_and_put_back(house: House, daemon: 
     assert rating(house, daemon) == before
 
 
+def test_a_value_that_is_refused_is_named(house: House, daemon: str) -> None:
+    long = ask(house, daemon, "round", "void", "arena-1", "1-4", "--dry-run", "--reason", "x" * 201)
+    assert (long.returncode, long.stderr) == (1, "equipoise: reason: Expected `str` of length <= 200\n")
+
+
+def test_what_was_sought_is_shown_without_what_a_terminal_would_obey(house: House, daemon: str) -> None:
+    none = ask(house, daemon, "player", "find", "\u202e\x1b[31mnobody")
+    assert (none.returncode, none.stdout.strip().isprintable()) == (0, True)
+
+
 def test_a_round_that_is_not_stored_is_named(house: House, daemon: str) -> None:
     for server in ("arena-1", "none", "../../x"):
         refused = ask(house, daemon, "round", "void", server, "7-7", "--yes")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import re
 import subprocess
@@ -121,6 +123,13 @@ def test_decisions_have_names_sides_chances_and_seconds(house: House, evening: s
     assert about["scramble"][0] in ("moved to BLU", "stays on RED")
 
 
+def test_a_change_is_a_number_in_csv(house: House, evening: str) -> None:
+    rows = list(csv.DictReader(io.StringIO(ask(house, evening, "player", "history", RED, "--csv").stdout)))
+    assert rows
+    for row in rows:
+        assert float(row["change"]) == pytest.approx(float(row["after"]) - float(row["before"]))
+
+
 def test_the_audit_says_who_changed_whom(house: House, evening: str) -> None:
     assert ask(house, evening, "audit").stdout == "No admin changed anything.\n"
     ask(house, evening, "player", "set", "ann", "1700", "--yes")
@@ -153,10 +162,11 @@ def test_sides_have_the_words_of_the_game_and_a_plugin_that_never_called_stays_u
         post(
             address, "hive's secret", posted(hello, {"kind": "roster", "players": players}, seq=1) | {"server": "hive"}
         )
-        lines = ask(house, address, "status").stdout.splitlines()
-        arena, hive = (next(line for line in lines if line.startswith(name)) for name in ("arena-1", "hive"))
-    assert cells(arena) == ["arena-1", "never heard of", *"------"]
-    assert cells(hive)[4:6] == ["3 Marines, 3 Aliens", "even"]
+        rows = [cells(line) for line in ask(house, address, "status").stdout.splitlines()]
+    (arena,) = (row for row in rows if row[:2] == ["arena-1", "never heard of"])
+    assert arena[2:] == [*"------"]
+    (hive,) = (row for row in rows if row[:1] == ["hive"])
+    assert hive[4:6] == ["3 Marines, 3 Aliens", "even"]
 
 
 def test_an_owners_token_that_may_not_be_read_is_named_with_what_to_do(house: House) -> None:

@@ -25,6 +25,7 @@ NAMES = {
     "long": "b" * 128,
     "accents": "Zoe\u0301",
     "formula": "=cmd|' /C calc'!A0",
+    "wide formula": "\uff1dcmd|' /C calc'!A0",
     "lines": "one\ntwo\rthree",
     "emoji": "👍🏽 ok",
 }
@@ -103,7 +104,7 @@ def test_csv_is_utf_8_that_no_spreadsheet_runs(named: tuple[House, str]) -> None
     names = {row["name"] for row in rows}
     assert "'=cmd|' /C calc'!A0" in names
     assert "龍" * 64 in names
-    assert not {name for name in names if name.startswith(("=", "+", "-", "@"))}
+    assert not {name for name in names if name.startswith(("=", "\uff1d", "+", "-", "@"))}
 
 
 @pytest.mark.slow

@@ -144,6 +144,13 @@ def test_a_name_that_is_taken_or_none_is_refused(house: House, name: str, why: s
     assert written(house) == before
 
 
+def test_a_pool_that_is_none_is_named(house: House) -> None:
+    before = written(house)
+    said = refused(run("server", "add", "dustbowl", "--pool", 'main" #', "-c", str(house.config)), 2)
+    assert said.endswith('there is no [pool.main" #]')
+    assert written(house) == before
+
+
 def test_a_folder_of_another_server_is_refused(house: House, tmp_path: Path) -> None:
     tf = game_server(tmp_path)
     options = ("--tf", tf, "--config", house.config, "--url", "http://127.0.0.1:1")

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import stat
 import sys
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -64,6 +65,16 @@ def test_the_backup_is_the_store_and_what_it_replaces_is_kept(state: Path) -> No
     assert (found.rounds, found.lost_rounds, found.replaces) == (2, 1, True)
     assert stat.S_IMODE((state / "s.db").stat().st_mode) == 0o600
     assert rounds(state.parent / "backup.db") == ["1", "2"]
+
+
+def test_what_a_restore_of_the_same_second_has_kept_stays(state: Path) -> None:
+    now = time.time()
+    taken = [time.strftime("s.db.before-restore-%Y%m%dT%H%M%SZ", time.gmtime(now + seconds)) for seconds in range(120)]
+    for name in taken:
+        (state / name).touch()
+    restored(state / "s.db", state.parent / "backup.db")
+    (kept,) = (each for each in state.glob("s.db.before-restore-*") if each.name not in taken)
+    assert rounds(kept) == ["1", "2", "3"]
 
 
 def test_the_audit_of_the_restored_store_says_so(state: Path) -> None:

@@ -76,7 +76,7 @@ class Client:
         if not isinstance(answer, dict) or "ok" not in answer:
             raise Unreachable(f"no daemon answers at {self.url}: {ANOTHER}", NO_DAEMON)
         if not answer["ok"]:
-            stop(answer.get("error", {}).get("message", "refused"), REFUSED)
+            stop(_refusal(answer.get("error", {})), REFUSED)
         return answer
 
     def _target(self, path: tuple[str, ...]) -> str:
@@ -90,6 +90,12 @@ class Client:
 
     def _unreachable(self, error: Exception) -> Unreachable:
         return Unreachable(f"no daemon answers at {self.url}: {_why(error, self.url)}", NO_DAEMON)
+
+
+def _refusal(error: Mapping[str, str]) -> str:
+    """The daemon's message; where it is about one value of several, with the value's name."""
+    message, name = error.get("message", "refused"), error.get("path", "").removeprefix("$.")
+    return f"{name}: {message}" if error.get("code") == "schema" and name.isidentifier() else message
 
 
 def _as_typed(text: str) -> str:

@@ -13,6 +13,7 @@ from equipoise.cli.options import examples
 from equipoise.cli.remote import json_option, pool_option, print_json, remote
 from equipoise.cli.tables import Column, print_items
 from equipoise.cli.words import counted, iso_time, local_minute, local_time, percent, side_word
+from equipoise.lab.printable import printable
 
 DEFAULT = 20
 RESULTS = {1.0: "won", 0.5: "stalemate", 0.0: "lost"}
@@ -76,6 +77,11 @@ def _as_round(edit: dict[str, Any]) -> dict[str, Any]:
     return edit | blank | {"started_at": edit["at"], "score": None, "round": what, "before": before}
 
 
+def _change(played: dict[str, Any]) -> float:
+    change: float = played["after"] - played["before"]
+    return change
+
+
 HISTORY = (
     Column("TIME", lambda each: local_time(each["started_at"]), lambda each: iso_time(each["started_at"]), whole=True),
     Column("SERVER", lambda each: each["server"] or "-", lambda each: each["server"]),
@@ -90,7 +96,7 @@ HISTORY = (
     Column("RESULT", lambda each: RESULTS.get(each["score"], "-")),
     Column("BEFORE", lambda each: f"{each['before']:g}", lambda each: each["before"], right=True),
     Column("AFTER", lambda each: f"{each['after']:g}", lambda each: each["after"], right=True),
-    Column("CHANGE", lambda each: f"{each['after'] - each['before']:+g}", right=True),
+    Column("CHANGE", lambda each: f"{_change(each):+g}", _change, right=True),
     Column("ROUND OR EDIT", lambda each: each["round"]),
 )
 
@@ -141,7 +147,7 @@ def find_players(client: Client, text: str, pool: str, limit: int, as_json: bool
     one_format(as_json=as_json, as_csv=as_csv)
     answer = client.get("pools", pool, "players", text=text, limit=limit)
     if not print_json(answer, as_json):
-        empty = f"No rated player's id or last name contains {text}."
+        empty = f"No rated player's id or last name contains {printable(text)}."
         print_items(answer["players"], PLAYERS, as_csv=as_csv, empty=empty)
 
 

@@ -23,8 +23,8 @@ from equipoise.lab.printable import printable
 GAP = "  "
 LONGEST_WORD = 20
 """A word up to this width is not broken to make room: a SteamID64 has 17 digits."""
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""With these a spreadsheet begins a formula, which could come from a player's name."""
+FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+"""With these, the last four as wide letters, a spreadsheet begins a formula: it could come from a player's name."""
 LEFT_TO_RIGHT = "\N{LEFT-TO-RIGHT MARK}"
 
 

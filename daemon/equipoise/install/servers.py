@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
+import json
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +25,7 @@ from equipoise.install.game_folder import CFG, PLUGIN, GameFolder, inspect
 _SERVER = """\
 # Written by `equipoise server add`. Edit it as you like: keys are in config.example.toml; then `equipoise reload`.
 [server.{name}]
-pool = "{pool}"
+pool = {pool}
 game = "{game}"
 secret_sha256 = "{digest}"
 """
@@ -155,7 +156,8 @@ def prepare(config: Path, servers: Iterable[NewServer], url: str) -> Prepared:
     prepared = Prepared(files)
     for server in servers:
         secret, digest = new_secret()
-        text = _SERVER.format(name=server.name, pool=server.pool, game=server.game, digest=digest)
+        pool = json.dumps(server.pool, ensure_ascii=False)  # a string of TOML, whatever is in it
+        text = _SERVER.format(name=server.name, pool=pool, game=server.game, digest=digest)
         if server.rcon is not None:
             check_rcon(server.rcon)
             text += _RCON.format(name=server.name, rcon=server.rcon)

@@ -140,7 +140,7 @@ class Restoring:
         from starting without it.
         """
         now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-        kept = self._store.with_name(f"{self._store.name}.before-restore-{now}")
+        kept = _unused(self._store.with_name(f"{self._store.name}.before-restore-{now}"))
         logged, kept_log = self._beside("-wal"), kept.with_name(f"{kept.name}-wal")
         if not os.path.lexists(self._store):
             return self._keep_log(logged, kept_log)
@@ -172,6 +172,16 @@ class Restoring:
     def _remove_copy(self) -> None:
         for end in ("", "-wal", "-shm", "-journal"):
             self._copy.with_name(f"{self._copy.name}{end}").unlink(missing_ok=True)
+
+
+def _unused(path: Path) -> Path:
+    """This name, or one like it: there may have been a restore in the same second, or one that was killed."""
+    number = 1
+    found = path
+    while os.path.lexists(found):
+        number += 1
+        found = path.with_name(f"{path.name}-{number}")
+    return found
 
 
 def _refuse_unusable(backup: Path, store: Path) -> None:
