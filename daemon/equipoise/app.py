@@ -129,21 +129,12 @@ async def _serving(
     stack: AsyncExitStack,
 ) -> Configured:
     """Everything that stands on the fleet, and requests let in."""
-    metrics = Metrics()
-    retention = Retention(store, fleet.pools.values(), clock, _days(config))
-    with suppress(StoreError):  # damage to the logs is said by /healthz: a daemon that serves keeps rounds
-        await retention.look()
-    metrics.watch(lambda: readings.of_servers(fleet.hosts.values()))
-    metrics.watch(lambda: readings.of_pools(fleet.pools.values()))
-    metrics.watch(lambda: readings.of_store(store, retention))
-    metrics.watch(lambda: readings.of_game_servers(peers.statuses()))
+    metrics, retention = await _measured(config, fleet, peers, store, clock)
     refusals = stack.enter_context(closing(Refusals(metrics)))
     stack.callback(asyncio.create_task(metrics.measure_loop()).cancel)
-    refits = Refits(fleet.pools, clock)
+    refits, backups = Refits(fleet.pools, clock), Backups(store, store.path.parent / FOLDER, clock, config.backup.keep)
     scheduler = Scheduler(metrics)
     await jobs.add_jobs(scheduler, fleet.pools, retention, refits, clock)
-    backups = Backups(store, store.path.parent / FOLDER, clock, config.backup.keep)
-    jobs.schedule_backups(scheduler, backups, config.backup.keep, config.backup.at)
     scheduler.add("game server query", Every(QUERY_SECONDS), peers.ask_all)
     solving = Worker(config.splits.seconds)
     stack.push_async_callback(solving.close)
@@ -161,10 +152,7 @@ async def _serving(
         refits=refits,
     )
     configured = Configured(config, environ, fleet, services, listener.getsockname()[1])
-    configured.follow(lambda config: retention.use(_days(config)))
-    configured.follow(lambda config: solving.use(config.splits.seconds))
-    configured.follow(lambda config: peers.set(peers_of(config)))
-    configured.follow(lambda config: jobs.schedule_backups(scheduler, backups, config.backup.keep, config.backup.at))
+    _follow(configured, retention, solving, peers, scheduler, backups)
     await _listen(configured, listener, stack)
     # Also before requests are waited for: one may wait for a game server that does not answer.
     stack.callback(peers.close)
@@ -172,6 +160,40 @@ async def _serving(
     _begin_time(scheduler, store, stack)
     stack.push_async_callback(reloads.close)
     return configured
+
+
+async def _measured(
+    config: Config, fleet: Fleet, peers: PeerServers, store: SqliteStore, clock: SystemClock
+) -> tuple[Metrics, Retention]:
+    """The metrics, and the retention that knows some of them."""
+    metrics, retention = Metrics(), Retention(store, fleet.pools.values(), clock, _days(config))
+    with suppress(StoreError):  # damage to the logs is said by /healthz: a daemon that serves keeps rounds
+        await retention.look()
+    metrics.watch(lambda: readings.of_servers(fleet.hosts.values()))
+    metrics.watch(lambda: readings.of_pools(fleet.pools.values()))
+    metrics.watch(lambda: readings.of_store(store, retention))
+    metrics.watch(lambda: readings.of_game_servers(peers.statuses()))
+    return metrics, retention
+
+
+def _follow(
+    configured: Configured,
+    retention: Retention,
+    solving: Worker,
+    peers: PeerServers,
+    scheduler: Scheduler,
+    backups: Backups,
+) -> None:
+    """What goes by the configuration beside pools and hosts: from the present one on."""
+
+    def schedule(config: Config) -> None:
+        jobs.schedule_backups(scheduler, backups, config.backup.keep, config.backup.at)
+
+    schedule(configured.config)
+    configured.follow(schedule)
+    configured.follow(lambda config: retention.use(_days(config)))
+    configured.follow(lambda config: solving.use(config.splits.seconds))
+    configured.follow(lambda config: peers.set(peers_of(config)))
 
 
 def _days(config: Config) -> RetentionDays:

@@ -124,6 +124,11 @@ def test_a_disk_that_is_nearly_full(tmp_path: Path) -> None:
     assert found.what.endswith(f"MB are free where the store is ({disk})")
 
 
+def test_a_directory_of_the_store_that_is_gone(tmp_path: Path) -> None:
+    (found,) = of_disk(tmp_path / "gone")
+    assert (found.bad, found.what) == (True, f"{tmp_path}/gone, where the store is: No such file or directory")
+
+
 def test_a_cache_of_numba_that_cannot_be_written(house: House) -> None:
     on_a_free_port(house)
     with serving(house, forked=False, NUMBA_CACHE_DIR="/dev/null/numba"):

@@ -54,9 +54,14 @@ async def test_what_others_put_beside_them_stays(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as store:
         house = House(store, keep=1)
         await house.night()
-        (house.directory / "before-upgrade.db").touch()
+        for name in ("before-upgrade.db", "equipoise-20251131T000000Z.db"):  # November has 30 days
+            (house.directory / name).touch()
         await house.night()
-        assert house.names() == ["before-upgrade.db", "equipoise-20251123T043000Z.db"]
+        assert house.names() == [
+            "before-upgrade.db",
+            "equipoise-20251123T043000Z.db",
+            "equipoise-20251131T000000Z.db",
+        ]
 
 
 @in_loop

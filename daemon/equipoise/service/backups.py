@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -52,8 +53,12 @@ class Backups:
         return max(self._times().values(), default=None)
 
     def _times(self) -> Mapping[Path, float]:
-        found = [each for each in self._directory.glob("*.db") if _NAMED.fullmatch(each.name)]
-        return {each: datetime.strptime(each.name, _NAME).replace(tzinfo=UTC).timestamp() for each in found}
+        times = {}
+        for each in self._directory.glob("*.db"):
+            if _NAMED.fullmatch(each.name):
+                with suppress(ValueError):  # it has the form of ours, and is dated by no day: somebody else's
+                    times[each] = datetime.strptime(each.name, _NAME).replace(tzinfo=UTC).timestamp()
+        return times
 
     def _remove_oldest(self, newest: Path) -> None:
         """Those that a clock which was ahead has dated go first: they would displace all that come after them."""

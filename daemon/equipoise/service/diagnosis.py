@@ -68,7 +68,12 @@ def of_daemon(health: StoreHealth, pools: Iterable[Pool], jobs: Iterable[JobStat
 
 def of_disk(directory: Path) -> Iterator[Finding]:
     """How much room there is for the store."""
-    free = shutil.disk_usage(directory).free
+    try:
+        free = shutil.disk_usage(directory).free
+    except OSError as error:
+        advice = "stop the daemon, put the directory back or restore a backup, start it again"
+        yield Finding(True, DAEMON, f"{directory}, where the store is: {error.strerror}", advice)
+        return
     if free < LEAST_FREE_BYTES:
         yield Finding(True, DAEMON, f"{free >> 20} MB are free where the store is ({directory})", "make room")
 

@@ -41,7 +41,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """One of the three."""
+    """What the process answers: one field is set."""
 
     fitted: Fitted | None = None
     caught_up: CaughtUp | None = None

@@ -30,7 +30,7 @@ class Question(msgspec.Struct, frozen=True):
 
     @property
     def strike(self) -> RoundStrike | EditStrike:
-        """One of the two."""
+        """The round or the edit: one is set."""
         strike = self.round or self.edit
         assert strike is not None
         return strike
@@ -45,7 +45,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """One of the two."""
+    """What the process answers: one field is set."""
 
     revised: Revised | None = None
     refusal: Refusal | None = None
