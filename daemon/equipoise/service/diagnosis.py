@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -134,6 +135,10 @@ def of_server(server: ServerStatus, version: str | None) -> Iterator[Finding]:
         yield Finding(True, name, what, "set both clocks by the network's time: timedatectl set-ntp true")
 
 
+_VERSION = re.compile(r"\d+(\.\d+)*")
+"""How our plugin says its version. Scripts of other authors say their name too: `own-game/1`."""
+
+
 def _of_script(server: ServerStatus, version: str | None) -> Iterator[Finding]:
     name = server.server
     look = "on the game server's console: sm plugins info equipoise, sm exts list (REST in Pawn must be there)"
@@ -143,7 +148,7 @@ def _of_script(server: ServerStatus, version: str | None) -> Iterator[Finding]:
         yield Finding(True, name, "its script has never called since the daemon started", look)
     elif server.lost:
         yield Finding(True, name, f"its script has been silent for {server.silent_seconds:.0f} s", look)
-    if version is not None and server.plugin is not None and server.plugin != version:
+    if version is not None and server.plugin not in (None, version) and _VERSION.fullmatch(server.plugin or ""):
         yield from _of_version(name, server.plugin, version)
 
 
