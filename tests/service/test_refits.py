@@ -225,3 +225,14 @@ async def test_a_refit_that_the_end_of_the_daemon_cuts_off_changes_nothing(tmp_p
         await asyncio.sleep(0.1)
         await refits.close()
         assert (await seen(pool), refits.status(pool).error) == (before, "it was ended")
+
+
+@in_loop
+async def test_the_nightly_refit_waits_for_one_that_was_started_by_hand(tmp_path: Path) -> None:
+    async with opened(tmp_path, "ns2") as pool:
+        await play(pool, rounds(30))
+        refits = Refits({"main": pool}, GivenClock())
+        refits.start(pool, "owner", dry_run=False)
+        await refits.run()
+        assert [line.who for line in await pool.store.audits(9)] == ["owner"]
+        assert refits.status(pool).result is not None

@@ -46,6 +46,8 @@ class Refits:
         """Refit every pool that can be, and has new rounds. StoreError names those that kept their ratings."""
         failed = []
         for pool in list(self._pools.values()):
+            if (by_hand := self._tasks.get(pool.name)) is not None:  # after it there may be nothing to do
+                await asyncio.wait([by_hand])
             if not await self._due(pool):
                 continue
             await self._refit(pool, "job", dry_run=False)
