@@ -12,7 +12,9 @@ import msgspec
 from click.testing import CliRunner
 
 from equipoise import config
-from equipoise.cli import main, setup
+from equipoise.cli import main
+from equipoise.install.configuration import write_new
+from equipoise.install.servers import NewServer
 from equipoise.store.sqlite import SqliteStore
 from tests.cli.house import House
 from tests.pools import fill, some_rounds
@@ -20,8 +22,8 @@ from tests.pools import fill, some_rounds
 
 def a_machine(folder: Path, settings: str = 'system = "synelo"') -> House:
     """What `init` wrote, with a store that a daemon opened once."""
-    secret = setup.write(folder, "arena-1", "tf2")
-    house = House(folder, secret)
+    (added,) = write_new(folder, [NewServer("arena-1")])
+    house = House(folder, added.secret)
     house.edit("port = 27500", f'port = 0\n\n[store]\ndirectory = "{folder}/state"')
     house.edit(
         'system = "synelo"\n# The largest team size; over several servers the median of theirs.\nk_max = 12', settings
