@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -240,6 +241,26 @@ def test_an_interrupted_command_leaves_everything_as_it_was(house: House, tmp_pa
     assert process.returncode != 0
     assert "Traceback" not in said
     assert (written(house), everything(tf)) == before
+
+
+def test_commands_take_turns_so_that_no_secret_is_shown_that_another_takes_back(house: House) -> None:
+    with waiting(house, "server", "add", "two") as first:
+        command = [EQUIPOISE, "server", "secret", "two", "--rotate", "--config", house.config]
+        second = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        with pytest.raises(subprocess.TimeoutExpired):
+            second.wait(5)
+        first.send_signal(signal.SIGINT)
+        first.communicate(timeout=60)
+    shown, said = second.communicate(timeout=60)
+    assert (second.returncode, shown) == (2, "")
+    assert "there is no server two" in said
+
+
+def test_a_pipe_in_a_game_folder_is_not_waited_for(house: House, tmp_path: Path) -> None:
+    tf = game_server(tmp_path)
+    os.mkfifo(tf / "cfg/sourcemod/equipoise.cfg")
+    said = refused(run("server", "add", "dustbowl", "--tf", tf, "-c", house.config, "--url", "http://[::1]:1"), 2)
+    assert said.endswith("equipoise.cfg: it is no regular file")
 
 
 def test_a_killed_command_leaves_whole_files_and_can_be_finished(house: House, tmp_path: Path) -> None:

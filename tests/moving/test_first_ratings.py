@@ -247,6 +247,13 @@ def test_on_a_terminal_it_asks(answer: str, rating: float | None, tmp_path: Path
     assert in_store(house) == ({} if rating is None else {str(player(1)): (rating, 0)})
 
 
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    house = a_machine(tmp_path / "new")
+    os.mkfifo(tmp_path / "skills.csv")
+    done = pool(house, "import", "--ratings", tmp_path / "skills.csv", "--yes")
+    assert (done.returncode, "skills.csv: it is no regular file" in done.stderr) == (2, True)
+
+
 def test_only_one_kind_of_file_is_taken(tmp_path: Path) -> None:
     house = a_machine(tmp_path / "house")
     for words in ((), (house.config, "--ratings", house.config)):

@@ -280,6 +280,16 @@ def test_an_export_overwrites_nothing_and_leaves_nothing_behind(old: House, tmp_
     assert [path.name for path in tmp_path.iterdir()] == ["mine.jsonl"]
 
 
+def test_a_full_disk_behind_standard_output_is_said(old: House) -> None:
+    with open("/dev/full", "wb") as full:
+        words = [EQUIPOISE, "pool", "export", "main", "-", "--config", old.config]
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        1,
+        "equipoise: standard output: No space left on device",
+    )
+
+
 def test_rounds_that_wait_in_the_ring_are_not_forgotten(tmp_path: Path) -> None:
     house = with_a_past(a_machine(tmp_path / "ring"), rounds=2)
     ring = Ring(house.state / "main.ring")

@@ -6,7 +6,9 @@ Each command writes files and has the daemon read them. Where the daemon refuses
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from fcntl import LOCK_EX, flock
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,13 @@ class Daemon:
     def url(self) -> str:
         """Its address."""
         return self._client.url
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let other commands wait that change files of this configuration."""
+        with self.config.open("rb") as file:
+            flock(file, LOCK_EX)
+            yield
 
     def reread(self) -> dict[str, Any]:
         """Have the files read, and return what that changed; Stopped or ConfigError where they are refused.
@@ -104,18 +113,18 @@ def add(
     It is written into servers.d/SERVER.toml, beside the configuration. With --tf the plugin is installed into the
     server's folder, with the address, the name and a secret of its own; without, the secret is shown, only once.
     """
-    from equipoise.config.sources import read_sources
-    from equipoise.install.servers import NewServer, check_name, check_rcon, prepare
+    from equipoise.install.servers import NewServer, check_rcon, prepare
 
-    sources = read_sources(daemon.config)
-    check_name(name, sources.files)
+    _check_new(daemon.config, name)
     if rcon is not None:
         check_rcon(rcon)
     password = questions.rcon_password(name, rcon_password_file) if rcon is not None else None
-    server = NewServer(name, pool or _only_pool(sources.tables), game, tf, rcon, password)
-    prepared = prepare(daemon.config, [server], daemon.url)
-    with prepared.applied():
-        answer = daemon.reread()
+    with daemon.alone():
+        tables = _check_new(daemon.config, name)
+        server = NewServer(name, pool or _only_pool(tables), game, tf, rcon, password)
+        prepared = prepare(daemon.config, [server], daemon.url)
+        with prepared.applied():
+            answer = daemon.reread()
     (added,) = prepared.servers
     lines = added.lines()
     if command := added.command():
@@ -164,7 +173,7 @@ def remove(daemon: Daemon, name: str, yes: bool, as_json: bool) -> None:
     files = Changes(daemon.config.parent)
     files.remove(server_file(daemon.config, name))
     files.remove(password_file(daemon.config, name))
-    with files.applied():
+    with daemon.alone(), files.applied():
         answer = daemon.reread()
     lines = [f"{name} is removed; its ratings stay.", "Its plugin is still in its tf/: sm plugins unload equipoise"]
     _show(answer | {"ok": True, "server": name, "lines": lines}, as_json)
@@ -190,10 +199,12 @@ def secret(daemon: Daemon, name: str, tf: Path | None, as_json: bool) -> None:
 
     new, digest = new_secret()
     line = f'secret_sha256 = "{digest}"'
-    _own_file(daemon.config, name, f"set {line} in [server.{name}], then `equipoise reload`; the new secret is {new}")
-    prepared, lines = prepare_rotation(daemon.config, name, tf, new, digest)
-    with prepared.applied():
-        answer = daemon.reread()
+    advice = f"set {line} in [server.{name}], then `equipoise reload`; the new secret is {new}"
+    with daemon.alone():
+        _own_file(daemon.config, name, advice)
+        prepared, lines = prepare_rotation(daemon.config, name, tf, new, digest)
+        with prepared.applied():
+            answer = daemon.reread()
     _show(answer | {"ok": True, "server": name, "secret": None if tf else new, "lines": lines}, as_json)
 
 
@@ -211,6 +222,16 @@ def _check_there(name: str, files: Mapping[str, Path]) -> None:
     if name not in files:
         close = [other for other in files if other.casefold() == name.casefold()]
         stop(f"there is no server {name}; there is: {', '.join(close or files) or 'none'}")
+
+
+def _check_new(config: Path, name: str) -> dict[str, Any]:
+    """The tables of a configuration; ConfigError where it has a server of this name."""
+    from equipoise.config.sources import read_sources
+    from equipoise.install.servers import check_name
+
+    sources = read_sources(config)
+    check_name(name, sources.files)
+    return sources.tables
 
 
 def _only_pool(tables: dict[str, Any]) -> str:

@@ -113,16 +113,22 @@ def _copy(pieces: Iterable[bytes], take: Take) -> None:
             bar.advance(task, piece.count(b"\n"))
 
 
+def _to_stdout(piece: bytes) -> None:
+    try:
+        sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:  # a reader who has seen enough
+        raise
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python tries once more at its end
+        stop(f"standard output: {error.strerror}", FAILED)
+
+
 @contextmanager
 def _output(target: Path) -> Iterator[Take]:
     """Where the bytes go: standard output, or a new file that appears when it is whole and on the disk."""
     if str(target) == "-":
-
-        def to_stdout(piece: bytes) -> None:
-            sys.stdout.buffer.write(piece)
-
-        yield to_stdout
-        sys.stdout.buffer.flush()
+        yield _to_stdout
         return
     if os.path.lexists(target):
         stop(f"{target}: exists already, and nothing is overwritten: name another file")

@@ -110,6 +110,8 @@ def import_hlstatsx(
 @contextmanager
 def _opened(source: Path) -> Iterator[mmap]:
     """A file as bytes that are read when they are looked at: a dump may be larger than the memory."""
+    if not source.is_file():
+        raise FileError("it is no regular file", file=str(source))
     with source.open("rb") as file:
         if not os.fstat(file.fileno()).st_size:
             raise FileError("the file is empty", file=str(source))

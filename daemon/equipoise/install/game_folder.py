@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise.errors import ConfigError
+from equipoise.files import read_small
 from equipoise.install.bytecode import plugin_version
 from equipoise.install.changes import Changes, advice, as_owner
 
@@ -23,6 +24,8 @@ PLUGIN = Path("addons/sourcemod/plugins/equipoise.smx")
 CFG = Path("cfg/sourcemod/equipoise.cfg")
 _SOURCEMOD = "addons/sourcemod/bin", "sourcemod.logic.so", rb"\0(\d+\.\d+\.\d+\.\d+(?:-[\w.-]+)?)\0"
 _RIPEXT = "addons/sourcemod/extensions", "rip.ext.so", rb"sm-ripext/(\d+(?:\.\d+)+)"
+_LARGEST = 256 << 20
+"""Bytes of a file that is read."""
 _LEAST_SOURCEMOD, _LEAST_RIPEXT = "1.11", "1.3.2"
 _RELEASES = "https://github.com/ErikMinekus/sm-ripext/releases"
 _DEFAULTS = {"equipoise_chat_prefix": "[Equipoise]", "equipoise_words": ""}
@@ -131,9 +134,11 @@ def _version(path: Path, folder: str, file: str, pattern: bytes) -> str | None:
 
 def _bytes(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        return read_small(path, _LARGEST)
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def _numbers(version: str) -> tuple[int, ...]:
