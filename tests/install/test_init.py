@@ -135,3 +135,17 @@ def test_on_a_terminal_it_asks_until_the_answers_are_good(tmp_path: Path) -> Non
     assert (found["a"]["rcon"], found["b"].get("rcon")) == ("127.0.0.1:27015", None)
     assert (tmp_path / "new/secrets/a.rcon").read_text() == "s3cret\n"
     assert 'equipoise_server "a"' in (tf / "cfg/sourcemod/equipoise.cfg").read_text()
+
+
+def test_a_question_that_is_left_ends_with_130_and_nothing_is_written(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    command = [EQUIPOISE, "init", tmp_path / "new"]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+    os.close(theirs)
+    asked = b""
+    with open(ours, "rb+", buffering=0) as terminal:
+        while b"[arena-1]: " not in asked:
+            asked += terminal.read(4096)
+        terminal.write(b"\x04")  # Ctrl-D, which click takes as Ctrl-C
+        assert process.wait(30) == 130
+    assert not (tmp_path / "new").exists()

@@ -71,7 +71,7 @@ class _Lazy(click.Group):
         """Run the command; Ctrl-C ends it with one line, too."""
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, click.Abort):  # Abort: at a question
             stop("interrupted", INTERRUPTED)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
