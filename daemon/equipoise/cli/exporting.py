@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import quote, urlsplit
 
+import click
 import msgspec
 
 from equipoise import config
@@ -42,6 +43,8 @@ def export(path: Path, pool: str, target: Path, url: str | None, token: str | No
             stop(f"no daemon answers at {url}: Connection refused; is `equipoise serve` running?", NO_DAEMON)
         if answer is None:
             asyncio.run(_from_store(path, pool, take))
+    if str(target) != "-":
+        click.echo(f"{target}: pool {pool}, {target.stat().st_size / 1e6:,.1f} MB.")
 
 
 async def _from_store(path: Path, pool: str, take: Take) -> None:
