@@ -22,7 +22,10 @@ def main() -> None:
     """Answer, and end."""
     with suppress(OSError):  # the game comes first; a sandbox may refuse it
         os.setpriority(os.PRIO_PROCESS, 0, LEAST_PRIORITY)
-    question = msgspec.json.decode(sys.stdin.buffer.readline(), type=Question)
+    line = sys.stdin.buffer.readline()
+    if not line.endswith(b"\n"):  # the daemon was killed meanwhile
+        return
+    question = msgspec.json.decode(line, type=Question)
     daemon = select.poll()
     daemon.register(sys.stdin, 0)
 
