@@ -29,11 +29,15 @@ def main() -> None:
     with suppress(OSError):  # of all processes of the service it is the one that can be done without
         Path("/proc/self/oom_score_adj").write_text("1000")
     refit: Refit | None = None
-    while line := sys.stdin.buffer.readline():
+    while (line := sys.stdin.buffer.readline()).endswith(b"\n"):  # half a line: the daemon was killed meanwhile
         asked = msgspec.json.decode(line, type=Question)
         refit = refit or Refit(Path(asked.store), asked.pool)
-        sys.stdout.buffer.write(msgspec.json.encode(_answer(refit, asked)) + b"\n")
-        sys.stdout.buffer.flush()
+        answer = msgspec.json.encode(_answer(refit, asked)) + b"\n"
+        try:
+            sys.stdout.buffer.write(answer)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            os._exit(0)  # without another try to write what nobody reads
 
 
 def _answer(refit: Refit, asked: Question) -> Answer:

@@ -20,7 +20,10 @@ from equipoise.store.sqlite.replaying import Question
 def main() -> None:
     """Answer, and end."""
     give_way()
-    question = msgspec.json.decode(sys.stdin.buffer.readline(), type=Question)
+    line = sys.stdin.buffer.readline()
+    if not line.endswith(b"\n"):  # the daemon was killed meanwhile
+        return
+    question = msgspec.json.decode(line, type=Question)
     daemon = select.poll()
     daemon.register(sys.stdin, 0)
 
