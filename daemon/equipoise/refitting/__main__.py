@@ -5,6 +5,7 @@ It is ended by a closed standard input, or killed.
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 from contextlib import suppress
