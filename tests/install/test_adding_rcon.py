@@ -126,7 +126,7 @@ def test_a_changed_password_is_refused_once_and_tried_again_after_a_reload(house
 def test_the_password_is_removed_with_the_server(house: House, tmp_path: Path) -> None:
     with console() as game, serving(house) as (_, address):
         _added(house, address, game, tmp_path)
-        assert ask(house, address, "server", "remove", "dustbowl").returncode == 0
+        assert ask(house, address, "server", "remove", "dustbowl", "--yes").returncode == 0
         assert not list((house.folder / "secrets").glob("dustbowl*"))
         gone = ask(house, address, "rcon", "dustbowl", "status")
         assert (gone.returncode, "dustbowl" in gone.stderr) == (1, True)
