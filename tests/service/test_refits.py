@@ -6,7 +6,9 @@ import asyncio
 import os
 import random
 import signal
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,9 +22,11 @@ from equipoise.errors import RatingError, StoreError
 from equipoise.ratings.system import Match, System
 from equipoise.service.pool import Pool
 from equipoise.service.refits import Refits, RefitStatus
+from equipoise.service.replayed import Replayed
 from equipoise.store.notes import Audit
+from equipoise.store.sequence import RoundStrike
 from tests.hosts import GivenClock
-from tests.opened_pool import opened
+from tests.opened_pool import opened, summary_of
 from tests.store.samples import a_round, in_loop, player
 
 SYSTEMS = ("ns2", "trueskill2", "trueskill_through_time")
@@ -70,9 +74,38 @@ def matched(record: RecordRound) -> Match:
     return match
 
 
+def strike(record: RecordRound) -> RoundStrike:
+    return RoundStrike(record.round.server, record.round.id, back=False)
+
+
+def numbers(directory: Path) -> list[tuple[object, ...]]:
+    """Every number of players, and what they share; with the rounds since the last refit."""
+    with closing(sqlite3.connect(directory / "s.db")) as database:
+        return [
+            *database.execute("SELECT id, rating, rounds, visible, last_played, state FROM players ORDER BY id"),
+            *database.execute("SELECT key, part FROM shared ORDER BY key"),
+            *database.execute(
+                "SELECT rounds.prediction, participants.* FROM participants JOIN rounds ON number = round "
+                "WHERE number > (SELECT max(number) FROM edits WHERE action = 'refit') ORDER BY number, place"
+            ),
+        ]
+
+
+async def recomputed(pool: Pool, directory: Path) -> list[tuple[object, ...]]:
+    """The numbers after a replay from the first event, which memory had before it."""
+    fingerprint = await pool.store.fingerprint("main")
+    assert fingerprint is not None
+    everybody = [player(number) for number in range(1, 13)]
+    held = await pool.summaries(everybody)
+    replayed = Replayed(ratings.create(pool.system.name), fingerprint)
+    await pool.store.recompute("main", replayed, ENTRY)
+    assert [summary_of(replayed.system, each) for each in everybody] == list(held)
+    return numbers(directory)
+
+
 async def seen(pool: Pool) -> dict[PlayerId, tuple[float, int]]:
     """Ratings and rounds, read from the store."""
-    rows = await pool.store.players("main", [player(number) for number in range(1, 12)], 0)
+    rows = await pool.store.players("main", [player(number) for number in range(1, 13)], 0)
     return {id: (row.rating, row.rounds) for id, row in rows.items()}
 
 
@@ -127,6 +160,38 @@ async def test_a_rating_that_was_set_stays_and_a_player_who_was_reset_begins_the
     ]
     assert ratings.fit(apart, [*matches, *map(matched, rounds(20, first=41))]).converged
     assert after[two][0] == pytest.approx(apart.summary(two).rating, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@in_loop
+async def test_what_is_struck_before_a_refit_changes_nothing_until_the_next_and_a_replay_says_the_same(
+    tmp_path: Path, name: str
+) -> None:
+    one, unplayed, only = player(1), player(12), player(11)
+    early, late = [*rounds(40), a_round(41, a=(11, 1), b=(2, 3))], rounds(10, first=42)
+    void = next(each for each in early[20:] if one in {other.id for other in each.participants})
+    async with opened(tmp_path, name) as pool:
+        await play(pool, early[:20])
+        await pool.edit(one, 1500.0, "owner")
+        await pool.edit(unplayed, 1500.0, "owner")
+        await play(pool, early[20:])
+        assert (await refitted(pool)).error is None
+        await play(pool, late)
+        before = numbers(tmp_path)
+        struck = [await pool.undo(one, "owner"), await pool.undo(unplayed, "owner")]
+        struck += [await pool.void(strike(each), "owner", "") for each in (void, early[-1])]
+        assert [(each.refitted, each.shifts) for each in struck] == [(True, ())] * 4
+        assert numbers(tmp_path) == before
+        assert await recomputed(pool, tmp_path) == numbers(tmp_path) == before
+        assert (await pool.void(strike(late[0]), "owner", "")).shifts
+        changed = numbers(tmp_path)
+        assert await recomputed(pool, tmp_path) == numbers(tmp_path) == changed
+        assert (await refitted(pool)).error is None
+        after = await seen(pool)
+    assert {one, unplayed, only} <= after.keys()
+    alone = fitted(name, [each for each in (*early[:-1], *late[1:]) if each is not void])
+    for id, (rating, count) in after.items():
+        assert (rating, count) == (pytest.approx(alone.summary(id).rating, abs=1e-6), alone.summary(id).rounds)
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

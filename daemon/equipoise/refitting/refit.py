@@ -2,7 +2,8 @@
 
 A fit knows rounds alone. What admins changed is kept like this: of a player whom they made a newcomer, the rounds
 before that are somebody else's; a player whose rating they set or imported keeps the rating that they have, which
-went on from that one.
+went on from that one; a player without any of this, since it was struck, is a newcomer. All of them are written, also
+those who keep their ratings: a replay has to find them here even if what made them is struck later.
 """
 
 from __future__ import annotations
@@ -134,18 +135,22 @@ class Refit:
         self._replayed.edit(event)
 
     def _bring(self, found: Past, player: PlayerId, number: int) -> None:
-        """A player without rounds in the fit, as they were."""
+        """A player without rounds in the fit, as they were; what an earlier refit made of them counts no more."""
         assert self._replayed is not None
         if player not in self._replayed.system:
-            self._replayed.bring(player, found.as_of(player, number, 0))
+            self._replayed.bring(player, found.as_of(player, number, 0) if player in self._kept else None)
 
     def _end(self, found: Past, outcome: Outcome, rounds: int) -> CaughtUp:
         assert self._replayed is not None
         shifts: list[Shift] = []
-        for player in sorted(self._played.keys() - self._kept):
-            row, old = self._replayed.player(player), found.now(player)
+        for player in sorted(self._played.keys() | found.everybody()):
+            old = found.now(player)
             if old is None:
                 raise StoreError(f"{player}: their rating is missing")
+            if player in self._kept:
+                outcome.player(old)
+                continue
+            row = self._replayed.player(player)
             outcome.player(row)
             shifts.append(Shift(player, old.rating, row.rating, old.rounds, row.rounds))
         shared = self._replayed.shared()

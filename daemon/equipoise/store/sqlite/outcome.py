@@ -61,7 +61,7 @@ _TAKE_OVER = (
     INSERT INTO edited SELECT :pool, new.id, :edit, 0, old.rating, old.rounds, old.visible, old.last_played, old.state,
         new.rating, new.rounds, new.visible, new.last_played, new.state
     FROM outcome.players AS new CROSS JOIN players AS old ON old.pool = :pool AND old.id = new.id
-    WHERE (old.rating, old.rounds, old.state) IS NOT (new.rating, new.rounds, new.state)
+    WHERE :whole OR (old.rating, old.rounds, old.state) IS NOT (new.rating, new.rounds, new.state)
     """,
     """
     UPDATE players SET version = version + 1, rating = new.rating, rounds = new.rounds, visible = new.visible,
@@ -154,9 +154,12 @@ def attached(db: sqlite3.Connection, path: Path) -> Iterator[None]:
         db.execute("DETACH outcome")
 
 
-def take_over(db: sqlite3.Connection, pool: str, edit: int) -> None:
-    """Replace the stored numbers by those of the attached file, as the result of an edit."""
+def take_over(db: sqlite3.Connection, pool: str, edit: int, *, whole: bool = False) -> None:
+    """Replace the stored numbers by those of the attached file, as the result of an edit.
+
+    Players who do not change become part of the edit only if it is `whole`: if a replay is to begin with them there.
+    """
     for statement in _TAKE_OVER:
-        db.execute(statement, {"pool": pool, "edit": edit})
+        db.execute(statement, {"pool": pool, "edit": edit, "whole": whole})
     crowds.count_again(db, pool)
     pools.take_over_shared(db, pool)

@@ -120,6 +120,10 @@ class Past:
         ).fetchone()
         return sequence.lost(self._db, self._pool, found[0])
 
+    def everybody(self) -> set[PlayerId]:
+        """All players with a row."""
+        return {PlayerId(id) for (id,) in self._db.execute("SELECT id FROM players WHERE pool = ?", (self._pool,))}
+
     def now(self, player: PlayerId, window: int = 0) -> PlayerRow | None:
         """A player's row."""
         return next(iter(players.load(self._db, self._pool, {player: 0}, window)), None)

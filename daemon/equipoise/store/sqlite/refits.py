@@ -79,7 +79,8 @@ class Fitting:
             if sequence.last_number(db, pool) != found.last:
                 raise PoolMoved(f"pool {pool}: rounds came meanwhile")
             sequence.forget_refits(db, pool)
-            outcome.take_over(db, pool, sequence.add(db, pool, "refit", entry, {}, found.shared))
+            edit = sequence.add(db, pool, "refit", entry, {}, found.shared)
+            outcome.take_over(db, pool, edit, whole=True)
 
     async def _caught_up(self, file: Path | None) -> CaughtUp:
         outcome = None if file is None else str(file)
