@@ -240,10 +240,13 @@ def test_ctrl_c_while_it_writes_leaves_the_old_ratings_and_says_so(house: House)
     spin(house, "UPDATE ON rounds", steps="LIMIT 1000000")
     with writing(house) as process:
         process.send_signal(signal.SIGINT)
-        shown = process.communicate(timeout=300)
+        rest, said = process.communicate(timeout=300)
 
-    said = f"equipoise: the store is {house.state / 'equipoise.db'}\nequipoise: interrupted; nothing was changed\n"
-    assert (process.returncode, shown) == (2, ("", said))
+    interrupted = (
+        f"equipoise: the store is {house.state / 'equipoise.db'}\nequipoise: interrupted; nothing was changed\n"
+    )
+    assert (process.returncode, said) == (2, interrupted)
+    assert "have been replaced" not in rest
     assert stored(house.state) == before
 
 
