@@ -36,7 +36,7 @@ class Daemon:
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """The daemon's address, as the client calls it."""
         return self._client.url
 
     @contextmanager

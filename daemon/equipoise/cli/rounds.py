@@ -80,7 +80,7 @@ def _result(answer: dict[str, Any]) -> str:
 
 
 def result(shown: dict[str, Any]) -> str:
-    """Who won."""
+    """The side that won in the game's word, or that none did."""
     return f"{side_word(shown['sides'], shown['winner'])} won" if shown["winner"] else "stalemate"
 
 

@@ -126,4 +126,4 @@ class GameServers(Protocol):
         """As far as it is known, without asking."""
 
     def statuses(self) -> Iterable[PeerStatus]:
-        """Of all servers."""
+        """The same for every server that has an address in the configuration."""

@@ -31,7 +31,7 @@ class Query:
         self._heard_at: float | None = None
 
     async def ask(self) -> None:
-        """Ask once."""
+        """Send one query and keep what came of it; a PeerError is kept, not raised."""
         try:
             # In a task of its own: python-a2s leaves tasks behind when it is cancelled. Its own timeouts end it.
             self._answer = await asyncio.shield(asyncio.ensure_future(info(self._address)))

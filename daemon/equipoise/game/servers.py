@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class _Server:
-    """One game server."""
+    """How a game server is reached: its RCON connection, its A2S query, and the nudges that are under way."""
 
     def __init__(self, name: ServerId, peer: Peer) -> None:
         self.name = name
@@ -94,7 +94,7 @@ class PeerServers:
         self._servers |= {name: _Server(name, peer) for name, peer in peers.items() if name not in self._servers}
 
     def close(self) -> None:
-        """End all connections."""
+        """Forget all servers, which ends their connections and the commands that wait on them."""
         self.set({})
 
     def nudge(self, server: ServerId) -> None:

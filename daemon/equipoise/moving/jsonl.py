@@ -41,7 +41,7 @@ SECTIONS: dict[type[moved.Line], int] = {
 
 
 class Format(moved.Line, frozen=True, tag="equipoise"):
-    """The first line."""
+    """The first line of a file, which says how to read the others."""
 
     version: int
 

@@ -23,7 +23,7 @@ MEMORY_BYTES = 700 << 20
 
 
 def main() -> None:
-    """Answer, and end."""
+    """Answer the daemon's lines until it closes standard input, in memory of a limited size."""
     give_way()
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))

@@ -18,7 +18,7 @@ from equipoise.store.sqlite.replaying import Question
 
 
 def main() -> None:
-    """Answer, and end."""
+    """Answer the one question on standard input; half a line is none, because the daemon was killed meanwhile."""
     give_way()
     line = sys.stdin.buffer.readline()
     if not line.endswith(b"\n"):  # the daemon was killed meanwhile
