@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from equipoise.core.model import PlayerId
+from equipoise.core.model import PlayerId, Role
 from equipoise.errors import RatingError
 from equipoise.lab.histories import head, orientation, scores
 from equipoise.lab.reading import read_history
 from equipoise.ratings.history import History
-from equipoise.ratings.system import Match, Role, Span
+from equipoise.ratings.system import Match, Span
 from tests.lab import sets
 
 

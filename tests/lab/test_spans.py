@@ -10,12 +10,12 @@ from random import Random
 import numpy as np
 import pytest
 
-from equipoise.core.model import PlayerId
+from equipoise.core.model import PlayerId, Role
 from equipoise.lab.histories import head
 from equipoise.lab.reading import read_history
 from equipoise.ratings import create, replay
 from equipoise.ratings.history import History
-from equipoise.ratings.system import Match, Role, Span, ranks_of
+from equipoise.ratings.system import Match, Span, ranks_of
 from tests.lab import sets
 from tests.lab.test_reading import refused
 

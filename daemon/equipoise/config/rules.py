@@ -11,12 +11,21 @@ from msgspec import Meta
 from equipoise.config.map_levels import read_levels
 from equipoise.config.reading import convert
 from equipoise.config.tables import Raw, Section
-from equipoise.core.rules import ArenaRules, AutobalanceRules, LockRules, OtherRules, Rules, ScrambleRules, VoteRules
+from equipoise.core.rules import (
+    ArenaRules,
+    AutobalanceRules,
+    LockRules,
+    OtherRules,
+    Rules,
+    ScrambleRules,
+    ShuffleRules,
+    VoteRules,
+)
 from equipoise.errors import ConfigError
 
 T = TypeVar("T")
 
-_TABLES = (ArenaRules, ScrambleRules, AutobalanceRules, LockRules, VoteRules, OtherRules)
+_TABLES = (ArenaRules, ScrambleRules, AutobalanceRules, LockRules, VoteRules, ShuffleRules, OtherRules)
 
 RANGES: Mapping[tuple[type, str], tuple[float, float]] = {
     (ArenaRules, "streak"): (1, 100),
@@ -34,6 +43,10 @@ RANGES: Mapping[tuple[type, str], tuple[float, float]] = {
     (VoteRules, "cooldown_minutes"): (0, 1440),
     (VoteRules, "quiet_seconds"): (0, 3600),
     (VoteRules, "fair_band"): (0, 1),
+    (ShuffleRules, "fair_band"): (0, 1),
+    (ShuffleRules, "max_moves"): (0, 100),
+    (ShuffleRules, "vote_seconds"): (0, 3600),
+    (ShuffleRules, "choice_seconds"): (5, 300),
     (OtherRules, "streak"): (0, 100),
     (OtherRules, "rounds"): (0, 100),
     (Rules, "ns2_min_seconds"): (0, 86400),
@@ -53,9 +66,9 @@ def read_rules(raw: Raw, path: str, siblings: Iterable[str]) -> Raw:
     read = {key: read_levels(value, f"{path}.maps") if key == "maps" else value for key, value in raw.items()}
     rules = _filled(Rules, convert(read, _RULES, path, siblings))
     _check_sides(rules.sides, f"{path}.sides")
-    low, high = rules.vote.fair_band
-    if low > high:
-        raise ConfigError(f"{low:g} is above {high:g}: the lower end comes first", path=f"{path}.vote.fair_band")
+    for table, (low, high) in (("vote", rules.vote.fair_band), ("shuffle", rules.shuffle.fair_band)):
+        if low > high:
+            raise ConfigError(f"{low:g} is above {high:g}: the lower end comes first", path=f"{path}.{table}.fair_band")
     return read
 
 

@@ -40,6 +40,41 @@ class Purpose(Enum):
     EQUAL_SIDES = "equal_sides"
     """Arena between scrambles: the bench is chosen first, by its cost and as if no other player moved; then the fewest
     moves that bring the difference within the tolerance of the least that this bench allows."""
+    SHUFFLE = "shuffle"
+    """NS2: all play, commanders keep their side, and the fewest moves make the sides even (`ShuffleTerms`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """The side that a player wants, and how much it weighs: more after a shuffle that denied it."""
+
+    side: Side
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShuffleTerms:
+    """What a shuffle chooses by, in this order.
+
+    1. The win probability is inside `fair_band`; if no split's is, it is as near to a half as possible.
+    2. No more than `max_moves` players who are on a side change it.
+    3. The last winners (`spread_evenly`) are on both sides, in numbers that differ by at most one.
+    4. As few friends (`groups`) as possible are parted.
+    5. As few players as possible change side, unless `moves_count` is false.
+    6. The denied wishes weigh as little as possible.
+    7. The sides are as even as possible.
+    """
+
+    fair_band: tuple[float, float]
+    """Win probabilities of side A that count as even, advantages of side and map included."""
+    max_moves: int | None = None
+    """Players on a side who may change it; None: however many."""
+    moves_count: bool = True
+    """False after a secret team choice, where all players say anew what they want."""
+    groups: tuple[frozenset[PlayerId], ...] = ()
+    """Friends who want to play on one side, up to four in a group; no player is in two."""
+    wishes: Mapping[PlayerId, Wish] = field(default_factory=dict)
+    spread_evenly: frozenset[PlayerId] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +99,8 @@ class AskSplit:
     """The player who asked for a dry run; None: the console."""
     dry: bool = False
     """Only shown: no order follows."""
+    terms: ShuffleTerms | None = None
+    """What a shuffle chooses by; None for the other purposes."""
 
 
 @dataclass(frozen=True, slots=True)

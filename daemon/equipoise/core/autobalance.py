@@ -48,8 +48,8 @@ class Gap:
 
 
 def can_move(entry: Entry) -> bool:
-    """Whether autobalance may ever move this player: no bot, no immune admin, no carrier of the objective."""
-    return not (entry.bot or entry.immune or entry.carrier)
+    """Whether autobalance may ever move this player: no bot, immune admin, carrier of the objective or commander."""
+    return not (entry.bot or entry.immune or entry.carrier or entry.commander)
 
 
 def movable(

@@ -129,6 +129,13 @@ class RoundLive:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundAborted:
+    """NS2: the freeze ended without a round, because a side lost its commander."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class RoundEnded:
     """A full round ended. Self-contained: it is rated the same whenever it arrives."""
 
@@ -268,6 +275,7 @@ ScriptEvent = (
     | WaitingEnded
     | RoundStarted
     | RoundLive
+    | RoundAborted
     | RoundEnded
     | ScrambledAlone
     | OrderDone

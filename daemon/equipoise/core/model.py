@@ -70,6 +70,13 @@ class Mode(Enum):
         return NS2_SIDES if self is Mode.NS2 else TF2_SIDES
 
 
+class Role(Enum):
+    """What a player does for their side; only NS2 distinguishes commanders."""
+
+    FIELD = "field"
+    COMMANDER = "commander"
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """Mode and map: what a player's skill, and so a prediction, may depend on."""
@@ -92,7 +99,9 @@ class Entry:
     """Seconds since they connected to this server."""
     immune: bool = False
     carrier: bool = False
-    """Carries the objective, or is the commander: never moved."""
+    """Carries the objective: never moved."""
+    commander: bool = False
+    """NS2: sits in the command chair: never moved."""
     building: bool = False
     """Has a sentry or teleporter standing."""
     charge: float = 0.0
@@ -162,6 +171,16 @@ class LineupPlayer:
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """An unbroken stretch of a round that a player spent on one side in one role; seconds since it went live."""
+
+    side: Side
+    start: float
+    end: float
+    role: Role = Role.FIELD
+
+
+@dataclass(frozen=True, slots=True)
 class Presence:
     """What the script saw of one player during a round; `core.participation` decides whether it counts."""
 
@@ -174,6 +193,8 @@ class Presence:
     """Damaged or healed another player, or took damage."""
     left: bool = False
     """Disconnected before the end."""
+    spans: tuple[Span, ...] = ()
+    """NS2: when, on which side and in which role they played; `seconds_a` and `seconds_b` are their sums."""
 
 
 @dataclass(frozen=True, slots=True)

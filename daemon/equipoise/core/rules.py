@@ -77,6 +77,24 @@ class VoteRules:
 
 
 @dataclass(frozen=True, slots=True)
+class ShuffleRules:
+    """NS2: when teams are shuffled, and how even they become."""
+
+    at_round_start: bool = True
+    """Shuffle before every round, when both sides have a commander."""
+    fair_band: tuple[float, float] = (0.45, 0.55)
+    """Win probabilities of the marines that count as even: a shuffle aims at it, and inside it no vote is taken."""
+    max_moves: int = 0
+    """Players on a side whom one shuffle may put on the other; 0: however many."""
+    vote: Literal["now", "next"] = "now"
+    """What follows a vote that passes while a round runs: the round starts again, or the next one begins shuffled."""
+    vote_seconds: float = 120.0
+    """No vote later than this into a round."""
+    choice_seconds: float = 30.0
+    """How long players may choose in a secret team choice."""
+
+
+@dataclass(frozen=True, slots=True)
 class OtherRules:
     """What makes a scramble due in the mode `other`; with the defaults nothing does."""
 
@@ -97,6 +115,7 @@ class Rules:
     autobalance: AutobalanceRules = field(default_factory=AutobalanceRules)
     lock: LockRules = field(default_factory=LockRules)
     vote: VoteRules = field(default_factory=VoteRules)
+    shuffle: ShuffleRules = field(default_factory=ShuffleRules)
     other: OtherRules = field(default_factory=OtherRules)
     sides: tuple[str, str] | None = None
     """What players call sides A and B; None: RED and BLU, or Marines and Aliens."""

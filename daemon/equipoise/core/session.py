@@ -264,6 +264,13 @@ def _live(state: State, event: e.RoundLive, now: float) -> Effects:
     return (*too_late, *_load_missing(state), *autobalance.check(state, now))
 
 
+def _aborted(state: State, event: e.RoundAborted, now: float) -> Effects:
+    if state.phase is not e.Phase.FREEZE:
+        return _ignore(state, event)
+    state.enter(e.Phase.IDLE, event.at)
+    return scrambles.give_up(state, Moment.FREEZE)
+
+
 def _walked_out(state: State) -> bool:
     """A side of arena was empty when the running round went live: the round counts for nothing."""
     return state.arena and state.round is not None and set(state.lineup.values()) != set(Side)
@@ -372,6 +379,7 @@ _RECEIVE: dict[type, Callable[[State, Any, float], Effects]] = {
     e.WaitingEnded: _waiting_ended,
     e.RoundStarted: _started,
     e.RoundLive: _live,
+    e.RoundAborted: _aborted,
     e.RoundEnded: _ended,
     e.ScrambledAlone: _alone,
     e.OrderDone: _order_done,

@@ -13,11 +13,10 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from itertools import pairwise
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeAlias, TypeVar
 
-from equipoise.core.model import PlayerId, PlayerSummary, is_bot
+from equipoise.core.model import PlayerId, PlayerSummary, Role, is_bot
 from equipoise.errors import RatingError
 from equipoise.ratings.parameters import build_params
 from equipoise.ratings.validation import FARTHEST, MOST, is_number, number_of
@@ -33,13 +32,6 @@ Past: TypeAlias = tuple[float, float, float]
 
 T = TypeVar("T")
 P = TypeVar("P")
-
-
-class Role(Enum):
-    """What a player does for their side; only NS2 distinguishes commanders."""
-
-    FIELD = "field"
-    COMMANDER = "commander"
 
 
 @dataclass(frozen=True, slots=True)

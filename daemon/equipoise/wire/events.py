@@ -22,8 +22,9 @@ MOST_EVENTS = 256
 
 Wanted = SideWord | Literal["any"]
 
-InactiveReason = Literal["", "mvm", "tournament", "training", "mannpower", "hell"]
-"""What TF2's script finds in the game's own rules; maps by name are the daemon's (`core.maps`)."""
+InactiveReason = Literal["", "mvm", "tournament", "training", "mannpower", "hell", "shuffle"]
+"""What a script finds in the game's own rules, and NS2's also in other mods: `shuffle` is one that shuffles teams
+itself. Maps by name are the daemon's (`core.maps`)."""
 
 
 class Hello(ScriptEvent, frozen=True, tag="hello", kw_only=True):
@@ -145,6 +146,13 @@ class RoundLive(ScriptEvent, frozen=True, tag="round_live", kw_only=True):
         return core.RoundLive(self.time(here), RoundId(str(self.round)), roster(self.players, here))
 
 
+class RoundAborted(ScriptEvent, frozen=True, tag="round_aborted", kw_only=True):
+    """NS2: what `round_started` began ended without a round."""
+
+    def fact(self, here: Here) -> core.RoundAborted:
+        return core.RoundAborted(self.time(here))
+
+
 class ScrambledAlone(ScriptEvent, frozen=True, tag="scrambled_alone", kw_only=True):
     """A cached split was applied while the daemon did not answer."""
 
@@ -222,6 +230,7 @@ AnyEvent = (
     | WaitingEnded
     | RoundStarted
     | RoundLive
+    | RoundAborted
     | RoundEnded
     | ScrambledAlone
     | OrderDone

@@ -10,12 +10,26 @@ import msgspec
 from msgspec import Meta, field
 
 from equipoise.core import events as core
-from equipoise.core.model import MOST_PLAYERS, Entry, LineupPlayer, PlayerId, Presence, Roster, ServerId
+from equipoise.core.model import (
+    MOST_PLAYERS,
+    Entry,
+    LineupPlayer,
+    PlayerId,
+    Presence,
+    Role,
+    Roster,
+    ServerId,
+    Side,
+    Span,
+)
 from equipoise.errors import ScriptError
 from equipoise.wire.games import SIDES, SideWord
 from equipoise.wire.scalars import Count, Fraction, Player, Seconds
 
 OnSide = SideWord | Literal["none"]
+MOST_SPANS = 256
+"""Spans of one player in one round: far more changes of side and chair than anybody makes."""
+
 Ids = Annotated[tuple[Player, ...], Meta(max_length=MOST_PLAYERS)]
 
 
@@ -54,6 +68,8 @@ class PlayerLine(msgspec.Struct, frozen=True):
     connected: Seconds = 0.0
     immune: bool = False
     carrier: bool = False
+    commander: bool = False
+    """NS2: sits in the command chair."""
     building: bool = False
     charge: Fraction = 0.0
     ready: bool = True
@@ -67,6 +83,7 @@ class PlayerLine(msgspec.Struct, frozen=True):
             connected=self.connected,
             immune=self.immune,
             carrier=self.carrier,
+            commander=self.commander,
             building=self.building,
             charge=self.charge,
             ready=self.ready,
@@ -101,6 +118,21 @@ class Captures(msgspec.Struct, frozen=True):
     blu: Count = field(default_factory=Count)
 
 
+class SpanLine(msgspec.Struct, frozen=True, rename={"start": "from", "end": "to"}):
+    """An unbroken stretch of a round on one side in one role."""
+
+    side: SideWord
+    """Where they were."""
+    start: Seconds
+    """When it began, in seconds since the round went live."""
+    end: Seconds
+    """When it ended; not before it began, nor after the round's end."""
+    role: Literal["field", "commander"] = "field"
+
+    def span(self) -> Span:
+        return Span(SIDES[self.side], self.start, self.end, Role(self.role))
+
+
 class PresenceLine(msgspec.Struct, frozen=True):
     """A player who was on a side at any time of the round."""
 
@@ -111,15 +143,20 @@ class PresenceLine(msgspec.Struct, frozen=True):
     """How long they were on each side."""
     fought: bool = False
     left: bool = False
+    spans: Annotated[tuple[SpanLine, ...], Meta(max_length=MOST_SPANS)] = ()
+    """NS2: when, where and in which role they played; then `seconds` is not read."""
 
     def presence(self) -> Presence:
+        spans = tuple(line.span() for line in self.spans)
+        a, b = (sum(span.end - span.start for span in spans if span.side is side) for side in Side)
         return Presence(
             id=player_id(self.id),
             side=SIDES[self.side],
-            seconds_a=self.seconds.red,
-            seconds_b=self.seconds.blu,
+            seconds_a=a if spans else self.seconds.red,
+            seconds_b=b if spans else self.seconds.blu,
             fought=self.fought,
             left=self.left,
+            spans=spans,
         )
 
 

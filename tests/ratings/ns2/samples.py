@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from functools import cache
 
-from equipoise.core.model import PlayerId
+from equipoise.core.model import PlayerId, Role
 from equipoise.ratings.ns2.system import NS2, NS2Params
-from equipoise.ratings.system import Match, Role, Span, ranks_of
+from equipoise.ratings.system import Match, Span, ranks_of
 from tests.ratings.samples import people
 
 SIDES = ("marines", "aliens")

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from equipoise.core.model import Role
 from equipoise.ratings.ns2.system import NS2
-from equipoise.ratings.system import Match, Role, SkillContext, Span, ranks_of
+from equipoise.ratings.system import Match, SkillContext, Span, ranks_of
 from tests.ratings.ns2.samples import SIDES, Naive, busy_matches, ns2, whole
 from tests.ratings.samples import people
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from equipoise.core.model import PlayerId
+from equipoise.core.model import PlayerId, Role
 from equipoise.errors import RatingError
 from equipoise.ratings import fit, replay
 from equipoise.ratings.history import Floats, History
@@ -21,7 +21,7 @@ from equipoise.ratings.ns2.formulas import intercept
 from equipoise.ratings.ns2.replay import environment_arrays, index
 from equipoise.ratings.ns2.system import NS2
 from equipoise.ratings.parts.compiling import UNCOUNTED, compiled
-from equipoise.ratings.system import Match, Role, Span, ranks_of
+from equipoise.ratings.system import Match, Span, ranks_of
 from tests.ratings.ns2.dense import most_probable
 from tests.ratings.ns2.samples import SIDES, busy_matches, ns2, whole
 from tests.ratings.ns2.simulated import MAPS, World, simulated

@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from equipoise.core.model import Role
 from equipoise.errors import RatingError
 from equipoise.ratings import fit, replay
 from equipoise.ratings.history import History, Spans
 from equipoise.ratings.ns2.system import NS2
-from equipoise.ratings.system import Match, Role, Span
+from equipoise.ratings.system import Match, Span
 from tests.ratings.histories import agree, random_history, records
 from tests.ratings.ns2.samples import SIDES, busy_matches, ns2, whole
 from tests.ratings.samples import people

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import accumulate
 
-from equipoise.core.model import PlayerId, PlayerSummary
+from equipoise.core.model import PlayerId, PlayerSummary, Role
 from equipoise.errors import RatingError
 from equipoise.ratings.ns2.arrays import NS2Arrays, NS2Constants, Player, Workspace
 from equipoise.ratings.ns2.environment import UNKNOWN, Environment, no_rounds
@@ -19,7 +19,7 @@ from equipoise.ratings.ns2.time_weights import fill_time_weights, median_length
 from equipoise.ratings.parameters import Params, ranged
 from equipoise.ratings.parts.match_arrays import MatchArrays, one_match
 from equipoise.ratings.parts.players import PlayerTable, refuse_bots
-from equipoise.ratings.system import ANYWHERE, Change, Match, Parts, Rated, Role, SkillContext, WinProbabilities
+from equipoise.ratings.system import ANYWHERE, Change, Match, Parts, Rated, SkillContext, WinProbabilities
 from equipoise.ratings.validation import count_of, number_of
 
 LIMIT = 50_000.0
