@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits
+from equipoise.core.ballot import Ballot
 from equipoise.core.effects import Effect, Lock, Move
 from equipoise.core.events import Phase, SideWanted, SplitSolved
 from equipoise.core.maps import MapLevel, level_of
@@ -87,6 +88,14 @@ class State:
     """Players who had to stay on their side in this round, and why: each is logged once, however often they ask."""
     voices: Voices = field(default_factory=Voices)
     """Players who ask for a vote, and the vote that runs."""
+    choice_voices: Voices = field(default_factory=Voices)
+    """Players who ask for a secret team choice."""
+    choice: Ballot | None = None
+    """The secret team choice, until the round after it goes live."""
+    invitations: Mapping[tuple[PlayerId, PlayerId], float] = field(default_factory=dict)
+    """When a player (first) asked another to be friends, until the answer."""
+    weights_before: Mapping[PlayerId, int] | None = None
+    """What wishes weighed before the first shuffle since a round went live; None before that shuffle."""
     cache: SplitCache | None = None
     asked_cache: CacheSplits | None = None
     """The cache that is being solved."""
@@ -138,6 +147,8 @@ class State:
     def enter(self, phase: Phase, at: float) -> None:
         """Begin a phase of the round, at a time of the script's clock."""
         self.phase, self.phase_at, self.candidates = phase, at, None
+        if phase is Phase.RUNNING:
+            self.weights_before = None
 
     def close_round(self) -> None:
         """Forget the running round: its id, lineup, skills at the start, end time, and who had to stay."""
