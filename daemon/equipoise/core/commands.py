@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from equipoise.core import autobalance, scrambles, votes
-from equipoise.core.asks import Moment, Purpose
 from equipoise.core.bench import eligible_count
 from equipoise.core.effects import LogDecision, LookUp, Say, Tell
-from equipoise.core.events import Commanded, Phase
+from equipoise.core.events import Commanded
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.state import Effects, State
 from equipoise.core.voices import Voices
@@ -22,6 +21,8 @@ CHANGES = frozenset(("set", "reset", "scramble", "balance", "on", "off"))
 them, and a token is needed."""
 MOVES_PLAYERS = frozenset(("vote", "scramble", "balance"))
 """Commands that are refused on a map whose sides are not to be balanced."""
+_SAME = {"shuffle": "scramble"}
+"""NS2's word for it; both are understood everywhere."""
 LONGEST_QUOTE = 64
 """Characters of a command that is quoted: a line of the game's chat has 127."""
 
@@ -29,6 +30,7 @@ LONGEST_QUOTE = 64
 def obey(state: State, event: Commanded, now: float) -> Effects:
     """Carry out a command, or answer its sender with the reason why not."""
     verb, *rest = event.words or ("",)
+    verb = _SAME.get(verb, verb)
     if not event.admin and verb not in PLAYERS_MAY:
         return _tell(event, Text(Phrase.REFUSED_ADMIN))
     if verb in CHANGES and not event.outside and not state.rules.admin_commands:
@@ -79,15 +81,11 @@ def _too_few(state: State, event: Commanded) -> Effects:
 
 def _scramble_now(state: State, event: Commanded) -> Effects:
     """Scramble at once; in arena, and between rounds, at the next round start."""
-    if not scrambles.enough_players(state):
+    if not state.enough_players:
         return _too_few(state, event)
-    at_once = state.acts and not state.arena and state.phase in (Phase.FREEZE, Phase.RUNNING)
-    if not at_once:
+    if not scrambles.may_be_at_once(state):
         return _scramble_next(state, event)
-    reason = Text(Phrase.REASON_ADMIN)
-    # If the split cannot be ordered now, it is still due at the next round start.
-    state.memory = replace(state.memory, pending=state.memory.pending or reason)
-    return scrambles.ask(state, Purpose.SCRAMBLE, reason, moment=Moment.NOW)
+    return scrambles.at_once(state, Text(Phrase.REASON_ADMIN))
 
 
 def _scramble_next(state: State, event: Commanded) -> Effects:
@@ -97,17 +95,17 @@ def _scramble_next(state: State, event: Commanded) -> Effects:
 
 
 def _scramble_dry(state: State, event: Commanded) -> Effects:
-    if not scrambles.enough_players(state):
+    if not state.enough_players:
         return _too_few(state, event)
     reason = state.memory.pending or Text(Phrase.REASON_ADMIN)
-    return scrambles.ask(state, Purpose.SCRAMBLE, reason, dry=True, by=event.by)
+    return scrambles.ask(state, scrambles.due_purpose(state), reason, dry=True, by=event.by)
 
 
 def _cancel(state: State, event: Commanded) -> Effects:
     if state.memory.pending is None:
         return _cancel_vote(state, event)
     state.memory = replace(state.memory, pending=None, tally=state.memory.tally.without_streak())
-    if state.asked is not None and state.asked.purpose is Purpose.SCRAMBLE:
+    if state.asked is not None and state.asked.purpose is scrambles.due_purpose(state):
         state.asked = None
     text = Text(Phrase.SCRAMBLE_CANCELLED)
     log = LogDecision("cancel", Text(Phrase.REASON_ADMIN))

@@ -120,6 +120,7 @@ DecisionKind = Literal[
     "scramble",
     "duel",
     "equal_sides",
+    "shuffle",
     "alone",
     "pending",
     "cancel",

@@ -21,6 +21,7 @@ class Phrase(Enum):
     REASON_ROUNDS = "{1} full rounds since the last scramble"
     REASON_ADMIN = "ordered by an admin"
     REASON_VOTE = "the players voted for it"
+    REASON_ROUND_START = "teams are shuffled before every round"
     # Why a player plays, waits or is moved.
     REASON_DUEL = "round 1 is a duel between the two closest ratings"
     REASON_EQUAL_SIDES = "players who waited come in, and the sides are made equal"
@@ -37,19 +38,24 @@ class Phrase(Enum):
     REFUSED_GAP = "That would leave {1} against {2} players."
     REFUSED_IN_GAME = "This server takes no admin commands from the game: {1}"
     # Announcements.
-    SCRAMBLED = "Teams are balanced: RED has a {1} % chance."
+    SCRAMBLED = "Teams are balanced: {1} has a {2} % chance."
     SCRAMBLE_PENDING = "Teams will be balanced at the next round start:"
     SCRAMBLE_CANCELLED = "The pending scramble was cancelled."
+    SHUFFLED = "Teams are shuffled: {1} players changed side, {2} has a {3} % chance."
+    SHUFFLE_NEEDLESS = "Teams stay as they are: {1} has a {2} % chance."
+    SHUFFLE_RESTARTS = "Teams are shuffled: the round starts again."
     BENCHED = "You sit out this round: you have sat out least often."
     DUEL_WAIT = "You play from the next round."
     # The vote.
     VOTE_QUESTION = "Balance the teams at the next round start?"
     """The title of the script's menu."""
     VOTE_VOICE = "{1} wants balanced teams: {2} of {3} for a vote."
+    VOTE_SHUFFLE = "{1} wants the teams shuffled: {2} of {3} voices."
     VOTE_TOO_FEW = "There are too few players for a vote."
     VOTE_COOLDOWN = "The last vote was a short while ago. Try again later."
     VOTE_EVEN = "Teams are even: {1} has a {2} % chance."
     VOTE_ROUND_ENDS = "The round ends soon. Ask for a vote in the next one."
+    VOTE_TOO_LATE = "No vote is taken later than {1} minutes into a round. Ask again after it."
     VOTE_RUNNING = "A vote is running already."
     VOTE_PASSED = "The vote passed: {1} of {2} votes for balanced teams."
     VOTE_FAILED = "The vote failed: {1} of {2} votes for balanced teams, {3} were needed."
@@ -65,13 +71,13 @@ class Phrase(Enum):
     RANK_NONE = "{1} has no rank yet."
     TOP_LINE = "{1}. {2}: {3}"
     TOP_EMPTY = "Nobody is ranked yet."
-    TEAMS = "RED {1} against BLU {2}: RED has a {3} % chance."
-    TEAMS_CHANCE = "RED has a {1} % chance."
+    TEAMS = "{1} {2} against {3} {4}."
+    TEAMS_CHANCE = "{1} has a {2} % chance."
     STATUS = "Equipoise: {1}, round {2}, streak {3}, pending {4}, last scramble {5}."
     STATUS_OFF = "Equipoise is off on this server."
     MAP_OFF = "Equipoise leaves this map alone ({1})."
     MAP_RATE = "Equipoise only rates rounds on this map ({1})."
-    DRY_RUN = "A scramble would move {1} players and give RED a {3} % chance instead of {2} %."
+    DRY_RUN = "A scramble would move {1} players and give {2} a {4} % chance instead of {3} %."
     DRY_RUN_LINE = "{1} to {2}"
     WHY_LINE = "{1}: {2}"
     WHY_NONE = "Nothing has been decided yet."
@@ -124,6 +130,7 @@ _REFUSALS = frozenset(
         Phrase.VOTE_COOLDOWN,
         Phrase.VOTE_EVEN,
         Phrase.VOTE_ROUND_ENDS,
+        Phrase.VOTE_TOO_LATE,
         Phrase.VOTE_RUNNING,
         Phrase.VOTE_OFF,
         Phrase.VOTE_ALREADY_DUE,
@@ -160,3 +167,12 @@ class Text:
         for number, arg in enumerate(self.args, 1):
             text = text.replace(f"{{{number}}}", arg.removeprefix("@"))
         return text
+
+
+def percent(probability: float | None) -> str:
+    """A probability as players read it, in whole per cent; "?" for an unknown one.
+
+    >>> percent(0.508), percent(None)
+    ('51', '?')
+    """
+    return "?" if probability is None else f"{100 * probability:.0f}"
