@@ -8,7 +8,6 @@ an open choice; `Memory.choosing` says that there was one.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from equipoise.core import wishes
@@ -17,11 +16,12 @@ from equipoise.core.ballot import Ballot, Stage
 from equipoise.core.bench import eligible_count
 from equipoise.core.effects import LogDecision, Say, Tell
 from equipoise.core.events import Commanded, Phase
-from equipoise.core.model import PlayerId
+from equipoise.core.model import NS2_SIDES, PlayerId, Side
 from equipoise.core.phrases import Phrase, Text
-from equipoise.core.scrambles import ask, enough_players
+from equipoise.core.scrambles import ask
 from equipoise.core.state import Effects, State
 from equipoise.core.voices import Voices
+from equipoise.core.votes import close, part
 
 BETWEEN_ROUNDS = (Phase.IDLE, Phase.OVER)
 RANDOM = "random"
@@ -31,14 +31,17 @@ def obey(state: State, event: Commanded, now: float) -> Effects:
     """`choice`: open it, for an admin, or ask for it; `choice cancel`: an admin ends it without new teams."""
     admin = event.admin and (event.outside or state.rules.admin_commands)
     if event.words[1:] == ("cancel",) and admin:
-        open = state.choice is not None and state.choice.stage is Stage.OPEN
-        if not open:
+        if state.choice_stage is not Stage.OPEN:
             return (Tell(event.by, (Text(Phrase.CHOICE_NONE),)),)
-        return (Tell(event.by, (Text(Phrase.CHOICE_CANCELLED),)), *_cancel(state, Text(Phrase.REASON_ADMIN)))
+        reason = Text(Phrase.REASON_ADMIN)
+        return (Tell(event.by, (Text(Phrase.CHOICE_CANCELLED), reason)), *_cancel(state, reason))
     refusal = _refusal(state) or (None if admin else _vote_refusal(state, event.by, now))
     if refusal is not None:
         return (Tell(event.by, (refusal,)),)
-    return _open(state, Text(Phrase.REASON_ADMIN), now) if admin else _count(state, event.by, now)
+    if not admin:
+        return _count(state, event.by, now)
+    effects = _open(state, Text(Phrase.REASON_ADMIN), now)
+    return effects if event.by is not None else (*effects, Tell(None, (Text(Phrase.CHOICE_OPENED),)))
 
 
 def _refusal(state: State) -> Text | None:
@@ -47,15 +50,13 @@ def _refusal(state: State) -> Text | None:
         return Text(Phrase.STATUS_OFF)
     if state.phase not in BETWEEN_ROUNDS or not state.acts:
         return Text(Phrase.CHOICE_NOT_NOW)
-    if state.choice is not None and state.choice.stage is not Stage.APPLIED:
+    if state.choice_stage in (Stage.OPEN, Stage.CLOSED):
         return Text(Phrase.CHOICE_RUNNING)
-    return None if enough_players(state) else _too_few(state)
+    return None if state.enough_players else _too_few(state)
 
 
 def _too_few(state: State) -> Text:
-    return Text(
-        Phrase.NOT_ENOUGH_PLAYERS, (str(state.rules.scramble.min_players), str(eligible_count(state.roster)))
-    )
+    return Text(Phrase.NOT_ENOUGH_PLAYERS, (str(state.rules.scramble.min_players), str(eligible_count(state.roster))))
 
 
 def _vote_refusal(state: State, by: PlayerId | None, now: float) -> Text | None:
@@ -86,8 +87,7 @@ def _count(state: State, by: PlayerId | None, now: float) -> Effects:
     if have < need:
         # Repeated words of one player are not shown to all.
         return (Tell(by, (line,)),) if again else (Say(line),)
-    cooldown = now + state.rules.vote.cooldown_minutes * 60
-    state.memory = replace(state.memory, no_vote_before=cooldown)
+    close(state, now)
     return (Say(line), *_open(state, Text(Phrase.REASON_VOTE), now))
 
 
@@ -111,7 +111,7 @@ def choose(state: State, event: Commanded, now: float) -> Effects:
     if words or by not in ballot.chosen:
         return (Tell(by, (Text(Phrase.CHOICE_USAGE),)),)
     side = ballot.chosen[by]
-    return (Tell(by, (Text(Phrase.CHOICE_CHOSEN, (RANDOM if side is None else wishes.WORDS[side],)),)),)
+    return (Tell(by, (Text(Phrase.CHOICE_CHOSEN, (RANDOM if side is None else NS2_SIDES[side is Side.B],)),)),)
 
 
 def settle(state: State) -> Effects:
@@ -120,7 +120,7 @@ def settle(state: State) -> Effects:
         state.choice_voices = Voices()
     elif state.choice_voices != Voices():
         state.choice_voices = state.choice_voices.of(state.roster)
-    stage = None if state.choice is None else state.choice.stage
+    stage = state.choice_stage
     if stage is Stage.OPEN:
         return _settle_open(state)
     if state.memory.choosing:
@@ -150,7 +150,7 @@ def _settle_open(state: State) -> Effects:
 
 def overdue_at(state: State) -> float | None:
     """When the open choice closes."""
-    return state.choice.ends_at if state.choice is not None and state.choice.stage is Stage.OPEN else None
+    return state.choice.ends_at if state.choice is not None and state.choice_stage is Stage.OPEN else None
 
 
 def overdue(state: State, now: float) -> Effects:
@@ -161,7 +161,7 @@ def overdue(state: State, now: float) -> Effects:
 
 def _close(state: State) -> Effects:
     assert state.choice is not None
-    if not enough_players(state):
+    if not state.enough_players:
         return _cancel(state, _too_few(state))
     if not state.choice.chosen:
         return _cancel(state, Text(Phrase.REASON_NO_CHOICE))
@@ -175,7 +175,3 @@ def _cancel(state: State, reason: Text) -> Effects:
     state.choice = None
     state.memory = replace(state.memory, choosing=False)
     return (LogDecision("cancel", reason), Say(Text(Phrase.CHOICE_CANCELLED)), Say(reason))
-
-
-def part(fraction: float, whole: int) -> int:
-    return max(1, math.ceil(fraction * whole - 1e-9))

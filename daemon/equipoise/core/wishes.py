@@ -10,19 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-
 from equipoise.core import friends
 from equipoise.core.asks import ShuffleTerms, Wish
 from equipoise.core.ballot import Stage
 from equipoise.core.effects import Say, Tell
 from equipoise.core.events import Commanded, Phase, SideWanted
 from equipoise.core.memory import HEAVIEST_WISH, WantedSide
-from equipoise.core.model import NS2_SIDES, Mode, PlayerId, Side, Split
+from equipoise.core.model import NS2_SIDES, PlayerId, Side, Split
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.state import Effects, State
 
 SIDES = dict(zip(NS2_SIDES, Side, strict=True))
-WORDS = dict(zip(Side, NS2_SIDES, strict=True))
 """The words for sides in commands."""
 
 
@@ -32,7 +30,7 @@ def asked(state: State, event: SideWanted) -> None:
     What they stated stays.
     """
     known = state.memory.wishes.get(event.id)
-    if state.memory.mode is not Mode.NS2 or state.phase is Phase.RUNNING or (known is not None and known.stated):
+    if not state.ns2 or state.phase is Phase.RUNNING or (known is not None and known.stated):
         return
     wanted = None if event.side is None else WantedSide(event.side, stated=False)
     if wanted != known:
@@ -58,12 +56,7 @@ def _shown(state: State, player: PlayerId) -> Text:
     if wanted is None:
         return Text(Phrase.WISH_NONE)
     phrase = Phrase.WISH_STATED if wanted.stated else Phrase.WISH_ASKED
-    return Text(phrase, (side_name(state, wanted.side), str(state.memory.weights.get(player, 1))))
-
-
-def side_name(state: State, side: Side) -> str:
-    """A side as players read it."""
-    return (state.rules.sides or ("Marines", "Aliens"))[side is Side.B]
+    return Text(phrase, (state.side_name(wanted.side), str(state.memory.weights.get(player, 1))))
 
 
 def terms(state: State) -> ShuffleTerms:
@@ -76,7 +69,7 @@ def terms(state: State) -> ShuffleTerms:
         )
     stated = {player: wish.side for player, wish in state.memory.wishes.items() if wish.stated}
     wanted = {player: side for player, side in stated.items() if player not in ballot.chosen} | ballot.wished()
-    eligible = {entry.id for entry in state.balanced_roster().eligible()}
+    eligible = frozenset(entry.id for entry in state.balanced_roster().eligible())
     first = ballot.stage is Stage.CLOSED
     return ShuffleTerms(
         rules.fair_band,
