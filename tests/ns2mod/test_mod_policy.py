@@ -191,7 +191,7 @@ class Match:
     def _state(self, name: str) -> None:
         self.policy.state(name)
 
-    def _frame(self, chairs: bool) -> None:  # noqa: FBT001
+    def _frame(self, chairs: bool) -> None:
         self.policy.frame(chairs=chairs)
 
     def _team(self, join: tuple[str, int]) -> None:
