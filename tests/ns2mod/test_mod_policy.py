@@ -23,7 +23,8 @@ class Policy:
 
     def __init__(self) -> None:
         self.lua = LuaRuntime()
-        self.lua.execute(f"dofile({str(MOD / 'policy.lua')!r})")
+        for name in ("plan", "policy"):
+            self.lua.execute(f"dofile({str(MOD / name) + '.lua'!r})")
         self.raw: Any = self.lua.eval("Equipoise.Policy.New()")
         self.said: list[dict[str, Any]] = []
         self.now = 100.0

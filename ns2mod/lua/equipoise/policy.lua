@@ -12,6 +12,8 @@
 
 Equipoise = Equipoise or {}
 
+local Plan = Equipoise.Plan
+
 local Policy = {}
 Policy.__index = Policy
 
@@ -33,6 +35,7 @@ function Policy.New()
         holds = {},         -- id -> { team, ends }
         moves = {},         -- orders that wait for a death
         dueIf = {},
+        always = false,     -- a shuffle before every round
         pending = false,    -- the daemon said that a shuffle is due
         due = false,        -- found out here
         dueSeq = 0,         -- an answer to this batch, or a later one, knows better
@@ -40,30 +43,9 @@ function Policy.New()
         startedAt = 0,
         countdownAt = 0,
         alone = 0,          -- the start whose teams were made here
-        tried = 0,          -- the start for which that was tried
+        tried = 0,          -- the start for which that was tried, or the daemon's split was
     }, Policy)
 end
-
-function Policy.IsSide(team)
-    return team == kMarines or team == kAliens
-end
-
-function Policy.Other(team)
-    return team == kMarines and kAliens or kMarines
-end
-
--- Humans on the two sides; without the player `except`, if one is named.
-function Policy.Sizes(people, except)
-    local sizes = { 0, 0 }
-    for id, person in pairs(people) do
-        if person.human and id ~= except and Policy.IsSide(person.team) then
-            sizes[person.team] = sizes[person.team] + 1
-        end
-    end
-    return sizes
-end
-
--- The rounds ---------------------------------------------------------------------------------------------------------
 
 -- The game is in this state now. `winner` is the number of the side that EndGame was called with, 0 for a draw, nil
 -- when it was not called: build 266 set the state of the wrong side. Returns what happened, in order: tables whose
@@ -153,8 +135,6 @@ function Policy:DropHeld(events, reason)
     end
 end
 
--- Joins --------------------------------------------------------------------------------------------------------------
-
 -- What becomes of a call of JoinTeam: "pass" to the game; "hold" until the daemon answers, and whether this player was
 -- not held yet; or "refuse", and a text. `call` has id, human, from, to, force (or another mod's shuffle), ours,
 -- enforcing (the daemon's last answer lets Equipoise act here) and silent (it does not answer).
@@ -162,12 +142,12 @@ function Policy:Join(call, people, now)
     if not call.enforcing or not call.human or call.force or call.ours or kWinners[self.state] then
         return "pass"
     end
-    if not Policy.IsSide(call.to) or call.from == call.to then
+    if not Plan.IsSide(call.to) or call.from == call.to then
         self.holds[call.id] = nil
         return "pass"
     end
     local text = self:LockText(call.id, call.from, call.to, people, now)
-    if text and (call.silent or Policy.IsSide(call.from)) then
+    if text and (call.silent or Plan.IsSide(call.from)) then
         return "refuse", text
     end
     if call.silent then
@@ -190,10 +170,10 @@ function Policy:LockText(id, from, to, people, now)
         self.locks[id] = nil
         lock = nil
     end
-    if not lock or lock.team == to or (Policy.IsSide(from) and lock.team ~= from) then
+    if not lock or lock.team == to or (Plan.IsSide(from) and lock.team ~= from) then
         return nil
     end
-    local sizes = Policy.Sizes(people, id)
+    local sizes = Plan.Sizes(people, id)
     if sizes[lock.team] - sizes[to] > 0 then
         return nil
     end
@@ -204,7 +184,7 @@ function Policy:LockText(id, from, to, people, now)
 end
 
 function Policy:Lock(id, team, seconds, now)
-    if Policy.IsSide(team) then
+    if Plan.IsSide(team) then
         self.locks[id] = { team = team, ends = seconds > 0 and now + seconds or 0 }
     end
 end
@@ -237,8 +217,6 @@ function Policy:Expired(now)
     return list
 end
 
--- Splits -------------------------------------------------------------------------------------------------------------
-
 -- What to do with an `assign`: a list of { id, team } to carry out now; "hold", and the order that it replaces; or nil
 -- and why not. `start` is what Policy.start was when the question went out that this order answers.
 function Policy:Assign(order, people, start)
@@ -246,7 +224,7 @@ function Policy:Assign(order, people, start)
         if self.phase == "over" then
             return nil, "no_round"
         end
-        return self:Plan(order, people)
+        return Plan.Moves(order, people)
     end
     if self.phase == "running" then
         return nil, "too_late"
@@ -255,7 +233,8 @@ function Policy:Assign(order, people, start)
     elseif self.alone == self.start then
         return nil, "alone"
     elseif self.state == "Countdown" then
-        return self:Plan(order, people)
+        self.tried = self.start
+        return Plan.Moves(order, people)
     end
     local replaced = self.held
     self.held = order
@@ -266,58 +245,11 @@ end
 function Policy:TakeHeld()
     local held = self.held
     self.held = nil
+    if held then
+        self.tried = self.start
+    end
     return held
 end
-
--- The moves that put the players who are here where `order` names them (red: marines, blu: aliens), or nil, "sizes".
--- Commanders stay: the game does not wait for a new one. A spectator chose to watch. The sizes are counted as they would
--- be, with who came or left since the split was made.
-function Policy:Plan(order, people)
-    local wanted = {}
-    for _, id in ipairs(order.red or {}) do
-        wanted[id] = kMarines
-    end
-    for _, id in ipairs(order.blu or {}) do
-        wanted[id] = kAliens
-    end
-    local before, after, moves = Policy.Sizes(people), { 0, 0 }, {}
-    for id, person in pairs(people) do
-        if person.human then
-            local team = person.team
-            if wanted[id] and team ~= wanted[id] and team ~= kSpectators and not person.commander then
-                moves[#moves + 1] = { id = id, from = team, team = wanted[id] }
-                team = wanted[id]
-            end
-            if Policy.IsSide(team) then
-                after[team] = after[team] + 1
-            end
-        end
-    end
-    if math.abs(after[kMarines] - after[kAliens]) > 1 then
-        return nil, "sizes"
-    end
-    return Policy.InTurns(moves, before)
-end
-
--- The same moves, each to the side that is smaller then, so that a refusal in the middle leaves the sides nearly even.
-function Policy.InTurns(moves, sizes)
-    table.sort(moves, function(a, b) return a.id < b.id end)
-    local lead, ordered = sizes[kMarines] - sizes[kAliens], {}
-    while #moves > 0 do
-        local smaller, chosen = lead > 0 and kAliens or kMarines, 1
-        for i = #moves, 1, -1 do
-            if moves[i].team == smaller then
-                chosen = i
-            end
-        end
-        local move = table.remove(moves, chosen)
-        ordered[#ordered + 1] = move
-        lead = lead + (move.team == kMarines and 1 or -1) * (Policy.IsSide(move.from) and 2 or 1)
-    end
-    return ordered
-end
-
--- Moves at death -----------------------------------------------------------------------------------------------------
 
 -- Nil when the order waits for a death, else why it cannot.
 function Policy:Move(order, people)
@@ -326,7 +258,7 @@ function Policy:Move(order, people)
         return "no_round"
     elseif not person then
         return "left"
-    elseif not Policy.IsSide(person.team) or not Policy.IsSide(order.team) then
+    elseif not Plan.IsSide(person.team) or not Plan.IsSide(order.team) then
         return "no_side"
     end
     self.moves[#self.moves + 1] = order
@@ -350,7 +282,7 @@ function Policy:DueMoves(people)
     local due, failed, waiting = {}, {}, {}
     for _, move in ipairs(self.moves) do
         local person = people[move.id]
-        if not person or not Policy.IsSide(person.team) then
+        if not person or not Plan.IsSide(person.team) then
             failed[#failed + 1] = { order = move.order, reason = "left" }
         elseif person.alive or person.commander then
             waiting[#waiting + 1] = move
@@ -361,8 +293,6 @@ function Policy:DueMoves(people)
     self.moves = waiting
     return due, failed
 end
-
--- Without the daemon -------------------------------------------------------------------------------------------------
 
 -- The daemon answered batch `seq`.
 function Policy:Answered(reply, seq, now)
@@ -375,6 +305,8 @@ function Policy:Answered(reply, seq, now)
     for _, outcome in ipairs(reply.due_if or {}) do
         self.dueIf[outcome] = true
     end
+    -- Whatever the outcome: then each round starts with a shuffle, the first one too.
+    self.always = self.dueIf.any or (self.dueIf.red and self.dueIf.blu and self.dueIf.none) or false
 end
 
 -- A counted round ended; what happens from now on is in batch `nextSeq` or a later one.
@@ -389,7 +321,8 @@ end
 -- Whether the cached split is to be applied now: the countdown runs, a shuffle is due, and the daemon did not answer
 -- what it was told of this start. True once for each start.
 function Policy:ActsAlone(silent, now)
-    if self.state ~= "Countdown" or self.tried == self.start or not (self.pending or self.due) then
+    local due = self.pending or self.due or self.always
+    if self.state ~= "Countdown" or self.tried == self.start or not due then
         return false
     end
     local late = now >= self.countdownAt + kPatienceSeconds and self.answeredAt < self.startedAt
@@ -405,7 +338,6 @@ function Policy:ActedAlone()
     self.alone = self.start
     self.pending = false
     self.due = false
-    self.dueIf = {}
     self.locks = {}
 end
 
