@@ -50,11 +50,37 @@ def difference(split: Split, ratings: Ratings, on_b: Ratings | None = None) -> f
 
 
 def _solved(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) -> SplitSolved | SolveFailed:
+    if ask.purpose is Purpose.SHUFFLE:
+        return _shuffled(ask, side_skills, points_per_chance)
     duels = ask.purpose is Purpose.DUEL
     best = _duel(ask.entries, side_skills) if duels else _preferred(ask, side_skills, points_per_chance)
     if best is None:
         return SolveFailed(ask, "no split keeps to the constraints")
     return SplitSolved(ask, best, difference(best, *side_skills), 0.5, 0.5)
+
+
+def _shuffled(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) -> SplitSolved:
+    """Nearest to the fair band, then the fewest moves, then the least difference; commanders keep their side."""
+    assert ask.terms is not None
+    low, high = ask.terms.fair_band
+    most = len(ask.entries) if ask.terms.max_moves is None else ask.terms.max_moves
+
+    def chance(split: Split) -> float:
+        return min(1.0, max(0.0, 0.5 + difference(split, *side_skills) / points_per_chance))
+
+    def order(split: Split) -> tuple[float, int, float]:
+        p = chance(split)
+        return 0.0 if low <= p <= high else abs(p - 0.5), _moved(ask, split), abs(p - 0.5)
+
+    pinned = {entry.id: entry.side for entry in ask.entries if entry.commander}
+    allowed = [
+        split
+        for split in _splits(ask.entries, {ask.sizes, ask.sizes[::-1]})
+        if all(split.side_of(player) is side for player, side in pinned.items()) and _moved(ask, split) <= most
+    ]
+    best = min(allowed, key=order)
+    now = Split(*(tuple(entry.id for entry in ask.entries if entry.side is side) for side in Side))
+    return SplitSolved(ask, best, difference(best, *side_skills), chance(now), chance(best))
 
 
 def _duel(entries: Sequence[Entry], side_skills: SideSkills) -> Split:

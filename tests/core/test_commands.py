@@ -101,7 +101,7 @@ def test_scramble_now_acts_in_the_running_round(words: tuple[str, ...]) -> None:
     order = assigned(play(session, [(1.1, solved(question))]))
     assert order.moment is Moment.NOW
     effects = play(session, [(1.2, e.OrderDone(1.2, order.order))])
-    assert of(Say, effects) == [Say(ADMIN), Say(Text(Phrase.SCRAMBLED, ("50",)))]
+    assert of(Say, effects) == [Say(ADMIN), Say(Text(Phrase.SCRAMBLED, ("RED", "50")))]
     assert session.memory.pending is None
     assert session.memory.locks.keys() == set(ids("abcd"))
 
@@ -219,7 +219,7 @@ def test_a_dry_run_shows_the_proposal_and_orders_nothing() -> None:
     question = asked(session, (1.0, command("scramble", "dry")))
     teams = e.SplitSolved(question, split("ac|bd"), 0.0, 0.61, 0.5)
     moved = [Text(Phrase.DRY_RUN_LINE, ("@b", "BLU")), Text(Phrase.DRY_RUN_LINE, ("@c", "RED"))]
-    assert play(session, [(1.1, teams)]) == [tell(Text(Phrase.DRY_RUN, ("2", "61", "50")), *moved)]
+    assert play(session, [(1.1, teams)]) == [tell(Text(Phrase.DRY_RUN, ("2", "RED", "61", "50")), *moved)]
     assert session.memory.pending is None
     assert session.state.asked is None
 
@@ -237,7 +237,7 @@ def test_a_dry_run_while_a_side_is_empty_knows_no_chance_before_it() -> None:
     question = asked(session, (1.0, command("scramble", "dry")))
     (shown,) = of(Tell, play(session, [(1.1, e.SplitSolved(question, split("ab|cd"), 0.0, None, 0.504))]))
     assert isinstance(shown, Tell)
-    assert shown.lines[0] == Text(Phrase.DRY_RUN, ("2", "?", "50"))
+    assert shown.lines[0] == Text(Phrase.DRY_RUN, ("2", "RED", "?", "50"))
 
 
 def test_a_dry_run_shows_the_players_it_would_bench() -> None:

@@ -91,7 +91,7 @@ def test_a_due_scramble_is_carried_out_in_the_freeze_time_of_the_next_round() ->
         LogDecision("scramble", SHUTOUT, OrderId("o1"), teams, ids("bd"), 0.6, 0.5),
         *(Lock(player, A, 180.0) for player in ids("ad")),
         *(Lock(player, B, 180.0) for player in ids("bc")),
-        Say(Text(Phrase.SCRAMBLED, ("50",))),
+        Say(Text(Phrase.SCRAMBLED, ("RED", "50"))),
     ]
     assert session.memory.pending is None
     assert session.memory.tally.since_scramble == 0

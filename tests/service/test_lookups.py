@@ -54,11 +54,12 @@ def test_the_sums_of_the_teams_are_shown_once_three_players_of_each_side_are_vis
 
             assert [phrase for phrase, _ in none_visible] == [Phrase.TEAMS_CHANCE]
             assert [phrase for phrase, _ in all_but_one] == [Phrase.TEAMS_CHANCE]
-            assert [phrase for phrase, _ in admins] == [Phrase.TEAMS]
+            assert [phrase for phrase, _ in admins] == [Phrase.TEAMS, Phrase.TEAMS_CHANCE]
             ratings = [rig.pool.summary(player(number)).rating for number in range(1, 7)]
-            ((phrase, (sum_a, sum_b, chance)),) = all_visible
-            assert phrase is Phrase.TEAMS
-            assert (sum_a, sum_b) == (f"{sum(ratings[:3]):.0f}", f"{sum(ratings[3:]):.0f}")
+            teams, (phrase, (side, chance)) = all_visible
+            sums = (f"{sum(ratings[:3]):.0f}", f"{sum(ratings[3:]):.0f}")
+            assert teams == (Phrase.TEAMS, ("RED", sums[0], "BLU", sums[1]))
+            assert (phrase, side) == (Phrase.TEAMS_CHANCE, "RED")
             assert 50 < int(chance) < 100
 
     asyncio.run(main())

@@ -138,6 +138,8 @@ class AskChance:
     b: tuple[PlayerId, ...]
     by: PlayerId
     """The player who asks."""
+    commanders: frozenset[PlayerId] = frozenset()
+    """NS2: those of both sides who sit in the command chair."""
 
 
 Ask = LoadSummaries | AskSplit | AskMoves | CacheSplits | AskChance

@@ -1,10 +1,10 @@
 """Mid-round autobalance: a gap of two or more is seen, answered with moves, and closed or forgotten.
 
 The state machine is one gap at a time: seen (`gap_since`) → asked (`asked_moves`, the solver chooses the players) →
-ordered (`moves`, the script moves each player when they are next dead, at the latest at the deadline) → done, failed
-or cancelled. Every change of the roster comes back to `check`, which compares the gap with what is under way: it
-cancels moves that no longer fit before it asks for others. Nothing is ordered in the last seconds of a round, in
-arena (whose sides are made equal between rounds), or while a split is about to place all players anyway.
+ordered (`moves`, the script moves each player when they are next dead, at the latest at the deadline, which NS2 does
+not have) → done, failed or cancelled. Every change of the roster comes back to `check`, which compares the gap with
+what is under way: it cancels moves that no longer fit before it asks for others. Nothing is ordered in the last seconds
+of a round, in arena (whose sides are made equal between rounds), or while a split is about to place all players anyway.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from equipoise.core.state import Effects, State
 
 OVERDUE_SECONDS = 10.0
 """How long the script may take, after a move's deadline, to report its result."""
+
+NO_DEADLINE = 86_400.0
+"""NS2 moves a player when they are dead, however long that takes: longer than any round."""
 
 CHARGED = 0.5
 """Übercharge from which a medic is moved only if too few others can be."""
@@ -209,7 +212,7 @@ def solved(state: State, event: MovesSolved, now: float) -> Effects:
         return check(state, now)
     assert state.gap_since is not None, "a question is forgotten with its gap"
     # The deadline counts from when the gap was seen: a slow answer does not give the players longer.
-    left = max(0.0, state.rules.autobalance.deadline_seconds - (now - state.gap_since))
+    left = max(0.0, _deadline_seconds(state) - (now - state.gap_since))
     count = state.roster.sizes()
     larger = event.ask.larger_side
     reason = Text(Phrase.REASON_GAP, (str(count[larger]), str(count[larger.other])))
@@ -219,6 +222,10 @@ def solved(state: State, event: MovesSolved, now: float) -> Effects:
         state.moves[move.order] = move
         effects += (move, LogDecision("move", reason, move.order, players=(player,), side=move.side))
     return effects
+
+
+def _deadline_seconds(state: State) -> float:
+    return NO_DEADLINE if state.ns2 else state.rules.autobalance.deadline_seconds
 
 
 def not_solved(state: State, question: AskMoves) -> Effects:
@@ -247,7 +254,7 @@ def overdue_at(state: State) -> float | None:
     """When moves without a result are given up: some time after their deadline, or when the quiet seconds begin."""
     if not state.moves or state.gap_since is None:
         return None
-    unanswered = state.gap_since + state.rules.autobalance.deadline_seconds + OVERDUE_SECONDS
+    unanswered = state.gap_since + _deadline_seconds(state) + OVERDUE_SECONDS
     quiet = _quiet_at(state)
     return unanswered if quiet is None else min(unanswered, quiet)
 

@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from equipoise.core import autobalance, scrambles, votes
-from equipoise.core.asks import Moment, Purpose
+from equipoise.core import autobalance, choice, friends, scrambles, votes, wishes
 from equipoise.core.bench import eligible_count
 from equipoise.core.effects import LogDecision, LookUp, Say, Tell
-from equipoise.core.events import Commanded, Phase
+from equipoise.core.events import Commanded
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.state import Effects, State
 from equipoise.core.voices import Voices
 
 LOOK_UPS_FOR_ALL = frozenset(("rating", "rank", "top", "teams"))
 LOOK_UPS = LOOK_UPS_FOR_ALL | {"status", "why", "set", "reset"}
-PLAYERS_MAY = LOOK_UPS_FOR_ALL | {"vote"}
+_NS2 = {"prefer": wishes.obey, "friend": friends.obey, "choice": choice.obey, "choose": choice.choose}
+PLAYERS_MAY = LOOK_UPS_FOR_ALL | _NS2.keys() | {"vote"}
 CHANGES = frozenset(("set", "reset", "scramble", "balance", "on", "off"))
 """Commands that `admin_commands = false` takes from admins in the game: the script's secret is then worth none of
 them, and a token is needed."""
-MOVES_PLAYERS = frozenset(("vote", "scramble", "balance"))
+MOVES_PLAYERS = frozenset(("vote", "choice", "scramble", "balance"))
 """Commands that are refused on a map whose sides are not to be balanced."""
+_SAME = {"shuffle": "scramble"}
+"""NS2's word for it; both are understood everywhere."""
 LONGEST_QUOTE = 64
 """Characters of a command that is quoted: a line of the game's chat has 127."""
 
@@ -29,6 +31,7 @@ LONGEST_QUOTE = 64
 def obey(state: State, event: Commanded, now: float) -> Effects:
     """Carry out a command, or answer its sender with the reason why not."""
     verb, *rest = event.words or ("",)
+    verb = _SAME.get(verb, verb)
     if not event.admin and verb not in PLAYERS_MAY:
         return _tell(event, Text(Phrase.REFUSED_ADMIN))
     if verb in CHANGES and not event.outside and not state.rules.admin_commands:
@@ -39,6 +42,8 @@ def obey(state: State, event: Commanded, now: float) -> Effects:
         return (LookUp(event),)
     if verb in MOVES_PLAYERS and rest != ["cancel"] and (why := left_alone(state)) is not None:
         return _tell(event, why)
+    if verb in _NS2:
+        return _NS2[verb](state, event, now) if state.ns2 else _tell(event, Text(Phrase.NS2_ONLY, (verb,)))
     if verb == "vote":
         return votes.ask_for(state, event.by, now)
     if verb == "scramble":
@@ -79,15 +84,11 @@ def _too_few(state: State, event: Commanded) -> Effects:
 
 def _scramble_now(state: State, event: Commanded) -> Effects:
     """Scramble at once; in arena, and between rounds, at the next round start."""
-    if not scrambles.enough_players(state):
+    if not state.enough_players:
         return _too_few(state, event)
-    at_once = state.acts and not state.arena and state.phase in (Phase.FREEZE, Phase.RUNNING)
-    if not at_once:
+    if not scrambles.may_be_at_once(state):
         return _scramble_next(state, event)
-    reason = Text(Phrase.REASON_ADMIN)
-    # If the split cannot be ordered now, it is still due at the next round start.
-    state.memory = replace(state.memory, pending=state.memory.pending or reason)
-    return scrambles.ask(state, Purpose.SCRAMBLE, reason, moment=Moment.NOW)
+    return scrambles.at_once(state, Text(Phrase.REASON_ADMIN))
 
 
 def _scramble_next(state: State, event: Commanded) -> Effects:
@@ -97,17 +98,17 @@ def _scramble_next(state: State, event: Commanded) -> Effects:
 
 
 def _scramble_dry(state: State, event: Commanded) -> Effects:
-    if not scrambles.enough_players(state):
+    if not state.enough_players:
         return _too_few(state, event)
     reason = state.memory.pending or Text(Phrase.REASON_ADMIN)
-    return scrambles.ask(state, Purpose.SCRAMBLE, reason, dry=True, by=event.by)
+    return scrambles.ask(state, scrambles.due_purpose(state), reason, dry=True, by=event.by)
 
 
 def _cancel(state: State, event: Commanded) -> Effects:
     if state.memory.pending is None:
         return _cancel_vote(state, event)
     state.memory = replace(state.memory, pending=None, tally=state.memory.tally.without_streak())
-    if state.asked is not None and state.asked.purpose is Purpose.SCRAMBLE:
+    if state.asked is not None and state.asked.purpose is scrambles.due_purpose(state):
         state.asked = None
     text = Text(Phrase.SCRAMBLE_CANCELLED)
     log = LogDecision("cancel", Text(Phrase.REASON_ADMIN))

@@ -120,6 +120,7 @@ DecisionKind = Literal[
     "scramble",
     "duel",
     "equal_sides",
+    "shuffle",
     "alone",
     "pending",
     "cancel",
@@ -129,6 +130,7 @@ DecisionKind = Literal[
     "kept",
     "switch",
     "vote",
+    "choice",
     "failed",
     "refused",
 ]

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from equipoise.core import wishes
 from equipoise.core.asks import LoadSummaries
 from equipoise.core.effects import Ignored, LogDecision, Place
 from equipoise.core.events import Phase, SideWanted
@@ -45,6 +46,7 @@ def side_wanted(state: State, event: SideWanted, now: float) -> Effects:
     """
     if state.map_level.level != "balance":
         return (Ignored(event, state.phase),)
+    wishes.asked(state, event)
     missing = state.without_summary(event.id) if state.acts else ()
     if missing:
         state.pending_joins[event.id] = event

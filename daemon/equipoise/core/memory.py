@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from equipoise.core.groups import Friendship, lawful
 from equipoise.core.model import MOST_PLAYERS, Context, Mode, PlayerId, RoundId, Side
 from equipoise.core.phrases import Text
 from equipoise.core.rules import Rules
@@ -19,8 +20,11 @@ from equipoise.core.triggers import Tally
 Value = TypeVar("Value")
 
 MOST_REMEMBERED = 4 * MOST_PLAYERS
-"""Players with a lock, a turn on the bench or a recent move, of each the latest. Memory is written with every round,
-and a map may last for weeks."""
+"""Players with a lock, a turn on the bench, a recent move or a wish, and friendships, of each the latest. Memory is
+written with every round, and a map may last for weeks."""
+
+HEAVIEST_WISH = 8
+"""How much more than a new wish one may weigh that was denied again and again."""
 
 COUNTED_ROUNDS = 32
 """How many ids of counted rounds are kept: far more than a script's ring of unsent rounds holds."""
@@ -48,6 +52,15 @@ class Benched:
 
 
 @dataclass(frozen=True, slots=True)
+class WantedSide:
+    """The side that a player wants to play on."""
+
+    side: Side
+    stated: bool
+    """They said so; else it is the side that they last asked to join."""
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """One server's session between two events."""
 
@@ -70,6 +83,16 @@ class Memory:
     """An admin has not switched Equipoise off."""
     no_vote_before: float = 0.0
     """When players may ask for the next vote."""
+    wishes: Mapping[PlayerId, WantedSide] = field(default_factory=dict)
+    """Kept across maps, as are the weights and the friendships."""
+    weights: Mapping[PlayerId, int] = field(default_factory=dict)
+    """What a player's wish weighs, where that is more than 1: it was denied."""
+    friendships: tuple[Friendship, ...] = ()
+    """The oldest first."""
+    winners: tuple[PlayerId, ...] = ()
+    """NS2: the winners of the last counted round of this map; empty after a draw."""
+    choosing: bool = False
+    """A secret team choice is open. What was chosen is not remembered: it could be read."""
 
     @property
     def context(self) -> Context:
@@ -77,16 +100,26 @@ class Memory:
         return Context(self.mode, self.map)
 
     def next_map(self, session: str, map: str, mode: Mode) -> Memory:
-        """Begin a session on a new map: recent moves, order numbers and the admin's switch are kept."""
-        return Memory(session, map, mode, moved=self.moved, orders=self.orders, enabled=self.enabled)
+        """Begin a session on a new map: what players want, recent moves, order numbers and the switch are kept."""
+        return Memory(
+            session,
+            map,
+            mode,
+            moved=self.moved,
+            orders=self.orders,
+            enabled=self.enabled,
+            wishes=self.wishes,
+            weights=self.weights,
+            friendships=self.friendships,
+        )
 
     def emptied(self) -> Memory:
         """The last human left an arena server: the next players begin with round 1."""
         return replace(self, pending=None, tally=Tally(), benched={})
 
-    def count(self, round: RoundId, tally: Tally) -> Memory:
+    def count(self, round: RoundId, tally: Tally, winners: tuple[PlayerId, ...] = ()) -> Memory:
         """Note a round as counted; `tally` includes it."""
-        return replace(self, tally=tally, counted=(*self.counted, round)[-COUNTED_ROUNDS:])
+        return replace(self, tally=tally, counted=(*self.counted, round)[-COUNTED_ROUNDS:], winners=winners)
 
     def bench(self, players: tuple[PlayerId, ...]) -> Memory:
         """Note that these players sit out the round that goes live now."""
@@ -106,6 +139,23 @@ class Memory:
         """Note that autobalance has moved a player."""
         moved = {other: at for other, at in self.moved.items() if other != player}
         return replace(self, moved=_newest({**moved, player: now}))
+
+    def want(self, player: PlayerId, wanted: WantedSide | None) -> Memory:
+        """Note a player's wish; None: they have none any more."""
+        wishes = {other: wish for other, wish in self.wishes.items() if other != player}
+        return replace(self, wishes=wishes if wanted is None else _newest({**wishes, player: wanted}))
+
+    def weigh(self, weights: Mapping[PlayerId, int]) -> Memory:
+        """Note what wishes weigh."""
+        return replace(self, weights=_newest({player: weight for player, weight in weights.items() if weight > 1}))
+
+    def befriend(self, one: PlayerId, two: PlayerId) -> Memory:
+        """Note a friendship, unless the group would become too large."""
+        return replace(self, friendships=lawful((*self.friendships, (one, two)))[-MOST_REMEMBERED:])
+
+    def part(self, player: PlayerId) -> Memory:
+        """End all friendships of a player."""
+        return replace(self, friendships=tuple(pair for pair in self.friendships if player not in pair))
 
     def switched(self) -> Memory:
         """The game swapped the sides: locks and the streak follow the group of players."""
@@ -127,7 +177,15 @@ class Memory:
         locks = {player: self._held_until(lock_end, held) for player, held in self.locks.items()}
         moved = {player: at if at < now else now for player, at in self.moved.items()}
         no_vote_before = self.no_vote_before if self.no_vote_before < vote else vote
-        return replace(self, locks=locks, moved=moved, no_vote_before=no_vote_before)
+        remembered = replace(self, locks=locks, moved=moved, no_vote_before=no_vote_before)
+        return remembered._within_bounds()
+
+    def _within_bounds(self) -> Memory:
+        """What players want, as the rules allow it: another version may have written more."""
+        weights = {player: min(weight, HEAVIEST_WISH) for player, weight in self.weights.items()}
+        friendships = lawful(self.friendships[-MOST_REMEMBERED:])
+        winners = self.winners[:MOST_PLAYERS]
+        return replace(self, wishes=_newest(self.wishes), friendships=friendships, winners=winners).weigh(weights)
 
     def _held_until(self, latest: float, held: HeldSide) -> HeldSide:
         if held.until is None and self.mode is Mode.ARENA:
@@ -141,6 +199,6 @@ class Memory:
         return replace(self, locks=locks, moved=moved)
 
 
-def _newest(noted: dict[PlayerId, Value]) -> dict[PlayerId, Value]:
+def _newest(noted: Mapping[PlayerId, Value]) -> dict[PlayerId, Value]:
     """At most as many players as are remembered, those who were noted last."""
     return dict(list(noted.items())[-MOST_REMEMBERED:])

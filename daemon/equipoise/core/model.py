@@ -69,6 +69,11 @@ class Mode(Enum):
         """What the mode's game calls A and B."""
         return NS2_SIDES if self is Mode.NS2 else TF2_SIDES
 
+    @property
+    def side_names(self) -> tuple[str, str]:
+        """What its players call A and B, unless the configuration names them."""
+        return ("Marines", "Aliens") if self is Mode.NS2 else ("RED", "BLU")
+
 
 class Role(Enum):
     """What a player does for their side; only NS2 distinguishes commanders."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from equipoise.core.effects import RecordRound
 from equipoise.core.maps import level_of
-from equipoise.core.model import Mode, Participant, PlayerId, Presence, Round, Side, is_bot
+from equipoise.core.model import MOST_PLAYERS, Mode, Participant, PlayerId, Presence, Round, Side, is_bot
 from equipoise.core.rules import Rules
 
 
@@ -31,6 +31,14 @@ def participants(round: Round) -> tuple[Participant, ...]:
         for presence in round.presences
         if not is_bot(presence.id) and took_part(presence, lineup)
     )
+
+
+def winners(round: Round) -> tuple[PlayerId, ...]:
+    """The participants of the side that won; in NS2 alone they are needed."""
+    if round.mode is not Mode.NS2 or round.winner is None:
+        return ()
+    won = tuple(participant.id for participant in participants(round) if participant.side is round.winner)
+    return won[:MOST_PLAYERS]
 
 
 def _side(presence: Presence) -> Side:

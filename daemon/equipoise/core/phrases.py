@@ -21,6 +21,7 @@ class Phrase(Enum):
     REASON_ROUNDS = "{1} full rounds since the last scramble"
     REASON_ADMIN = "ordered by an admin"
     REASON_VOTE = "the players voted for it"
+    REASON_ROUND_START = "teams are shuffled before every round"
     # Why a player plays, waits or is moved.
     REASON_DUEL = "round 1 is a duel between the two closest ratings"
     REASON_EQUAL_SIDES = "players who waited come in, and the sides are made equal"
@@ -37,19 +38,24 @@ class Phrase(Enum):
     REFUSED_GAP = "That would leave {1} against {2} players."
     REFUSED_IN_GAME = "This server takes no admin commands from the game: {1}"
     # Announcements.
-    SCRAMBLED = "Teams are balanced: RED has a {1} % chance."
+    SCRAMBLED = "Teams are balanced: {1} has a {2} % chance."
     SCRAMBLE_PENDING = "Teams will be balanced at the next round start:"
     SCRAMBLE_CANCELLED = "The pending scramble was cancelled."
+    SHUFFLED = "Teams are shuffled: {1} players changed side, {2} has a {3} % chance."
+    SHUFFLE_NEEDLESS = "Teams stay as they are: {1} has a {2} % chance."
+    SHUFFLE_RESTARTS = "Teams are shuffled: the round starts again."
     BENCHED = "You sit out this round: you have sat out least often."
     DUEL_WAIT = "You play from the next round."
     # The vote.
     VOTE_QUESTION = "Balance the teams at the next round start?"
     """The title of the script's menu."""
     VOTE_VOICE = "{1} wants balanced teams: {2} of {3} for a vote."
+    VOTE_SHUFFLE = "{1} wants the teams shuffled: {2} of {3} voices."
     VOTE_TOO_FEW = "There are too few players for a vote."
     VOTE_COOLDOWN = "The last vote was a short while ago. Try again later."
     VOTE_EVEN = "Teams are even: {1} has a {2} % chance."
     VOTE_ROUND_ENDS = "The round ends soon. Ask for a vote in the next one."
+    VOTE_TOO_LATE = "No vote is taken later than {1} minutes into a round. Ask again after it."
     VOTE_RUNNING = "A vote is running already."
     VOTE_PASSED = "The vote passed: {1} of {2} votes for balanced teams."
     VOTE_FAILED = "The vote failed: {1} of {2} votes for balanced teams, {3} were needed."
@@ -57,6 +63,40 @@ class Phrase(Enum):
     VOTE_OFF = "Votes are switched off on this server."
     VOTE_ALREADY_DUE = "Teams are balanced at the next round start anyway."
     VOTE_NOT_PLAYING = "Only players on a side, or waiting for one, ask for a vote."
+    # Wishes, friends, the secret team choice.
+    REASON_CHOICE = "the players chose their sides"
+    REASON_ROUND_BEGAN = "a round begins"
+    REASON_RESTARTED = "Equipoise was restarted"
+    REASON_NO_CHOICE = "no player chose"
+    REASON_NO_TEAMS = "the teams could not be made"
+    REASON_INACTIVE = "Equipoise leaves the teams alone"
+    NS2_ONLY = "Only servers of Natural Selection 2 have this: {1}"
+    PLAYING_ONLY = "Only players on a side, or waiting for one, may do that."
+    WISH_STATED = "You want to play {1}. Weight of your wish: {2}."
+    WISH_ASKED = "You last asked to join {1}. Weight of this wish: {2}."
+    WISH_NONE = "You have no wish for a side."
+    WISH_USAGE = "Write: prefer marines, prefer aliens or prefer none."
+    FRIEND_LINE = "{1} plays with you."
+    FRIEND_NONE = "You play in no group."
+    FRIEND_USAGE = "Write: friend and a player's name, or friend none."
+    FRIEND_ASKED = "{1} was asked and may accept within {2} minutes."
+    FRIEND_ASKS = "{1} wants to play on your side. To accept, write: friend and their name."
+    FRIEND_MADE = "You and {1} are friends: shuffles keep you on one side where they can."
+    FRIEND_ENDED = "Your friendships and invitations have ended."
+    FRIEND_LEFT = "{1} has left your group."
+    FRIEND_FULL = "A group has at most {1} players, invited ones included."
+    CHOICE_OPEN = (
+        "Choose your side in secret within {1} seconds. Write: choose marines, choose aliens or choose random."
+    )
+    CHOICE_OPENED = "The secret team choice is open."
+    CHOICE_VOICE = "{1} wants a secret team choice: {2} of {3} voices."
+    CHOICE_USAGE = "Write: choose marines, choose aliens or choose random."
+    CHOICE_CHOSEN = "You chose {1}. Other players do not read it."
+    CHOICE_NONE = "No team choice is open."
+    CHOICE_RUNNING = "A team choice is under way already."
+    CHOICE_NOT_NOW = "A team choice opens only between rounds."
+    CHOICE_CANCELLED = "The team choice ended without new teams:"
+    CHOICE_RESULT = "{1} of {2} players got the side that they chose."
     # Answers to commands.
     RATING = "{1}: rating {2} after {3} rounds."
     RATING_SHADOW = "{1}: {2} more rounds until the rating is shown."
@@ -65,13 +105,13 @@ class Phrase(Enum):
     RANK_NONE = "{1} has no rank yet."
     TOP_LINE = "{1}. {2}: {3}"
     TOP_EMPTY = "Nobody is ranked yet."
-    TEAMS = "RED {1} against BLU {2}: RED has a {3} % chance."
-    TEAMS_CHANCE = "RED has a {1} % chance."
+    TEAMS = "{1} {2} against {3} {4}."
+    TEAMS_CHANCE = "{1} has a {2} % chance."
     STATUS = "Equipoise: {1}, round {2}, streak {3}, pending {4}, last scramble {5}."
     STATUS_OFF = "Equipoise is off on this server."
     MAP_OFF = "Equipoise leaves this map alone ({1})."
     MAP_RATE = "Equipoise only rates rounds on this map ({1})."
-    DRY_RUN = "A scramble would move {1} players and give RED a {3} % chance instead of {2} %."
+    DRY_RUN = "A scramble would move {1} players and give {2} a {4} % chance instead of {3} %."
     DRY_RUN_LINE = "{1} to {2}"
     WHY_LINE = "{1}: {2}"
     WHY_NONE = "Nothing has been decided yet."
@@ -124,10 +164,17 @@ _REFUSALS = frozenset(
         Phrase.VOTE_COOLDOWN,
         Phrase.VOTE_EVEN,
         Phrase.VOTE_ROUND_ENDS,
+        Phrase.VOTE_TOO_LATE,
         Phrase.VOTE_RUNNING,
         Phrase.VOTE_OFF,
         Phrase.VOTE_ALREADY_DUE,
         Phrase.VOTE_NOT_PLAYING,
+        Phrase.NS2_ONLY,
+        Phrase.PLAYING_ONLY,
+        Phrase.FRIEND_FULL,
+        Phrase.CHOICE_NONE,
+        Phrase.CHOICE_RUNNING,
+        Phrase.CHOICE_NOT_NOW,
         Phrase.MAP_OFF,
         Phrase.MAP_RATE,
         Phrase.NOTHING_PENDING,
@@ -160,3 +207,12 @@ class Text:
         for number, arg in enumerate(self.args, 1):
             text = text.replace(f"{{{number}}}", arg.removeprefix("@"))
         return text
+
+
+def percent(probability: float | None) -> str:
+    """A probability as players read it, in whole per cent; "?" for an unknown one.
+
+    >>> percent(0.508), percent(None)
+    ('51', '?')
+    """
+    return "?" if probability is None else f"{100 * probability:.0f}"

@@ -10,14 +10,15 @@ who come later wait. Only if teams have to be made again, because a candidate le
 take part too. All others who stand on a side, because they are late or have no class, go to the bench.
 
 Three purposes, in this order: arena's opening duel, a scramble that is due, and in arena sides of equal size, so that
-players who sat out the last round come in.
+players who sat out the last round come in. NS2 has one of its own, the shuffle (`core.shuffles`).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose
+from equipoise.core import cached_splits, shuffles, wishes
+from equipoise.core.asks import AskSplit, Moment, Purpose
 from equipoise.core.bench import (
     bench_costs,
     eligible_count,
@@ -27,10 +28,9 @@ from equipoise.core.bench import (
     waiting_players,
 )
 from equipoise.core.effects import Assign, DecisionKind, LogDecision, Say, Tell, Unlock
-from equipoise.core.events import Phase, ScrambledAlone, SplitsCached, SplitSolved
-from equipoise.core.fallback import from_cache
-from equipoise.core.model import OrderId, PlayerId, Side, Split, SplitCache, is_bot
-from equipoise.core.phrases import Phrase, Text
+from equipoise.core.events import Phase, ScrambledAlone, SplitSolved
+from equipoise.core.model import Mode, OrderId, PlayerId, Side, Split, is_bot
+from equipoise.core.phrases import Phrase, Text, percent
 from equipoise.core.state import Effects, State
 
 MAX_ATTEMPTS = 3
@@ -40,7 +40,12 @@ _KINDS: dict[Purpose, DecisionKind] = {
     Purpose.DUEL: "duel",
     Purpose.SCRAMBLE: "scramble",
     Purpose.EQUAL_SIDES: "equal_sides",
+    Purpose.SHUFFLE: "shuffle",
 }
+
+
+_SCRAMBLES = (Purpose.SCRAMBLE, Purpose.SHUFFLE)
+"""Purposes that end what is pending, and take a cached split when the solver fails."""
 
 
 def make_due(state: State, reason: Text) -> Effects:
@@ -49,6 +54,33 @@ def make_due(state: State, reason: Text) -> Effects:
         return ()
     state.memory = replace(state.memory, pending=reason)
     return (LogDecision("pending", reason), Say(Text(Phrase.SCRAMBLE_PENDING)), Say(reason))
+
+
+def due_after_waiting(state: State) -> Effects:
+    """Waiting For Players is over. In arena round 2 takes this place; NS2 has no such moment."""
+    if state.arena or state.ns2 or not state.enforces:
+        return ()
+    return make_due(state, Text(Phrase.REASON_WAITING_ENDED))
+
+
+def at_once(state: State, reason: Text) -> Effects:
+    """Scramble now. If the split cannot be ordered now, it is still due at the next round start."""
+    state.memory = replace(state.memory, pending=state.memory.pending or reason)
+    return ask(state, due_purpose(state), reason, moment=Moment.NOW)
+
+
+def may_be_at_once(state: State) -> bool:
+    """Teams can be made now, without waiting for a round start.
+
+    In NS2 also while no round runs, but not in the freeze: a split that comes in it is in time for the round.
+    """
+    phases = (Phase.IDLE, Phase.RUNNING) if state.ns2 else (Phase.FREEZE, Phase.RUNNING)
+    return state.acts and not state.arena and state.phase in phases
+
+
+def due_purpose(state: State) -> Purpose:
+    """What is done when a scramble is due."""
+    return Purpose.SHUFFLE if state.ns2 else Purpose.SCRAMBLE
 
 
 def in_freeze(state: State) -> Effects:
@@ -96,18 +128,15 @@ def _choose_candidates(state: State) -> None:
 
 def _needed(state: State) -> tuple[Purpose, Text] | None:
     """The purpose of the split that this freeze needs, and the reason; None when the teams are right."""
+    if state.ns2:
+        return shuffles.needed(state)
     if _duels(state):
         return None if _duel_is_set(state) else (Purpose.DUEL, Text(Phrase.REASON_DUEL))
-    if state.memory.pending is not None and enough_players(state):
+    if state.memory.pending is not None and state.enough_players:
         return Purpose.SCRAMBLE, state.memory.pending
     if state.arena and not _sides_are_equal(state):
         return Purpose.EQUAL_SIDES, Text(Phrase.REASON_EQUAL_SIDES)
     return None
-
-
-def enough_players(state: State) -> bool:
-    """There are as many eligible players as a scramble needs."""
-    return eligible_count(state.balanced_roster()) >= state.rules.scramble.min_players
 
 
 def _duels(state: State) -> bool:
@@ -160,6 +189,7 @@ def _question(state: State, purpose: Purpose, reason: Text) -> AskSplit:
         bench_costs(roster, state.memory.benched),
         state.rules.scramble.tolerance,
         _must_play(state, purpose, sum(sizes) - sum(entry.bot for entry in entries)),
+        terms=wishes.terms(state) if purpose is Purpose.SHUFFLE else None,
     )
 
 
@@ -192,18 +222,23 @@ def _still_holds(state: State, question: AskSplit) -> bool:
 
 
 def _in_time(state: State, question: AskSplit) -> bool:
+    if state.ns2:
+        return shuffles.in_time(state, question.moment)
     if question.moment is Moment.NOW:
         return state.phase in (Phase.FREEZE, Phase.RUNNING)
     return state.phase is Phase.FREEZE
 
 
 def _ask_again(state: State, question: AskSplit) -> Effects:
-    if question.moment is Moment.NOW and state.acts and _in_time(state, question) and enough_players(state):
+    if question.moment is Moment.NOW and state.acts and _in_time(state, question) and state.enough_players:
         return ask(state, question.purpose, question.reason, moment=Moment.NOW)
     return in_freeze(state)
 
 
 def _order(state: State, event: SplitSolved) -> Effects:
+    if event.ask.purpose is Purpose.SHUFFLE and not event.moved():
+        return shuffles.without_moves(state, event)
+    first = shuffles.first(state, event.ask.moment) if state.ns2 else ()
     order = state.next_order()
     state.attempts += 1
     split = humans_only(event.split)
@@ -211,6 +246,7 @@ def _order(state: State, event: SplitSolved) -> Effects:
     state.assigned[order] = replace(event, split=split)
     kind, reason, moved = _KINDS[event.ask.purpose], event.ask.reason, event.moved()
     return (
+        *first,
         Assign(order, reason, split, event.ask.moment),
         LogDecision(kind, reason, order, split, moved, event.before, event.after),
     )
@@ -229,34 +265,32 @@ def not_solved(state: State, question: AskSplit) -> Effects:
     if question != state.asked:
         return ()
     state.asked = None
-    split = _from_cache(state) if question.purpose is Purpose.SCRAMBLE and _still_holds(state, question) else None
+    split = cached_splits.adapted(state) if question.purpose in _SCRAMBLES and _still_holds(state, question) else None
     if split is None:
         return (LogDecision("failed", Text(Phrase.NO_ANSWER)),)
     return _order(state, SplitSolved(question, split, None, None, None))
-
-
-def _from_cache(state: State) -> Split | None:
-    if state.cache is None:
-        return None
-    present = [entry.id for entry in state.balanced_roster().eligible()]
-    return from_cache(state.cache, present, bench=state.arena)
 
 
 def done(state: State, order: OrderId, now: float) -> Effects:
     """The script has carried out an assignment."""
     event = state.assigned.pop(order)
     split = event.split
-    scrambled = event.ask.purpose is Purpose.SCRAMBLE
+    scrambled = event.ask.purpose in _SCRAMBLES
     unlocked = _scrambled(state, split) if scrambled else ()
     locked = _make_teams(state, split, now)
-    messages = (*_tell_bench(event), *(_tell_scramble(event) if scrambled else ()))
+    chosen = wishes.shuffled(state, split) if event.ask.purpose is Purpose.SHUFFLE else ()
+    messages = (*_tell_bench(event), *(_tell_scramble(state, event) if scrambled else ()), *chosen)
     return (*unlocked, *locked, *messages, *in_freeze(state))
 
 
-def _tell_scramble(event: SplitSolved) -> Effects:
+def _tell_scramble(state: State, event: SplitSolved) -> Effects:
     """Announce the win probability, and the reason if it was not announced when the scramble became due."""
     reason = (Say(event.ask.reason),) if event.ask.moment is Moment.NOW else ()
-    return (*reason, Say(Text(Phrase.SCRAMBLED, (percent(event.after),)))) if event.after is not None else reason
+    if event.after is None:
+        return reason
+    if event.ask.purpose is Purpose.SHUFFLE:
+        return (*reason, Say(shuffles.announcement(state, event)))
+    return (*reason, Say(Text(Phrase.SCRAMBLED, (state.side_name(Side.A), percent(event.after)))))
 
 
 def _scrambled(state: State, split: Split) -> Effects:
@@ -302,43 +336,15 @@ def give_up(state: State, *moments: Moment) -> Effects:
     return tuple(LogDecision("failed", event.ask.reason, order) for order, event in late.items())
 
 
+_ALONE = {Mode.ARENA: Phrase.REASON_ROUND_TWO, Mode.NS2: Phrase.REASON_ROUND_START}
+"""When a script scrambles although nothing was due: in other modes when Waiting For Players is over."""
+
+
 def alone(state: State, event: ScrambledAlone, now: float) -> Effects:
     """The script has scrambled from its cache, without the daemon."""
-    # A script that never got an answer scrambles on these two occasions only.
-    unasked = Text(Phrase.REASON_ROUND_TWO if state.arena else Phrase.REASON_WAITING_ENDED)
+    unasked = Text(_ALONE.get(state.memory.mode, Phrase.REASON_WAITING_ENDED))
     log = LogDecision("alone", state.memory.pending or unasked, split=event.split)
     return (log, *_scrambled(state, event.split), *_make_teams(state, event.split, now))
-
-
-def ask_cache(state: State) -> Effects:
-    """Ask for a split of every size, for the time when the script gets no answer."""
-    if not enough_players(state):
-        return ()
-    state.asked_cache = CacheSplits(state.memory.context, state.roster.eligible(), bench=state.arena)
-    return (state.asked_cache,)
-
-
-def ask_first_cache(state: State) -> Effects:
-    """Ask for the first cache as soon as there are enough players; later ones are asked for at round ends."""
-    return ask_cache(state) if state.cache is None and state.asked_cache is None else ()
-
-
-def cached(state: State, event: SplitsCached) -> Effects:
-    """Keep the splits, strongest players first."""
-    if event.ask != state.asked_cache:
-        return ()
-    state.asked_cache = None
-    ids = [entry.id for entry in event.ask.entries]
-    ids.sort(key=lambda player: -state.summaries[player].balance if player in state.summaries else 0.0)
-    state.cache = SplitCache(tuple(ids), event.splits)
-    return ()
-
-
-def not_cached(state: State, question: CacheSplits) -> Effects:
-    """The solver failed: the previous cache stays."""
-    if question == state.asked_cache:
-        state.asked_cache = None
-    return ()
 
 
 def proposal(state: State, event: SplitSolved) -> list[Text]:
@@ -348,20 +354,12 @@ def proposal(state: State, event: SplitSolved) -> list[Text]:
         for entry in state.roster.eligible()
         if (side := event.split.side_of(entry.id)) is not entry.side
     ]
-    lines = [Text(Phrase.DRY_RUN, (str(len(moves)), percent(event.before), percent(event.after)))]
-    return lines + [dry_line(player, side) for player, side in moves]
+    chances = (state.side_name(Side.A), percent(event.before), percent(event.after))
+    lines = [Text(Phrase.DRY_RUN, (str(len(moves)), *chances))]
+    return lines + [dry_line(state, player, side) for player, side in moves]
 
 
-def dry_line(player: PlayerId, side: Side | None) -> Text:
+def dry_line(state: State, player: PlayerId, side: Side | None) -> Text:
     """A line of a dry run: where a player would go."""
-    places = {Side.A: "RED", Side.B: "BLU", None: "-"}
-    return Text(Phrase.DRY_RUN_LINE, (f"@{player}", places[side]))
-
-
-def percent(probability: float | None) -> str:
-    """A probability as players read it, in whole per cent; "?" for an unknown one.
-
-    >>> percent(0.508), percent(None)
-    ('51', '?')
-    """
-    return "?" if probability is None else f"{100 * probability:.0f}"
+    place = "-" if side is None else state.side_name(side)
+    return Text(Phrase.DRY_RUN_LINE, (f"@{player}", place))

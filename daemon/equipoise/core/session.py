@@ -14,23 +14,27 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from equipoise.core import autobalance, commands, joins, scrambles, votes
+from equipoise.core import (
+    autobalance,
+    cached_splits,
+    choice,
+    commands,
+    introductions,
+    joins,
+    scrambles,
+    shuffles,
+    votes,
+)
 from equipoise.core import events as e
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, LoadSummaries, Moment
 from equipoise.core.bench import waiting_players
-from equipoise.core.effects import Ignored, Lock, LogDecision
+from equipoise.core.effects import Ignored, LogDecision
 from equipoise.core.memory import Memory
-from equipoise.core.model import DueIf, Entry, Mode, Roster, Side, SplitCache
-from equipoise.core.participation import recorded
-from equipoise.core.phrases import Phrase, Text
+from equipoise.core.model import DueIf, Entry, Mode, Roster, Round, Side, SplitCache
+from equipoise.core.participation import recorded, winners
 from equipoise.core.rules import Rules
 from equipoise.core.state import Effects, State
-from equipoise.core.triggers import Outcome, Tally, due, due_if
-from equipoise.core.voices import Voices
-
-LATE_ROUNDS = 2
-"""Rounds taken as played when a script is loaded in the middle of an unknown map: it goes on with round 3's rules, so
-that the opening duel and round 2's scramble do not hit a running game."""
+from equipoise.core.triggers import Outcome, due, due_if
 
 
 class Session:
@@ -73,6 +77,8 @@ class Session:
         state = self._state
         if not state.acts or state.waiting or state.memory.pending is not None or _walked_out(state):
             return ()
+        if state.ns2:
+            return shuffles.due_if(state)
         return due_if(state.memory.mode, state.memory.tally, state.rules)
 
     def lost(self, now: float) -> bool:
@@ -86,71 +92,20 @@ class Session:
         if not isinstance(event, e.Answer) and not from_outside:
             self._state.heard_at = now
         effects = _RECEIVE[type(event)](self._state, event, now)
-        return (*effects, *votes.settle(self._state))
+        return (*effects, *votes.settle(self._state), *choice.settle(self._state))
 
     def deadline(self) -> float | None:
         """When `tick` must be called, on the daemon's clock; None: nothing waits for time to pass."""
-        times = (autobalance.overdue_at(self._state), votes.overdue_at(self._state))
+        times = tuple(module.overdue_at(self._state) for module in (autobalance, votes, choice))
         return min((at for at in times if at is not None), default=None)
 
     def tick(self, now: float) -> Effects:
         """Give up what is overdue at `now`."""
-        return (*autobalance.overdue(self._state, now), *votes.overdue(self._state, now))
+        return tuple(effect for module in (autobalance, votes, choice) for effect in module.overdue(self._state, now))
 
 
 def _ignore(state: State, event: e.Event) -> Effects:
     return (Ignored(event, state.phase),)
-
-
-def _hello(state: State, event: e.Hello, now: float) -> Effects:
-    dropped = _enter_map(state, event)
-    spare = state.rules.autobalance.spare_minutes * 60
-    state.memory = state.memory.without_expired(now, spare)
-    state.known = True
-    state.enter(event.phase, event.at)
-    state.waiting, state.inactive_reason = event.waiting, event.inactive_reason
-    state.wants = frozenset(("roster",)) if state.has_roster else frozenset()
-    # A script that was loaded anew knows no locks.
-    locks = tuple(
-        Lock(player, held.side, None if held.until is None else held.until - now)
-        for player, held in state.memory.locks.items()
-        if state.balances
-    )
-    return (*dropped, *locks, *(_due_after_waiting(state) if event.due else ()))
-
-
-def _enter_map(state: State, event: e.Hello) -> Effects:
-    """Continue the remembered session, or begin a new one."""
-    old = state.memory
-    if event.session == old.session:
-        state.memory = replace(old, mode=event.mode)
-        return ()
-    if event.late and event.map == old.map:
-        state.memory = replace(old, session=event.session, mode=event.mode)
-        _forget_orders(state)
-        return ()
-    state.memory = old.next_map(event.session, event.map, event.mode)
-    if event.late:
-        state.memory = replace(state.memory, tally=Tally(completed=LATE_ROUNDS))
-    _forget_map(state)
-    return (LogDecision("dropped", old.pending),) if old.pending is not None else ()
-
-
-def _forget_map(state: State) -> None:
-    state.version += 1
-    state.roster, state.cache, state.asked_cache = Roster(), None, None
-    state.teams_made = False
-    state.close_round()
-    state.summaries.clear()
-    _forget_orders(state)
-
-
-def _forget_orders(state: State) -> None:
-    """Forget orders and questions: the script that had them was loaded anew."""
-    state.asked = state.asked_moves = state.gap_since = None
-    state.voices = Voices()
-    for outstanding in (state.assigned, state.moves, state.pending_joins):
-        outstanding.clear()
 
 
 def _roster(state: State, event: e.RosterSeen, now: float) -> Effects:
@@ -159,7 +114,7 @@ def _roster(state: State, event: e.RosterSeen, now: float) -> Effects:
     state.wants = frozenset()
     state.ends_at = None if event.ends_in is None else now + event.ends_in
     state.accept_roster(event.roster)
-    return (*_last_human_left(state), *_seen(state, now), *scrambles.ask_first_cache(state))
+    return (*_last_human_left(state), *_seen(state, now), *cached_splits.ask_first(state))
 
 
 def _last_human_left(state: State) -> Effects:
@@ -226,14 +181,7 @@ def _waiting_ended(state: State, event: e.WaitingEnded, now: float) -> Effects:
     if not state.memory.session or not (state.waiting or state.memory.tally.completed == 0):
         return _ignore(state, event)
     state.waiting = False
-    return (*_due_after_waiting(state), *scrambles.in_freeze(state))
-
-
-def _due_after_waiting(state: State) -> Effects:
-    # In arena round 2 takes this place; NS2 has no such moment.
-    if state.memory.mode in (Mode.ARENA, Mode.NS2) or not state.enforces:
-        return ()
-    return scrambles.make_due(state, Text(Phrase.REASON_WAITING_ENDED))
+    return (*scrambles.due_after_waiting(state), *scrambles.in_freeze(state))
 
 
 def _started(state: State, event: e.RoundStarted, now: float) -> Effects:
@@ -241,7 +189,9 @@ def _started(state: State, event: e.RoundStarted, now: float) -> Effects:
         return _ignore(state, event)
     state.enter(e.Phase.FREEZE, event.at)
     state.close_round()
-    state.asked, state.attempts, state.unmovable = None, 0, frozenset()
+    state.asked, state.attempts, state.unmovable, state.even_version = None, 0, frozenset(), None
+    if state.ns2:
+        state.teams_made = False
     too_late = (*autobalance.drop(state), *scrambles.give_up(state, *Moment))
     state.accept_roster(event.roster)
     return (*too_late, *_load_missing(state), *scrambles.in_freeze(state))
@@ -255,6 +205,7 @@ def _live(state: State, event: e.RoundLive, now: float) -> Effects:
     state.enter(e.Phase.RUNNING, event.at)
     state.accept_roster(event.roster)
     state.round, state.skill_at_start, state.teams_made = event.round, None, False
+    state.live_at = now
     # In arena a player who stands on a side without a class, or died in the freeze, does not play the round.
     playing = {entry.id for entry in state.roster.entries if entry.alive or not state.arena}
     state.lineup = {entry.id: side for side in Side for entry in state.roster.on(side) if entry.id in playing}
@@ -293,7 +244,7 @@ def _ended(state: State, event: e.RoundEnded, now: float) -> Effects:
     if round.session != state.memory.session or round.id in state.memory.counted:
         return (record,)
     stopped = _stop(state, event) if _is_running(state, event) else ()
-    return (record, *stopped, *_count(state, event), *scrambles.ask_cache(state), *scrambles.in_freeze(state))
+    return (record, *stopped, *_count(state, event), *cached_splits.ask(state), *scrambles.in_freeze(state))
 
 
 def _is_running(state: State, event: e.RoundEnded) -> bool:
@@ -305,18 +256,24 @@ def _is_running(state: State, event: e.RoundEnded) -> bool:
 
 
 def _stop(state: State, event: e.RoundEnded) -> Effects:
-    state.enter(e.Phase.OVER, event.at)
+    # NS2: a reset ends a round at once, and none is being celebrated.
+    state.enter(e.Phase.IDLE if _is_abandoned(event.round) else e.Phase.OVER, event.at)
     state.close_round()
     return autobalance.drop(state)
+
+
+def _is_abandoned(round: Round) -> bool:
+    """NS2: the game was reset, or the map changed, in the middle of the round."""
+    return round.mode is Mode.NS2 and round.partial
 
 
 def _count(state: State, event: e.RoundEnded) -> Effects:
     """Count a finished round, and make a scramble due if a trigger says so."""
     round = event.round
-    if round.waiting or round.walk_out:
+    if round.waiting or round.walk_out or _is_abandoned(round):
         return ()
     tally = state.memory.tally.after(round.winner)
-    state.memory = state.memory.count(round.id, tally)
+    state.memory = state.memory.count(round.id, tally, winners(round))
     if state.arena and _is_empty(state):
         # Counted, the round that the last human left would make the next one round 2.
         return _last_human_left(state)
@@ -365,11 +322,11 @@ def _not_solved(state: State, event: e.SolveFailed, now: float) -> Effects:
         case AskMoves():
             return autobalance.not_solved(state, event.ask)
         case CacheSplits():
-            return scrambles.not_cached(state, event.ask)
+            return cached_splits.not_solved(state, event.ask)
 
 
 _RECEIVE: dict[type, Callable[[State, Any, float], Effects]] = {
-    e.Hello: _hello,
+    e.Hello: introductions.hello,
     e.RosterSeen: _roster,
     e.PlayerJoined: _joined,
     e.PlayerLeft: _left,
@@ -391,6 +348,6 @@ _RECEIVE: dict[type, Callable[[State, Any, float], Effects]] = {
     e.SplitSolved: lambda state, event, now: scrambles.solved(state, event),
     e.MovesSolved: autobalance.solved,
     e.ChanceFound: votes.chance_found,
-    e.SplitsCached: lambda state, event, now: scrambles.cached(state, event),
+    e.SplitsCached: lambda state, event, now: cached_splits.keep(state, event),
     e.SolveFailed: _not_solved,
 }

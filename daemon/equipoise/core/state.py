@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits
+from equipoise.core.ballot import Ballot, Stage
+from equipoise.core.bench import eligible_count
 from equipoise.core.effects import Effect, Lock, Move
 from equipoise.core.events import Phase, SideWanted, SplitSolved
 from equipoise.core.maps import MapLevel, level_of
@@ -49,7 +51,7 @@ class State:
     """Why the script carries no orders out, by the game's own rules; empty when it does."""
     roster: Roster = field(default_factory=Roster)
     version: int = 0
-    """Grows when a player comes, leaves or changes side: answers to older questions no longer hold."""
+    """Grows when a player comes, leaves, changes side or takes command: answers to older questions no longer hold."""
     summaries: dict[PlayerId, PlayerSummary] = field(default_factory=dict)
     phase_at: float = 0.0
     """When the phase began, on the script's clock."""
@@ -59,6 +61,8 @@ class State:
     """The sides when the running round went live."""
     skill_at_start: Mapping[PlayerId, float] | None = None
     """Skills of the lineup when the round went live; None until all of them are known."""
+    live_at: float | None = None
+    """When the running round went live, on the daemon's clock; None while none runs, or when that was not seen."""
     ends_at: float | None = None
     """When the running round ends, where that is known."""
     assigned: dict[OrderId, SplitSolved] = field(default_factory=dict)
@@ -71,6 +75,8 @@ class State:
     """Arena's freeze: the players whom its split may place. None before a split was considered."""
     teams_made: bool = False
     """A split was carried out in this freeze: the players who wait now are its bench and have not sat out yet."""
+    even_version: int | None = None
+    """NS2: the roster version of this freeze at which a shuffle found that no player has to move."""
     moves: dict[OrderId, Move] = field(default_factory=dict)
     """Moves that the script has not confirmed yet."""
     asked_moves: AskMoves | None = None
@@ -87,6 +93,14 @@ class State:
     """Players who had to stay on their side in this round, and why: each is logged once, however often they ask."""
     voices: Voices = field(default_factory=Voices)
     """Players who ask for a vote, and the vote that runs."""
+    choice_voices: Voices = field(default_factory=Voices)
+    """Players who ask for a secret team choice."""
+    choice: Ballot | None = None
+    """The secret team choice, until the round after it goes live."""
+    invitations: Mapping[tuple[PlayerId, PlayerId], float] = field(default_factory=dict)
+    """When a player asked another to be friends, until the answer."""
+    weights_before: Mapping[PlayerId, int] | None = None
+    """What wishes weighed before the first shuffle since a round went live; None before that shuffle."""
     cache: SplitCache | None = None
     asked_cache: CacheSplits | None = None
     """The cache that is being solved."""
@@ -109,6 +123,21 @@ class State:
     def arena(self) -> bool:
         """Arena has rules of its own nearly everywhere."""
         return self.memory.mode is Mode.ARENA
+
+    @property
+    def ns2(self) -> bool:
+        """NS2 shuffles instead of scrambling: fewest moves, commanders stay."""
+        return self.memory.mode is Mode.NS2
+
+    @property
+    def enough_players(self) -> bool:
+        """There are as many eligible players as a scramble needs."""
+        return eligible_count(self.balanced_roster()) >= self.rules.scramble.min_players
+
+    def side_name(self, side: Side) -> str:
+        """What players call a side."""
+        names = self.rules.sides or self.memory.mode.side_names
+        return names[side is Side.B]
 
     @property
     def map_level(self) -> MapLevel:
@@ -135,14 +164,21 @@ class State:
         """Whether orders may be given: the script is known, and `enforces` holds."""
         return self.known and self.enforces
 
+    @property
+    def choice_stage(self) -> Stage | None:
+        """How far the secret team choice is; None while there is none."""
+        return None if self.choice is None else self.choice.stage
+
     def enter(self, phase: Phase, at: float) -> None:
         """Begin a phase of the round, at a time of the script's clock."""
         self.phase, self.phase_at, self.candidates = phase, at, None
+        if phase is Phase.RUNNING:
+            self.weights_before = None
 
     def close_round(self) -> None:
-        """Forget the running round: its id, lineup, skills at the start, end time, and who had to stay."""
-        self.round, self.lineup, self.skill_at_start, self.ends_at = None, {}, None, None
-        self.kept = frozenset()
+        """Forget the running round: its id, lineup, skills at the start, times, and who had to stay."""
+        self.round, self.lineup, self.skill_at_start = None, {}, None
+        self.live_at, self.ends_at, self.kept = None, None, frozenset()
 
     def accept_roster(self, roster: Roster) -> None:
         """Take over the script's own roster: players who are not on it have left, even if no event said so."""
@@ -165,7 +201,7 @@ class State:
 
     def set_roster(self, roster: Roster) -> bool:
         """Replace the roster; True when a player came, left or changed side."""
-        if self.memory.mode is Mode.NS2:
+        if self.ns2:
             # In NS2 bots do not count towards sizes, so the rules need not see them.
             roster = Roster(roster.humans())
         if not self.arena:
@@ -246,6 +282,6 @@ class State:
         return tuple(player for player in players if player not in self.summaries)
 
 
-def _positions(roster: Roster) -> frozenset[tuple[PlayerId, Side | None, bool]]:
+def _positions(roster: Roster) -> frozenset[tuple[PlayerId, Side | None, bool, bool]]:
     """What a split depends on; marks like `alive` change all the time and do not make a question out of date."""
-    return frozenset((entry.id, entry.side, entry.waiting) for entry in roster.entries)
+    return frozenset((entry.id, entry.side, entry.waiting, entry.commander) for entry in roster.entries)

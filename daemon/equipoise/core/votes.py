@@ -18,11 +18,11 @@ from dataclasses import replace
 from equipoise.core.asks import AskChance
 from equipoise.core.bench import eligible_count
 from equipoise.core.effects import Cancel, LogDecision, OpenVote, Say, Tell
-from equipoise.core.events import ChanceFound, VoteEnded
-from equipoise.core.model import Mode, OrderId, PlayerId, Side
-from equipoise.core.phrases import Phrase, Text
+from equipoise.core.events import ChanceFound, Phase, VoteEnded
+from equipoise.core.model import OrderId, PlayerId, Side
+from equipoise.core.phrases import Phrase, Text, percent
 from equipoise.core.rules import VoteRules
-from equipoise.core.scrambles import in_freeze, make_due, percent
+from equipoise.core.scrambles import at_once, in_freeze, make_due, may_be_at_once
 from equipoise.core.state import Effects, State
 from equipoise.core.voices import Voices
 
@@ -39,15 +39,26 @@ _SAID = {"vote_running": Phrase.VOTE_RUNNING, "cancelled": Phrase.VOTE_CANCELLED
 def ask_for(state: State, by: PlayerId | None, now: float) -> Effects:
     """Count a player's voice, or answer why there is no vote. Where the teams may be even, first ask for the chance."""
     if (refusal := _refusal(state, by, now)) is not None:
-        return (Tell(by, (Text(refusal),)),)
+        return (Tell(by, (refusal,)),)
     assert by is not None, "the console is not eligible"
     a, b = (tuple(entry.id for entry in state.roster.on(side)) for side in Side)
-    if not (a and b) or state.memory.tally.streak >= ROUNDS_IN_A_ROW:
+    if not (a and b) or _counts_anyway(state):
         return _count(state, by, now)
-    return (AskChance(state.version, state.memory.context, a, b, by),)
+    commanders = frozenset(entry.id for entry in state.roster.entries if entry.commander)
+    return (AskChance(state.version, state.memory.context, a, b, by, commanders),)
 
 
-def _refusal(state: State, by: PlayerId | None, now: float) -> Phrase | None:
+def _counts_anyway(state: State) -> bool:
+    """The voice counts, however even the present sides are.
+
+    In NS2 a shuffle moves no player while the sides are even: it is worth a vote only where players are to be placed.
+    """
+    if not state.ns2:
+        return state.memory.tally.streak >= ROUNDS_IN_A_ROW
+    return state.phase is not Phase.RUNNING and any(entry.side is None for entry in state.roster.eligible())
+
+
+def _refusal(state: State, by: PlayerId | None, now: float) -> Text | None:
     """Why no vote may start now; None: one may, unless the teams are even."""
     rules, voices = state.rules.vote, state.voices
     reasons = (
@@ -61,7 +72,12 @@ def _refusal(state: State, by: PlayerId | None, now: float) -> Phrase | None:
         (eligible_count(state.roster) < rules.min_players, Phrase.VOTE_TOO_FEW),
         (_round_ends(state, now), Phrase.VOTE_ROUND_ENDS),
     )
-    return next((phrase for holds, phrase in reasons if holds), None)
+    if (phrase := next((phrase for holds, phrase in reasons if holds), None)) is not None:
+        return Text(phrase)
+    latest = state.rules.shuffle.vote_seconds
+    if state.ns2 and state.live_at is not None and now - state.live_at > latest:
+        return Text(Phrase.VOTE_TOO_LATE, (f"{round(latest / 60, 1):g}",))
+    return None
 
 
 def _round_ends(state: State, now: float) -> bool:
@@ -75,10 +91,17 @@ def chance_found(state: State, event: ChanceFound, now: float) -> Effects:
     if ask.version != state.version:
         return ask_for(state, ask.by, now)
     if (refusal := _refusal(state, ask.by, now)) is not None:
-        return (Tell(ask.by, (Text(refusal),)),)
-    if is_even(event, state.rules.vote):
-        return (Tell(ask.by, (Text(Phrase.VOTE_EVEN, (_side_a(state), percent(event.chance))),)),)
+        return (Tell(ask.by, (refusal,)),)
+    if _is_fair(state, event):
+        return (Tell(ask.by, (Text(Phrase.VOTE_EVEN, (state.side_name(Side.A), percent(event.chance))),)),)
     return _count(state, ask.by, now)
+
+
+def _is_fair(state: State, found: ChanceFound) -> bool:
+    if not state.ns2:
+        return is_even(found, state.rules.vote)
+    low, high = state.rules.shuffle.fair_band
+    return low <= found.chance <= high
 
 
 def is_even(found: ChanceFound, rules: VoteRules) -> bool:
@@ -87,7 +110,7 @@ def is_even(found: ChanceFound, rules: VoteRules) -> bool:
     The mean prediction of strangers is always near a half: where the rating system knows its uncertainty, the expected
     distance from a half counts as well.
 
-    >>> from equipoise.core.model import Context
+    >>> from equipoise.core.model import Context, Mode
     >>> ask = AskChance(0, Context(Mode.KOTH, "koth_viaduct"), (), (), PlayerId("ann"))
     >>> is_even(ChanceFound(ask, 0.51, None), VoteRules()), is_even(ChanceFound(ask, 0.51, 0.3), VoteRules())
     (True, False)
@@ -98,31 +121,25 @@ def is_even(found: ChanceFound, rules: VoteRules) -> bool:
     return found.distance is None or found.distance <= (high - low) / 2
 
 
-def _side_a(state: State) -> str:
-    """Side A as players read it."""
-    if state.rules.sides is not None:
-        return state.rules.sides[0]
-    return "Marines" if state.memory.mode is Mode.NS2 else "RED"
-
-
 def _count(state: State, by: PlayerId, now: float) -> Effects:
     """Count a voice, and order the vote when there are enough."""
     again = by in state.voices.asked_at
     state.voices = state.voices.with_voice(by, now)
     eligible = [entry.id for entry in state.roster.eligible()]
     have = sum(player in state.voices.asked_at for player in eligible)
-    need = _part(state.rules.vote.start_fraction, len(eligible))
-    line = Text(Phrase.VOTE_VOICE, (f"@{by}", str(have), str(need)))
+    rules = state.rules.vote
+    need = part(rules.fraction if state.ns2 else rules.start_fraction, len(eligible))
+    line = Text(Phrase.VOTE_SHUFFLE if state.ns2 else Phrase.VOTE_VOICE, (f"@{by}", str(have), str(need)))
     if have >= need:
-        return (Say(line), _open(state, now))
+        return (Say(line), *(_pass(state, have, len(eligible), now) if state.ns2 else (_open(state, now),)))
     # Repeated words of one player are not shown to all.
     return (Tell(by, (line,)),) if again else (Say(line),)
 
 
-def _part(fraction: float, whole: int) -> int:
+def part(fraction: float, whole: int) -> int:
     """The least number, at least 1, that is this fraction of the whole; 0.55 of 20 is 11, not 12.
 
-    >>> _part(0.55, 20), _part(0.3, 11), _part(0.6, 0)
+    >>> part(0.55, 20), part(0.3, 11), part(0.6, 0)
     (11, 4, 1)
     """
     return max(1, math.ceil(fraction * whole - 1e-9))
@@ -137,16 +154,30 @@ def _open(state: State, now: float) -> OpenVote:
 
 def ended(state: State, event: VoteEnded, now: float) -> Effects:
     """Judge the votes cast; a vote that passed makes a scramble due."""
-    rules, votes = state.rules.vote, event.yes + event.no
-    needed = _part(rules.fraction, votes)
+    votes = event.yes + event.no
+    needed = part(state.rules.vote.fraction, votes)
+    if event.yes >= needed:
+        return _pass(state, event.yes, votes, now, event.order)
+    close(state, now)
+    failed = Text(Phrase.VOTE_FAILED, (str(event.yes), str(votes), str(needed)))
+    return (LogDecision("vote", failed, event.order), Say(failed))
+
+
+def close(state: State, now: float) -> None:
+    """The vote has a result."""
     state.voices = Voices()
-    state.memory = replace(state.memory, no_vote_before=now + rules.cooldown_minutes * 60)
-    if event.yes < needed:
-        failed = Text(Phrase.VOTE_FAILED, (str(event.yes), str(votes), str(needed)))
-        return (LogDecision("vote", failed, event.order), Say(failed))
-    passed = Text(Phrase.VOTE_PASSED, (str(event.yes), str(votes)))
-    due = make_due(state, Text(Phrase.REASON_VOTE))
-    return (LogDecision("vote", passed, event.order), Say(passed), *due, *in_freeze(state))
+    state.memory = replace(state.memory, no_vote_before=now + state.rules.vote.cooldown_minutes * 60)
+
+
+def _pass(state: State, votes: int, of: int, now: float, order: OrderId | None = None) -> Effects:
+    """Make a scramble due; in NS2 shuffle at once, unless a round runs and is not to be started again."""
+    close(state, now)
+    passed = Text(Phrase.VOTE_PASSED, (str(votes), str(of)))
+    said = (LogDecision("vote", passed, order), Say(passed))
+    restarts = state.phase is not Phase.RUNNING or state.rules.shuffle.vote == "now"
+    if state.ns2 and restarts and may_be_at_once(state):
+        return (*said, *at_once(state, Text(Phrase.REASON_VOTE)))
+    return (*said, *make_due(state, Text(Phrase.REASON_VOTE)), *in_freeze(state))
 
 
 def failed(state: State, order: OrderId, reason: str) -> Effects:

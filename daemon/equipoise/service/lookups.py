@@ -9,7 +9,7 @@ from equipoise.balancing import chance
 from equipoise.core.commands import left_alone
 from equipoise.core.events import Commanded
 from equipoise.core.model import STEAM_ID_BASE, PlayerId, PlayerSummary, ServerId, Side
-from equipoise.core.phrases import Phrase, Text
+from equipoise.core.phrases import Phrase, Text, percent
 from equipoise.core.session import Session
 from equipoise.errors import RatingError, ScriptError, StoreError
 from equipoise.service.journal import Journal, claimant
@@ -101,12 +101,13 @@ class Lookups:
         if not all(sides):
             return (Text(Phrase.NOTHING_TO_BALANCE),)
         summaries = [await self._pool.summaries(players) for players in sides]
-        red = f"{100 * chance(self._pool.system, context, *sides):.0f}"
+        a, b = map(session.state.side_name, Side)
+        fair = Text(Phrase.TEAMS_CHANCE, (a, percent(chance(self._pool.system, context, *sides))))
         hidden = any(sum(summary.visible for summary in side) < VISIBLE_ENOUGH for side in summaries)
         if hidden and not admin:
-            return (Text(Phrase.TEAMS_CHANCE, (red,)),)
-        sums = [f"{sum(summary.rating for summary in side):.0f}" for side in summaries]
-        return (Text(Phrase.TEAMS, (*sums, red)),)
+            return (fair,)
+        on_a, on_b = (f"{sum(summary.rating for summary in side):.0f}" for side in summaries)
+        return (Text(Phrase.TEAMS, (a, on_a, b, on_b)), fair)
 
     async def _status(self, session: Session) -> Lines:
         memory = session.memory
@@ -117,7 +118,7 @@ class Lookups:
             return (alone,)
         await self._journal.flush()
         decisions = await self._store.decisions(self._server, SCRAMBLE_AMONG)
-        scrambled_at = [one.at for one in decisions if one.kind in ("scramble", "alone")]
+        scrambled_at = [one.at for one in decisions if one.kind in ("scramble", "shuffle", "alone")]
         # Dated ahead when the clock was: as if it had just been.
         last = f"{max(0.0, self._clock.epoch() - scrambled_at[0]) / 60:.0f} min" if scrambled_at else "-"
         pending = memory.pending.english if memory.pending else "-"

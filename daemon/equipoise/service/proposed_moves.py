@@ -23,4 +23,4 @@ async def propose_moves(state: State, pool: Pool, now: float) -> CommandAnswer:
     solved = answer(question, pool.system)
     side = question.larger_side.other
     players = solved.players if isinstance(solved, MovesSolved) else ()
-    return CommandAnswer(True, tuple(scrambles.dry_line(player, side) for player in players))
+    return CommandAnswer(True, tuple(scrambles.dry_line(state, player, side) for player in players))

@@ -1,0 +1,95 @@
+"""Friends: two players who named each other want to play on one side (`core.groups`), until one of them ends it.
+
+An invitation lapses, so that players who met once are not tied together weeks later by a word of one of them.
+"""
+
+from __future__ import annotations
+
+from equipoise.core.effects import Tell
+from equipoise.core.events import Commanded
+from equipoise.core.groups import LARGEST_GROUP, groups
+from equipoise.core.model import STEAM_ID_BASE, PlayerId
+from equipoise.core.phrases import Phrase, Text
+from equipoise.core.state import Effects, State
+
+INVITATION_MINUTES = 5
+"""How long an invitation may be accepted."""
+
+
+def here(state: State) -> tuple[frozenset[PlayerId], ...]:
+    """The groups of friends as far as a split may place them now, of two or more."""
+    eligible = {entry.id for entry in state.balanced_roster().eligible()}
+    present = (group & eligible for group in dict.fromkeys(groups(state.memory.friendships).values()))
+    return tuple(group for group in present if len(group) > 1)
+
+
+def obey(state: State, event: Commanded, now: float) -> Effects:
+    """`friend`: show the group; `friend none`: end it; `friend ID`: invite this player, or accept their invitation."""
+    by, words = event.by, event.words[1:]
+    if by is None or state.roster.get(by) is None:
+        return (Tell(by, (Text(Phrase.PLAYING_ONLY),)),)
+    if not words:
+        return (Tell(by, _shown(state, by)),)
+    if [word.casefold() for word in words] == ["none"]:
+        return _part(state, by)
+    other = _named(words)
+    if other == by:
+        return (Tell(by, (Text(Phrase.FRIEND_USAGE),)),)
+    if other is None or state.roster.get(other) is None:
+        return (Tell(by, (Text(Phrase.UNKNOWN_PLAYER, (" ".join(words),)),)),)
+    return _name(state, by, other, now)
+
+
+def _named(words: tuple[str, ...]) -> PlayerId | None:
+    """The player whose SteamID64 or account number was given; None for anything else."""
+    word = words[0]
+    if len(words) > 1 or not (word.isascii() and word.isdecimal() and len(word) <= 17):
+        return PlayerId(word) if len(words) == 1 else None
+    number = int(word)
+    return PlayerId(str(number if number > STEAM_ID_BASE else number + STEAM_ID_BASE))
+
+
+def _shown(state: State, player: PlayerId) -> tuple[Text, ...]:
+    """The other players of the group, and how to change it."""
+    group = groups(state.memory.friendships).get(player, frozenset((player,)))
+    lines = tuple(Text(Phrase.FRIEND_LINE, (f"@{friend}",)) for friend in sorted(group - {player}))
+    return (*(lines or (Text(Phrase.FRIEND_NONE),)), Text(Phrase.FRIEND_USAGE))
+
+
+def _name(state: State, by: PlayerId, other: PlayerId, now: float) -> Effects:
+    """One player names another: accept their invitation, or invite them."""
+    state.invitations = _lasting(state, now)
+    found = groups(state.memory.friendships)
+    mine, theirs = (found.get(player, frozenset((player,))) for player in (by, other))
+    if other in mine:
+        return (Tell(by, _shown(state, by)),)
+    asked = {invited for inviter, invited in state.invitations if inviter == by and invited != other}
+    accepts = (other, by) in state.invitations
+    if len(mine | theirs | (frozenset() if accepts else asked)) > LARGEST_GROUP:
+        return (Tell(by, (Text(Phrase.FRIEND_FULL, (str(LARGEST_GROUP),)),)),)
+    if accepts:
+        state.invitations = {pair: at for pair, at in state.invitations.items() if set(pair) != {by, other}}
+        state.memory = state.memory.befriend(other, by)
+        told = ((by, other), (other, by))
+        return tuple(Tell(one, (Text(Phrase.FRIEND_MADE, (f"@{friend}",)),)) for one, friend in told)
+    again = (by, other) in state.invitations
+    state.invitations = {**state.invitations, (by, other): now}
+    answer = Tell(by, (Text(Phrase.FRIEND_ASKED, (f"@{other}", str(INVITATION_MINUTES))),))
+    # Repeated words of one player are not shown to the other.
+    return (answer,) if again else (answer, Tell(other, (Text(Phrase.FRIEND_ASKS, (f"@{by}",)),)))
+
+
+def _lasting(state: State, now: float) -> dict[tuple[PlayerId, PlayerId], float]:
+    """The invitations that may still be accepted, between players who are here."""
+    lasting = now - INVITATION_MINUTES * 60
+    players = {entry.id for entry in state.roster.entries}
+    return {pair: at for pair, at in state.invitations.items() if at > lasting and players.issuperset(pair)}
+
+
+def _part(state: State, by: PlayerId) -> Effects:
+    """End a player's friendships and invitations; the friends who are here read it."""
+    left = groups(state.memory.friendships).get(by, frozenset()) - {by}
+    state.invitations = {pair: at for pair, at in state.invitations.items() if by not in pair}
+    state.memory = state.memory.part(by)
+    told = (Tell(friend, (Text(Phrase.FRIEND_LEFT, (f"@{by}",)),)) for friend in sorted(left))
+    return (Tell(by, (Text(Phrase.FRIEND_ENDED),)), *(tell for tell in told if state.roster.get(tell.player or by)))
