@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from equipoise.demo.story import LEAST_ROUNDS, Incident, koth_rounds, plan
+from equipoise.demo.plot import LEAST_ROUNDS
+from equipoise.demo.story import Incident, koth_rounds, plan
 
 LENGTHS = [*range(LEAST_ROUNDS, 60), 100, 1000]
 

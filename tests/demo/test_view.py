@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from equipoise.core.model import Side
-from equipoise.demo.board import Board, Line, Row
+from equipoise.demo.board import NS2_LOOK, TF2_LOOK, Board, Line, Row
 from equipoise.demo.record import Played, Record
 from equipoise.demo.view import screen, sparkline
 
@@ -24,11 +24,13 @@ def rows(prefix: str, count: int, *, shadow: bool = False) -> tuple[Row, ...]:
 
 def board(size: int) -> Board:
     return Board(
+        look=TF2_LOOK,
         map="arena_lumberyard",
         number=51,
         rounds=100,
-        red=rows("Ann", size),
-        blu=rows("Bob", size, shadow=True),
+        a=rows("Ann", size),
+        b=rows("Bob", size, shadow=True),
+        figures=("Σ 1000", "Σ 1000"),
         bench=rows("Cid", 1),
         predicted=0.57,
         winner=Side.A,
@@ -36,7 +38,7 @@ def board(size: int) -> Board:
         up=True,
         ring=0,
         chat="Teams are balanced: RED has a 52 % chance.",
-        record=Record(rounds=[Played(0.5, 0.7, 0.8, red_won=True)] * 30, fidelity=[0.01 * n for n in range(30)]),
+        record=Record(rounds=[Played(0.5, 0.7, 0.8, score=1.0)] * 30, fidelity=[0.01 * n for n in range(30)]),
     )
 
 
@@ -81,6 +83,17 @@ def test_shadow_ratings_are_marked_and_others_are_not() -> None:
 def test_the_truth_is_shown_where_there_is_room() -> None:
     assert "1303" in "\n".join(drawn(board(4), 120, 40))
     assert "1303" not in "\n".join(drawn(board(4), 80, 24))
+
+
+def test_in_ns2_every_word_is_of_ns2() -> None:
+    lines = drawn(replace(board(8), look=NS2_LOOK, up=False, ring=1, winner=Side.B, due=""), 80, 24)
+
+    text = "\n".join(lines)
+    for part in ("Marines  57 %", "43 %  Aliens", "1 in the outbox", "ready room", "shuffles", "★ commands", "won"):
+        assert part in text
+    assert max(map(len, lines)) <= 80
+    for part in ("RED", "BLU", "ring", "bench", "scrambles "):
+        assert part not in text.replace("scrambled: RED", "").replace("Round 50: BLU", "")
 
 
 def test_a_dead_daemon_and_the_rounds_that_wait_for_it_are_shown() -> None:

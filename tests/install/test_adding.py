@@ -193,7 +193,7 @@ def test_the_file_that_is_written_by_hand_is_never_changed(house: House) -> None
 def test_a_port_that_is_chosen_at_each_start_is_no_address_for_a_plugin(house: House, tmp_path: Path) -> None:
     tf = game_server(tmp_path)
     line = refused(run("server", "add", "two", "--tf", tf, "--config", house.config), 2)
-    assert "http://127.0.0.1:0 is no address for the plugin; choose a web.port, or use --url" in line
+    assert "http://127.0.0.1:0 is no address for a game server; choose a web.port, or use --url" in line
 
 
 def test_the_plugin_is_updated_and_its_cfg_stays(house: House, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_the_plugin_its_texts_and_its_settings_are_written(tmp_path: Path) -> No
     said = "\n".join(server.lines())
     assert "SourceMod 1.12.0.7195 is there." in said
     assert "REST in Pawn 1.3.2 is there." in said
-    assert server.command() == "sm plugins load equipoise"
+    assert server.command == "sm plugins load equipoise"
     assert server.secret not in said
 
 
@@ -123,7 +123,7 @@ def test_an_older_plugin_is_replaced_and_a_newer_one_is_not(tmp_path: Path) -> N
     (tf / PLUGIN).write_bytes(of_version("0.0.9"))
     server = added(tmp_path, tf)
     assert "in place of 0.0.9" in server.lines()[0]
-    assert server.command() == "sm plugins reload equipoise"
+    assert server.command == "sm plugins reload equipoise"
     assert plugin_version((tf / PLUGIN).read_bytes()) == plugin_version(assets.plugin())
 
 

@@ -55,7 +55,6 @@ def test_options_name_the_server_that_they_are_for(tmp_path: Path) -> None:
         (("--server", "a", "--server", "a"), "there is a server a already"),
         (("--rcon", "example.org:27015", "--rcon-password-file", "/dev/null"), "the RCON password of arena-1 is empty"),
         (("--rcon", "127.0.0.1:27015"), "needs its password: --rcon-password-file"),
-        (("--game", "ns2", "--tf", "/srv/tf"), "--tf is for TF2's plugin"),
         (("--tf", "/nonexistent"), "no gameinfo.txt"),
     ],
 )

@@ -25,6 +25,18 @@ Command = Callable[..., None]
 tf_option = click.option(
     "--tf", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="The server's folder tf/."
 )
+ns2_config_option = click.option(
+    "--ns2-config",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="NS2: the server's config directory (its -config_path).",
+)
+mod_option = click.option(
+    "--mod",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="NS2: write the mod's folder there, to publish it or to try it with -game.",
+)
 
 
 class Daemon:
@@ -90,11 +102,18 @@ def _daemon(command: Command) -> Command:
     return connected
 
 
-@click.command(epilog=examples("equipoise server add dustbowl --tf /srv/dustbowl/tf --rcon 127.0.0.1:27025"))
+@click.command(
+    epilog=examples(
+        "equipoise server add dustbowl --tf /srv/dustbowl/tf --rcon 127.0.0.1:27025",
+        "equipoise server add ns2-1 --game ns2 --ns2-config '/home/ns2/.config/Natural Selection 2'",
+    )
+)
 @_daemon
 @click.argument("name", metavar="SERVER")
 @tf_option
-@click.option("--pool", help="The pool it feeds. [default: main, or the only one]")
+@ns2_config_option
+@mod_option
+@click.option("--pool", help="The pool it feeds. [default: main, or the only one; for NS2 the one of system ns2]")
 @click.option("--game", type=click.Choice(["tf2", "ns2", "other"]), default="tf2", show_default=True, help="Its game.")
 @click.option("--rcon", metavar="HOST:PORT", help="Its RCON, for orders within a second.")
 @click.option("--rcon-password-file", metavar="FILE", help="A file with its password; -: standard input. Else asked.")
@@ -102,6 +121,8 @@ def add(
     daemon: Daemon,
     name: str,
     tf: Path | None,
+    ns2_config: Path | None,
+    mod: Path | None,
     pool: str | None,
     game: str,
     rcon: str | None,
@@ -111,7 +132,8 @@ def add(
     """Add a game server, while the daemon runs.
 
     It is written into servers.d/SERVER.toml, beside the configuration. With --tf the plugin is installed into the
-    server's folder, with the address, the name and a secret of its own; without, the secret is shown, only once.
+    server's folder, with the address, the name and a secret of its own; with --ns2-config these are written into the
+    server's config directory, for the NS2 mod. Without either the secret is shown, only once.
     """
     from equipoise.install.servers import NewServer, check_rcon, prepare
 
@@ -121,37 +143,48 @@ def add(
     password = questions.rcon_password(name, rcon_password_file) if rcon is not None else None
     with daemon.alone():
         tables = _check_new(daemon.config, name)
-        server = NewServer(name, pool or _only_pool(tables), game, tf, rcon, password)
+        server = NewServer(name, pool or _pool_for(game, tables), game, tf, ns2_config, mod, rcon, password)
         prepared = prepare(daemon.config, [server], daemon.url)
         with prepared.applied():
             answer = daemon.reread()
     (added,) = prepared.servers
     lines = added.lines()
-    if command := added.command():
-        lines += daemon.console(name, command) if rcon and answer["running"] else added.left()
-    secret = added.secret if tf is None else None
+    if added.command:
+        lines += daemon.console(name, added.command) if rcon and answer["running"] else added.left()
+    secret = added.secret if tf is None and ns2_config is None else None
     _show(answer | {"ok": True, "server": name, "secret": secret, "lines": lines}, as_json)
 
 
-@click.command(epilog=examples("equipoise server update dustbowl --tf /srv/dustbowl/tf"))
+@click.command(
+    epilog=examples(
+        "equipoise server update dustbowl --tf /srv/dustbowl/tf",
+        "equipoise server update ns2-1 --mod /srv/equipoise-mod",
+    )
+)
 @_daemon
 @click.argument("name", metavar="SERVER")
-@click.option("--tf", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", required=True, help="Its tf/.")
-def update(daemon: Daemon, name: str, tf: Path, as_json: bool) -> None:
-    """Install the plugin of this version into a server's folder, after an upgrade. Its cfg stays as it is."""
+@tf_option
+@mod_option
+def update(daemon: Daemon, name: str, tf: Path | None, mod: Path | None, as_json: bool) -> None:
+    """Install the plugin or the mod of this version, after an upgrade. Address, name and secret stay."""
     from equipoise.config.sources import read_sources
-    from equipoise.install.servers import prepare_update
+    from equipoise.install.servers import prepare_mod, prepare_update
 
     sources = read_sources(daemon.config)
     _check_there(name, sources.files)
-    prepared = prepare_update(name, tf)
+    if tf is not None and mod is None:
+        prepared = prepare_update(name, tf)
+    elif mod is not None and tf is None:
+        prepared = prepare_mod(name, mod)
+    else:
+        raise click.UsageError("which folder? Either --tf DIR, of a TF2 server, or --mod DIR, of the NS2 mod")
     with prepared.applied():
         pass
     (updated,) = prepared.servers
     lines = updated.lines()
-    if command := updated.command():
+    if updated.command:
         has_rcon = sources.tables["server"][name].get("rcon")
-        lines += daemon.console(name, command) if has_rcon else updated.left()
+        lines += daemon.console(name, updated.command) if has_rcon else updated.left()
     _show({"ok": True, "running": True, "server": name, "lines": lines, "changes": [], "restart": []}, as_json)
 
 
@@ -162,7 +195,8 @@ def update(daemon: Daemon, name: str, tf: Path, as_json: bool) -> None:
 def remove(daemon: Daemon, name: str, yes: bool, as_json: bool) -> None:
     """Remove a game server that a command added. Its ratings stay: they are its pool's.
 
-    The daemon writes its session down and no longer serves it. The plugin stays in its folder tf/.
+    The daemon writes its session down and no longer serves it. The plugin stays in its folder tf/, the NS2 mod on its
+    server.
     """
     from equipoise.install.changes import Changes
     from equipoise.install.servers import password_file, server_file
@@ -170,13 +204,20 @@ def remove(daemon: Daemon, name: str, yes: bool, as_json: bool) -> None:
     _own_file(daemon.config, name, f"remove the table [server.{name}], then `equipoise reload`")
     if not yes and not agreed(f"Remove the game server {name}?"):
         stop("nothing was changed", FAILED)
+    game = _game(daemon.config, name)
     files = Changes(daemon.config.parent)
     files.remove(server_file(daemon.config, name))
     files.remove(password_file(daemon.config, name))
     with daemon.alone(), files.applied():
         answer = daemon.reread()
-    lines = [f"{name} is removed; its ratings stay.", "Its plugin is still in its tf/: sm plugins unload equipoise"]
+    lines = [f"{name} is removed; its ratings stay.", *_STILL_THERE.get(game, [])]
     _show(answer | {"ok": True, "server": name, "lines": lines}, as_json)
+
+
+_STILL_THERE = {
+    "tf2": ["Its plugin is still in its tf/: sm plugins unload equipoise"],
+    "ns2": ["Its mod is still there: take its id out of MapCycle.json, and remove Equipoise.json beside that"],
+}
 
 
 @click.command(epilog=examples("equipoise server secret dustbowl --rotate --tf /srv/dustbowl/tf"))
@@ -190,10 +231,12 @@ def remove(daemon: Daemon, name: str, yes: bool, as_json: bool) -> None:
     help="Make a new secret; the old one is refused from then on.",
 )
 @tf_option
-def secret(daemon: Daemon, name: str, tf: Path | None, as_json: bool) -> None:
+@ns2_config_option
+def secret(daemon: Daemon, name: str, tf: Path | None, ns2_config: Path | None, as_json: bool) -> None:
     """Give a game server another secret.
 
-    With --tf it is written into the cfg of its plugin, else shown, only once. The plugin reads its cfg at the next map.
+    With --tf it is written into the cfg of its plugin, with --ns2-config into the settings of its mod, else shown, only
+    once. Both are read at the next map.
     """
     from equipoise.install.servers import new_secret, prepare_rotation
 
@@ -202,10 +245,10 @@ def secret(daemon: Daemon, name: str, tf: Path | None, as_json: bool) -> None:
     advice = f"set {line} in [server.{name}], then `equipoise reload`; the new secret is {new}"
     with daemon.alone():
         _own_file(daemon.config, name, advice)
-        prepared, lines = prepare_rotation(daemon.config, name, tf, new, digest)
+        prepared, lines = prepare_rotation(daemon.config, name, tf, ns2_config, new, digest)
         with prepared.applied():
             answer = daemon.reread()
-    _show(answer | {"ok": True, "server": name, "secret": None if tf else new, "lines": lines}, as_json)
+    _show(answer | {"ok": True, "server": name, "secret": None if tf or ns2_config else new, "lines": lines}, as_json)
 
 
 def _own_file(config: Path, name: str, advice: str) -> None:
@@ -234,8 +277,26 @@ def _check_new(config: Path, name: str) -> dict[str, Any]:
     return sources.tables
 
 
-def _only_pool(tables: dict[str, Any]) -> str:
+def _game(config: Path, name: str) -> str:
+    """The game of a server that is there, as its file says."""
+    from equipoise.config.sources import read_sources
+
+    return str(read_sources(config).tables["server"][name].get("game", "tf2"))
+
+
+def _pool_for(game: str, tables: dict[str, Any]) -> str:
+    """The pool that a server of a game feeds where no option says it; ConfigError where none fits.
+
+    Players of NS2 and of another game are different people to rate, even with one account.
+    """
     pools = tables.get("pool", {})
+    if game == "ns2":
+        pools = {name: keys for name, keys in pools.items() if keys.get("system") == "ns2"}
+        if not pools:
+            raise ConfigError(
+                'no pool rates by ns2: add [pool.ns2] with system = "ns2" to config.toml and restart the daemon, or '
+                "name a pool by --pool"
+            )
     return next(iter(pools)) if len(pools) == 1 else "main"
 
 

@@ -19,9 +19,9 @@ from equipoise.cli.options import FAILED, INTERRUPTED, examples, stop
 from equipoise.cli.output import json_text
 from equipoise.demo.board import Stage
 from equipoise.demo.cast import MOST
+from equipoise.demo.plot import LEAST_PLAYERS, LEAST_ROUNDS
 from equipoise.demo.run import Options, run
 from equipoise.demo.stages import Plain, Quiet, Screen
-from equipoise.demo.story import LEAST_PLAYERS, LEAST_ROUNDS
 from equipoise.demo.summary import as_json, show
 from equipoise.errors import PeerError
 

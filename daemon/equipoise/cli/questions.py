@@ -10,6 +10,7 @@ from typing import TypeVar
 import click
 
 from equipoise.errors import ConfigError
+from equipoise.install.config_directory import read_directory
 from equipoise.install.game_folder import inspect
 from equipoise.install.servers import check_name, check_rcon
 
@@ -21,7 +22,7 @@ def on_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-def server_names() -> tuple[str, ...]:
+def server_names(usual: str) -> tuple[str, ...]:
     """The game servers' names."""
 
     def checked(text: str) -> tuple[str, ...]:
@@ -31,13 +32,19 @@ def server_names() -> tuple[str, ...]:
             names[name] = Path("the names above")
         return tuple(names)
 
-    return _asked("Names of your game servers, with spaces between", checked, default="arena-1") or ("arena-1",)
+    return _asked("Names of your game servers, with spaces between", checked, default=usual) or (usual,)
 
 
 def game_folder(name: str) -> Path | None:
     """The folder of a server, if the plugin is to be installed."""
     question = f"Folder tf/ of {name}, for the plugin (empty: not now)"
     return _asked(question, lambda text: inspect(Path(text).expanduser(), name, None).path)
+
+
+def config_directory(name: str) -> Path | None:
+    """The config directory of an NS2 server, if the settings of the mod are to be written."""
+    question = f"Config directory of {name}, its -config_path, for the mod's settings (empty: not now)"
+    return _asked(question, lambda text: read_directory(Path(text), name).path)
 
 
 def rcon_address(name: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -19,17 +19,23 @@ EPILOG = examples(
     "equipoise init --server arena-1 --tf /srv/arena-1/tf",
     "equipoise init --server a --server b --tf a=/srv/a/tf --tf b=/srv/b/tf --yes",
     "equipoise init --systemd --server arena-1 --tf /srv/arena-1/tf",
+    "equipoise init --game ns2 --server ns2-1 --ns2-config '/home/ns2/.config/Natural Selection 2'",
 )
 SHARED = "With several servers NAME= says whose it is."
 
 
 @click.command(epilog=EPILOG)
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False), default=new_directory)
-@click.option("--server", "names", multiple=True, metavar="NAME", help="A game server; repeat it for more. [arena-1]")
+@click.option(
+    "--server", "names", multiple=True, metavar="NAME", help="A game server; repeat it for more. [arena-1, ns2-1]"
+)
 @click.option(
     "--game", type=click.Choice(["tf2", "ns2", "other"]), default="tf2", show_default=True, help="Their game."
 )
 @click.option("--tf", multiple=True, metavar="[NAME=]DIR", help=f"Install the plugin into this tf/. {SHARED}")
+@click.option(
+    "--ns2-config", multiple=True, metavar="[NAME=]DIR", help=f"NS2: a server's config directory, for its mod. {SHARED}"
+)
 @click.option("--rcon", multiple=True, metavar="[NAME=]HOST:PORT", help=f"A server's RCON. {SHARED}")
 @click.option(
     "--rcon-password-file", multiple=True, metavar="[NAME=]FILE", help="A file with its password; -: standard input."
@@ -42,6 +48,7 @@ def init(
     names: tuple[str, ...],
     game: str,
     tf: tuple[str, ...],
+    ns2_config: tuple[str, ...],
     rcon: tuple[str, ...],
     rcon_password_file: tuple[str, ...],
     yes: bool,
@@ -52,8 +59,9 @@ def init(
 
     The default is ~/.config/equipoise, for root /etc/equipoise. On a terminal it asks for what no option says.
 
-    The files hold SHA-256 hashes of secrets. A game server's secret is written into its plugin's cfg with --tf, else
-    shown, only once. owner.token is the key of this command line: keep it secret.
+    The files hold SHA-256 hashes of secrets. A game server's secret is written into its plugin's cfg with --tf, into
+    the settings of its mod with --ns2-config, else shown, only once. owner.token is the key of this command line: keep
+    it secret.
     """
     config = directory / "config.toml"
     try:
@@ -61,16 +69,11 @@ def init(
             _remove_unit(directory)
             return
         command = _unit_command(directory) if systemd else None
-        if not command or names or tf or rcon or not config.exists():
-            asks = questions.on_terminal() and not yes
-            servers = names or (questions.server_names() if asks else ("arena-1",))
-            folders, addresses = _by_server("--tf", tf, servers), _by_server("--rcon", rcon, servers)
-            files = _by_server("--rcon-password-file", rcon_password_file, servers)
-            asks = asks and game == "tf2"
-            new = [
-                _server(name, game, folders.get(name), addresses.get(name), files.get(name), asks) for name in servers
-            ]
-            for added in write_new(directory, new):
+        given = {"--tf": tf, "--ns2-config": ns2_config, "--rcon": rcon, "--rcon-password-file": rcon_password_file}
+        if not command or names or any(given.values()) or not config.exists():
+            for added in write_new(
+                directory, _new_servers(names, game, given, asks=questions.on_terminal() and not yes)
+            ):
                 click.echo("\n".join([*added.lines(), *added.left()]) + "\n")
             click.echo(f"Wrote {config}, {directory / 'owner.token'} and a file for each game server.")
         if command:
@@ -117,11 +120,30 @@ def _remove_unit(directory: Path) -> None:
     click.echo(f"The configuration stays in {unit.MACHINE}, the ratings in {unit.STATE}.")
 
 
-def _server(name: str, game: str, tf: str | None, rcon: str | None, file: str | None, asks: bool) -> NewServer:
-    folder = Path(tf).expanduser() if tf else questions.game_folder(name) if asks else None
-    address = rcon or (questions.rcon_address(name) if asks else None)
-    password = questions.rcon_password(name, file) if address else None
-    return NewServer(name, game=game, tf=folder, rcon=address, password=password)
+def _new_servers(
+    names: tuple[str, ...], game: str, given: Mapping[str, Sequence[str]], *, asks: bool
+) -> list[NewServer]:
+    """The game servers that the options say, and on a terminal the answers to what they leave open."""
+    usual = "ns2-1" if game == "ns2" else "arena-1"
+    servers = names or (questions.server_names(usual) if asks else (usual,))
+    told = {option: _by_server(option, values, servers) for option, values in given.items()}
+    return [_server(name, game, {option: told[option].get(name) for option in told}, asks) for name in servers]
+
+
+def _server(name: str, game: str, told: Mapping[str, str | None], asks: bool) -> NewServer:
+    tf, address = _path(told["--tf"]), told["--rcon"]
+    directory = _path(told["--ns2-config"])
+    if asks and game == "tf2":
+        tf = tf or questions.game_folder(name)
+        address = address or questions.rcon_address(name)
+    elif asks and game == "ns2":
+        directory = directory or questions.config_directory(name)
+    password = questions.rcon_password(name, told["--rcon-password-file"]) if address else None
+    return NewServer(name, game=game, tf=tf, ns2_config=directory, rcon=address, password=password)
+
+
+def _path(text: str | None) -> Path | None:
+    return Path(text).expanduser() if text else None
 
 
 def _by_server(option: str, given: Sequence[str], servers: Sequence[str]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -10,6 +9,27 @@ from equipoise.core.model import Side
 from equipoise.demo.record import Record
 
 Kind = Literal["round", "scramble", "people", "trouble", "move", "map"]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a game calls its sides, and how they are drawn."""
+
+    sides: tuple[str, str]
+    colours: tuple[str, str]
+    """Of rich."""
+    scrambles: str
+    """What the game calls them."""
+    ring: str
+    """What it calls the finished rounds that wait."""
+    legend: str
+    """Signs that only this game has; may be empty."""
+    outside: str
+    """Where players are who are on no side."""
+
+
+TF2_LOOK = Look(("RED", "BLU"), ("red", "bright_blue"), "scrambles", "ring", "", "bench")
+NS2_LOOK = Look(("Marines", "Aliens"), ("bright_blue", "orange1"), "shuffles", "outbox", " · ★ commands", "ready room")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +57,19 @@ class Row:
 class Board:
     """One moment of the evening."""
 
+    look: Look
     map: str
     number: int
     """Of the running round, 1 first."""
     rounds: int
     """How many there will be."""
-    red: tuple[Row, ...]
-    blu: tuple[Row, ...]
+    a: tuple[Row, ...]
+    b: tuple[Row, ...]
+    figures: tuple[str, str]
+    """What the ratings of each side make: their sum, or their mean."""
     bench: tuple[Row, ...]
     predicted: float
-    """RED's win probability by the ratings."""
+    """Side A's win probability by the ratings."""
     winner: Side | None
     due: str
     """What would make a scramble due, by the daemon's word; empty: nothing."""
@@ -70,8 +93,3 @@ class Stage(Protocol):
 
     async def rest(self, seconds: float) -> None:
         """Wait, so that people can read; `seconds` are those at speed 1."""
-
-
-def total(rows: Sequence[Row]) -> float:
-    """Sum of the ratings, points."""
-    return sum(row.rating for row in rows)

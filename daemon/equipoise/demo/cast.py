@@ -49,7 +49,17 @@ def cast(rng: Random, count: int) -> tuple[Character, ...]:
 
 
 def _character(number: int, name: str, skill: float) -> Character:
-    return Character(PlayerId(str(STEAM_ID_BASE + 1000 + number)), name, skill)
+    return Character(account(number), name, skill)
+
+
+def account(number: int) -> PlayerId:
+    """The account of the person with this number."""
+    return PlayerId(str(STEAM_ID_BASE + 1000 + number))
+
+
+def theta(team_size: int) -> float:
+    """Scale of the pool's logistic, points, as the daemon derives it from `k_max`: 400·⌊median{1..k_max}⌋."""
+    return 400.0 * ((team_size + 1) // 2)
 
 
 def win_probability(red: Iterable[float], blu: Iterable[float], theta: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import TracebackType
 from typing import Any
 
@@ -20,12 +21,13 @@ ATTEMPTS = 3
 
 
 class Client:
-    """Posts a script's batches, and reads from the admin interface."""
+    """Posts a script's batches, with `forms` as NS2 does, and reads from the admin interface."""
 
-    def __init__(self, url: str, secret: str, token: str) -> None:
+    def __init__(self, url: str, secret: str, token: str, *, forms: bool = False) -> None:
         self._url = url
         self._secret = secret
         self._token = token
+        self._forms = forms
         self._http = aiohttp.ClientSession(timeout=TIMEOUT)
 
     async def __aenter__(self) -> Client:
@@ -51,7 +53,7 @@ class Client:
     async def _post(self, batch: Json) -> wire.Reply | None:
         for _ in range(ATTEMPTS):
             try:
-                body = await self._call("POST", "/v1/events", self._secret, batch)
+                body = await self._send(batch)
             except (aiohttp.ClientConnectionError, TimeoutError):
                 return None
             answer = _Answer.of(body)
@@ -60,6 +62,14 @@ class Client:
             if answer.error.code != "busy":
                 raise PeerError(f"the daemon refuses a batch: {answer.error.message} (at {answer.error.path})")
         raise PeerError("the daemon stays busy")
+
+    async def _send(self, batch: Json) -> bytes:
+        """Post a batch as the game can: NS2 sends no headers, so the secret is in the form."""
+        if not self._forms:
+            return await self._call("POST", "/v1/events", self._secret, batch)
+        form = {"secret": self._secret, "data": json.dumps(batch)}
+        async with self._http.post(self._url + "/v1/events", data=form) as response:
+            return await response.read()
 
     async def ask(self, path: str) -> Any:
         """The admin interface's answer. PeerError when there is none, or a refusal."""

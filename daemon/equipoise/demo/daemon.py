@@ -9,13 +9,14 @@ import secrets
 import socket
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import aiohttp
 
 from equipoise.errors import PeerError
+from equipoise.wire import Game
 
-SERVER = "arena-1"
 POOL = "main"
 START_SECONDS = 20.0
 """How long the daemon may take to answer; a cold disk is slow."""
@@ -24,18 +25,27 @@ SHADOW_ROUNDS = 20
 """Fewer than an ordinary pool's 50, so that ratings become visible during the evening."""
 
 
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What a configuration says of the one game server."""
+
+    server: str
+    game: Game
+    pool: str
+    """Lines of TOML: the rating system and its parameters."""
+
+
 class Daemon:
     """One daemon on a free loopback port; `start` and `stop` or `kill` it."""
 
-    def __init__(self, home: Path, team_size: int) -> None:
+    def __init__(self, home: Path, installation: Installation) -> None:
         self.secret = secrets.token_urlsafe()
         self.token = secrets.token_urlsafe()
-        self.theta = 400.0 * ((team_size + 1) // 2)
-        """Scale of the pool's logistic, points, as the daemon derives it from `k_max`: 400·⌊median{1..k_max}⌋."""
+        self.installation = installation
         self._home = home
         self._port = _free_port()
         self._process: asyncio.subprocess.Process | None = None
-        self._configure(team_size)
+        self._configure()
 
     @property
     def url(self) -> str:
@@ -52,17 +62,23 @@ class Daemon:
         """The path of the file that its output goes to."""
         return self._home / "daemon.log"
 
-    def _configure(self, team_size: int) -> None:
+    def _configure(self) -> None:
         """Write configuration and hashed secrets as `equipoise init` does."""
         (self._home / "secrets").mkdir(mode=0o700)
-        for name, secret in ((SERVER, self.secret), ("owner", self.token)):
+        for name, secret in ((self.installation.server, self.secret), ("owner", self.token)):
             digest = hashlib.sha256(secret.encode()).hexdigest()
             (self._home / "secrets" / f"{name}.sha256").write_text(digest + "\n", "ascii")
         token = self._home / "owner.token"
         token.touch(mode=0o600)
         token.write_text(f"{self.token}\n", "ascii")
         self.config.write_text(
-            _CONFIG.format(port=self._port, size=team_size, state=json.dumps(str(self._home.absolute() / "state"))),
+            _CONFIG.format(
+                port=self._port,
+                state=json.dumps(str(self._home.absolute() / "state")),
+                pool=self.installation.pool,
+                server=self.installation.server,
+                game=self.installation.game.name,
+            ),
             "utf-8",
         )
 
@@ -139,12 +155,13 @@ port = {{port}}
 directory = {{state}}
 
 [pool.{POOL}]
-k_max = {{size}}
+{{pool}}
 shadow_rounds = {SHADOW_ROUNDS}
 
-[server.{SERVER}]
-secret_file = "secrets/{SERVER}.sha256"
+[server.{{server}}]
+secret_file = "secrets/{{server}}.sha256"
 pool = "{POOL}"
+game = "{{game}}"
 
 [token.owner]
 secret_file = "secrets/owner.sha256"

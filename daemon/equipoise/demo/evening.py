@@ -1,64 +1,71 @@
 """The evening's state: the game, its script and the daemon behind it. Carries orders out and reports them.
 
-`story` decides what happens; this module makes it happen. Each step changes the game and then calls `sync`, which talks
-to the daemon until neither has anything left to send.
+A story decides what happens; this module and the game's own evening make it happen. Each step changes the game and then
+calls `sync`, which talks to the daemon until neither has anything left to send.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from random import Random
 
-from equipoise.core.effects import Assign, Move, Order, Place, Say, Tell
-from equipoise.core.model import Mode, PlayerId, ServerId, Side
-from equipoise.core.phrases import Phrase, Text
+from equipoise.core.effects import Order, Say, Tell
+from equipoise.core.model import PlayerId, Side
+from equipoise.core.phrases import Text
 from equipoise.demo import words
-from equipoise.demo.board import Board, Kind, Line, Row, Stage
-from equipoise.demo.cast import MEAN, Character, draw_winner, random_favourite, win_probability
+from equipoise.demo.board import Board, Kind, Line, Look, Row, Stage
+from equipoise.demo.cast import MEAN, Character
 from equipoise.demo.client import Client
-from equipoise.demo.daemon import SERVER, Daemon
+from equipoise.demo.daemon import Daemon
 from equipoise.demo.protocol import decoded
-from equipoise.demo.record import Played, Record
+from equipoise.demo.record import Record
 from equipoise.demo.script import Script
-from equipoise.lab.simulation.game_server import GameServer, Map
+from equipoise.lab.simulation.game_server import GameServer
 from equipoise.lab.simulation.measures import spearman
 from equipoise.wire import orders as wire
 
-ARENA = Map("arena_lumberyard", Mode.ARENA)
-ROUND_SECONDS = 240.0
-"""More than a round takes on the game's clock: the boot is set so far back that the evening ends before now."""
+
+def boot(rounds: int, round_seconds: float) -> int:
+    """When the script starts, milliseconds since the epoch: so far back that the evening ends before now."""
+    return round(1000 * (time.time() - rounds * round_seconds))
 
 
-class Evening:
+class Evening(ABC):
     """The game, its script, the daemon, and what the evening adds up to so far."""
 
+    look: Look
+
     def __init__(
-        self, people: Sequence[Character], rounds: int, rng: Random, daemon: Daemon, client: Client, stage: Stage
+        self,
+        people: Mapping[PlayerId, Character],
+        rounds: int,
+        rng: Random,
+        daemon: Daemon,
+        client: Client,
+        stage: Stage,
+        game: GameServer,
     ) -> None:
-        self.people = {person.id: person for person in people}
         self.rng = rng
         self.daemon = daemon
         self.stage = stage
         self.record = Record()
-        self.game = GameServer(ServerId(SERVER), round(1000 * (time.time() - rounds * ROUND_SECONDS)), ARENA)
-        self._names = {person.id: person.name for person in people}
-        self.script = Script(self.game, self._names)
+        self._characters = people
+        self._names = {person.id: person.name for person in people.values()}
+        self.script = Script(game, self._names, daemon.installation.game)
         self.number = 0
         """The running round, 1 the first."""
         self.rounds = rounds
         """How many there will be."""
         self.up = True
         """The daemon answered the last batch."""
+        self._playing = game
         self._client = client
         self._summaries: dict[PlayerId, wire.PlayerSummary] = {}
         self._changes: dict[PlayerId, float] = {}
         """Rating changes by each player's last rated round."""
         self._chat = ""
-        self._sat_out: Counter[PlayerId] = Counter()
-        """Rounds on the bench."""
-        self._lineup = self.teams()
         self._winner: Side | None = None
 
     # Talking to the daemon.
@@ -94,18 +101,16 @@ class Evening:
 
     def _obey(self, order: Order) -> None:
         before = self.teams()
-        changed = self.game.apply(order)
+        self._report(order, before, changed=self._playing.apply(order))
         match order:
-            case Assign() if changed:
-                self._report_assignment(order, before)
-            case Move():
-                self._report_move(order)
-            case Place():
-                self._report_place(order, changed=changed)
             case Say(text):
                 self._chat = self.english(text)
             case Tell(player, lines) if player:
                 self._chat = f"(to {self._names[player]}) {' '.join(map(self.english, lines))}"
+
+    @abstractmethod
+    def _report(self, order: Order, before: words.Teams, *, changed: bool) -> None:
+        """Report an order that was applied; `changed`: a player changed sides at once."""
 
     # The ticker.
 
@@ -121,86 +126,6 @@ class Evening:
         """Show a line of this kind on the stage."""
         self.stage.add(Line(kind, text))
 
-    def _report_assignment(self, order: Assign, before: words.Teams) -> None:
-        after, reason = self.teams(), self.english(order.reason)
-        if order.reason.phrase is Phrase.REASON_DUEL:
-            pair = words.listed((*after.red, *after.blu), self._names)
-            self.report("scramble", f"{pair} play, everybody else waits: {reason}")
-        elif order.reason.phrase is not Phrase.REASON_EQUAL_SIDES:
-            self._report_scramble(reason, before, after)
-        self.record.benched += len(after.bench)
-
-    def _report_scramble(self, reason: str, before: words.Teams, after: words.Teams) -> None:
-        self.record.scrambles += 1
-        self.record.moved += before.moved_to(after)
-        self.report("scramble", words.scrambled(reason, before, after, self._names, fair=self._fair(after.bench)))
-
-    def _fair(self, bench: Iterable[PlayerId]) -> bool:
-        """No player on a side has sat out less often than the players on the bench."""
-        least = min(self._sat_out[id] for id in self.game.clients)
-        return all(self._sat_out[id] == least for id in bench)
-
-    def _report_move(self, order: Move) -> None:
-        self.record.gaps += 1
-        side, reason = words.SIDE_NAMES[order.side], self.english(order.reason)
-        self.report("move", f"{self._names[order.player]} → {side} at their next death: {reason}")
-
-    def _report_place(self, order: Place, *, changed: bool) -> None:
-        name, reason = self._names[order.player], self.english(order.reason)
-        if order.reason.phrase.refusal:
-            self.record.refused += 1
-            self.report("move", f"{name} wants the other side: {reason}")
-        elif changed and order.side is not None and not self.game.waiting_for_players:
-            self.report("people", f"{name} joins {words.SIDE_NAMES[order.side]}: {reason}")
-
-    # A round.
-
-    async def freeze(self) -> None:
-        """The next round's freeze time, in which teams are made; without the daemon the script uses its cache."""
-        self.number += 1
-        self._winner, self._chat = None, ""
-        self.game.pass_time(15)
-        before = self.teams()
-        self.game.start_round()
-        await self.sync()
-        if not self.up and self.script.scramble_alone():
-            self._report_scramble("the daemon is away, the plugin applies its cached split", before, self.teams())
-
-    async def go_live(self) -> None:
-        """The round goes live: note its lineup, and report it."""
-        self.game.go_live()
-        self._lineup = self.teams()
-        self._sat_out.update(self._lineup.bench)
-        await self.sync()
-
-    async def finish(self, *, shutout: bool = False) -> None:
-        """The round ends; the winner is drawn by true skill, and the result is delivered and rated."""
-        self.game.fight()
-        self.game.pass_time(60 + self.rng.random() * 120)
-        red, blu = (self._skills(self.game.on(side)) for side in Side)
-        winner = draw_winner(self.rng, red, blu, self.daemon.theta)
-        self.script.keep(self.game.end_round(winner, {winner: 1, winner.other: 0 if shutout else 1}))
-        self._record(winner)
-        await self.sync()
-        self.record.fidelity.append(self._fidelity())
-
-    def _record(self, winner: Side) -> None:
-        """Count the round, with the predictions for its lineup: players may have joined or left since."""
-        self._winner, lineup = winner, self._lineup
-        predicted = 0.5 if lineup.chance is None else lineup.chance
-        red, blu = self._skills(lineup.red), self._skills(lineup.blu)
-        true = win_probability(red, blu, self.daemon.theta)
-        random = random_favourite(self.rng, [*red, *blu], len(red), self.daemon.theta)
-        self.record.rounds.append(Played(predicted, true, random, winner is Side.A))
-        self.report("round", words.finished(self.number, winner, lineup, self._names, predicted=predicted))
-
-    def _skills(self, ids: Iterable[PlayerId]) -> list[float]:
-        return [self.people[id].skill for id in ids]
-
-    def _fidelity(self) -> float:
-        known = [id for id, summary in self._summaries.items() if summary.rounds]
-        return spearman([self.rating(id) for id in known], [self.people[id].skill for id in known])
-
     # What is shown.
 
     def rating(self, id: PlayerId) -> float:
@@ -208,28 +133,39 @@ class Evening:
         summary = self._summaries.get(id)
         return summary.rating if summary else MEAN
 
+    def fidelity(self) -> float:
+        """Rank correlation of ratings and true skill."""
+        known = [id for id, summary in self._summaries.items() if summary.rounds]
+        return spearman([self.rating(id) for id in known], [self._characters[id].skill for id in known])
+
+    @abstractmethod
     def teams(self) -> words.Teams:
-        """The players on each side and on the bench, and RED's win probability by the ratings."""
-        red, blu = self.game.on(Side.A), self.game.on(Side.B)
-        chance = None
-        if red and blu:
-            chance = win_probability(map(self.rating, red), map(self.rating, blu), self.daemon.theta)
-        return words.Teams(red, blu, self.game.bench(), chance)
+        """The players on each side and on none, and side A's win probability by the ratings."""
+
+    @abstractmethod
+    def _figures(self, teams: words.Teams) -> tuple[str, str]:
+        """What the ratings of each side make."""
+
+    @abstractmethod
+    def _due(self) -> str:
+        """What would make a scramble due."""
 
     def show(self) -> None:
         """Show the present state on the stage."""
         teams = self.teams()
         self.stage.show(
             Board(
-                map=self.game.map.name,
+                look=self.look,
+                map=self._playing.map.name,
                 number=self.number,
                 rounds=self.rounds,
-                red=self._rows(teams.red),
-                blu=self._rows(teams.blu),
+                a=self._rows(teams.a),
+                b=self._rows(teams.b),
+                figures=self._figures(teams),
                 bench=self._rows(teams.bench),
                 predicted=0.5 if teams.chance is None else teams.chance,
                 winner=self._winner,
-                due=words.due(self.script.due_if, pending=self.script.pending),
+                due=self._due(),
                 up=self.up,
                 ring=len(self.script.ring),
                 chat=self._chat,
@@ -243,10 +179,11 @@ class Evening:
 
     def _row(self, id: PlayerId) -> Row:
         summary = self._summaries.get(id)
+        mark = "★ " if self._playing.clients[id].commander else ""
         return Row(
-            name=self._names[id],
+            name=f"{mark}{self._names[id]}",
             rating=self.rating(id),
             shadow=summary is None or not summary.visible,
             change=self._changes.get(id, 0.0),
-            skill=self.people[id].skill,
+            skill=self._characters[id].skill,
         )

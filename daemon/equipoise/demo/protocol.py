@@ -1,19 +1,19 @@
-"""The plugin's side of the protocol: the game's events as JSON, and the daemon's orders as the core's effects.
+"""The script's side of the protocol: the game's events as JSON, and the daemon's orders as the core's effects.
 
 `wire` is the daemon's side; a test sends everything through both and compares.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias, assert_never
 
 from equipoise.core import effects
 from equipoise.core import events as e
 from equipoise.core.asks import Moment
-from equipoise.core.model import Mode, OrderId, PlayerId, Roster, Round, Split
+from equipoise.core.model import STEAM_ID_BASE, Mode, OrderId, PlayerId, Roster, Round, Span, Split, is_bot
 from equipoise.core.phrases import Phrase, Text
-from equipoise.wire import TF2
+from equipoise.wire import NS2, TF2, Game
 from equipoise.wire import orders as wire
 from equipoise.wire.games import SIDES
 
@@ -21,93 +21,132 @@ Json: TypeAlias = dict[str, object]
 
 PLUGIN = "demo"
 SLOTS = 32
-FACTS: Mapping[Mode, Json] = {Mode.ARENA: {"game_type": 4}, Mode.KOTH: {"game_type": 2, "koth": True}}
-"""The facts of a map in each mode that the demo plays."""
+FACTS: Mapping[Mode, Json] = {Mode.ARENA: {"game_type": 4}, Mode.KOTH: {"game_type": 2, "koth": True}, Mode.NS2: {}}
+"""The facts of a map in each mode that the demos play."""
 _PHRASES = {phrase.key: phrase for phrase in Phrase}
 
 
-def encoded(event: e.ScriptEvent, names: Mapping[PlayerId, str]) -> Json:
+def encoded(event: e.ScriptEvent, names: Mapping[PlayerId, str], game: Game = TF2) -> Json:
     """An event of the game as a batch holds it."""
     kind, fields = _EVENTS[type(event)]
     named = {"name": names[event.id]} if isinstance(event, e.PlayerJoined) else {}
-    return {"kind": kind, "at": event.at, **fields(event), **named}
+    return {"kind": kind, "at": event.at, **fields(event, game), **named}
 
 
-def _hello(event: e.Hello) -> Json:
+def _id(id: PlayerId, game: Game) -> str:
+    """A player as the game knows them: NS2 by the account."""
+    return str(int(id) - STEAM_ID_BASE) if game is NS2 and not is_bot(id) else id
+
+
+def _hello(event: e.Hello, game: Game) -> Json:
     return {
         "plugin": PLUGIN,
         "slots": SLOTS,
         "phase": event.phase.value,
         "waiting": event.waiting,
-        **_played(event.session, event.map, event.mode),
+        **_played(event.session, event.map, event.mode, game),
     }
 
 
-def _played(session: str, map: str, mode: Mode) -> Json:
-    return {"game": TF2.name, "map": map, "session": session, "facts": FACTS[mode]}
+def _played(session: str, map: str, mode: Mode, game: Game) -> Json:
+    return {"game": game.name, "map": map, "session": session, "facts": FACTS[mode]}
 
 
-def _players(roster: Roster) -> list[Json]:
+def _players(roster: Roster, game: Game) -> list[Json]:
     return [
         {
-            "id": entry.id,
-            "side": TF2.word(entry.side),
+            "id": _id(entry.id, game),
+            "side": game.word(entry.side),
             "waiting": entry.waiting,
             "alive": entry.alive,
             "connected": entry.connected,
+            **({"commander": entry.commander} if game is NS2 else {}),
         }
         for entry in roster.entries
     ]
 
 
-def _finished(round: Round) -> Json:
+def _finished(round: Round, game: Game) -> Json:
     presences = [
         {
-            "id": presence.id,
-            "side": TF2.word(presence.side),
+            "id": _id(presence.id, game),
+            "side": game.word(presence.side),
             "seconds": {"red": presence.seconds_a, "blu": presence.seconds_b},
             "fought": presence.fought,
             "left": presence.left,
+            **({"spans": [_span(span, game) for span in presence.spans]} if presence.spans else {}),
         }
         for presence in round.presences
     ]
     return {
-        **_played(round.session, round.map, round.mode),
+        **_played(round.session, round.map, round.mode, game),
         "round": round.id,
         "started_at": round.started_at,
         "seconds": round.seconds,
-        "winner": TF2.word(round.winner),
+        "winner": game.word(round.winner),
         "captures": {"red": round.captures_a, "blu": round.captures_b},
-        "lineup": [{"id": seat.id, "side": TF2.word(seat.side)} for seat in round.lineup],
+        "partial": round.partial,
+        "lineup": [{"id": _id(seat.id, game), "side": game.word(seat.side)} for seat in round.lineup],
         "players": presences,
     }
 
 
-_EVENTS: Mapping[type, tuple[str, Callable[[Any], Json]]] = {
+def _span(span: Span, game: Game) -> Json:
+    return {"side": game.word(span.side), "from": span.start, "to": span.end, "role": span.role.value}
+
+
+def _ids(ids: Iterable[PlayerId], game: Game) -> tuple[str, ...]:
+    return tuple(_id(id, game) for id in ids)
+
+
+_EVENTS: Mapping[type, tuple[str, Callable[[Any, Game], Json]]] = {
     e.Hello: ("hello", _hello),
-    e.RosterSeen: ("roster", lambda event: {"players": _players(event.roster)}),
-    e.PlayerJoined: ("player_joined", lambda event: {"id": event.id}),
-    e.PlayerLeft: ("player_left", lambda event: {"id": event.id}),
+    e.RosterSeen: ("roster", lambda event, game: {"players": _players(event.roster, game)}),
+    e.PlayerJoined: ("player_joined", lambda event, game: {"id": _id(event.id, game)}),
+    e.PlayerLeft: ("player_left", lambda event, game: {"id": _id(event.id, game)}),
     e.SideChanged: (
         "side_changed",
-        lambda event: {"id": event.id, "side": TF2.word(event.side), "waiting": event.waiting},
+        lambda event, game: {
+            "id": _id(event.id, game),
+            "side": game.word(event.side),
+            "waiting": event.waiting,
+        },
     ),
     e.SideWanted: (
         "side_wanted",
-        lambda event: {"id": event.id, "side": "any" if event.side is None else TF2.word(event.side)},
+        lambda event, game: {
+            "id": _id(event.id, game),
+            "side": "any" if event.side is None else game.word(event.side),
+        },
     ),
-    e.WaitingEnded: ("waiting_ended", lambda event: {}),
-    e.RoundStarted: ("round_started", lambda event: {"players": _players(event.roster)}),
-    e.RoundLive: ("round_live", lambda event: {"round": event.round, "players": _players(event.roster)}),
-    e.RoundEnded: ("round_ended", lambda event: _finished(event.round)),
+    e.WaitingEnded: ("waiting_ended", lambda event, game: {}),
+    e.RoundStarted: ("round_started", lambda event, game: {"players": _players(event.roster, game)}),
+    e.RoundLive: (
+        "round_live",
+        lambda event, game: {"round": event.round, "players": _players(event.roster, game)},
+    ),
+    e.RoundAborted: ("round_aborted", lambda event, game: {}),
+    e.RoundEnded: ("round_ended", lambda event, game: _finished(event.round, game)),
     e.ScrambledAlone: (
         "scrambled_alone",
-        lambda event: {"red": event.split.a, "blu": event.split.b, "bench": event.split.bench},
+        lambda event, game: {
+            "red": _ids(event.split.a, game),
+            "blu": _ids(event.split.b, game),
+            "bench": _ids(event.split.bench, game),
+        },
     ),
-    e.OrderDone: ("order_done", lambda event: {"order": event.order}),
-    e.OrderFailed: ("order_failed", lambda event: {"order": event.order, "reason": event.reason}),
+    e.OrderDone: ("order_done", lambda event, game: {"order": event.order}),
+    e.OrderFailed: ("order_failed", lambda event, game: {"order": event.order, "reason": event.reason}),
+    e.Commanded: (
+        "command",
+        lambda event, game: {
+            "words": event.words,
+            "by": "" if event.by is None else _id(event.by, game),
+            "admin": event.admin,
+        },
+    ),
 }
-"""The `kind` of each event that the demo's game makes, and its fields beside `at`."""
+"""The `kind` of each event that the demo's games make, and its fields beside `at`."""
 
 
 def decoded(order: wire.AnyOrder) -> effects.Order:

@@ -8,13 +8,14 @@ from statistics import fmean
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """One round: RED's win probability as predicted from the ratings and by true skill, and how it ended."""
+    """One round: side A's win probability as predicted from the ratings and by true skill, and how it ended."""
 
     predicted: float
     true: float
     random: float
     """What `stronger` would be with random teams of the same people."""
-    red_won: bool
+    score: float
+    """Of side A: 1, 0 or, drawn, 0.5."""
 
     @property
     def favourite(self) -> float:
@@ -22,9 +23,9 @@ class Played:
         return max(self.predicted, 1 - self.predicted)
 
     @property
-    def favourite_won(self) -> bool:
-        """Whether the side that was predicted to win won."""
-        return self.red_won == (self.predicted >= 0.5)
+    def favourite_score(self) -> float:
+        """What the side scored that was predicted to win."""
+        return self.score if self.predicted >= 0.5 else 1 - self.score
 
     @property
     def stronger(self) -> float:
@@ -50,13 +51,13 @@ class Record:
     delivered: int = 0
     """Rounds that the ring held while the daemon was dead, and that were stored later."""
 
-    def expected(self) -> tuple[float, int]:
-        """How many rounds the favourites were predicted to win, and how many they won.
+    def expected(self) -> tuple[float, float]:
+        """How many rounds the favourites were predicted to win, and how many they won; a draw is half a win.
 
-        >>> Record([Played(0.75, 0.5, 0.5, red_won=True), Played(0.25, 0.5, 0.5, red_won=True)]).expected()
-        (1.5, 1)
+        >>> Record([Played(0.75, 0.5, 0.5, score=1.0), Played(0.25, 0.5, 0.5, score=1.0)]).expected()
+        (1.5, 1.0)
         """
-        return sum(one.favourite for one in self.rounds), sum(one.favourite_won for one in self.rounds)
+        return sum(one.favourite for one in self.rounds), sum(one.favourite_score for one in self.rounds)
 
     def evenness(self, last: int) -> tuple[float, float]:
         """Mean of `stronger` and of `random` over the last rounds; 0.5 before the first round."""

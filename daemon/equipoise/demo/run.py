@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from equipoise.demo.arena_evening import ArenaEvening, installation
 from equipoise.demo.board import Stage
 from equipoise.demo.cast import cast
 from equipoise.demo.client import Client
 from equipoise.demo.daemon import Daemon
-from equipoise.demo.evening import Evening
 from equipoise.demo.story import Story
 from equipoise.demo.summary import EveningSummary, summarise
 
@@ -28,11 +28,11 @@ async def run(options: Options, home: Path, stage: Stage) -> EveningSummary:
     """Play an evening in an empty directory. PeerError when the daemon does not start or misbehaves."""
     rng = Random(options.seed)
     people = cast(rng, options.players)
-    daemon = Daemon(home, options.players // 2)
+    daemon = Daemon(home, installation(options.players // 2))
     try:
         await daemon.start()
         async with Client(daemon.url, daemon.secret, daemon.token) as client:
-            evening = Evening(people, options.rounds, rng, daemon, client, stage)
+            evening = ArenaEvening(people, options.rounds, rng, daemon, client, stage)
             await Story(evening).play()
             return await summarise(evening.record, evening.script.stored, client)
     finally:

@@ -13,7 +13,7 @@ from equipoise.core import events as e
 from equipoise.core.model import PlayerId, RoundId, Side, Split
 from equipoise.demo.protocol import Json, encoded
 from equipoise.lab.simulation.game_server import GameServer
-from equipoise.wire import TF2
+from equipoise.wire import TF2, Game
 from equipoise.wire import orders as wire
 
 SLOTS = 8
@@ -27,7 +27,7 @@ SEATING = (e.PlayerLeft, e.SideChanged)
 class Script:
     """The plugin's side of the connection, for one game."""
 
-    def __init__(self, game: GameServer, names: Mapping[PlayerId, str]) -> None:
+    def __init__(self, game: GameServer, names: Mapping[PlayerId, str], kind: Game = TF2) -> None:
         self.ring: dict[RoundId, e.RoundEnded] = {}
         """Finished rounds that the daemon has not stored yet, oldest first."""
         self.stored = 0
@@ -40,6 +40,7 @@ class Script:
         """Outcomes of the running round that would make one due, in the protocol's words."""
         self._game = game
         self._names = names
+        self._kind = kind
         self._seq = 0
         self._want = {"hello", "roster"}
         self._events: list[e.ScriptEvent] = []
@@ -64,7 +65,7 @@ class Script:
             self.dropped += 1
         round = ended.round
         self.ring[round.id] = ended
-        word = TF2.word(round.winner)
+        word = self._kind.word(round.winner)
         captured = 0 if round.winner is None else round.captures(round.winner.other)
         self.pending |= not {"any", word, f"{word}:{captured}"}.isdisjoint(self.due_if)
         self.due_if = ()
@@ -72,9 +73,10 @@ class Script:
     def batch(self) -> Json:
         """The next batch, complete: a hello if wanted, finished rounds, events, and a roster last."""
         self._sent, self._events = [*self._events, *self._game.take()], []
-        changed = any(isinstance(event, SEATING) for event in self._sent)
+        uneven = self._game.uneven and any(isinstance(event, SEATING) for event in self._sent)
+        due = "roster" in self._want or self._game.roster_due or uneven
         hello = [self._game.hello()] if "hello" in self._want else []
-        roster = [self._game.roster()] if "roster" in self._want or (changed and self._game.uneven) else []
+        roster = [self._game.roster()] if due else []
         self._seq += 1
         return {
             "v": 1,
@@ -83,7 +85,9 @@ class Script:
             "seq": self._seq,
             "at": self._game.clock,
             "dropped": self.dropped,
-            "events": [encoded(event, self._names) for event in (*hello, *self.ring.values(), *self._sent, *roster)],
+            "events": [
+                encoded(event, self._names, self._kind) for event in (*hello, *self.ring.values(), *self._sent, *roster)
+            ],
         }
 
     def answered(self, reply: wire.Reply) -> None:

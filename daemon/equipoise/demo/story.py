@@ -11,18 +11,11 @@ from functools import partial
 
 from equipoise.core.model import Mode, PlayerId, Side
 from equipoise.demo import words
-from equipoise.demo.evening import Evening
+from equipoise.demo.arena_evening import ArenaEvening
+from equipoise.demo.plot import READ, SLOW_ROUNDS, crash, pace, pause, revive
 from equipoise.lab.simulation.game_server import Map
 
 KOTH = Map("koth_viaduct", Mode.KOTH)
-LEAST_ROUNDS = 6
-LEAST_PLAYERS = 8
-SLOW_ROUNDS = 5
-"""The first rounds are shown slowly, until viewers know what they see."""
-READ = 1.0
-"""Seconds to read something important."""
-SLOW, FAST = 0.4, 0.06
-"""Seconds for each of a round's three screens."""
 RESTLESS = 0.05
 """Probability that a player leaves, or comes back, between two rounds."""
 
@@ -72,7 +65,7 @@ def plan(rounds: int) -> dict[int, list[Incident]]:
 class Story:
     """Plays an evening from the first player to the last round."""
 
-    def __init__(self, evening: Evening) -> None:
+    def __init__(self, evening: ArenaEvening) -> None:
         self._evening = evening
         *regulars, self._smurf_id = evening.people
         self._found = False
@@ -110,7 +103,7 @@ class Story:
             await self._round(middle)
             if not self._evening.up:
                 await self._round()
-                await self._revive()
+                await revive(self._evening, "the plugin's ring")
 
     async def _come_and_go(self, incidents: list[Incident]) -> None:
         for incident in incidents:
@@ -126,21 +119,17 @@ class Story:
         evening = self._evening
         seen = evening.record.scrambles
         await evening.freeze()
-        await self._pause(READ if evening.record.scrambles > seen else self._pace())
+        await self._pause(READ if evening.record.scrambles > seen else pace(evening))
         await evening.go_live()
-        await self._pause(self._pace())
+        await self._pause(pace(evening))
         if middle is not None:
             await middle()
         await evening.finish(shutout=shutout)
         self._notice_smurf()
-        await self._pause(self._pace())
-
-    def _pace(self) -> float:
-        return SLOW if self._evening.number <= SLOW_ROUNDS else FAST
+        await self._pause(pace(evening))
 
     async def _pause(self, seconds: float) -> None:
-        self._evening.show()
-        await self._evening.stage.rest(seconds)
+        await pause(self._evening, seconds)
 
     # People.
 
@@ -208,32 +197,8 @@ class Story:
         if evening.record.restarts or evening.number < max(3, KILL * rounds):
             return
         if evening.script.due_if or late:
-            await self._crash()
-
-    async def _crash(self) -> None:
-        evening = self._evening
-        # Not before the daemon has written everything: what a kill loses would differ from run to run.
-        await evening.settle()
-        await evening.daemon.kill()
-        evening.up = False
-        due = words.due(evening.script.due_if, pending=False)
-        evening.report(
-            "trouble", f"The daemon is killed (SIGKILL) in round {evening.number}{due and f', with a {due}'}"
-        )
-        await self._pause(READ)
-
-    async def _revive(self) -> None:
-        evening = self._evening
-        waiting = len(evening.script.ring)
-        evening.report("trouble", f"The game went on: {waiting} finished rounds wait in the plugin's ring of 8 slots")
-        await self._pause(READ)
-        await evening.daemon.start()
-        await evening.sync()
-        delivered = waiting - len(evening.script.ring)
-        evening.record.restarts += 1
-        evening.record.delivered += delivered
-        evening.report("trouble", f"The daemon is back: {delivered} of {waiting} rounds delivered, stored and rated")
-        await self._pause(READ)
+            due = words.due(evening.script.due_if, pending=False)
+            await crash(evening, f", with a {due}" if due else "")
 
     # KOTH.
 

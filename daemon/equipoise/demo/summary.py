@@ -12,8 +12,9 @@ from rich.console import Console, Group
 from rich.panel import Panel
 from rich.table import Table
 
+from equipoise.demo.arena_evening import SERVER
 from equipoise.demo.client import Client
-from equipoise.demo.daemon import POOL, SERVER
+from equipoise.demo.daemon import POOL
 from equipoise.demo.record import Record
 from equipoise.demo.words import percent
 
@@ -72,7 +73,7 @@ async def summarise(record: Record, stored: int, client: Client) -> EveningSumma
         stronger_side=stronger,
         random_teams=random,
         favourites_expected=expected,
-        favourites_won=won,
+        favourites_won=round(won),
         brier=quality["brier"]["value"],
         restarts_survived=record.restarts,
         rounds_delivered_late=record.delivered,

@@ -13,8 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from equipoise.core.model import Side
-from equipoise.demo.board import Board, Kind, Line, Row, total
-from equipoise.demo.record import Record
+from equipoise.demo.board import Board, Kind, Line, Row
 from equipoise.demo.words import percent
 
 STYLES: dict[Kind, str] = {
@@ -25,7 +24,6 @@ STYLES: dict[Kind, str] = {
     "move": "bold cyan",
     "map": "bold",
 }
-RED, BLU = "red", "bright_blue"
 WIDE = 100
 """From this many columns on, true skill is shown beside the ratings."""
 LEARNING_ROWS = 10
@@ -36,14 +34,14 @@ LEVELS = "▁▂▃▄▅▆▇█"
 
 def screen(board: Board, ticker: Sequence[Line], width: int, height: int) -> Layout:
     """The board and the ticker, laid out for a terminal of this size."""
-    teams = max(LEARNING_ROWS, len(board.red) + 3, len(board.blu) + 3)
+    teams = max(LEARNING_ROWS, len(board.a) + 3, len(board.b) + 3)
     layout = Layout()
     layout.split_column(
         Layout(_title(board), size=1),
         Layout(_middle(board, wide=width >= WIDE), size=teams),
         Layout(_chances(board, width), size=2),
         Layout(_ticker(ticker, width, height - teams - 4), minimum_size=3),
-        Layout(_legend(), size=1),
+        Layout(_legend(board), size=1),
     )
     return layout
 
@@ -55,7 +53,7 @@ def _title(board: Board) -> Table:
     grid.add_column(justify="right", no_wrap=True)
     state = Text("● daemon up", "green") if board.up else Text("✖ daemon dead", "bold magenta")
     if board.ring and not board.up:
-        state.append(f" · {board.ring} in the ring", "magenta")
+        state.append(f" · {board.ring} in the {board.look.ring}", "magenta")
     middle = Text.assemble((f"round {board.number}", "bold"), (f" of {board.rounds}", "dim"))
     grid.add_row(Text.assemble(("Equipoise", "bold"), (f"  {board.map}", "dim")), middle, state)
     return grid
@@ -68,17 +66,17 @@ def _middle(board: Board, *, wide: bool) -> Table:
     grid.add_row(
         _side(board, Side.A, wide=wide),
         _side(board, Side.B, wide=wide),
-        _learning(board.record, wide=wide),
+        _learning(board, wide=wide),
     )
     return grid
 
 
 def _side(board: Board, side: Side, *, wide: bool) -> Panel:
-    rows, name, colour = (board.red, "RED", RED) if side is Side.A else (board.blu, "BLU", BLU)
-    won = board.winner is side
-    title = Text.assemble((f" {name} ", f"bold reverse {colour}"), (f" Σ {total(rows):.0f} ", colour))
-    if won:
-        title.append("wins ", f"bold {colour}")
+    place = int(side is Side.B)
+    rows, name, colour = (board.a, board.b)[place], board.look.sides[place], board.look.colours[place]
+    title = Text.assemble((f" {name} ", f"bold reverse {colour}"), (f" {board.figures[place]} ", colour))
+    if board.winner is side:
+        title.append("won ", f"bold {colour}")
     return Panel(_players(rows, wide=wide), title=title, title_align="left", border_style=colour, padding=(0, 1))
 
 
@@ -105,8 +103,9 @@ def _change(row: Row) -> Text:
     return Text(f"{row.change:+.0f}", style) if row.change else Text("")
 
 
-def _learning(record: Record, *, wide: bool) -> Panel:
+def _learning(board: Board, *, wide: bool) -> Panel:
     """How well the ratings know the players, and what that does for the teams."""
+    record = board.record
     width = 26 if wide else 20
     known = record.fidelity[-1] if record.fidelity else 0.0
     stronger, random = record.evenness(RECENT)
@@ -117,9 +116,11 @@ def _learning(record: Record, *, wide: bool) -> Panel:
         Text.assemble("stronger side   ", (percent(stronger), "bold")),
         Text(sparkline(_averaged([one.stronger for one in record.rounds]), width, 0.5, 1.0), "yellow"),
         Text(f"  random teams: {percent(random)}", "dim"),
-        Text.assemble("favourites won  ", (f"{did}", "bold"), (f"/{len(record.rounds)}", "dim")),
+        Text.assemble("favourites won  ", (f"{did:g}", "bold"), (f"/{len(record.rounds)}", "dim")),
         Text(f"  predicted:    {should:.0f}", "dim"),
-        Text.assemble("scrambles ", (f"{record.scrambles}", "bold"), "  moved ", (f"{record.moved}", "bold")),
+        Text.assemble(
+            f"{board.look.scrambles} ", (f"{record.scrambles}", "bold"), "  moved ", (f"{record.moved}", "bold")
+        ),
     )
     return Panel(lines, title="learning", title_align="left", border_style="dim", padding=(0, 1))
 
@@ -152,17 +153,18 @@ def _level(height: float) -> int:
 
 
 def _chances(board: Board, width: int) -> Group:
-    """RED's win probability as a bar; below it the bench, what makes a scramble due, and the last chat message."""
-    inner = width - 23
-    red = round(board.predicted * inner)
+    """Both win probabilities as a bar; below it who waits, what makes a scramble due, and the last chat message."""
+    (a, b), (red, blu) = board.look.sides, board.look.colours
+    inner = width - 17 - len(a) - len(b)
+    filled = round(board.predicted * inner)
     bar = Text.assemble(
-        (f" RED {percent(board.predicted):>5} ", f"bold {RED}"),
-        ("━" * red, RED),
-        ("╍" * (inner - red), BLU),
-        (f" {percent(1 - board.predicted):<5} BLU ", f"bold {BLU}"),
+        (f" {a} {percent(board.predicted):>5} ", f"bold {red}"),
+        ("━" * filled, red),
+        ("╍" * (inner - filled), blu),
+        (f" {percent(1 - board.predicted):<5} {b} ", f"bold {blu}"),
     )
     parts = [
-        Text.assemble((" bench ", "reverse dim"), f" {', '.join(row.name for row in board.bench)}"),
+        Text.assemble((f" {board.look.outside} ", "reverse dim"), f" {', '.join(row.name for row in board.bench)}"),
         Text(f" {board.due}", "yellow"),
         Text(f" “{board.chat}”", "dim italic"),
     ]
@@ -184,5 +186,6 @@ def _ticker(lines: Sequence[Line], width: int, height: int) -> Panel:
     return Panel(newest, border_style="dim", padding=(0, 1), title="what happens, and why", title_align="left")
 
 
-def _legend() -> Text:
-    return Text(" ° shadow: counts, not shown to players · stronger side, truly: 50 % is even", "dim")
+def _legend(board: Board) -> Text:
+    text = f" ° shadow: counts, is not shown · stronger side, truly: 50 % is even{board.look.legend}"
+    return Text(text, "dim", no_wrap=True)

@@ -16,16 +16,16 @@ UPSET = 0.45
 
 @dataclass(frozen=True, slots=True)
 class Teams:
-    """Players on each side and the bench, and RED's win probability by the ratings (None while a side is empty)."""
+    """Players on both sides and on none, and side A's win probability by the ratings (None while a side is empty)."""
 
-    red: tuple[PlayerId, ...]
-    blu: tuple[PlayerId, ...]
+    a: tuple[PlayerId, ...]
+    b: tuple[PlayerId, ...]
     bench: tuple[PlayerId, ...]
     chance: float | None
 
     def moved_to(self, other: Teams) -> int:
         """How many players changed from one side to the other."""
-        return len({*self.red} & {*other.blu}) + len({*self.blu} & {*other.red})
+        return len({*self.a} & {*other.b}) + len({*self.b} & {*other.a})
 
 
 def english(text: Text, names: Names) -> str:
@@ -61,7 +61,7 @@ def percent(chance: float | None) -> str:
 def scrambled(reason: str, before: Teams, after: Teams, names: Names, *, fair: bool) -> str:
     """A scramble: its reason, RED's chance before and after, moves and bench; `fair`: no one has sat out less."""
     moved = before.moved_to(after)
-    lineup = len({*after.red, *after.blu} - {*before.red, *before.blu})
+    lineup = len({*after.a, *after.b} - {*before.a, *before.b})
     parts = [f"RED {percent(before.chance)} → {percent(after.chance)}", f"{moved or 'nobody'} moved"]
     if lineup > 1:
         parts.append(f"{lineup} in from the bench")

@@ -1,4 +1,4 @@
-"""The files that an installation carries beside the code: unit, plugin, reference of the configuration.
+"""The files that an installation carries beside the code: unit, plugin, mod, reference of the configuration.
 
 A wheel has them below `assets/` (`hatch_build.py` puts them there). An editable installation has them in its checkout,
 by the same names; there the plugin is compiled when it is asked for, so that it is never older than its source.
@@ -41,6 +41,13 @@ def plugin_texts() -> dict[str, bytes]:
     sourcemod = folder() / "sourcemod"
     paths = [*sorted((sourcemod / "translations").rglob("*.txt")), sourcemod / "scripting/include/equipoise.inc"]
     return {path.relative_to(sourcemod).as_posix(): path.read_bytes() for path in paths}
+
+
+def mod() -> dict[str, bytes]:
+    """The NS2 mod's folder, by places below it, ready to be published."""
+    root = folder() / "ns2mod"
+    paths = [root / ".modinfo", root / "mod.settings", *sorted((root / "lua").rglob("*"))]
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in paths if path.is_file()}
 
 
 def _compiled() -> bytes:

@@ -19,14 +19,19 @@ host = "127.0.0.1"
 port = 27500
 
 [pool.main]
-system = "synelo"
-# The largest team size; over several servers the median of theirs.
-k_max = 12
+{pool}
 
 [token.owner]
 role = "admin"
 secret_sha256 = "{digest}"
 """
+_POOL = """\
+system = "synelo"
+# The largest team size; over several servers the median of theirs.
+k_max = 12"""
+_NS2_POOL = """\
+system = "ns2"
+# Its parameters: docs/ratings/ns2.md."""
 
 
 def write_new(directory: Path, servers: Sequence[NewServer]) -> list[Added]:
@@ -48,7 +53,8 @@ def prepare_new(directory: Path, servers: Sequence[NewServer]) -> Prepared:
         named[server.name] = config
     prepared = prepare(config, servers, URL)
     token, digest = new_secret()
-    prepared.files.write(config, _CONFIG.format(digest=digest).encode())
+    pool = _NS2_POOL if all(server.game == "ns2" for server in servers) else _POOL
+    prepared.files.write(config, _CONFIG.format(pool=pool, digest=digest).encode())
     prepared.files.write(directory / "owner.token", f"{token}\n".encode(), 0o600)
     for path in prepared.files.written():
         if path.exists():

@@ -62,6 +62,19 @@ class GameFolder:
         found = [match[1] for line in lines if (match := re.match(_line(f"equipoise_{name}"), line))]
         return found[-1].split(b"//")[0].strip().decode("utf-8", "replace") if found else None
 
+    def installed(self) -> list[str]:
+        """What an operator reads when the plugin is there."""
+        replaced = "" if self.plugin is None else f", in place of {self.plugin or 'one of an unknown version'}"
+        return [
+            f"The plugin is {self.path / PLUGIN}{replaced}.",
+            f"Its address, name and secret are in {self.path / CFG}.",
+            *self.notes(),
+        ]
+
+    def command(self) -> str:
+        """The command for the game server's console that is left then."""
+        return f"sm plugins {'load' if self.plugin is None else 'reload'} equipoise"
+
     def notes(self) -> list[str]:
         """What an operator should know of SourceMod and REST in Pawn before they load the plugin."""
         lines = [f"SourceMod {self.sourcemod or 'of an unknown version'} is there."]

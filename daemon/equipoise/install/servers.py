@@ -20,7 +20,9 @@ from equipoise.errors import ConfigError
 from equipoise.install import assets
 from equipoise.install.bytecode import plugin_version
 from equipoise.install.changes import Changes
-from equipoise.install.game_folder import CFG, PLUGIN, GameFolder, inspect
+from equipoise.install.config_directory import CONFIG, read_directory
+from equipoise.install.game_folder import CFG, GameFolder, inspect
+from equipoise.install.mod_folder import write_mod
 
 _SERVER = """\
 # Written by `equipoise server add`. Edit it as you like: keys are in config.example.toml; then `equipoise reload`.
@@ -43,6 +45,10 @@ class NewServer:
     pool: str = "main"
     game: str = "tf2"
     tf: Path | None = None
+    ns2_config: Path | None = None
+    """NS2: the config directory."""
+    mod: Path | None = None
+    """NS2: where the mod's folder is written."""
     rcon: str | None = None
     password: str | None = None
 
@@ -53,35 +59,26 @@ class Added:
 
     name: str
     secret: str
-    folder: GameFolder | None
-    """As it was before."""
+    written: tuple[str, ...] = ()
+    """What was written into its own folders, for people; empty: nothing, so the secret has to be shown."""
+    command: str | None = None
+    """For the console of the game server: it is left to do."""
 
     def lines(self) -> list[str]:
         """What an operator reads."""
-        if self.folder is None:
-            return [
-                f"The secret of {self.name}, shown only now; its script needs it, the plugin as equipoise_secret:",
-                f"  {self.name}  {self.secret}",
-            ]
-        before = self.folder.plugin
-        replaced = "" if before is None else f", in place of {before or 'one of an unknown version'}"
+        if self.written:
+            return list(self.written)
         return [
-            f"The plugin is {self.folder.path / PLUGIN}{replaced}.",
-            f"Its address, name and secret are in {self.folder.path / CFG}.",
-            *self.folder.notes(),
+            f"The secret of {self.name}, shown only now; its script needs it, the plugin as equipoise_secret, the NS2 "
+            f"mod as secret in {CONFIG}:",
+            f"  {self.name}  {self.secret}",
         ]
 
-    def command(self) -> str | None:
-        """The command for the game server's console that is left."""
-        if self.folder is None:
-            return None
-        return f"sm plugins {'load' if self.folder.plugin is None else 'reload'} equipoise"
-
     def left(self) -> list[str]:
-        """What an operator reads of that command."""
-        if (command := self.command()) is None:
+        """What an operator reads of the command."""
+        if self.command is None:
             return []
-        return [f"One command is left, in the console of {self.name}:\n\n  {command}\n"]
+        return [f"One command is left, in the console of {self.name}:\n\n  {self.command}\n"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +87,18 @@ class Prepared:
 
     files: Changes
     """Of the configuration."""
-    plugins: list[Changes] = field(default_factory=list)
+    scripts: list[Changes] = field(default_factory=list)
+    """Of the game servers' own folders."""
     servers: list[Added] = field(default_factory=list)
 
     @contextmanager
     def applied(self) -> Iterator[None]:
         """Make all changes; where they or the caller's block fail, everything is as it was.
 
-        The plugins come first: a run that is killed before the server is configured can be repeated.
+        The scripts come first: a run that is killed before the server is configured can be repeated.
         """
         with ExitStack() as stack:
-            for changes in (*self.plugins, self.files):
+            for changes in (*self.scripts, self.files):
                 stack.enter_context(changes.applied())
             yield
 
@@ -159,22 +157,24 @@ def prepare(config: Path, servers: Iterable[NewServer], url: str) -> Prepared:
         pool = json.dumps(server.pool, ensure_ascii=False)  # a string of TOML, whatever is in it
         text = _SERVER.format(name=server.name, pool=pool, game=server.game, digest=digest)
         if server.rcon is not None:
+            if server.game == "ns2":
+                raise ConfigError(f"{server.name} has no RCON, as no NS2 server has")
             check_rcon(server.rcon)
             text += _RCON.format(name=server.name, rcon=server.rcon)
             files.write(password_file(config, server.name), f"{server.password}\n".encode(), 0o600)
         files.write(server_file(config, server.name), text.encode())
-        folder = None
-        if server.tf is not None:
-            folder, changes = _prepare_folder(server, url, secret)
-            prepared.plugins.append(changes)
-        prepared.servers.append(Added(server.name, secret, folder))
+        added, scripts = _prepare_script(server, url, secret)
+        prepared.scripts.extend(scripts)
+        prepared.servers.append(added)
     return prepared
 
 
-def prepare_rotation(config: Path, name: str, tf: Path | None, secret: str, digest: str) -> tuple[Prepared, list[str]]:
+def prepare_rotation(
+    config: Path, name: str, tf: Path | None, ns2_config: Path | None, secret: str, digest: str
+) -> tuple[Prepared, list[str]]:
     """Another secret for a server that stands in a file of its own, and what its operator reads.
 
-    ConfigError where its file holds no hash, or its `tf/` is another server's.
+    ConfigError where its file holds no hash, or its `tf/` or config directory is another server's.
     """
     file = server_file(config, name)
     text, found = re.subn(
@@ -188,23 +188,47 @@ def prepare_rotation(config: Path, name: str, tf: Path | None, secret: str, dige
     files = Changes(config.parent)
     files.write(file, text.encode())
     prepared = Prepared(files)
-    if tf is None:
-        return prepared, Added(name, secret, None).lines()
-    prepared.plugins.append(inspect(tf, name, None).configure(Changes(tf), secret=secret))
-    return prepared, [
-        f"The new secret is in {tf / CFG}. The plugin reads it at the next map, or at once with:\n\n"
-        "  sm plugins reload equipoise\n"
-    ]
+    if tf is not None:
+        prepared.scripts.append(inspect(tf, name, None).configure(Changes(tf), secret=secret))
+        return prepared, [
+            f"The new secret is in {tf / CFG}. The plugin reads it at the next map, or at once with:\n\n"
+            "  sm plugins reload equipoise\n"
+        ]
+    if ns2_config is not None:
+        directory = read_directory(ns2_config, name)
+        prepared.scripts.append(directory.configure(secret=secret))
+        return prepared, [f"The new secret is in {directory.file}. The mod reads it at the next map."]
+    return prepared, Added(name, secret).lines()
 
 
-def _prepare_folder(server: NewServer, url: str, secret: str) -> tuple[GameFolder, Changes]:
-    if server.game != "tf2":
+def _prepare_script(server: NewServer, url: str, secret: str) -> tuple[Added, list[Changes]]:
+    """What a new server needs in its own folders."""
+    if server.tf is not None and server.game != "tf2":
         raise ConfigError(f"--tf is for TF2's plugin, and the game of {server.name} is {server.game}")
-    if re.fullmatch(r"https?://[\w.\[\]:-]+", url) is None or url.endswith(":0"):
-        raise ConfigError(f"{url} is no address for the plugin; choose a web.port, or use --url")
-    assert server.tf is not None
-    folder, changes = _with_plugin(server.tf, server.name)
-    return folder, folder.configure(changes, url=url, server=server.name, secret=secret)
+    if (server.ns2_config or server.mod) and server.game != "ns2":
+        raise ConfigError(
+            f"--ns2-config and --mod are for the NS2 mod, and the game of {server.name} is {server.game}: --game ns2"
+        )
+    needs_url = server.tf or server.ns2_config
+    if needs_url and (re.fullmatch(r"https?://[\w.\[\]:-]+", url) is None or url.endswith(":0")):
+        raise ConfigError(f"{url} is no address for a game server; choose a web.port, or use --url")
+    settings = {"url": url, "server": server.name, "secret": secret}
+    if server.tf is not None:
+        folder, changes = _with_plugin(server.tf, server.name)
+        folder.configure(changes, **settings)
+        return Added(server.name, secret, tuple(folder.installed()), folder.command()), [changes]
+    written, scripts = list[str](), list[Changes]()
+    if server.mod is not None:
+        lines, changes = _with_mod(server.mod)
+        written += lines
+        scripts.append(changes)
+    if server.ns2_config is None:
+        added = Added(server.name, secret)
+        return Added(server.name, secret, (*written, *added.lines()) if written else ()), scripts
+    directory = read_directory(server.ns2_config, server.name)
+    scripts.append(directory.configure(**settings))
+    written.append(f"Its address, name and secret are in {directory.file}; the mod reads them at the next map.")
+    return Added(server.name, secret, tuple(written)), scripts
 
 
 def prepare_update(name: str, tf: Path) -> Prepared:
@@ -212,10 +236,23 @@ def prepare_update(name: str, tf: Path) -> Prepared:
     folder, changes = _with_plugin(tf, name)
     if folder.setting("server") != name:
         raise ConfigError(f"it is not the plugin of {name}: it names no server", file=folder.path / CFG)
-    return Prepared(Changes(tf), [changes], [Added(name, "", folder)])
+    added = Added(name, "", tuple(folder.installed()), folder.command())
+    return Prepared(Changes(tf), [changes], [added])
+
+
+def prepare_mod(name: str, mod: Path) -> Prepared:
+    """The mod of this version in its folder."""
+    lines, changes = _with_mod(mod)
+    return Prepared(Changes(mod), [changes], [Added(name, "", tuple(lines))])
 
 
 def _with_plugin(tf: Path, name: str) -> tuple[GameFolder, Changes]:
     plugin = assets.plugin()
     folder = inspect(tf, name, plugin_version(plugin) or "0")
     return folder, folder.install(plugin, assets.plugin_texts())
+
+
+def _with_mod(mod: Path) -> tuple[list[str], Changes]:
+    return [
+        f"The mod is in {mod.absolute()}: publish it with the Launch Pad, or try it with -game {mod.absolute()}."
+    ], write_mod(mod)

@@ -99,25 +99,58 @@ def of_tries(tried: Iterable[Tried], servers: Iterable[str]) -> Iterator[Finding
         times = f"{one.count} times in the last hour" if one.count > 1 else "in the last hour"
         if one.server and one.server not in known:
             what = f"{name} called from {one.peer} {times}, but there is no [server.{name}]"
-            advice = f"correct equipoise_server there, or add it: equipoise server add {name}"
+            advice = f"correct the server's name there, or add it: equipoise server add {name}"
         elif one.code == "server":
             what = f"{name} called from {one.peer} {times} with the secret of another server"
-            advice = (
-                f"give it its own secret in equipoise_secret, or its own name in equipoise_server: is {name} right?"
-            )
+            advice = f"give it its own secret, or its own name: is {name} right?"
         else:
             what = f"{name} called from {one.peer} {times} with a wrong secret"
-            advice = f"equipoise server secret {name} --rotate makes a new one for equipoise_secret there"
+            advice = f"equipoise server secret {name} --rotate makes a new one for it"
         yield Finding(True, about, what, advice)
 
 
-def of_server(server: ServerStatus, version: str | None) -> Iterator[Finding]:
-    """What a server's script says, or that it is silent. `version`: of the plugin; None: the script is another one."""
-    yield from _of_script(server, version)
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What calls from a game's servers, and how its operator looks after it."""
+
+    word: str
+    look: str
+    """Where to look when it does not call; `{name}` is the server."""
+    start: str
+    """What to do when the game runs without it."""
+    ours: bool = True
+    """Its version is this daemon's, or should be."""
+
+
+SCRIPTS = {
+    "tf2": Script(
+        "plugin",
+        "on the game server's console: sm plugins info equipoise, sm exts list (REST in Pawn must be there)",
+        "load the plugin: sm plugins load equipoise",
+    ),
+    "ns2": Script(
+        "mod",
+        "on the game server's console: sv_eq_status. Does it not know that, MapCycle.json must name the mod; else "
+        "compare url, server ({name}) and secret in its Equipoise.json",
+        "mount the mod: its id belongs into MapCycle.json",
+    ),
+    "other": Script(
+        "script",
+        "does it run, with the daemon's address, the name {name} and its secret? Its own log may say more",
+        "start it",
+        ours=False,
+    ),
+}
+"""By game."""
+
+
+def of_server(server: ServerStatus, script: Script, version: str) -> Iterator[Finding]:
+    """What a server's script says, or that it is silent; `version` is the daemon's."""
+    yield from _of_script(server, script, version)
     name = server.server
     if server.stale_scripts:
         what = f"{len(server.stale_scripts) + 1} scripts call with this name"
-        yield Finding(True, name, what, "is the plugin loaded on two servers? Give one its own name and secret")
+        yield Finding(True, name, what, "does it run on two servers? Give one its own name and secret")
     if server.dropped_rounds:
         what = f"its script lost {server.dropped_rounds} rounds that it could not send"
         yield Finding(False, name, what, "it keeps 8: look why it could not reach the daemon")
@@ -139,23 +172,21 @@ _VERSION = re.compile(r"\d+(\.\d+)*")
 """How our plugin says its version. Scripts of other authors say their name too: `own-game/1`."""
 
 
-def _of_script(server: ServerStatus, version: str | None) -> Iterator[Finding]:
-    name = server.server
-    look = "on the game server's console: sm plugins info equipoise, sm exts list (REST in Pawn must be there)"
-    if version is None:
-        look = f"does it run, with the daemon's address, the name {name} and its secret? Its own log may say more"
+def _of_script(server: ServerStatus, script: Script, version: str) -> Iterator[Finding]:
+    name, look = server.server, script.look.format(name=server.server)
     if server.silent_seconds is None:
         yield Finding(True, name, "its script has never called since the daemon started", look)
     elif server.lost:
         yield Finding(True, name, f"its script has been silent for {server.silent_seconds:.0f} s", look)
-    if version is not None and server.plugin not in (None, version) and _VERSION.fullmatch(server.plugin or ""):
-        yield from _of_version(name, server.plugin, version)
+    if script.ours and server.plugin not in (None, version) and _VERSION.fullmatch(server.plugin or ""):
+        yield from _of_version(name, script, server.plugin, version)
 
 
-def _of_version(name: str, plugin: str, version: str) -> Iterator[Finding]:
-    older = _numbers(plugin) < _numbers(version)
-    what = f"its plugin is version {defused(plugin)}, {'older' if older else 'newer'} than the daemon's {version}"
-    yield Finding(True, name, what, "install the plugin of the daemon's version" if older else "update the daemon")
+def _of_version(name: str, script: Script, found: str, version: str) -> Iterator[Finding]:
+    older = _numbers(found) < _numbers(version)
+    what = f"its {script.word} is version {defused(found)}, {'older' if older else 'newer'} than the daemon's {version}"
+    advice = f"install the {script.word} of the daemon's version" if older else "update the daemon"
+    yield Finding(True, name, what, advice)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -163,12 +194,9 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def of_peer(
-    server: ServerStatus, peer: PeerStatus, inspection: Inspection | None, version: str | None
+    server: ServerStatus, peer: PeerStatus, inspection: Inspection | None, script: Script, version: str
 ) -> Iterator[Finding]:
-    """What RCON and A2S say; `inspection` is None where RCON is not configured or did not answer.
-
-    `version`: of the plugin; None: the script is another one, and what runs there is not ours to judge.
-    """
+    """What RCON and A2S say; `inspection`: of SourceMod, None where it is not there or RCON did not answer."""
     name, rcon, query = server.server, peer.rcon, peer.query
     match rcon.state:
         case "refused":
@@ -186,8 +214,8 @@ def of_peer(
         yield Finding(True, name, f"nothing answers A2S at {query.address}: {query.error}", advice)
     elif query.answer is not None and not heard:
         what = f"the game server answers A2S ({defused(query.answer.map)}), so it is its script that is silent"
-        yield Finding(True, name, what, "start it" if version is None else "load the plugin: sm plugins load equipoise")
-    if inspection is not None and version is not None:
+        yield Finding(True, name, what, script.start)
+    if inspection is not None and script is SCRIPTS["tf2"]:
         yield from _of_inspection(server, inspection, version)
 
 
@@ -202,7 +230,7 @@ def _of_inspection(server: ServerStatus, found: Inspection, version: str) -> Ite
         what = f"SourceMod says of the plugin: {defused(found.plugin_state)}"
         yield Finding(True, name, what, "on its console: sm plugins info equipoise")
     elif found.plugin is not None and found.plugin != version and server.plugin is None:
-        yield from _of_version(name, found.plugin, version)
+        yield from _of_version(name, SCRIPTS["tf2"], found.plugin, version)
     for rival in found.rivals:
         what = f"another plugin seems to balance teams: {defused(rival)}"
         yield Finding(True, name, what, "unload it, and move its .smx into plugins/disabled")

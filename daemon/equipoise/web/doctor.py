@@ -14,7 +14,6 @@ from equipoise.service.diagnosis import Finding
 from equipoise.service.host import Host
 from equipoise.web.messages.doctor import Findings
 from equipoise.web.routes import Asked
-from equipoise.wire.games import TF2
 
 INSPECTION_SECONDS = 7.0
 """For one game server. Commands wait 10 s for the daemon."""
@@ -29,7 +28,7 @@ async def show_findings(asked: Asked) -> Findings:
         *diagnosis.of_tries(services.refusals.tried(), services.hosts),
     ]
     looked = [
-        _of_server(host, services.game_servers, equipoise.__version__ if services.games[name] is TF2 else None)
+        _of_server(host, services.game_servers, diagnosis.SCRIPTS[services.games[name].name])
         for name, host in services.hosts.items()
     ]
     for server in await asyncio.gather(*looked):
@@ -37,13 +36,12 @@ async def show_findings(asked: Asked) -> Findings:
     return Findings(version=equipoise.__version__, uid=os.getuid(), pid=os.getpid(), findings=tuple(found))
 
 
-async def _of_server(host: Host, game_servers: GameServers, version: str | None) -> list[Finding]:
-    """`version`: of the plugin; None: its script is another one."""
+async def _of_server(host: Host, game_servers: GameServers, script: diagnosis.Script) -> list[Finding]:
     inspection, _ = await asyncio.gather(_inspected(host.server, game_servers), game_servers.ask(host.server))
     status = host.status()
     return [
-        *diagnosis.of_server(status, version),
-        *diagnosis.of_peer(status, game_servers.status(host.server), inspection, version),
+        *diagnosis.of_server(status, script, equipoise.__version__),
+        *diagnosis.of_peer(status, game_servers.status(host.server), inspection, script, equipoise.__version__),
     ]
 
 

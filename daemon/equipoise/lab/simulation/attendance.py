@@ -1,11 +1,11 @@
-"""Who played a running round: seconds on each side, and whether they fought."""
+"""Who played a running round: when, on which side and in which role, and whether they fought."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from equipoise.core.model import PlayerId, Presence, Side
+from equipoise.core.model import PlayerId, Presence, Role, Side, Span
 
 
 @dataclass(slots=True)
@@ -13,16 +13,22 @@ class Stay:
     """One player's part of the round."""
 
     side: Side
+    role: Role
     since: float | None
-    """When they joined this side, on the game's clock; None: they have left."""
-    seconds: dict[Side, float] = field(default_factory=lambda: dict.fromkeys(Side, 0.0))
+    """When they joined this side in this role, on the game's clock; None: they have left."""
+    spans: list[Span] = field(default_factory=list)
+    """Those that have ended, on the game's clock."""
     fought: bool = False
 
     def stop(self, now: float) -> None:
-        """Add the running stretch to the seconds of its side."""
+        """End the running span."""
         if self.since is not None:
-            self.seconds[self.side] += now - self.since
+            self.spans += self.running(now)
             self.since = None
+
+    def running(self, now: float) -> list[Span]:
+        """The running span as if it ended now; none, where it has no length."""
+        return [] if self.since is None or now <= self.since else [Span(self.side, self.since, now, self.role)]
 
 
 class Attendance:
@@ -41,11 +47,12 @@ class Attendance:
     def __init__(self) -> None:
         self._stays: dict[PlayerId, Stay] = {}
 
-    def play(self, player: PlayerId, side: Side, now: float) -> None:
-        """The player is on this side from now on."""
-        stay = self._stays.setdefault(player, Stay(side, None))
-        stay.stop(now)
-        stay.side, stay.since = side, now
+    def play(self, player: PlayerId, side: Side, now: float, role: Role = Role.FIELD) -> None:
+        """The player is on this side in this role from now on."""
+        stay = self._stays.setdefault(player, Stay(side, role, None))
+        if stay.since is None or (stay.side, stay.role) != (side, role):
+            stay.stop(now)
+            stay.side, stay.role, stay.since = side, role, now
 
     def fight(self, players: Iterable[PlayerId]) -> None:
         """Note that these players dealt damage."""
@@ -53,7 +60,7 @@ class Attendance:
             self._stays[player].fought = True
 
     def leave(self, player: PlayerId, now: float) -> None:
-        """Note that the player disconnected."""
+        """Note that the player is on no side any more."""
         if stay := self._stays.get(player):
             stay.stop(now)
 
@@ -61,15 +68,28 @@ class Attendance:
         """Seconds on a side so far; players who were never on it are left out."""
         found = {}
         for player, stay in self._stays.items():
-            running = now - stay.since if stay.since is not None and stay.side is side else 0.0
-            if seconds := stay.seconds[side] + running:
-                found[player] = seconds
+            spans = [span for span in (*stay.spans, *stay.running(now)) if span.side is side]
+            if spans:
+                found[player] = sum(span.end - span.start for span in spans)
         return found
 
-    def presences(self, now: float) -> tuple[Presence, ...]:
-        """The round's presences if it ends now."""
+    def presences(self, now: float, live: float | None = None) -> tuple[Presence, ...]:
+        """The round's presences if it ends now; with the spans, in seconds since `live`, where that is given."""
         a, b = (self.seconds(side, now) for side in Side)
         return tuple(
-            Presence(player, stay.side, a.get(player, 0.0), b.get(player, 0.0), stay.fought, left=stay.since is None)
+            Presence(
+                player,
+                stay.side,
+                a.get(player, 0.0),
+                b.get(player, 0.0),
+                stay.fought,
+                left=stay.since is None,
+                spans=() if live is None else _since(live, (*stay.spans, *stay.running(now))),
+            )
             for player, stay in self._stays.items()
         )
+
+
+def _since(live: float, spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Spans on the game's clock as seconds since the round went live."""
+    return tuple(Span(span.side, span.start - live, span.end - live, span.role) for span in spans)

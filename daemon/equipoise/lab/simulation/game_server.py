@@ -58,6 +58,8 @@ class Client:
     side: Side | None = None
     waiting: bool = False
     alive: bool = True
+    commander: bool = False
+    """NS2: sits in the command chair."""
 
     @property
     def where(self) -> Where:
@@ -114,6 +116,8 @@ class GameServer:
         self._moves: list[PendingMove] = []
         self._reported: dict[PlayerId, Where] = {}
         """Where each player was when an event last said so."""
+        self.roster_due = False
+        """Something has changed that only a roster says."""
 
     # Questions.
 
@@ -133,6 +137,11 @@ class GameServer:
     def arena(self) -> bool:
         """True in arena, where players wait on the bench and do not join a running round."""
         return self.map.mode is Mode.ARENA
+
+    @property
+    def queues(self) -> bool:
+        """Players on no side wait for one: arena's Waiting to Play, NS2's ready room."""
+        return self.map.mode in (Mode.ARENA, Mode.NS2)
 
     @property
     def uneven(self) -> bool:
@@ -166,7 +175,7 @@ class GameServer:
     @property
     def quiet(self) -> bool:
         """True if there are no events to take."""
-        return not self._events and self._reported == self._where()
+        return not (self._events or self.roster_due) and self._reported == self._where()
 
     def take(self) -> tuple[e.ScriptEvent, ...]:
         """What happened since the last call, then every change of side that no roster has shown."""
@@ -183,10 +192,14 @@ class GameServer:
         return {player: client.where for player, client in self.clients.items()}
 
     def _roster(self) -> Roster:
-        self._reported = self._where()
+        self._reported, self.roster_due = self._where(), False
         return Roster(
             tuple(
-                Entry(client.id, client.side, client.waiting, client.alive, connected=self.clock - client.since)
+                Entry(
+                    *(client.id, client.side, client.waiting, client.alive),
+                    connected=self.clock - client.since,
+                    commander=client.commander,
+                )
                 for client in self.clients.values()
             )
         )
@@ -208,8 +221,8 @@ class GameServer:
                 self._put(player, self.locked(player) or wish.side or min(Side, key=lambda side: len(self.on(side))))
 
     def connect(self, player: PlayerId) -> None:
-        """A player joins; in arena they wait for the next round."""
-        self.clients[player] = Client(player, self.clock, waiting=self.arena)
+        """A player joins; in arena they wait for the next round, in NS2 they stand in the ready room."""
+        self.clients[player] = Client(player, self.clock, waiting=self.queues)
         self._events.append(e.PlayerJoined(self.clock, player))
 
     def disconnect(self, player: PlayerId) -> None:
@@ -230,13 +243,13 @@ class GameServer:
     def change_map(self, map: Map) -> None:
         """Start a map: all players leave their sides, and outside arena the game waits for players."""
         self.map, self.phase = map, Phase.IDLE
-        self.waiting_for_players = not self.arena
+        self.waiting_for_players = not self.queues
         self._maps += 1
         self._round = None
         for forgotten in (self.locks, self._moves, self._wishes):
             forgotten.clear()
         for client in self.clients.values():
-            client.side, client.waiting = None, self.arena
+            client.side, client.waiting, client.commander = None, self.queues, False
 
     def end_waiting(self) -> None:
         """End the warm-up in which the game waits for players."""
@@ -273,7 +286,9 @@ class GameServer:
         for pending in [one for one in self._moves if one.move.player == player]:
             self._carry_out(pending)
 
-    def end_round(self, winner: Side | None, captures: dict[Side, int] | None = None) -> e.RoundEnded:
+    def end_round(
+        self, winner: Side | None, captures: dict[Side, int] | None = None, *, partial: bool = False
+    ) -> e.RoundEnded:
         """The round is over. Its event is returned and not queued: a script keeps it until it is stored."""
         round, captured = self._running, captures or {}
         self._round, self.phase = None, Phase.OVER
@@ -289,9 +304,10 @@ class GameServer:
                 seconds=self.clock - round.at,
                 winner=winner,
                 lineup=round.lineup,
-                presences=round.attendance.presences(self.clock),
+                presences=round.attendance.presences(self.clock, round.at if self.map.mode is Mode.NS2 else None),
                 captures_a=captured.get(Side.A, 0),
                 captures_b=captured.get(Side.B, 0),
+                partial=partial,
             ),
         )
 

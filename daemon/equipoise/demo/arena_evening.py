@@ -1,0 +1,151 @@
+"""A TF2 evening: arena with its bench, scrambles and streaks, then a map whose running rounds are balanced."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from random import Random
+
+from equipoise.core.effects import Assign, Move, Order, Place
+from equipoise.core.model import Mode, PlayerId, ServerId, Side
+from equipoise.core.phrases import Phrase
+from equipoise.demo import words
+from equipoise.demo.board import TF2_LOOK, Stage
+from equipoise.demo.cast import Character, draw_winner, random_favourite, theta, win_probability
+from equipoise.demo.client import Client
+from equipoise.demo.daemon import Daemon, Installation
+from equipoise.demo.evening import Evening, boot
+from equipoise.demo.record import Played
+from equipoise.lab.simulation.game_server import GameServer, Map
+from equipoise.wire import TF2
+
+ARENA = Map("arena_lumberyard", Mode.ARENA)
+SERVER = "arena-1"
+ROUND_SECONDS = 240.0
+"""More than a round takes on the game's clock."""
+
+
+def installation(team_size: int) -> Installation:
+    """The configuration of the game server."""
+    return Installation(SERVER, TF2, f"k_max = {team_size}")
+
+
+class ArenaEvening(Evening):
+    """An evening on a TF2 server."""
+
+    look = TF2_LOOK
+
+    def __init__(
+        self, people: Sequence[Character], rounds: int, rng: Random, daemon: Daemon, client: Client, stage: Stage
+    ) -> None:
+        self.people = {person.id: person for person in people}
+        self.game = GameServer(ServerId(SERVER), boot(rounds, ROUND_SECONDS), ARENA)
+        super().__init__(self.people, rounds, rng, daemon, client, stage, self.game)
+        self.theta = theta(len(people) // 2)
+        self._sat_out: Counter[PlayerId] = Counter()
+        """Rounds on the bench."""
+        self._lineup = self.teams()
+
+    # The ticker.
+
+    def _report(self, order: Order, before: words.Teams, *, changed: bool) -> None:
+        match order:
+            case Assign() if changed:
+                self._report_assignment(order, before)
+            case Move():
+                self._report_move(order)
+            case Place():
+                self._report_place(order, changed=changed)
+
+    def _report_assignment(self, order: Assign, before: words.Teams) -> None:
+        after, reason = self.teams(), self.english(order.reason)
+        if order.reason.phrase is Phrase.REASON_DUEL:
+            pair = words.listed((*after.a, *after.b), self._names)
+            self.report("scramble", f"{pair} play, everybody else waits: {reason}")
+        elif order.reason.phrase is not Phrase.REASON_EQUAL_SIDES:
+            self._report_scramble(reason, before, after)
+        self.record.benched += len(after.bench)
+
+    def _report_scramble(self, reason: str, before: words.Teams, after: words.Teams) -> None:
+        self.record.scrambles += 1
+        self.record.moved += before.moved_to(after)
+        self.report("scramble", words.scrambled(reason, before, after, self._names, fair=self._fair(after.bench)))
+
+    def _fair(self, bench: Iterable[PlayerId]) -> bool:
+        """No player on a side has sat out less often than the players on the bench."""
+        least = min(self._sat_out[id] for id in self.game.clients)
+        return all(self._sat_out[id] == least for id in bench)
+
+    def _report_move(self, order: Move) -> None:
+        self.record.gaps += 1
+        side, reason = words.SIDE_NAMES[order.side], self.english(order.reason)
+        self.report("move", f"{self._names[order.player]} → {side} at their next death: {reason}")
+
+    def _report_place(self, order: Place, *, changed: bool) -> None:
+        name, reason = self._names[order.player], self.english(order.reason)
+        if order.reason.phrase.refusal:
+            self.record.refused += 1
+            self.report("move", f"{name} wants the other side: {reason}")
+        elif changed and order.side is not None and not self.game.waiting_for_players:
+            self.report("people", f"{name} joins {words.SIDE_NAMES[order.side]}: {reason}")
+
+    # A round.
+
+    async def freeze(self) -> None:
+        """The next round's freeze time, in which teams are made; without the daemon the script uses its cache."""
+        self.number += 1
+        self._winner, self._chat = None, ""
+        self.game.pass_time(15)
+        before = self.teams()
+        self.game.start_round()
+        await self.sync()
+        if not self.up and self.script.scramble_alone():
+            self._report_scramble("the daemon is away, the plugin applies its cached split", before, self.teams())
+
+    async def go_live(self) -> None:
+        """The round goes live: note its lineup, and report it."""
+        self.game.go_live()
+        self._lineup = self.teams()
+        self._sat_out.update(self._lineup.bench)
+        await self.sync()
+
+    async def finish(self, *, shutout: bool = False) -> None:
+        """The round ends; the winner is drawn by true skill, and the result is delivered and rated."""
+        self.game.fight()
+        self.game.pass_time(60 + self.rng.random() * 120)
+        red, blu = (self._skills(self.game.on(side)) for side in Side)
+        winner = draw_winner(self.rng, red, blu, self.theta)
+        self.script.keep(self.game.end_round(winner, {winner: 1, winner.other: 0 if shutout else 1}))
+        self._record(winner)
+        await self.sync()
+        self.record.fidelity.append(self.fidelity())
+
+    def _record(self, winner: Side) -> None:
+        """Count the round, with the predictions for its lineup: players may have joined or left since."""
+        self._winner, lineup = winner, self._lineup
+        predicted = 0.5 if lineup.chance is None else lineup.chance
+        red, blu = self._skills(lineup.a), self._skills(lineup.b)
+        true = win_probability(red, blu, self.theta)
+        random = random_favourite(self.rng, [*red, *blu], len(red), self.theta)
+        self.record.rounds.append(Played(predicted, true, random, float(winner is Side.A)))
+        self.report("round", words.finished(self.number, winner, lineup, self._names, predicted=predicted))
+
+    def _skills(self, ids: Iterable[PlayerId]) -> list[float]:
+        return [self.people[id].skill for id in ids]
+
+    # What is shown.
+
+    def teams(self) -> words.Teams:
+        """The players on each side and on the bench, and RED's win probability by the ratings."""
+        red, blu = self.game.on(Side.A), self.game.on(Side.B)
+        chance = None
+        if red and blu:
+            chance = win_probability(map(self.rating, red), map(self.rating, blu), self.theta)
+        return words.Teams(red, blu, self.game.bench(), chance)
+
+    def _figures(self, teams: words.Teams) -> tuple[str, str]:
+        red, blu = (f"Σ {sum(map(self.rating, side)):.0f}" for side in (teams.a, teams.b))
+        return red, blu
+
+    def _due(self) -> str:
+        return words.due(self.script.due_if, pending=self.script.pending)

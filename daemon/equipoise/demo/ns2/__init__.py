@@ -1,0 +1,1 @@
+"""An evening on a simulated NS2 server."""
