@@ -12,11 +12,12 @@ from equipoise.balancing import answer, match_of
 from equipoise.core.asks import AskMoves, AskSplit, CacheSplits, Purpose
 from equipoise.core.effects import RecordRound
 from equipoise.core.events import MovesSolved, SolveFailed, SplitsCached, SplitSolved
-from equipoise.core.model import Context, Entry, Mode, PlayerId, Presence, Side, Split
+from equipoise.core.model import Context, Entry, Mode, PlayerId, Presence, Role, Side, Span, Split
 from equipoise.core.participation import participants, recorded
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.ratings import create
+from equipoise.ratings.system import Span as MatchSpan
 from equipoise.ratings.system import System
 from tests.core import answerer
 from tests.core.scripts import finished, ids, presence
@@ -235,6 +236,14 @@ def test_a_match_carries_all_that_the_round_tells() -> None:
     assert match.lineup == (("a", "b"), ("z",))
     assert match.quits == {"b"}
     assert match.skill_at_start == {"a": 2100.0}
+
+
+def test_a_match_has_every_span_for_the_team_of_its_side() -> None:
+    spans = (Span(Side.B, 0.0, 30.0), Span(Side.A, 30.0, 100.0, Role.COMMANDER))
+    switched = replace(presence("a", Side.A, 70.0), seconds_b=30.0, spans=spans)
+    match = match_of(record((switched, presence("b", Side.B, 100.0))))
+    assert match is not None
+    assert match.spans == {switched.id: (MatchSpan(1, 0.0, 30.0), MatchSpan(0, 30.0, 100.0, Role.COMMANDER))}
 
 
 @pytest.mark.parametrize(("winner", "ranks"), [(Side.A, (0, 1)), (Side.B, (1, 0)), (None, (0, 0))])

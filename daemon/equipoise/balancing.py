@@ -13,13 +13,14 @@ from dataclasses import replace
 from statistics import NormalDist, fmean
 from typing import Any
 
+from equipoise.core import model as core
 from equipoise.core.asks import AskChance, AskMoves, AskSplit, CacheSplits, Purpose
 from equipoise.core.bench import duel
 from equipoise.core.effects import RecordRound
 from equipoise.core.events import ChanceFound, MovesSolved, SolveFailed, SplitsCached, SplitSolved
 from equipoise.core.model import Context, Entry, Participant, PlayerId, PlayerSummary, Side, Split
 from equipoise.errors import SplitError
-from equipoise.ratings.system import Match, SkillContext, System, ranks_of
+from equipoise.ratings.system import Match, SkillContext, Span, System, ranks_of
 from equipoise.solver import Assignment, Budget, Pin, best_split, splits, transfer
 
 Question = AskSplit | AskMoves | CacheSplits | AskChance
@@ -257,6 +258,7 @@ def match_of(record: RecordRound) -> Match | None:
         started_at=round.started_at,
         seconds=round.seconds,
         fraction_played={each.id: _fraction_played(each, round.seconds) for each in record.participants},
+        spans={each.id: tuple(map(_span, each.spans)) for each in record.participants if each.spans},
         quits=frozenset(presence.id for presence in round.presences if presence.left),
         map=round.map,
         mode=round.mode.value,
@@ -266,6 +268,11 @@ def match_of(record: RecordRound) -> Match | None:
 
 def _team(participants: Sequence[Participant], side: Side) -> tuple[PlayerId, ...]:
     return tuple(each.id for each in participants if each.side is side)
+
+
+def _span(span: core.Span) -> Span:
+    """A span by its place among the match's teams, which are the sides in their order."""
+    return Span(int(span.side is Side.B), span.start, span.end, span.role)
 
 
 def _fraction_played(participant: Participant, seconds: float) -> float:

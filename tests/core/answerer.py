@@ -60,17 +60,26 @@ def _solved(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) ->
 
 
 def _shuffled(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) -> SplitSolved:
-    """Nearest to the fair band, then the fewest moves, then the least difference; commanders keep their side."""
-    assert ask.terms is not None
-    low, high = ask.terms.fair_band
-    most = len(ask.entries) if ask.terms.max_moves is None else ask.terms.max_moves
+    """The first by the order of `ShuffleTerms`; commanders keep their side."""
+    terms = ask.terms
+    assert terms is not None
+    low, high = terms.fair_band
+    most = len(ask.entries) if terms.max_moves is None else terms.max_moves
 
     def chance(split: Split) -> float:
         return min(1.0, max(0.0, 0.5 + difference(split, *side_skills) / points_per_chance))
 
-    def order(split: Split) -> tuple[float, int, float]:
+    def order(split: Split) -> tuple[float, int, int, int, int, float]:
         p = chance(split)
-        return 0.0 if low <= p <= high else abs(p - 0.5), _moved(ask, split), abs(p - 0.5)
+        on_a, on_b = (len(terms.spread_evenly.intersection(side)) for side in (split.a, split.b))
+        return (
+            0.0 if low <= p <= high else abs(p - 0.5),
+            max(0, abs(on_a - on_b) - 1),
+            sum(min(len(group.intersection(side)) for side in (split.a, split.b)) for group in terms.groups),
+            _moved(ask, split) if terms.moves_count else 0,
+            sum(wish.weight for player, wish in terms.wishes.items() if split.side_of(player) is not wish.side),
+            abs(p - 0.5),
+        )
 
     pinned = {entry.id: entry.side for entry in ask.entries if entry.commander and entry.side is not None}
     possible = [

@@ -42,6 +42,15 @@ class Game:
                 self._obey(effect)
         return self.effects[before:]
 
+    def wait(self, seconds: float) -> list[Effect]:
+        """Time passes; returns what the session's deadline brings, and what follows from it."""
+        before = len(self.effects)
+        self.now += seconds
+        for effect in self.session.tick(self.now):
+            self.effects.append(effect)
+            self._obey(effect)
+        return self.effects[before:]
+
     def _obey(self, effect: Effect) -> None:
         match effect:
             case Assign():

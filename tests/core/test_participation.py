@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from equipoise.core.model import Mode, Participant, PlayerId, Presence, Round, Side
+from equipoise.core.model import Mode, Participant, PlayerId, Presence, Role, Round, Side, Span
 from equipoise.core.participation import participants, recorded
 from equipoise.core.rules import Rules
 from tests.core.scripts import A, B, finished, presence
@@ -92,6 +92,13 @@ def test_equal_times_go_to_the_side_at_the_end(end: Side) -> None:
 
 
 # Which rounds.
+
+
+def test_in_ns2_the_side_is_that_of_most_time_in_the_chair_or_out_of_it_and_the_spans_stay() -> None:
+    spans = (Span(A, 0.0, 40.0), Span(B, 40.0, 70.0), Span(B, 70.0, 100.0, Role.COMMANDER))
+    switched = Presence(PlayerId("c"), A, 40.0, 60.0, fought=False, spans=spans)
+    (found,) = (each for each in participants(played(Mode.NS2, switched)) if each.id == "c")
+    assert found == Participant(PlayerId("c"), B, 40.0, 60.0, spans)
 
 
 def test_a_full_round_with_a_human_on_each_side_is_rated() -> None:

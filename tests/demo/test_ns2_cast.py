@@ -55,10 +55,7 @@ def test_random_teams_keep_the_commanders_and_everybody_else_is_anywhere() -> No
     a, b, c, d, e, f = known
     sides, chairs = ((a, b, c), (d, e, f)), (a, d)
     pairs = [(one, two) for one in (b, c, e, f) for two in (b, c, e, f) if one < two]
-    odds = [
-        chance(known, lineup((a, *pair), (d, *({b, c, e, f} - {*pair})), chairs), 0.2)
-        for pair in pairs
-    ]
+    odds = [chance(known, lineup((a, *pair), (d, *({b, c, e, f} - {*pair})), chairs), 0.2) for pair in pairs]
     mean = sum(max(one, 1 - one) for one in odds) / len(odds)
     assert random_favourite(Random(1), known, sides, chairs, 0.2, samples=4000) == pytest.approx(mean, abs=0.01)
 

@@ -8,10 +8,10 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from equipoise.core.model import PlayerId
-from equipoise.ratings.history import History
+from equipoise.core.model import PlayerId, Role
+from equipoise.ratings.history import History, Spans
 from equipoise.ratings.joining import joined
-from equipoise.ratings.system import Counts, Match
+from equipoise.ratings.system import Counts, Match, Span
 
 ANN, BOB, CAT, BOT = map(PlayerId, ("ann", "bob", "cat", "bot:1"))
 
@@ -22,18 +22,25 @@ MATCHES = [
     Match(((BOB,), (CAT,)), ranks=(0, 1), map="well", mode="koth", weight=0.5, skill_at_start={BOB: 1.0}),
     Match(((CAT,), (ANN,)), ranks=(0, 1), map="arena", sides=("blu", "red"), points=(3.0, 1.0), started_at=5.0),
     Match(((ANN, BOB), (CAT,)), ranks=(0, 1), squads=((ANN, BOB),), counts={ANN: Counts(3, 1)}),
+    Match(((CAT,), (ANN,)), ranks=(0, 1), spans={CAT: (Span(0, 0, 9), Span(1, 9, 10, Role.COMMANDER))}, seconds=10.0),
+    Match(((BOB,), (CAT, ANN)), ranks=(1, 0), spans={CAT: (Span(1, 3, 9.5),), ANN: (Span(1, 0, 4),)}),
 ]
 
 
-@pytest.mark.parametrize("cuts", [(), (1,), (2, 3), (1, 2, 3, 4, 5)])
+def names(kind: type) -> list[str]:
+    return [field.name for field in fields(kind)]
+
+
+@pytest.mark.parametrize("cuts", [(), (1,), (2, 3), (1, 2, 3, 4, 5), (6, 7)])
 def test_parts_that_know_different_things_are_joined(cuts: tuple[int, ...]) -> None:
     edges = [0, *cuts, len(MATCHES)]
     parts = [History.of(MATCHES[low:high]) for low, high in itertools.pairwise(edges)]
     whole, found = History.of(MATCHES), joined(parts)
-    for field in fields(History):
-        one, other = getattr(whole, field.name), getattr(found, field.name)
+    pairs = [(name, getattr(whole, name), getattr(found, name)) for name in names(History) if name != "spans"]
+    pairs += [(name, getattr(whole.spans, name), getattr(found.spans, name)) for name in names(Spans)]
+    for name, one, other in pairs:
         if isinstance(one, np.ndarray):
-            np.testing.assert_array_equal(other, one, err_msg=field.name)
-            assert other.dtype == one.dtype, field.name
+            np.testing.assert_array_equal(other, one, err_msg=name)
+            assert other.dtype == one.dtype, name
         else:
-            assert other == one, field.name
+            assert other == one, name

@@ -92,7 +92,7 @@ async def test_states_that_the_system_cannot_read_are_refused(tmp_path: Path) ->
 @in_loop
 async def test_a_refit_replaces_the_shared_state_and_what_came_before_it_matters_no_more(tmp_path: Path) -> None:
     strike = RoundStrike(SERVER, RoundId(RECORDS[3].round.id))
-    async with opened(tmp_path, "ns2", kind=InThisProcess) as pool:
+    async with opened(tmp_path, "ns2", kind=InThisProcess, plus_side="red") as pool:
         await played(pool, 0, 10)
         shared = pool.system.shared()
         rows = [row_of(ratings.create("ns2"), number, rating=1000.0 + number, rounds=9) for number in range(1, 11)]
@@ -106,5 +106,5 @@ async def test_a_refit_replaces_the_shared_state_and_what_came_before_it_matters
         assert numbers(tmp_path)[0] == ratings_after
         recorded = await pool.store.fingerprint("main")
         assert recorded is not None
-        await pool.store.recompute("main", Replayed(ratings.create("ns2"), recorded), ENTRY)
+        await pool.store.recompute("main", Replayed(ratings.create("ns2", plus_side="red"), recorded), ENTRY)
         assert numbers(tmp_path)[0] == ratings_after

@@ -63,7 +63,7 @@ def without_skill_at_start(records: list[RecordRound]) -> list[RecordRound]:
         ("synelo", {}),
         ("elo", {"k": 40.0}),
         ("glicko2", {}),
-        ("ns2", {}),
+        ("ns2", {"plus_side": "red"}),
         ("teamskill_k", {"base": "glicko"}),
         ("trueskill", {}),
         ("trueskill2", {"quit_related": 0.5}),

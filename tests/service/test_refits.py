@@ -27,7 +27,7 @@ from equipoise.store.notes import Audit
 from equipoise.store.sequence import RoundStrike
 from tests.hosts import GivenClock
 from tests.opened_pool import opened, summary_of
-from tests.store.samples import a_round, in_loop, player
+from tests.store.samples import a_round, in_loop, player, with_spans
 
 SYSTEMS = ("ns2", "trueskill2", "trueskill_through_time")
 ENTRY = Audit(9.0, "owner", "refit", "pool main", "", "")
@@ -41,7 +41,8 @@ def rounds(count: int, first: int = 1) -> list[RecordRound]:
     found = []
     for number in range(first, first + count):
         who = chance.sample(range(1, 11), 4)
-        found.append(a_round(number, a=who[:2], b=who[2:], winner=chance.choice([Side.A, Side.B, None])))
+        record = a_round(number, a=who[:2], b=who[2:], winner=chance.choice([Side.A, Side.B, None]))
+        found.append(with_spans(record) if number % 2 else record)
     return found
 
 
@@ -154,6 +155,7 @@ async def test_a_rating_that_was_set_stays_and_a_player_who_was_reset_begins_the
             each,
             teams=tuple(tuple(ghost if one == two else one for one in side) for side in each.teams),
             lineup=tuple(tuple(ghost if one == two else one for one in side) for side in each.lineup),
+            spans={ghost if one == two else one: spans for one, spans in each.spans.items()},
             fraction_played={ghost if one == two else one: part for one, part in each.fraction_played.items()},
         )
         for each in matches

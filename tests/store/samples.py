@@ -6,7 +6,7 @@ import asyncio
 import functools
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ParamSpec
 
@@ -18,10 +18,12 @@ from equipoise.core.model import (
     Participant,
     PlayerId,
     Presence,
+    Role,
     Round,
     RoundId,
     ServerId,
     Side,
+    Span,
 )
 from equipoise.store.rated import Change, HeldVersions, PlayerRow, RatedRound, SharedParts
 from equipoise.store.sqlite import SqliteStore
@@ -65,6 +67,23 @@ def a_round(
     )
     rated = tuple(Participant(seat.id, seat.side, *seconds[seat.side]) for seat in seats)
     return RecordRound(round, () if unrated else rated, unrated)
+
+
+def with_spans(record: RecordRound) -> RecordRound:
+    """The round with spans: two players leave the field for the chair, one switches sides, the others stay."""
+    end = record.round.seconds
+    everybody = [seat.id for seat in record.round.lineup]
+    spans: dict[PlayerId, tuple[Span, ...]] = {
+        seat.id: (Span(seat.side, 0.0, end, Role.FIELD),) for seat in record.round.lineup
+    }
+    for one, chair in ((everybody[0], 12.25), (everybody[-1], 0.0)):
+        side = spans[one][0].side
+        spans[one] = Span(side, 0.0, chair), Span(side, chair, end, Role.COMMANDER)
+    switcher, side = everybody[1], spans[everybody[1]][0].side
+    spans[switcher] = Span(side, 0.0, end / 1.7), Span(side.other, end / 1.7, end - 0.1)
+    presences = tuple(replace(each, spans=spans[each.id]) for each in record.round.presences)
+    rated = tuple(replace(each, spans=spans[each.id]) for each in record.participants)
+    return replace(record, round=replace(record.round, presences=presences), participants=rated)
 
 
 @dataclass

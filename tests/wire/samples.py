@@ -139,6 +139,7 @@ def _line(entry: Entry) -> dict[str, Any]:
         "connected": entry.connected,
         "immune": entry.immune,
         "carrier": entry.carrier,
+        "commander": entry.commander,
         "building": entry.building,
         "charge": entry.charge,
         "ready": entry.ready,
@@ -157,6 +158,10 @@ def _presence(seen: Presence) -> dict[str, Any]:
         "seconds": seconds,
         "fought": seen.fought,
         "left": seen.left,
+        "spans": [
+            {"side": WORDS[span.side], "from": span.start, "to": span.end, "role": span.role.value}
+            for span in seen.spans
+        ],
     }
 
 

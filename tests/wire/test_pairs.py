@@ -57,7 +57,7 @@ PARTS: dict[type, tuple[type, dict[str, str]]] = {
 }
 BESIDE: dict[type, set[str]] = {
     events.Commanded: {"outside"},
-    model.Participant: {"id", "side"},
+    model.Participant: {"id", "side", "spans"},
     model.PlayerSummary: {"last_played", "missing", "name", "skill", "side_skills"},
     values.Batch: {"names", "plugin"},
 }

@@ -25,12 +25,15 @@ PARTS: dict[str, tuple[str | int, ...]] = {
     "$.lineup[2]": ("lineup", 2),
     "$.players[1]": ("players", 1),
     "$.players[0].seconds": ("players", 0, "seconds"),
+    "$.players[0].spans[1]": ("players", 0, "spans", 1),
 }
+SPANS = [{"side": "marines", "from": 0, "to": 30}, {"side": "aliens", "from": 30, "to": 61.5, "role": "commander"}]
+WITH_SPANS = {**ROUND, "game": "ns2", "players": [{**ROUND["players"][0], "spans": SPANS}, ROUND["players"][1]]}
 
 
 def with_unknown(path: tuple[str | int, ...]) -> bytes:
     """A round in which the object at a path has one field too many."""
-    made: Any = copy.deepcopy(ROUND)
+    made: Any = copy.deepcopy(WITH_SPANS)
     part = made
     for step in path:
         part = part[step]
@@ -46,11 +49,11 @@ def test_an_unknown_field_is_refused_and_named_with_its_path(path: str, steps: t
         decode_as(body, RoundSubmitted)
 
     assert (refused.value.code, refused.value.path) == ("schema", path)
-    assert decode_as(body, RoundEnded) == decode_as(json.dumps(ROUND).encode(), RoundEnded)
+    assert decode_as(body, RoundEnded) == decode_as(json.dumps(WITH_SPANS).encode(), RoundEnded)
 
 
 def test_a_submitted_round_is_the_round_that_a_script_would_have_sent() -> None:
-    body = json.dumps(ROUND).encode()
+    body = json.dumps(WITH_SPANS).encode()
 
     assert decode_as(body, RoundSubmitted).finished(HERE) == decode_as(body, RoundEnded).finished(HERE)
 
@@ -67,4 +70,5 @@ def test_every_part_of_a_submitted_round_is_strict() -> None:
         return [part for inside in getattr(kind, "__args__", ()) for part in nested(inside)]
 
     assert lenient(RoundSubmitted) == []
-    assert set(lenient(RoundEnded)) == {"RoundEnded", "Facts", "Captures", "LineupLine", "PresenceLine", "SecondsOn"}
+    parts = {"RoundEnded", "Facts", "Captures", "LineupLine", "PresenceLine", "SecondsOn", "SpanLine"}
+    assert set(lenient(RoundEnded)) == parts

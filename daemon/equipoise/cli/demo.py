@@ -19,18 +19,23 @@ from equipoise.cli.options import FAILED, INTERRUPTED, examples, stop
 from equipoise.cli.output import json_text
 from equipoise.demo.board import Stage
 from equipoise.demo.cast import MOST
+from equipoise.demo.closing import as_json, show
 from equipoise.demo.plot import LEAST_PLAYERS, LEAST_ROUNDS
-from equipoise.demo.run import Options, run
+from equipoise.demo.run import USUAL, GameName, Options, run
 from equipoise.demo.stages import Plain, Quiet, Screen
-from equipoise.demo.summary import as_json, show
 from equipoise.errors import PeerError
 
 T = TypeVar("T")
 
 
-@click.command(epilog=examples("equipoise demo", "equipoise demo --speed 0 --json"))
+@click.command(epilog=examples("equipoise demo", "equipoise demo --game ns2", "equipoise demo --speed 0 --json"))
 @click.option(
-    "--rounds", type=click.IntRange(LEAST_ROUNDS, 10_000), default=100, show_default=True, help="Length of the evening."
+    "--game", type=click.Choice(["tf2", "ns2"]), default="tf2", show_default=True, help="Which game is played."
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(LEAST_ROUNDS, 10_000),
+    help="Length of the evening.  [default: 100; for NS2 60]",
 )
 @click.option("--seed", type=int, default=15, show_default=True, help="Seed of all random draws.")
 @click.option(
@@ -41,9 +46,7 @@ T = TypeVar("T")
 @click.option(
     "--players",
     type=click.IntRange(LEAST_PLAYERS, MOST),
-    default=11,
-    show_default=True,
-    help="How many players take part.",
+    help="How many players take part.  [default: 11; for NS2 16]",
 )
 @click.option(
     "--keep",
@@ -51,17 +54,26 @@ T = TypeVar("T")
     help="Keep the daemon's configuration, store and log in this new directory.",
 )
 @click.option("--json", "json_only", is_flag=True, help="Print only the summary, as JSON.")
-def demo(rounds: int, seed: int, speed: float | None, players: int, keep: Path | None, json_only: bool) -> None:
+def demo(
+    game: GameName,
+    rounds: int | None,
+    seed: int,
+    speed: float | None,
+    players: int | None,
+    keep: Path | None,
+    json_only: bool,
+) -> None:
     """Watch a simulated game server play against a real daemon, in about a minute.
 
     The daemon listens on a free loopback port and keeps its ratings in a directory that is deleted at the end.
     """
     console = Console()
     live = console.is_terminal and not os.environ.get("CI")
+    options = Options(game, rounds or USUAL[game].rounds, seed, players or USUAL[game].players)
     pace = speed if speed is not None else float(live)
     try:
         with _home(keep) as home, _stage(console, pace, live=live, quiet=json_only) as stage:
-            summary = asyncio.run(_until_signalled(run(Options(rounds, seed, players), home, stage)))
+            summary = asyncio.run(_until_signalled(run(options, home, stage)))
     except PeerError as error:
         stop(error, FAILED)
     except (KeyboardInterrupt, asyncio.CancelledError):

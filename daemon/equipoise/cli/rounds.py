@@ -128,8 +128,10 @@ def prediction(shown: dict[str, Any]) -> str:
 def _played_minutes(one: dict[str, Any]) -> str:
     if one["before"] is None:
         return "-"
+    chair = sum(span["end"] - span["start"] for span in one["spans"] if span["role"] == "commander")
+    commanded = f", commanded {minutes(chair)}" if chair else ""
     left = ", left" if one["quit"] else ""
-    return f"{minutes(one['seconds_a'] + one['seconds_b'])}{left}"
+    return f"{minutes(one['seconds_a'] + one['seconds_b'])}{commanded}{left}"
 
 
 round.add_command(void_round)

@@ -15,7 +15,7 @@ class Stage(Enum):
     OPEN = "open"
     """Players choose; what they chose is secret."""
     CLOSED = "closed"
-    """The teams are solved and ordered."""
+    """The shuffle is due, and the choices are its wishes."""
     APPLIED = "applied"
     """The teams were made. Until the round goes live, other shuffles keep to what was chosen."""
 

@@ -2,8 +2,9 @@
 
 An admin opens it, or enough players who ask for it. While it is open the choices are in `State.choice` alone: effects
 other than the answer to the player who chose depend on who has chosen at most, never on what. When the time is up, or
-all have chosen, the teams are solved by `wishes.terms`. The choices are not remembered, so a restart of the daemon ends
-an open choice; `Memory.choosing` says that there was one.
+all have chosen, a shuffle by `wishes.terms` is due at once: like any other it stays pending until it is carried out.
+The choices are not remembered, so a restart of the daemon ends an open choice; `Memory.choosing` says that there was
+one.
 """
 
 from __future__ import annotations
@@ -11,14 +12,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from equipoise.core import wishes
-from equipoise.core.asks import Moment, Purpose
 from equipoise.core.ballot import Ballot, Stage
 from equipoise.core.bench import eligible_count
 from equipoise.core.effects import LogDecision, Say, Tell
 from equipoise.core.events import Commanded, Phase
 from equipoise.core.model import NS2_SIDES, PlayerId, Side
 from equipoise.core.phrases import Phrase, Text
-from equipoise.core.scrambles import ask
+from equipoise.core.scrambles import at_once
 from equipoise.core.state import Effects, State
 from equipoise.core.voices import Voices
 from equipoise.core.votes import close, part
@@ -124,11 +124,10 @@ def settle(state: State) -> Effects:
     if stage is Stage.OPEN:
         return _settle_open(state)
     if state.memory.choosing:
-        # The process or the script began anew while it was open. Who plays is told as soon as they can be.
+        # The process or the script began anew while it was open: players read so as soon as they can be told.
         return _cancel(state, Text(Phrase.REASON_RESTARTED)) if state.known else ()
-    if stage is Stage.CLOSED and state.asked is None and not state.assigned:
-        return _cancel(state, Text(Phrase.REASON_NO_TEAMS))
-    if stage is Stage.APPLIED and state.phase is Phase.RUNNING:
+    cancelled = stage is Stage.CLOSED and state.memory.pending is None
+    if cancelled or (stage is Stage.APPLIED and state.phase is Phase.RUNNING):
         state.choice = None
     return ()
 
@@ -167,7 +166,7 @@ def _close(state: State) -> Effects:
         return _cancel(state, Text(Phrase.REASON_NO_CHOICE))
     state.choice = replace(state.choice, stage=Stage.CLOSED)
     state.memory = replace(state.memory, choosing=False)
-    return ask(state, Purpose.SHUFFLE, Text(Phrase.REASON_CHOICE), moment=Moment.NOW)
+    return at_once(state, Text(Phrase.REASON_CHOICE))
 
 
 def _cancel(state: State, reason: Text) -> Effects:

@@ -16,11 +16,11 @@ INVITATION_MINUTES = 5
 """How long an invitation may be accepted."""
 
 
-def here(state: State) -> tuple[frozenset[PlayerId], ...]:
+def present(state: State) -> tuple[frozenset[PlayerId], ...]:
     """The groups of friends as far as a split may place them now, of two or more."""
     eligible = {entry.id for entry in state.balanced_roster().eligible()}
-    present = (group & eligible for group in dict.fromkeys(groups(state.memory.friendships).values()))
-    return tuple(group for group in present if len(group) > 1)
+    groups_here = (group & eligible for group in dict.fromkeys(groups(state.memory.friendships).values()))
+    return tuple(group for group in groups_here if len(group) > 1)
 
 
 def obey(state: State, event: Commanded, now: float) -> Effects:
@@ -89,7 +89,8 @@ def _lasting(state: State, now: float) -> dict[tuple[PlayerId, PlayerId], float]
 def _part(state: State, by: PlayerId) -> Effects:
     """End a player's friendships and invitations; the friends who are here read it."""
     left = groups(state.memory.friendships).get(by, frozenset()) - {by}
+    here = [entry.id for entry in state.roster.entries if entry.id in left]
     state.invitations = {pair: at for pair, at in state.invitations.items() if by not in pair}
     state.memory = state.memory.part(by)
-    told = (Tell(friend, (Text(Phrase.FRIEND_LEFT, (f"@{by}",)),)) for friend in sorted(left))
-    return (Tell(by, (Text(Phrase.FRIEND_ENDED),)), *(tell for tell in told if state.roster.get(tell.player or by)))
+    told = (Tell(friend, (Text(Phrase.FRIEND_LEFT, (f"@{by}",)),)) for friend in here)
+    return (Tell(by, (Text(Phrase.FRIEND_ENDED),)), *told)

@@ -34,11 +34,11 @@ def lawful(friendships: Iterable[Friendship]) -> tuple[Friendship, ...]:
     >>> lawful(chain) == chain[:3]
     True
     """
-    kept: tuple[Friendship, ...] = ()
-    found: Mapping[PlayerId, frozenset[PlayerId]] = {}
+    kept: list[Friendship] = []
+    found: dict[PlayerId, frozenset[PlayerId]] = {}
     for one, two in friendships:
         both = found.get(one, frozenset((one,))) | found.get(two, frozenset((two,)))
         if 2 <= len(both) <= LARGEST_GROUP:
-            found = {**found, **dict.fromkeys(both, both)}
-            kept = (*kept, (one, two))
-    return kept
+            found |= dict.fromkeys(both, both)
+            kept.append((one, two))
+    return tuple(kept)

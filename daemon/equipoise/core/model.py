@@ -185,8 +185,11 @@ class Span:
 
     side: Side
     start: float
+    """When it began."""
     end: float
+    """When it ended."""
     role: Role = Role.FIELD
+    """What they did there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +263,8 @@ class Participant:
     seconds_a: float = 0.0
     """Time on side A during the round."""
     seconds_b: float = 0.0
+    spans: tuple[Span, ...] = ()
+    """NS2: when, on which side and in which role they played; empty where only the times are known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 What counts as taking part depends on the mode. In arena no player joins a running round, so the lineup counts, except
 for players who left before they fought. In other TF2 modes a player who fought counts, however late they joined. In
-NS2 any time on a side counts.
+NS2 any time on a side counts, on the field or in the chair.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def participants(round: Round) -> tuple[Participant, ...]:
     took_part = _TOOK_PART.get(round.mode, _fought)
     lineup = frozenset(player.id for player in round.lineup)
     return tuple(
-        Participant(presence.id, _side(presence), presence.seconds_a, presence.seconds_b)
+        Participant(presence.id, _side(presence), presence.seconds_a, presence.seconds_b, presence.spans)
         for presence in round.presences
         if not is_bot(presence.id) and took_part(presence, lineup)
     )

@@ -68,7 +68,6 @@ class Phrase(Enum):
     REASON_ROUND_BEGAN = "a round begins"
     REASON_RESTARTED = "Equipoise was restarted"
     REASON_NO_CHOICE = "no player chose"
-    REASON_NO_TEAMS = "the teams could not be made"
     REASON_INACTIVE = "Equipoise leaves the teams alone"
     NS2_ONLY = "Only servers of Natural Selection 2 have this: {1}"
     PLAYING_ONLY = "Only players on a side, or waiting for one, may do that."

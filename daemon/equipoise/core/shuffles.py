@@ -24,8 +24,6 @@ def needed(state: State) -> tuple[Purpose, Text] | None:
     """The shuffle that this freeze needs, and its reason; None when there is nothing to ask for."""
     if not state.enough_players:
         return None
-    if state.choice_stage is Stage.CLOSED:
-        return Purpose.SHUFFLE, Text(Phrase.REASON_CHOICE)
     if (pending := state.memory.pending) is not None:
         return Purpose.SHUFFLE, pending
     looked = state.teams_made or state.even_version == state.version
@@ -51,13 +49,12 @@ def in_time(state: State, moment: Moment) -> bool:
 def without_moves(state: State, event: SplitSolved) -> Effects:
     """No player has to move: say so to players who asked for a shuffle; one that nobody asked for passes in silence."""
     state.even_version = state.version
-    chosen = state.choice_stage is Stage.CLOSED
-    result = wishes.shuffled(state, event.split) if chosen else ()
-    if state.memory.pending is None and not chosen:
+    chosen = wishes.shuffled(state, event.split)
+    if state.memory.pending is None:
         return ()
     state.memory = replace(state.memory, pending=None)
     text = Text(Phrase.SHUFFLE_NEEDLESS, (state.side_name(Side.A), percent(event.after)))
-    return (LogDecision("shuffle", text, before=event.before, after=event.after), Say(text), *result)
+    return (LogDecision("shuffle", text, before=event.before, after=event.after), Say(text), *chosen)
 
 
 def first(state: State, moment: Moment) -> Effects:

@@ -65,7 +65,7 @@ def terms(state: State) -> ShuffleTerms:
     if ballot is None or ballot.stage is Stage.OPEN:
         wanted = {player: wish.side for player, wish in state.memory.wishes.items()}
         return ShuffleTerms(
-            rules.fair_band, rules.max_moves or None, groups=friends.here(state), wishes=_weighed(state, wanted)
+            rules.fair_band, rules.max_moves or None, groups=friends.present(state), wishes=_weighed(state, wanted)
         )
     stated = {player: wish.side for player, wish in state.memory.wishes.items() if wish.stated}
     wanted = {player: side for player, side in stated.items() if player not in ballot.chosen} | ballot.wished()
@@ -76,7 +76,7 @@ def terms(state: State) -> ShuffleTerms:
         # Where all players say anew what they want, staying is worth nothing.
         None if first else rules.max_moves or None,
         moves_count=not first,
-        groups=friends.here(state),
+        groups=friends.present(state),
         wishes=_weighed(state, wanted),
         spread_evenly=eligible.intersection(state.memory.winners),
     )

@@ -187,5 +187,5 @@ def _ticker(lines: Sequence[Line], width: int, height: int) -> Panel:
 
 
 def _legend(board: Board) -> Text:
-    text = f" ° shadow: counts, is not shown · stronger side, truly: 50 % is even{board.look.legend}"
+    text = f" ° shadow: counts, not shown · stronger side, truly: 50 % is even{board.look.legend}"
     return Text(text, "dim", no_wrap=True)

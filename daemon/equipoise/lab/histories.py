@@ -9,7 +9,7 @@ import numpy as np
 from equipoise.errors import RatingError
 from equipoise.ratings.history import Floats, History, Numbers, Spans
 
-_PER_MATCH = ("started_at", "seconds", "weight", "map", "mode")
+_PER_MATCH = ("started_at", "seconds", "weight", "map", "mode", "lineup_known")
 _PER_TEAM = ("ranks", "points", "side")
 _PER_PARTICIPANT = ("members", "fraction_played", "kills", "deaths", "quit", "squad")
 _PER_SEAT = ("lineup_members", "skill_at_start")

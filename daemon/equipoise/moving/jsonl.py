@@ -16,8 +16,8 @@ import msgspec
 from equipoise.errors import FileError
 from equipoise.store import moved
 
-VERSION = 1
-"""Of the format; grows when an older program could not read what a newer one writes."""
+VERSION = 2
+"""Of the format, which since 2 has spans; grows when an older program could not read what a newer one writes."""
 LONGEST = 64 * 1024 * 1024
 """Bytes of a line. A round of 100 players has 60,000; an edit may have the whole shared state of a system."""
 PIECE = 64 * 1024
@@ -118,7 +118,7 @@ class Reader:
             raise self._refusal(
                 f"it was written by a newer Equipoise (format {version}, this one knows {VERSION}): upgrade Equipoise"
             )
-        if version != VERSION:
+        if version not in (1, VERSION):
             raise self._refusal(f"the format {version!r:.40} is unknown")
 
     def _next(self) -> moved.AnyLine | End:

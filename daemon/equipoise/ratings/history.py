@@ -30,7 +30,7 @@ UNKNOWN = -1
 _SHAPED = {
     "members": ("fraction_played", "kills", "deaths", "quit", "squad"),
     "ranks": ("points", "side"),
-    "started_at": ("seconds", "weight", "map", "mode"),
+    "started_at": ("seconds", "weight", "map", "mode", "lineup_known"),
 }
 """By array, the optional arrays that must have the same length."""
 
@@ -90,6 +90,9 @@ class History:
     """Shape (s,): `Match.skill_at_start`, NaN where unknown; None if unknown everywhere."""
 
     # Read by some systems only.  None if unknown for every match.
+    lineup_known: Flags | None = None
+    """Shape (m,): whether the match has a lineup of its own, and not the participants in its place; None: as `lineup`
+    says for every match."""
     fraction_played: Floats | None = None
     """Shape (p,): `Match.fraction_played`, NaN where unknown."""
     kills: Floats | None = None
@@ -212,6 +215,7 @@ class History:
             lineup=_offsets(len(side) for side, _ in lineup),
             lineup_members=np.array(lineup_members, np.int32),
             skill_at_start=np.array([known.get(p, math.nan) for side, known in lineup for p in side], np.float64),
+            lineup_known=np.array([bool(match.lineup) for match in rows], np.bool_),
             **_facts(rows),
         )
 

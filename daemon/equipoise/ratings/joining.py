@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.core.model import PlayerId
-from equipoise.ratings.history import ALONE, UNKNOWN, History, Numbers, Offsets
+from equipoise.ratings.history import ALONE, UNKNOWN, History, Numbers, Offsets, Spans
 from equipoise.ratings.parts.match_arrays import BOT
 
 _FACTS: dict[str, tuple[str, object]] = {
@@ -20,6 +20,7 @@ _FACTS: dict[str, tuple[str, object]] = {
     "points": ("ranks", np.nan),
     "seconds": ("started_at", np.nan),
     "weight": ("started_at", 1.0),
+    "lineup_known": ("started_at", True),
 }
 """By array: one of the same length, and what it has in a part that does not know it."""
 
@@ -27,7 +28,7 @@ _NAMED = {"side": ("sides", "ranks"), "map": ("maps", "started_at"), "mode": ("m
 
 
 def joined(parts: Sequence[History]) -> History:
-    """One history of one or more, in their order, each with its lineups and without spans, as `History.of` makes them.
+    """One history of one or more, in their order, each with its lineups, as `History.of` makes them.
 
     >>> from equipoise.ratings.system import Match
     >>> duel = Match(((PlayerId("ann"),), (PlayerId("bob"),)), ranks=(0, 1))
@@ -38,7 +39,6 @@ def joined(parts: Sequence[History]) -> History:
     """
     numbers: dict[PlayerId, int] = {}
     own = [np.array([numbers.setdefault(p, len(numbers)) for p in part.players], np.int32) for part in parts]
-    assert all(part.spans is None for part in parts), "spans would have to be counted on"
     facts = {name: _filled(parts, name, like, missing) for name, (like, missing) in _FACTS.items()}
     for name, (names, like) in _NAMED.items():
         facts[name], facts[names] = _renamed(parts, name, names, like)
@@ -52,8 +52,21 @@ def joined(parts: Sequence[History]) -> History:
         lineup=_counted_on([part.lineup for part in parts if part.lineup is not None]),
         lineup_members=np.concatenate([_lineup(new, part) for new, part in zip(own, parts, strict=True)]),
         skill_at_start=np.concatenate([part.skill_at_start for part in parts if part.skill_at_start is not None]),
+        spans=_spans(parts),
         **facts,
     )
+
+
+def _spans(parts: Sequence[History]) -> Spans | None:
+    """The spans of all parts; None if no part knows any."""
+    known = [part.spans for part in parts if part.spans is not None]
+    if not known:
+        return None
+    team, start, end, commander = (
+        np.concatenate([getattr(spans, name) for spans in known]) for name in ("team", "start", "end", "commander")
+    )
+    starts = [np.zeros(len(part.members) + 1, np.int64) if part.spans is None else part.spans.starts for part in parts]
+    return Spans(_counted_on(starts), team, start, end, commander)
 
 
 def _lineup(new: Numbers, part: History) -> Numbers:

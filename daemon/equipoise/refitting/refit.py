@@ -168,5 +168,6 @@ def _renamed(match: Match, others: Mapping[PlayerId, PlayerId]) -> Match:
         teams=sides(match.teams),
         lineup=sides(match.lineup),
         fraction_played={others.get(each, each): value for each, value in match.fraction_played.items()},
+        spans={others.get(each, each): spans for each, spans in match.spans.items()},
         quits=frozenset(others.get(each, each) for each in match.quits),
     )

@@ -154,8 +154,11 @@ class Replayed:
         if not self.same:
             self.edits["dropped"] += len(edit.touched)
             return replace(edit, touched=(), shared=None)
-        for key, part in (edit.shared or {}).items():
-            self.system.restore_shared(key, part)
+        if edit.shared is not None:
+            for key in self.system.shared().keys() - edit.shared.keys():
+                self.system.restore_shared(key, None)
+            for key, part in edit.shared.items():
+                self.system.restore_shared(key, part)
         return self._each(edit, self._adopt)
 
     def _carried(self, each: Touched) -> float | None:

@@ -78,10 +78,10 @@ def preferred_splits(
     count = len(values)
     for k, tolerance in tolerances.items():
         _sizes(count, k)
-        _check_tolerance(tolerance)
+        check_tolerance(tolerance)
     ticks = Ticks.of(values)
     problem = Problem.of(ticks.a, ticks.b, groups, pins)
-    preferences = Preferences(_bench_costs(bench_cost, count), _present_places(current, count))
+    preferences = Preferences(_bench_costs(bench_cost, count), present_places(current, count))
     question = Question(values, values, ticks, problem, budget or Budget(), preferences)
     found = question.preferred({(k, k): tolerance for k, tolerance in tolerances.items()})
     if not found:
@@ -119,8 +119,8 @@ def best_split(
     problem = Problem.of(ticks.a, ticks.b, groups, pins, roles, role_cap)
     if min(sizes) < 1 or sum(sizes) > len(values):
         raise SplitError(f"{len(values)} players cannot play {sizes[0]} against {sizes[1]}")
-    _check_tolerance(tolerance)
-    preferences = Preferences(_bench_costs(bench_cost, len(values)), _present_places(current, len(values)))
+    check_tolerance(tolerance)
+    preferences = Preferences(_bench_costs(bench_cost, len(values)), present_places(current, len(values)))
     question = Question(
         values, values if values_b is None else values_b, ticks, problem, budget or Budget(), preferences
     )
@@ -138,7 +138,8 @@ def _sizes(count: int, k: int | None) -> Sequence[int]:
     return sizes
 
 
-def _check_tolerance(tolerance: float) -> None:
+def check_tolerance(tolerance: float) -> None:
+    """`SplitError` for a negative tolerance."""
     if not tolerance >= 0:
         raise SplitError(f"a tolerance is not negative, but {tolerance!r} is")
 
@@ -153,7 +154,8 @@ def _bench_costs(costs: Sequence[int] | None, count: int) -> Sequence[int] | Non
     return costs
 
 
-def _present_places(sides: Sequence[Side | None] | None, count: int) -> Sequence[int] | None:
+def present_places(sides: Sequence[Side | None] | None, count: int) -> Sequence[int] | None:
+    """The present place of each player, 0 for those without a side."""
     if sides is None:
         return None
     if len(sides) != count:

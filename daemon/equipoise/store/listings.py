@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from equipoise.core.model import Mode, PlayerId, RoundId, ServerId, Side
+from equipoise.core.model import Mode, PlayerId, RoundId, ServerId, Side, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,8 @@ class Played:
     rounds: int
     """Rated rounds after this one."""
     visible: bool
+    spans: tuple[Span, ...] = ()
+    """When, on which side and in which role; empty where only the seconds are known."""
 
 
 @dataclass(frozen=True, slots=True)

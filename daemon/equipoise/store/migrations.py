@@ -282,6 +282,9 @@ CREATE TABLE qualities (
 ) WITHOUT ROWID
 """
 
+# NS2: the time of a participant, stretch by stretch; null where only the seconds on each side are known.
+PARTICIPANTS_SPANS = "ALTER TABLE participants ADD COLUMN spans TEXT"
+
 MIGRATIONS = (
     Migration(
         "0001-first",
@@ -319,5 +322,6 @@ MIGRATIONS = (
     Migration("0006-edits", sqlite=(EDITS, EDITS_BY_POOL, EDITED, EDITED_BY_EDIT, ROUNDS_VOIDED, VOIDS)),
     Migration("0007-rounds-by-server", sqlite=(ROUNDS_BY_SERVER,)),
     Migration("0008-qualities", sqlite=(QUALITIES,)),
+    Migration("0009-spans", sqlite=(PARTICIPANTS_SPANS,)),
 )
 """Every step, oldest first."""

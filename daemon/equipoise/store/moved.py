@@ -5,12 +5,13 @@ Versions of rows are not among it: each store counts its own. Numbers of rounds 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from equipoise.core.model import LineupPlayer, Mode, Side
+from equipoise.core.model import LineupPlayer, Mode, Role, Side
 from equipoise.store.sequence import EditAction
 
 Count = Annotated[int, Meta(ge=0, le=2**53)]
@@ -83,7 +84,16 @@ class Name(Line, frozen=True, tag="name"):
     name: Text
 
 
-class Participant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Span(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A stretch of a round on one side in one role; seconds since it went live."""
+
+    side: Side
+    start: Duration
+    end: Duration
+    role: Role
+
+
+class Participant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
     """What a round did to a player."""
 
     player: SteamId
@@ -98,6 +108,15 @@ class Participant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     rounds: Count
     visible: bool
     state: dict[str, object]
+    spans: tuple[Span, ...] = ()
+    """None where only the seconds on each side are known."""
+
+    def __post_init__(self) -> None:
+        """Refuse spans that no match can be made of: a file may have been edited."""
+        in_order = sorted(self.spans, key=lambda span: (span.start, span.end))
+        backwards = any(span.end < span.start for span in in_order)
+        if backwards or any(later.start < span.end for span, later in pairwise(in_order)):
+            raise ValueError(f"spans of {self.player} overlap or end before they begin")
 
 
 class Round(Line, frozen=True, tag="round"):
@@ -149,10 +168,23 @@ class Edited(Line, frozen=True, tag="edited"):
     after: Skill
 
 
-VoidRow = tuple[
-    SteamId, Side, Duration, Duration, Count, Count, float, float, Probability, Probability, Count, Count, str
-]
-"""A participant as `store.sqlite.voids` keeps them."""
+class VoidRow(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A participant as `store.sqlite.voids` keeps them, as a list; those of older stores end with the state."""
+
+    player: SteamId
+    side: Side
+    seconds_a: Duration
+    seconds_b: Duration
+    quit: Count
+    place: Count
+    before: float
+    after: float
+    prediction: Probability
+    score: Probability
+    rounds: Count
+    visible: Count
+    state: str
+    spans: str | None = None
 
 
 class Void(Line, frozen=True, tag="void"):

@@ -81,8 +81,10 @@ def _parts(kind: inspect.Type) -> Iterator[inspect.Type]:
 
 
 def _describe(component: Schema, kind: type) -> None:
+    fields = msgspec.structs.fields(kind) if issubclass(kind, msgspec.Struct) else ()
+    written = {field.encode_name: field.name for field in fields}
     for name, schema in component["properties"].items():
-        schema.setdefault("description", meaning(kind, name))
+        schema.setdefault("description", meaning(kind, written.get(name, name)))
 
 
 def _always_sent(component: Schema, kind: type) -> list[str]:

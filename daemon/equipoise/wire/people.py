@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Literal
 
 import msgspec
@@ -128,6 +129,7 @@ class SpanLine(msgspec.Struct, frozen=True, rename={"start": "from", "end": "to"
     end: Seconds
     """When it ended; not before it began, nor after the round's end."""
     role: Literal["field", "commander"] = "field"
+    """What they did there."""
 
     def span(self) -> Span:
         return Span(SIDES[self.side], self.start, self.end, Role(self.role))
@@ -166,8 +168,13 @@ def player_id(id: Player) -> PlayerId:
 
 
 def roster(players: Players, here: Here) -> Roster:
-    """The core's roster. ScriptError when a player is listed twice."""
+    """The core's roster. ScriptError when a player is listed twice, or is a commander on no side."""
     refuse_twice((line.id, f"{here.path}.players[{n}].id") for n, line in enumerate(players))
+    for n, line in enumerate(players):
+        if line.commander and line.side == "none":
+            raise ScriptError(
+                "commander", f"{line.id} commands and is on no side", path=f"{here.path}.players[{n}].commander"
+            )
     return Roster(tuple(line.entry() for line in players))
 
 
@@ -178,3 +185,21 @@ def refuse_twice(ids: Iterable[tuple[Player, str]]) -> None:
         if id in seen:
             raise ScriptError("twice", f"{id} is here twice", path=path)
         seen.add(id)
+
+
+def refuse_spans(spans: tuple[SpanLine, ...], seconds: float, path: str) -> None:
+    """Raise ScriptError at the path of a span that is no part of a round of so many seconds, or that overlaps one.
+
+    Spans may touch and come in any order. Refusing the round is better than rating it by a part of what was played.
+    """
+    for n, span in enumerate(spans):
+        if span.end < span.start:
+            raise ScriptError("spans", f"the span ends before it begins, at {span.start:g} s", path=f"{path}[{n}].to")
+        if span.end > seconds:
+            text = f"the span ends at {span.end!r} s and the round at {seconds!r} s"
+            raise ScriptError("spans", text, path=f"{path}[{n}].to")
+    in_order = sorted(range(len(spans)), key=lambda n: (spans[n].start, spans[n].end))
+    for before, n in pairwise(in_order):
+        if spans[n].start < spans[before].end:
+            text = f"the span overlaps another of the player, which ends at {spans[before].end!r} s"
+            raise ScriptError("spans", text, path=f"{path}[{n}].from")

@@ -7,7 +7,8 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from equipoise.core import events as core
-from equipoise.core.model import MOST_PLAYERS, Round, RoundId
+from equipoise.core.model import MOST_PLAYERS, Mode, Round, RoundId
+from equipoise.errors import ScriptError
 from equipoise.wire.games import GAMES, SIDES, Facts, GameName
 from equipoise.wire.people import (
     Captures,
@@ -16,6 +17,7 @@ from equipoise.wire.people import (
     OnSide,
     PresenceLine,
     ScriptEvent,
+    refuse_spans,
     refuse_twice,
 )
 from equipoise.wire.scalars import MapName, Seconds, Word
@@ -46,15 +48,21 @@ class RoundEnded(ScriptEvent, frozen=True, tag="round_ended", kw_only=True):
         return core.RoundEnded(self.time(here), self.finished(here))
 
     def finished(self, here: Here) -> Round:
-        """The round. ScriptError when a player is twice in its lineup or among its players."""
+        """The round. ScriptError when a player is twice in its lineup or among its players, and for wrong spans."""
         refuse_twice((seat.id, f"{here.path}.lineup[{n}].id") for n, seat in enumerate(self.lineup))
         refuse_twice((line.id, f"{here.path}.players[{n}].id") for n, line in enumerate(self.players))
+        mode = GAMES[self.game].mode(self.facts)
+        for n, line in enumerate(self.players):
+            path = f"{here.path}.players[{n}].spans"
+            if line.spans and mode is not Mode.NS2:
+                raise ScriptError("spans", f"rounds of the game {self.game} have no spans, only seconds", path=path)
+            refuse_spans(line.spans, self.seconds, path)
         return Round(
             id=RoundId(str(self.round)),
             server=here.server,
             session=str(self.session),
             map=str(self.map),
-            mode=GAMES[self.game].mode(self.facts),
+            mode=mode,
             started_at=self.started_at,
             seconds=self.seconds,
             winner=SIDES.get(self.winner),

@@ -13,7 +13,7 @@ from msgspec import Meta, field
 
 from equipoise.core.model import MOST_PLAYERS
 from equipoise.wire.games import Facts
-from equipoise.wire.people import Captures, LineupLine, PresenceLine, SecondsOn
+from equipoise.wire.people import MOST_SPANS, Captures, LineupLine, PresenceLine, SecondsOn, SpanLine
 from equipoise.wire.rounds import RoundEnded
 
 
@@ -33,10 +33,15 @@ class StrictLineupLine(LineupLine, frozen=True, forbid_unknown_fields=True):
     """A player of the lineup, without unknown fields."""
 
 
+class StrictSpanLine(SpanLine, frozen=True, forbid_unknown_fields=True):
+    """A stretch of a round, without unknown fields."""
+
+
 class StrictPresenceLine(PresenceLine, frozen=True, forbid_unknown_fields=True):
     """A player's part in the round, without unknown fields."""
 
     seconds: StrictSecondsOn = field(default_factory=StrictSecondsOn)
+    spans: Annotated[tuple[StrictSpanLine, ...], Meta(max_length=MOST_SPANS)] = ()
 
 
 class RoundSubmitted(RoundEnded, frozen=True, forbid_unknown_fields=True, tag="round_ended", kw_only=True):

@@ -1,7 +1,7 @@
 """The people of an NS2 evening and the truth about them: skill on the field, per side and as commanders.
 
-Winners are drawn from the model of docs/ratings/ns2.md, written down once more here: the daemon has to find from results
-alone what this module knows.
+Winners are drawn from the model of docs/ratings/ns2.md, written down once more here: the daemon has to find from
+results alone what this module knows.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def chance(people: Mapping[PlayerId, Person], presences: Iterable[Presence], adv
     0.657
     """
     field, field_weight = 0.0, 0.0
-    chairs = {side: 0.0 for side in Side}
+    chairs = dict.fromkeys(Side, 0.0)
     commanding = 0.0
     for presence in presences:
         person = people[presence.id]
@@ -119,7 +119,7 @@ def random_favourite(
     advantage: float,
     samples: int = 100,
 ) -> float:
-    """The stronger side's win probability, the mean over random teams of the same people; commanders keep their side."""
+    """The stronger side's win probability, the mean over random teams; commanders keep their side."""
     field = [id for side in sides for id in side if id not in commanders]
     chairs = [[id for id in side if id in commanders] for side in sides]
     first = len(sides[0]) - len(chairs[0])

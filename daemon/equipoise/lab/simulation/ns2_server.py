@@ -10,7 +10,7 @@ from equipoise.core import events as e
 from equipoise.core.asks import Moment
 from equipoise.core.effects import Assign
 from equipoise.core.events import Phase
-from equipoise.core.model import PlayerId, Role, RoundId, ServerId, Side, Split
+from equipoise.core.model import PlayerId, Presence, Role, RoundId, ServerId, Side, Split
 from equipoise.lab.simulation.game_server import GameServer, Map
 
 
@@ -25,6 +25,11 @@ class NS2Server(GameServer):
     def commander(self, side: Side) -> PlayerId | None:
         """The player in a side's command chair."""
         return next((one.id for one in self.clients.values() if one.side is side and one.commander), None)
+
+    def presences(self) -> tuple[Presence, ...]:
+        """Who has played the running round so far, and when."""
+        round = self._running
+        return round.attendance.presences(self.clock, round.at)
 
     # What happens on the server.
 

@@ -52,6 +52,8 @@ class NS2Constants(NamedTuple):
     prior_rounds: float
     large_above: float
     usual_seconds: float
+    newcomer: float
+    """Log-odds: s of a bot in a lineup."""
 
 
 class NS2Arrays(NamedTuple):
@@ -71,6 +73,8 @@ class NS2Arrays(NamedTuple):
     """Seconds since the match began, as is `span_end`."""
     span_end: Floats
     span_commander: Flags
+    forecasts: Flags
+    """Shape (m,): whether the match is predicted from its lineup, and not from the time that was played."""
 
 
 class Workspace(NamedTuple):

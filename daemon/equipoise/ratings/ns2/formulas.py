@@ -32,7 +32,7 @@ from equipoise.ratings.parts.two_teams import result
 
 if TYPE_CHECKING:
     from equipoise.ratings.ns2.arrays import Records
-    from equipoise.ratings.parts.match_arrays import Floats, Ints
+    from equipoise.ratings.parts.match_arrays import Floats, Ints, Lineup
 
 POINTS = 400.0
 """Skills are kept in log-odds and shown times this."""
@@ -130,6 +130,66 @@ def predict_match(
     return win_probability(log_odds)
 
 
+def find_commanders(match: int, matches: MatchArrays, facts: NS2Arrays, work: Workspace) -> int:
+    """Put the numbers of the players who commanded when the match went live in `work.commander`; returns how many."""
+    found = 0
+    for member in range(matches.teams[2 * match], matches.teams[2 * match + 2]):
+        for span in range(facts.spans[member], facts.spans[member + 1]):
+            if facts.span_commander[span] and facts.span_start[span] <= 0.0 < facts.span_end[span]:
+                work.commander[found] = matches.members[member]
+                found += 1
+    return found
+
+
+def skill_at_start(seat: int, side: float, lineup: Lineup, records: Records, c: NS2Constants) -> float:
+    """Field skill of a player of the lineup, log-odds; `side` is 1 on the plus side, -1 on the other, 0 if unknown."""
+    if len(lineup.skill_at_start) > 0 and not math.isnan(lineup.skill_at_start[seat]):
+        return lineup.skill_at_start[seat] / POINTS
+    if lineup.members[seat] < 0:
+        return c.newcomer
+    p = records[lineup.members[seat]]
+    return p.skill + side * p.offset
+
+
+def forecast(
+    match: int,
+    matches: MatchArrays,
+    facts: NS2Arrays,
+    records: Records,
+    work: Workspace,
+    environment: EnvironmentArrays,
+    c: NS2Constants,
+) -> float:
+    """Win probability of the first team as the match goes live, as if all in its lineup stayed in their roles.
+
+    Does not read what is known only later: who joined, left, switched or took a chair.  Overwrites `work.commander`.
+    """
+    lineup, sign, commanders = matches.lineup, facts.sign[match], find_commanders(match, matches, facts, work)
+    first, middle, last = lineup.starts[2 * match], lineup.starts[2 * match + 1], lineup.starts[2 * match + 2]
+    skill, field, command, chairs, balance, humans = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for seat in range(first, last):
+        team = 1.0 if seat < middle else -1.0
+        in_chair = 0.0
+        for place in range(commanders):
+            in_chair = 1.0 if work.commander[place] == lineup.members[seat] else in_chair
+        own = skill_at_start(seat, sign * team, lineup, records, c)
+        if in_chair > 0.0:
+            chi = records[lineup.members[seat]].commander
+            command += team * ((1.0 - c.field_share) * chi + c.field_share * own)
+            balance += team
+        else:
+            skill += team * own
+        chairs += in_chair
+        field += 1.0 - in_chair
+        humans += 1.0 if lineup.members[seat] >= 0 else 0.0
+    log_odds = skill / max(1.0, field)
+    if abs(balance) < chairs:  # both teams have a commander
+        log_odds += command / chairs
+    if sign != 0.0:
+        log_odds += sign * intercept(facts.maps[match], is_large(humans, c), environment, c.prior_rounds)
+    return win_probability(log_odds)
+
+
 def gradient_step(size: int, sign: float, error: float, work: Workspace, c: NS2Constants) -> None:
     """Move the skills in `work`: s by Adagrad and the constant rate, o by the constant rate alone."""
     sided = c.constant * error * sign
@@ -208,7 +268,14 @@ def rate_match(
     environment: EnvironmentArrays,
     c: NS2Constants,
 ) -> float:
-    """Rate one match; returns the win probability of its first team and leaves all new s in `work.skill`."""
+    """Rate one match; returns the prediction for its first team and leaves all new s in `work.skill`.
+
+    The prediction is the forecast from the lineup where that is known.  Skills are moved by another, which knows who
+    played when: the forecast's error would also move players for what others did later.
+    """
+    predicted = 0.0
+    if facts.forecasts[match]:
+        predicted = forecast(match, matches, facts, records, work, environment, c)
     present = fill_time_weights(match, matches, facts, work, median_length(environment, c.usual_seconds), c.field_share)
     first = predict_match(match, matches, facts, records, work, environment, present, c)
     error = weight_of(match, matches) * (score_of(match, matches) - first)
@@ -217,7 +284,7 @@ def rate_match(
     scatter_skills(members, records, work, error, matches.started_at[match], c)
     if present > 0.0:
         update_environment(match, matches, facts, environment, is_large(present, c))
-    return first
+    return predicted if facts.forecasts[match] else first
 
 
 def rate_matches(

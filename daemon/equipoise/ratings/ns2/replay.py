@@ -63,6 +63,7 @@ def index(system: NS2, history: History) -> tuple[MatchArrays, NS2Arrays]:
         span_start=spans.start,
         span_end=spans.end,
         span_commander=spans.commander,
+        forecasts=_forecasts(history),
     )
     return history.arrays(), facts
 
@@ -104,6 +105,12 @@ _NO_SPANS = (np.empty(0, np.int32), np.empty(0), np.empty(0), np.empty(0, np.boo
 def _check_span_teams(spans: Spans) -> None:
     if spans.team.min(initial=0) < 0 or spans.team.max(initial=0) > 1:
         raise RatingError("history: spans of a third team")
+
+
+def _forecasts(history: History) -> Flags:
+    if history.lineup is None:
+        return np.zeros(len(history), np.bool_)
+    return np.ones(len(history), np.bool_) if history.lineup_known is None else history.lineup_known
 
 
 def _signs(history: History, plus_side: str) -> Floats:

@@ -14,7 +14,7 @@ from equipoise.core.model import PlayerId, PlayerSummary, Role
 from equipoise.errors import RatingError
 from equipoise.ratings.ns2.arrays import NS2Arrays, NS2Constants, Player, Workspace
 from equipoise.ratings.ns2.environment import UNKNOWN, Environment, no_rounds
-from equipoise.ratings.ns2.formulas import POINTS, predict_match, rate_match
+from equipoise.ratings.ns2.formulas import POINTS, forecast, predict_match, rate_match
 from equipoise.ratings.ns2.time_weights import fill_time_weights, median_length
 from equipoise.ratings.parameters import Params, ranged
 from equipoise.ratings.parts.match_arrays import MatchArrays, one_match
@@ -83,6 +83,7 @@ class NS2Params(Params):
             prior_rounds=float(self.prior_rounds),
             large_above=float(self.large_above),
             usual_seconds=float(self.usual_seconds),
+            newcomer=self.newcomer,
         )
 
 
@@ -99,14 +100,16 @@ class NS2(PlayerTable[NS2Params, Player]):
         self.environment = Environment(no_rounds(params.median_rounds))
 
     def predict(self, match: Match) -> WinProbabilities:
-        """Predict from the participants and their time, not the lineup.  A draw counts as half a win: `draw` is 0."""
+        """Predict from the lineup; without one from the participants and their time.  A draw is half a win."""
         matches, players, facts = self._arrays(match, self.environment.number(match.map))
         records, work = self.records((players,)), allocate(matches, facts)
+        if facts.forecasts[0]:
+            return _wins(forecast(0, matches, facts, records, work, self.environment.arrays, self.constants))
         present = fill_time_weights(0, matches, facts, work, self.median_seconds, self.constants.field_share)
         return _wins(predict_match(0, matches, facts, records, work, self.environment.arrays, present, self.constants))
 
     def rate(self, match: Match) -> Rated:
-        """Rate a match.  Reads teams, ranks, started_at, seconds, fraction_played, spans, map, sides, weight.
+        """Rate a match.  Reads all of it but squads, counts, quits, points and mode.
 
         >>> system = NS2.create()
         >>> rated = system.rate(Match(teams=(("ann",), ("bob",)), ranks=(0, 1)))
@@ -118,8 +121,9 @@ class NS2(PlayerTable[NS2Params, Player]):
         refuse_bots(match, matches.lineup)
         facts.maps[0] = self.environment.enter(match.map)
         records, work = self.records((players,)), allocate(matches, facts)
-        before = [POINTS * p.skill for p in records]
+        before = [POINTS * p.skill for p in records[: len(matches.members)]]
         prediction = _wins(rate_match(0, matches, facts, records, work, self.environment.arrays, self.constants))
+        del players[len(matches.members) :], records[len(matches.members) :]  # who was in the lineup alone
         self.players |= {player: records[n] for n, player in enumerate(players) if work.time[n] > 0.0}
         teams = [0] * len(match.teams[0]) + [1] * len(match.teams[1])
         changes = (
@@ -181,12 +185,11 @@ class NS2(PlayerTable[NS2Params, Player]):
         return Player(self.params.newcomer, self.params.newcomer)
 
     def _arrays(self, match: Match, number: int) -> tuple[MatchArrays, list[PlayerId], NS2Arrays]:
-        """The match as a history of one, with `number` as its map; and the ids of its participants."""
+        """The match as a history of one, with `number` as its map; and the ids of its players, participants first."""
         if len(match.teams) != 2:
             raise RatingError(f"ns2 rates two teams, not {len(match.teams)}")
         matches, players = one_match(match)
-        del players[len(matches.members) :]  # The prediction is about those who played, not about the lineup.
-        spans = [match.spans.get(player, ()) for player in players]
+        spans = [match.spans.get(player, ()) for player in players[: len(matches.members)]]
         flat = [span for played in spans for span in played]
         facts = NS2Arrays(
             seconds=[math.nan if match.seconds is None else match.seconds],
@@ -197,6 +200,7 @@ class NS2(PlayerTable[NS2Params, Player]):
             span_start=[span.start for span in flat],
             span_end=[span.end for span in flat],
             span_commander=[span.role is Role.COMMANDER for span in flat],
+            forecasts=[bool(match.lineup or match.skill_at_start)],
         )
         return matches, players, facts
 

@@ -58,7 +58,8 @@ FROM rounds WHERE pool = ? ORDER BY number
 """
 # By the index of rounds: in the order of the table they would lie by player.
 _PARTICIPANTS = """
-SELECT player, side, seconds_a, seconds_b, quit, before, after, prediction, score, participants.rounds, visible, state
+SELECT player, side, seconds_a, seconds_b, quit, before, after, prediction, score, participants.rounds, visible, state,
+    spans
 FROM participants INDEXED BY participants_by_round WHERE round = ? ORDER BY place
 """
 
@@ -79,6 +80,7 @@ _plain = msgspec.json.Decoder(dict[str, object])
 _anything = msgspec.json.Decoder()
 _void = msgspec.json.Decoder(tuple[moved.VoidRow, ...])
 _lineup = msgspec.json.Decoder(tuple[LineupPlayer, ...])
+_spans = msgspec.json.Decoder(tuple[moved.Span, ...])
 _skills = msgspec.json.Decoder(dict[str, float])
 
 
@@ -230,7 +232,7 @@ def _round(number: int, facts: list[Any], participants: sqlite3.Cursor, before: 
 
 
 def _participant(found: tuple[Any, ...]) -> moved.Participant:
-    player, side, seconds_a, seconds_b, quit, before, after, prediction, score, rounds, visible, state = found
+    player, side, seconds_a, seconds_b, quit, before, after, prediction, score, rounds, visible, state, spans = found
     return moved.Participant(
         player=player,
         side=Side(side),
@@ -244,4 +246,5 @@ def _participant(found: tuple[Any, ...]) -> moved.Participant:
         rounds=rounds,
         visible=bool(visible),
         state=_plain.decode(state),
+        spans=() if spans is None else _spans.decode(spans),
     )

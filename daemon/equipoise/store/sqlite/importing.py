@@ -42,8 +42,8 @@ INSERT INTO rounds (
 _PARTICIPANT = """
 INSERT INTO participants (
     pool, round, place, player, side, seconds_a, seconds_b, quit, before, after, prediction, score, rounds, visible,
-    state
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    state, spans
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 
 
@@ -166,4 +166,5 @@ def _effect(each: moved.Participant) -> tuple[object, ...]:
         each.rounds,
         each.visible,
         encoded(each.state),
+        encoded(each.spans) if each.spans else None,
     )

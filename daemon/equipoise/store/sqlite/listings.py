@@ -14,6 +14,7 @@ from equipoise.core.model import LineupPlayer, Mode, PlayerId, RoundId, ServerId
 from equipoise.store.listings import EditOf, Played, StoredRound
 from equipoise.store.notes import Decision
 from equipoise.store.sqlite import journal
+from equipoise.store.sqlite.participants import spans_of
 from equipoise.store.sqlite.thread import StoreThread
 
 _WHY_UNRATED = """
@@ -28,7 +29,8 @@ _ROUND_COLUMNS = (
 )
 _ROUND = ", ".join(_ROUND_COLUMNS)
 _PLAYED = """
-player, side, seconds_a, seconds_b, quit, before, after, participants.prediction, score, participants.rounds, visible
+player, side, seconds_a, seconds_b, quit, before, after, participants.prediction, score, participants.rounds, visible,
+    spans
 """
 _NAMES_AT_ONCE = 2000
 """Names that are read without letting a round pass: they take a few milliseconds."""
@@ -205,7 +207,7 @@ def _round(row: Sequence[Any]) -> StoredRound:
 
 
 def _played(row: Sequence[Any]) -> Played:
-    player, side, seconds_a, seconds_b, quit, before, after, prediction, score, rounds, visible = row
+    player, side, seconds_a, seconds_b, quit, before, after, prediction, score, rounds, visible, spans = row
     return Played(
         id=PlayerId(player),
         side=Side(side),
@@ -218,4 +220,5 @@ def _played(row: Sequence[Any]) -> Played:
         score=score,
         rounds=rounds,
         visible=bool(visible),
+        spans=spans_of(spans),
     )

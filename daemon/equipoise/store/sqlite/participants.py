@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from equipoise.core.model import PlayerId, Side
+from equipoise.core.model import PlayerId, Side, Span
 from equipoise.store.rated import Change
 from equipoise.store.sqlite.players import encoded
+
+_spans = msgspec.json.Decoder(tuple[Span, ...])
 
 Found = tuple[str, str, float, float, float, float, int, int, str]
 """Player, side, ratings before and after, prediction, score, rounds, visible, state."""
@@ -31,3 +33,13 @@ def change_of(found: Found) -> Change:
 def effect(change: Change) -> tuple[object, ...]:
     """What a replay changes in the row."""
     return change.before, change.after, change.prediction, change.rounds, change.visible, encoded(change.state)
+
+
+def written_spans(spans: tuple[Span, ...]) -> str | None:
+    """Spans as their column has them."""
+    return encoded(spans) if spans else None
+
+
+def spans_of(column: str | None) -> tuple[Span, ...]:
+    """The spans that a column says."""
+    return () if column is None else _spans.decode(column)

@@ -17,7 +17,7 @@ from equipoise.store.port import Replay, SeeRound
 from equipoise.store.rated import RatedRound
 from equipoise.store.sequence import Edit, Event, NumberedRound
 from equipoise.store.sqlite import crowds, journal, pools, retention, sequence, voids
-from equipoise.store.sqlite.participants import effect
+from equipoise.store.sqlite.participants import effect, spans_of
 from equipoise.store.sqlite.players import encoded
 
 PAGE = 200
@@ -34,7 +34,7 @@ ORDER BY number LIMIT ?
 """
 # Left to itself, SQLite goes through all rows of the pool, for each page of rounds.
 _PARTICIPANTS = """
-SELECT round, player, side, seconds_a, seconds_b, quit
+SELECT round, player, side, seconds_a, seconds_b, quit, spans
 FROM participants INDEXED BY participants_by_round WHERE pool = ? AND round BETWEEN ? AND ? ORDER BY round, place
 """
 
@@ -42,7 +42,7 @@ _lineup = msgspec.json.Decoder(tuple[LineupPlayer, ...])
 _skill_at_start = msgspec.json.Decoder(dict[PlayerId, float])
 
 _Facts = tuple[str, str, str, str, str, float, float, str | None, str, int, int, int, int, str | None]
-_Part = tuple[int, str, str, float, float, int]
+_Part = tuple[int, str, str, float, float, int, str | None]
 
 
 def see(db: sqlite3.Connection, pool: str, see: SeeRound, after: int = 0) -> None:
@@ -90,7 +90,7 @@ def rated(db: sqlite3.Connection, pool: str, last: int = 0) -> Iterator[Numbered
 def voided(db: sqlite3.Connection, number: int) -> NumberedRound:
     """A round that was taken out of the ratings, as its system received it."""
     (prediction, *facts) = db.execute(f"SELECT prediction, {_FACTS} FROM rounds WHERE number = ?", (number,)).fetchone()
-    parts: list[_Part] = [(number, *each[:5]) for each in voids.participants(db, number)]
+    parts: list[_Part] = [(number, *each[:5], each[-1]) for each in voids.participants(db, number)]
     return NumberedRound(number, _record(tuple(facts), parts), prediction or 0.5)
 
 
@@ -114,15 +114,19 @@ def _record(facts: _Facts, parts: list[_Part]) -> RecordRound:
         partial=bool(partial),
         waiting=bool(waiting),
     )
-    rated = tuple(Participant(each.id, each.side, each.seconds_a, each.seconds_b) for each in round.presences)
+    rated = tuple(
+        Participant(each.id, each.side, each.seconds_a, each.seconds_b, each.spans) for each in round.presences
+    )
     return RecordRound(
         round, rated, skill_at_start=None if skill_at_start is None else _skill_at_start.decode(skill_at_start)
     )
 
 
 def _presence(part: _Part) -> Presence:
-    _, player, side, seconds_a, seconds_b, quit = part
-    return Presence(PlayerId(player), Side(side), seconds_a, seconds_b, fought=True, left=bool(quit))
+    _, player, side, seconds_a, seconds_b, quit, spans = part
+    return Presence(
+        PlayerId(player), Side(side), seconds_a, seconds_b, fought=True, left=bool(quit), spans=spans_of(spans)
+    )
 
 
 def rewrite(db: sqlite3.Connection, pool: str, number: int, rated: RatedRound, *, same: bool) -> None:

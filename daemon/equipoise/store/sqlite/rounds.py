@@ -9,7 +9,7 @@ from equipoise.core.model import Round, RoundId, ServerId
 from equipoise.store.port import Submission
 from equipoise.store.rated import Change, RatedRound
 from equipoise.store.sqlite import players, pools, voids
-from equipoise.store.sqlite.participants import change_of
+from equipoise.store.sqlite.participants import change_of, written_spans
 from equipoise.store.sqlite.players import encoded
 from equipoise.store.sqlite.sequence import next_number
 from equipoise.store.upkeep import Prediction
@@ -62,17 +62,17 @@ def insert(db: sqlite3.Connection, pool: str, record: RecordRound, rated: RatedR
         """,
         (next_number(db), *_facts(pool, round), _skill_at_start(record), rated.unrated, rated.prediction, at),
     ).lastrowid
-    seconds = {each.id: (each.seconds_a, each.seconds_b) for each in record.participants}
+    times = {each.id: (each.seconds_a, each.seconds_b, written_spans(each.spans)) for each in record.participants}
     quits = {each.id for each in round.presences if each.left}
     db.executemany(
         """
         INSERT INTO participants (
-            pool, round, place, player, seconds_a, seconds_b, quit,
+            pool, round, place, player, seconds_a, seconds_b, spans, quit,
             side, before, after, prediction, score, rounds, visible, state
-        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         [
-            (pool, number, place, change.id, *seconds[change.id], change.id in quits, *_effect(change))
+            (pool, number, place, change.id, *times[change.id], change.id in quits, *_effect(change))
             for place, change in enumerate(rated.changes)
         ],
     )

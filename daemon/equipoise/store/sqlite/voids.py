@@ -10,16 +10,19 @@ import sqlite3
 
 import msgspec
 
+from equipoise.store.moved import VoidRow
 from equipoise.store.rated import Change
 from equipoise.store.sqlite.participants import change_of
 from equipoise.store.sqlite.players import encoded
 
-_COLUMNS = "player, side, seconds_a, seconds_b, quit, place, before, after, prediction, score, rounds, visible, state"
+_COLUMNS = (
+    "player, side, seconds_a, seconds_b, quit, place, before, after, prediction, score, rounds, visible, state, spans"
+)
 
-Participant = tuple[str, str, float, float, int, int, float, float, float, float, int, int, str]
+Participant = tuple[str, str, float, float, int, int, float, float, float, float, int, int, str, str | None]
 """A row of `participants` in the order of `_COLUMNS`."""
 
-_decoder = msgspec.json.Decoder(list[Participant])
+_decoder = msgspec.json.Decoder(list[VoidRow])
 
 
 def take_out(db: sqlite3.Connection, number: int, edit: int) -> None:
@@ -41,7 +44,7 @@ def put_back(db: sqlite3.Connection, pool: str, number: int) -> None:
         "WHERE number = ?",
         (number,),
     )
-    places = ", ".join("?" * 13)
+    places = ", ".join("?" * 14)
     db.executemany(
         f"INSERT INTO participants (pool, round, {_COLUMNS}) VALUES (?, ?, {places})",
         [(pool, number, *row) for row in participants(db, number)],
@@ -52,10 +55,11 @@ def put_back(db: sqlite3.Connection, pool: str, number: int) -> None:
 def participants(db: sqlite3.Connection, number: int) -> list[Participant]:
     """The rows of a voided round's participants, in the order of their places."""
     (text,) = db.execute("SELECT participants FROM voids WHERE round = ?", (number,)).fetchone()
-    return _decoder.decode(text)
+    rows = _decoder.decode(text)
+    return [(row.player, row.side.value, *msgspec.structs.astuple(row)[2:]) for row in rows]
 
 
 def first_answer(db: sqlite3.Connection, number: int) -> tuple[float, tuple[Change, ...]]:
     """The prediction and the changes that a voided round had."""
     (prediction,) = db.execute("SELECT prediction FROM voids WHERE round = ?", (number,)).fetchone()
-    return prediction, tuple(change_of((*row[:2], *row[6:])) for row in participants(db, number))
+    return prediction, tuple(change_of((*row[:2], *row[6:13])) for row in participants(db, number))

@@ -1,0 +1,238 @@
+"""The plot of an NS2 evening: rounds with people who come and go, votes, a secret choice, and a daemon that is killed.
+
+Everything here is decided by the seed and by what the daemon answers; a seed plays the same evening again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from enum import Enum, auto
+
+from equipoise.core.model import Mode, PlayerId, Side
+from equipoise.demo.ns2.cast import Person
+from equipoise.demo.ns2.evening import ADVANTAGES, NS2Evening
+from equipoise.demo.ns2.words import SIDES
+from equipoise.demo.plot import READ, crash, pace, pause, revive
+from equipoise.lab.simulation.game_server import Map
+
+LATECOMERS = 2
+"""People who are not there at the start."""
+MAPS = tuple(ADVANTAGES)
+
+
+class Incident(Enum):
+    """What happens in the rounds, in this order."""
+
+    LATE_JOIN = auto()
+    NEEDLESS_VOTE = auto()
+    LEAVE = auto()
+    NEW_COMMANDER = auto()
+    RETURN = auto()
+    ABORT_AND_CHOICE = auto()
+    SWITCH = auto()
+    KILL = auto()
+    VOTE = auto()
+    SECOND_LATE_JOIN = auto()
+    DRAW = auto()
+
+
+MARKS = {
+    Incident.LATE_JOIN: 0.05,
+    Incident.NEEDLESS_VOTE: 0.1,
+    Incident.LEAVE: 0.15,
+    Incident.NEW_COMMANDER: 0.2,
+    Incident.RETURN: 0.25,
+    Incident.ABORT_AND_CHOICE: 0.3,
+    Incident.SWITCH: 0.4,
+    Incident.KILL: 0.5,
+    Incident.VOTE: 0.6,
+    Incident.SECOND_LATE_JOIN: 0.65,
+    Incident.DRAW: 0.7,
+}
+"""When, as a fraction of the rounds."""
+
+
+class Story:
+    """Plays an NS2 evening from the first player to the last round."""
+
+    def __init__(self, evening: NS2Evening) -> None:
+        self._evening = evening
+        everybody = list(evening.people)
+        self._coming = everybody[-LATECOMERS:]
+        self._first = everybody[:-LATECOMERS]
+        self._gone: list[PlayerId] = []
+        """Players who left and may come back."""
+        self._left = list(Incident)
+        self._middle: dict[Incident, Callable[[], Awaitable[object]]] = {
+            Incident.LATE_JOIN: self._late_join,
+            Incident.SECOND_LATE_JOIN: self._late_join,
+            Incident.RETURN: self._return,
+            Incident.NEEDLESS_VOTE: self._vote,
+            Incident.LEAVE: self._leave_somebody,
+            Incident.NEW_COMMANDER: self._new_commander,
+            Incident.SWITCH: self._switch,
+            Incident.VOTE: self._walk_out_and_vote,
+        }
+
+    async def play(self) -> None:
+        """Play the whole evening. PeerError when the daemon refuses something, or is not there when it should be."""
+        evening = self._evening
+        for id in self._first:
+            evening.game.connect(id)
+        evening.report("map", f"{len(self._first)} players on {evening.game.map.name}, everybody rated 1000")
+        await evening.sync()
+        while evening.number < evening.rounds:
+            await self._next_map()
+            await self._round()
+
+    async def _round(self) -> None:
+        evening = self._evening
+        evening.number += 1
+        due = self._due() if evening.up else []
+        await evening.gather()
+        await self._pause()
+        if Incident.ABORT_AND_CHOICE in due:
+            await self._abort_and_choose()
+        await evening.start()
+        await self._pause()
+        for incident in due:
+            if incident in self._middle:
+                evening.game.pass_time(20)
+                await self._middle[incident]()
+                await pause(evening, READ)
+        if Incident.KILL in due:
+            await crash(evening)
+        await evening.finish(drawn=Incident.DRAW in due)
+        await self._pause()
+        if not evening.up and Incident.KILL not in due:
+            await revive(evening, "the mod's outbox")
+        await evening.to_ready_room()
+
+    def _due(self) -> list[Incident]:
+        """The incidents of this round. The round of the kill has no other, and those after it wait for the daemon."""
+        number, rounds = self._evening.number, self._evening.rounds
+        due = [each for each in self._left if number >= max(2, MARKS[each] * rounds)]
+        if Incident.KILL in due:
+            due = [Incident.KILL] if due[0] is Incident.KILL else due[: due.index(Incident.KILL)]
+        self._left = [each for each in self._left if each not in due]
+        return due
+
+    async def _pause(self) -> None:
+        await pause(self._evening, pace(self._evening))
+
+    async def _next_map(self) -> None:
+        """Each third of the evening is played on a map of its own."""
+        evening = self._evening
+        name = MAPS[min(len(MAPS) - 1, evening.number * len(MAPS) // evening.rounds)]
+        if name != evening.game.map.name:
+            evening.game.change_map(Map(name, Mode.NS2))
+            evening.script.introduce()
+            evening.report("map", f"Next map: {name}")
+            await evening.sync()
+
+    # People.
+
+    def _person(self, id: PlayerId) -> Person:
+        return self._evening.people[id]
+
+    async def _late_join(self) -> None:
+        if self._coming:
+            await self._join(self._coming.pop(0), "connects in the middle of the round")
+
+    async def _return(self) -> None:
+        if self._gone:
+            await self._join(self._gone.pop(0), "is back, with the same rating as before")
+
+    async def _join(self, id: PlayerId, text: str) -> None:
+        evening = self._evening
+        evening.game.connect(id)
+        evening.game.want(id, self._person(id).prefers)
+        await evening.sync()
+        side = evening.game.clients[id].side
+        evening.report("people", f"{evening.name(id)} {text} and plays for the {SIDES[side] if side else 'ready room'}")
+
+    def _leave(self, id: PlayerId, text: str) -> None:
+        evening = self._evening
+        evening.game.disconnect(id)
+        self._gone.append(id)
+        evening.report("people", f"{evening.name(id)} {text}")
+
+    def _field(self, side: Side) -> list[PlayerId]:
+        """The players on a side without its commander."""
+        commander = self._evening.game.commander(side)
+        return [id for id in self._evening.game.on(side) if id != commander]
+
+    async def _leave_somebody(self) -> None:
+        evening = self._evening
+        evening.game.pass_time(200)
+        side = max(Side, key=lambda side: len(evening.game.on(side)))
+        id = evening.rng.choice(self._field(side))
+        self._leave(id, f"leaves the {SIDES[side]} in the middle of the round: rated for the time that they played")
+        await evening.sync()
+
+    async def _new_commander(self) -> None:
+        evening = self._evening
+        evening.game.pass_time(200)
+        side = evening.rng.choice(list(Side))
+        before, after = evening.game.commander(side), evening.rng.choice(self._field(side))
+        evening.game.take_chair(after)
+        await evening.sync()
+        old = f"{evening.name(before)} leaves the chair of" if before else "No player commands"
+        evening.report(
+            "people", f"{old} the {SIDES[side]}, {evening.name(after)} takes it: each is rated for both roles"
+        )
+
+    async def _switch(self) -> None:
+        """A player asks for the other side."""
+        evening = self._evening
+        side = evening.rng.choice(list(Side))
+        evening.game.want(evening.rng.choice(self._field(side)), side.other)
+        await evening.sync()
+
+    # Votes and choices.
+
+    async def _vote(self) -> bool:
+        """Players ask for a shuffle, one after the other, until it is made or refused; returns whether it is made."""
+        evening = self._evening
+        seen, restarted = evening.record.scrambles, evening.tally.restarted
+        for id in [id for side in Side for id in evening.game.on(side)]:
+            evening.private_answer(id)
+            evening.game.say(id, "vote")
+            await evening.sync()
+            if evening.tally.restarted > restarted or evening.record.scrambles > seen:
+                return True
+            if (answer := evening.private_answer(id)) is not None:
+                evening.report("move", f"{evening.name(id)} votes for a shuffle, and reads: {answer}")
+                return False
+        return False
+
+    async def _walk_out_and_vote(self) -> None:
+        """Two of the better players of the weaker side leave early, and the others vote."""
+        evening = self._evening
+        chance = evening.teams().chance
+        side = Side.A if chance is not None and chance < 0.5 else Side.B
+        best = sorted(self._field(side), key=evening.rating)[-2:]
+        for id in best:
+            self._leave(id, f"leaves the {SIDES[side]} in the second minute")
+        await evening.sync()
+        if await self._vote():
+            evening.report(
+                "scramble", f"The vote passed: round {evening.number} starts again, the first start is not rated"
+            )
+            await pause(evening, READ)
+            await evening.start()
+
+    async def _abort_and_choose(self) -> None:
+        """The start is given up, and an admin opens a secret team choice."""
+        evening = self._evening
+        await evening.pregame()
+        commander = evening.game.commander(Side.A)
+        assert commander is not None, "without commanders no round starts"
+        evening.game.leave_chair(commander)
+        evening.game.abort()
+        await evening.sync()
+        evening.report("trouble", f"{evening.name(commander)} leaves the chair in PreGame: the start is aborted")
+        evening.report("people", "An admin opens a secret team choice: Marines, Aliens or Random?")
+        await pause(evening, READ)
+        await evening.choose()
+        await pause(evening, READ)

@@ -1,0 +1,166 @@
+"""Friends: invited, accepted, shown, ended; their groups hold at most four and no player twice."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.core.effects import Effect, Tell
+from equipoise.core.friends import INVITATION_MINUTES, present
+from equipoise.core.groups import LARGEST_GROUP, groups, lawful
+from equipoise.core.memory import MOST_REMEMBERED, Memory
+from equipoise.core.model import STEAM_ID_BASE, Entry, Mode, PlayerId, Roster
+from equipoise.core.phrases import Phrase, Text
+from tests.core.game import Game
+from tests.core.scripts import A, B, command, ids
+
+
+def friend(game: Game, by: str, *words: str) -> list[Effect]:
+    return game.happens(command("friend", *words, by=by, admin=False))
+
+
+def befriended(game: Game, *pairs: str) -> Game:
+    for one, two in pairs:
+        friend(game, one, two)
+        friend(game, two, one)
+    return game
+
+
+def together(game: Game) -> set[str]:
+    return {"".join(sorted(group)) for group in present(game.session.state)}
+
+
+def told(player: str, *lines: Text) -> Tell:
+    return Tell(PlayerId(player), lines)
+
+
+def test_two_who_name_each_other_are_friends_and_both_read_it() -> None:
+    game = Game(Mode.NS2, "ab|cd")
+    minutes = str(INVITATION_MINUTES)
+    assert friend(game, "a", "b") == [
+        told("a", Text(Phrase.FRIEND_ASKED, ("@b", minutes))),
+        told("b", Text(Phrase.FRIEND_ASKS, ("@a",))),
+    ]
+    assert together(game) == set()
+    assert friend(game, "b", "a") == [
+        told("b", Text(Phrase.FRIEND_MADE, ("@a",))),
+        told("a", Text(Phrase.FRIEND_MADE, ("@b",))),
+    ]
+    assert together(game) == {"ab"}
+
+
+def test_an_invitation_lapses_and_one_who_asks_again_is_not_shown_again() -> None:
+    game = Game(Mode.NS2, "ab|cd")
+    friend(game, "a", "b")
+    game.now += INVITATION_MINUTES * 60 - 1
+    assert [effect.player for effect in friend(game, "a", "b") if isinstance(effect, Tell)] == ["a"]
+    game.now += INVITATION_MINUTES * 60
+    friend(game, "b", "a")
+    assert together(game) == set()
+    friend(game, "a", "b")
+    assert together(game) == {"ab"}
+
+
+def test_friends_of_friends_are_one_group_and_a_fifth_is_refused() -> None:
+    game = befriended(Game(Mode.NS2, "abc|def"), "ab", "bc", "cd")
+    assert together(game) == {"abcd"}
+    full = Text(Phrase.FRIEND_FULL, (str(LARGEST_GROUP),))
+    assert friend(game, "e", "a") == [told("e", full)]
+    assert friend(game, "d", "e") == [told("d", full)]
+    assert together(game) == {"abcd"}
+
+
+def test_open_invitations_count_so_that_one_player_cannot_ask_everybody() -> None:
+    game = Game(Mode.NS2, "abc|def")
+    for other in "bcd":
+        friend(game, "a", other)
+    assert friend(game, "a", "e") == [told("a", Text(Phrase.FRIEND_FULL, (str(LARGEST_GROUP),)))]
+
+
+def test_a_group_that_filled_up_meanwhile_is_not_joined_by_an_older_invitation() -> None:
+    game = befriended(Game(Mode.NS2, "abc|def"), "ab")
+    friend(game, "e", "a")
+    befriended(game, "cd", "bc")
+    assert friend(game, "a", "e") == [told("a", Text(Phrase.FRIEND_FULL, (str(LARGEST_GROUP),)))]
+    assert together(game) == {"abcd"}
+
+
+def test_a_player_sees_their_group_and_leaves_it_alone() -> None:
+    game = befriended(Game(Mode.NS2, "ab|cd"), "ab", "bc")
+    usage = Text(Phrase.FRIEND_USAGE)
+    lines = (Text(Phrase.FRIEND_LINE, ("@b",)), Text(Phrase.FRIEND_LINE, ("@c",)))
+    assert friend(game, "a") == [told("a", *lines, usage)]
+    assert friend(game, "d") == [told("d", Text(Phrase.FRIEND_NONE), usage)]
+    left = Text(Phrase.FRIEND_LEFT, ("@b",))
+    assert friend(game, "b", "none") == [told("b", Text(Phrase.FRIEND_ENDED)), told("a", left), told("c", left)]
+    assert together(game) == set(), "a and c were friends through b alone"
+    assert friend(game, "a") == [told("a", Text(Phrase.FRIEND_NONE), usage)]
+
+
+def test_none_withdraws_open_invitations_too() -> None:
+    game = Game(Mode.NS2, "ab|cd")
+    friend(game, "a", "b")
+    friend(game, "a", "none")
+    friend(game, "b", "a")
+    assert together(game) == set()
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (("z",), Text(Phrase.UNKNOWN_PLAYER, ("z",))),
+        (("bot:1",), Text(Phrase.UNKNOWN_PLAYER, ("bot:1",))),
+        (("big", "ann"), Text(Phrase.UNKNOWN_PLAYER, ("big ann",))),
+        (("9" * 60,), Text(Phrase.UNKNOWN_PLAYER, ("9" * 60,))),
+        (("²",), Text(Phrase.UNKNOWN_PLAYER, ("²",))),
+        (("a",), Text(Phrase.FRIEND_USAGE)),
+    ],
+)
+def test_who_is_not_here_is_no_friend(words: tuple[str, ...], answer: Text) -> None:
+    assert friend(Game(Mode.NS2, "ab1|cd"), "a", *words) == [told("a", answer)]
+
+
+def test_a_friend_is_named_by_account_number_as_well() -> None:
+    game = Game(Mode.NS2, "ab|cd")
+    ann, bob = (PlayerId(str(STEAM_ID_BASE + number)) for number in (7, 8))
+    game.roster = Roster((Entry(ann, A), Entry(bob, B)))
+    game.look()
+    friend(game, ann, "8")
+    friend(game, bob, ann)
+    assert present(game.session.state) == (frozenset((ann, bob)),)
+
+
+def test_a_friend_who_left_or_is_afk_is_in_no_shuffle_and_comes_back_to_the_group() -> None:
+    game = befriended(Game(Mode.NS2, "abc|d"), "ab", "bc")
+    game.change("ac|d||b")
+    assert together(game) == {"ac"}, "b watches"
+    game.change("a|d")
+    assert together(game) == set()
+    game.change("abc|d")
+    assert together(game) == {"abc"}
+
+
+names = st.sampled_from(ids("abcdefgh"))
+
+
+@given(st.lists(st.tuples(names, names), max_size=60))
+def test_groups_are_disjoint_and_hold_two_to_four(pairs: list[tuple[PlayerId, PlayerId]]) -> None:
+    memory = Memory()
+    for one, two in pairs:
+        memory = memory.befriend(one, two)
+    found = set(groups(memory.friendships).values())
+    assert all(2 <= len(group) <= LARGEST_GROUP for group in found)
+    assert all(not one & two for one, two in itertools.combinations(found, 2))
+    assert memory.friendships == lawful(pairs)
+    assert all(one not in groups(memory.part(one).friendships) for one, _ in pairs)
+
+
+def test_of_ever_new_friendships_the_latest_are_remembered() -> None:
+    memory = Memory()
+    for number in range(MOST_REMEMBERED + 5):
+        memory = memory.befriend(PlayerId(f"one {number}"), PlayerId(f"two {number}"))
+    assert len(memory.friendships) == MOST_REMEMBERED
+    assert memory.friendships[0] == ("one 5", "two 5")

@@ -1,0 +1,99 @@
+"""Spans and commanders: a round with spans that cannot have been played is refused, and the path says where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from equipoise.core import events
+from equipoise.core.model import PlayerId, Presence, Role, Side, Span
+from equipoise.errors import ScriptError
+from equipoise.wire import decode_batch
+from tests.wire.samples import BLU, RED, ROUND, body
+
+ALL = {"side": "marines", "from": 0, "to": 61.5}
+
+
+def ended(*spans: dict[str, Any], game: str = "ns2") -> bytes:
+    """A batch with a round of 61.5 s, whose second player has these spans."""
+    players = [ROUND["players"][0], {"id": BLU, "side": "aliens", "seconds": {"red": 7}, "spans": list(spans)}]
+    return body({"kind": "heartbeat"}, {**ROUND, "game": game, "players": players})
+
+
+def refused(batch: bytes) -> tuple[str, str | None, str]:
+    with pytest.raises(ScriptError) as refusal:
+        decode_batch(batch)
+    return refusal.value.code, refusal.value.path, str(refusal.value)
+
+
+def test_spans_say_when_where_and_in_which_role_a_player_played_and_replace_their_seconds() -> None:
+    chair = {"side": "aliens", "from": 20.5, "to": 61.5, "role": "commander"}
+    batch = decode_batch(ended(chair, {"side": "marines", "from": 0, "to": 20.5}))
+
+    ending = batch.events[1]
+    assert isinstance(ending, events.RoundEnded)
+    assert ending.round.presences[1] == Presence(
+        PlayerId(BLU),
+        Side.B,
+        20.5,
+        41.0,
+        fought=False,
+        spans=(Span(Side.B, 20.5, 61.5, Role.COMMANDER), Span(Side.A, 0.0, 20.5)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("spans", "where", "why"),
+    [
+        ([{**ALL, "from": 30, "to": 20}], "[0].to", "ends before it begins, at 30 s"),
+        ([{**ALL, "to": 61.6}], "[0].to", "ends at 61.6 s and the round at 61.5 s"),
+        ([{**ALL, "to": 20}, {**ALL, "from": 20, "to": 900}], "[1].to", "ends at 900.0 s"),
+        ([{**ALL, "to": 20}, {**ALL, "from": 19.9, "to": 30}], "[1].from", "overlaps another"),
+        ([{**ALL, "from": 30}, {**ALL, "to": 30.1}], "[0].from", "ends at 30.1 s"),
+        ([ALL, {"side": "aliens", "from": 10, "to": 11, "role": "commander"}], "[1].from", "overlaps"),
+    ],
+)
+def test_spans_that_cannot_have_been_played_are_refused_at_their_path(
+    spans: list[dict[str, Any]], where: str, why: str
+) -> None:
+    code, path, text = refused(ended(*spans))
+
+    assert (code, path) == ("spans", f"$.events[1].players[1].spans{where}")
+    assert why in text
+
+
+@pytest.mark.parametrize(
+    ("span", "where"),
+    [
+        ({**ALL, "side": "none"}, ".side"),
+        ({**ALL, "side": "predators"}, ".side"),
+        ({**ALL, "role": "exo"}, ".role"),
+        ({**ALL, "from": -1}, ".from"),
+        ({"side": "marines", "from": 0}, ""),
+    ],
+)
+def test_an_unknown_side_or_role_and_a_time_before_the_round_are_refused_at_their_path(
+    span: dict[str, Any], where: str
+) -> None:
+    assert refused(ended(ALL, span))[:2] == ("schema", f"$.events[1].players[1].spans[1]{where}")
+
+
+@pytest.mark.parametrize("game", ["tf2", "other"])
+def test_rounds_of_other_games_have_no_spans(game: str) -> None:
+    assert refused(ended(ALL, game=game))[:2] == ("spans", "$.events[1].players[1].spans")
+
+
+def test_spans_may_touch_have_no_length_and_come_in_any_order() -> None:
+    ending = decode_batch(ended({**ALL, "from": 30}, {**ALL, "from": 30, "to": 30}, {**ALL, "to": 30})).events[1]
+    assert isinstance(ending, events.RoundEnded)
+    assert [(span.start, span.end) for span in ending.round.presences[1].spans] == [(30, 61.5), (30, 30), (0, 30)]
+
+
+@pytest.mark.parametrize("kind", ["roster", "round_started", "round_live"])
+def test_a_commander_who_is_on_no_side_is_refused(kind: str) -> None:
+    marine = {"id": RED, "side": "marines", "commander": True}
+    event = {"kind": kind, "round": "1-4", "players": [marine, {"id": BLU, "side": "none", "commander": True}]}
+
+    assert refused(body(event))[:2] == ("commander", "$.events[0].players[1].commander")
+    assert decode_batch(body({**event, "players": [marine]}))
