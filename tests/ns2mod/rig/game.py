@@ -28,6 +28,7 @@ SETTINGS: dict[str, Any] = {
     "map_minutes": 30,
     "respawn_seconds": 10,
     "tournament_mode": False,
+    "nsl_match": False,
     "cheats": False,
 }
 
@@ -49,7 +50,7 @@ class Game:
         self.mods = [Path(mod) for mod in mods]
         self.switches = Switches(**(switches or {}))
         self.settings = dict(SETTINGS)
-        """ServerConfig.json; `Server.SetConfigSetting` lasts until the map changes."""
+        """ServerConfig.json, read when a map loads: change it before `boot`, or one at a time by `setting`."""
         self.http = Network(self.switches)
         self.files = Files(config or self._temporary())
         self.messages: list[str] = []
@@ -65,8 +66,7 @@ class Game:
         self.admins: set[int] = set()
         """Account ids that ServerAdmin.json or Shine would let run every command."""
         self.clients: list[Client] = []
-        self.system = float(int(time.time()))
-        """The system clock: goes with the frames; set it as you like."""
+        self._system = float(int(time.time()))
         self.follows_real_time = False
         """The system clock runs at least as fast as real time."""
         self._real = time.monotonic()
@@ -147,6 +147,17 @@ class Game:
         """What Shared.GetTime() says."""
         return float(self.execute("return Shared.GetTime()"))
 
+    @property
+    def system(self) -> float:
+        """The system clock: goes with the frames; set it as you like."""
+        return self._system
+
+    @system.setter
+    def system(self, seconds: float) -> None:
+        self._system = seconds
+        if self._machine:
+            self.rig["system"] = seconds
+
     def frame(self, dt: float = FRAME) -> None:
         """One frame: entities, hooks, and the answers of finished requests."""
         self._tick(dt)
@@ -164,7 +175,7 @@ class Game:
         self._real = real
         self._clock += dt
         self.system += passed
-        self.rig["time"], self.rig["system"] = self._clock, self.system
+        self.rig["time"] = self._clock
 
     def _deliver(self) -> None:
         for exchange in self.http.arrived(self.system):
@@ -282,6 +293,14 @@ class Game:
     def console(self, text: str) -> bool:
         """A line typed into the server's console."""
         return bool(self.machine.call("Console", None, text))
+
+    def setting(self, name: str, value: Any) -> None:
+        """As `Server.SetConfigSetting`: from now on and until the map changes."""
+        self.rig["settings"][name] = value
+
+    def shine_plugin(self, name: str, *, enabled: bool = True, enforced: bool = False) -> None:
+        """Shine has this plugin; `enforced` says that a shuffle of voterandom is."""
+        self.machine.call("ShinePlugin", name, enabled, enforced)
 
     def shine_shuffle(self, wanted: dict[Client, int]) -> None:
         """Shine's shuffle puts these people on these teams, and resets a running round."""
