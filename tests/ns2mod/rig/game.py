@@ -44,7 +44,7 @@ class Game:
         nsl: bool = False,
         switches: dict[str, Any] | None = None,
         strict: bool = True,
-        own: tuple[str, ...] = ("Equipoise",),
+        own: tuple[str, ...] = (),
         config: Path | None = None,
     ) -> None:
         self.mods = [Path(mod) for mod in mods]
@@ -70,6 +70,8 @@ class Game:
         self.follows_real_time = False
         """The system clock runs at least as fast as real time."""
         self._real = time.monotonic()
+        self.worst_frame = 0.0
+        """Real seconds of the slowest frame so far, without the wait for the network; set it to 0 to begin anew."""
         self._options: dict[str, Any] = {"shine": shine, "nsl": nsl, "strict": strict, "own": own}
         self._clock = 0.0
         self._next_map: str | None = None
@@ -161,11 +163,14 @@ class Game:
     def frame(self, dt: float = FRAME) -> None:
         """One frame: entities, hooks, and the answers of finished requests."""
         self._tick(dt)
+        arrived = self.http.arrived(self.system)
+        begun = time.perf_counter()
         if self.switches.replies_before_frame:
-            self._deliver()
+            self._deliver(arrived)
         self.rig["Frame"](dt)
         if not self.switches.replies_before_frame:
-            self._deliver()
+            self._deliver(arrived)
+        self.worst_frame = max(self.worst_frame, time.perf_counter() - begun)
         if self._next_map:
             self.change_map(self._next_map)
 
@@ -177,8 +182,8 @@ class Game:
         self.system += passed
         self.rig["time"] = self._clock
 
-    def _deliver(self) -> None:
-        for exchange in self.http.arrived(self.system):
+    def _deliver(self, exchanges: list[Exchange]) -> None:
+        for exchange in exchanges:
             self.rig["Deliver"](exchange.id, *(exchange.reply or ("",)))
 
     def run(self, seconds: float, dt: float = FRAME) -> None:
