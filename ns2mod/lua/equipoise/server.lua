@@ -5,7 +5,7 @@
 --
 -- The engine loads a new machine for every map. Everything here lasts for one map, but for what stands in config://.
 
-for _, name in ipairs({ "codec", "outbox", "record", "fallback", "texts", "plan", "policy", "engine/boundary",
+for _, name in ipairs({ "codec", "reply", "ring", "outbox", "record", "fallback", "texts", "plan", "policy", "engine/boundary",
     "engine/files", "engine/people", "engine/rounds", "engine/post", "engine/joins", "engine/orders", "engine/chat",
     "engine/commands" }) do
     Script.Load("lua/equipoise/" .. name .. ".lua")
@@ -14,7 +14,7 @@ end
 local Mod = {}
 Mod.__index = Mod
 
-local kVersion = "@VERSION@"
+local kVersion = "0.1.0"
 -- How often everybody is looked at besides what the hooks say.
 local kLookSeconds = 0.25
 
@@ -51,6 +51,7 @@ function Mod.New()
         log = Log,
     })
     mod.outbox:Load()
+    mod.rounds:Load()
     return mod
 end
 
@@ -163,7 +164,7 @@ end
 -- A round that is not watched to its end is none.
 function Mod:Forget()
     if not self:Watching() then
-        self.rounds.record = nil
+        self.rounds:Drop()
     end
 end
 
