@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.ns2mod.evening import Evening
-from tests.ns2mod.peer import Peer
+from tests.ns2mod.scripted import Peer
 from tests.ns2mod.rig import Game
 
 MOD = Path(__file__).parents[2] / "ns2mod"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.ns2mod.peer import Peer
+from tests.ns2mod.scripted import Peer
 from tests.ns2mod.rig import Client, Game
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.ns2mod.evening import Evening
-from tests.ns2mod.peer import steam
+from tests.ns2mod.scripted import steam
 
 Start = Callable[..., Evening]
 
