@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.ns2mod.evening import Evening
-from tests.ns2mod.scripted import Peer
 from tests.ns2mod.rig import Game
+from tests.ns2mod.scripted import Peer
 
 MOD = Path(__file__).parents[2] / "ns2mod"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.ns2mod.scripted import Peer
 from tests.ns2mod.rig import Client, Game
+from tests.ns2mod.scripted import Peer
 
 
 class Evening:
@@ -17,7 +17,9 @@ class Evening:
         """Everybody on a side, by moves that ask nobody."""
         sides = []
         for team, count in ((1, marines), (2, aliens)):
-            side = [self.game.connect(100 * team + number, f"{'MA'[team - 1]}{number}") for number in range(1, count + 1)]
+            side = [
+                self.game.connect(100 * team + number, f"{'MA'[team - 1]}{number}") for number in range(1, count + 1)
+            ]
             for client in side:
                 client.moves()
                 assert self.game.join(client, team, force=True)

@@ -99,7 +99,7 @@ class Peer:
         return self.events(kind)[-1]
 
     def outcome(self, order: str) -> str | None:
-        """"done", or why it failed; None before that."""
+        """ "done", or why it failed; None before that."""
         for event in [*self.events("order_done"), *self.events("order_failed")]:
             if event["order"] == order:
                 return str(event.get("reason", "done"))
