@@ -78,6 +78,7 @@ def test_an_error_while_loading_is_a_script_error_and_the_server_runs(tmp_path: 
         ("Shared.GetPing()", "unknown engine function: Shared.GetPing"),
         ("Server.Kick()", "unknown engine function: Server.Kick"),
         ("pcall(function() return GetSomething() end)", "unknown engine global: GetSomething"),
+        ('Event.Hook("Shutdown", function() end)', "unknown engine event: Shutdown"),
         ('os.execute("true")', "unknown engine function: os.execute"),
         ('io.open("config://x", "a")', "io.open: mode a does not exist"),
         ("Class_ReplaceMethod('NS2Gamerules', 'Nothing', print)", "no method NS2Gamerules:Nothing"),
@@ -91,7 +92,7 @@ def test_api_that_the_reference_does_not_list_is_an_error_even_inside_pcall(
 
 
 def test_names_of_other_machines_and_mods_may_be_asked_for(tmp_path: Path) -> None:
-    game = Game([write_mod(tmp_path, "mod", "Mine = Mine or {} if Client or Shine then error() end")], own=("Mine",))
+    game = Game([write_mod(tmp_path, "mod", "Mine = Mine or {} if Client or Shine then error() end")])
     assert game.boot().errors == []
 
 

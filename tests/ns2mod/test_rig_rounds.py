@@ -92,8 +92,9 @@ def test_scenario_16_a_win_is_seen_around_the_state_and_sends_all_to_the_ready_r
 
 
 def test_scenario_17_a_draw_arms_no_map_change_and_is_not_ranked() -> None:
-    game = Game().boot()
+    game = Game()
     game.settings["map_minutes"] = 0
+    game.boot()
     two_commanders(game)
     game.start_round()
     game.end_game()
@@ -116,7 +117,6 @@ def test_scenario_18_a_concede_ends_the_round_after_its_window() -> None:
 
 def test_scenario_19_unbalanced_sides_end_the_round_after_a_warning() -> None:
     game = Game().boot()
-    game.settings["force_even_teams_on_join"] = False
     marines, aliens = two_commanders(game, 4)
     game.start_round()
     aliens += [game.connect(300 + number) for number in range(4)]
@@ -162,9 +162,9 @@ def test_scenario_21_a_reset_in_a_round_ends_it_without_endgame_and_a_new_one_st
 
 
 def test_scenario_32_a_won_map_that_ran_long_enough_changes_after_thirty_seconds() -> None:
-    game = Game().boot()
+    game = Game()
     game.settings["map_minutes"] = 0.1
-    game.change_map("ns2_veil")
+    game.boot()
     two_commanders(game)
     game.start_round()
     game.end_game(1)

@@ -28,6 +28,7 @@ SETTINGS: dict[str, Any] = {
     "map_minutes": 30,
     "respawn_seconds": 10,
     "tournament_mode": False,
+    "nsl_match": False,
     "cheats": False,
 }
 
@@ -43,13 +44,13 @@ class Game:
         nsl: bool = False,
         switches: dict[str, Any] | None = None,
         strict: bool = True,
-        own: tuple[str, ...] = ("Equipoise",),
+        own: tuple[str, ...] = (),
         config: Path | None = None,
     ) -> None:
         self.mods = [Path(mod) for mod in mods]
         self.switches = Switches(**(switches or {}))
         self.settings = dict(SETTINGS)
-        """ServerConfig.json; `Server.SetConfigSetting` lasts until the map changes."""
+        """ServerConfig.json, read when a map loads: change it before `boot`, or one at a time by `setting`."""
         self.http = Network(self.switches)
         self.files = Files(config or self._temporary())
         self.messages: list[str] = []
@@ -65,11 +66,12 @@ class Game:
         self.admins: set[int] = set()
         """Account ids that ServerAdmin.json or Shine would let run every command."""
         self.clients: list[Client] = []
-        self.system = float(int(time.time()))
-        """The system clock: goes with the frames; set it as you like."""
+        self._system = float(int(time.time()))
         self.follows_real_time = False
         """The system clock runs at least as fast as real time."""
         self._real = time.monotonic()
+        self.worst_frame = 0.0
+        """Real seconds of the slowest frame so far, without the wait for the network; set it to 0 to begin anew."""
         self._options: dict[str, Any] = {"shine": shine, "nsl": nsl, "strict": strict, "own": own}
         self._clock = 0.0
         self._next_map: str | None = None
@@ -147,14 +149,28 @@ class Game:
         """What Shared.GetTime() says."""
         return float(self.execute("return Shared.GetTime()"))
 
+    @property
+    def system(self) -> float:
+        """The system clock: goes with the frames; set it as you like."""
+        return self._system
+
+    @system.setter
+    def system(self, seconds: float) -> None:
+        self._system = seconds
+        if self._machine:
+            self.rig["system"] = seconds
+
     def frame(self, dt: float = FRAME) -> None:
         """One frame: entities, hooks, and the answers of finished requests."""
         self._tick(dt)
+        arrived = self.http.arrived(self.system)
+        begun = time.perf_counter()
         if self.switches.replies_before_frame:
-            self._deliver()
+            self._deliver(arrived)
         self.rig["Frame"](dt)
         if not self.switches.replies_before_frame:
-            self._deliver()
+            self._deliver(arrived)
+        self.worst_frame = max(self.worst_frame, time.perf_counter() - begun)
         if self._next_map:
             self.change_map(self._next_map)
 
@@ -164,10 +180,10 @@ class Game:
         self._real = real
         self._clock += dt
         self.system += passed
-        self.rig["time"], self.rig["system"] = self._clock, self.system
+        self.rig["time"] = self._clock
 
-    def _deliver(self) -> None:
-        for exchange in self.http.arrived(self.system):
+    def _deliver(self, exchanges: list[Exchange]) -> None:
+        for exchange in exchanges:
             self.rig["Deliver"](exchange.id, *(exchange.reply or ("",)))
 
     def run(self, seconds: float, dt: float = FRAME) -> None:
@@ -282,6 +298,14 @@ class Game:
     def console(self, text: str) -> bool:
         """A line typed into the server's console."""
         return bool(self.machine.call("Console", None, text))
+
+    def setting(self, name: str, value: Any) -> None:
+        """As `Server.SetConfigSetting`: from now on and until the map changes."""
+        self.rig["settings"][name] = value
+
+    def shine_plugin(self, name: str, *, enabled: bool = True, enforced: bool = False) -> None:
+        """Shine has this plugin; `enforced` says that a shuffle of voterandom is."""
+        self.machine.call("ShinePlugin", name, enabled, enforced)
 
     def shine_shuffle(self, wanted: dict[Client, int]) -> None:
         """Shine's shuffle puts these people on these teams, and resets a running round."""

@@ -5,6 +5,7 @@ A map change throws it away.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +19,8 @@ ENGINE = Path(__file__).with_name("engine")
 BEFORE_MODS = "base", "json", "shared", "entities", "clients"
 VANILLA = "players", "teams", "rules", "joining", "commanding", "bots", "chat", "frames"
 ENTRIES = "lua/entry/"
+OWN = re.compile(r"\b(\w+) = \1 or ")
+"""How a mod's file asks whether another file of it came first."""
 
 Host = Mapping[str, Callable[..., Any]]
 
@@ -66,7 +69,7 @@ class Machine:
                 "system": 0.0,
             }
         )
-        self._shine, self._nsl, self._own = shine, nsl, own
+        self._shine, self._nsl, self._absent = shine, nsl, own
 
     def boot(self, system: float) -> None:
         """Load in the order of ns2_game.md 1.1: entries, file hooks, the game, server scripts, the map."""
@@ -75,7 +78,7 @@ class Machine:
         if self._shine != "none":
             self._engine("shine")
         self.rig["CloseTheSandbox"]()
-        self.rig["StrictGlobals"](",".join(self._own))
+        self.rig["StrictGlobals"](",".join(self._own()))
         entries = self._entries()
         for _, _, entry in entries:
             self._load(entry, "FileHooks")
@@ -115,6 +118,11 @@ class Machine:
     def _load(self, entry: Any, kind: str) -> None:
         if entry[kind]:
             self.rig["LoadScript"](entry[kind])
+
+    def _own(self) -> set[str]:
+        """Globals that the mods' own files ask for before they make them."""
+        texts = (path.read_text(errors="replace") for name, path in self._files.items() if name.endswith(".lua"))
+        return {name for text in texts for name in OWN.findall(text)} | set(self._absent)
 
     def _source(self, path: str) -> str | None:
         file = self._files.get(path)

@@ -11,6 +11,9 @@ Shared.GetTime = function(real)
     return (gPausedAt or raw()) - gLost
 end
 
+-- xToken/NSL: whether the league's rules apply.
+function GetNSLModEnabled() return Rig.settings.nsl_match end
+
 function Rig.Pause()
     Rig.paused, gPausedAt = true, raw()
 end

@@ -96,6 +96,9 @@ function NS2Gamerules:CheckGameStart()
     end
 end
 
+-- B266 TournamentMode.lua.
+function GetTournamentModeEnabled() return Rig.settings.tournament_mode end
+
 function NS2Gamerules:GetWarmUpPlayerLimit() return 12 end
 
 function NS2Gamerules:UpdateWarmUp()

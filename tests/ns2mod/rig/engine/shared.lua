@@ -4,8 +4,18 @@ local Rig = ...
 local kHooks = {}
 Event = Rig.EngineTable("Event", {})
 
+-- ns2.md 1.3; besides these, Console_<command>.
+local kEvents = {}
+for _, name in ipairs({ "UpdateServer", "ClientConnect", "ClientDisconnect", "ConnectRequested",
+    "CheckConnectionAllowed", "MapPreLoad", "MapLoadEntity", "MapPostLoad", "LoadComplete", "CanPlayerHearPlayer",
+    "VirtualClientThink", "VirtualClientMove", "WebRequest", "ReceivedSteamStatsForClient",
+    "ProcessRoundStatsCompleted" }) do kEvents[name] = true end
+
 function Event.Hook(name, fn)
     assert(type(name) == "string" and type(fn) == "function", "Event.Hook: name and function expected")
+    if Rig.strict and not kEvents[name] and not name:match("^Console_") then
+        Rig.Fault("unknown engine event: " .. name)
+    end
     kHooks[name] = kHooks[name] or {}
     table.insert(kHooks[name], fn)
 end

@@ -43,6 +43,15 @@ function Shine:IsExtensionEnabled(name)
     return plugin ~= nil and plugin.Enabled == true, plugin
 end
 
+-- SH extensions/voterandom/server.lua: an enforcement policy says whether the last shuffle is enforced still.
+function Rig.ShinePlugin(name, enabled, enforced)
+    Shine.Plugins[name] = {
+        Enabled = enabled,
+        Config = { AutoShuffleAtRoundStart = false },
+        EnforcementPolicy = { IsActive = function() return enforced end },
+    }
+end
+
 -- A nil client is the server's console.
 function Shine:HasAccess(client, command)
     return client == nil or Rig.host.is_admin(client:GetUserId())
