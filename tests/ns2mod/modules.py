@@ -13,7 +13,7 @@ from lupa.luajit21 import LuaRuntime, lua_type
 ROOT = Path(__file__).parents[2]
 MOD = ROOT / "ns2mod"
 FOLDER = MOD / "lua" / "equipoise"
-NAMES = ("codec", "reply", "ring", "outbox", "record")
+NAMES = ("codec", "reply", "ring", "outbox", "record", "fallback", "texts")
 """In the order in which each finds what it uses."""
 DKJSON = Path(__file__).parent / "dkjson.lua"
 
@@ -25,8 +25,11 @@ class Modules:
         self.lua = LuaRuntime(encoding="latin-1", unpack_returned_tuples=True, register_eval=False)
         self.json = self.lua.execute(DKJSON.read_text(), dkjson)
         for name in NAMES:
-            self.lua.execute((FOLDER / f"{name}.lua").read_text(), name=f"@{name}.lua", mode="t")
+            self.run(FOLDER / f"{name}.lua")
         self.all = self.lua.globals().Equipoise
+
+    def run(self, path: Path) -> None:
+        self.lua.execute(path.read_bytes().decode("latin-1"), name=f"@{path.name}", mode="t")
 
     def table(self, value: Any) -> Any:
         """A value of Python as one of Lua's."""

@@ -1,3 +1,5 @@
+-- SPDX-License-Identifier: GPL-3.0-or-later
+--
 -- The daemon's reply, brought into one form: every field is there with its type, every player id is an account id, and
 -- what is not understood is left out. No other file has to doubt a reply, whatever answered.
 
@@ -101,15 +103,25 @@ local function Order(value)
     return order
 end
 
+-- The pool of another system has none.
+local function Skills(value)
+    local skills = Table(value)
+    for _, name in ipairs({ "marines", "aliens", "commander" }) do
+        if type(skills[name]) ~= "number" then
+            return nil
+        end
+    end
+    return { marines = skills.marines, aliens = skills.aliens, commander = skills.commander }
+end
+
 local function Player(value)
     value = Table(value)
     local id = PlayerId(value.id)
     if not id or type(value.rating) ~= "number" then
         return nil
     end
-    local skills = type(value.skills) == "table" and value.skills or nil
     return { id = id, rating = value.rating, rounds = Number(value.rounds, 0, 0, 1e12), visible = value.visible == true,
-        skills = skills }
+        skills = Skills(value.skills) }
 end
 
 -- The places of the splits' letters are those of the ids, so one strange id spoils the cache.
