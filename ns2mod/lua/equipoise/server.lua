@@ -5,9 +5,10 @@
 --
 -- The engine loads a new machine for every map. Everything here lasts for one map, but for what stands in config://.
 
-for _, name in ipairs({ "codec", "outbox", "record", "fallback", "texts", "plan", "policy", "engine/boundary",
-    "engine/files", "engine/people", "engine/rounds", "engine/post", "engine/joins", "engine/orders", "engine/chat",
-    "engine/commands" }) do
+for _, name in ipairs({ "codec", "reply", "ring", "outbox", "record", "fallback", "texts", "languages/en", "languages/de",
+    "languages/es", "languages/fr", "languages/pl", "languages/pt", "languages/ru", "languages/chi", "plan", "policy",
+    "engine/boundary", "engine/files", "engine/people", "engine/rounds", "engine/post", "engine/joins", "engine/orders",
+    "engine/chat", "engine/commands" }) do
     Script.Load("lua/equipoise/" .. name .. ".lua")
 end
 
@@ -51,6 +52,7 @@ function Mod.New()
         log = Log,
     })
     mod.outbox:Load()
+    mod.rounds:Load()
     return mod
 end
 
@@ -163,7 +165,7 @@ end
 -- A round that is not watched to its end is none.
 function Mod:Forget()
     if not self:Watching() then
-        self.rounds.record = nil
+        self.rounds:Drop()
     end
 end
 

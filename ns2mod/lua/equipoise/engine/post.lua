@@ -71,6 +71,7 @@ function Post:Send(now)
     if self.mod.fault or self:Requests(now) >= kMostRequests then
         return
     end
+    self:Refresh()
     local text, seq = self.mod.outbox:Batch(now)
     if not text then
         return
@@ -119,19 +120,21 @@ function Post:Accepted(reply)
     self:Soon()
 end
 
--- Nothing is kept that a later hello and roster say, but there may still be time for a split.
-function Post:GaveUp()
-    if self.mod.policy.phase == "freeze" then
-        self.mod.outbox:Add(self.mod.rounds:Start())
+-- Of what happened while the daemon was lost only the newest hello and roster go out. A start still has time for a split.
+function Post:Refresh()
+    local mod = self.mod
+    if self:Lost() then
+        mod.outbox:Forget("round_started")
+        if mod.policy.phase == "freeze" then
+            mod.outbox:Add(mod.rounds:Start())
+        end
     end
 end
 
 function Post:Failed(why)
     self.current = nil
     self.failures = self.failures + 1
-    if self.mod.outbox:Unanswered() == "given_up" then
-        self:GaveUp()
-    end
+    self.mod.outbox:Unanswered()
     self.dueAt = self.mod:Now() + (self:Lost() and kPollSeconds or kRetrySeconds)
     if self:Lost() then
         self:Complain("The daemon does not answer (" .. why .. "): the game goes on with the splits it gave last.")

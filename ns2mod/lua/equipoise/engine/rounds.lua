@@ -8,6 +8,8 @@ local Rounds = {}
 Rounds.__index = Rounds
 
 local kWinners = { [0] = "none", "marines", "aliens" }
+local kFile = "EquipoiseRound.json"
+local kSaveSeconds = 20
 
 function Rounds.New(mod)
     return setmetatable({ mod = mod, number = 0 }, Rounds)
@@ -42,6 +44,7 @@ function Rounds:Frame()
     if name then
         self:Handle(self.mod.policy:Frame(name, self.mod.people:BothCommanded(), self.mod:Now()))
     end
+    self:Save(self.mod:Now())
 end
 
 function Rounds:Handle(events)
@@ -71,6 +74,7 @@ function Rounds:Live()
     end
     self.number = self.number + 1
     self.startedAt = Shared.GetSystemTime()
+    self.nextSave = mod:Now() + kSaveSeconds
     self.record = Equipoise.Record.New({
         id = string.format("%.0f-%d", mod.boot, self.number),
         clock = Shared.GetTime(),
@@ -91,23 +95,53 @@ function Rounds:Left(id)
     end
 end
 
--- `winner` is 1, 2 or 0. It is on the disk when this returns.
-function Rounds:Finish(winner, partial)
-    local record, mod = self.record, self.mod
-    self.record = nil
-    if not record then
-        return
-    end
-    mod.outbox:Finish(record:Event({
+function Rounds:Event(winner, partial)
+    return self.record:Event({
         clock = Shared.GetTime(),
-        session = mod.session,
+        session = self.mod.session,
         map = Shared.GetMapName(),
         startedAt = self.startedAt,
         winner = kWinners[winner],
         partial = partial,
-    }))
+    })
+end
+
+-- `winner` is 1, 2 or 0. It is on the disk when this returns.
+function Rounds:Finish(winner, partial)
+    local mod = self.mod
+    if not self.record then
+        return
+    end
+    mod.outbox:Finish(self:Event(winner, partial))
+    self:Drop()
     mod.policy:Counted(winner, mod.post:NextSeq())
     mod.post:Soon()
+end
+
+-- No round is recorded any more.
+function Rounds:Drop()
+    if self.record then
+        self.record = nil
+        Equipoise.Files.Write(kFile, "")
+    end
+end
+
+-- No event announces the end of a map or of the process: what is known of the running round is written now and then.
+function Rounds:Save(now)
+    if self.record and now >= self.nextSave then
+        self.nextSave = now + kSaveSeconds
+        local text = Equipoise.Codec.Encode(json, self:Event(0, true))
+        Equipoise.Files.Write(kFile, text or "")
+    end
+end
+
+-- The round that an earlier map, or process, did not see the end of. The daemon knows it by its id if it has it already.
+function Rounds:Load()
+    local ok, event = pcall(json.decode, Equipoise.Files.Read(kFile) or "")
+    if ok and type(event) == "table" and type(event.round) == "string" and event.kind == "round_ended" then
+        self.mod.outbox:Finish(event)
+        Equipoise.Files.Write(kFile, "")
+    end
 end
 
 -- The map is about to be changed: nothing runs after it.
