@@ -12,6 +12,7 @@ import pytest
 from tests.ns2mod.evening import Evening
 from tests.ns2mod.rig import Game
 from tests.ns2mod.scripted import Peer
+from tests.ns2mod.sessions import RealEvening
 
 MOD = Path(__file__).parents[2] / "ns2mod"
 
@@ -38,3 +39,18 @@ def evening(peer: Peer) -> Iterator[Callable[..., Evening]]:
     yield start
     for one in started:
         assert one.game.errors == []
+
+
+@pytest.fixture
+def new_evening(tmp_path: Path) -> Iterator[Callable[..., RealEvening]]:
+    """Makes evenings with a real daemon. `settings` go into its configuration, the rest are options of the game."""
+    evenings: list[RealEvening] = []
+
+    def make(settings: str = "", **options: Any) -> RealEvening:
+        evenings.append(RealEvening(tmp_path / f"evening{len(evenings)}", settings, **options))
+        return evenings[-1]
+
+    yield make
+    for evening in evenings:
+        evening.daemon.kill()
+    assert not [fault for evening in evenings for fault in evening.game.errors]

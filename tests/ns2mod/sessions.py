@@ -16,24 +16,29 @@ from tests.ns2mod.rig.clients import Client
 Json = dict[str, Any]
 MOD = Path(__file__).parents[2] / "ns2mod"
 MARINES, ALIENS = 1, 2
+SIDES = {"a": "marines", "b": "aliens", None: "none"}
 SETTLE_SECONDS = 1.0
 """Of the game: the mod looks at everybody four times a second and posts what is new in the same frame."""
+
+
+Span = tuple[str, str, int, int]
+"""Side, role, from and to, in whole seconds since the round went live."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRound:
     """A round as the daemon stored it; people by name."""
 
-    winner: str | None
+    winner: str
     seconds: float
     partial: bool
     unrated: str | None
     lineup: dict[str, str]
-    spans: dict[str, list[tuple[str, str, float, float]]]
-    """Of each participant: side, role, from, to; in seconds since the round went live."""
+    spans: dict[str, list[Span]]
+    """Of each participant."""
 
 
-class Evening:
+class RealEvening:
     """An NS2 server with our mod, and its daemon. `options` are the fake server's."""
 
     def __init__(self, folder: Path, settings: str = "", **options: Any) -> None:
@@ -106,6 +111,25 @@ class Evening:
         found: Json = self.daemon.ask(f"players/{steam_id(client)}")["player"]
         return found
 
+    def stored(self) -> list[StoredRound]:
+        """All rounds of the store, in the order they were applied."""
+        path = self.daemon.folder / "state" / "equipoise.db"
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+            db.row_factory = sqlite3.Row
+            rows = db.execute("SELECT * FROM rounds ORDER BY number").fetchall()
+            return [self._round(row, db) for row in rows]
+
+    def _round(self, row: sqlite3.Row, db: sqlite3.Connection) -> StoredRound:
+        played = db.execute("SELECT player, spans FROM participants WHERE round = ?", (row["number"],))
+        return StoredRound(
+            SIDES[row["winner"]],
+            row["seconds"],
+            bool(row["partial"]),
+            row["unrated"],
+            {self.names.get(seat["id"], seat["id"]): SIDES[seat["side"]] for seat in json.loads(row["lineup"])},
+            {self.names[one["player"]]: _spans(one["spans"]) for one in played},
+        )
+
     def decisions(self, *kinds: str) -> list[Json]:
         """The decision log, oldest first."""
         found = self.daemon.ask(f"decisions?server={self.daemon.server}")["decisions"]
@@ -115,3 +139,11 @@ class Evening:
 def steam_id(client: Client) -> str:
     """The SteamID64 of a person."""
     return str(STEAM_ID_BASE + client.account_id)
+
+
+def _spans(text: str) -> list[Span]:
+    """Stored spans with their times in whole seconds: the rig's frames are shorter."""
+    return [
+        (SIDES[each["side"]], each["role"], round(each["start"]), round(each["end"]))
+        for each in json.loads(text or "[]")
+    ]
