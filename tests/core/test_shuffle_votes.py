@@ -246,3 +246,11 @@ def test_a_player_who_comes_while_a_shuffle_at_once_is_solved_is_in_the_next_que
     again = asked(play(session, [(1.1, seen(TEN + "|k", 1.1)), (1.2, solved(question))]))
     assert (again.moment, len(again.entries)) == (Moment.NOW, 11)
     assert assigned(play(session, [(1.3, solved(again, "abcdfk|eghij"))])).moment is Moment.NOW
+
+
+def test_a_second_order_while_a_shuffle_is_carried_out_starts_the_round_again_once() -> None:
+    session = begun(Mode.NS2, TEN)
+    play(session, [(1.5, solved(asked(vote(session))))])
+    effects = play(session, [(1.6, command("shuffle", "now"))])
+    assert [type(effect) for effect in effects] == [Tell]
+    assert session.memory.pending == VOTED
