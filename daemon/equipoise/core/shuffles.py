@@ -32,6 +32,12 @@ def needed(state: State) -> tuple[Purpose, Text] | None:
     return Purpose.SHUFFLE, Text(Phrase.REASON_ROUND_START)
 
 
+def will_follow(state: State) -> bool:
+    """No round runs, and the next one is shuffled before it begins."""
+    between = state.phase in (Phase.IDLE, Phase.OVER)
+    return state.ns2 and between and state.rules.shuffle.at_round_start
+
+
 def due_if(state: State) -> tuple[DueIf, ...]:
     """With a shuffle before every round, each outcome makes the next one due for a script without the daemon."""
     if not state.rules.shuffle.at_round_start:
