@@ -104,7 +104,7 @@ class AnyNs2Server(AnyServer):
     def an_open_choice_waits_for_its_time_between_rounds(self) -> None:
         state = self.session.state
         if state.choice_stage is Stage.OPEN:
-            assert state.phase in (e.Phase.IDLE, e.Phase.OVER)
+            assert state.phase is e.Phase.IDLE
             assert state.acts
             assert state.memory.choosing
             assert self.session.deadline() is not None
