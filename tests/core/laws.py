@@ -8,6 +8,7 @@ from dataclasses import replace
 from equipoise.core import events as e
 from equipoise.core.asks import Ask, AskMoves, Moment, Purpose
 from equipoise.core.autobalance import NO_DEADLINE, can_move
+from equipoise.core.ballot import Stage
 from equipoise.core.effects import (
     Assign,
     Cancel,
@@ -263,7 +264,8 @@ class LawfulServer:
         self.judge(self.session.tick(self.now))
         deadline = self.session.deadline()
         assert deadline is None or deadline > self.now
-        assert self.session.memory.pending == memory.pending
+        closed = self.session.state.choice_stage is Stage.CLOSED
+        assert self.session.memory.pending == memory.pending or (memory.choosing and closed)
 
     def judge_numbers(self) -> None:
         state, memory = self.session.state, self.session.memory

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from equipoise.core import wishes
 from equipoise.core.asks import Moment, Purpose
-from equipoise.core.ballot import Stage
 from equipoise.core.effects import LogDecision, Say
 from equipoise.core.events import Phase, SplitSolved
 from equipoise.core.model import DueIf, Side
@@ -47,8 +46,6 @@ def due_if(state: State) -> tuple[DueIf, ...]:
 
 def in_time(state: State, moment: Moment) -> bool:
     """Whether a split for this moment may be ordered in the present phase."""
-    if state.choice_stage is Stage.CLOSED and state.phase is Phase.OVER:
-        return moment is Moment.NOW
     return state.phase in ((Phase.IDLE, Phase.RUNNING) if moment is Moment.NOW else (Phase.FREEZE,))
 
 
