@@ -146,6 +146,21 @@ def test_scenario_20_a_side_that_empties_loses_and_two_are_a_draw() -> None:
     assert game.ends == [1]
 
 
+def test_a_mod_can_keep_a_round_from_ending_until_the_next_reset() -> None:
+    game = Game().boot()
+    two_commanders(game)
+    game.start_round()
+    game.execute("GetGamerules().preventGameEnd = true")
+    game.loses(1)
+    game.run(5)
+    assert game.ends == []
+    game.reset()
+    game.start_round()
+    game.loses(1)
+    game.run(1)
+    assert game.ends == [2]
+
+
 def test_scenario_21_a_reset_in_a_round_ends_it_without_endgame_and_a_new_one_starts(tmp_path: Path) -> None:
     game = probed(tmp_path)
     marines, aliens = two_commanders(game)

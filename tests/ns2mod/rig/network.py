@@ -76,9 +76,9 @@ class Network:
         exchange.dropped = self.drop
         self.sent.append(exchange)
         self._queue.append(exchange)
-        self._start()
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Give free slots to the requests that wait, oldest first; threads begin outside of frames."""
         while self._queue and len(self._running) < self.limit:
             exchange = self._queue.popleft()
             self._running.append(exchange)
@@ -124,12 +124,12 @@ class Network:
 
     def arrived(self, now: float) -> list[Exchange]:
         """The exchanges whose answers the game gets at this moment, oldest first."""
+        self.start()
         if self.waits:
             self._wait()
         due = [each for each in self._running if each.done.is_set() and now >= each.sent_at + self.delay]
         for each in due:
             self._running.remove(each)
-        self._start()
         if self.lose_answers:
             return []
         for each in due:
