@@ -115,6 +115,16 @@ def test_rounds_survive_a_restart_and_go_with_the_first_batch() -> None:
     assert posted["events"][1]["players"][0]["spans"] == [{"side": "marines", "role": "field", "from": 0, "to": 600.25}]
 
 
+def test_a_round_that_waits_already_is_not_taken_again() -> None:
+    mail = opened()
+    mail.finish("1-1", players=3)
+    mail.finish("1-1", players=1)
+    posted = mail.batch()
+    assert posted is not None
+    (event,) = (event for event in posted["events"] if event["kind"] == "round_ended")
+    assert len(event["players"]) == 3
+
+
 def test_the_ninth_round_drops_the_oldest_and_the_daemon_hears_of_it_once() -> None:
     mail = opened()
     for n in range(10):
