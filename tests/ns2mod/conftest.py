@@ -26,7 +26,7 @@ def peer() -> Iterator[Peer]:
 
 @pytest.fixture
 def evening(peer: Peer) -> Iterator[Callable[..., Evening]]:
-    """Starts a server with the mod, settings written; a script error of the mod fails the test."""
+    """Starts a server with the mod, settings written; a script error, or a batch that is none, fails the test."""
     started: list[Evening] = []
 
     def start(**options: Any) -> Evening:
@@ -39,6 +39,7 @@ def evening(peer: Peer) -> Iterator[Callable[..., Evening]]:
     yield start
     for one in started:
         assert one.game.errors == []
+        assert one.peer.faults == []
 
 
 @pytest.fixture
