@@ -75,8 +75,9 @@ mutants: $(STAMP)  ## mutation tests of core, balancing and the store's writer; 
 pictures: $(STAMP)  ## draw the pictures of README and docs again
 	$(BIN)/python -m docs.pictures
 
-plugin: $(STAMP)  ## compile the SourceMod plugin and zip it as an operator unpacks it (dist/)
+plugin: $(STAMP)  ## the SourceMod plugin, compiled and zipped, and the NS2 mod, ready to be published (dist/)
 	$(BIN)/python sourcemod/build.py
+	$(BIN)/python ns2mod/build.py
 
 $(STAMP)-versions: $(STAMP)
 	$(BIN)/python -m pip install --quiet --group versions

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("daemon", "sourcemod/scripting", "tests", "bench", "docs", "systemd")
-KINDS = {".py", ".sp", ".inc", ".md"}
+FOLDERS = ("daemon", "ns2mod", "sourcemod/scripting", "tests", "bench", "docs", "systemd")
+KINDS = {".py", ".sp", ".inc", ".lua", ".md"}
 ELSEWHERE = (
     ROOT / "daemon" / "equipoise" / "store" / "migrations.py",
     ROOT / "tests" / "store" / "test_migrations.py",

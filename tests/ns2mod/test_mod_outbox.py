@@ -1,0 +1,383 @@
+"""No finished round is lost but by overflow, which is counted; and what else waits is right when it is sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from tests.ns2mod.disk import Crash, Disk
+from tests.ns2mod.outboxes import BOOT, Mail
+
+
+def opened(mail: Mail | None = None) -> Mail:
+    """An outbox whose daemon has heard of it."""
+    mail = mail or Mail()
+    assert mail.kinds() == ["hello", "roster"]
+    mail.answered()
+    return mail
+
+
+def test_the_first_batch_begins_with_hello_and_ends_with_the_roster() -> None:
+    mail = Mail()
+    mail.add("player_joined", id="7")
+    mail.finish("1-1")
+    posted = mail.batch()
+    assert posted is not None
+    assert [event["kind"] for event in posted["events"]] == ["hello", "round_ended", "player_joined", "roster"]
+    assert (posted["server"], posted["boot"], posted["seq"], posted["at"]) == ("veil", BOOT + 1, 1, 1000)
+    assert posted["events"][2]["at"] == 1000
+
+
+def test_one_batch_is_in_flight_at_a_time() -> None:
+    mail = Mail()
+    assert mail.batch()
+    mail.add("heartbeat")
+    assert mail.batch() is None
+    mail.answered()
+    assert mail.kinds() == ["heartbeat"]
+
+
+def test_before_there_is_a_game_nothing_is_sent() -> None:
+    mail = Mail(hello_ready=False)
+    assert mail.batch() is None
+    mail.hello_ready = True
+    assert mail.kinds() == ["hello", "roster"]
+
+
+def test_an_event_is_sent_as_it_was_when_it_was_added() -> None:
+    mail = opened()
+    mail.add("side_changed", id="7", side="marines")
+    mail.now += 5
+    posted = mail.batch()
+    assert posted is not None
+    assert posted["events"] == [{"kind": "side_changed", "id": "7", "side": "marines", "at": 1000}]
+    assert posted["at"] == 1005
+
+
+def test_a_batch_without_an_answer_comes_again_as_it_was_and_then_gives_way() -> None:
+    mail = opened()
+    mail.add("side_changed", id="7", side="marines")
+    mail.add("order_done", durable=True, order="o1")
+    first = mail.batch()
+    assert mail.unanswered() == "again"
+    mail.add("side_changed", id="8", side="aliens")
+    mail.now += 1
+    assert mail.batch() == first
+    assert mail.unanswered() == "given_up"
+    assert mail.kinds() == ["hello", "order_done", "roster"]
+
+
+def test_only_stored_frees_a_slot_and_a_kept_round_is_offered_with_the_next() -> None:
+    mail = opened()
+    mail.finish("1-1")
+    mail.finish("1-2")
+    assert mail.kinds() == ["1-1", "1-2"]
+    mail.answered({"1-1": "kept", "1-2": "stored"})
+    assert mail.kinds() == []
+    mail.answered()
+    mail.finish("1-3")
+    assert mail.kinds() == ["1-1", "1-3"]
+    mail.answered({"1-1": "stored"})
+    assert mail.kinds() == ["1-3"]  # a round that the reply does not name
+
+
+def test_a_kept_round_is_offered_again_to_a_daemon_that_does_not_know_us() -> None:
+    mail = opened()
+    mail.finish("1-1")
+    mail.batch()
+    mail.answered({"1-1": "kept"})
+    mail.batch()
+    mail.answered(want=("hello", "roster"))
+    assert mail.kinds() == ["hello", "1-1", "roster"]
+
+
+def test_unsent_events_of_a_rounds_beginning_give_way_to_its_end() -> None:
+    mail = opened()
+    mail.add("round_started", players=[])
+    mail.add("round_live", round="1-1", players=[])
+    mail.finish("1-1")
+    assert mail.kinds() == ["1-1", "roster"]
+
+
+def test_rounds_survive_a_restart_and_go_with_the_first_batch() -> None:
+    mail = opened()
+    for n in range(3):
+        mail.finish(f"1-{n}")
+    mail.new()
+    posted = mail.batch()
+    assert posted is not None
+    assert posted["seq"] == 1
+    assert [event.get("round") for event in posted["events"]] == [None, "1-0", "1-1", "1-2", None]
+    assert posted["events"][1]["players"][0]["spans"] == [{"side": "marines", "role": "field", "from": 0, "to": 600.25}]
+
+
+def test_the_ninth_round_drops_the_oldest_and_the_daemon_hears_of_it_once() -> None:
+    mail = opened()
+    for n in range(10):
+        mail.finish(f"1-{n}")
+    assert mail.rounds() == [f"1-{n}" for n in range(2, 10)]
+    mail.new()
+    posted = mail.batch()
+    assert posted is not None
+    assert posted["dropped"] == 2
+    mail.answered()
+    posted = mail.batch()
+    assert posted is not None
+    assert posted["dropped"] == 0
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.999, 1.0])
+def test_a_crash_in_the_middle_of_a_write_costs_at_most_what_was_being_written(part: float) -> None:
+    mail = opened()
+    mail.finish("1-1")
+    mail.disk.crash_after = part
+    with pytest.raises(Crash):
+        mail.finish("1-2")
+    mail.new()
+    assert mail.rounds() == ["1-1", "1-2"] if part == 1 else ["1-1"]
+    mail.finish("1-3")
+    mail.new()
+    assert mail.rounds()[-1] == "1-3"
+
+
+def test_a_full_disk_keeps_the_last_whole_file_and_is_tried_again() -> None:
+    mail = opened()
+    mail.finish("1-1")
+    mail.disk.full = True
+    for n in range(2, 5):
+        mail.finish(f"1-{n}")
+    assert [line for line in mail.log if "cannot be written" in line] == mail.log[-1:]
+    assert Mail(Disk(dict(mail.disk.files))).rounds() == ["1-1"]
+    mail.disk.full = False
+    mail.batch()
+    assert Mail(Disk(dict(mail.disk.files))).rounds() == ["1-1", "1-2", "1-3", "1-4"]
+
+
+@pytest.mark.parametrize("text", ["", "x", "{}", '{"number":1,"sum":"00000001","data":{}}', "[[[[", "\xff\x00"])
+def test_a_file_of_anything_else_is_left_out(text: str) -> None:
+    mail = Mail(Disk({"EquipoiseOutbox1.json": text, "EquipoiseOutbox2.json": text}))
+    assert mail.rounds() == []
+    mail.finish("1-1")
+    mail.new()
+    assert mail.rounds() == ["1-1"]
+
+
+def test_a_file_that_was_changed_inside_gives_way_to_the_older_one() -> None:
+    mail = opened()
+    mail.finish("1-1")
+    mail.finish("1-2")
+    newest = max(mail.disk.files, key=lambda name: len(mail.disk.files[name]))
+    mail.disk.files[newest] = mail.disk.files[newest].replace("1-2", "1-9")
+    mail.new()
+    assert mail.rounds() == ["1-1"]
+    assert mail.log == [f"{newest} is damaged and left out."]
+
+
+def test_a_refused_event_is_dropped_and_the_others_go_again() -> None:
+    mail = opened()
+    mail.finish("1-1")
+    mail.add("order_done", durable=True, order="o1")
+    mail.add("side_changed", id="7", side="marines")
+    assert mail.kinds() == ["1-1", "order_done", "side_changed"]
+    assert mail.refused("schema", "$.events[1].order") == "again"
+    assert mail.kinds() == ["1-1", "side_changed"]
+    assert mail.refused("twice", "$.events[0].players[1].id") == "again"
+    assert mail.kinds() == ["side_changed"]
+    assert mail.rounds() == []
+    mail.new()
+    assert mail.rounds() == []
+
+
+@pytest.mark.parametrize("code", ["busy", "credentials", "server", "throttled", "internal", "unavailable", "", "new"])
+def test_what_only_an_operator_or_time_can_mend_costs_no_round(code: str) -> None:
+    mail = opened()
+    mail.finish("1-1")
+    mail.batch()
+    assert mail.refused(code) == "later"
+    assert mail.kinds() == ["hello", "1-1", "roster"]
+
+
+def test_a_stale_batch_gives_its_rounds_and_begins_anew() -> None:
+    mail = opened()
+    mail.finish("1-1")
+    mail.finish("1-2")
+    mail.add("order_done", durable=True, order="o1")
+    mail.batch()
+    assert mail.refused("stale", rounds={"1-1": "stored"}) == "stale"
+    assert mail.kinds() == ["hello", "1-2", "roster"]
+
+
+def test_the_round_that_makes_the_daemon_refuse_whole_batches_is_found_and_the_others_are_kept() -> None:
+    mail = opened()
+    for n in range(4):
+        mail.finish(f"1-{n}")
+    stored: list[str] = []
+    for _ in range(12):
+        sent = [kind for kind in mail.kinds() if kind.startswith("1-")]
+        if "1-1" in sent:
+            assert mail.refused("json") == "again"
+        else:
+            stored += sent
+            mail.answered(dict.fromkeys(sent, "stored"))
+    assert stored == ["1-0", "1-2", "1-3"]
+    assert mail.rounds() == []
+
+
+def test_a_daemon_that_refuses_everything_costs_no_round() -> None:
+    mail = opened()
+    mail.finish("1-1")
+    mail.add("side_changed", id="7", side="marines")
+    mail.batch()
+    assert mail.refused("json") == "again"
+    for _ in range(5):
+        assert mail.kinds() == ["hello", "roster"]
+        assert mail.refused("json") == "later"
+    assert mail.rounds() == ["1-1"]
+
+
+def test_events_without_end_give_way_to_a_roster() -> None:
+    mail = opened()
+    mail.add("order_done", durable=True, order="o1")
+    for _ in range(128):
+        mail.add("side_changed", id="7", side="marines")
+    assert mail.kinds() == ["hello", "order_done", "roster"]
+
+
+def test_a_batch_of_many_long_rounds_is_no_longer_than_the_daemon_takes() -> None:
+    mail = opened()
+    for n in range(8):
+        mail.finish(f"1-{n}", players=100)
+    sent: list[str] = []
+    while len(sent) < 8:
+        kinds = mail.kinds()
+        assert kinds
+        sent += kinds
+        mail.answered(dict.fromkeys(kinds, "stored"))
+    assert sent == [f"1-{n}" for n in range(8)]
+
+
+def test_an_empty_outbox_knows_that_it_is() -> None:
+    mail = Mail()
+    assert not mail.box.Empty(mail.box)
+    opened(mail)
+    assert mail.box.Empty(mail.box)
+    mail.finish("1-1")
+    assert not mail.box.Empty(mail.box)
+    mail.batch()
+    mail.answered({"1-1": "kept"})
+    assert mail.box.Empty(mail.box)
+
+
+class Evenings(RuleBasedStateMachine):
+    """Rounds, answers, refusals, crashes and restarts in any order.
+
+    A round is safe once `Finish` has returned. What is safe is in the ring until the daemon has stored it, or has
+    refused it by name, or it fell out and was counted.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mail = Mail()
+        self.safe: list[str] = []
+        self.gone: set[str] = set()
+        self.counted = 0
+        self.flight: dict[str, Any] | None = None
+
+    def _guarded(self, act: Any, crash: float | None) -> bool:
+        """Whether it was done without a crash. After one the server starts again."""
+        self.mail.disk.crash_after = crash
+        try:
+            act()
+        except Crash:
+            self._restart()
+            return False
+        finally:
+            self.mail.disk.crash_after = None
+        return True
+
+    def _restart(self) -> None:
+        self.flight = None
+        self.mail.new()
+
+    crashes = st.none() | st.floats(0, 1)
+
+    @rule(crash=crashes)
+    def finish(self, crash: float | None) -> None:
+        id = f"{self.mail.boots}-{len(self.safe)}"
+        if self._guarded(lambda: self.mail.finish(id), crash):
+            self.safe.append(id)
+
+    @rule()
+    def other(self) -> None:
+        self.mail.add("side_changed", id="7", side="marines")
+
+    @rule(crash=crashes)
+    def send(self, crash: float | None) -> None:
+        found: list[dict[str, Any] | None] = []
+        if self._guarded(lambda: found.append(self.mail.batch()), crash) and found[0]:
+            self.flight = found[0]
+
+    @precondition(lambda self: self.flight)
+    @rule(data=st.data(), crash=crashes)
+    def answer(self, data: st.DataObject, crash: float | None) -> None:
+        posted, self.flight = self.flight, None
+        assert posted is not None
+        rounds = {
+            event["round"]: data.draw(st.sampled_from(["stored", "kept", ""]))
+            for event in posted["events"]
+            if event["kind"] == "round_ended"
+        }
+        rounds = {round: status for round, status in rounds.items() if status}
+        self.gone |= {round for round, status in rounds.items() if status == "stored"}
+        self.counted += posted["dropped"]
+        want = data.draw(st.sampled_from([(), ("roster",), ("hello", "roster")]))
+        self._guarded(lambda: self.mail.answered(rounds, want), crash)
+
+    @precondition(lambda self: self.flight)
+    @rule()
+    def silence(self) -> None:
+        self.flight = None
+        self.mail.unanswered()
+
+    @precondition(lambda self: self.flight)
+    @rule(data=st.data(), code=st.sampled_from(["schema", "busy", "stale", "credentials"]), crash=crashes)
+    def refuse(self, data: st.DataObject, code: str, crash: float | None) -> None:
+        posted, self.flight = self.flight, None
+        assert posted is not None
+        path = None
+        if code == "schema" and posted["events"]:
+            index = data.draw(st.integers(0, len(posted["events"]) - 1))
+            path = f"$.events[{index}].x"
+            self.gone |= {posted["events"][index].get("round", "")}
+        elif code == "schema":
+            code = "busy"
+        self._guarded(lambda: self.mail.refused(code, path), crash)
+
+    @rule()
+    def restart(self) -> None:
+        self._restart()
+
+    @rule(full=st.booleans())
+    def disk(self, full: bool) -> None:
+        """A full disk is no crash: what is in memory is safe as long as the process lives."""
+        if full:
+            self.mail.disk.full = True
+            self.mail.finish(f"{self.mail.boots}-full-{len(self.safe)}")
+            self.mail.disk.full = False
+            self.mail.box.ring.Retry(self.mail.box.ring)
+            self.safe.append(f"{self.mail.boots}-full-{len(self.safe)}")
+
+    @invariant()
+    def no_round_is_lost_but_by_overflow_which_is_counted(self) -> None:
+        held = self.mail.rounds()
+        assert len(held) <= 8
+        lost = set(self.safe) - set(held) - self.gone
+        assert len(lost) <= self.counted + self.mail.dropped
+
+
+Evenings.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestEvenings = Evenings.TestCase

@@ -1,0 +1,304 @@
+"""The record of a round, against a model that asks at every moment who was where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.core.events import RoundEnded
+from equipoise.core.model import STEAM_ID_BASE, PlayerId
+from equipoise.wire.decode import decode_batch
+from equipoise.wire.values import Batch
+from tests.ns2mod.modules import Modules
+
+MODULES = Modules()
+NEW = MODULES.all.Record.New
+SIDES = {1: "marines", 2: "aliens"}
+START = 100.0
+
+Snapshot = dict[str, dict[str, Any]]
+
+
+def place(team: int, role: str = "field") -> dict[str, Any]:
+    return {"team": team, "role": role}
+
+
+@dataclass
+class Recorded:
+    """A record, and the calls of the engine's hooks."""
+
+    players: Snapshot
+    record: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.record = NEW(MODULES.table({"id": "1-1", "clock": START, "players": self.players}))
+
+    def enter(self, id: str, team: int, clock: float, role: str | None = None) -> None:
+        self.record.Enter(self.record, id, team, role, START + clock)
+
+    def role(self, id: str, role: str, clock: float) -> None:
+        self.record.Role(self.record, id, role, START + clock)
+
+    def leave(self, id: str, clock: float) -> None:
+        self.record.Leave(self.record, id, START + clock)
+
+    def disconnect(self, id: str, clock: float) -> None:
+        self.record.Disconnect(self.record, id, START + clock)
+
+    def look(self, snapshot: Snapshot, clock: float) -> None:
+        self.record.Look(self.record, MODULES.table(snapshot), START + clock)
+
+    def finish(self, clock: float) -> tuple[dict[str, Any], float]:
+        players, seconds = MODULES.call(self.record.Finish, self.record, START + clock)
+        return {player["id"]: player for player in players}, seconds
+
+
+def spans(player: dict[str, Any]) -> list[tuple[str, str, float, float]]:
+    return [(span["side"], span["role"], span["from"], span["to"]) for span in player["spans"]]
+
+
+def test_a_player_who_stays_has_one_span() -> None:
+    players, seconds = Recorded({"7": place(1), "8": place(2, "commander")}).finish(600.5)
+    assert seconds == 600.5
+    assert players["7"] == {
+        "id": "7",
+        "side": "marines",
+        "left": False,
+        "spans": [{"side": "marines", "role": "field", "from": 0, "to": 600.5}],
+    }
+    assert spans(players["8"]) == [("aliens", "commander", 0, 600.5)]
+
+
+def test_a_late_joiner_begins_when_they_join() -> None:
+    recorded = Recorded({"7": place(0)})
+    recorded.enter("7", 2, 200)
+    players, _ = recorded.finish(600)
+    assert spans(players["7"]) == [("aliens", "field", 200, 600)]
+
+
+def test_a_direct_switch_closes_one_span_and_opens_another() -> None:
+    recorded = Recorded({"7": place(1)})
+    recorded.enter("7", 2, 100)
+    recorded.enter("7", 1, 250)
+    players, _ = recorded.finish(600)
+    assert spans(players["7"]) == [
+        ("marines", "field", 0, 100),
+        ("aliens", "field", 100, 250),
+        ("marines", "field", 250, 600),
+    ]
+
+
+def test_a_leaver_keeps_their_time_and_is_marked() -> None:
+    recorded = Recorded({"7": place(1), "8": place(2)})
+    recorded.disconnect("7", 100)
+    recorded.leave("8", 200)
+    players, _ = recorded.finish(600)
+    assert (players["7"]["left"], spans(players["7"])) == (True, [("marines", "field", 0, 100)])
+    assert (players["8"]["left"], spans(players["8"])) == (False, [("aliens", "field", 0, 200)])
+
+
+def test_a_reconnect_goes_on_under_the_same_id() -> None:
+    recorded = Recorded({"7": place(1)})
+    recorded.disconnect("7", 100)
+    recorded.enter("7", 0, 130)
+    recorded.enter("7", 1, 150)
+    players, _ = recorded.finish(600)
+    assert (players["7"]["left"], spans(players["7"])) == (
+        False,
+        [("marines", "field", 0, 100), ("marines", "field", 150, 600)],
+    )
+
+
+def test_the_chair_begins_and_ends_a_span() -> None:
+    recorded = Recorded({"7": place(1)})
+    recorded.role("7", "commander", 60)
+    recorded.role("7", "commander", 70)
+    recorded.role("7", "field", 300)
+    players, _ = recorded.finish(600)
+    assert spans(players["7"]) == [
+        ("marines", "field", 0, 60),
+        ("marines", "commander", 60, 300),
+        ("marines", "field", 300, 600),
+    ]
+
+
+def test_to_the_same_side_again_changes_nothing() -> None:
+    recorded = Recorded({"7": place(1, "commander")})
+    recorded.enter("7", 1, 100)
+    players, _ = recorded.finish(600)
+    assert spans(players["7"]) == [("marines", "commander", 0, 600)]
+
+
+def test_a_look_closes_and_opens_what_calls_missed() -> None:
+    recorded = Recorded({"7": place(1, "commander"), "8": place(2), "9": place(1)})
+    recorded.look({"7": place(1), "8": place(3), "10": place(2)}, 50)
+    players, _ = recorded.finish(600)
+    assert spans(players["7"]) == [("marines", "commander", 0, 50), ("marines", "field", 50, 600)]
+    assert spans(players["8"]) == [("aliens", "field", 0, 50)]
+    assert (players["9"]["left"], spans(players["9"])) == (True, [("marines", "field", 0, 50)])
+    assert spans(players["10"]) == [("aliens", "field", 50, 600)]
+
+
+def test_bots_are_in_the_lineup_and_nowhere_else() -> None:
+    recorded = Recorded({"7": place(1), "bot:1": place(2), "8": place(0)})
+    recorded.enter("bot:2", 1, 10)
+    players, _ = recorded.finish(600)
+    assert list(players) == ["7"]
+    assert MODULES.call(recorded.record.Lineup, recorded.record) == [
+        {"id": "7", "side": "marines"},
+        {"id": "bot:1", "side": "aliens"},
+    ]
+
+
+def test_a_pause_adds_nothing() -> None:
+    """In NSL's pause the game's clock stands still; it may lag behind what was seen."""
+    recorded = Recorded({"7": place(1), "8": place(2)})
+    recorded.enter("7", 2, 100)
+    for _ in range(60):
+        recorded.look({"7": place(2), "8": place(2)}, 99.9)
+    recorded.enter("7", 1, 100)
+    players, seconds = recorded.finish(200)
+    assert spans(players["7"]) == [("marines", "field", 0, 200)]
+    assert seconds == 200
+
+
+def test_who_changes_sides_without_end_makes_no_round_too_long() -> None:
+    recorded = Recorded({"7": place(1), "8": place(2)})
+    for n in range(1000):
+        recorded.enter("7", 1 + n % 2, n + (0.5 if n % 100 else 0))
+    players, _ = recorded.finish(2000)
+    assert len(players["7"]["spans"]) == 64
+    assert spans(players["7"])[-1] == ("aliens", "field", 999.5, 2000)
+
+
+def test_of_too_many_players_those_who_played_longest_stay() -> None:
+    recorded = Recorded({str(n): place(0) for n in range(1, 301)})
+    for n in range(1, 301):
+        recorded.enter(str(n), 1, n)
+    players, _ = recorded.finish(400)
+    assert set(players) == {str(n) for n in range(1, 129)}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call at a time: of the hooks, or a look; also the hooks that the engine does not fire."""
+
+    what: str
+    id: str
+    team: int
+    role: str
+    passes: float
+
+
+steps = st.lists(
+    st.builds(
+        Step,
+        st.sampled_from(["enter", "leave", "disconnect", "role", "look", "unseen", "finish"]),
+        st.sampled_from(["1", "2", "3", "bot:1"]),
+        st.integers(0, 3),
+        st.sampled_from(["field", "commander"]),
+        st.sampled_from([0.0, 0.0001, 0.0005, 0.3333, 1.0, 59.99951]) | st.floats(-5, 100),
+    ),
+    max_size=40,
+)
+
+
+@dataclass
+class Truth:
+    """Where everybody is, and for how long each was where."""
+
+    at: dict[str, tuple[int, str] | None]
+    clock: float = 0.0
+    seconds: dict[tuple[str, str, str], float] = field(default_factory=dict)
+
+    def until(self, clock: float) -> None:
+        for id, where in self.at.items():
+            if where and where[0] in SIDES and clock > self.clock:
+                key = (id, SIDES[where[0]], where[1])
+                self.seconds[key] = self.seconds.get(key, 0.0) + clock - self.clock
+        self.clock = max(self.clock, clock)
+
+
+def play(steps: Iterable[Step]) -> tuple[Recorded, Truth, dict[str, tuple[int, str] | None]]:
+    here: dict[str, tuple[int, str] | None] = {"1": (1, "field"), "2": (2, "commander"), "bot:1": (1, "field")}
+    recorded = Recorded({id: place(*where) for id, where in here.items() if where})
+    truth, clock = Truth(dict(here)), 0.0
+    for step in steps:
+        clock += step.passes
+        if step.what != "unseen":
+            truth.until(clock)
+        id, role = step.id, step.role if step.team in SIDES else "field"
+        match step.what:
+            case "enter":
+                here[id] = (step.team, role)
+                recorded.enter(id, step.team, clock, role)
+            case "leave":
+                here[id] = (0, "field")
+                recorded.leave(id, clock)
+            case "disconnect":
+                here[id] = None
+                recorded.disconnect(id, clock)
+            case "role" if (where := truth.at.get(id)) and where[0] in SIDES:
+                here[id] = (where[0], step.role)
+                recorded.role(id, step.role, clock)
+            case "unseen":
+                here[id] = (step.team, role)
+                continue
+            case "finish":
+                recorded.finish(clock)
+                continue
+            case _:
+                recorded.look({id: place(*where) for id, where in here.items() if where}, clock)
+                truth.at = dict(here)
+        truth.at[id] = here.get(id)
+    return recorded, truth, here
+
+
+@given(steps, st.floats(0, 100))
+def test_spans_never_overlap_lie_inside_and_add_up(steps: list[Step], rest: float) -> None:
+    recorded, truth, _ = play(steps)
+    end = truth.clock + rest
+    truth.until(end)
+    players, seconds = recorded.finish(end)
+    assert abs(seconds - end) <= 0.001
+    for id, player in players.items():
+        found = spans(player)
+        assert all(0 <= start < to <= seconds for _, _, start, to in found)
+        assert all(one[3] <= other[2] for one, other in pairwise(found))
+        for (who, side, role), lasted in truth.seconds.items():
+            if who == id:
+                counted = sum(to - start for at, as_, start, to in found if (at, as_) == (side, role))
+                assert abs(counted - lasted) <= 0.001 * (len(steps) + 2)
+    played = {id for (id, _, _), lasted in truth.seconds.items() if lasted > 0.001 and not id.startswith("bot:")}
+    assert played <= set(players)
+
+
+@given(steps)
+def test_the_daemon_reads_every_round(steps: list[Step]) -> None:
+    recorded, truth, _ = play(steps)
+    event = MODULES.call(
+        recorded.record.Event,
+        recorded.record,
+        {
+            "clock": START + truth.clock + 90,
+            "session": "1-1",
+            "map": "ns2_veil",
+            "startedAt": 1763622000.123,
+            "winner": "none",
+        },
+    )
+    (ended,) = read(event).events
+    assert isinstance(ended, RoundEnded)
+    assert {presence.id: len(presence.spans) for presence in ended.round.presences} == {
+        PlayerId(str(STEAM_ID_BASE + int(player["id"]))): len(player["spans"]) for player in event["players"]
+    }
+
+
+def read(event: dict[str, Any]) -> Batch:
+    text = MODULES.encode({"v": 1, "server": "veil", "boot": 1, "seq": 1, "at": 5, "events": [event]})
+    return decode_batch(text.encode())
