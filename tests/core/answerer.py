@@ -81,13 +81,15 @@ def _shuffled(ask: AskSplit, side_skills: SideSkills, points_per_chance: float) 
             abs(p - 0.5),
         )
 
-    pinned = {entry.id: entry.side for entry in ask.entries if entry.commander}
-    allowed = [
+    pinned = {entry.id: entry.side for entry in ask.entries if entry.commander and entry.side is not None}
+    possible = [
         split
         for split in _splits(ask.entries, {ask.sizes, ask.sizes[::-1]})
-        if all(split.side_of(player) is side for player, side in pinned.items()) and _moved(ask, split) <= most
+        if all(split.side_of(player) is side for player, side in pinned.items())
     ]
-    best = min(allowed, key=order)
+    # Uneven sides may need more moves than are allowed.
+    allowed = [split for split in possible if _moved(ask, split) <= most]
+    best = min(allowed or possible, key=order)
     now = Split(*(tuple(entry.id for entry in ask.entries if entry.side is side) for side in Side))
     return SplitSolved(ask, best, difference(best, *side_skills), chance(now), chance(best))
 

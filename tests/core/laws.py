@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from equipoise.core import events as e
-from equipoise.core.asks import Ask, AskMoves, Purpose
-from equipoise.core.autobalance import can_move
+from equipoise.core.asks import Ask, AskMoves, Moment, Purpose
+from equipoise.core.autobalance import NO_DEADLINE, can_move
 from equipoise.core.effects import (
     Assign,
     Cancel,
@@ -19,10 +19,11 @@ from equipoise.core.effects import (
     OpenVote,
     Order,
     Place,
+    Say,
     Unlock,
 )
 from equipoise.core.model import Mode, OrderId, PlayerId, Roster, Side, Split
-from equipoise.core.phrases import Phrase
+from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
 from equipoise.core.state import State
@@ -58,6 +59,7 @@ class LawfulServer:
     def happens(self, event: e.Event) -> list[Effect]:
         before, memory = frozen(self.session.state), self.session.memory
         effects = self.session.receive(event, self.now)
+        self.judge_event(event, before, effects)
         if any(isinstance(effect, Ignored) for effect in effects):
             assert (len(effects), self.session.state) == (1, before)
         if memory.pending is not None and self.session.memory.pending is None:
@@ -74,13 +76,42 @@ class LawfulServer:
                 assert self.session.state.arena
                 assert not self.session.state.roster.humans()
             case e.OrderDone():
-                assert before.assigned[event.order].ask.purpose is Purpose.SCRAMBLE
+                assert before.assigned[event.order].ask.purpose in (Purpose.SCRAMBLE, Purpose.SHUFFLE)
+            case e.SplitSolved():
+                assert event.ask.purpose is Purpose.SHUFFLE
+                assert not event.moved()
             case e.Commanded():
-                assert event.words == ("scramble", "cancel")
+                assert event.words in (("scramble", "cancel"), ("shuffle", "cancel"))
             case e.Hello():
                 assert event.session != before.memory.session
             case _:
                 assert isinstance(event, e.ScrambledAlone)
+
+    def judge_event(self, event: e.Event, before: State, effects: Iterable[Effect]) -> None:
+        state = self.session.state
+        if any(isinstance(effect, LogDecision) and effect.kind == "pending" for effect in effects):
+            assert before.memory.pending is None
+        for place in (effect for effect in effects if isinstance(effect, Place)):
+            self.judge_place(place, before)
+        if isinstance(event, e.RoundEnded) and event.round.partial and state.ns2:
+            assert (state.memory.tally, state.memory.counted) == (before.memory.tally, before.memory.counted)
+            assert state.phase in (before.phase, e.Phase.IDLE)
+        restarts = [effect for effect in effects if effect == Say(Text(Phrase.SHUFFLE_RESTARTS))]
+        ordered = [effect for effect in effects if isinstance(effect, Assign) and effect.moment is Moment.NOW]
+        assert len(restarts) == (state.ns2 and state.phase is e.Phase.RUNNING and len(ordered))
+
+    def judge_place(self, place: Place, before: State) -> None:
+        """A locked player goes elsewhere only from a side that is larger by two, or instead of opening such a gap."""
+        held, entry, count = (
+            before.held_side(place.player, self.now),
+            before.roster.get(place.player),
+            before.roster.sizes(),
+        )
+        if held is None or place.side is not held.side.other or not before.acts:
+            return
+        already_there = entry is not None and entry.side is place.side
+        there = entry is not None and entry.side is held.side
+        assert already_there or count[held.side] - count[held.side.other] >= (2 if there else 1)
 
     def judge(self, effects: Iterable[Effect]) -> None:
         for effect in effects:
@@ -121,7 +152,7 @@ class LawfulServer:
     def obey(self, place: Place) -> None:
         """The player joins the side at once; the script reports it with the next roster."""
         if (entry := self.roster.get(place.player)) is not None:
-            self.roster = self.roster.with_entry(replace(entry, side=place.side, waiting=place.side is None))
+            self.roster = self.roster.with_entry(entry.moved(place.side, waiting=place.side is None))
 
     def new(self, order: Assign | Move) -> None:
         assert order.order not in self.given
@@ -134,6 +165,7 @@ class LawfulServer:
         self.votes.append(vote)
         state = self.session.state
         assert state.acts
+        assert not state.ns2
         assert state.voices.order == vote.order
         assert state.memory.pending is None
         assert len(state.roster.eligible()) >= self.rules.vote.min_players
@@ -145,6 +177,7 @@ class LawfulServer:
         assert len(placed) == len(set(placed))
         others = self.benched_beside(split)
         assert set(placed) - others == {entry.id for entry in here.eligible()}
+        self.judge_moment(order)
         event = self.session.state.assigned[order.order]
         if event.ask.purpose is Purpose.DUEL:
             assert (len(split.a), len(split.b)) == (1, 1)
@@ -155,6 +188,15 @@ class LawfulServer:
         else:
             assert abs(len(split.a) - len(split.b)) <= 1
         assert self.session.state.arena or split.bench == ()
+
+    def judge_moment(self, order: Assign) -> None:
+        """The order is in time, and in NS2 it leaves the commanders in their chairs."""
+        state = self.session.state
+        at_once = (e.Phase.IDLE, e.Phase.RUNNING) if state.ns2 else (e.Phase.FREEZE, e.Phase.RUNNING)
+        assert state.phase in (at_once if order.moment is Moment.NOW else (e.Phase.FREEZE,))
+        if state.ns2:
+            chairs = [entry for entry in state.roster.entries if entry.commander and entry.side is not None]
+            assert all(order.split.side_of(entry.id) is entry.side for entry in chairs)
 
     def benched_beside(self, split: Split) -> set[PlayerId]:
         """Players of the bench whom the split was not about: on a side in arena's freeze, but late or not ready."""
@@ -180,7 +222,7 @@ class LawfulServer:
         assert entry.side is move.side.other
         assert can_move(entry)
         assert count[move.side.other] - count[move.side] >= 2
-        assert 0 <= move.deadline <= self.rules.autobalance.deadline_seconds
+        assert 0 <= move.deadline <= (NO_DEADLINE if state.ns2 else self.rules.autobalance.deadline_seconds)
         assert state.phase is e.Phase.RUNNING
         assert state.acts
         assert not state.arena
@@ -227,6 +269,8 @@ class LawfulServer:
         state, memory = self.session.state, self.session.memory
         assert {entry.id for entry in state.roster.humans()} >= state.voices.asked_at.keys()
         assert memory.pending is None or (state.voices.order, state.voices.asked_at) == (None, {})
+        if state.phase is e.Phase.RUNNING:
+            assert all(event.ask.moment is Moment.NOW for event in state.assigned.values())
         assert 0 <= memory.tally.streak <= memory.tally.completed
         assert 0 <= memory.tally.since_scramble <= memory.tally.completed
         assert (memory.tally.streak == 0) == (memory.tally.streak_side is None)

@@ -12,7 +12,7 @@ from equipoise.core import events as e
 from equipoise.core.asks import Ask
 from equipoise.core.effects import Assign, Ignored, Move
 from equipoise.core.model import Entry, Mode, OrderId, PlayerId, Presence, Roster, RoundId, Side, Split
-from equipoise.core.rules import ArenaRules, Rules, ScrambleRules, VoteRules
+from equipoise.core.rules import ArenaRules, Rules, ScrambleRules, ShuffleRules, VoteRules
 from equipoise.core.session import Session
 from tests.core.laws import PLAYERS, LawfulServer
 from tests.core.scripts import MAP, command, finished, hello, ids, roster, roster_text
@@ -25,12 +25,18 @@ RULES = (
         vote=VoteRules(min_players=2, cooldown_minutes=0.0, fair_band=(0.5, 0.5)),
     ),
     Rules(maps={"map 1": "rate", "map 2": "off"}),
+    Rules(
+        vote=VoteRules(min_players=2, fraction=0.3, cooldown_minutes=0.0),
+        shuffle=ShuffleRules(at_round_start=False, fair_band=(0.5, 0.5), max_moves=2, vote="next"),
+    ),
 )
 COMMANDS = (
     ("scramble", "now"),
     ("scramble", "next"),
     ("scramble", "dry"),
     ("scramble", "cancel"),
+    ("shuffle", "now"),
+    ("shuffle", "cancel"),
     ("balance",),
     ("on",),
     ("off",),
@@ -106,7 +112,7 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
         player=players,
         side=maybe_side,
         waiting=st.booleans(),
-        marks=st.sampled_from(["", "", "", "immune", "carrier", "building"]),
+        marks=st.sampled_from(["", "", "", "immune", "carrier", "building", "commander"]),
         alive=st.booleans(),
         ready=st.sampled_from([True, True, True, False]),
         reported=st.booleans(),
@@ -115,6 +121,8 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
         self, player: PlayerId, side: Side | None, waiting: bool, marks: str, alive: bool, ready: bool, reported: bool
     ) -> None:
         entry = Entry(player, side, waiting and side is None, alive, self.now, ready=ready)
+        if marks == "commander" and (side is None or any(other.commander for other in self.roster.on(side))):
+            marks = ""  # a side has one chair
         self.roster = self.roster.with_entry(replace(entry, **{marks: True}) if marks else entry)  # type: ignore[arg-type]
         if reported:
             self.happens(e.SideChanged(self.now, player, entry.side, entry.waiting, ready))
@@ -122,7 +130,7 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
     @rule(side=st.sampled_from(Side), stay=st.integers(0, 2), ends_in=st.sampled_from([None, None, 5.0, 33.0]))
     def most_of_a_side_watch(self, side: Side, stay: int, ends_in: float | None) -> None:
         for entry in self.roster.on(side)[stay:]:
-            self.roster = self.roster.with_entry(replace(entry, side=None))
+            self.roster = self.roster.with_entry(entry.moved(None))
         self.roster_seen(ends_in)
 
     @rule(player=players, reported=st.booleans())
@@ -160,17 +168,21 @@ class AnyServer(LawfulServer, RuleBasedStateMachine):
         captures=st.tuples(st.integers(0, 1), st.integers(0, 1)),
         here=st.sampled_from([True, True, False]),
         late=st.booleans(),
+        partial=st.sampled_from([False, False, True]),
     )
-    def round_ends(self, back: int, winner: Side | None, captures: tuple[int, int], here: bool, late: bool) -> None:
+    def round_ends(
+        self, back: int, winner: Side | None, captures: tuple[int, int], here: bool, late: bool, partial: bool
+    ) -> None:
         session = self.session.memory.session if here else "elsewhere"
         presences = tuple(Presence(entry.id, entry.side or Side.A, 9.0, 1.0, True) for entry in self.roster.humans())
         text = roster_text(self.roster)
         name = f"r{max(0, self.rounds - back)}"
         round = finished(name, winner, text, mode=self.mode, session=session, captures=captures, presences=presences)
+        round = replace(round, partial=partial)
         self.happens(e.RoundEnded(0.0 if late else self.now, round))
 
     @rule(
-        event=st.sampled_from([e.WaitingEnded(0.0), e.SidesSwitched(0.0), e.Heartbeat(0.0)]),
+        event=st.sampled_from([e.WaitingEnded(0.0), e.SidesSwitched(0.0), e.Heartbeat(0.0), e.RoundAborted(0.0)]),
     )
     def something_else(self, event: e.Event) -> None:
         if isinstance(event, e.SidesSwitched):

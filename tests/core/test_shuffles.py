@@ -5,16 +5,32 @@ from __future__ import annotations
 from dataclasses import replace
 
 from equipoise.core import events as e
-from equipoise.core.asks import AskSplit, Moment, Purpose, ShuffleTerms
-from equipoise.core.effects import Assign, Effect, Lock, LogDecision, Say
-from equipoise.core.model import Mode, OrderId, Roster, Split
+from equipoise.core.asks import AskSplit, CacheSplits, Moment, Purpose, ShuffleTerms
+from equipoise.core.effects import Assign, Effect, Lock, LogDecision, RecordRound, Say
+from equipoise.core.model import DueIf, Mode, OrderId, Roster, Split
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.rules import Rules
 from equipoise.core.session import Session
-from tests.core.scripts import A, B, begun, ids, of, play, roster, rules, seen, split
+from tests.core.scripts import (
+    A,
+    B,
+    assigned,
+    begun,
+    command,
+    ended,
+    finished,
+    ids,
+    of,
+    play,
+    roster,
+    roster_text,
+    rules,
+    seen,
+    split,
+    went_live,
+)
 
 BEFORE_ROUND = Text(Phrase.REASON_ROUND_START)
-VOTED = Text(Phrase.REASON_VOTE)
 ADMIN = Text(Phrase.REASON_ADMIN)
 MANUAL = rules(shuffle={"at_round_start": False})
 """Nothing is shuffled that nobody asked for."""
@@ -107,3 +123,93 @@ def test_a_shuffle_is_asked_for_again_when_another_player_takes_the_chair() -> N
     changed = e.RosterSeen(10.1, commanded(roster("abc|def"), "bd"))
     again = asked(play(session, [(10.1, changed), (10.2, solved(question, "abd|cef"))]))
     assert [entry.id for entry in again.entries if entry.commander] == list(ids("bd"))
+
+
+def test_an_aborted_start_gives_the_shuffle_up_and_the_next_start_asks_anew() -> None:
+    session = idle()
+    question = asked(play(session, [(10.0, starts("abc|def"))]))
+    play(session, [(10.1, solved(question, "abd|cef"))])
+    given_up = play(session, [(11.0, e.RoundAborted(11.0))])
+    assert given_up == [LogDecision("failed", BEFORE_ROUND, OrderId("o1"))]
+    assert session.state.phase is e.Phase.IDLE
+    assert asked(play(session, [(20.0, starts("abc|def", 20.0))])).reason == BEFORE_ROUND
+
+
+def test_what_was_ordered_for_the_next_round_stays_due_when_its_start_is_aborted() -> None:
+    session = idle(given=MANUAL)
+    play(session, [(1.0, command("shuffle", "next")), (10.0, starts("abc|def")), (11.0, e.RoundAborted(11.0))])
+    assert session.memory.pending == ADMIN
+    assert asked(play(session, [(20.0, starts("abc|def", 20.0))])).reason == ADMIN
+
+
+def test_a_shuffle_that_is_not_carried_out_before_the_round_is_live_is_given_up() -> None:
+    session = idle()
+    question = asked(play(session, [(10.0, starts("abc|def"))]))
+    play(session, [(10.1, solved(question, "abd|cef"))])
+    effects = play(session, [(19.0, went_live("r1", "abc|def", 19.0)), (19.1, e.OrderDone(19.1, OrderId("o1")))])
+    assert of(LogDecision, effects) == [LogDecision("failed", BEFORE_ROUND, OrderId("o1"))]
+    assert of(Say, effects) == []
+
+
+def test_an_answer_that_comes_when_the_round_is_live_is_not_ordered() -> None:
+    session = idle()
+    question = asked(play(session, [(10.0, starts("abc|def"))]))
+    play(session, [(19.0, went_live("r1", "abc|def", 19.0))])
+    assert play(session, [(19.1, solved(question, "abd|cef"))]) == []
+
+
+def test_a_shuffle_that_failed_because_a_player_left_is_asked_for_again() -> None:
+    session = idle("abc|defg")
+    question = asked(play(session, [(10.0, starts("abc|defg"))]))
+    play(session, [(10.1, solved(question, "abd|cefg")), (11.0, e.PlayerLeft(11.0, ids("g")[0]))])
+    effects = play(session, [(11.1, e.OrderFailed(11.1, OrderId("o1"), "sizes"))])
+    assert asked(effects).reason == BEFORE_ROUND
+
+
+# Rounds that are broken off.
+
+
+def test_a_round_that_a_reset_breaks_off_counts_for_nothing_and_leaves_the_server_idle() -> None:
+    session = begun(Mode.NS2, "abc|def")
+    before = session.memory
+    broken_off = finished("r1", A, "abc|def", mode=Mode.NS2, partial=True)
+    (record,) = of(RecordRound, play(session, [(100.0, ended(broken_off, 100.0))]))
+    assert isinstance(record, RecordRound)
+    assert record.unrated == "not seen going live"
+    assert (session.memory.tally, session.memory.counted) == (before.tally, before.counted)
+    assert session.state.phase is e.Phase.IDLE
+
+
+def test_a_whole_round_counts_and_makes_no_shuffle_due() -> None:
+    session = begun(Mode.NS2, "abc|def", rules=MANUAL)
+    play(session, [(100.0, ended(finished("r1", A, "abc|def", mode=Mode.NS2), 100.0))])
+    assert (session.memory.tally.completed, session.memory.tally.streak) == (1, 1)
+    assert (session.memory.pending, session.state.phase) == (None, e.Phase.OVER)
+
+
+# The script alone, and a solver that fails.
+
+
+def test_a_script_without_the_daemon_shuffles_before_every_round_if_the_rules_say_so() -> None:
+    assert idle().due_if() == (DueIf(A), DueIf(B), DueIf(None))
+    assert idle(given=MANUAL).due_if() == ()
+
+
+def test_a_shuffle_by_the_script_alone_is_logged_and_the_freeze_asks_for_no_other() -> None:
+    session = idle()
+    play(session, [(10.0, starts("abc|def")), (12.0, e.ScrambledAlone(12.0, split("abd|cef")))])
+    assert roster_text(session.state.roster) == "abd|cef"
+    assert of(AskSplit, play(session, [(13.0, e.Heartbeat(13.0))])) == []
+
+
+def test_when_the_solver_fails_the_cached_split_leaves_the_commanders_in_their_chairs() -> None:
+    session = idle()
+    cache = of(CacheSplits, play(session, [(1.0, ended(finished("r0", A, "abc|def", mode=Mode.NS2), 1.0))]))[0]
+    assert isinstance(cache, CacheSplits)
+    play(session, [(1.1, e.SplitsCached(cache, (split("be|cd"), split("dbe|acf"))))])
+    question = asked(play(session, [(10.0, starts("abc|def", commanders="ad"))]))
+    order = assigned(play(session, [(10.1, e.SolveFailed(question, "too slow"))]))
+    assert ids("a")[0] in order.split.a
+    assert ids("d")[0] in order.split.b
+    assert sorted(order.split.a + order.split.b) == list(ids("abcdef"))
+    assert (len(order.split.a), len(order.split.b)) == (3, 3)

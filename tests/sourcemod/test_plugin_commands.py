@@ -266,7 +266,7 @@ def test_every_player_reads_their_own_language(game: Game, daemon: Daemon, ann: 
     bob = seat(game, "Bob", "blue")
     ann.language, bob.language = "de", "chi"
     daemon.order("say", text={"phrase": "Equipoise_ReasonStreak", "args": ["3"]})
-    daemon.order("say", text={"phrase": "Equipoise_Scrambled", "args": ["52"]})
+    daemon.order("say", text={"phrase": "Equipoise_Scrambled", "args": ["RED", "52"]})
     game.rcon("equipoise_poll")
     settle(game)
     assert [line.split("\x01 ")[1] for line in ann.chat[-2:]] == [

@@ -99,7 +99,7 @@ def _streak(each: dict[str, Any]) -> str:
 
 def _next(each: dict[str, Any]) -> str:
     if each["pending"]:
-        return "scramble"
+        return "shuffle" if each["mode"] == "ns2" else "scramble"
     if each["vote_running"]:
         return "vote running"
     return f"asked for a vote: {each['voices']}" if each["voices"] else "-"
@@ -176,8 +176,8 @@ for command, called in ((status, "list"), (add, "add"), (remove, "remove"), (sec
     server.add_command(command, called)
 
 
-def _order(action: str, summary: str, *, dry: bool = False) -> None:
-    """Add a command that makes a server do something."""
+def _order(action: str, summary: str, *, dry: bool = False, called: str | None = None) -> None:
+    """Add a command that makes a server do something, by the action's own name unless it is `called` otherwise."""
 
     @remote
     @json_option
@@ -187,8 +187,9 @@ def _order(action: str, summary: str, *, dry: bool = False) -> None:
         if not print_json(answer, as_json):
             _print_order(answer)
 
-    example = examples(f"equipoise server {action} arena-1{' --dry-run' if dry else ''}")
-    command = click.command(action, help=summary, epilog=example)(order)
+    name = called or action
+    example = examples(f"equipoise server {name} {'ns2-1' if called else 'arena-1'}{' --dry-run' if dry else ''}")
+    command = click.command(name, help=summary, epilog=example)(order)
     if dry:
         command.params.append(click.Option(["--dry-run"], is_flag=True, help="Only show what would be done."))
     if action == "scramble":
@@ -223,6 +224,7 @@ def _print_lines(lines: Sequence[str]) -> None:
 
 
 _order("scramble", "Balance the teams, at once where the mode allows it.", dry=True)
+_order("scramble", "Shuffle the teams of an NS2 server: its word for scramble.", dry=True, called="shuffle")
 _order("balance", "Close a gap of two or more players now.", dry=True)
 _order("cancel", "Forget a pending scramble, or end a vote.")
 _order("on", "Let Equipoise act on this server.")

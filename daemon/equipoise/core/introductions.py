@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from equipoise.core import scrambles
+from equipoise.core.asks import Moment
 from equipoise.core.effects import Lock, LogDecision
 from equipoise.core.events import Hello, Phase
 from equipoise.core.model import Roster
@@ -24,6 +25,7 @@ def hello(state: State, event: Hello, now: float) -> Effects:
     state.memory = state.memory.without_expired(now, spare)
     state.known = True
     state.enter(event.phase, event.at)
+    too_late = () if event.phase is Phase.FREEZE else scrambles.give_up(state, Moment.FREEZE)
     if event.phase is Phase.RUNNING and state.live_at is None:
         state.live_at = now  # it may be older: this is when we heard of it
     state.waiting, state.inactive_reason = event.waiting, event.inactive_reason
@@ -34,7 +36,7 @@ def hello(state: State, event: Hello, now: float) -> Effects:
         for player, held in state.memory.locks.items()
         if state.balances
     )
-    return (*dropped, *locks, *(scrambles.due_after_waiting(state) if event.due else ()))
+    return (*dropped, *too_late, *locks, *(scrambles.due_after_waiting(state) if event.due else ()))
 
 
 def _enter_map(state: State, event: Hello) -> Effects:

@@ -7,7 +7,7 @@ content: a session's effects are compared whole in tests.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NewType
 
@@ -124,6 +124,10 @@ class Entry:
     def eligible(self) -> bool:
         """A split may place them: a human on a side, or waiting to play, who is ready."""
         return not self.bot and self.ready and (self.side is not None or self.waiting)
+
+    def moved(self, side: Side | None, *, waiting: bool = False) -> Entry:
+        """The line when the client is on this side, or on none: a commander who changes side has left the chair."""
+        return replace(self, side=side, waiting=waiting, commander=self.commander and side is self.side)
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,7 @@ def _changed(state: State, event: e.SideChanged, now: float) -> Effects:
     if not state.known:
         return _ignore(state, event)
     old = state.roster.get(event.id) or Entry(event.id, None)
-    state.put(replace(old, side=event.side, waiting=event.waiting, ready=event.ready))
+    state.put(replace(old.moved(event.side, waiting=event.waiting), ready=event.ready))
     return _seen(state, now)
 
 

@@ -239,7 +239,7 @@ class State:
     def place(self, player: PlayerId, side: Side | None, *, waiting: bool = False) -> bool:
         """Put one player on a side, or on none; True when they were elsewhere before."""
         old = self.roster.get(player) or Entry(player, None)
-        return self.put(replace(old, side=side, waiting=waiting))
+        return self.put(old.moved(side, waiting=waiting))
 
     def place_split(self, split: Split) -> None:
         """Put all players where a split says."""
