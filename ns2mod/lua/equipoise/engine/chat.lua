@@ -1,0 +1,68 @@
+-- SPDX-License-Identifier: GPL-3.0-or-later
+--
+-- What players read. The daemon names a phrase and its arguments. The server cannot know a client's language: it is the
+-- server's, or what the player chose by command.
+
+Equipoise = Equipoise or {}
+
+local Chat = {}
+Chat.__index = Chat
+
+local kName = "Equipoise"
+-- kMaxChatLength counts bytes, and the game cuts in the middle of a character.
+local kLongest = 120
+
+function Chat.New(mod)
+    return setmetatable({ mod = mod, languages = Equipoise.Files.Languages() }, Chat)
+end
+
+function Chat:Language(id)
+    return self.languages[id] or self.mod.config.language
+end
+
+-- The language that a player reads from now on; false when there is none of this name.
+function Chat:Choose(id, language)
+    for _, known in ipairs(Equipoise.Texts.Languages()) do
+        if known == language then
+            self.languages[id] = language
+            Equipoise.Files.SaveLanguages(self.languages)
+            return true
+        end
+    end
+    return false
+end
+
+function Chat:Line(id, text)
+    return self.mod.texts:Line(self:Language(id), text, function(other) return self.mod.people:NameOf(other) end)
+end
+
+-- A text to one player who is here; "" is the server's console. No text is no message.
+function Chat:Tell(id, text)
+    if not text then
+        return
+    end
+    if id == "" then
+        self.mod.log(self:Line(id, text))
+        return
+    end
+    local person = self.mod.people.byId[id]
+    if person and not person.bot then
+        self:Send(person.client, self:Line(id, text))
+    end
+end
+
+function Chat:Send(client, line)
+    for _, piece in ipairs(Equipoise.Codec.Lines(line, kLongest)) do
+        local message = BuildChatMessage(false, kName, -1, kTeamReadyRoom, kNeutralTeamType, piece)
+        Server.SendNetworkMessage(client, "Chat", message, true)
+    end
+end
+
+function Chat:Say(text)
+    for id in pairs(self.mod.people.byId) do
+        self:Tell(id, text)
+    end
+    self.mod.log(self:Line("", text))
+end
+
+Equipoise.Chat = Chat

@@ -1,0 +1,151 @@
+-- SPDX-License-Identifier: GPL-3.0-or-later
+--
+-- What players and admins type. The daemon answers; here names become ids. Admins' commands go through the game's
+-- CreateServerAdminCommand, whose rights are Shine's where Shine is (it replaces GetClientCanRunCommand).
+
+Equipoise = Equipoise or {}
+
+local Commands = {}
+Commands.__index = Commands
+
+-- How an admin's command is sent: "plain" as typed, "player" with a player first.
+local kAdmin = {
+    { word = "status", help = "What Equipoise knows of this server" },
+    { word = "why", help = "The last decisions and their reasons" },
+    { word = "shuffle", help = "[now|next|dry|cancel]: shuffle the teams" },
+    { word = "balance", help = "Close a gap between the sides now" },
+    { word = "choice", help = "Let all players choose a side in secret, then shuffle" },
+    { word = "on", help = "Go on balancing this server" },
+    { word = "off", help = "Leave this server's teams alone; rounds are still rated" },
+    { word = "rating", player = true, help = "<player>: their rating" },
+    { word = "set", player = true, help = "<player> <rating>: set their rating" },
+    { word = "reset", player = true, help = "<player>: make them a newcomer again" },
+}
+
+-- What players may say. `secret`: nobody else must read it.
+local kPlayers = { vote = {}, rating = { admin = true }, rank = { admin = true }, top = {}, teams = {}, prefer = {},
+    friend = { player = true }, choice = {}, choose = { secret = true } }
+
+function Commands.New(mod)
+    return setmetatable({ mod = mod }, Commands)
+end
+
+function Commands:Register()
+    local guard = self.mod.boundary
+    for _, command in ipairs(kAdmin) do
+        local name = "sv_eq_" .. command.word
+        CreateServerAdminCommand("Console_" .. name, guard:Guard(name, function(client, ...)
+            self:Admin(client, command, { ... })
+        end), command.help)
+    end
+    Event.Hook("Console_eq", guard:Guard("eq", function(client, ...)
+        self:Player(client, { ... }, true)
+    end))
+end
+
+function Commands:Admin(client, command, words)
+    local by = self:By(client)
+    if not by then
+        return
+    end
+    if command.player then
+        local id = words[1] and self.mod.people:Find(words[1])
+        if not id or (command.word == "set" and not tonumber(words[2])) then
+            self:Reply(client, words[1] and not id and ("No player, or more than one, is called " .. words[1] .. ".")
+                or ("Usage: sv_eq_" .. command.word .. " " .. command.help))
+            return
+        end
+        words[1] = Equipoise.Codec.SteamId(id)
+    end
+    self:Send(by, command.word, words, true)
+end
+
+function Commands:Reply(client, text)
+    if client and client:GetControllingPlayer() == nil then
+        return
+    end
+    ServerAdminPrint(client, text)
+end
+
+-- The id of who typed it: "" for the server's console, nil for a client whom Steam has not named yet.
+function Commands:By(client)
+    if client == nil then
+        return ""
+    end
+    local person = self.mod.people:OfClient(client)
+    if person then
+        person.lived = true
+    end
+    return person and person.id
+end
+
+-- A player's words, without the prefix. What was typed in chat others may have read: `private` is false then, and a
+-- secret is not taken.
+function Commands:Player(client, words, private)
+    local by = self:By(client)
+    if not by then
+        return
+    end
+    local word = string.lower(table.remove(words, 1) or "help")
+    local command = kPlayers[word]
+    if word == "lang" then
+        self:Language(by, words[1])
+    elseif not command then
+        self:Text(by, "Equipoise_Help")
+    elseif command.secret and not private then
+        self:Text(by, "Equipoise_NotInChat", "eq " .. word)
+    else
+        if command.player and words[1] and string.lower(words[1]) ~= "none" then
+            local name = table.concat(words, " ")
+            local id = self.mod.people:Find(name)
+            if not id then
+                self:Text(by, "Equipoise_UnknownPlayer", name)
+                return
+            end
+            words = { Equipoise.Codec.SteamId(id) }
+        end
+        self:Send(by, word, words, client == nil or (command.admin and self.mod:May(client, "sv_eq_rating")) or false)
+    end
+end
+
+function Commands:Language(by, language)
+    language = string.lower(language or "")
+    if self.mod.chat:Choose(by, language) then
+        self:Text(by, "Equipoise_LanguageSet")
+    else
+        self:Text(by, "Equipoise_Languages", table.concat(Equipoise.Texts.Languages(), " "))
+    end
+end
+
+function Commands:Text(id, phrase, ...)
+    self.mod.chat:Tell(id, { phrase = phrase, args = { ... } })
+end
+
+function Commands:Send(by, word, words, admin)
+    if self.mod.post:Silent() then
+        self:Text(by, "Equipoise_Silent")
+        return
+    end
+    table.insert(words, 1, word)
+    self.mod:Tell({ kind = "command", words = words, by = by, admin = admin })
+end
+
+-- A chat line. True: it was ours and nobody else needs to read it. `hidden`: that can be had.
+function Commands:Said(client, text, hidden)
+    local person = self.mod.people:OfClient(client)
+    if person then
+        person.lived = true
+    end
+    local prefix, rest = string.match(text, "^([!/])[eE][qQ]%f[%s%z]%s*(.*)$")
+    if not prefix then
+        return false
+    end
+    local words = {}
+    for word in string.gmatch(rest, "%S+") do
+        words[#words + 1] = word
+    end
+    self:Player(client, words, hidden)
+    return prefix == "/" or (kPlayers[string.lower(words[1] or "")] or {}).secret == true
+end
+
+Equipoise.Commands = Commands

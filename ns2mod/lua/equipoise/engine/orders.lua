@@ -1,0 +1,191 @@
+-- SPDX-License-Identifier: GPL-3.0-or-later
+--
+-- What the daemon orders, one after the other, and what came of it.
+
+Equipoise = Equipoise or {}
+
+local Plan = Equipoise.Plan
+
+local Orders = {}
+Orders.__index = Orders
+
+function Orders.New(mod)
+    return setmetatable({ mod = mod }, Orders)
+end
+
+local kObey = {
+    say = function(self, order)
+        self.mod.chat:Say(order.text)
+    end,
+    tell = function(self, order)
+        self.mod.policy:Release(order.id)
+        for _, text in ipairs(order.lines) do
+            self.mod.chat:Tell(order.id, text)
+        end
+    end,
+    place = function(self, order)
+        self.mod.joins:Obey(order)
+    end,
+    lock = function(self, order)
+        self.mod.policy:Lock(order.id, Equipoise.People.Team(order.side), order.seconds, self.mod:Now())
+    end,
+    unlock = function(self, order)
+        self.mod.policy:Unlock(order.ids)
+    end,
+    cancel = function(self, order)
+        self.mod.policy:Cancel(order.order)
+    end,
+    move = function(self, order)
+        self:Move(order)
+    end,
+    assign = function(self, order, start)
+        self:Assign(order, start)
+    end,
+}
+
+-- `start` is the start of a round that the daemon knew of.
+function Orders:Obey(orders, start)
+    for _, order in ipairs(orders) do
+        local obey = kObey[order.kind]
+        if obey then
+            obey(self, order, start)
+        elseif order.order then
+            self:Answer(order.order, "unknown")
+        end
+    end
+end
+
+-- `why` is a short word, nil when the order was carried out.
+function Orders:Answer(order, why)
+    self.mod:Tell({ kind = why and "order_failed" or "order_done", order = order, reason = why }, true)
+end
+
+function Orders:Assign(order, start)
+    local mod = self.mod
+    if not mod:Enforcing() then
+        self:Answer(order.order, "off")
+        return
+    end
+    local answer, more = mod.policy:Assign(order, mod.people:Snapshot(), start)
+    if answer == "hold" then
+        if more then
+            self:Answer(more.order, "replaced")
+        end
+    elseif answer then
+        self:Answer(order.order, self:Apply(answer, order.reason))
+    else
+        self:Answer(order.order, more)
+    end
+end
+
+-- The countdown begins: everybody who is named is looked up again.
+function Orders:Countdown()
+    local mod = self.mod
+    local order = mod.policy:TakeHeld()
+    if not order then
+        return
+    end
+    local moves, why
+    if mod:Enforcing() then
+        moves, why = Plan.Moves(order, mod.people:Snapshot())
+    else
+        why = "off"
+    end
+    self:Answer(order.order, moves and self:Apply(moves, order.reason) or why)
+end
+
+-- Carries out the moves, all in one frame: a side that is empty in between frames loses. Nil, or "refused" when another
+-- mod did not let a player go; then it stops, because the sides were to be even after the last move only.
+function Orders:Apply(moves, reason)
+    local mod = self.mod
+    local before = self:Gap()
+    local last
+    for _, move in ipairs(moves) do
+        if not mod.joins:Put(move.id, move.team, true) then
+            if last and self:Gap() > before + 1 then
+                mod.joins:Put(last.id, last.from, true)
+            end
+            mod.people:Look()
+            return "refused"
+        end
+        last = move
+        mod.chat:Tell(move.id, reason)
+    end
+    mod.people:Look()
+    if last and mod.policy.state == "Started" then
+        GetGamerules():ResetGame()
+    end
+    return nil
+end
+
+function Orders:Gap()
+    local sizes = Plan.Sizes(self.mod.people:Snapshot())
+    return math.abs(sizes[1] - sizes[2])
+end
+
+function Orders:Move(order)
+    local mod = self.mod
+    local move = { order = order.order, id = order.id, team = Equipoise.People.Team(order.side), reason = order.reason }
+    local why = not mod:Enforcing() and "off" or mod.policy:Move(move, mod.people:Snapshot())
+    if why then
+        self:Answer(order.order, why)
+    else
+        self:Frame()
+    end
+end
+
+-- Players who have died since the last frame.
+function Orders:Frame()
+    local mod = self.mod
+    if #mod.policy.moves == 0 then
+        return
+    end
+    local due, failed = mod.policy:DueMoves(mod.people:Snapshot())
+    for _, move in ipairs(failed) do
+        self:Answer(move.order, move.reason)
+    end
+    for _, move in ipairs(due) do
+        -- Without force: they wait in the other side's queue, as if they had died there.
+        local moved = mod:Enforcing() and mod.joins:Put(move.id, move.team, false)
+        if moved then
+            mod.chat:Tell(move.id, move.reason)
+        end
+        self:Answer(move.order, not moved and (mod:Enforcing() and "refused" or "off") or nil)
+    end
+end
+
+-- The daemon is silent at a start that needs a shuffle: its last splits, fitted to who is here. Commanders stay.
+function Orders:Alone()
+    local mod = self.mod
+    if not mod:Enforcing() or not mod.policy:ActsAlone(mod.post:Silent(), mod:Now()) then
+        return
+    end
+    local present, split = {}, nil
+    local snapshot = mod.people:Snapshot()
+    for id, seen in pairs(snapshot) do
+        if seen.human and not seen.commander and (Plan.IsSide(seen.team) or seen.waiting) then
+            present[#present + 1] = id
+        end
+    end
+    table.sort(present)
+    split = mod.cache and Equipoise.Fallback.Split(mod.cache, present)
+    local moves = split and Plan.Moves({ red = split.marines, blu = split.aliens }, snapshot)
+    if moves and not self:Apply(moves) then
+        mod.policy:ActedAlone()
+        self:Report()
+    end
+end
+
+function Orders:Report()
+    local event = { kind = "scrambled_alone", red = {}, blu = {} }
+    for id, seen in pairs(self.mod.people:Snapshot()) do
+        if seen.human and Plan.IsSide(seen.team) then
+            table.insert(seen.team == 1 and event.red or event.blu, id)
+        end
+    end
+    table.sort(event.red)
+    table.sort(event.blu)
+    self.mod:Tell(event, true)
+end
+
+Equipoise.Orders = Orders

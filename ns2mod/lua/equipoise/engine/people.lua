@@ -1,0 +1,203 @@
+-- SPDX-License-Identifier: GPL-3.0-or-later
+--
+-- Who is connected. Clients and ids are kept, players' entities never: the game replaces them at every death, join,
+-- evolution and reset, and a stale one throws on any access.
+
+Equipoise = Equipoise or {}
+
+local People = {}
+People.__index = People
+
+local kSides = { "marines", "aliens" }
+local kAfkSeconds = 60
+
+-- `mod` is server.lua's.
+function People.New(mod)
+    return setmetatable({ mod = mod, byClient = {}, byId = {}, bots = 0 }, People)
+end
+
+function People.Side(team)
+    return kSides[team] or "none"
+end
+
+function People.Team(side)
+    return side == "marines" and 1 or (side == "aliens" and 2 or 0)
+end
+
+-- Also called for bots, inside AddVirtualClient.
+function People:Connected(client)
+    if self.byClient[client] then
+        return
+    end
+    local person = { client = client, bot = client:GetIsVirtual() == true, team = 0, alive = false, commander = false,
+        since = self.mod:Now() }
+    self.byClient[client] = person
+    if person.bot then
+        self.bots = self.bots + 1
+        person.id = "bot:" .. self.bots
+    end
+    self:Identify(person)
+end
+
+-- The account id is 0 until Steam has answered: asked again at every look.
+function People:Identify(person)
+    if person.known then
+        return true
+    end
+    if not person.id then
+        local account = person.client:GetUserId()
+        if type(account) ~= "number" or account <= 0 then
+            return false
+        end
+        person.id = string.format("%.0f", account)
+    end
+    person.known = true
+    person.name = self:Name(person)
+    self.byId[person.id] = person
+    self.mod:Tell({ kind = "player_joined", id = person.id, name = person.name })
+    self.mod:Want("roster")
+    return true
+end
+
+function People:Name(person)
+    local player = person.client:GetControllingPlayer()
+    return player and player:GetName() or person.name
+end
+
+-- The gamerules have taken them off their team already.
+function People:Disconnected(client)
+    local person = self.byClient[client]
+    self.byClient[client] = nil
+    if not person or not person.known or self.byId[person.id] ~= person then
+        return  -- they are here again, with a new client
+    end
+    self.byId[person.id] = nil
+    self.mod.policy:Release(person.id)
+    self.mod.rounds:Left(person.id)
+    self.mod:Tell({ kind = "player_left", id = person.id })
+end
+
+function People:OfClient(client)
+    local person = client and self.byClient[client]
+    return person and self:Identify(person) and person or nil
+end
+
+function People:OfPlayer(player)
+    return self:OfClient(player and Server.GetOwner(player))
+end
+
+-- In the middle of a replacement a client has no player: then what was seen last still holds.
+local function Read(person)
+    local player = person.client:GetControllingPlayer()
+    if not player then
+        return
+    end
+    local team = player:GetTeamNumber()
+    person.team = team > 0 and team or 0
+    person.commander = player:isa("Commander")
+    person.alive = player:GetIsAlive()
+    person.name = player:GetName()
+    -- The game sets it at any input. A client that still loads has none, and an AFK time of 0.
+    person.lived = person.lived or person.team ~= 0 or person.client.timeLastNotAFK ~= nil
+    person.waiting = not person.bot and person.team == 0 and person.lived and player:GetAFKTime() < kAfkSeconds
+end
+
+-- Everybody who is connected and known, as policy.lua and record.lua want it.
+function People:Snapshot()
+    local snapshot = {}
+    for _, person in pairs(self.byClient) do
+        if self:Identify(person) and self.byId[person.id] == person then
+            local ok, fault = pcall(Read, person)
+            if not ok then
+                self.mod.boundary:Report("reading a player", fault)
+            end
+            snapshot[person.id] = { team = person.team, human = not person.bot, commander = person.commander,
+                alive = person.alive, waiting = person.waiting, role = person.commander and "commander" or "field" }
+        end
+    end
+    return snapshot
+end
+
+-- Looks at everybody: the spans and the daemon follow. The hooks alone miss half of the ways out of a chair.
+function People:Look()
+    local snapshot = self:Snapshot()
+    self.mod.rounds:Observe(snapshot)
+    for id, now in pairs(snapshot) do
+        local person = self.byId[id]
+        local side = People.Side(now.team)
+        if person.side ~= side and person.side then
+            self.mod:Tell({ kind = "side_changed", id = id, side = side, waiting = now.waiting or nil })
+        elseif person.wasWaiting ~= now.waiting then
+            self.mod:Want("roster")
+        end
+        if person.wasCommander ~= now.commander then
+            self.mod:Want("roster")
+        end
+        person.side, person.wasWaiting, person.wasCommander = side, now.waiting, now.commander
+    end
+    return snapshot
+end
+
+-- Whether both sides have a commander; bots count, as they do for the game.
+function People:BothCommanded()
+    local chairs = {}
+    for _, person in pairs(self.byId) do
+        if person.commander then
+            chairs[person.team] = true
+        end
+    end
+    return (chairs[1] and chairs[2]) == true
+end
+
+local function ById(one, other)
+    return one.id < other.id
+end
+
+-- The lines of a roster.
+function People:Roster()
+    local now, lines = self.mod:Now(), {}
+    for id, seen in pairs(self:Snapshot()) do
+        local person = self.byId[id]
+        local line = { id = id, side = People.Side(seen.team) }
+        line.waiting = seen.waiting or nil
+        line.commander = seen.commander or nil
+        if not seen.alive then
+            line.alive = false
+        end
+        if not person.bot then
+            line.connected = now - person.since
+            line.immune = self.mod:May(person.client, "sv_eq_immune") or nil
+        end
+        lines[#lines + 1] = line
+    end
+    table.sort(lines, ById)
+    return lines
+end
+
+-- The id of the player that a text names: an account id, a SteamID64, or a part of one name. Nil and how many fit.
+function People:Find(text)
+    if string.match(text, "^%d+$") then
+        local account = Equipoise.Codec.AccountId(text) or (Equipoise.Codec.SteamId(text) and text)
+        if account then
+            return account
+        end
+    end
+    local found, count = nil, 0
+    for id, person in pairs(self.byId) do
+        local name = string.lower(person.name or "")
+        if not person.bot and name == string.lower(text) then
+            return id
+        elseif not person.bot and string.find(name, string.lower(text), 1, true) then
+            found, count = id, count + 1
+        end
+    end
+    return count == 1 and found or nil, count
+end
+
+-- What players are called in texts; one who is not here stays an id.
+function People:NameOf(id)
+    local person = self.byId[id]
+    return person and person.name or id
+end
+
+Equipoise.People = People

@@ -1,0 +1,344 @@
+-- SPDX-License-Identifier: GPL-3.0-or-later
+--
+-- What Equipoise decides inside the game, without the game: when a round starts and ends, who may change side, and when
+-- a split that the daemon ordered is applied.
+--
+-- A start is a series of game states, and the same names mean different things in it. A normal start is
+-- PreGame, NotStarted, Countdown, Started: the middle two in one call, because NS2Gamerules resets the game before it
+-- counts down. An abandoned one is PreGame, NotStarted, WarmUp. Only the next frame tells the two apart. Other mods
+-- start rounds without PreGame; then the round starts when both sides have a commander, at the latest at Countdown.
+--
+-- `people` is a snapshot: id -> { team, human, commander, alive }. `now` is the system's clock in seconds.
+
+Equipoise = Equipoise or {}
+
+local Plan = Equipoise.Plan
+
+local Policy = {}
+Policy.__index = Policy
+
+local kMarines, kAliens, kSpectators = 1, 2, 3
+local kWinners = { Team1Won = kMarines, Team2Won = kAliens, Draw = 0 }
+local kOutcomes = { [0] = "none", [kMarines] = "red", [kAliens] = "blu" }
+
+-- How long a player who asks for a side waits for the daemon.
+local kHoldSeconds = 1.5
+-- How much of the countdown the daemon's answer may take.
+local kPatienceSeconds = 2
+
+function Policy.New()
+    return setmetatable({
+        state = "",         -- of the game, by name
+        phase = "idle",     -- idle, freeze, running, over: the protocol's words
+        start = 0,          -- how many starts there were
+        locks = {},         -- id -> { team, ends }; ends 0: until the next shuffle
+        holds = {},         -- id -> { team, ends }
+        moves = {},         -- orders that wait for a death
+        dueIf = {},
+        always = false,     -- a shuffle before every round
+        pending = false,    -- the daemon said that a shuffle is due
+        due = false,        -- found out here
+        dueSeq = 0,         -- an answer to this batch, or a later one, knows better
+        answeredAt = -1,
+        startedAt = 0,
+        countdownAt = 0,
+        alone = 0,          -- the start whose teams were made here
+        tried = 0,          -- the start for which that was tried, or the daemon's split was
+    }, Policy)
+end
+
+-- The game is in this state now. `winner` is the number of the side that EndGame was called with, 0 for a draw, nil
+-- when it was not called: build 266 set the state of the wrong side. Returns what happened, in order: tables whose
+-- `kind` is round_started, countdown, round_live, round_ended, round_aborted or order_failed.
+function Policy:State(name, winner, now)
+    local events = {}
+    if name == self.state then
+        return events
+    end
+    self.state = name
+    if self.phase == "running" then
+        self:End(events, kWinners[name] and (winner or kWinners[name]))
+    end
+    if name == "PreGame" or name == "Countdown" or name == "Started" then
+        self:Begin(events, now)
+        self.doubted = false
+        self.announced = true
+        if name == "Countdown" then
+            self.countdownAt = now
+            events[#events + 1] = { kind = "countdown" }
+        elseif name == "Started" then
+            self.phase = "running"
+            self:DropHeld(events, "too_late")
+            events[#events + 1] = { kind = "round_live" }
+        end
+    elseif kWinners[name] then
+        self:Abort(events)
+        self.phase = "over"
+    elseif self.phase == "freeze" then
+        self.doubted = true
+    else
+        self.phase = "idle"
+    end
+    return events
+end
+
+-- Once a frame, after the game's own calls: `chairs` says that both sides have a commander.
+function Policy:Frame(name, chairs, now)
+    local events = self:State(name, nil, now)
+    if self.phase == "freeze" and not kWinners[name] and name ~= "PreGame" and name ~= "Countdown" then
+        -- What the game announced is off; what only the two commanders announced is off when one has left.
+        if (self.doubted and self.announced) or not chairs then
+            self:Abort(events)
+        end
+    end
+    if self.phase == "idle" and chairs and (name == "NotStarted" or name == "WarmUp") then
+        self:Begin(events, now)
+    end
+    return events
+end
+
+function Policy:Begin(events, now)
+    if self.phase == "freeze" then
+        return
+    end
+    self.phase = "freeze"
+    self.start = self.start + 1
+    self.startedAt = now
+    self.doubted = false
+    self.announced = false
+    events[#events + 1] = { kind = "round_started" }
+end
+
+function Policy:Abort(events)
+    if self.phase ~= "freeze" then
+        return
+    end
+    self.phase = "idle"
+    events[#events + 1] = { kind = "round_aborted" }
+    self:DropHeld(events, "aborted")
+end
+
+-- `winner` is nil when the round ended without EndGame: by a reset.
+function Policy:End(events, winner)
+    self.phase = winner and "over" or "idle"
+    events[#events + 1] = { kind = "round_ended", winner = winner or 0, partial = winner == nil }
+    for _, move in ipairs(self.moves) do
+        events[#events + 1] = { kind = "order_failed", order = move.order, reason = "no_round" }
+    end
+    self.moves = {}
+end
+
+function Policy:DropHeld(events, reason)
+    if self.held then
+        events[#events + 1] = { kind = "order_failed", order = self.held.order, reason = reason }
+        self.held = nil
+    end
+end
+
+-- What becomes of a call of JoinTeam: "pass" to the game; "hold" until the daemon answers, and whether this player was
+-- not held yet; or "refuse", and a text. `call` has id, human, from, to, force (or another mod's shuffle), ours,
+-- enforcing (the daemon's last answer lets Equipoise act here) and silent (it does not answer).
+function Policy:Join(call, people, now)
+    if not call.enforcing or not call.human or call.force or call.ours or kWinners[self.state] then
+        return "pass"
+    end
+    if not Plan.IsSide(call.to) or call.from == call.to then
+        self.holds[call.id] = nil
+        return "pass"
+    end
+    local text = self:LockText(call.id, call.from, call.to, people, now)
+    if text and (call.silent or Plan.IsSide(call.from)) then
+        return "refuse", text
+    end
+    if call.silent then
+        return "pass"
+    end
+    local hold = self.holds[call.id]
+    if hold then
+        hold.team = call.to
+        return "hold", false
+    end
+    self.holds[call.id] = { team = call.to, ends = now + kHoldSeconds }
+    return "hold", true
+end
+
+-- Why a lock keeps this player from `to`, or nil. Everybody may leave a side that is larger by two, and nobody is sent
+-- back to one that would be.
+function Policy:LockText(id, from, to, people, now)
+    local lock = self.locks[id]
+    if lock and lock.ends > 0 and lock.ends <= now then
+        self.locks[id] = nil
+        lock = nil
+    end
+    if not lock or lock.team == to or (Plan.IsSide(from) and lock.team ~= from) then
+        return nil
+    end
+    local sizes = Plan.Sizes(people, id)
+    if sizes[lock.team] - sizes[to] > 0 then
+        return nil
+    end
+    if lock.ends == 0 then
+        return { phrase = "Equipoise_RefusedLockedScramble", args = {} }
+    end
+    return { phrase = "Equipoise_RefusedLocked", args = { tostring(math.ceil(lock.ends - now)) } }
+end
+
+function Policy:Lock(id, team, seconds, now)
+    if Plan.IsSide(team) then
+        self.locks[id] = { team = team, ends = seconds > 0 and now + seconds or 0 }
+    end
+end
+
+function Policy:Unlock(ids)
+    for _, id in ipairs(ids) do
+        self.locks[id] = nil
+    end
+end
+
+-- The daemon answered this player, or they are not here any more: the side they asked for, if they were held.
+function Policy:Release(id)
+    local hold = self.holds[id]
+    self.holds[id] = nil
+    return hold and hold.team
+end
+
+-- Who was held too long, as a list of { id, team }.
+function Policy:Expired(now)
+    local list = {}
+    for id, hold in pairs(self.holds) do
+        if hold.ends <= now then
+            list[#list + 1] = { id = id, team = hold.team }
+        end
+    end
+    table.sort(list, function(a, b) return a.id < b.id end)
+    for _, held in ipairs(list) do
+        self.holds[held.id] = nil
+    end
+    return list
+end
+
+-- What to do with an `assign`: a list of { id, team } to carry out now; "hold", and the order that it replaces; or nil
+-- and why not. `start` is what Policy.start was when the question went out that this order answers.
+function Policy:Assign(order, people, start)
+    if order.moment == "now" then
+        if self.phase == "over" then
+            return nil, "no_round"
+        end
+        return Plan.Moves(order, people)
+    end
+    if self.phase == "running" then
+        return nil, "too_late"
+    elseif self.phase ~= "freeze" or start ~= self.start then
+        return nil, "aborted"
+    elseif self.alone == self.start then
+        return nil, "alone"
+    elseif self.state == "Countdown" then
+        self.tried = self.start
+        return Plan.Moves(order, people)
+    end
+    local replaced = self.held
+    self.held = order
+    return "hold", replaced
+end
+
+-- The split that waited for the countdown.
+function Policy:TakeHeld()
+    local held = self.held
+    self.held = nil
+    if held then
+        self.tried = self.start
+    end
+    return held
+end
+
+-- Nil when the order waits for a death, else why it cannot.
+function Policy:Move(order, people)
+    local person = people[order.id]
+    if self.phase ~= "running" then
+        return "no_round"
+    elseif not person then
+        return "left"
+    elseif not Plan.IsSide(person.team) or not Plan.IsSide(order.team) then
+        return "no_side"
+    end
+    self.moves[#self.moves + 1] = order
+    return nil
+end
+
+function Policy:Cancel(order)
+    for i = #self.moves, 1, -1 do
+        if self.moves[i].order == order then
+            table.remove(self.moves, i)
+        end
+    end
+    if self.held and self.held.order == order then
+        self.held = nil
+    end
+end
+
+-- Orders to carry out now, because the player is dead, and orders that failed as { order, reason }. A commander is not
+-- moved out of the chair.
+function Policy:DueMoves(people)
+    local due, failed, waiting = {}, {}, {}
+    for _, move in ipairs(self.moves) do
+        local person = people[move.id]
+        if not person or not Plan.IsSide(person.team) then
+            failed[#failed + 1] = { order = move.order, reason = "left" }
+        elseif person.alive or person.commander then
+            waiting[#waiting + 1] = move
+        else
+            due[#due + 1] = move
+        end
+    end
+    self.moves = waiting
+    return due, failed
+end
+
+-- The daemon answered batch `seq`.
+function Policy:Answered(reply, seq, now)
+    self.answeredAt = now
+    self.pending = reply.pending == true
+    if seq >= self.dueSeq then
+        self.due = false
+    end
+    self.dueIf = {}
+    for _, outcome in ipairs(reply.due_if or {}) do
+        self.dueIf[outcome] = true
+    end
+    -- Whatever the outcome: then each round starts with a shuffle, the first one too.
+    self.always = self.dueIf.any or (self.dueIf.red and self.dueIf.blu and self.dueIf.none) or false
+end
+
+-- A counted round ended; what happens from now on is in batch `nextSeq` or a later one.
+function Policy:Counted(winner, nextSeq)
+    local word = kOutcomes[winner]
+    if self.dueIf.any or self.dueIf[word] or self.dueIf[word .. ":0"] then
+        self.due = true
+        self.dueSeq = nextSeq
+    end
+end
+
+-- Whether the cached split is to be applied now: the countdown runs, a shuffle is due, and the daemon did not answer
+-- what it was told of this start. True once for each start.
+function Policy:ActsAlone(silent, now)
+    local due = self.pending or self.due or self.always
+    if self.state ~= "Countdown" or self.tried == self.start or not due then
+        return false
+    end
+    local late = now >= self.countdownAt + kPatienceSeconds and self.answeredAt < self.startedAt
+    if not (silent or late) then
+        return false
+    end
+    self.tried = self.start
+    return true
+end
+
+-- The cached split was applied.
+function Policy:ActedAlone()
+    self.alone = self.start
+    self.pending = false
+    self.due = false
+    self.locks = {}
+end
+
+Equipoise.Policy = Policy

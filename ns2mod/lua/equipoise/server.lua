@@ -1,0 +1,296 @@
+-- SPDX-License-Identifier: GPL-3.0-or-later
+--
+-- Equipoise in Natural Selection 2. The daemon decides; this mod reports what happens and carries out what it orders.
+-- codec, outbox, record, fallback, texts and policy know nothing of the engine; this file and engine/ are all that does.
+--
+-- The engine loads a new machine for every map. Everything here lasts for one map, but for what stands in config://.
+
+for _, name in ipairs({ "codec", "reply", "ring", "outbox", "record", "fallback", "texts", "languages/en", "languages/de",
+    "languages/es", "languages/fr", "languages/pl", "languages/pt", "languages/ru", "languages/chi", "plan", "policy",
+    "engine/boundary", "engine/files", "engine/people", "engine/rounds", "engine/post", "engine/joins", "engine/orders",
+    "engine/chat", "engine/commands" }) do
+    Script.Load("lua/equipoise/" .. name .. ".lua")
+end
+
+local Mod = {}
+Mod.__index = Mod
+
+local kVersion = "@VERSION@"
+-- How often everybody is looked at besides what the hooks say.
+local kLookSeconds = 0.25
+
+local function Log(text)
+    Shared.Message("[Equipoise] " .. text)
+end
+
+function Mod.New()
+    local mod = setmetatable({ log = Log, last = 0, nextLook = 0, heard = false, enabled = true, level = "",
+        inactive = "", ratings = {} }, Mod)
+    mod.base = Shared.GetSystemTimeReal()
+    -- Of the two clocks one may lack the fraction: a number that no other start has needs both.
+    mod.boot = Shared.GetSystemTime() * 1000 + math.floor(mod.base * 1000) % 1000
+    mod.session = string.format("%.0f-1", mod.boot)
+    mod.boundary = Equipoise.Boundary.New(Log)
+    mod.config, mod.fault = Equipoise.Files.Config()
+    mod.policy = Equipoise.Policy.New()
+    mod.people = Equipoise.People.New(mod)
+    mod.rounds = Equipoise.Rounds.New(mod)
+    mod.post = Equipoise.Post.New(mod)
+    mod.joins = Equipoise.Joins.New(mod)
+    mod.orders = Equipoise.Orders.New(mod)
+    mod.commands = Equipoise.Commands.New(mod)
+    mod.texts = Equipoise.Texts.New(Equipoise.Languages, mod.config.language)
+    mod.chat = Equipoise.Chat.New(mod)
+    mod.outbox = Equipoise.Outbox.New({
+        files = { read = Equipoise.Files.Read, write = Equipoise.Files.Write },
+        json = json,
+        boot = mod.boot,
+        server = mod.config.server,
+        at = function() return mod:Now() end,
+        hello = function() return mod:Hello() end,
+        roster = function() return { kind = "roster", players = mod.people:Roster() } end,
+        log = Log,
+    })
+    mod.outbox:Load()
+    mod.rounds:Load()
+    return mod
+end
+
+-- Seconds of the system's clock since the map's start. An operator may set it back; then it waits.
+function Mod:Now()
+    self.last = math.max(self.last, Shared.GetSystemTimeReal() - self.base)
+    return self.last
+end
+
+function Mod:Hello()
+    if not GetGamerules() then
+        return nil
+    end
+    return {
+        kind = "hello",
+        plugin = kVersion,
+        game = "ns2",
+        map = Shared.GetMapName(),
+        session = self.session,
+        phase = self.policy.phase,
+        slots = Server.GetMaxPlayers(),
+        inactive_reason = self.inactive,
+        due = false,
+    }
+end
+
+-- Of a map that is left alone the daemon hears nothing but commands and what became of its orders.
+function Mod:Tell(event, durable)
+    local heard = durable or event.kind == "command"
+    if (heard or self:Watching()) and (durable or not self.post:Lost()) then
+        self.outbox:Add(event, durable)
+        self.post:Soon()
+    end
+end
+
+function Mod:Want(word)
+    if word == "hello" or self:Watching() then
+        self.outbox:Want(word)
+        self.post:Soon()
+    end
+end
+
+-- Rounds are reported and rated; while another mod shuffles, too.
+function Mod:Watching()
+    return self.inactive ~= "tournament" and self.level ~= "off"
+end
+
+-- What the daemon decides is carried out.
+function Mod:Enforcing()
+    return self.heard and self.enabled and self.level == "balance" and self.inactive == ""
+end
+
+-- Whether this client may use an admin's command.
+function Mod:May(client, command)
+    return GetClientCanRunCommand(client, command, false) == true
+end
+
+local function ShineShuffles()
+    local shine = rawget(_G, "Shine")
+    if not shine or not shine.IsExtensionEnabled then
+        return false
+    end
+    local enabled, plugin = shine:IsExtensionEnabled("voterandom")
+    if not enabled then
+        return false
+    end
+    local policy = plugin.EnforcementPolicy
+    return (policy and policy:IsActive(plugin)) or (plugin.Config and plugin.Config.AutoShuffleAtRoundStart) or false
+end
+
+-- Why this server's teams are left alone now: a match, or another shuffle that is enforced.
+local function InactiveReason()
+    local tournament, nsl = rawget(_G, "GetTournamentModeEnabled"), rawget(_G, "GetNSLModEnabled")
+    local shine = rawget(_G, "Shine")
+    if (tournament and tournament()) or (nsl and nsl())
+        or (shine and shine.IsExtensionEnabled and shine:IsExtensionEnabled("tournamentmode")) then
+        return "tournament"
+    end
+    return ShineShuffles() and "shuffle" or ""
+end
+
+function Mod:LookAside()
+    local reason = InactiveReason()
+    if reason ~= self.inactive then
+        self.inactive = reason
+        self:Forget()
+        Log(reason == "" and "Active again." or "Inactive (" .. reason .. "): the game keeps its own teams.")
+        self:Want("hello")
+        self:Want("roster")
+    end
+end
+
+-- A reply to the batch `seq`; `start` is the last start of a round that the batch could tell of.
+function Mod:Obey(reply, seq, start)
+    self.heard = true
+    self.enabled = reply.enabled
+    if self.level ~= reply.level then
+        self.level = reply.level
+        self:Forget()
+        self:Inform(reply.level_reason)
+    end
+    for _, player in ipairs(reply.players) do
+        self.ratings[player.id] = player
+    end
+    self.policy:Answered(reply, seq, self.post.sentAt)
+    self.cache = reply.cache or self.cache
+    self.orders:Obey(reply.orders, start)
+end
+
+-- A round that is not watched to its end is none.
+function Mod:Forget()
+    if not self:Watching() then
+        self.rounds:Drop()
+    end
+end
+
+function Mod:Inform(reason)
+    if self.level == "off" or self.level == "rate" then
+        self.chat:Say({ phrase = self.level == "off" and "Equipoise_MapOff" or "Equipoise_MapRate", args = { reason } })
+    end
+end
+
+function Mod:Frame()
+    local now = self:Now()
+    if now >= self.nextLook then
+        self.nextLook = now + kLookSeconds
+        self:LookAside()
+        self.people:Look()
+    end
+    self.rounds:Frame()
+    self.joins:Expire()
+    self.orders:Frame()
+    self.orders:Alone()
+    self.post:Frame()
+end
+
+-- With Shine a veto is its hook's to give: its wrapper may sit outside ours, and then it alone knows of its own forced
+-- moves. Shine drops a hook that throws, for good.
+function Mod:HookShine()
+    local shine = rawget(_G, "Shine")
+    if self.shine or not (shine and shine.Hook and shine.Hook.Add) then
+        return
+    end
+    self.shine = true
+    local guard = self.boundary
+    shine.Hook.Add("JoinTeam", "Equipoise", guard:Guard("Shine's JoinTeam", function(_, player, team, force, shineForce)
+        return self.joins:Asked(player, team, force or shineForce)
+    end))
+    shine.Hook.Add("PostJoinTeam", "Equipoise", guard:Guard("Shine's PostJoinTeam", function()
+        self.people:Look()
+    end))
+    shine.Hook.Add("PlayerSay", "Equipoise", guard:Guard("Shine's PlayerSay", function(client, message)
+        if self.commands:Said(client, message.message, true) then
+            return ""
+        end
+    end))
+end
+
+function Mod:HookGame()
+    local guard = self.boundary
+    local function Look()
+        self.people:Look()
+    end
+    guard:Wrap("NS2Gamerules", "JoinTeam", function(_, player, team, force)
+        if not self.shine then
+            return self.joins:Asked(player, team, force)
+        end
+    end, Look)
+    guard:Wrap("NS2Gamerules", "SetGameState", nil, function() self.rounds:StateSet() end)
+    guard:Wrap("NS2Gamerules", "EndGame", function(_, winner) self.rounds:Ending(winner) end,
+        function() self.rounds:Ended() end)
+    guard:Wrap("CommandStructure", "LoginPlayer", nil, Look)
+    guard:Wrap("CommandStructure", "Logout", nil, Look)
+end
+
+-- Without Shine a chat line cannot be kept from the others.
+function Mod:HookChat()
+    local original = rawget(_G, "ProcessSayCommand")
+    local said = self.boundary:Guard("ProcessSayCommand", function(player, text)
+        if not self.shine then
+            self.commands:Said(Server.GetOwner(player), text, false)
+        end
+    end)
+    ProcessSayCommand = function(player, text, ...)
+        said(player, text)
+        if original then
+            return original(player, text, ...)
+        end
+    end
+end
+
+-- All ways of changing the map that a script takes end here; no event says so.
+function Mod:HookMapChange()
+    local original = Server.StartWorld
+    local ends = self.boundary:Guard("Server.StartWorld", function() self.rounds:MapEnds() end)
+    Server.StartWorld = function(...)
+        ends()
+        return original(...)
+    end
+end
+
+function Mod:Start()
+    local guard = self.boundary
+    Event.Hook("ClientConnect", guard:Guard("ClientConnect", function(client) self.people:Connected(client) end))
+    Event.Hook("ClientDisconnect", guard:Guard("ClientDisconnect", function(client) self.people:Disconnected(client) end))
+    local shine = guard:Guard("Shine's hooks", function() self:HookShine() end)
+    local frame = guard:Guard("UpdateServer", function() self:Frame() end)
+    Event.Hook("UpdateServer", function()
+        shine()
+        frame()
+    end)
+    shine()
+    self:HookGame()
+    self:HookChat()
+    guard:Guard("Server.StartWorld", function() self:HookMapChange() end)()
+    self.commands:Register()
+    if self.fault then
+        Log(self.fault)
+    end
+end
+
+local mod
+
+-- For other mods: what the daemon said of a player, by account id; nil when it has said nothing.
+function Equipoise.GetSkill(accountId)
+    local found = mod and mod.ratings[string.format("%.0f", tonumber(accountId) or 0)]
+    if not found then
+        return nil
+    end
+    local skills = found.skills or {}
+    return { rating = found.rating, rounds = found.rounds, marines = skills.marines, aliens = skills.aliens,
+        commander = skills.commander }
+end
+
+local ok, fault = pcall(function()
+    mod = Mod.New()
+    mod:Start()
+end)
+if not ok then
+    Log("Not started: " .. tostring(fault))
+end

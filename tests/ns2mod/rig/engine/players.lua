@@ -1,0 +1,87 @@
+-- Players: the classes, and the replacement of one entity by another.
+local Rig = ...
+
+Player = Rig.DefineClass("Player", "Entity")
+
+function Player:GetName() return Rig.Fields(self).name end
+function Player:GetIsAlive() return Rig.Fields(self).alive end
+function Player:GetResources() return Rig.Fields(self).resources end
+function Player:SetName(name) Rig.Fields(self).name = name end
+function Player:GetTeam() return GetGamerules():GetTeam(self:GetTeamNumber()) end
+function Player:GetIsFrozen() return Rig.Fields(self).frozen == true end
+
+function Player:GetSteamId()
+    local owner = Rig.OwnerOf(self)
+    return owner and owner:GetUserId() or 0
+end
+
+-- ns2_game.md 8: -1 until Steam's statistics arrived, 0 for bots.
+function Player:GetPlayerSkill()
+    local owner = Rig.OwnerOf(self)
+    return owner and Rig.Fields(owner).skill or -1
+end
+function Player:GetPlayerSkillOffset() return 0 end
+function Player:GetCommanderSkill() return self:GetPlayerSkill() end
+function Player:GetCommanderSkillOffset() return 0 end
+
+-- ns2_game.md 3.7: 0 if it was never set: a client that still loads looks active.
+function Player:GetAFKTime()
+    local owner = Rig.OwnerOf(self)
+    local last = owner and Rig.Fields(owner).timeLastNotAFK
+    return last and Shared.GetTime() - last or 0
+end
+
+function Player:OnProcessMove() end
+function Player:OnCommanderStructureLogin() end
+function Player:OnCommanderStructureLogout() end
+function Player:ResetScores() Rig.Fields(self).score = 0 end
+function Player:Reset() end
+
+-- ns2_game.md 3.4 (S15, SWS): the new entity is created on the new team first, data is copied, the old entity is
+-- destroyed, then the client is attached. In between the team lists both and nothing has an owner.
+function Player:Replace(className, teamNumber)
+    local old = Rig.Fields(self)
+    local rules = GetGamerules()
+    local client = Rig.OwnerOf(self)
+    local fresh = Rig.CreateEntity(className, { name = old.name, alive = true, resources = old.resources,
+        teamNumber = teamNumber or old.teamNumber, score = old.score, kills = old.kills })
+    rules:OnEntityCreate(fresh)
+    Rig.DestroyPlayer(self)
+    if client then client:SetControllingPlayer(fresh) end
+    return fresh
+end
+
+function Rig.DestroyPlayer(player)
+    GetGamerules():OnEntityDestroy(player)
+    Rig.DestroyEntity(player)
+end
+
+-- ns2_game.md 2.7, 3.4: killed players stay on their team and wait as a spectator entity of it.
+function Player:Kill()
+    local fields = Rig.Fields(self)
+    if not fields.alive then return end
+    fields.alive = false
+    GetGamerules():OnEntityKilled(self)
+end
+
+for _, pair in ipairs({
+    { "ReadyRoomPlayer", "Player" }, { "Marine", "Player" }, { "JetpackMarine", "Marine" }, { "Exo", "Player" },
+    { "Alien", "Player" }, { "Skulk", "Alien" }, { "Gorge", "Alien" }, { "Lerk", "Alien" }, { "Fade", "Alien" },
+    { "Onos", "Alien" }, { "Embryo", "Alien" }, { "Commander", "Player" }, { "MarineCommander", "Commander" },
+    { "AlienCommander", "Commander" }, { "Spectator", "Player" }, { "TeamSpectator", "Spectator" },
+    { "MarineSpectator", "TeamSpectator" }, { "AlienSpectator", "TeamSpectator" },
+}) do Rig.DefineClass(pair[1], pair[2]) end
+
+local kWaiting = { "MarineSpectator", "AlienSpectator" }
+local kLiving = { "Marine", "Skulk" }
+local kOutside = { [0] = "ReadyRoomPlayer", [3] = "Spectator" }
+
+function Rig.LivingClass(teamNumber)
+    return kOutside[teamNumber] or kLiving[teamNumber]
+end
+
+function Rig.WaitAsSpectator(player)
+    local fresh = player:Replace(kWaiting[player:GetTeamNumber()])
+    Rig.Fields(fresh).alive = false
+    return fresh
+end

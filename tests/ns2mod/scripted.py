@@ -1,0 +1,106 @@
+"""The daemon's side of the protocol, scripted: it says yes to everything and orders what a test wants."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs
+
+BASE = 76561197960265728
+
+
+def steam(account: int) -> str:
+    return str(BASE + account)
+
+
+def assign(order: str, red: list[int], blu: list[int], moment: str) -> dict[str, Any]:
+    """An order for these account ids."""
+    return {
+        "kind": "assign",
+        "order": order,
+        "reason": {"phrase": "Equipoise_ReasonAdmin", "args": []},
+        "red": [steam(each) for each in red],
+        "blu": [steam(each) for each in blu],
+        "bench": [],
+        "moment": moment,
+    }
+
+
+class Peer:
+    """Answers on a port of its own; `orders` go out with the next reply."""
+
+    def __init__(self) -> None:
+        self.batches: list[dict[str, Any]] = []
+        self.orders: list[dict[str, Any]] = []
+        self.fields: dict[str, Any] = {}
+        """Of every reply, beside the usual ones."""
+        self.answers: Callable[[dict[str, Any]], list[dict[str, Any]]] | None = None
+        """Orders that answer an event."""
+        self.stores = "stored"
+        self.seconds = 0.0
+        """How long an answer takes, in real time."""
+        peer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+                body = json.dumps(peer.reply(form)).encode()
+                time.sleep(peer.seconds)
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def reply(self, form: dict[str, list[str]]) -> dict[str, Any]:
+        assert form["secret"] == ["s3cret"]
+        batch = json.loads(form["data"][0])
+        repeated = any((batch["boot"], batch["seq"]) == (one["boot"], one["seq"]) for one in self.batches)
+        self.batches.append(batch)
+        orders, self.orders = self.orders, []
+        for event in [] if repeated or not self.answers else batch["events"]:
+            orders = [*orders, *(self.answers(event) if self.answers else [])]
+        rounds = {event["round"]: self.stores for event in batch["events"] if event["kind"] == "round_ended"}
+        return {
+            "ok": True,
+            "orders": orders,
+            "rounds": rounds,
+            "players": [],
+            "pending": False,
+            "reason": None,
+            "due_if": [],
+            "want": [],
+            "enabled": True,
+            "level": "balance",
+            "level_reason": "",
+            "next": 1.0,
+            **self.fields,
+        }
+
+    def events(self, kind: str) -> list[dict[str, Any]]:
+        """All of this kind, in the order of their arrival."""
+        return [event for batch in self.batches for event in batch["events"] if event["kind"] == kind]
+
+    def last(self, kind: str) -> dict[str, Any]:
+        return self.events(kind)[-1]
+
+    def outcome(self, order: str) -> str | None:
+        """ "done", or why it failed; None before that."""
+        for event in [*self.events("order_done"), *self.events("order_failed")]:
+            if event["order"] == order:
+                return str(event.get("reason", "done"))
+        return None

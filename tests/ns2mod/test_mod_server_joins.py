@@ -1,0 +1,183 @@
+"""The mod on a fake server: players who ask for a side, locks, and other mods that stand around JoinTeam."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.ns2mod.evening import Evening
+from tests.ns2mod.scripted import steam
+
+Start = Callable[..., Evening]
+
+SHINES = pytest.mark.parametrize("shine", ["none", "outside", "inside"])
+
+
+def place(side: str) -> Callable[[dict[str, Any]], list[dict[str, Any]]]:
+    """Puts everybody who asks on this side."""
+
+    def answers(event: dict[str, Any]) -> list[dict[str, Any]]:
+        if event["kind"] != "side_wanted":
+            return []
+        reason = {"phrase": "Equipoise_ReasonJoinSmaller", "args": []}
+        return [{"kind": "place", "id": steam(int(event["id"])), "side": side, "reason": reason}]
+
+    return answers
+
+
+def locked(evening: Evening, account: int, side: str, seconds: float = 60) -> None:
+    evening.peer.orders = [{"kind": "lock", "id": steam(account), "side": side, "seconds": seconds}]
+    evening.game.run(2)
+
+
+@SHINES
+def test_a_player_who_asks_for_a_side_waits_for_the_daemon_and_goes_where_it_says(evening: Start, shine: str) -> None:
+    one = evening(shine=shine)
+    one.people(2, 2)
+    one.peer.answers = place("aliens")
+    client = one.game.connect(301, "Ann")
+    one.game.run(1)
+    client.joins(1)
+    assert client.team == 0
+    one.game.run(1)
+    assert client.team == 2
+    assert one.peer.events("side_wanted") == [{**one.peer.last("side_wanted"), "id": "301", "side": "marines"}]
+    assert any("smaller" in line or "JoinSmaller" in line or "fewer" in line for line in client.chat)
+
+
+@SHINES
+def test_without_an_answer_the_player_goes_where_they_asked(evening: Start, shine: str) -> None:
+    one = evening(shine=shine)
+    one.people(2, 2)
+    client = one.game.connect(301, "Ann")
+    one.game.run(1)
+    client.joins(1)
+    one.game.run(1)
+    assert client.team == 0
+    one.game.run(1)
+    assert client.team == 1
+
+
+def test_of_two_who_wait_for_one_place_without_an_answer_the_games_own_rule_lets_one_in(evening: Start) -> None:
+    one = evening()
+    one.people(2, 2)
+    ann, bob = one.game.connect(301, "Ann"), one.game.connect(302, "Bob")
+    one.game.run(1)
+    ann.joins(1)
+    bob.joins(1)
+    one.game.run(3)
+    assert {ann.team, bob.team} == {0, 1}
+
+
+def test_a_silent_daemon_holds_nobody(evening: Start) -> None:
+    one = evening()
+    one.people(2, 2)
+    one.game.http.failure = ("Couldn't connect to server", 7)
+    client = one.game.connect(301, "Ann")
+    one.game.run(8)
+    assert client.joins(2)
+
+
+def test_before_the_first_answer_the_mod_holds_nobody(evening: Start) -> None:
+    one = evening()
+    one.game.http.failure = ("Couldn't connect to server", 7)
+    client = one.game.connect(301, "Ann")
+    assert client.joins(2)
+
+
+@pytest.mark.parametrize("fields", [{"enabled": False}, {"level": "rate"}, {"level": "off"}])
+def test_where_equipoise_is_not_to_act_nobody_is_held(evening: Start, fields: dict[str, Any]) -> None:
+    one = evening()
+    one.peer.fields = fields
+    one.people(2, 2)
+    assert one.game.connect(301, "Ann").joins(1)
+
+
+@SHINES
+def test_a_locked_player_stays_and_reads_why_but_may_go_to_the_ready_room(evening: Start, shine: str) -> None:
+    one = evening(shine=shine, switches={"switches_sides_directly": True})
+    marines, _ = one.people(3, 3)
+    locked(one, 102, "marines")
+    one.game.settings["force_even_teams_on_join"] = False
+    marines[1].joins(2)
+    one.game.run(3)
+    assert marines[1].team == 1
+    assert len([line for line in marines[1].chat if "Locked" in line or "stay" in line]) == 1
+    assert marines[1].joins(0)
+
+
+@SHINES
+def test_a_lock_lets_forced_moves_bots_and_other_mods_shuffles_pass(evening: Start, shine: str) -> None:
+    one = evening(shine=shine)
+    marines, aliens = one.people(3, 3)
+    locked(one, 102, "marines")
+    locked(one, 202, "aliens")
+    assert one.game.join(marines[1], 2, force=True)
+    if shine != "none":
+        one.game.shine_shuffle({marines[1]: 1, aliens[1]: 1})
+        assert (marines[1].team, aliens[1].team) == (1, 1)
+    assert one.game.add_bot(1).team == 1
+
+
+def test_the_games_own_move_to_the_ready_room_after_a_round_passes(evening: Start) -> None:
+    one = evening()
+    marines, aliens = one.round()
+    for account in (101, 102, 201, 202):
+        locked(one, account, "marines" if account < 200 else "aliens")
+    one.game.end_game(1)
+    one.game.run(9)
+    assert {client.team for client in [*marines, *aliens]} == {0}
+
+
+@SHINES
+def test_a_locked_player_may_leave_a_side_that_is_larger_by_two(evening: Start, shine: str) -> None:
+    one = evening(shine=shine, switches={"switches_sides_directly": True})
+    marines, _ = one.people(4, 2)
+    locked(one, 102, "marines")
+    marines[1].joins(2)
+    one.game.run(3)
+    assert marines[1].team == 2
+
+
+@SHINES
+def test_a_mod_that_forbids_a_placement_is_obeyed(evening: Start, shine: str) -> None:
+    if shine == "none":
+        pytest.skip("without Shine there is no hook to forbid it by")
+    one = evening(shine=shine)
+    one.people(2, 2)
+    one.peer.answers = place("aliens")
+    client = one.game.connect(301, "Ann")
+    one.game.run(1)
+    one.game.execute('Shine.Hook.Add("JoinTeam", "other", function() return false end)')
+    client.joins(1)
+    one.game.run(5)
+    assert client.team == 0
+    assert len(one.peer.events("side_wanted")) <= 1
+
+
+def test_a_late_joiner_of_a_running_round_goes_through_the_games_own_queue(evening: Start) -> None:
+    one = evening()
+    one.round()
+    one.game.run(70)
+    one.peer.answers = place("aliens")
+    client = one.game.connect(301, "Ann")
+    one.game.run(1)
+    client.joins(1)
+    one.game.run(1)
+    assert client.team == 2
+    assert not client.alive
+
+
+def test_a_player_who_leaves_while_held_is_forgotten(evening: Start) -> None:
+    one = evening()
+    one.people(2, 2)
+    client = one.game.connect(301, "Ann")
+    one.game.run(1)
+    client.joins(1)
+    client.disconnects()
+    one.game.run(3)
+    client.reconnects()
+    one.game.run(3)
+    assert client.team == 0

@@ -1,0 +1,237 @@
+"""The mod on a fake server: a daemon that is dead, slow, somebody else, or refuses, and what outlives a map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ns2mod.conftest import MOD
+from tests.ns2mod.evening import Evening
+from tests.ns2mod.rig import Game
+from tests.ns2mod.scripted import assign
+
+Start = Callable[..., Evening]
+
+
+def played(one: Evening, winner: int = 1) -> None:
+    """A short round from the ready room to its end."""
+    for client in list(one.game.clients):
+        one.game.join(client, 1 if client.account_id < 200 else 2, force=True)
+    one.commanded(*([c for c in one.game.clients if c.account_id // 100 == team] for team in (1, 2)))
+    one.game.start_round()
+    one.game.run(5)
+    one.game.end_game(winner)
+    one.game.run(10)
+
+
+def test_a_round_that_ends_while_the_daemon_is_dead_is_told_when_it_is_back(evening: Start) -> None:
+    one = evening()
+    one.round()
+    one.game.http.failure = ("Couldn't connect to server", 7)
+    one.game.run(20)
+    one.game.end_game(1)
+    one.game.run(40)
+    assert one.peer.events("round_ended") == []
+    one.game.http.failure = None
+    one.game.run(8)
+    assert [event["winner"] for event in one.peer.events("round_ended")] == ["marines"]
+    assert sum("does not answer" in line for line in one.game.messages) == 1
+    assert sum("answers again" in line for line in one.game.messages) == 1
+
+
+def test_a_map_change_and_a_restart_keep_the_last_eight_rounds_and_count_the_others(evening: Start) -> None:
+    one = evening()
+    one.people(2, 2)
+    one.game.http.drop = True
+    for _ in range(9):
+        played(one)
+    one.game.change_map("ns2_tram")
+    played(one, winner=2)
+    one.game.http.drop = False
+    one.game.boot("ns2_summit")
+    one.game.run(10)
+    ended = one.peer.events("round_ended")
+    assert len({event["round"] for event in ended}) == 8
+    assert [event["winner"] for event in ended[:8]] == ["marines"] * 7 + ["aliens"]
+    assert max(batch["dropped"] for batch in one.peer.batches) == 2
+    one.game.boot("ns2_veil")
+    before = len(one.peer.events("round_ended"))
+    one.game.run(5)
+    assert len(one.peer.events("round_ended")) == before
+
+
+def test_a_round_that_is_only_kept_is_offered_to_the_next_daemon(evening: Start) -> None:
+    one = evening()
+    one.peer.stores = "kept"
+    one.people(2, 2)
+    played(one)
+    one.game.run(20)
+    sent = len(one.peer.events("round_ended"))
+    assert sent == 1
+    one.peer.fields = {"want": ["hello", "roster"]}
+    one.game.run(2)
+    one.peer.stores, one.peer.fields = "stored", {}
+    one.game.run(5)
+    assert len(one.peer.events("round_ended")) > sent
+
+
+@pytest.mark.parametrize(
+    "body", ["", "<html>Bad gateway</html>", "[]", "{}", "null", '{"ok": 1}', "{" * 5000, '{"ok":true}' + " " * 70000]
+)
+def test_an_answer_that_is_no_reply_is_no_answer(evening: Start, body: str) -> None:
+    one = evening()
+    sides = one.people()
+    one.game.http.body = body
+    one.game.run(20)
+    one.game.http.body = None
+    one.peer.orders = [assign("o1", [101, 102, 103], [201, 202, 203], "now")]
+    one.game.run(8)
+    assert one.peer.outcome("o1") == "done"
+    assert [client.team for client in sides[0]] == [1, 1, 1]
+
+
+STRANGE: list[dict[str, Any]] = [
+    {"orders": [1, None, {}, {"kind": "assign"}, {"kind": "dance", "order": "o9"}, {"kind": "say", "text": 3}]},
+    {"orders": {"kind": "say"}, "rounds": [], "players": [{"id": {}}], "want": ["cake"], "due_if": "any", "next": "x"},
+    {"cache": {"ids": ["x"], "splits": [3]}, "level": 7, "enabled": "no", "next": -5},
+    {"orders": [{"kind": "tell", "id": "76561197960265829", "lines": [{"phrase": "NoSuch", "args": ["{9}", "@1"]}]}]},
+]
+
+
+@pytest.mark.parametrize("fields", STRANGE)
+def test_a_reply_with_strange_fields_does_no_harm(evening: Start, fields: dict[str, Any]) -> None:
+    one = evening()
+    one.peer.fields = fields
+    one.round()
+    one.game.end_game(1)
+    one.game.run(3)
+    assert one.peer.last("round_ended")["winner"] == "marines"
+
+
+def test_a_slow_daemon_has_one_batch_at_a_time_and_a_late_answer_changes_nothing(evening: Start) -> None:
+    one = evening()
+    sides = one.people()
+    one.game.http.delay = 20
+    one.peer.orders = [assign("o1", [101, 202, 203], [201, 102, 103], "now")]
+    one.game.run(60)
+    assert one.game.http.most_running <= 2
+    assert [client.team for client in sides[0]] == [1, 1, 1]
+    numbers = [batch["seq"] for batch in one.peer.batches]
+    assert numbers == sorted(numbers)
+
+
+def test_requests_that_are_never_answered_leave_six_of_eight_slots_to_other_mods(evening: Start) -> None:
+    one = evening()
+    one.game.http.drop = True
+    one.game.run(300)
+    assert len(one.game.http.sent) >= 5
+    assert one.game.http.most_running <= 8
+    assert len([exchange for exchange in one.game.http.sent if one.game.system - exchange.sent_at < 60]) <= 2
+
+
+def test_a_refused_secret_is_said_once_and_asked_again_half_a_minute_later(evening: Start) -> None:
+    one = evening()
+    one.people(1, 1)
+    one.peer.fields = {"ok": False, "error": {"code": "unauthorized", "message": "The secret is wrong."}}
+    one.game.run(2)
+    before = len(one.peer.batches)
+    one.game.run(65)
+    assert 2 <= len(one.peer.batches) - before <= 3
+    assert sum("compare url, server and secret" in line for line in one.game.messages) == 1
+
+
+def test_an_event_that_the_daemon_refuses_is_dropped_and_the_others_go_again(evening: Start) -> None:
+    one = evening()
+    one.people(2, 2)
+    error = {"code": "schema", "message": "too strange", "path": "$.events[0].by"}
+    one.peer.fields = {"ok": False, "error": error}
+    one.game.console("sv_eq_status")
+    one.game.frame()
+    one.game.frame()
+    one.peer.fields = {}
+    played(one)
+    assert one.peer.last("round_ended")["winner"] == "marines"
+
+
+def test_without_settings_the_mod_writes_them_sends_nothing_and_says_what_to_do(tmp_path: Path) -> None:
+    game = Game([MOD], config=tmp_path).boot()
+    game.run(10)
+    assert game.http.sent == []
+    assert '"secret"' in (game.files.text("Equipoise.json") or "")
+    assert any("config://Equipoise.json" in line for line in game.messages)
+    assert game.connect(301, "Ann").joins(1)
+    assert game.errors == []
+
+
+def test_broken_settings_are_left_as_they_are(tmp_path: Path) -> None:
+    game = Game([MOD], config=tmp_path)
+    game.files.put("Equipoise.json", '{"url": "http://127')
+    game.boot()
+    game.run(5)
+    assert game.files.text("Equipoise.json") == '{"url": "http://127'
+    assert any("no JSON" in line for line in game.messages)
+    assert game.errors == []
+
+
+def test_a_disk_that_takes_nothing_stops_no_round(evening: Start) -> None:
+    one = evening()
+    one.game.files.read_only = True
+    one.people(2, 2)
+    played(one)
+    assert one.peer.last("round_ended")["winner"] == "marines"
+
+
+def test_an_error_of_ours_never_reaches_the_game(evening: Start) -> None:
+    one = evening()
+    one.game.execute(
+        "for name in pairs(Equipoise.People) do Equipoise.People[name] = function() error('broken') end end"
+    )
+    client = one.game.connect(301, "Ann")
+    one.game.run(3)
+    assert client.joins(1)
+    one.game.start_without_pregame()
+    one.game.start_round()
+    one.game.end_game(1)
+    one.game.run(10)
+    client.disconnects()
+    assert len([line for line in one.game.messages if "broken" in line]) == len(
+        {line for line in one.game.messages if "broken" in line}
+    )
+
+
+SWITCHES = [
+    {"rules_before_hooks": False},
+    {"replies_before_frame": False},
+    {"disconnect_at_map_change": True},
+    {"no_player_at_disconnect": True},
+    {"join_logs_commander_out": True},
+    {"bots_join_inside": False},
+    {"reset_state_first": False},
+    {"pregame_seconds": 5.0},
+    {"json_digits": 17},
+]
+
+
+@pytest.mark.parametrize("shine", ["none", "outside", "inside"])
+@pytest.mark.parametrize("switches", SWITCHES, ids=lambda switches: next(iter(switches)))
+def test_what_the_sources_cannot_say_changes_nothing_that_the_daemon_hears(
+    evening: Start, shine: str, switches: dict[str, Any]
+) -> None:
+    one = evening(shine=shine, switches=switches)
+    marines, aliens = one.round()
+    one.game.run(10)
+    aliens[1].disconnects()
+    one.game.join(marines[0], 0)
+    one.game.run(5)
+    one.game.end_game(2)
+    one.game.run(2)
+    kinds = [event["kind"] for batch in one.peer.batches for event in batch["events"]]
+    story = [kind for kind in kinds if kind.startswith("round_")]
+    assert story == ["round_started", "round_live", "round_ended"]
+    ended = one.peer.last("round_ended")
+    assert {line["id"]: int(line["spans"][-1]["to"]) for line in ended["players"]} == {
+        "101": 10, "102": 15, "103": 15, "201": 15, "202": 10, "203": 15,
+    }  # fmt: skip

@@ -1,0 +1,223 @@
+"""The mod on a fake server: what the daemon hears of rounds and of the people in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.ns2mod.evening import Evening
+
+Start = Callable[..., Evening]
+
+
+def spans(event: dict[str, Any]) -> dict[str, list[tuple[str, str, float, float]]]:
+    """By player: side, role and rounded seconds."""
+    return {
+        line["id"]: [
+            (span["side"], span.get("role", "field"), round(span["from"]), round(span["to"])) for span in line["spans"]
+        ]
+        for line in event["players"]
+    }
+
+
+def test_a_server_introduces_itself_with_a_hello_and_a_roster(evening: Start) -> None:
+    one = evening()
+    one.people(1, 1)
+    first = one.peer.batches[0]["events"]
+    assert [event["kind"] for event in first[:1]] == ["hello"]
+    assert first[0]["game"] == "ns2"
+    assert first[0]["phase"] == "idle"
+    assert {line["id"]: line["side"] for line in one.peer.last("roster")["players"]} == {
+        "101": "marines",
+        "201": "aliens",
+    }
+
+
+def test_a_normal_start_is_told_once_and_a_won_round_with_everybodys_time(evening: Start) -> None:
+    one = evening()
+    marines, aliens = one.round()
+    one.game.run(60)
+    one.game.end_game(2)
+    one.game.run(2)
+    assert len(one.peer.events("round_started")) == 1
+    assert len(one.peer.events("round_live")) == 1
+    event = one.peer.last("round_ended")
+    assert (event["winner"], event.get("partial", False), round(event["seconds"])) == ("aliens", False, 60)
+    assert spans(event)["101"] == [("marines", "commander", 0, 60)]
+    assert spans(event)["203"] == [("aliens", "field", 0, 60)]
+    assert len(event["lineup"]) == len(marines) + len(aliens)
+
+
+def test_the_next_round_on_the_map_is_another_round(evening: Start) -> None:
+    one = evening()
+    marines, aliens = one.round()
+    one.game.run(10)
+    one.game.end_game(1)
+    one.game.run(12)
+    for side, team in ((marines, 1), (aliens, 2)):
+        for client in side:
+            one.game.join(client, team, force=True)
+    one.commanded(marines, aliens)
+    one.game.start_round()
+    one.game.run(5)
+    one.game.end_game(None)
+    one.game.run(2)
+    ended = one.peer.events("round_ended")
+    assert [event["winner"] for event in ended] == ["marines", "none"]
+    assert ended[0]["round"] != ended[1]["round"]
+
+
+def test_a_start_that_a_commander_leaves_is_aborted(evening: Start) -> None:
+    one = evening()
+    marines, aliens = one.people()
+    one.commanded(marines, aliens)
+    one.game.run(1)
+    marines[0].leaves_chair()
+    one.game.run(2)
+    assert len(one.peer.events("round_started")) == 1
+    assert len(one.peer.events("round_aborted")) == 1
+    assert one.peer.events("round_live") == []
+
+
+def test_a_start_without_pregame_is_one_start(evening: Start) -> None:
+    one = evening()
+    one.people()
+    one.game.start_without_pregame()
+    one.game.start_round()
+    one.game.run(1)
+    assert len(one.peer.events("round_started")) == 1
+    assert len(one.peer.events("round_live")) == 1
+
+
+def test_every_way_in_and_out_of_a_side_and_a_chair_is_in_the_spans(evening: Start) -> None:
+    one = evening()
+    marines, aliens = one.round(4, 4)
+    started = one.game.clock - 0.5
+    game = one.game
+    game.run(9.5)
+    late = game.connect(301, "Late")
+    game.join(late, 2, force=True)
+    marines[0].leaves_chair()
+    game.run(10)
+    marines[1].commands()
+    game.join(marines[2], 2, force=True)
+    aliens[1].disconnects()
+    aliens[0].joins(0)
+    game.run(10)
+    aliens[1].reconnects()
+    game.run(10)
+    game.join(aliens[1], 2, force=True)
+    game.join(marines[1], 0)
+    game.run(10)
+    aliens[3].disconnects()
+    game.run(10)
+    length = round(game.clock - started)
+    assert length == 60
+    game.end_game(1)
+    game.run(2)
+    event = one.peer.last("round_ended")
+    assert spans(event) == {
+        "101": [("marines", "commander", 0, 10), ("marines", "field", 10, 60)],
+        "102": [("marines", "field", 0, 20), ("marines", "commander", 20, 40)],
+        "103": [("marines", "field", 0, 20), ("aliens", "field", 20, 60)],
+        "104": [("marines", "field", 0, 60)],
+        "201": [("aliens", "commander", 0, 20)],
+        "202": [("aliens", "field", 0, 20), ("aliens", "field", 40, 60)],
+        "203": [("aliens", "field", 0, 60)],
+        "204": [("aliens", "field", 0, 50)],
+        "301": [("aliens", "field", 10, 60)],
+    }
+    assert {line["id"] for line in event["players"] if line.get("left")} == {"204"}
+
+
+def test_bots_are_in_the_lineup_and_never_in_the_spans(evening: Start) -> None:
+    one = evening()
+    one.people(2, 2)
+    one.game.add_bot(1)
+    one.game.start_without_pregame()
+    one.game.start_round()
+    one.game.run(5)
+    one.game.end_game(1)
+    one.game.run(2)
+    event = one.peer.last("round_ended")
+    assert [line["id"] for line in event["lineup"] if line["id"].startswith("bot:")] == ["bot:1"]
+    assert set(spans(event)) == {"101", "102", "201", "202"}
+
+
+def test_a_reset_in_a_round_ends_it_as_partial(evening: Start) -> None:
+    one = evening()
+    one.round()
+    one.game.run(20)
+    one.game.reset()
+    one.game.run(2)
+    event = one.peer.last("round_ended")
+    assert (event["partial"], event["winner"], round(event["seconds"])) == (True, "none", 20)
+    assert len(one.peer.events("round_started")) == 2
+
+
+def test_a_pause_stops_the_rounds_clock_and_not_the_networks(evening: Start) -> None:
+    one = evening(nsl=True)
+    one.round()
+    one.game.run(10)
+    one.game.pause()
+    heard = len(one.peer.batches)
+    one.game.run(60)
+    assert len(one.peer.batches) > heard + 30
+    one.game.unpause()
+    one.game.run(10)
+    one.game.end_game(1)
+    one.game.run(2)
+    event = one.peer.last("round_ended")
+    assert round(event["seconds"]) == 20
+    assert spans(event)["102"] == [("marines", "field", 0, 20)]
+
+
+@pytest.mark.parametrize("console", ["sv_changemap", "engine"])
+def test_a_round_that_a_map_change_cuts_off_is_told_by_the_next_map(evening: Start, console: str) -> None:
+    one = evening()
+    one.round()
+    one.game.run(30)
+    one.game.http.drop = True
+    if console == "engine":
+        one.game.change_map("ns2_tram")
+    else:
+        one.game.execute('MapCycle_ChangeMap("ns2_tram")')
+        one.game.run(1)
+    one.game.http.drop = False
+    one.game.run(8)
+    event = one.peer.last("round_ended")
+    assert event["partial"]
+    assert event["map"] == "ns2_veil"
+    assert event["seconds"] >= 20
+    assert one.peer.last("hello")["map"] == "ns2_tram"
+
+
+def test_a_client_whose_id_steam_has_not_given_yet_is_asked_again(evening: Start) -> None:
+    one = evening()
+    client = one.game.connect(301, "Late", unknown_for=5)
+    one.game.join(client, 1, force=True)
+    one.game.run(3)
+    assert all(line["id"] != "301" for line in one.peer.last("roster")["players"])
+    one.game.run(4)
+    assert {"id": "301", "side": "marines"}.items() <= next(
+        line for line in one.peer.last("roster")["players"] if line["id"] == "301"
+    ).items()
+
+
+def test_who_stands_in_the_ready_room_waits_only_after_a_sign_of_life_and_until_away(evening: Start) -> None:
+    one = evening()
+    client = one.game.connect(301, "Loading")
+
+    def waiting() -> bool:
+        one.game.run(3)
+        return bool(next(line for line in one.peer.last("roster")["players"] if line["id"] == "301").get("waiting"))
+
+    assert not waiting()
+    client.moves()
+    assert waiting()
+    one.game.run(60)
+    assert not waiting()
+    client.moves()
+    assert waiting()

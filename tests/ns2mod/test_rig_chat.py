@@ -1,0 +1,111 @@
+"""Chat, consoles and rights (ns2_game.md 6.3, 6.4)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.ns2mod.probe import seen
+from tests.ns2mod.rig import Game, write_mod
+
+HEARS = """
+    local original = ProcessSayCommand
+    function ProcessSayCommand(player, text)
+        Shared.Message("> heard " .. player:GetName() .. " " .. text)
+        return original(player, text)
+    end"""
+COMMAND = """
+    CreateServerAdminCommand("Console_sv_try", function(client, ...)
+        Shared.Message("> try " .. table.concat({ ... }, "|"))
+    end, "tries")
+    Event.Hook("Console_anybody", function(client) Shared.Message("> anybody") end)"""
+
+
+def test_a_line_of_chat_reaches_everybody_and_the_say_command(tmp_path: Path) -> None:
+    game = Game([write_mod(tmp_path, "hears", HEARS)]).boot()
+    ann, bob = game.connect(7, "Ann"), game.connect(8, "Bob")
+    ann.says("!eq vote")
+    assert (ann.chat, bob.chat) == (["!eq vote"], ["!eq vote"])
+    assert seen(game) == ["heard Ann !eq vote"]
+
+
+def test_team_chat_stays_on_the_team() -> None:
+    game = Game().boot()
+    ann, bob, cid = game.connect(7, "Ann"), game.connect(8, "Bob"), game.connect(9, "Cid")
+    ann.joins(1)
+    bob.joins(2)
+    ann.says("secret", team_only=True)
+    assert (ann.chat, bob.chat, cid.chat) == (["secret"], [], [])
+
+
+def test_shine_swallows_a_line_that_its_listener_answers_with_nothing(tmp_path: Path) -> None:
+    source = (
+        HEARS
+        + """
+        Shine.Hook.Add("PlayerSay", "test", function(client, message)
+            if message.message:sub(1, 1) == "!" then return "" end
+        end)"""
+    )
+    game = Game([write_mod(tmp_path, "hears", source)], shine="outside").boot()
+    ann = game.connect(7, "Ann")
+    ann.says("!eq vote")
+    ann.says("hello")
+    assert ann.chat == ["hello"]
+    assert seen(game) == ["heard Ann hello"]
+
+
+def test_more_than_five_lines_at_once_are_dropped() -> None:
+    game = Game().boot()
+    ann = game.connect(7, "Ann")
+    for number in range(9):
+        ann.says(str(number))
+    assert ann.chat == ["0", "1", "2", "3", "4"]
+    game.run(1.1)
+    ann.says("later")
+    assert ann.chat[-1] == "later"
+
+
+def test_a_line_beyond_120_bytes_is_cut_in_the_middle_of_a_character() -> None:
+    game = Game().boot()
+    ann = game.connect(7, "Ann")
+    ann.says("x" + "é" * 80)
+    assert ann.chat == ["x" + "é" * 59 + "\N{REPLACEMENT CHARACTER}"]
+
+
+@pytest.mark.parametrize("groups", [True, False])
+def test_admin_commands_are_for_the_console_and_admins(tmp_path: Path, groups: bool) -> None:
+    game = Game([write_mod(tmp_path, "command", COMMAND)], switches={"quotes_group": groups}).boot()
+    ann, bob = game.connect(7, "Ann"), game.connect(8, "Bob")
+    game.admins.add(7)
+    assert game.console('sv_try "a b" c')
+    assert seen(game) == ["try a b|c" if groups else 'try "a|b"|c']
+    ann.console("SV_TRY x")
+    bob.console("sv_try x")
+    bob.console("anybody")
+    assert seen(game) == ["try x", "anybody"]
+    assert bob.prints == ["You are not allowed to run this command"]
+    assert not game.console("unheard of")
+
+
+def test_a_print_for_an_admin_comes_in_pieces_and_in_the_log() -> None:
+    game = Game().boot()
+    ann = game.connect(7, "Ann")
+    game.execute('ServerAdminPrint(Server.GetClientById(1), string.rep("x", 200))')
+    assert [len(piece) for piece in ann.prints] == [128, 72]
+    assert game.messages == ["x" * 200]
+
+
+@pytest.mark.parametrize(("adds", "heard"), [(True, ["hi"]), (False, [])])
+def test_a_second_network_hook_adds_or_replaces(adds: bool, heard: list[str]) -> None:
+    game = Game(switches={"network_hooks_add": adds}).boot()
+    ann = game.connect(7, "Ann")
+    game.execute('Server.HookNetworkMessage("ChatClient", function() end)')
+    ann.says("hi")
+    assert ann.chat == heard
+
+
+def test_a_message_to_nobody_in_particular_is_an_error() -> None:
+    game = Game().boot()
+    game.execute('pcall(Server.SendNetworkMessage, nil, "Chat", {}, true)')
+    assert "SendNetworkMessage: no overload takes nil, string, table" in game.errors[0]
