@@ -1,6 +1,6 @@
-"""Puts into the wheel what an operator needs beside the daemon: unit, plugin, reference of the configuration.
+"""Puts into the wheel what an operator needs beside the daemon: unit, plugin, mod, reference of the configuration.
 
-An editable installation finds all of it in its checkout, and compiles the plugin when it is asked for
+An editable installation finds all of it in its checkout, and builds plugin and mod when they are asked for
 (`equipoise.install.assets`).
 """
 
@@ -27,15 +27,17 @@ FILES = (
 
 
 class Assets(BuildHookInterface):  # type: ignore[type-arg]
-    """Adds the files, and the plugin where SourceMod's compiler runs."""
+    """Adds the files, the NS2 mod, and the plugin where SourceMod's compiler runs."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile the plugin, and name all files to the builder."""
+        """Build plugin and mod, and name all files to the builder."""
         if version == "editable":
             return
         root = Path(self.root)
         build_data["force_include"].update({str(root / name): f"{ASSETS}/{name}" for name in FILES})
         self._folder = tempfile.mkdtemp()
+        mod = runpy.run_path(str(root / "ns2mod" / "build.py"))["build"](Path(self._folder))
+        build_data["force_include"][str(mod)] = f"{ASSETS}/ns2mod"
         plugin = Path(self._folder) / "equipoise.smx"
         sourcemod = runpy.run_path(str(root / "sourcemod" / "build.py"))
         try:
@@ -49,6 +51,6 @@ class Assets(BuildHookInterface):  # type: ignore[type-arg]
             build_data["force_include"][str(plugin)] = f"{ASSETS}/sourcemod/equipoise.smx"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Remove the compiled plugin, which is in the wheel now."""
+        """Remove what was built, which is in the wheel now."""
         if version != "editable":
             shutil.rmtree(self._folder)

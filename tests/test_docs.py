@@ -11,7 +11,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DAEMON = ROOT / "daemon"
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("sourcemod/**/*.md")])
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("sourcemod/**/*.md"), *ROOT.glob("ns2mod/**/*.md")]
+)
 BLOCKS = {
     f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, found.start()) + 1}": found[1]
     for path in DOCUMENTS

@@ -128,6 +128,38 @@ def test_the_doctor_asks_an_operator_of_ns2_for_nothing_of_sourcemod(house: Hous
     assert "compare url, server (ns2-1) and secret in its Equipoise.json" in silent["advice"]
 
 
+def test_the_mod_is_written_to_be_published_and_updates_leave_its_item_and_drop_old_files(tmp_path: Path) -> None:
+    assert run("init", tmp_path / "new", "--game", "ns2").returncode == 0
+    config, mod = tmp_path / "new" / "config.toml", tmp_path / "mod"
+    added = run("server", "add", "ns2-2", "--game", "ns2", "--mod", mod, "--config", config)
+    assert (added.returncode, added.stderr) == (0, "")
+    assert f"-game {mod}/output." in added.stdout
+    assert "  ns2-2  " in added.stdout, "its secret is shown: it stands nowhere else"
+    entry = (mod / "output/lua/entry/Equipoise.entry").read_text()
+    assert "lua/equipoise/server.lua" in entry
+    assert (mod / "output/lua/equipoise/server.lua").is_file()
+    assert {path.name for path in mod.iterdir()} >= {"output", "mod.settings", "README.md"}
+    secret = added.stdout.split("  ns2-2  ")[1].split()[0]
+    assert not [path for path in mod.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
+    (mod / "output/lua/equipoise/gone.lua").write_text("-- of an older version")
+    (mod / "mod.settings").write_text('publish_id = "123"')
+    before = everything(mod)
+    assert run("server", "update", "ns2-2", "--mod", mod, "--config", config).returncode == 0
+    assert before.keys() - everything(mod).keys() == {"output/lua/equipoise/gone.lua"}
+    assert (mod / "mod.settings").read_text() == 'publish_id = "123"'
+
+
+def test_a_folder_of_something_else_is_no_place_for_the_mod(tmp_path: Path) -> None:
+    assert run("init", tmp_path / "new", "--game", "ns2").returncode == 0
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("mine")
+    before = everything(tmp_path)
+    mod = ("--mod", tmp_path / "mine", "--config", tmp_path / "new" / "config.toml")
+    assert "this folder is not empty, and not that of the mod" in one_line(run("server", "update", "ns2-1", *mod))
+    assert "which folder?" in run("server", "update", "ns2-1", *mod[2:]).stderr
+    assert everything(tmp_path) == before
+
+
 def test_an_ns2_server_never_falls_into_the_pool_of_another_game(tmp_path: Path) -> None:
     assert run("init", tmp_path).returncode == 0
     add = ("server", "add", "ns2-1", "--game", "ns2", "--config", tmp_path / "config.toml")

@@ -64,6 +64,14 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     shutil.rmtree(folder)
 
 
+def build_mod(folder: Path) -> Path:
+    """The NS2 mod's folder as `make plugin` writes it."""
+    command = [sys.executable, str(ROOT / "ns2mod" / "build.py"), "--output", str(folder / "mod")]
+    subprocess.run(command, check=True, capture_output=True)
+    (built,) = (path for path in (folder / "mod").iterdir() if path.is_dir())
+    return built
+
+
 def test_the_wheel_carries_what_an_operator_needs(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         carried = {name: archive.read(name) for name in archive.namelist()}
@@ -77,6 +85,11 @@ def test_the_wheel_carries_what_an_operator_needs(wheel: Path, tmp_path: Path) -
     ]
     needed += ["sourcemod/LICENSE", "sourcemod/README.md", *(path.relative_to(ROOT).as_posix() for path in sources)]
     assert {name: assets.pop(name) for name in needed} == {name: (ROOT / name).read_bytes() for name in needed}
+    mod = {name: assets.pop(name) for name in list(assets) if name.startswith("ns2mod/")}
+    built = build_mod(tmp_path)
+    assert mod == {
+        f"ns2mod/{path.relative_to(built)}": path.read_bytes() for path in built.rglob("*") if path.is_file()
+    }
     assert list(assets) == ["sourcemod/equipoise.smx"]
     source = ROOT / "sourcemod" / "scripting"
     ours = compile_plugin(source / "equipoise.sp", tmp_path / "equipoise.smx", source / "include").read_bytes()

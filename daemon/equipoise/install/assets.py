@@ -1,7 +1,8 @@
 """The files that an installation carries beside the code: unit, plugin, mod, reference of the configuration.
 
 A wheel has them below `assets/` (`hatch_build.py` puts them there). An editable installation has them in its checkout,
-by the same names; there the plugin is compiled when it is asked for, so that it is never older than its source.
+by the same names; there plugin and mod are built when they are asked for, so that they are never older than their
+source.
 """
 
 from __future__ import annotations
@@ -44,10 +45,21 @@ def plugin_texts() -> dict[str, bytes]:
 
 
 def mod() -> dict[str, bytes]:
-    """The NS2 mod's folder, by places below it, ready to be published."""
-    root = folder() / "ns2mod"
-    paths = [root / ".modinfo", root / "mod.settings", *sorted((root / "lua").rglob("*"))]
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in paths if path.is_file()}
+    """The NS2 mod's folder as the Launch Pad publishes it, by places below it."""
+    if _PACKED.is_dir():
+        return _read(_PACKED / "ns2mod")
+    with tempfile.TemporaryDirectory() as temporary:
+        command = [sys.executable, str(_CHECKOUT / "ns2mod" / "build.py"), "--output", temporary]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        if run.returncode:
+            raise ConfigError(f"the mod cannot be built: {run.stderr.strip() or run.stdout.strip()}")
+        (built,) = (path for path in Path(temporary).iterdir() if path.is_dir())
+        return _read(built)
+
+
+def _read(root: Path) -> dict[str, bytes]:
+    paths = sorted(path for path in root.rglob("*") if path.is_file())
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}
 
 
 def _compiled() -> bytes:

@@ -22,7 +22,7 @@ from equipoise.install.bytecode import plugin_version
 from equipoise.install.changes import Changes
 from equipoise.install.config_directory import CONFIG, read_directory
 from equipoise.install.game_folder import CFG, GameFolder, inspect
-from equipoise.install.mod_folder import write_mod
+from equipoise.install.mod_folder import OUTPUT, write_mod
 
 _SERVER = """\
 # Written by `equipoise server add`. Edit it as you like: keys are in config.example.toml; then `equipoise reload`.
@@ -253,6 +253,8 @@ def _with_plugin(tf: Path, name: str) -> tuple[GameFolder, Changes]:
 
 
 def _with_mod(mod: Path) -> tuple[list[str], Changes]:
+    place = mod.absolute()
     return [
-        f"The mod is in {mod.absolute()}: publish it with the Launch Pad, or try it with -game {mod.absolute()}."
+        f"The mod is in {place}: publish it with the Launch Pad, or try it with -game {place / OUTPUT}.",
+        f"How, and what to expect: {place / 'README.md'}.",
     ], write_mod(mod)

@@ -10,9 +10,10 @@ from statistics import fmean
 
 from equipoise.core import events as e
 from equipoise.core.asks import Moment
-from equipoise.core.effects import Assign, Move, Order, Place, Tell
+from equipoise.core.effects import Assign, Move, Order, Place, Say, Tell
 from equipoise.core.events import Phase
 from equipoise.core.model import Mode, PlayerId, Presence, Round, RoundId, ServerId, Side
+from equipoise.core.phrases import Phrase, Text
 from equipoise.demo import words as common
 from equipoise.demo.board import NS2_LOOK, Stage
 from equipoise.demo.client import Client
@@ -70,8 +71,8 @@ class NS2Evening(Evening):
         """The side that players asked for before this round, who care which."""
         self._held: tuple[str, common.Teams] | None = None
         """The reason for the shuffle that waits for Countdown, and the teams when it was ordered."""
-        self._told: dict[PlayerId, str] = {}
-        """What was told to single players, until it is read."""
+        self._answers: list[Text] = []
+        """What players have read since one last asked something."""
         self._lineup: list[Presence] = []
         self._random = 0.5
         self._predicted = 0.5
@@ -92,8 +93,11 @@ class NS2Evening(Evening):
             self.script.keep(self.game.abandon())
             self.tally.restarted += 1
         super()._obey(order)
-        if isinstance(order, Tell) and order.player:
-            self._told[order.player] = " ".join(map(self.english, order.lines))
+        match order:
+            case Say(text):
+                self._answers.append(text)
+            case Tell(_, lines):
+                self._answers += lines
 
     def _report(self, order: Order, before: common.Teams, *, changed: bool) -> None:
         match order:
@@ -164,9 +168,15 @@ class NS2Evening(Evening):
             )
             self.report("people", f"The choice is closed: {after}")
 
-    def private_answer(self, id: PlayerId) -> str | None:
-        """What the daemon last told this player alone; None: nothing."""
-        return self._told.pop(id, None)
+    async def vote(self, id: PlayerId) -> tuple[str, bool]:
+        """A player asks for a shuffle: what they read, and whether that was the last word on it."""
+        self._answers.clear()
+        self.game.say(id, "vote")
+        await self.sync()
+        if not self._answers:
+            return "nothing", False
+        voice = self._answers[-1].phrase is Phrase.VOTE_SHUFFLE
+        return self.english(self._answers[-1]), not voice
 
     async def start(self) -> None:
         """PreGame, Countdown with its shuffle, and Started."""

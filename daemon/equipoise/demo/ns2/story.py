@@ -67,7 +67,7 @@ class Story:
             Incident.LATE_JOIN: self._late_join,
             Incident.SECOND_LATE_JOIN: self._late_join,
             Incident.RETURN: self._return,
-            Incident.NEEDLESS_VOTE: self._vote,
+            Incident.NEEDLESS_VOTE: self._ask_for_a_vote,
             Incident.LEAVE: self._leave_somebody,
             Incident.NEW_COMMANDER: self._new_commander,
             Incident.SWITCH: self._switch,
@@ -191,20 +191,26 @@ class Story:
 
     # Votes and choices.
 
-    async def _vote(self) -> bool:
-        """Players ask for a shuffle, one after the other, until it is made or refused; returns whether it is made."""
+    async def _ask_for_a_vote(self) -> None:
+        """One player wants a shuffle, and reads what the daemon says of that."""
         evening = self._evening
-        seen, restarted = evening.record.scrambles, evening.tally.restarted
-        for id in [id for side in Side for id in evening.game.on(side)]:
-            evening.private_answer(id)
-            evening.game.say(id, "vote")
-            await evening.sync()
-            if evening.tally.restarted > restarted or evening.record.scrambles > seen:
-                return True
-            if (answer := evening.private_answer(id)) is not None:
-                evening.report("move", f"{evening.name(id)} votes for a shuffle, and reads: {answer}")
-                return False
-        return False
+        id = evening.rng.choice(self._field(Side.A))
+        answer, _ = await evening.vote(id)
+        evening.report("move", f"{evening.name(id)} types “!eq vote” and reads: {answer}")
+
+    async def _vote(self) -> None:
+        """Players ask for a shuffle, one after the other, until there are enough; then the round starts again."""
+        evening = self._evening
+        restarted = evening.tally.restarted
+        for id in [*evening.game.on(Side.A), *evening.game.on(Side.B)]:
+            answer, decided = await evening.vote(id)
+            if decided:
+                break
+        evening.report("move", f"The others type “!eq vote”; the last one reads: {answer}")
+        if evening.tally.restarted > restarted:
+            evening.report("trouble", f"Round {evening.number} starts again: what was played of it is not rated")
+            await pause(evening, READ)
+            await evening.start()
 
     async def _walk_out_and_vote(self) -> None:
         """Two of the better players of the weaker side leave early, and the others vote."""
@@ -215,12 +221,7 @@ class Story:
         for id in best:
             self._leave(id, f"leaves the {SIDES[side]} in the second minute")
         await evening.sync()
-        if await self._vote():
-            evening.report(
-                "scramble", f"The vote passed: round {evening.number} starts again, the first start is not rated"
-            )
-            await pause(evening, READ)
-            await evening.start()
+        await self._vote()
 
     async def _abort_and_choose(self) -> None:
         """The start is given up, and an admin opens a secret team choice."""
