@@ -156,6 +156,10 @@ class Roster:
         """The players whom a split may place: humans who are ready, on a side or waiting to play."""
         return tuple(entry for entry in self.entries if entry.eligible)
 
+    def commanders(self) -> frozenset[PlayerId]:
+        """NS2: the players in the command chairs."""
+        return frozenset(entry.id for entry in self.entries if entry.commander)
+
     def humans(self) -> tuple[Entry, ...]:
         """All clients but bots, spectators included."""
         return tuple(entry for entry in self.entries if not entry.bot)

@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- Players who ask for a side, and players whom we put on one: both go through NS2Gamerules:JoinTeam, which asks
 -- no rule of its own (GetCanJoinTeamNumber is the console command's).
 

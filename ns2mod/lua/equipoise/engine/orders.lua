@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- What the daemon orders, one after the other, and what came of it.
 
 Equipoise = Equipoise or {}

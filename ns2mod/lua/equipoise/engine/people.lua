@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- Who is connected. Clients and ids are kept, players' entities never: the game replaces them at every death, join,
 -- evolution and reset, and a stale one throws on any access.
 
@@ -160,7 +158,8 @@ function People:Roster()
         local person = self.byId[id]
         local line = { id = id, side = People.Side(seen.team) }
         line.waiting = seen.waiting or nil
-        line.commander = seen.commander or nil
+        -- Between two entities a commander may stand on no side; the daemon refuses such a line.
+        line.commander = (seen.commander and line.side ~= "none") or nil
         if not seen.alive then
             line.alive = false
         end

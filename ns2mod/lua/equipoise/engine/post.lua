@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- One batch at a time to the daemon. The engine has no timeout, calls back late or never, and gives no status: the time
 -- is ours, by the system's clock, because the game's stands still in a pause. It has eight requests for all mods; we
 -- take two at most, of which the older one has been given up.
