@@ -4,29 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.ns2mod.rig.clients import Client
-from tests.ns2mod.sessions import ALIENS, MARINES, RealEvening
+from tests.ns2mod.sessions import ALIENS, MARINES, RealEvening, fair, stacked
 
 NewEvening = Callable[..., RealEvening]
 BY_HAND = "[shuffle]\nat_round_start = false\n"
-PEOPLE = "abcdefghij"
-STACKED = {"c": 3100.0, "e": 3000.0, "g": 2900.0, "i": 3000.0, "d": 400.0, "f": 400.0, "h": 400.0, "j": 400.0}
-"""Ratings with which the marines (a, c, e, g, i) are far stronger, whoever commands; a and b, who do, are alike."""
-
-
-def stacked(new_evening: NewEvening, settings: str = "", **options: object) -> tuple[RealEvening, dict[str, Client]]:
-    """Ten players, the strong ones all on the marines."""
-    evening = new_evening(settings, **options)
-    people = evening.seat(*PEOPLE)
-    evening.rate(people, **STACKED)
-    evening.settle(6)
-    assert evening.status()["win_probability"] > 0.9
-    return evening, people
-
-
-def fair(evening: RealEvening) -> bool:
-    chance = evening.status()["win_probability"]
-    return 0.45 <= chance <= 0.55
 
 
 def test_before_a_round_the_fewest_moves_make_the_sides_even_and_commanders_stay(new_evening: NewEvening) -> None:
