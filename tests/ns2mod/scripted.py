@@ -111,6 +111,18 @@ class Peer:
     def last(self, kind: str) -> dict[str, Any]:
         return self.events(kind)[-1]
 
+    def sides(self) -> dict[str, str]:
+        """Who is here and where, as the daemon knows it."""
+        sides: dict[str, str] = {}
+        for event in (event for batch in self.batches for event in batch["events"]):
+            if event["kind"] == "roster":
+                sides = {line["id"]: line["side"] for line in event["players"]}
+            elif event["kind"] == "side_changed":
+                sides[event["id"]] = event["side"]
+            elif event["kind"] == "player_left":
+                sides.pop(event["id"], None)
+        return sides
+
     def outcome(self, order: str) -> str | None:
         """ "done", or why it failed; None before that."""
         for event in [*self.events("order_done"), *self.events("order_failed")]:

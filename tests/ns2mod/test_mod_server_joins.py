@@ -100,7 +100,6 @@ def test_a_locked_player_stays_and_reads_why_but_may_go_to_the_ready_room(evenin
     one = evening(shine=shine, switches={"switches_sides_directly": True})
     marines, _ = one.people(3, 3)
     locked(one, 102, "marines")
-    one.game.settings["force_even_teams_on_join"] = False
     marines[1].joins(2)
     one.game.run(3)
     assert marines[1].team == 1

@@ -6,9 +6,9 @@
 -- The engine loads a new machine for every map. Everything here lasts for one map, but for what stands in config://.
 
 for _, name in ipairs({ "codec", "reply", "ring", "outbox", "record", "fallback", "texts", "languages/en",
-    "languages/de", "languages/es", "languages/fr", "languages/pl", "languages/pt", "languages/ru", "languages/chi", "plan",
-    "policy", "engine/boundary", "engine/files", "engine/people", "engine/rounds", "engine/post", "engine/joins", "engine/orders",
-    "engine/chat", "engine/commands" }) do
+    "languages/de", "languages/es", "languages/fr", "languages/pl", "languages/pt", "languages/ru", "languages/chi",
+    "plan", "policy", "engine/boundary", "engine/files", "engine/people", "engine/rounds", "engine/post",
+    "engine/joins", "engine/orders", "engine/chat", "engine/commands" }) do
     Script.Load("lua/equipoise/" .. name .. ".lua")
 end
 
