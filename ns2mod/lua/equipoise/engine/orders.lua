@@ -111,7 +111,8 @@ function Orders:Apply(moves, reason)
     end
     mod.people:Look()
     if last and mod.policy.state == "Started" then
-        GetGamerules():ResetGame()
+        local rules = GetGamerules()
+        mod.boundary:Guard("NS2Gamerules.ResetGame", rules.ResetGame)(rules)
     end
     return nil
 end
