@@ -76,9 +76,11 @@ class RealDaemon:
     shares and time to start are not those of an operator's.
     """
 
-    def __init__(self, folder: Path, server: str = "test-1", settings: str = "", *, forked: bool = False) -> None:
+    def __init__(
+        self, folder: Path, server: str = "test-1", settings: str = "", *, forked: bool = False, game: str = "tf2"
+    ) -> None:
         self.folder, self.server, self._forked = folder, server, forked
-        (self.secret,) = (added.secret for added in write_new(folder, [NewServer(server)]))
+        (self.secret,) = (added.secret for added in write_new(folder, [NewServer(server, game=game)]))
         self.token = (folder / "owner.token").read_text().strip()
         self.config = folder / "config.toml"
         self.port = 0

@@ -106,6 +106,10 @@ class Game:
             ended(finished(f"r{self.rounds}", winner, text, mode=self.mode, captures=captures), self.now)
         )
 
+    def wait_for_commanders(self) -> list[Effect]:
+        """NS2: the winner was shown long enough, and the state is NotStarted again."""
+        return self.happens(hello(self.mode, e.Phase.IDLE), e.RosterSeen(self.now, self.roster))
+
     def round(self, winner: Side | None, captures: tuple[int, int] = (1, 1)) -> list[Effect]:
         """A whole round, from freeze to end."""
         return [*self.start(), *self.open(), *self.end(winner, captures)]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from equipoise.core import events as e
 from equipoise.core.asks import Ask, AskMoves, Moment, Purpose
 from equipoise.core.autobalance import NO_DEADLINE, can_move
+from equipoise.core.ballot import Stage
 from equipoise.core.effects import (
     Assign,
     Cancel,
@@ -263,12 +264,14 @@ class LawfulServer:
         self.judge(self.session.tick(self.now))
         deadline = self.session.deadline()
         assert deadline is None or deadline > self.now
-        assert self.session.memory.pending == memory.pending
+        closed = self.session.state.choice_stage is Stage.CLOSED
+        assert self.session.memory.pending == memory.pending or (memory.choosing and closed)
 
     def judge_numbers(self) -> None:
         state, memory = self.session.state, self.session.memory
         assert {entry.id for entry in state.roster.humans()} >= state.voices.asked_at.keys()
         assert memory.pending is None or (state.voices.order, state.voices.asked_at) == (None, {})
+        assert len(state.assigned) <= 1 or not state.ns2
         if state.phase is e.Phase.RUNNING:
             assert all(event.ask.moment is Moment.NOW for event in state.assigned.values())
         assert 0 <= memory.tally.streak <= memory.tally.completed

@@ -96,6 +96,8 @@ def test_it_is_refused_with_the_reason() -> None:
     assert refusal(running, admin=True) == Text(Phrase.CHOICE_NOT_NOW)
     running.open()
     assert refusal(running, admin=True) == Text(Phrase.CHOICE_NOT_NOW)
+    running.end(A)
+    assert refusal(running, admin=True) == Text(Phrase.CHOICE_NOT_NOW), "the winner is shown"
     off = Game(Mode.NS2, "abc|def")
     off.happens(command("off"))
     assert refusal(off, admin=True) == Text(Phrase.STATUS_OFF)
@@ -227,6 +229,7 @@ def test_if_all_choose_marines_the_ones_who_were_denied_before_get_them() -> Non
         if number == 0:
             first = marines
             game.round(None)
+            game.wait_for_commanders()
     assert set(first) | set(marines) == set("abcdef")
     assert not set(first) & set(marines)
 
@@ -242,6 +245,7 @@ def test_the_band_comes_before_choices() -> None:
 def test_the_last_winners_are_split_evenly() -> None:
     game = Game(Mode.NS2, "abcd|efgh", EVEN_PLAYERS)
     game.round(A)
+    game.wait_for_commanders()
     game.happens(command("choice"))
     chosen(game, **dict.fromkeys("abcd", "marines"), **dict.fromkeys("efgh", "aliens"))
     marines, aliens = game.stands().split("|")
@@ -254,6 +258,7 @@ def test_after_a_draw_and_before_the_first_round_no_player_is_a_winner(winner: S
     if winner is None:
         game.round(A)
         game.round(winner)
+        game.wait_for_commanders()
     game.happens(command("choice"))
     (ask,) = of(AskSplit, chosen(game, **dict.fromkeys("abcdef", "random")))
     assert isinstance(ask, AskSplit)
@@ -265,6 +270,7 @@ def test_the_shuffle_before_the_round_keeps_to_what_was_chosen() -> None:
     game = Game(Mode.NS2, "abcd|efgh", EVEN_PLAYERS)
     game.happens(command("friend", "b", by="a", admin=False), command("friend", "a", by="b", admin=False))
     game.round(A)
+    game.wait_for_commanders()
     game.happens(command("choice"))
     chosen(game, **dict.fromkeys("abcd", "marines"), **dict.fromkeys("efgh", "aliens"))
     stood = game.stands()

@@ -11,7 +11,7 @@ from equipoise.core.effects import Effect, Lock, LogDecision, Place
 from equipoise.core.model import Mode, PlayerId, Roster, Side
 from equipoise.core.phrases import Phrase, Text
 from equipoise.core.session import Session
-from tests.core.scripts import A, B, begun, ids, moves, of, play, roster, seen
+from tests.core.scripts import A, B, begun, ids, moves, of, play, roster, rules, seen
 
 
 def commanded(text: str, commanders: str, dead: str = "") -> Roster:
@@ -89,3 +89,12 @@ def test_a_commander_who_changes_side_has_left_the_chair() -> None:
     play(session, [(2.0, e.SideChanged(2.0, PlayerId("a"), None, waiting=True))])
     play(session, [(3.0, e.SideChanged(3.0, PlayerId("d"), B))])
     assert [entry.id for entry in session.state.roster.entries if entry.commander] == list(ids("d"))
+
+
+def test_a_joiner_is_not_held_while_the_next_shuffle_places_all_players_anyway() -> None:
+    session = begun(Mode.NS2, "abc|de|f", phase=e.Phase.IDLE)
+    effects = play(session, [(5.0, e.SideWanted(5.0, PlayerId("f"), A))])
+    assert [type(effect) for effect in effects] == [Place, LogDecision]
+    manual = begun(Mode.NS2, "abc|de|f", phase=e.Phase.IDLE, rules=rules(shuffle={"at_round_start": False}))
+    effects = play(manual, [(5.0, e.SideWanted(5.0, PlayerId("f"), A))])
+    assert [type(effect) for effect in effects] == [Place, LogDecision, Lock]

@@ -177,6 +177,7 @@ def test_several_shuffles_before_one_round_deny_a_wish_once() -> None:
     assert weights(game) == {"d": 2}
     game.open()
     game.end(A)
+    game.wait_for_commanders()
     game.happens(command("scramble", "now"))
     game.round(A)
     assert weights(game) == {"d": 4}

@@ -12,6 +12,7 @@ import pytest
 from tests.ns2mod.evening import Evening
 from tests.ns2mod.rig import Game
 from tests.ns2mod.scripted import Peer
+from tests.ns2mod.sessions import RealEvening
 
 MOD = Path(__file__).parents[2] / "ns2mod"
 
@@ -25,7 +26,7 @@ def peer() -> Iterator[Peer]:
 
 @pytest.fixture
 def evening(peer: Peer) -> Iterator[Callable[..., Evening]]:
-    """Starts a server with the mod, settings written; a script error of the mod fails the test."""
+    """Starts a server with the mod, settings written; a script error, or a batch that is none, fails the test."""
     started: list[Evening] = []
 
     def start(**options: Any) -> Evening:
@@ -38,3 +39,19 @@ def evening(peer: Peer) -> Iterator[Callable[..., Evening]]:
     yield start
     for one in started:
         assert one.game.errors == []
+        assert one.peer.faults == []
+
+
+@pytest.fixture
+def new_evening(tmp_path: Path) -> Iterator[Callable[..., RealEvening]]:
+    """Makes evenings with a real daemon. `settings` go into its configuration, the rest are options of the game."""
+    evenings: list[RealEvening] = []
+
+    def make(settings: str = "", **options: Any) -> RealEvening:
+        evenings.append(RealEvening(tmp_path / f"evening{len(evenings)}", settings, **options))
+        return evenings[-1]
+
+    yield make
+    for evening in evenings:
+        evening.daemon.kill()
+    assert not [fault for evening in evenings for fault in evening.game.errors]

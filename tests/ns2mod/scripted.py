@@ -10,6 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs
 
+from equipoise.errors import ScriptError
+from equipoise.wire.decode import decode_batch
+
 BASE = 76561197960265728
 
 
@@ -35,6 +38,8 @@ class Peer:
 
     def __init__(self) -> None:
         self.batches: list[dict[str, Any]] = []
+        self.faults: list[str] = []
+        """Batches that the daemon would not take."""
         self.orders: list[dict[str, Any]] = []
         self.fields: dict[str, Any] = {}
         """Of every reply, beside the usual ones."""
@@ -60,7 +65,7 @@ class Peer:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def close(self) -> None:
         self._server.shutdown()
@@ -69,6 +74,7 @@ class Peer:
     def reply(self, form: dict[str, list[str]]) -> dict[str, Any]:
         assert form["secret"] == ["s3cret"]
         batch = json.loads(form["data"][0])
+        self._read(form["data"][0])
         repeated = any((batch["boot"], batch["seq"]) == (one["boot"], one["seq"]) for one in self.batches)
         self.batches.append(batch)
         orders, self.orders = self.orders, []
@@ -90,6 +96,13 @@ class Peer:
             "next": 1.0,
             **self.fields,
         }
+
+    def _read(self, data: str) -> None:
+        """As the daemon does, which would refuse it."""
+        try:
+            decode_batch(data.encode())
+        except ScriptError as error:
+            self.faults.append(f"{error}: {data}")
 
     def events(self, kind: str) -> list[dict[str, Any]]:
         """All of this kind, in the order of their arrival."""

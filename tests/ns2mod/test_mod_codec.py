@@ -108,6 +108,11 @@ def test_texts_become_utf8_without_control_characters_and_of_the_protocols_lengt
     assert json.loads(text) == {"name": "ab?é??" + "ü" * 122, "map": "unknown", "order": "x" * 64}
 
 
+def test_a_command_has_at_most_sixteen_words() -> None:
+    words = [str(n) for n in range(20)]
+    assert json.loads(MODULES.encode({"words": words, "x": words})) == {"words": words[:16], "x": words}
+
+
 def test_a_value_that_holds_itself_is_refused_with_a_reason() -> None:
     table = MODULES.lua.table_from({})
     table["self"] = table

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from equipoise.web.guards import LIMIT
 from tests.ns2mod.disk import Crash, Disk
 from tests.ns2mod.outboxes import BOOT, Mail
 
@@ -95,6 +98,17 @@ def test_a_kept_round_is_offered_again_to_a_daemon_that_does_not_know_us() -> No
     assert mail.kinds() == ["hello", "1-1", "roster"]
 
 
+def test_a_kept_round_is_offered_again_after_a_silence() -> None:
+    mail = opened()
+    mail.finish("1-1")
+    mail.batch()
+    mail.answered({"1-1": "kept"})
+    for _ in range(2):
+        mail.batch()
+        mail.unanswered()
+    assert mail.kinds() == ["hello", "1-1", "roster"]
+
+
 def test_unsent_events_of_a_rounds_beginning_give_way_to_its_end() -> None:
     mail = opened()
     mail.add("round_started", players=[])
@@ -115,6 +129,16 @@ def test_rounds_survive_a_restart_and_go_with_the_first_batch() -> None:
     assert posted["events"][1]["players"][0]["spans"] == [{"side": "marines", "role": "field", "from": 0, "to": 600.25}]
 
 
+def test_a_round_that_waits_already_is_not_taken_again() -> None:
+    mail = opened()
+    mail.finish("1-1", players=3)
+    mail.finish("1-1", players=1)
+    posted = mail.batch()
+    assert posted is not None
+    (event,) = (event for event in posted["events"] if event["kind"] == "round_ended")
+    assert len(event["players"]) == 3
+
+
 def test_the_ninth_round_drops_the_oldest_and_the_daemon_hears_of_it_once() -> None:
     mail = opened()
     for n in range(10):
@@ -128,6 +152,22 @@ def test_the_ninth_round_drops_the_oldest_and_the_daemon_hears_of_it_once() -> N
     posted = mail.batch()
     assert posted is not None
     assert posted["dropped"] == 0
+
+
+def test_a_round_that_falls_out_while_a_batch_is_in_flight_is_reported_with_the_next() -> None:
+    mail = opened()
+    for n in range(9):
+        mail.finish(f"1-{n}")
+    mail.batch()
+    mail.finish("1-9")
+    mail.answered()
+    posted = mail.batch()
+    assert posted is not None
+    assert posted["dropped"] == 1
+    assert mail.refused("stale") == "stale"  # of such a batch only the rounds are taken
+    posted = mail.batch()
+    assert posted is not None
+    assert posted["dropped"] == 1
 
 
 @pytest.mark.parametrize("part", [0.0, 0.3, 0.999, 1.0])
@@ -250,14 +290,16 @@ def test_events_without_end_give_way_to_a_roster() -> None:
 def test_a_batch_of_many_long_rounds_is_no_longer_than_the_daemon_takes() -> None:
     mail = opened()
     for n in range(8):
-        mail.finish(f"1-{n}", players=100)
-    sent: list[str] = []
-    while len(sent) < 8:
-        kinds = mail.kinds()
-        assert kinds
-        sent += kinds
-        mail.answered(dict.fromkeys(kinds, "stored"))
-    assert sent == [f"1-{n}" for n in range(8)]
+        mail.finish(f"1-{n}", players=128)
+    batches: list[list[str]] = []
+    while mail.rounds():
+        posted = mail.batch()
+        assert len(urlencode({"secret": "s" * 64, "data": json.dumps(posted)})) <= LIMIT
+        assert posted is not None
+        batches.append([event["round"] for event in posted["events"]])
+        mail.answered(dict.fromkeys(batches[-1], "stored"))
+    assert [round for rounds in batches for round in rounds] == [f"1-{n}" for n in range(8)]
+    assert len(batches) == 2
 
 
 def test_an_empty_outbox_knows_that_it_is() -> None:

@@ -230,6 +230,7 @@ def test_in_any_order_of_states_a_start_is_one_and_a_split_never_comes_too_late(
     match = Match()
     for kind, value in steps:
         match.step(kind, value)
+    assert match.policy.raw.start == sum(event["kind"] == "round_started" for event in match.policy.said)
 
 
 def test_a_split_waits_for_the_countdown_and_is_dropped_when_the_start_is() -> None:

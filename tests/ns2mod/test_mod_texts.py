@@ -77,6 +77,7 @@ def test_a_language_gives_way_to_the_servers_and_that_to_english(modules: Module
     german = BUILD["texts"]("de")["Equipoise_VoteTooFew"]
     assert line(modules, "de", "Equipoise_VoteTooFew") == german
     assert line(modules, None, "Equipoise_VoteTooFew", default="de") == german
+    assert line(modules, "xx", "Equipoise_VoteTooFew", default="de") == german
     assert line(modules, "xx", "Equipoise_VoteTooFew", default="yy") == Phrase.VOTE_TOO_FEW.value
 
 

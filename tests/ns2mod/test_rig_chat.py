@@ -55,6 +55,14 @@ def test_shine_swallows_a_line_that_its_listener_answers_with_nothing(tmp_path: 
     assert seen(game) == ["heard Ann hello"]
 
 
+def test_a_client_without_a_player_says_nothing() -> None:
+    game = Game().boot()
+    ann, bob = game.connect(7, "Ann"), game.connect(8, "Bob")
+    game.machine.call("DestroyPlayer", ann.player)
+    ann.says("hi")
+    assert (game.errors, bob.chat) == ([], [])
+
+
 def test_more_than_five_lines_at_once_are_dropped() -> None:
     game = Game().boot()
     ann = game.connect(7, "Ann")

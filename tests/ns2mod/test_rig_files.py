@@ -57,6 +57,25 @@ def test_a_cut_at_the_very_start_leaves_an_empty_file(game: Game) -> None:
     assert game.files.text("a.json") == ""
 
 
+def test_a_closed_file_takes_no_more(game: Game) -> None:
+    game.execute("""
+        local file = io.open("config://a.json", "w+")
+        file:write("x")
+        file:close()
+        refused = not pcall(file.write, file, "y")""")
+    assert game.execute("return refused")
+    assert game.files.text("a.json") == "x"
+
+
+def test_a_file_is_read_line_by_line(game: Game) -> None:
+    game.files.put("a.txt", "one\ntwo\n\nfour")
+    lines = game.execute("""
+        local found = {}
+        for line in io.open("config://a.txt", "r"):lines() do table.insert(found, line) end
+        return table.concat(found, "|")""")
+    assert lines == "one|two||four"
+
+
 def test_a_folder_that_cannot_be_written_gives_nil(game: Game) -> None:
     game.files.read_only = True
     assert game.execute('return Save("a.json", "x")') is False

@@ -86,7 +86,7 @@ def test_eight_requests_run_and_the_rest_wait_their_turn(game: Game, peer: Peer)
     assert game.http.most_running == 8
     assert seen(game) == []
     gate.set()
-    game.follows_real_time = True
+    game.http.patience = 20
     game.until(lambda: len(game.http) == 0)
     assert len(peer.forms) == 20
     assert game.http.most_running == 8
@@ -188,6 +188,6 @@ def test_real_time_can_drive_the_system_clock(game: Game, peer: Peer) -> None:
     assert game.system - before >= 0.05
     assert seen(game) == []
     gate.set()
-    peer.settle(1)
-    game.until(lambda: len(game.http) == 0)
+    game.http.waits, game.http.patience = True, 20
+    game.frame()
     assert seen(game) == ["answer yes false nil"]

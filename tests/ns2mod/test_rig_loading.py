@@ -103,3 +103,21 @@ def test_a_replaced_method_reaches_derived_classes_that_do_not_override_it(tmp_p
     game = Game([write_mod(tmp_path, "mod", source)]).boot()
     game.connect(7, "Ann")
     assert game.messages == ["replaced"]
+
+
+def test_the_slowest_frame_is_measured_anew_when_it_is_set_back() -> None:
+    game = Game().boot()
+    assert game.worst_frame > 0
+    game.worst_frame = 0.0
+    game.frame()
+    assert game.worst_frame > 0
+
+
+def test_two_servers_share_nothing(tmp_path: Path) -> None:
+    one, other = Game().boot(), Game(switches={"pregame_seconds": 5}).boot("ns2_tram")
+    ann = one.connect(7, "Ann")
+    one.files.put("a.json", "x")
+    one.setting("cheats", True)
+    assert (other.clients, other.files.names(), other.settings["cheats"]) == ([], [], False)
+    assert (one.map, other.map, ann.team) == ("ns2_veil", "ns2_tram", 0)
+    assert one.settings["cheats"] is False

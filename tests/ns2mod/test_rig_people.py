@@ -28,6 +28,16 @@ def test_scenario_13_at_disconnect_the_team_is_gone_already(tmp_path: Path, nil_
     assert game.clients == []
 
 
+def test_a_hook_of_a_file_hook_sees_a_client_before_it_has_a_player(tmp_path: Path) -> None:
+    hook = """Event.Hook("ClientConnect", function(client)
+        Shared.Message("> {0} " .. tostring(client:GetControllingPlayer()))
+    end)"""
+    mod = write_mod(tmp_path, "hooks", hook.format("late"), file_hooks=hook.format("early"))
+    game = Game([mod]).boot()
+    game.connect(7)
+    assert seen(game) == ["early nil", "late ReadyRoomPlayer"]
+
+
 def test_scenario_14_a_reconnect_is_a_new_client_in_the_ready_room_with_the_same_id(tmp_path: Path) -> None:
     game = probed(tmp_path)
     ann = game.connect(7, "Ann")

@@ -104,6 +104,27 @@ def test_scenario_17_a_draw_arms_no_map_change_and_is_not_ranked() -> None:
     assert game.ranked == 0
 
 
+@pytest.mark.parametrize("calls", [True, False])
+def test_scenario_17_whether_two_lost_sides_pass_endgame_is_a_switch(tmp_path: Path, calls: bool) -> None:
+    game = probed(tmp_path, switches={"draw_calls_endgame": calls})
+    two_commanders(game)
+    game.start_round()
+    seen(game)
+    game.loses(1)
+    game.loses(2)
+    game.run(1)
+    assert seen(game, "E", "S") == (["E nil in Started", "S Draw", "E done Draw"] if calls else ["S Draw"])
+    assert game.ends == [0]
+
+
+def test_scenario_16_old_builds_name_the_loser_in_the_state() -> None:
+    game = Game(switches={"won_states_swapped": True}).boot()
+    two_commanders(game)
+    game.start_round()
+    game.end_game(1)
+    assert (game.state, game.ends) == ("Team2Won", [1])
+
+
 def test_scenario_18_a_concede_ends_the_round_after_its_window() -> None:
     game = Game().boot()
     two_commanders(game)
@@ -144,6 +165,21 @@ def test_scenario_20_a_side_that_empties_loses_and_two_are_a_draw() -> None:
     aliens[0].disconnects()
     game.run(1)
     assert game.ends == [1]
+
+
+def test_a_mod_can_keep_a_round_from_ending_until_the_next_reset() -> None:
+    game = Game().boot()
+    two_commanders(game)
+    game.start_round()
+    game.execute("GetGamerules().preventGameEnd = true")
+    game.loses(1)
+    game.run(5)
+    assert game.ends == []
+    game.reset()
+    game.start_round()
+    game.loses(1)
+    game.run(1)
+    assert game.ends == [2]
 
 
 def test_scenario_21_a_reset_in_a_round_ends_it_without_endgame_and_a_new_one_starts(tmp_path: Path) -> None:

@@ -54,15 +54,20 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class ShuffleTerms:
-    """What a shuffle chooses by, in this order.
+    """What a shuffle chooses by, in this order. All play; commanders and bots keep their side.
 
-    1. The win probability is inside `fair_band`; if no split's is, it is as near to a half as possible.
-    2. No more than `max_moves` players who are on a side change it.
+    1. No more than `max_moves` players who are on a side change it; where sizes need more, as few as they need.
+    2. The win probability is inside `fair_band`. If no split's is, it is within `AskSplit.tolerance` of the one that
+       is nearest to a half.
     3. The last winners (`spread_evenly`) are on both sides, in numbers that differ by at most one.
-    4. As few friends (`groups`) as possible are parted.
+    4. As few friends as possible are parted: of each of the `groups` those on the side that has fewer of them.
     5. As few players as possible change side, unless `moves_count` is false.
     6. The denied wishes weigh as little as possible.
     7. The sides are as even as possible.
+
+    The limit on moves comes before the band: who sets one does not expect it to be broken on an evening when the sides
+    are far apart. How skills are spread within a side is no term: sums of skills that are not whole numbers leave one
+    split that is the evenest. It is reported (`SplitSolved.spread_after`).
     """
 
     fair_band: tuple[float, float]

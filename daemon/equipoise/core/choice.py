@@ -23,7 +23,6 @@ from equipoise.core.state import Effects, State
 from equipoise.core.voices import Voices
 from equipoise.core.votes import close, part
 
-BETWEEN_ROUNDS = (Phase.IDLE, Phase.OVER)
 RANDOM = "random"
 
 
@@ -48,7 +47,7 @@ def _refusal(state: State) -> Text | None:
     """Why no choice may open now, by any means."""
     if not state.memory.enabled:
         return Text(Phrase.STATUS_OFF)
-    if state.phase not in BETWEEN_ROUNDS or not state.acts:
+    if state.phase is not Phase.IDLE or not state.acts:
         return Text(Phrase.CHOICE_NOT_NOW)
     if state.choice_stage in (Stage.OPEN, Stage.CLOSED):
         return Text(Phrase.CHOICE_RUNNING)
@@ -133,12 +132,12 @@ def settle(state: State) -> Effects:
 
 
 def _between(state: State) -> bool:
-    return state.acts and state.phase in BETWEEN_ROUNDS
+    return state.acts and state.phase is Phase.IDLE
 
 
 def _settle_open(state: State) -> Effects:
     assert state.choice is not None
-    if state.phase not in BETWEEN_ROUNDS:
+    if state.phase is not Phase.IDLE:
         return _cancel(state, Text(Phrase.REASON_ROUND_BEGAN))
     if not state.acts:
         return _cancel(state, Text(Phrase.REASON_INACTIVE))

@@ -217,11 +217,16 @@ class SplitSolved:
     ask: AskSplit
     split: Split
     difference: float | None
-    """Sum of A minus sum of B, in rating points; None for a split from the cache."""
+    """Sum of A minus sum of B, in rating points; None for a split from the cache. Without commanders where the rating
+    system counts those apart."""
     before: float | None
     """Win probability of side A before the split; None when a side was empty."""
     after: float | None
     """Win probability of side A after the split; None for a split from the cache."""
+    spread_before: tuple[float, float] | None = None
+    """Standard deviations of the skills on A and on B before the split, in points; None when a side was empty."""
+    spread_after: tuple[float, float] | None = None
+    """The same after the split; None for a split from the cache."""
 
     def moved(self) -> tuple[PlayerId, ...]:
         """The humans whose place the split changes: their side, or whether they play."""

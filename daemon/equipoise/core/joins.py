@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from equipoise.core import wishes
+from equipoise.core import shuffles, wishes
 from equipoise.core.asks import LoadSummaries
 from equipoise.core.effects import Ignored, LogDecision, Place
 from equipoise.core.events import Phase, SideWanted
@@ -94,8 +94,8 @@ def _note_kept(state: State, player: PlayerId, placement: Placement) -> Effects:
 
 def _lock(state: State, entry: Entry, side: Side, now: float) -> Effects:
     """Lock a joiner to their side; a switch takes an existing lock along and starts none."""
-    if state.waiting:
-        return ()  # all teams are made anew when Waiting For Players ends
+    if state.waiting or shuffles.will_follow(state):
+        return ()  # all teams are made anew before the next round
     if entry.side is None:
         return state.lock({entry.id: side}, now)
     held = state.held_side(entry.id, now)

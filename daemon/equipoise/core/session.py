@@ -92,7 +92,7 @@ class Session:
         if not isinstance(event, e.Answer) and not from_outside:
             self._state.heard_at = now
         effects = _RECEIVE[type(event)](self._state, event, now)
-        return (*effects, *votes.settle(self._state), *choice.settle(self._state))
+        return (*effects, *self._settle())
 
     def deadline(self) -> float | None:
         """When `tick` must be called, on the daemon's clock; None: nothing waits for time to pass."""
@@ -101,7 +101,12 @@ class Session:
 
     def tick(self, now: float) -> Effects:
         """Give up what is overdue at `now`."""
-        return tuple(effect for module in (autobalance, votes, choice) for effect in module.overdue(self._state, now))
+        overdue = (module.overdue(self._state, now) for module in (autobalance, votes, choice))
+        return (*(effect for effects in overdue for effect in effects), *self._settle())
+
+    def _settle(self) -> Effects:
+        """Votes and choices end as soon as they are pointless, whatever it was that made them so."""
+        return (*votes.settle(self._state), *choice.settle(self._state))
 
 
 def _ignore(state: State, event: e.Event) -> Effects:

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from equipoise.core import wishes
 from equipoise.core.asks import Moment, Purpose
-from equipoise.core.ballot import Stage
 from equipoise.core.effects import LogDecision, Say
 from equipoise.core.events import Phase, SplitSolved
 from equipoise.core.model import DueIf, Side
@@ -32,6 +31,12 @@ def needed(state: State) -> tuple[Purpose, Text] | None:
     return Purpose.SHUFFLE, Text(Phrase.REASON_ROUND_START)
 
 
+def will_follow(state: State) -> bool:
+    """No round runs, and the next one is shuffled before it begins."""
+    between = state.phase in (Phase.IDLE, Phase.OVER)
+    return state.ns2 and between and state.rules.shuffle.at_round_start
+
+
 def due_if(state: State) -> tuple[DueIf, ...]:
     """With a shuffle before every round, each outcome makes the next one due for a script without the daemon."""
     if not state.rules.shuffle.at_round_start:
@@ -41,8 +46,6 @@ def due_if(state: State) -> tuple[DueIf, ...]:
 
 def in_time(state: State, moment: Moment) -> bool:
     """Whether a split for this moment may be ordered in the present phase."""
-    if state.choice_stage is Stage.CLOSED and state.phase is Phase.OVER:
-        return moment is Moment.NOW
     return state.phase in ((Phase.IDLE, Phase.RUNNING) if moment is Moment.NOW else (Phase.FREEZE,))
 
 

@@ -231,6 +231,8 @@ class System(ABC, Generic[P]):
     """Whether a pool can use the system; if False, it rates histories only."""
     shares: ClassVar[bool] = False
     """Whether it keeps state that belongs to no single player: `shared` may have parts then."""
+    commanders_apart: ClassVar[bool] = False
+    """Whether a commander's skill counts against the other commander's, and not in the sum of their side."""
     params: P
 
     def __init__(self, params: P) -> None:
@@ -270,6 +272,15 @@ class System(ABC, Generic[P]):
     @abstractmethod
     def gap(self, probability: float, size: int) -> float:
         """The difference of the sides' sums of skill that shifts an even match by `probability`, at `size` a side."""
+
+    def difference_at(self, probability: float, match: Match) -> float:
+        """The difference of the sides' sums of field skill at which the first of two teams wins with this probability.
+
+        Only what does not depend on who of the field plays on which side is read from the match: how many play, the
+        commanders, map and sides. Here by `gap`, a straight line from an even match. Infinite where no difference gives
+        the probability.
+        """
+        return self.gap(probability - 0.5, max(1, max(map(len, match.teams))))
 
     @abstractmethod
     def uncertainty(self, player: PlayerId) -> float:
@@ -318,6 +329,17 @@ class System(ABC, Generic[P]):
     def restore_shared(self, key: str, part: object) -> None:
         """Set a part that `shared` returned; None removes it.  If it is refused (`RatingError`), nothing changes."""
         raise RatingError(f"{self.name} keeps nothing but its players: {key}")
+
+
+def log_odds(probability: float) -> float:
+    """The logarithm of the odds; infinite for 0 and 1.
+
+    >>> round(log_odds(0.75), 3), log_odds(1.0)
+    (1.099, inf)
+    """
+    if not 0.0 < probability < 1.0:
+        return math.copysign(math.inf, probability - 0.5)
+    return math.log(probability / (1.0 - probability))
 
 
 def _refuse_twice(groups: tuple[tuple[PlayerId, ...], ...], fault: str) -> None:

@@ -21,8 +21,8 @@ local kMostRounds = { all = 8, one = 1, none = 0 }
 
 -- The batch, or an event in it, is not understood, and would not be the next time either. What is refused for any other
 -- reason is right to be sent again: the daemon is busy, or an operator has to change something first.
-local kUnacceptable = { schema = true, twice = true, unstorable = true, json = true, payload = true, size = true,
-    form = true, charset = true }
+local kUnacceptable = { schema = true, twice = true, unstorable = true, json = true, size = true, form = true,
+    charset = true }
 
 -- `options`:
 --   files          read(name) -> text or nil, write(name, text) -> whether it was written

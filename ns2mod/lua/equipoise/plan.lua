@@ -24,8 +24,8 @@ function Plan.Sizes(people, except)
 end
 
 -- The moves that put the players who are here where `order` names them (red: marines, blu: aliens), or nil, "sizes".
--- Commanders stay: the game does not wait for a new one. A spectator chose to watch. The sizes are counted as they would
--- be, with who came or left since the split was made.
+-- Commanders stay: the game does not wait for a new one. A spectator chose to watch. The sizes are counted as they
+-- would be, with who came or left since the split was made.
 function Plan.Moves(order, people)
     local wanted = {}
     for _, id in ipairs(order.red or {}) do

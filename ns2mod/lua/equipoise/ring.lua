@@ -94,8 +94,14 @@ function Ring:Load()
     self.dropped = newest and tonumber(newest.dropped) or 0
 end
 
--- It is on the disk when this returns.
+-- It is on the disk when this returns. A round that is in a slot already stays as it is: what a crash left of it comes
+-- after what its end said.
 function Ring:Add(round, text)
+    for _, slot in ipairs(self.slots) do
+        if slot.round == round then
+            return
+        end
+    end
     if #self.slots == kSlots then
         table.remove(self.slots, 1)
         self.dropped = self.dropped + 1

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: GPL-3.0-or-later
 --
 -- Equipoise in Natural Selection 2. The daemon decides; this mod reports what happens and carries out what it orders.
--- codec, outbox, record, fallback, texts and policy know nothing of the engine; this file and engine/ are all that does.
+-- This file and engine/ know the engine; the other files beside it run under any LuaJIT.
 --
 -- The engine loads a new machine for every map. Everything here lasts for one map, but for what stands in config://.
 
-for _, name in ipairs({ "codec", "reply", "ring", "outbox", "record", "fallback", "texts", "languages/en", "languages/de",
-    "languages/es", "languages/fr", "languages/pl", "languages/pt", "languages/ru", "languages/chi", "plan", "policy",
-    "engine/boundary", "engine/files", "engine/people", "engine/rounds", "engine/post", "engine/joins", "engine/orders",
+for _, name in ipairs({ "codec", "reply", "ring", "outbox", "record", "fallback", "texts", "languages/en",
+    "languages/de", "languages/es", "languages/fr", "languages/pl", "languages/pt", "languages/ru", "languages/chi", "plan",
+    "policy", "engine/boundary", "engine/files", "engine/people", "engine/rounds", "engine/post", "engine/joins", "engine/orders",
     "engine/chat", "engine/commands" }) do
     Script.Load("lua/equipoise/" .. name .. ".lua")
 end
@@ -256,8 +256,12 @@ end
 
 function Mod:Start()
     local guard = self.boundary
-    Event.Hook("ClientConnect", guard:Guard("ClientConnect", function(client) self.people:Connected(client) end))
-    Event.Hook("ClientDisconnect", guard:Guard("ClientDisconnect", function(client) self.people:Disconnected(client) end))
+    Event.Hook("ClientConnect", guard:Guard("ClientConnect", function(client)
+        self.people:Connected(client)
+    end))
+    Event.Hook("ClientDisconnect", guard:Guard("ClientDisconnect", function(client)
+        self.people:Disconnected(client)
+    end))
     local shine = guard:Guard("Shine's hooks", function() self:HookShine() end)
     local frame = guard:Guard("UpdateServer", function() self:Frame() end)
     Event.Hook("UpdateServer", function()

@@ -103,28 +103,30 @@ class Client:
 
     def commands(self) -> bool:
         """Take the chair at once: the veto of the gamerules, then the login."""
-        self.game.machine.call("TakeChair", self._player())
+        self.game.machine.call("TakeChair", self.player)
         return self.commands_now
 
     def uses_chair(self) -> None:
         """Press "use" on the chair: the login comes 1.5 s later."""
-        self.game.machine.call("UseChair", self._player())
+        self.game.machine.call("UseChair", self.player)
 
     def leaves_chair(self) -> None:
-        self.game.machine.call("LogoutOf", self._player())
+        self.game.machine.call("LogoutOf", self.player)
 
     def dies(self) -> None:
         """Killed: dead at once, a waiting spectator of the own team in the next frame."""
-        self.game.machine.call("Slay", self._player())
+        self.game.machine.call("Slay", self.player)
 
     def respawns(self) -> None:
-        self.game.machine.call("RespawnNow", self._player())
+        self.game.machine.call("RespawnNow", self.player)
 
     def becomes(self, class_name: str) -> None:
         """Evolve, put a suit on: another entity on the same team."""
         self._act("Become", class_name)
 
-    def _player(self) -> Any:
+    @property
+    def player(self) -> Any:
+        """The engine's entity that this client controls; None if there is none."""
         return self.game.rig["Act"]("GetControllingPlayer", self.handle["GetControllingPlayer"], self.handle)
 
     def disconnects(self) -> None:

@@ -37,8 +37,8 @@ class Exchange:
     sent_at: float
     """By the fake system clock."""
     dropped: bool = False
-    slow: bool = False
-    """It took longer than `patience`: frames wait for it no more."""
+    waited: float = 0.0
+    """Real seconds that frames waited for it."""
     reply: Reply | None = None
     done: threading.Event = field(default_factory=threading.Event)
 
@@ -63,6 +63,7 @@ class Network:
         self.waits = True
         """Frames wait for running requests; if not, real time is the tests' business."""
         self.patience = 2.0
+        """Real seconds that frames wait for one request; beyond them it is a slow one, which time does not wait for."""
         self.sent: list[Exchange] = []
         self.most_running = 0
         self._queue: deque[Exchange] = deque()
@@ -76,15 +77,17 @@ class Network:
         exchange.dropped = self.drop
         self.sent.append(exchange)
         self._queue.append(exchange)
-        self._start()
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Give free slots to the requests that wait, oldest first; threads begin outside of frames."""
         while self._queue and len(self._running) < self.limit:
-            exchange = self._queue.popleft()
-            self._running.append(exchange)
+            self._begin(self._queue.popleft())
             self.most_running = max(self.most_running, len(self._running))
-            if not exchange.dropped:
-                threading.Thread(target=self._run, args=(exchange,), daemon=True).start()
+
+    def _begin(self, exchange: Exchange) -> None:
+        self._running.append(exchange)
+        if not exchange.dropped:
+            threading.Thread(target=self._run, args=(exchange,), daemon=True).start()
 
     def _run(self, exchange: Exchange) -> None:
         if self.failure:
@@ -124,12 +127,12 @@ class Network:
 
     def arrived(self, now: float) -> list[Exchange]:
         """The exchanges whose answers the game gets at this moment, oldest first."""
+        self.start()
         if self.waits:
             self._wait()
         due = [each for each in self._running if each.done.is_set() and now >= each.sent_at + self.delay]
         for each in due:
             self._running.remove(each)
-        self._start()
         if self.lose_answers:
             return []
         for each in due:
@@ -143,17 +146,17 @@ class Network:
         return body.encode().decode("latin-1"), None, None
 
     def _wait(self) -> None:
-        end = time.monotonic() + self.patience
+        begun = time.monotonic()
         for each in self._running:
-            if not each.dropped and not each.slow:
-                each.slow = not each.done.wait(max(0.0, end - time.monotonic()))
+            if not each.dropped:
+                each.done.wait(max(0.0, self.patience - each.waited - (time.monotonic() - begun)))
+        for each in self._running:
+            each.waited += time.monotonic() - begun
 
     def map_changes(self) -> None:
         """The machine that asked is gone: its answers come to no one."""
         if not self.switches.requests_survive_map_change:
             self._queue.clear()
         while self._queue:
-            self._running.append(self._queue.popleft())
-            if not self._running[-1].dropped:
-                threading.Thread(target=self._run, args=(self._running[-1],), daemon=True).start()
+            self._begin(self._queue.popleft())
         self._running = []

@@ -29,6 +29,10 @@ class Switches:
     """Bots count towards the 12 players that end the warm-up (11 #1)."""
     reset_state_first: bool = True
     """ResetGame sets NotStarted before the commanders leave their chairs (2.5: CN26), or after it (S15)."""
+    won_states_swapped: bool = False
+    """Team2Won when team 1 won, as build 266 had it (2.7)."""
+    draw_calls_endgame: bool = True
+    """Two lost sides end by EndGame(nil); build 266 set the state without it (2.7)."""
     pregame_seconds: float = 3.0
     """Length of PreGame; 3 and 5 were seen (11 #1)."""
     round_trip: float = 0.1

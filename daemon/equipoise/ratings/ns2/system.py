@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import accumulate
 
-from equipoise.core.model import PlayerId, PlayerSummary, Role
+from equipoise.core.model import PlayerId, PlayerSummary, Role, is_bot
 from equipoise.errors import RatingError
 from equipoise.ratings.ns2.arrays import NS2Arrays, NS2Constants, Player, Workspace
 from equipoise.ratings.ns2.environment import UNKNOWN, Environment, no_rounds
-from equipoise.ratings.ns2.formulas import POINTS, forecast, predict_match, rate_match
+from equipoise.ratings.ns2.formulas import POINTS, forecast, intercept, is_large, predict_match, rate_match
 from equipoise.ratings.ns2.time_weights import fill_time_weights, median_length
 from equipoise.ratings.parameters import Params, ranged
 from equipoise.ratings.parts.match_arrays import MatchArrays, one_match
 from equipoise.ratings.parts.players import PlayerTable, refuse_bots
-from equipoise.ratings.system import ANYWHERE, Change, Match, Parts, Rated, SkillContext, WinProbabilities
+from equipoise.ratings.system import ANYWHERE, Change, Match, Parts, Rated, SkillContext, WinProbabilities, log_odds
 from equipoise.ratings.validation import count_of, number_of
 
 LIMIT = 50_000.0
@@ -93,6 +93,7 @@ class NS2(PlayerTable[NS2Params, Player]):
     name = "ns2"
     parameters = NS2Params
     shares = True
+    commanders_apart = True
 
     def __init__(self, params: NS2Params) -> None:
         super().__init__(params)
@@ -145,6 +146,24 @@ class NS2(PlayerTable[NS2Params, Player]):
     def gap(self, probability: float, size: int) -> float:
         """Log-odds are the difference of the sums over 2·size; at an even match they change 4 times the probability."""
         return probability * 4.0 * 2.0 * size * POINTS
+
+    def difference_at(self, probability: float, match: Match) -> float:
+        """The prediction solved for the sums: less F, and less the commanders' term if both sides have a commander."""
+        sign, commanders = _sign(match.sides, self.params.plus_side) if match.sides else 0.0, _commanders(match)
+        wanted = log_odds(probability)
+        if all(commanders):
+            chairs = [
+                self.skill(player, SkillContext(side=side, role=Role.COMMANDER)) * team
+                for team, side, players in zip((1, -1), match.sides or ("", ""), commanders, strict=True)
+                for player in players
+            ]
+            wanted -= sum(chairs) / POINTS / len(chairs)
+        humans = sum(not is_bot(player) for team in match.teams for player in team)
+        environment, smoothing = self.environment.arrays, self.constants.prior_rounds
+        number = self.environment.number(match.map)
+        wanted -= sign * intercept(number, is_large(humans, self.constants), environment, smoothing)
+        on_field = sum(map(len, match.teams)) - sum(map(len, commanders))
+        return POINTS * max(1, on_field) * wanted
 
     def uncertainty(self, player: PlayerId) -> float:
         """Points: a/√(g + ε), the Adagrad part of the next step."""
@@ -213,6 +232,18 @@ def allocate(matches: MatchArrays, facts: NS2Arrays) -> Workspace:
 def _sign(sides: Sequence[str], plus_side: str) -> float:
     """R: 1 if the first side is the plus side, -1 if the second is, 0 if neither or both."""
     return float((sides[0] == plus_side) - (sides[1] == plus_side))
+
+
+def _commanders(match: Match) -> list[list[PlayerId]]:
+    """The players of each team who are in the chair when the match goes live."""
+    return [
+        [
+            player
+            for player in team
+            if any(span.role is Role.COMMANDER and span.start <= 0 < span.end for span in match.spans.get(player, ()))
+        ]
+        for team in match.teams
+    ]
 
 
 def _wins(first: float) -> WinProbabilities:

@@ -17,7 +17,7 @@ from equipoise.ratings.parts.match_arrays import Lineup, MatchArrays
 from equipoise.ratings.parts.points import PointsSystem
 from equipoise.ratings.synelo import formulas as kernel
 from equipoise.ratings.synelo.formulas import SynEloPlayer
-from equipoise.ratings.system import Match, Past, State
+from equipoise.ratings.system import Match, Past, State, log_odds
 from equipoise.ratings.validation import count_of, known_time, number_of
 
 LIMIT = 50_000.0
@@ -137,6 +137,10 @@ class SynElo(PointsSystem[SynEloParams, SynEloPlayer]):
     def gap(self, probability: float, size: int) -> float:
         """4·Θ·probability: the logistic's slope at an even match is 1/(4·Θ)."""
         return 4.0 * self.constants.theta * probability
+
+    def difference_at(self, probability: float, match: Match) -> float:
+        """The inverse of F1, whatever the match."""
+        return self.constants.theta * log_odds(probability)
 
     def uncertainty(self, player: PlayerId) -> float:
         """C, the convergence score (F3)."""

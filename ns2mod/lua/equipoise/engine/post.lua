@@ -120,7 +120,8 @@ function Post:Accepted(reply)
     self:Soon()
 end
 
--- Of what happened while the daemon was lost only the newest hello and roster go out. A start still has time for a split.
+-- Of what happened while the daemon was lost only the newest hello and roster go out. A start still has time for a
+-- split.
 function Post:Refresh()
     local mod = self.mod
     if self:Lost() then

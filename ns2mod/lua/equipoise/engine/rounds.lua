@@ -135,7 +135,7 @@ function Rounds:Save(now)
     end
 end
 
--- The round that an earlier map, or process, did not see the end of. The daemon knows it by its id if it has it already.
+-- The round that an earlier map, or process, did not see the end of. The daemon knows it by its id if it has it.
 function Rounds:Load()
     local ok, event = pcall(json.decode, Equipoise.Files.Read(kFile) or "")
     if ok and type(event) == "table" and type(event.round) == "string" and event.kind == "round_ended" then

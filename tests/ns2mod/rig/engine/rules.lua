@@ -136,15 +136,20 @@ function NS2Gamerules:CheckGameEnd()
     self.lossAt = self.lossAt or Shared.GetTime()
     if Shared.GetTime() - self.lossAt < kLossWindow then return end
     self.lossAt = nil
-    if first and second then return self:EndGame(nil) end
+    if first and second then return self:DrawGame() end
     self:EndGame(first and self.team2 or self.team1)
+end
+
+-- B266 NS2Gamerules.lua EndGame named the loser's state; S15, SG and SWS name the winner's.
+local function WonState(number)
+    if Rig.switches.won_states_swapped then number = 3 - number end
+    return number == 1 and kGameState.Team1Won or kGameState.Team2Won
 end
 
 -- ns2_game.md 2.7: acts in Started only; the state is set inside; a draw is not ranked.
 function NS2Gamerules:EndGame(winner, autoConceded)
     if self.gameState ~= kGameState.Started then return end
-    local won = { kGameState.Team1Won, kGameState.Team2Won }
-    self:SetGameState(winner and won[winner:GetTeamNumber()] or kGameState.Draw)
+    self:SetGameState(winner and WonState(winner:GetTeamNumber()) or kGameState.Draw)
     Server.SendNetworkMessage("GameEnd", { win = winner and winner:GetTeamNumber() or 0 }, true)
     self.team1:ClearRespawnQueue()
     self.team2:ClearRespawnQueue()
@@ -152,7 +157,13 @@ function NS2Gamerules:EndGame(winner, autoConceded)
     Rig.host.ended(winner and winner:GetTeamNumber() or 0, autoConceded == true)
 end
 
-function NS2Gamerules:DrawGame() self:EndGame(nil) end
+-- B266 sets the state itself.
+function NS2Gamerules:DrawGame()
+    if Rig.switches.draw_calls_endgame then return self:EndGame(nil) end
+    if self.gameState ~= kGameState.Started then return end
+    self:SetGameState(kGameState.Draw)
+    Rig.host.ended(0, false)
+end
 
 -- ns2_game.md 2.5, in its order.
 function NS2Gamerules:ResetGame()

@@ -8,11 +8,13 @@ its indices come back as players, and a win probability is added to what is anno
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from statistics import NormalDist, fmean
+from statistics import pstdev
 from typing import Any
 
+from equipoise.balancing.chances import Values, chance, distance, field_skills, on_both_sides, skills
+from equipoise.balancing.shuffles import shuffled
 from equipoise.core import model as core
 from equipoise.core.asks import AskChance, AskMoves, AskSplit, CacheSplits, Purpose
 from equipoise.core.bench import duel
@@ -20,23 +22,16 @@ from equipoise.core.effects import RecordRound
 from equipoise.core.events import ChanceFound, MovesSolved, SolveFailed, SplitsCached, SplitSolved
 from equipoise.core.model import Context, Entry, Participant, PlayerId, PlayerSummary, Side, Split
 from equipoise.errors import SplitError
-from equipoise.ratings.system import Match, SkillContext, Span, System, ranks_of
+from equipoise.ratings.system import Match, Span, System, ranks_of
 from equipoise.solver import Assignment, Budget, Pin, best_split, splits, transfer
+
+__all__ = ["Question", "Solved", "answer", "asked_players", "chance", "match_of", "skills", "summaries_on"]
 
 Question = AskSplit | AskMoves | CacheSplits | AskChance
 Solved = SplitSolved | MovesSolved | SplitsCached | ChanceFound | SolveFailed
 
-QUANTILES = tuple(NormalDist().inv_cdf((n + 0.5) / 200) for n in range(200))
-"""Equally probable values of a standard normal variable: a mean over them is an integral, here to 10⁻³."""
-
-CERTAIN = 1e-9
-"""Predictions nearer to 0 or 1 are cut to this: their log-odds would be infinite."""
-
 Pins = dict[int, Pin]
 """Where players must be, by their index among the ask's entries."""
-
-Values = tuple[list[float], list[float]]
-"""Each player's skill on A, and on B, in rating points: two lists in the players' order."""
 
 
 def asked_players(ask: Question) -> tuple[PlayerId, ...]:
@@ -53,8 +48,8 @@ def asked_players(ask: Question) -> tuple[PlayerId, ...]:
 def answer(ask: Question, system: System[Any]) -> Solved:
     """Solve an ask with the system's present skills; `SolveFailed` when the constraints allow no answer."""
     if isinstance(ask, AskChance):
-        sides = (ask.a, ask.b)
-        return ChanceFound(ask, chance(system, ask.context, *sides), distance(system, ask.context, *sides))
+        asked = (system, ask.context, ask.a, ask.b, ask.commanders)
+        return ChanceFound(ask, chance(*asked), distance(*asked))
     try:
         match ask:
             case AskSplit():
@@ -69,84 +64,39 @@ def answer(ask: Question, system: System[Any]) -> Solved:
 
 def _split(ask: AskSplit, system: System[Any]) -> SplitSolved:
     players = [entry.id for entry in ask.entries]
-    values = _values(system, ask.context, players)
-    if ask.purpose is Purpose.DUEL:
+    a, b = (tuple(entry.id for entry in ask.entries if entry.side is side) for side in Side)
+    commanders = frozenset(entry.id for entry in ask.entries if entry.commander)
+    if ask.purpose is Purpose.SHUFFLE:
+        split = shuffled(ask, commanders, system)
+    elif ask.purpose is Purpose.DUEL:
+        values = on_both_sides(system, ask.context, players)
         split = duel(ask.entries, *(dict(zip(players, side, strict=True)) for side in values))
     else:
-        split = _named(_best(ask, values, system), ask.entries)
-    a, b = (tuple(entry.id for entry in ask.entries if entry.side is side) for side in Side)
-    before = chance(system, ask.context, a, b) if a and b else None
-    difference = sum(skills(system, ask.context, Side.A, split.a)) - sum(skills(system, ask.context, Side.B, split.b))
-    return SplitSolved(ask, split, difference, before, chance(system, ask.context, split.a, split.b))
+        split = _named(_best(ask, on_both_sides(system, ask.context, players), system), ask.entries)
+    here, there = (field_skills(system, ask.context, *sides, commanders) for sides in ((a, b), (split.a, split.b)))
+    return SplitSolved(
+        ask,
+        split,
+        difference=sum(there[0]) - sum(there[1]),
+        before=chance(system, ask.context, a, b, commanders) if a and b else None,
+        after=chance(system, ask.context, split.a, split.b, commanders),
+        spread_before=_spread(here),
+        spread_after=_spread(there),
+    )
 
 
-def chance(system: System[Any], context: Context, a: Iterable[PlayerId], b: Iterable[PlayerId]) -> float:
-    """The win probability of side A against side B (with draws: the expected score), from 0 to 1.
-
-    >>> from equipoise.core.model import Mode
-    >>> from equipoise.ratings import create
-    >>> system, ann, bob = create("synelo"), PlayerId("ann"), PlayerId("bob")
-    >>> system.seed(ann, rating=1400.0)
-    >>> system.seed(bob, rating=1000.0)
-    >>> round(chance(system, Context(Mode.KOTH, "koth_viaduct"), [ann], [bob]), 3)
-    0.542
-    """
-    match = Match(teams=(tuple(a), tuple(b)), map=context.map, mode=context.mode.value, sides=context.mode.sides)
-    return system.predict(match).expected(0)
-
-
-def distance(system: System[Any], context: Context, a: Sequence[PlayerId], b: Sequence[PlayerId]) -> float | None:
-    """How far the true win probability is expected to be from a half, E|p - 1/2|; None without known deviations.
-
-    The log-odds of p are taken as normal. Their variance is the sum of the players' variances, by the slope at an even
-    match (`System.gap`). Their mean is the one with which p is on average what the system predicts, by MacKay's
-    approximation E[logistic(x)] = logistic(mean / √(1 + π·variance / 8)) ("The evidence framework applied to
-    classification networks", 1992): predictions of uncertain players lean towards a half already.
-
-    >>> from equipoise.core.model import Mode
-    >>> from equipoise.ratings import create
-    >>> players, context = [PlayerId(name) for name in "abcd"], Context(Mode.KOTH, "koth_viaduct")
-    >>> round(distance(create("trueskill"), context, players[:2], players[2:]), 2)  # strangers
-    0.34
-    >>> distance(create("synelo"), context, players[:2], players[2:]) is None
-    True
-    """
-    asked = SkillContext(context.mode.value, context.map)
-    deviations = [system.deviation(player, asked) for player in (*a, *b)]
-    known = [deviation for deviation in deviations if deviation is not None]
-    if len(known) < len(deviations):
-        return None
-    spread = 4.0 / system.gap(1.0, max(len(a), len(b))) * math.hypot(*known)
-    predicted = min(max(chance(system, context, a, b), CERTAIN), 1.0 - CERTAIN)
-    mean = math.log(predicted / (1.0 - predicted)) * math.sqrt(1.0 + math.pi * spread**2 / 8.0)
-    # logistic(x) - 1/2 = tanh(x/2) / 2, which does not overflow.
-    return fmean(abs(math.tanh((mean + spread * z) / 2.0)) / 2.0 for z in QUANTILES)
-
-
-def skills(system: System[Any], context: Context, side: Side, players: Iterable[PlayerId]) -> list[float]:
-    """The skill of each player on a side, in their order, in rating points: splits balance the sums.
-
-    >>> from equipoise.core.model import Mode
-    >>> from equipoise.ratings import create
-    >>> skills(create("synelo"), Context(Mode.KOTH, "koth_viaduct"), Side.A, [PlayerId("ann")])
-    [1000.0]
-    """
-    asked = SkillContext(context.mode.value, context.map, context.mode.sides[side is Side.B])
-    return [system.skill(player, asked) for player in players]
+def _spread(sides: Values) -> tuple[float, float] | None:
+    return (pstdev(sides[0]), pstdev(sides[1])) if all(sides) else None
 
 
 def summaries_on(
     system: System[Any], context: Context, summaries: Sequence[PlayerSummary]
 ) -> tuple[PlayerSummary, ...]:
     """The summaries with their players' skills on both sides in a context."""
-    skills = zip(*_values(system, context, [summary.id for summary in summaries]), strict=True)
+    skills = zip(*on_both_sides(system, context, [summary.id for summary in summaries]), strict=True)
     return tuple(
         replace(summary, side_skills=side_skills) for summary, side_skills in zip(summaries, skills, strict=True)
     )
-
-
-def _values(system: System[Any], context: Context, players: Sequence[PlayerId]) -> Values:
-    return skills(system, context, Side.A, players), skills(system, context, Side.B, players)
 
 
 def _best(ask: AskSplit, values: Values, system: System[Any]) -> Assignment:
@@ -233,7 +183,7 @@ def _moves(ask: AskMoves, system: System[Any]) -> MovesSolved:
 
 
 def _cache(ask: CacheSplits, system: System[Any]) -> SplitsCached:
-    on_a, on_b = _values(system, ask.context, [entry.id for entry in ask.entries])
+    on_a, on_b = on_both_sides(system, ask.context, [entry.id for entry in ask.entries])
     found = splits(on_a, values_b=on_b, odd_without_bench=not ask.bench)
     every = [found[size] for size in sorted(found)]
     if found.uneven is not None:

@@ -1,0 +1,123 @@
+"""Win probabilities of two sides, and the skills that the solver makes even."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from statistics import NormalDist, fmean
+from typing import Any
+
+from equipoise.core.model import Context, PlayerId, Role, Side
+from equipoise.ratings.system import Match, SkillContext, Span, System
+
+QUANTILES = tuple(NormalDist().inv_cdf((n + 0.5) / 200) for n in range(200))
+"""Equally probable values of a standard normal variable: a mean over them is an integral, here to 10⁻³."""
+
+CERTAIN = 1e-9
+"""Predictions nearer to 0 or 1 are cut to this: their log-odds would be infinite."""
+
+NO_PLAYERS: frozenset[PlayerId] = frozenset()
+
+Values = tuple[list[float], list[float]]
+"""Each player's skill on A, and on B, in rating points: two lists in the players' order."""
+
+
+def chance(
+    system: System[Any],
+    context: Context,
+    a: Iterable[PlayerId],
+    b: Iterable[PlayerId],
+    commanders: Collection[PlayerId] = NO_PLAYERS,
+) -> float:
+    """The win probability of side A against side B (with draws: the expected score), from 0 to 1.
+
+    NS2: those of them who are `commanders` sit in the chair, all others are on the field.
+
+    >>> from equipoise.core.model import Mode
+    >>> from equipoise.ratings import create
+    >>> system, ann, bob = create("synelo"), PlayerId("ann"), PlayerId("bob")
+    >>> system.seed(ann, rating=1400.0)
+    >>> system.seed(bob, rating=1000.0)
+    >>> round(chance(system, Context(Mode.KOTH, "koth_viaduct"), [ann], [bob]), 3)
+    0.542
+    """
+    return system.predict(match_to_come(context, a, b, commanders)).expected(0)
+
+
+def match_to_come(
+    context: Context, a: Iterable[PlayerId], b: Iterable[PlayerId], commanders: Collection[PlayerId] = NO_PLAYERS
+) -> Match:
+    """The match of these sides as it is predicted: all play to its end in the role that they have."""
+    teams = (tuple(a), tuple(b))
+    spans = {
+        player: (Span(team, 0.0, 1.0, Role.COMMANDER),)
+        for team, players in enumerate(teams)
+        for player in players
+        if player in commanders
+    }
+    lineup = teams if all(teams) else ()
+    return Match(teams, lineup=lineup, spans=spans, map=context.map, mode=context.mode.value, sides=context.mode.sides)
+
+
+def distance(
+    system: System[Any],
+    context: Context,
+    a: Sequence[PlayerId],
+    b: Sequence[PlayerId],
+    commanders: Collection[PlayerId] = NO_PLAYERS,
+) -> float | None:
+    """How far the true win probability is expected to be from a half, E|p - 1/2|; None without known deviations.
+
+    The log-odds of p are taken as normal. Their variance is the sum of the players' variances, by the slope at an even
+    match (`System.gap`). Their mean is the one with which p is on average what the system predicts, by MacKay's
+    approximation E[logistic(x)] = logistic(mean / √(1 + π·variance / 8)) ("The evidence framework applied to
+    classification networks", 1992): predictions of uncertain players lean towards a half already.
+
+    >>> from equipoise.core.model import Mode
+    >>> from equipoise.ratings import create
+    >>> players, context = [PlayerId(name) for name in "abcd"], Context(Mode.KOTH, "koth_viaduct")
+    >>> round(distance(create("trueskill"), context, players[:2], players[2:]), 2)  # strangers
+    0.34
+    >>> distance(create("synelo"), context, players[:2], players[2:]) is None
+    True
+    """
+    asked = SkillContext(context.mode.value, context.map)
+    deviations = [system.deviation(player, asked) for player in (*a, *b)]
+    known = [deviation for deviation in deviations if deviation is not None]
+    if len(known) < len(deviations):
+        return None
+    spread = 4.0 / system.gap(1.0, max(len(a), len(b))) * math.hypot(*known)
+    predicted = min(max(chance(system, context, a, b, commanders), CERTAIN), 1.0 - CERTAIN)
+    mean = math.log(predicted / (1.0 - predicted)) * math.sqrt(1.0 + math.pi * spread**2 / 8.0)
+    # logistic(x) - 1/2 = tanh(x/2) / 2, which does not overflow.
+    return fmean(abs(math.tanh((mean + spread * z) / 2.0)) / 2.0 for z in QUANTILES)
+
+
+def skills(system: System[Any], context: Context, side: Side, players: Iterable[PlayerId]) -> list[float]:
+    """The skill of each player on a side, in their order, in rating points: splits balance the sums.
+
+    >>> from equipoise.core.model import Mode
+    >>> from equipoise.ratings import create
+    >>> skills(create("synelo"), Context(Mode.KOTH, "koth_viaduct"), Side.A, [PlayerId("ann")])
+    [1000.0]
+    """
+    asked = SkillContext(context.mode.value, context.map, context.mode.sides[side is Side.B])
+    return [system.skill(player, asked) for player in players]
+
+
+def on_both_sides(system: System[Any], context: Context, players: Sequence[PlayerId]) -> Values:
+    """The skills of all players on A, and on B."""
+    return skills(system, context, Side.A, players), skills(system, context, Side.B, players)
+
+
+def field_skills(
+    system: System[Any],
+    context: Context,
+    a: Iterable[PlayerId],
+    b: Iterable[PlayerId],
+    commanders: Collection[PlayerId],
+) -> Values:
+    """The skills of A's players and of B's, without commanders where the system counts those apart."""
+    apart = commanders if system.commanders_apart else NO_PLAYERS
+    on_a, on_b = ([player for player in side if player not in apart] for side in (a, b))
+    return skills(system, context, Side.A, on_a), skills(system, context, Side.B, on_b)

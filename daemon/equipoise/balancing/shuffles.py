@@ -1,0 +1,132 @@
+"""Shuffles: the terms of the core, in win probabilities and players, become a question to the solver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from equipoise.balancing.chances import NO_PLAYERS, chance, match_to_come, on_both_sides, skills
+from equipoise.core.asks import AskSplit, ShuffleTerms
+from equipoise.core.model import Entry, PlayerId, Side, Split
+from equipoise.ratings.system import System
+from equipoise.solver import Assignment, Budget, Pin, shuffle
+
+TRIES = 4
+"""How often a shuffle is solved at most, each time with a narrower band, until its prediction is inside the band."""
+
+EVEN = ShuffleTerms((0.5, 0.5))
+"""The terms of a shuffle that names none: as near to a half as possible."""
+
+
+def shuffled(ask: AskSplit, commanders: frozenset[PlayerId], system: System[Any]) -> Split:
+    """The split that a shuffle's terms choose; `SplitError` when commanders and sizes allow none."""
+    return Shuffle(ask, commanders, system).solved()
+
+
+class Shuffle:
+    """A shuffle as the solver reads it: humans by number, differences in points.
+
+    Commanders and bots stay on their side. Bots do not count towards the sizes. What they add to the sides' sums moves
+    target and band; so does what the system knows besides the skills of those on the field.
+    """
+
+    def __init__(self, ask: AskSplit, commanders: frozenset[PlayerId], system: System[Any]) -> None:
+        self.ask, self.system, self.commanders = ask, system, commanders
+        self.terms = ask.terms or EVEN
+        self.humans = [entry for entry in ask.entries if not entry.bot]
+        self.index_of = {entry.id: index for index, entry in enumerate(self.humans)}
+        self.bots = [tuple(entry.id for entry in ask.entries if entry.bot and entry.side is side) for side in Side]
+        self.values = self._values()
+        self.lead = sum(skills(system, ask.context, Side.A, self.bots[0]))
+        self.lead -= sum(skills(system, ask.context, Side.B, self.bots[1]))
+        self.even = self._difference_at(0.5)
+        self.budget = Budget()
+
+    def _values(self) -> tuple[list[float], list[float]]:
+        """What each human adds to the sum of A, and to that of B; commanders who count apart add nothing."""
+        values = on_both_sides(self.system, self.ask.context, [entry.id for entry in self.humans])
+        apart = self.commanders if self.system.commanders_apart else NO_PLAYERS
+        for index, entry in enumerate(self.humans):
+            if entry.id in apart:
+                values[0][index] = values[1][index] = 0.0
+        return values
+
+    def _difference_at(self, probability: float) -> float:
+        """The difference of the humans' sums at which A wins with this probability."""
+        on_a = [entry.id for entry in self.ask.entries if entry.side is Side.A]
+        on_b = [entry.id for entry in self.ask.entries if entry.side is not Side.A]
+        match = match_to_come(self.ask.context, on_a, on_b, self.commanders)
+        return self.system.difference_at(probability, match) - self.lead
+
+    def solved(self) -> Split:
+        """The shuffle.
+
+        The system's formula for the band may be an approximation, and values are rounded in the solver. So the result
+        is tested by its prediction. Where that is outside although the difference is inside, the band is narrowed to
+        where the prediction says that it ends.
+        """
+        fair = self.terms.fair_band
+        low, high = (self._difference_at(probability) for probability in fair)
+        if self._is_fair_now():
+            present = self._present_difference()
+            low, high = min(low, present), max(high, present)
+        for _ in range(TRIES):
+            found = self._assignment(low, high)
+            split = self._named(found)
+            after = chance(self.system, self.ask.context, split.a, split.b, self.commanders)
+            slack = found.error_bound
+            if fair[0] <= after <= fair[1] or not low - slack <= found.difference <= high + slack:
+                break
+            if after > fair[1]:
+                high = found.difference - (self._difference_at(after) - self._difference_at(fair[1]))
+            else:
+                low = found.difference + (self._difference_at(fair[0]) - self._difference_at(after))
+        return split
+
+    def _is_fair_now(self) -> bool:
+        """All are on a side, and the win probability is inside the band."""
+        if any(entry.side is None for entry in self.humans):
+            return False
+        a, b = ([entry.id for entry in self.ask.entries if entry.side is side] for side in Side)
+        low, high = self.terms.fair_band
+        return bool(a and b) and low <= chance(self.system, self.ask.context, a, b, self.commanders) <= high
+
+    def _present_difference(self) -> float:
+        pairs = zip(self.humans, *self.values, strict=True)
+        return sum(on_a if entry.side is Side.A else -on_b for entry, on_a, on_b in pairs)
+
+    def _assignment(self, low: float, high: float) -> Assignment:
+        count, terms = len(self.humans), self.terms
+        return shuffle(
+            self.values[0],
+            [entry.side for entry in self.humans],
+            sizes=(count // 2, count - count // 2),
+            values_b=self.values[1],
+            target=self.even,
+            band=(low, high),
+            tolerance=self.system.gap(self.ask.tolerance, max(1, count // 2)),
+            pins={
+                index: Pin.A if entry.side is Side.A else Pin.B
+                for index, entry in enumerate(self.humans)
+                if entry.side and entry.id in self.commanders
+            },
+            groups=[[self.index_of[one] for one in group if one in self.index_of] for group in terms.groups],
+            wishes=[self._wish(entry) for entry in self.humans] if terms.wishes else None,
+            spread_evenly=[self.index_of[one] for one in terms.spread_evenly if one in self.index_of],
+            max_moves=terms.max_moves,
+            moves_count=terms.moves_count,
+            budget=self.budget,
+        )
+
+    def _wish(self, entry: Entry) -> tuple[int, int]:
+        """What it costs to put a player on A, and on B."""
+        wish = self.terms.wishes.get(entry.id)
+        if wish is None:
+            return 0, 0
+        return (0, wish.weight) if wish.side is Side.A else (wish.weight, 0)
+
+    def _named(self, found: Assignment) -> Split:
+        a, b = (
+            {self.humans[index].id for index in side} | set(bots)
+            for side, bots in zip((found.a, found.b), self.bots, strict=True)
+        )
+        return Split(*(tuple(entry.id for entry in self.ask.entries if entry.id in side) for side in (a, b)))

@@ -1,0 +1,173 @@
+"""The mod on a fake server: what players and admins type, and what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.ns2mod.evening import Evening
+from tests.ns2mod.rig import Client
+from tests.ns2mod.scripted import steam
+
+Start = Callable[..., Evening]
+
+
+def commands(one: Evening) -> list[dict[str, Any]]:
+    one.game.run(1)
+    return [
+        {"words": event["words"], "by": event["by"], "admin": event.get("admin", False)}
+        for event in one.peer.events("command")
+    ]
+
+
+def started(evening: Start, **options: Any) -> tuple[Evening, Client, Client]:
+    one = evening(**options)
+    marines, aliens = one.people(2, 2)
+    return one, marines[0], aliens[0]
+
+
+def test_the_servers_console_may_everything(evening: Start) -> None:
+    one, _, _ = started(evening)
+    for line in ("sv_eq_status", "sv_eq_shuffle next", "sv_eq_choice", "sv_eq_set M2 1700", "sv_eq_reset 201"):
+        assert one.game.console(line)
+    assert [(event["words"], event["by"], event["admin"]) for event in commands(one)] == [
+        (["status"], "", True),
+        (["shuffle", "next"], "", True),
+        (["choice"], "", True),
+        (["set", steam(102), "1700"], "", True),
+        (["reset", steam(201)], "", True),
+    ]
+
+
+@pytest.mark.parametrize("shine", ["none", "outside"])
+def test_an_admins_command_needs_the_right_to_it(evening: Start, shine: str) -> None:
+    one, ann, bob = started(evening, shine=shine)
+    one.game.admins = {ann.account_id}
+    ann.console("sv_eq_off")
+    bob.console("sv_eq_off")
+    assert commands(one) == [{"words": ["off"], "by": "101", "admin": True}]
+
+
+@pytest.mark.parametrize(
+    "line", ["sv_eq_set", "sv_eq_set M2", "sv_eq_set M2 much", "sv_eq_rating Nobody", "sv_eq_reset M"]
+)
+def test_a_command_without_its_player_or_number_is_explained_and_not_sent(evening: Start, line: str) -> None:
+    one, _, _ = started(evening)
+    one.game.console(line)
+    assert commands(one) == []
+    assert any("Usage:" in said or "No player" in said for said in one.game.messages)
+
+
+@pytest.mark.parametrize("shine", ["none", "outside"])
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("vote", ["vote"]),
+        ("RANK", ["rank"]),
+        ("prefer marines", ["prefer", "marines"]),
+        ("friend A1", ["friend", steam(201)]),
+        ("friend none", ["friend", "none"]),
+        ("choice", ["choice"]),
+    ],
+)
+def test_players_ask_in_chat_and_in_their_console(evening: Start, shine: str, line: str, words: list[str]) -> None:
+    one, ann, _ = started(evening, shine=shine)
+    ann.says(f"!eq {line}")
+    ann.console(f"eq {line}")
+    assert commands(one) == [{"words": words, "by": "101", "admin": False}] * 2
+
+
+@pytest.mark.parametrize("text", ["!equal teams please", "eq vote", "I say !eq vote", "!"])
+def test_other_chat_is_nobodys_command(evening: Start, text: str) -> None:
+    one, ann, bob = started(evening)
+    ann.says(text)
+    assert commands(one) == []
+    assert bob.chat[-1] == text
+
+
+def test_a_secret_choice_typed_in_chat_is_not_taken_where_others_read_it(evening: Start) -> None:
+    one, ann, bob = started(evening)
+    ann.says("!eq choose marines")
+    assert commands(one) == []
+    assert "eq choose" in ann.chat[-1]
+    assert not any("Type it" in line for line in bob.chat)
+    ann.console("eq choose aliens")
+    assert commands(one) == [{"words": ["choose", "aliens"], "by": "101", "admin": False}]
+
+
+def test_with_shine_a_secret_choice_in_chat_reaches_the_daemon_and_nobody_else(evening: Start) -> None:
+    one, ann, bob = started(evening, shine="outside")
+    ann.says("!eq choose marines")
+    assert commands(one) == [{"words": ["choose", "marines"], "by": "101", "admin": False}]
+    assert not any("choose" in line for line in bob.chat)
+
+
+def test_a_player_chooses_a_language_and_keeps_it_over_a_map_change(evening: Start) -> None:
+    one, ann, bob = started(evening)
+    ann.says("!eq lang de")
+    one.game.change_map("ns2_tram")
+    one.game.run(2)
+    one.peer.orders = [{"kind": "say", "text": {"phrase": "Equipoise_VoteTooFew", "args": []}}]
+    one.game.run(2)
+    assert ann.chat[-1].startswith("Es sind zu wenige") or "wenig" in ann.chat[-1]
+    assert bob.chat[-1] == "There are too few players for a vote."
+
+
+def test_an_unknown_language_or_word_is_answered_with_the_known_ones(evening: Start) -> None:
+    one, ann, _ = started(evening)
+    ann.says("!eq lang klingon")
+    assert "de" in ann.chat[-1]
+    ann.says("!eq dance")
+    assert "!eq" in "".join(ann.chat[-2:])
+    assert commands(one) == []
+
+
+def test_a_long_text_is_split_where_the_game_would_cut_it(evening: Start) -> None:
+    one, ann, _ = started(evening)
+    text = {"phrase": "Equipoise_Failed", "args": ["żółć " * 60]}
+    one.peer.orders = [{"kind": "tell", "id": steam(101), "lines": [text]}]
+    before = len(ann.chat)
+    one.game.run(2)
+    pieces = ann.chat[before:]
+    assert len(pieces) > 1
+    assert all(len(piece.encode()) <= 120 and "�" not in piece for piece in pieces)
+
+
+def test_an_answer_to_the_console_is_in_the_servers_log(evening: Start) -> None:
+    one, ann, _ = started(evening)
+    text = {"phrase": "Equipoise_SetDone", "args": ["@" + steam(102), "1500", "1700"]}
+    one.peer.orders = [{"kind": "tell", "id": "", "lines": [text]}]
+    one.game.run(2)
+    assert "[Equipoise] M2: rating changed from 1500 to 1700." in one.game.messages
+    assert not any("1700" in line for line in ann.chat)
+
+
+def test_commands_to_a_silent_daemon_are_answered_at_once(evening: Start) -> None:
+    one, ann, _ = started(evening)
+    one.game.http.failure = ("Couldn't connect to server", 7)
+    one.game.run(3)
+    ann.says("!eq vote")
+    assert ann.chat[-1] == "The Equipoise daemon does not answer."
+    one.game.http.failure = None
+    one.game.run(8)
+    assert commands(one) == []
+
+
+def test_other_mods_read_what_the_daemon_said_of_a_player(evening: Start) -> None:
+    one = evening()
+    skills = {"marines": 1600.0, "aliens": 1400.5, "commander": 1700.0}
+    player = {"id": steam(101), "rating": 1500.0, "rounds": 12, "visible": True, "skills": skills}
+    one.peer.fields = {"players": [player]}
+    one.people(1, 1)
+    ask = "local skill = Equipoise.GetSkill({}) return skill and skill.rating, skill and skill.aliens"
+    assert one.game.execute(ask.format(101)) == (1500.0, 1400.5)
+    assert one.game.execute(ask.format(999)) in {(None, None), None}
+
+
+def test_the_mods_folder_holds_no_address_and_no_secret(evening: Start) -> None:
+    one, _, _ = started(evening)
+    assert set(one.game.files.names()) >= {"Equipoise.json"}
+    for mod in one.game.mods:
+        assert not any(path.suffix == ".json" for path in mod.rglob("*"))

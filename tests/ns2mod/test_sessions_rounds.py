@@ -1,0 +1,140 @@
+"""Rounds of NS2 end to end: what the game played is what the daemon stored and rated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.ns2mod.sessions import ALIENS, MARINES, RealEvening
+
+NewEvening = Callable[..., RealEvening]
+QUIET = "[autobalance]\nenabled = false\n[shuffle]\nat_round_start = false\n"
+"""Only what the test does changes the sides."""
+
+
+def test_a_round_with_a_late_joiner_a_switch_a_leaver_a_reconnect_another_commander_and_a_bot(
+    new_evening: NewEvening,
+) -> None:
+    """Each of them is told, stored and rated by the spans that they played."""
+    evening = new_evening(QUIET)
+    game = evening.game
+    people = evening.seat(*"abcdefgh")
+    game.add_bot(MARINES)
+    evening.start(people["a"], people["b"])
+    live = game.clock - 1.0
+
+    def until(second: float) -> None:
+        evening.settle(live + second - game.clock)
+
+    until(59)
+    late = evening.connect(2000, "late")
+    evening.settle(0.5)
+    late.joins(ALIENS)
+    until(90)
+    game.join(people["c"], ALIENS, force=True)
+    until(120)
+    people["d"].disconnects()
+    until(150)
+    people["e"].disconnects()
+    until(179.5)
+    people["e"].reconnects()
+    people["e"].moves()
+    evening.settle(0.3)
+    game.join(people["e"], MARINES, force=True)
+    until(210)
+    people["a"].leaves_chair()
+    until(220)
+    people["g"].commands()
+    until(300)
+    evening.end(MARINES)
+
+    (stored,) = evening.stored()
+    assert (stored.winner, stored.partial, stored.unrated) == ("marines", False, None)
+    assert abs(stored.seconds - 300) < 1
+    assert stored.lineup == {
+        **dict.fromkeys("aceg", "marines"),
+        **dict.fromkeys("bdfh", "aliens"),
+        "bot:1": "marines",
+    }
+    assert stored.spans == {
+        "a": [("marines", "commander", 0, 210), ("marines", "field", 210, 300)],
+        "b": [("aliens", "commander", 0, 300)],
+        "c": [("marines", "field", 0, 90), ("aliens", "field", 90, 300)],
+        "d": [("aliens", "field", 0, 120)],
+        "e": [("marines", "field", 0, 150), ("marines", "field", 180, 300)],
+        "f": [("aliens", "field", 0, 300)],
+        "g": [("marines", "field", 0, 220), ("marines", "commander", 220, 300)],
+        "h": [("aliens", "field", 0, 300)],
+        "late": [("aliens", "field", 60, 300)],
+    }
+    assert evening.player(people["a"])["rounds"] == evening.player(people["d"])["rounds"] == 1
+    assert evening.player(people["a"])["rating"] > 1000 > evening.player(people["d"])["rating"]
+    assert (
+        evening.player(people["a"])["skills"]["commander"] > 1000 > evening.player(people["b"])["skills"]["commander"]
+    )
+
+
+def test_a_draw_is_rated_as_half_a_win_for_both(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefgh")
+    evening.rate(people, a=1400.0)
+    evening.start(people["a"], people["b"])
+    evening.settle(120)
+    evening.end(None)
+
+    (stored,) = evening.stored()
+    assert (stored.winner, stored.unrated) == ("none", None)
+    assert evening.game.ranked == 0
+
+
+def test_a_round_that_a_reset_breaks_off_is_told_as_partial_and_not_rated(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefgh")
+    evening.start(people["a"], people["b"])
+    evening.settle(120)
+    evening.game.reset()
+    evening.settle(2)
+    assert evening.status()["phase"] in ("idle", "freeze")
+    evening.game.start_round()
+    evening.settle(100)
+    evening.end(ALIENS)
+
+    broken, whole = evening.stored()
+    assert (broken.partial, broken.unrated) == (True, "not seen going live")
+    assert (whole.winner, whole.partial, whole.unrated) == ("aliens", False, None)
+    assert {name: spans[0][:2] for name, spans in whole.spans.items()} == {
+        "a": ("marines", "commander"),
+        "b": ("aliens", "commander"),
+        **dict.fromkeys("ceg", ("marines", "field")),
+        **dict.fromkeys("dfh", ("aliens", "field")),
+    }
+    assert evening.player(people["a"])["rounds"] == 1
+    assert evening.status()["streak"] == 1
+
+
+def test_a_round_of_less_than_a_minute_is_stored_and_not_rated(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefgh")
+    evening.start(people["a"], people["b"])
+    evening.settle(50)
+    evening.end(MARINES)
+
+    (stored,) = evening.stored()
+    assert stored.unrated == "shorter than 60 s"
+    assert evening.player(people["a"])["rounds"] == 0
+
+
+def test_a_pause_of_the_league_mod_adds_nothing_to_spans(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET, nsl=True)
+    people = evening.seat(*"abcdefgh")
+    evening.start(people["a"], people["b"])
+    evening.settle(100)
+    evening.game.pause()
+    evening.settle(60)
+    assert not evening.status()["lost"]
+    evening.game.unpause()
+    evening.settle(50)
+    evening.end(MARINES)
+
+    (stored,) = evening.stored()
+    assert abs(stored.seconds - 151) < 1.5
+    assert stored.spans["c"] == [("marines", "field", 0, round(stored.seconds))]

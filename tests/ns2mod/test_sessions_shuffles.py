@@ -1,0 +1,206 @@
+"""Shuffles of NS2 end to end: ordered by the daemon, carried out by the mod, seen in the game."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.ns2mod.rig.clients import Client
+from tests.ns2mod.sessions import ALIENS, MARINES, RealEvening
+
+NewEvening = Callable[..., RealEvening]
+BY_HAND = "[shuffle]\nat_round_start = false\n"
+STACKED = {"a": 3000.0, "c": 2800.0, "e": 2600.0, "g": 2400.0, "b": 400.0, "d": 400.0, "f": 400.0, "h": 400.0}
+"""Ratings with which the marines, who are a, c, e and g, are far stronger."""
+
+
+def stacked(new_evening: NewEvening, settings: str = "", **options: object) -> tuple[RealEvening, dict[str, Client]]:
+    """Eight players, the strong ones all on the marines."""
+    evening = new_evening(settings, **options)
+    people = evening.seat(*"abcdefgh")
+    evening.rate(people, **STACKED)
+    evening.settle(6)
+    assert evening.status()["win_probability"] > 0.9
+    return evening, people
+
+
+def fair(evening: RealEvening) -> bool:
+    chance = evening.status()["win_probability"]
+    return 0.45 <= chance <= 0.55
+
+
+def test_before_a_round_the_fewest_moves_make_the_sides_even_and_commanders_stay(new_evening: NewEvening) -> None:
+    evening, people = stacked(new_evening)
+    assert people["a"].commands()
+    assert people["b"].commands()
+    evening.game.until(lambda: evening.game.state == "Countdown")
+    before = evening.sides()
+    evening.settle(0.5)
+
+    assert fair(evening)
+    assert people["a"].team == MARINES
+    assert people["a"].commands_now
+    assert people["b"].team == ALIENS
+    assert people["b"].commands_now
+    assert len(set(before[0]) ^ set(evening.sides()[0])) <= 4
+    evening.game.start_round()
+    evening.settle(100)
+    evening.end(ALIENS)
+    (stored,) = evening.stored()
+    assert stored.partial is False
+    assert sorted(name for name, side in stored.lineup.items() if side == "marines") != sorted("aceg")
+    assert [one["kind"] for one in evening.decisions("shuffle", "scramble")] == ["shuffle"]
+    assert any("%" in line for line in people["h"].chat)
+
+
+def test_even_sides_are_left_alone_at_a_round_start(new_evening: NewEvening) -> None:
+    evening = new_evening()
+    people = evening.seat(*"abcdefgh")
+    before = evening.sides()
+    evening.start(people["a"], people["b"])
+    assert evening.sides() == before
+    assert people["a"].commands_now
+    assert people["b"].commands_now
+
+
+def test_a_vote_is_refused_while_the_sides_are_even_and_says_the_probability(new_evening: NewEvening) -> None:
+    evening = new_evening(BY_HAND)
+    people = evening.seat(*"abcdefgh")
+    people["c"].console("eq vote")
+    evening.settle()
+    assert any("50 %" in line for line in [*people["c"].chat, *people["c"].prints])
+    assert evening.status()["voices"] == 0
+
+
+def test_a_vote_between_rounds_shuffles_at_once(new_evening: NewEvening) -> None:
+    evening, people = stacked(new_evening, BY_HAND)
+    for name in "bdfhc":
+        people[name].console("eq vote")
+        evening.settle(0.5)
+    evening.settle()
+    assert fair(evening)
+    assert evening.game.resets == 1, "only the map's own"
+
+
+def test_a_vote_in_the_first_two_minutes_of_a_round_begins_it_again(new_evening: NewEvening) -> None:
+    evening, people = stacked(new_evening, BY_HAND)
+    evening.start(people["a"], people["b"])
+    resets = evening.game.resets
+    evening.settle(60)
+    for name in "bdfhc":
+        people[name].console("eq vote")
+        evening.settle(0.5)
+    evening.settle()
+
+    assert evening.game.resets > resets
+    assert fair(evening)
+    said = people["c"].chat
+    assert next(n for n, line in enumerate(said) if "again" in line) < next(
+        n for n, line in enumerate(said) if "moved" in line or "chance" in line
+    )
+    (broken,) = evening.stored()
+    assert broken.partial
+    assert people["a"].commands_now
+    assert people["b"].commands_now
+
+
+def test_no_vote_begins_late_in_a_round(new_evening: NewEvening) -> None:
+    """Two minutes by default; here no time at all."""
+    evening, people = stacked(new_evening, f"{BY_HAND}vote_seconds = 0.0\n")
+    evening.start(people["a"], people["b"])
+    people["c"].console("eq vote")
+    evening.settle()
+    assert evening.status()["voices"] == 0
+    assert any("0 minutes" in line for line in [*people["c"].chat, *people["c"].prints])
+
+
+def test_an_admin_shuffles_at_once_and_for_the_next_round(new_evening: NewEvening) -> None:
+    evening, _ = stacked(new_evening, BY_HAND)
+    assert evening.game.console("sv_eq_shuffle next")
+    evening.settle()
+    assert evening.status()["pending"] is not None
+    assert evening.sides() == [sorted("aceg"), sorted("bdfh")]
+    assert evening.game.console("sv_eq_shuffle cancel")
+    evening.settle()
+    assert evening.status()["pending"] is None
+    assert evening.game.console("sv_eq_shuffle now")
+    evening.settle()
+    assert fair(evening)
+
+
+def test_shuffled_players_are_held_to_their_side(new_evening: NewEvening) -> None:
+    evening, people = stacked(new_evening, BY_HAND)
+    assert evening.game.console("sv_eq_shuffle now")
+    evening.settle()
+    name = next(name for name in "ceg" if people[name].team == ALIENS)
+    next(client for client in people.values() if client.team == MARINES).disconnects()
+    people[name].joins(0)
+    people[name].moves()
+    evening.settle()
+    people[name].joins(MARINES)
+    evening.settle(2)
+    assert people[name].team == ALIENS
+    assert any("placed" in line for line in people[name].chat)
+
+
+def test_a_split_that_comes_after_somebody_left_is_not_carried_out_by_half(new_evening: NewEvening) -> None:
+    evening, people = stacked(new_evening, BY_HAND)
+    game = evening.game
+    game.console("sv_eq_shuffle next")
+    evening.settle()
+    game.http.delay = 4.0
+    people["a"].commands()
+    people["b"].commands()
+    game.until(lambda: game.state == "Countdown")
+    people["h"].disconnects()
+    game.start_round()
+    evening.settle(3)
+    game.http.delay = 0.0
+    evening.settle(10)
+    sizes = [len(side) for side in evening.sides()]
+    assert abs(sizes[0] - sizes[1]) <= 1
+    assert sum(sizes) == 7
+
+
+def test_a_split_that_comes_when_the_round_runs_changes_nothing_and_stays_due(new_evening: NewEvening) -> None:
+    evening, people = stacked(new_evening, BY_HAND)
+    game = evening.game
+    game.console("sv_eq_shuffle next")
+    evening.settle()
+    evening.game.http.lose_answers = False
+    game.http.delay = 12.0
+    before = evening.sides()
+    people["a"].commands()
+    people["b"].commands()
+    game.start_round()
+    running = evening.sides()
+    evening.settle(15)
+    game.http.delay = 0.0
+    evening.settle(20)
+    assert evening.sides() == running
+    if running == before:
+        assert evening.status()["pending"] is not None
+    else:
+        assert evening.decisions("alone")
+
+
+def test_a_split_that_comes_after_a_reset_is_not_carried_out(new_evening: NewEvening) -> None:
+    evening, people = stacked(new_evening, BY_HAND)
+    game = evening.game
+    game.console("sv_eq_shuffle next")
+    evening.settle()
+    game.http.delay = 3.0
+    people["a"].commands()
+    people["b"].commands()
+    evening.settle(1.5)
+    people["a"].leaves_chair()
+    evening.settle(6)
+    assert game.state in ("NotStarted", "WarmUp")
+    assert evening.sides() == [sorted("aceg"), sorted("bdfh")]
+    game.http.delay = 0.0
+    evening.settle(10)
+    assert evening.status()["pending"] is not None
+    people["a"].commands()
+    game.start_round()
+    evening.settle()
+    assert fair(evening)
+    assert evening.status()["pending"] is None

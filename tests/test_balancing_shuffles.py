@@ -1,0 +1,325 @@
+"""A shuffle's question is answered as its terms say, by the win probabilities that the system predicts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import product
+from random import Random
+from typing import Any
+
+import pytest
+
+from equipoise.balancing import answer, chance
+from equipoise.core.asks import AskChance, AskSplit, Purpose, ShuffleTerms, Wish
+from equipoise.core.events import ChanceFound, SolveFailed, SplitSolved
+from equipoise.core.model import Context, Entry, Mode, PlayerId, Side, Split
+from equipoise.ratings import create
+from equipoise.ratings.system import Match, System
+from tests.hosts import player
+from tests.test_balancing import REASON
+
+VEIL = Context(Mode.NS2, "ns2_veil")
+FAIR = (0.45, 0.55)
+BAND = ShuffleTerms(FAIR)
+SIDES: dict[Side | None, str] = {Side.A: "a", Side.B: "b", None: "-"}
+
+
+def entries(a: tuple[int, ...], b: tuple[int, ...], none: tuple[int, ...] = ()) -> tuple[Entry, ...]:
+    """Players on the sides and in the ready room; 1 and 2 are no commanders unless made so."""
+    sides = ((Side.A, a), (Side.B, b), (None, none))
+    return tuple(Entry(player(n), side, waiting=side is None) for side, numbers in sides for n in numbers)
+
+
+def in_chair(here: tuple[Entry, ...], *numbers: int) -> tuple[Entry, ...]:
+    chosen = set(map(player, numbers))
+    return tuple(replace(entry, commander=entry.id in chosen) for entry in here)
+
+
+def ask(here: tuple[Entry, ...], terms: ShuffleTerms | None = BAND, tolerance: float = 0.0) -> AskSplit:
+    half = len(here) // 2
+    return AskSplit(Purpose.SHUFFLE, 1, REASON, VEIL, here, (half, len(here) - half), {}, tolerance, terms=terms)
+
+
+def solved(question: AskSplit, system: System[Any]) -> SplitSolved:
+    found = answer(question, system)
+    assert isinstance(found, SplitSolved), found
+    return found
+
+
+def ns2(ratings: dict[int, float], **params: object) -> System[Any]:
+    system = create("ns2", **params)
+    for number, rating in ratings.items():
+        system.seed(player(number), rating=rating)
+    return system
+
+
+def won_by_marines(system: System[Any], wins: int, losses: int) -> None:
+    """Rounds of strangers, from which F is learnt."""
+    for number in range(wins + losses):
+        teams = tuple((player(1000 + 2 * number + team),) for team in range(2))
+        ranks = (0, 1) if number < wins else (1, 0)
+        system.rate(Match(teams, ranks, map="ns2_veil", mode="ns2", sides=("marines", "aliens"), seconds=600.0))
+
+
+def moved(found: SplitSolved) -> list[PlayerId]:
+    return [one.id for one in found.ask.entries if one.side and found.split.side_of(one.id) is not one.side]
+
+
+# Compared with trying everything.
+
+
+def random_question(random: Random) -> tuple[AskSplit, System[Any]]:
+    """Few players with any of it: commanders, ready room, friends, wishes, last winners, a map's advantage."""
+    numbers = list(range(1, random.randint(4, 8) + 1))
+    system = create("ns2", commander_field_share=random.choice((0.0, 0.5)))
+    won_by_marines(system, *random.choice(((0, 0), (12, 2), (1, 9))))
+    for n in numbers:
+        rating, offset = random.randint(200, 4000), random.randint(-300, 300)
+        system.seed(player(n), rating=float(rating), offset=float(offset), commander=float(random.randint(200, 4000)))
+    here = tuple(Entry(player(n), random.choice((Side.A, Side.B, None))) for n in numbers)
+    for side in Side:
+        on_side = [entry.id for entry in here if entry.side is side]
+        if on_side and random.random() < 0.6:
+            here = tuple(replace(entry, commander=entry.commander or entry.id == on_side[0]) for entry in here)
+    order = random.sample(numbers, len(numbers))
+    width = random.choice((0.01, 0.05, 0.2))
+    terms = ShuffleTerms(
+        (0.5 - width, 0.5 + width),
+        max_moves=random.choice((None, None, 1, 2)),
+        moves_count=random.random() < 0.7,
+        groups=tuple(frozenset(map(player, group)) for group in (order[:2], order[2:4]) if random.random() < 0.5),
+        wishes={player(n): Wish(random.choice(tuple(Side)), random.choice((1, 2, 4))) for n in order[:3]},
+        spread_evenly=frozenset(map(player, order[: random.choice((0, 3))])),
+    )
+    return ask(here, terms), system
+
+
+def all_splits(question: AskSplit) -> list[Split]:
+    """All ways to place everyone on two sides of equal size, give or take one; commanders stay."""
+    here, found = question.entries, []
+    for sides in product(Side, repeat=len(here)):
+        stays = all(side is one.side for side, one in zip(sides, here, strict=True) if one.commander)
+        if stays and abs(2 * sides.count(Side.A) - len(here)) <= 1:
+            on = [tuple(one.id for one, at in zip(here, sides, strict=True) if at is side) for side in Side]
+            found.append(Split(*on))
+    return found
+
+
+def win_probability(question: AskSplit, system: System[Any], split: Split) -> float:
+    commanders = [entry.id for entry in question.entries if entry.commander]
+    return chance(system, question.context, split.a, split.b, commanders)
+
+
+def score(question: AskSplit, split: Split) -> tuple[int, ...]:
+    """What the terms keep least inside the band, in their order."""
+    terms = question.terms
+    assert terms is not None
+    on_a = set(split.a)
+    spread = len(on_a & terms.spread_evenly)
+    moves = sum(split.side_of(one.id) is not one.side for one in question.entries if one.side)
+    return (
+        max(0, abs(2 * spread - len(terms.spread_evenly)) - 1),
+        sum(min(len(group & on_a), len(group - on_a)) for group in terms.groups),
+        moves if terms.moves_count else 0,
+        sum(wish.weight for one, wish in terms.wishes.items() if split.side_of(one) is not wish.side),
+    )
+
+
+def moves_of(question: AskSplit, split: Split) -> int:
+    return sum(split.side_of(one.id) is not one.side for one in question.entries if one.side)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_a_shuffle_is_as_good_as_the_best_of_all(seed: int) -> None:
+    question, system = random_question(Random(seed))
+    terms = question.terms
+    assert terms is not None
+    splits = all_splits(question)
+    fewest = min(moves_of(question, split) for split in splits)
+    if terms.max_moves is not None:
+        splits = [one for one in splits if moves_of(question, one) <= max(terms.max_moves, fewest)]
+    chances = {split: win_probability(question, system, split) for split in splits}
+    low, high = terms.fair_band
+    inside = [split for split in splits if low <= chances[split] <= high]
+
+    found = solved(question, system)
+    mine = Split(found.split.a, found.split.b)
+
+    assert found.after == pytest.approx(chances[mine])
+    if not inside:
+        nearest = min(abs(each - 0.5) for each in chances.values())
+        assert abs(chances[mine] - 0.5) == pytest.approx(nearest, abs=0.001)
+        return
+    best = min(inside, key=lambda split: (score(question, split), abs(chances[split] - 0.5)))
+    assert low <= found.after <= high
+    assert score(question, mine) == score(question, best)
+    assert abs(found.after - 0.5) == pytest.approx(abs(chances[best] - 0.5), abs=0.001)
+
+
+# The band.
+
+
+def edge_of(question: AskSplit, system: System[Any]) -> float:
+    """The lead of A, in points, at which its win probability is 0.55."""
+    players = len(question.entries)
+    return 400 * players * math.log(0.55 / 0.45) if system.name == "ns2" else 2400 * math.log(0.55 / 0.45)
+
+
+@pytest.mark.parametrize(("name", "points"), [("ns2", 6 * 400), ("synelo", 2400)])
+def test_at_the_edge_of_the_band_nothing_changes_and_beyond_it_players_move(name: str, points: float) -> None:
+    """`points`: the lead that is worth one in log-odds."""
+    here, lead = entries((1, 2, 3), (4, 5, 6)), math.floor(points * math.log(0.55 / 0.45))
+    system = create(name)
+    for number in range(1, 7):
+        system.seed(player(number), rating=1500.0)
+    system.seed(player(1), rating=1600.0)
+
+    system.seed(player(2), rating=1400.0 + lead)
+    inside = solved(ask(here), system)
+    system.seed(player(2), rating=1400.0 + lead + 1)
+    beyond = solved(ask(here), system)
+
+    assert (inside.difference, moved(inside)) == (lead, [])
+    assert inside.after == pytest.approx(0.55, abs=0.001)
+    assert beyond.before == pytest.approx(0.55, abs=0.001)
+    assert len(moved(beyond)) == 2
+    assert beyond.after is not None
+    assert 0.45 <= beyond.after <= 0.55
+
+
+@pytest.mark.parametrize("name", ["synelo", "elo", "glicko2", "trueskill", "teamskill_k", "trueskill2"])
+def test_a_pool_of_another_system_is_shuffled_into_the_band_that_it_predicts(name: str) -> None:
+    system, here = create(name), in_chair(entries((1, 2, 3, 4, 5, 6), (7, 8, 9, 10, 11, 12)), 1, 7)
+    for evening in range(30):
+        order = Random(evening).sample(range(1, 13), 12)
+        teams = tuple(map(player, order[:6])), tuple(map(player, order[6:]))
+        strong = sum(number <= 6 for number in order[:6])
+        system.rate(Match(teams, (0, 1) if strong >= 3 else (1, 0), started_at=3600.0 * evening))
+
+    found = solved(ask(here), system)
+
+    assert found.after is not None
+    assert 0.45 <= found.after <= 0.55
+    assert player(1) in found.split.a
+    assert player(7) in found.split.b
+
+
+def test_no_more_players_move_than_the_band_takes() -> None:
+    ratings = {1: 4000.0, 2: 3500.0, 3: 3000.0, 4: 2500.0, 5: 1000.0, 6: 900.0, 7: 800.0, 8: 700.0}
+    here = entries((1, 2, 3, 4), (5, 6, 7, 8))
+
+    found = solved(ask(here), ns2(ratings))
+    capped = solved(ask(here, replace(BAND, max_moves=2)), ns2(ratings))
+    evenest = solved(ask(here, replace(BAND, fair_band=(0.5, 0.5))), ns2(ratings))
+
+    assert found.before is not None
+    assert found.before > 0.9
+    assert len(moved(found)) == 4
+    assert len(moved(capped)) == 2
+    assert capped.after is not None
+    assert evenest.after is not None
+    assert abs(evenest.after - 0.5) < abs(capped.after - 0.5)
+
+
+def test_the_target_is_an_even_match_on_a_map_that_marines_win() -> None:
+    system = ns2(dict.fromkeys(range(1, 9), 1000.0) | {1: 3000.0, 2: 2500.0})
+    won_by_marines(system, 60, 5)
+    here = entries((), (), tuple(range(1, 9)))
+
+    found = solved(ask(here, replace(BAND, fair_band=(0.5, 0.5))), system)
+
+    assert found.after is not None
+    assert found.difference is not None
+    # F gives the marines about 3 to 1: the aliens get both good players.
+    assert {player(1), player(2)} <= set(found.split.b)
+    assert found.difference == -3500
+
+
+# Commanders.
+
+
+def test_a_commander_stays_and_counts_against_the_other_commander() -> None:
+    system = ns2(dict.fromkeys(range(1, 9), 1000.0) | {2: 2000.0, 3: 2000.0, 6: 2000.0, 7: 2000.0})
+    system.seed(player(1), commander=2600.0)
+    here = in_chair(entries((1, 2, 3, 4), (5, 6, 7, 8)), 1, 5)
+
+    found = solved(ask(here), system)
+
+    assert found.before == pytest.approx(1 / (1 + math.exp(-1600 / 2 / 400)))
+    assert player(1) in found.split.a
+    assert player(5) in found.split.b
+    # The aliens' field makes up for it: both good marines go there.
+    assert set(found.split.b) == {player(n) for n in (2, 3, 5, 6)} or len(moved(found)) == 2
+    assert found.after is not None
+    assert found.before is not None
+    assert abs(found.after - 0.5) < abs(found.before - 0.5)
+
+
+def test_a_vote_asks_for_the_chance_with_the_commanders_in_their_chairs() -> None:
+    system = ns2(dict.fromkeys(range(1, 5), 1000.0))
+    system.seed(player(1), commander=1800.0)
+    a, b = (player(1), player(2)), (player(3), player(4))
+
+    led = answer(AskChance(1, VEIL, a, b, player(2), frozenset({player(1), player(3)})), system)
+    alone = answer(AskChance(1, VEIL, a, b, player(2)), system)
+
+    assert isinstance(led, ChanceFound)
+    assert isinstance(alone, ChanceFound)
+    assert led.chance == pytest.approx(1 / (1 + math.exp(-1)))
+    assert alone.chance == 0.5
+
+
+# Who is there.
+
+
+def test_friends_and_winners_who_left_and_bots_do_not_matter() -> None:
+    here = (*entries((1, 2), (3, 4)), Entry(PlayerId("bot:7"), Side.A))
+    terms = ShuffleTerms(
+        FAIR,
+        groups=(frozenset(map(player, (1, 3, 99))),),
+        wishes={player(98): Wish(Side.A, 8)},
+        spread_evenly=frozenset(map(player, (97,))),
+    )
+
+    found = solved(ask(here, terms), ns2(dict.fromkeys(range(1, 5), 1000.0)))
+
+    humans = [[one for one in side if not one.startswith("bot:")] for side in (found.split.a, found.split.b)]
+    assert [len(side) for side in humans] == [2, 2]
+    assert PlayerId("bot:7") in found.split.a
+    assert (player(1) in found.split.a) == (player(3) in found.split.a)
+
+
+def test_players_in_the_ready_room_are_placed_before_anyone_moves() -> None:
+    ratings = dict.fromkeys(range(1, 9), 1000.0) | {5: 2500.0, 6: 2400.0}
+    found = solved(ask(entries((1, 2, 3), (4,), (5, 6, 7, 8))), ns2(ratings))
+
+    assert moved(found) == []
+    assert len({player(5), player(6)} & set(found.split.a)) <= 1
+
+
+def test_the_spread_of_both_sides_is_told() -> None:
+    found = solved(ask(entries((1, 2), (3, 4))), ns2({1: 1400.0, 2: 1000.0, 3: 1200.0, 4: 1200.0}))
+
+    assert (found.spread_before, found.spread_after) == ((200.0, 0.0), (200.0, 0.0))
+
+
+def test_without_terms_the_evenest_split_is_taken() -> None:
+    found = solved(ask(entries((1, 2), (3, 4)), None), ns2({1: 1400.0, 2: 1300.0, 3: 1200.0, 4: 1100.0}))
+
+    assert found.after == 0.5
+
+
+@pytest.mark.parametrize(
+    ("here", "reason"),
+    [
+        (entries((1,), ()), "1 players cannot all play 0 against 1"),
+        (entries((), ()), "no players"),
+        (in_chair(entries((1, 2, 3), (4,)), 1, 2, 3), "3 players are pinned to side A"),
+    ],
+)
+def test_a_shuffle_that_cannot_be_is_a_failure_with_its_reason(here: tuple[Entry, ...], reason: str) -> None:
+    found = answer(ask(here), ns2({}))
+
+    assert isinstance(found, SolveFailed)
+    assert reason in found.reason
