@@ -47,6 +47,19 @@ def test_a_shuffle_says_its_reason_both_chances_and_its_moves(said: str) -> None
     assert re.search(r"\d placed from the ready room", said)
 
 
+def test_the_chance_of_a_round_is_the_one_that_its_shuffle_was_chosen_for(said: str) -> None:
+    """The status, which the round's chance is from, counts commanders as the shuffle does."""
+    shuffle_then_round = re.findall(
+        r"^Teams are shuffled before every round → shuffled: Marines \d+ % → (\d+) %, [^\n]*\n"
+        r"Round \d+: (Marines|Aliens) win after \d+ min \(had a (\d+) %",
+        said,
+        re.MULTILINE,
+    )
+    assert shuffle_then_round
+    for after, winner, had in shuffle_then_round:
+        assert int(had) == pytest.approx(int(after) if winner == "Marines" else 100 - int(after), abs=1)
+
+
 def test_people_come_go_and_command_in_the_middle_of_rounds(said: str) -> None:
     assert re.search(r"\w+ connects in the middle of the round and plays for the (Marines|Aliens)", said)
     assert re.search(r"\w+ leaves the (Marines|Aliens) in the middle of the round: rated for the time", said)

@@ -44,8 +44,7 @@ def ask_for(state: State, by: PlayerId | None, now: float) -> Effects:
     a, b = (tuple(entry.id for entry in state.roster.on(side)) for side in Side)
     if not (a and b) or _counts_anyway(state):
         return _count(state, by, now)
-    commanders = frozenset(entry.id for entry in state.roster.entries if entry.commander)
-    return (AskChance(state.version, state.memory.context, a, b, by, commanders),)
+    return (AskChance(state.version, state.memory.context, a, b, by, state.roster.commanders()),)
 
 
 def _counts_anyway(state: State) -> bool:

@@ -102,7 +102,8 @@ class Lookups:
             return (Text(Phrase.NOTHING_TO_BALANCE),)
         summaries = [await self._pool.summaries(players) for players in sides]
         a, b = map(session.state.side_name, Side)
-        fair = Text(Phrase.TEAMS_CHANCE, (a, percent(chance(self._pool.system, context, *sides))))
+        probability = chance(self._pool.system, context, *sides, commanders=roster.commanders())
+        fair = Text(Phrase.TEAMS_CHANCE, (a, percent(probability)))
         hidden = any(sum(summary.visible for summary in side) < VISIBLE_ENOUGH for side in summaries)
         if hidden and not admin:
             return (fair,)
