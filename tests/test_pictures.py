@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from docs.pictures import layers, readme, round_trip
+from equipoise.demo.run import GameName
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 
@@ -21,11 +22,16 @@ def test_the_picture_of_a_round_is_the_one_that_its_script_draws() -> None:
 
 
 @pytest.mark.slow  # a whole evening is played
-def test_the_picture_of_the_demo_shows_the_teams_of_the_committed_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("game", "name", "sides"), [("tf2", "demo.svg", {"RED", "BLU"}), ("ns2", "demo-ns2.svg", {"Marines", "Aliens"})]
+)
+def test_the_picture_of_a_demo_shows_the_teams_of_the_committed_one(
+    tmp_path: Path, game: GameName, name: str, sides: set[str]
+) -> None:
     # Words, not bytes: another version of rich draws other lines around them.
-    readme.demo(tmp_path / "demo.svg")
-    drawn, committed = (words(path) for path in (tmp_path / "demo.svg", FOLDER.parent / "demo.svg"))
-    assert {"RED", "BLU"} <= committed
+    readme.demo(tmp_path / name, game)
+    drawn, committed = (words(path) for path in (tmp_path / name, FOLDER.parent / name))
+    assert sides <= committed
     assert drawn == committed
 
 

@@ -20,16 +20,20 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
 from equipoise.demo.board import Board, Line
-from equipoise.demo.run import Options, run
+from equipoise.demo.run import GameName, Options, run
 from equipoise.demo.stages import Quiet
 from equipoise.demo.view import screen
 from equipoise.lab.simulation.outcome_model import OutcomeModel
 from equipoise.lab.simulation.population import Person, Population, Scenario
 
 DOCS = Path(__file__).parents[1]
-EVENING = Options(rounds=100, seed=18, players=11)
-MOMENT = 60
-"""The round in the picture: soon after the restart of the daemon, and one that may make a scramble due."""
+EVENINGS = {
+    "tf2": Options("tf2", rounds=100, seed=18, players=11),
+    "ns2": Options("ns2", rounds=200, seed=15, players=12),
+}
+MOMENTS = {"tf2": 60, "ns2": 92}
+"""The round in the picture: of TF2's soon after the restart of the daemon, and one that may make a scramble due; of
+NS2's soon after the vote."""
 WIDTH, HEIGHT = 112, 30
 """Columns and lines of the terminal."""
 DARK = TerminalTheme(
@@ -93,16 +97,17 @@ class Camera(Quiet):
             self.seen = copy.deepcopy(board), tuple(self._ticker)
 
 
-def demo(path: Path) -> None:
-    """Play the whole evening, and draw one moment of it."""
-    camera = Camera(MOMENT)
+def demo(path: Path, game: GameName) -> None:
+    """Play a whole evening, and draw one moment of it."""
+    camera = Camera(MOMENTS[game])
     with tempfile.TemporaryDirectory() as home:
-        asyncio.run(run(EVENING, Path(home), camera))
+        asyncio.run(run(EVENINGS[game], Path(home), camera))
     assert camera.seen is not None, "the evening has that round"
     board, ticker = camera.seen
     console = Console(record=True, width=WIDTH, height=HEIGHT, file=StringIO(), force_terminal=True)
     console.print(screen(board, ticker, WIDTH, HEIGHT), height=HEIGHT)
-    drawn = console.export_svg(title="equipoise demo", theme=DARK, code_format=FRAME, unique_id="demo")
+    title = "equipoise demo" if game == "tf2" else f"equipoise demo --game {game}"
+    drawn = console.export_svg(title=title, theme=DARK, code_format=FRAME, unique_id="demo")
     path.write_text(drawn, "utf-8")
 
 

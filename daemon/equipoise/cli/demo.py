@@ -35,7 +35,7 @@ T = TypeVar("T")
 @click.option(
     "--rounds",
     type=click.IntRange(LEAST_ROUNDS, 10_000),
-    help="Length of the evening.  [default: 100; for NS2 150]",
+    help="Length of the evening.  [default: 100; for NS2 200]",
 )
 @click.option("--seed", type=int, default=15, show_default=True, help="Seed of all random draws.")
 @click.option(
@@ -46,7 +46,7 @@ T = TypeVar("T")
 @click.option(
     "--players",
     type=click.IntRange(LEAST_PLAYERS, MOST),
-    help="How many players take part.  [default: 11; for NS2 14]",
+    help="How many players take part.  [default: 11; for NS2 12]",
 )
 @click.option(
     "--keep",

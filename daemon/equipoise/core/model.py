@@ -144,6 +144,10 @@ class Roster:
         """All players on a side, bots included."""
         return tuple(entry for entry in self.entries if entry.side is side)
 
+    def commanders(self) -> frozenset[PlayerId]:
+        """NS2: the players in the command chairs."""
+        return frozenset(entry.id for entry in self.entries if entry.commander)
+
     def sizes(self) -> dict[Side, int]:
         """Players per side, bots included.
 
@@ -155,10 +159,6 @@ class Roster:
     def eligible(self) -> tuple[Entry, ...]:
         """The players whom a split may place: humans who are ready, on a side or waiting to play."""
         return tuple(entry for entry in self.entries if entry.eligible)
-
-    def commanders(self) -> frozenset[PlayerId]:
-        """NS2: the players in the command chairs."""
-        return frozenset(entry.id for entry in self.entries if entry.commander)
 
     def humans(self) -> tuple[Entry, ...]:
         """All clients but bots, spectators included."""

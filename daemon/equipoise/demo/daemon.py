@@ -33,6 +33,8 @@ class Installation:
     game: Game
     pool: str
     """Lines of TOML: the rating system and its parameters."""
+    rules: str = ""
+    """Tables of TOML."""
 
 
 class Daemon:
@@ -78,6 +80,7 @@ class Daemon:
                 pool=self.installation.pool,
                 server=self.installation.server,
                 game=self.installation.game.name,
+                rules=self.installation.rules,
             ),
             "utf-8",
         )
@@ -162,6 +165,8 @@ shadow_rounds = {SHADOW_ROUNDS}
 secret_file = "secrets/{{server}}.sha256"
 pool = "{POOL}"
 game = "{{game}}"
+
+{{rules}}
 
 [token.owner]
 secret_file = "secrets/owner.sha256"

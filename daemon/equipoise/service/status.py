@@ -113,7 +113,9 @@ class ServerStatus:
         """Of a session at a time of the daemon's monotonic clock, with the skills that its pool has in memory."""
         state, memory = session.state, session.memory
         on_a, on_b = ([entry.id for entry in state.roster.on(side)] for side in Side)
-        teams = (on_a, on_b, state.roster.commanders())
+        probability = None
+        if on_a and on_b:
+            probability = chance(pool.system, memory.context, on_a, on_b, state.roster.commanders())
         return cls(
             server=server,
             pool=pool.name,
@@ -139,7 +141,7 @@ class ServerStatus:
             waiting=sum(entry.side is None for entry in state.roster.eligible()),
             sum_a=sum(skills(pool.system, memory.context, Side.A, on_a)),
             sum_b=sum(skills(pool.system, memory.context, Side.B, on_b)),
-            win_probability=chance(pool.system, memory.context, *teams) if on_a and on_b else None,
+            win_probability=probability,
             ring=pool.ring_depth,
             dropped_rounds=dropped_rounds,
             clock_ahead=clock_ahead,

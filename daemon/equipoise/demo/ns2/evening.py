@@ -31,11 +31,20 @@ ROUND_SECONDS = 2000.0
 """More than a round takes on the game's clock, with what is before and after it."""
 ADVANTAGES = {"ns2_veil": 0.2, "ns2_summit": -0.1, "ns2_tram": 0.35}
 """The maps, and the marines' true advantage there, log-odds."""
-INSTALLATION = Installation(SERVER, NS2, 'system = "ns2"')
+RULES = """\
+# The evening's clock runs much faster than the daemon's: what lasts minutes would last for rounds.
+[lock]
+minutes = 0
+[vote]
+cooldown_minutes = 0
+"""
+INSTALLATION = Installation(SERVER, NS2, 'system = "ns2"', RULES)
 
 
 HOLD_SECONDS = 3.0
 """More than the mod holds a player who wants a side."""
+RECENT = 50
+"""Decisions among which the last shuffle is looked for."""
 GROUP = 4
 """Players who choose a side in one moment."""
 
@@ -71,6 +80,8 @@ class NS2Evening(Evening):
         """The side that players asked for before this round, who care which."""
         self._held: tuple[str, common.Teams] | None = None
         """The reason for the shuffle that waits for Countdown, and the teams when it was ordered."""
+        self._shuffled: list[tuple[str, common.Teams, common.Teams]] = []
+        """Reason, teams before and after the shuffles that are not reported yet."""
         self._answers: list[Text] = []
         """What players have read since one last asked something."""
         self._lineup: list[Presence] = []
@@ -80,11 +91,21 @@ class NS2Evening(Evening):
         """The marines' win probability, as the daemon last said it."""
 
     async def sync(self) -> None:
-        """Talk to the daemon, then ask it how even the sides are."""
+        """Talk to the daemon, ask it how even the sides are, and report the shuffles that it ordered."""
         await super().sync()
         if self.up:
             status = (await self._client.ask(f"/v1/admin/servers/{SERVER}"))["server"]
             self._chance = status["win_probability"]
+        for reason, before, after in self._shuffled:
+            odds = await self._odds() if self.up else (before.chance, after.chance)
+            self.report("scramble", words.shuffled(reason, before, after, odds))
+        self._shuffled.clear()
+
+    async def _odds(self) -> tuple[float | None, float | None]:
+        """The marines' win probability before and after the last shuffle, commanders counted, by the daemon's log."""
+        log = (await self._client.ask(f"/v1/admin/decisions?server={SERVER}&limit={RECENT}"))["decisions"]
+        found = next(one["detail"] for one in log if one["kind"] in ("shuffle", "alone"))
+        return found.get("before"), found.get("after")
 
     # Orders.
 
@@ -104,7 +125,7 @@ class NS2Evening(Evening):
             case Assign(moment=Moment.FREEZE):
                 self._held = self.english(order.reason), before
             case Assign() if changed:
-                self._report_shuffle(self.english(order.reason), before)
+                self._count_shuffle(self.english(order.reason), before)
             case Move():
                 self.record.gaps += 1
                 side, reason = words.SIDES[order.side], self.english(order.reason)
@@ -113,11 +134,12 @@ class NS2Evening(Evening):
                 self.record.refused += 1
                 self.report("move", f"{self.name(order.player)} wants the other side: {self.english(order.reason)}")
 
-    def _report_shuffle(self, reason: str, before: common.Teams) -> None:
+    def _count_shuffle(self, reason: str, before: common.Teams) -> None:
+        """Count a shuffle that was carried out; it is reported when the daemon has said how even it is."""
         after = self.teams()
         self.record.scrambles += 1
         self.record.moved += before.moved_to(after)
-        self.report("scramble", words.shuffled(reason, before, after))
+        self._shuffled.append((reason, before, after))
 
     # Before a round.
 
@@ -199,11 +221,11 @@ class NS2Evening(Evening):
         changed = self.game.count_down()
         alone = not self.up and self.script.scramble_alone()
         self.man_chairs()
-        await self.sync()
         if alone:
-            self._report_shuffle("the daemon is away, the mod applies its cached split", before)
+            self._count_shuffle("the daemon is away, the mod applies its cached split", before)
         elif changed:
-            self._report_shuffle(reason, ordered)
+            self._count_shuffle(reason, ordered)
+        await self.sync()
 
     async def go_live(self) -> None:
         """The round goes live: note its lineup, and which wishes came true."""

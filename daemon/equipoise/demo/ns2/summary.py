@@ -64,14 +64,14 @@ class NS2Summary(Summary):
         """The closing table."""
         before, after = percent(self.favourite_before), percent(self.favourite_after)
         late, alone = self.rounds_delivered_late, self.shuffled_alone
-        begun = f"{self.stored} stored, {self.drawn} drawn, {self.restarted} begun again by a vote"
-        chosen = f"of {self.wishes}; {percent(self.choices_honoured)} of {self.choices} secret choices; 50 % by chance"
+        begun = f"{self.stored} stored; {self.drawn} drawn, {self.restarted} begun again"
+        chosen = f"of {self.wishes}; of {self.choices} secret choices {percent(self.choices_honoured)}"
         return [
             ("rounds", f"{self.rounds}", begun),
             ("shuffles", f"{self.shuffles}", f"favourite's chance {before} before, {after} after"),
             ("moves per shuffle", f"{self.moves_per_shuffle:.1f}", f"{self.moved} players changed side"),
             ("moved in a round", f"{self.moved_in_rounds}", f"switches refused: {self.refused_switches}"),
-            ("wishes for a side honoured", percent(self.wishes_honoured), chosen),
+            ("wishes honoured", percent(self.wishes_honoured), chosen),
             ("ratings and true skill", f"{self.rank_correlation:.2f}", "Spearman's ρ; 1 is the true order"),
             ("predictions, off by", f"{100 * self.prediction_error:.1f} %", "from the true chance, on average"),
             (
@@ -84,7 +84,7 @@ class NS2Summary(Summary):
             (
                 "restarts survived",
                 f"{self.restarts_survived}",
-                f"rounds delivered late: {late}, shuffled alone: {alone}",
+                f"rounds delivered late: {late}, alone: {alone}",
             ),
         ]
 

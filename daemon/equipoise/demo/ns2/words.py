@@ -8,17 +8,18 @@ from equipoise.demo.words import UPSET, Teams, percent
 SIDES = {Side.A: "Marines", Side.B: "Aliens"}
 
 
-def shuffled(reason: str, before: Teams, after: Teams) -> str:
-    """A shuffle: its reason, the marines' chance before and after, who moved and who was placed.
+def shuffled(reason: str, before: Teams, after: Teams, odds: tuple[float | None, float | None]) -> str:
+    """A shuffle: its reason, the marines' chance before and after, how many moved and how many were placed.
 
     >>> from equipoise.core.model import PlayerId
     >>> ann, bob, cid = map(PlayerId, ("ann", "bob", "cid"))
-    >>> shuffled("the round starts", Teams((ann, bob), (), (cid,), 0.71), Teams((ann,), (bob, cid), (), 0.52))
+    >>> before, after = Teams((ann, bob), (), (cid,), None), Teams((ann,), (bob, cid), (), 0.5)
+    >>> shuffled("the round starts", before, after, (0.71, 0.52))
     'The round starts → shuffled: Marines 71 % → 52 %, 1 moved, 1 placed from the ready room'
     """
     moved = before.moved_to(after)
     placed = len({*after.a, *after.b} & {*before.bench})
-    parts = [f"Marines {percent(before.chance)} → {percent(after.chance)}", f"{moved or 'nobody'} moved"]
+    parts = [f"Marines {percent(odds[0])} → {percent(odds[1])}", f"{moved or 'nobody'} moved"]
     if placed:
         parts.append(f"{placed} placed from the ready room")
     return f"{reason[:1].upper()}{reason[1:]} → shuffled: {', '.join(parts)}"
