@@ -47,7 +47,8 @@ end
 
 -- The game is in this state now. `winner` is the number of the side that EndGame was called with, 0 for a draw, nil
 -- when it was not called: build 266 set the state of the wrong side. Returns what happened, in order: tables whose
--- `kind` is round_started, countdown, round_live, round_ended, round_aborted or order_failed.
+-- `kind` is round_started, countdown, round_live, round_ended, over, round_aborted or order_failed. `over`: the winner
+-- is shown no more.
 function Policy:State(name, winner, now)
     local events = {}
     if name == self.state then
@@ -75,6 +76,9 @@ function Policy:State(name, winner, now)
     elseif self.phase == "freeze" then
         self.doubted = true
     else
+        if self.phase == "over" then
+            events[#events + 1] = { kind = "over" }
+        end
         self.phase = "idle"
     end
     return events
