@@ -27,7 +27,7 @@ def played(one: Evening, winner: int = 1) -> None:
     one.game.run(10)
 
 
-def test_a_round_that_ends_while_the_daemon_is_dead_is_told_when_it_is_back(evening: Start) -> None:
+def test_a_round_that_ends_while_the_daemon_is_dead_is_reported_when_it_is_back(evening: Start) -> None:
     one = evening()
     one.round()
     one.game.http.failure = ("Couldn't connect to server", 7)

@@ -237,8 +237,13 @@ function Mod:HookGame()
     guard:Wrap("CommandStructure", "Logout", nil, Look)
 end
 
--- Without Shine a chat line cannot be kept from the others.
+-- Without Shine a chat line cannot be kept from the others. NSL's mod loads after this one and replaces the function:
+-- in the first frame ours goes around whatever is there.
 function Mod:HookChat()
+    if self.hearsChat then
+        return
+    end
+    self.hearsChat = true
     local original = rawget(_G, "ProcessSayCommand")
     local said = self.boundary:Guard("ProcessSayCommand", function(player, text)
         if not self.shine then
@@ -272,14 +277,15 @@ function Mod:Start()
         self.people:Disconnected(client)
     end))
     local shine = guard:Guard("Shine's hooks", function() self:HookShine() end)
+    local chat = guard:Guard("the chat's hook", function() self:HookChat() end)
     local frame = guard:Guard("UpdateServer", function() self:Frame() end)
     Event.Hook("UpdateServer", function()
         shine()
+        chat()
         frame()
     end)
     shine()
     self:HookGame()
-    self:HookChat()
     guard:Guard("Server.StartWorld", function() self:HookMapChange() end)()
     self.commands:Register()
     if self.fault then
