@@ -164,7 +164,7 @@ function Policy:Join(call, people, now)
     return "hold", true
 end
 
--- Why a lock keeps this player from `to`, or nil. Everybody may leave a side that is larger by two, and nobody is sent
+-- Why a lock keeps this player from `to`, or nil. Players may leave a side that is larger by two, and none is sent
 -- back to one that would be.
 function Policy:LockText(id, from, to, people, now)
     local lock = self.locks[id]
@@ -321,7 +321,7 @@ function Policy:Counted(winner, nextSeq)
 end
 
 -- Whether the cached split is to be applied now: the countdown runs, a shuffle is due, and the daemon did not answer
--- what it was told of this start. True once for each start.
+-- what it heard of this start. True once for each start.
 function Policy:ActsAlone(silent, now)
     local due = self.pending or self.due or self.always
     if self.state ~= "Countdown" or self.tried == self.start or not due then
