@@ -271,6 +271,7 @@ class LawfulServer:
         state, memory = self.session.state, self.session.memory
         assert {entry.id for entry in state.roster.humans()} >= state.voices.asked_at.keys()
         assert memory.pending is None or (state.voices.order, state.voices.asked_at) == (None, {})
+        assert len(state.assigned) <= 1 or not state.ns2
         if state.phase is e.Phase.RUNNING:
             assert all(event.ask.moment is Moment.NOW for event in state.assigned.values())
         assert 0 <= memory.tally.streak <= memory.tally.completed

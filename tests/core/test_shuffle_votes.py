@@ -20,6 +20,7 @@ from tests.core.scripts import (
     command,
     ended,
     finished,
+    hello,
     ids,
     of,
     play,
@@ -246,3 +247,20 @@ def test_a_player_who_comes_while_a_shuffle_at_once_is_solved_is_in_the_next_que
     again = asked(play(session, [(1.1, seen(TEN + "|k", 1.1)), (1.2, solved(question))]))
     assert (again.moment, len(again.entries)) == (Moment.NOW, 11)
     assert assigned(play(session, [(1.3, solved(again, "abcdfk|eghij"))])).moment is Moment.NOW
+
+
+def test_a_second_order_while_a_shuffle_is_carried_out_starts_the_round_again_once() -> None:
+    session = begun(Mode.NS2, TEN)
+    play(session, [(1.5, solved(asked(vote(session))))])
+    effects = play(session, [(1.6, command("shuffle", "now"))])
+    assert [type(effect) for effect in effects] == [Tell]
+    assert session.memory.pending == VOTED
+
+
+def test_once_the_script_says_that_no_round_runs_a_shuffle_is_carried_out_at_once_again() -> None:
+    session = begun(Mode.NS2, TEN)
+    play(session, [(40.0, ended(finished("r1", A, TEN, mode=Mode.NS2), 40.0))])
+    effects = play(session, [(41.0, command("shuffle", "now"))])
+    assert (of(AskSplit, effects), session.memory.pending) == ([], ADMIN)
+    play(session, [(42.0, command("shuffle", "cancel")), (50.0, hello(Mode.NS2, e.Phase.IDLE)), (50.0, seen(TEN))])
+    assert asked(play(session, [(51.0, command("shuffle", "now"))])).moment is Moment.NOW

@@ -65,7 +65,7 @@ def _notes(answer: Any) -> Iterator[str]:
     """What the table has no room for."""
     for each in answer["servers"]:
         if each["pending"]:
-            yield f"{each['server']}: a scramble is due at the next round start: {each['pending']}."
+            yield f"{each['server']}: a {_scramble(each)} is due at the next round start: {each['pending']}."
         if each["stale_scripts"]:
             yield _several_scripts(each)
     yield from (_failed_job(each) for each in answer["jobs"] if each["last_error"] is not None)
@@ -97,9 +97,13 @@ def _streak(each: dict[str, Any]) -> str:
     return f"{side_word(each['sides'], side)} {each['streak']}" if side and each["streak"] else "-"
 
 
+def _scramble(each: dict[str, Any]) -> str:
+    return "shuffle" if each["mode"] == "ns2" else "scramble"
+
+
 def _next(each: dict[str, Any]) -> str:
     if each["pending"]:
-        return "shuffle" if each["mode"] == "ns2" else "scramble"
+        return _scramble(each)
     if each["vote_running"]:
         return "vote running"
     return f"asked for a vote: {each['voices']}" if each["voices"] else "-"

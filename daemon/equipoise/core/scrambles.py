@@ -72,8 +72,11 @@ def at_once(state: State, reason: Text) -> Effects:
 def may_be_at_once(state: State) -> bool:
     """Teams can be made now, without waiting for a round start.
 
-    In NS2 also while no round runs, but not in the freeze: a split that comes in it is in time for the round.
+    In NS2 also while no round runs, but not in the freeze: a split that comes in it is in time for the round. There it
+    may start the round again, so a second order waits for the result of the first.
     """
+    if state.ns2 and state.assigned:
+        return False
     phases = (Phase.IDLE, Phase.RUNNING) if state.ns2 else (Phase.FREEZE, Phase.RUNNING)
     return state.acts and not state.arena and state.phase in phases
 

@@ -1,0 +1,82 @@
+"""An NS2 server's shuffles, with the solver and NS2's rating system behind the host."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+from equipoise.core import effects as f
+from equipoise.core import events as e
+from equipoise.core.asks import Moment
+from equipoise.core.model import DueIf, Mode, Roster, RoundId, Side
+from equipoise.core.phrases import Phrase
+from equipoise.wire.values import Reply
+from tests.hosts import Rig, player, roster
+
+STRONG, WEAK = (1, 2, 3, 4), (5, 6, 7, 8)
+HERE = roster(STRONG, WEAK)
+CHAIRS = frozenset((player(1), player(5)))
+EVERY_OUTCOME = (DueIf(Side.A), DueIf(Side.B), DueIf(None))
+
+
+def seated() -> Roster:
+    return Roster(tuple(replace(entry, commander=entry.id in CHAIRS) for entry in HERE.entries))
+
+
+async def begun(rig: Rig) -> Reply:
+    """Four strong marines against four weak aliens, with a commander on each side."""
+    for number in (*STRONG, *WEAK):
+        await rig.pool.edit(player(number), 2000.0 if number in STRONG else 1000.0, "a test")
+    return await rig.hello(seated(), Mode.NS2)
+
+
+def the(kind: type[f.Assign], reply: Reply) -> f.Assign:
+    (order,) = (order for order in reply.orders if isinstance(order, kind))
+    return order
+
+
+def said(reply: Reply) -> list[Phrase]:
+    return [order.text.phrase for order in reply.orders if isinstance(order, f.Say)]
+
+
+def test_uneven_teams_are_shuffled_before_the_round(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Rig(tmp_path, system="ns2") as rig:
+            assert (await begun(rig)).due_if == EVERY_OUTCOME
+            order = the(f.Assign, await rig.post(e.RoundStarted(0.0, seated())))
+            assert (order.moment, len(order.split.a), len(order.split.b)) == (Moment.FREEZE, 4, 4)
+            strong_marines = sum(player(number) in order.split.a for number in STRONG)
+            assert strong_marines == 2
+            assert said(await rig.post(e.OrderDone(0.0, order.order))) == [Phrase.SHUFFLED]
+
+    asyncio.run(main())
+
+
+def test_a_shuffle_that_was_ordered_outlives_a_restart_of_the_daemon(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Rig(tmp_path, system="ns2") as rig:
+            await begun(rig)
+            await rig.post(e.RoundLive(0.0, RoundId("r1"), seated()))
+            answer = await rig.host.command(("shuffle", "next"), "token:owner")
+            assert [line.phrase for line in answer.lines] == [Phrase.SCRAMBLE_PENDING, Phrase.REASON_ADMIN]
+        async with Rig(tmp_path, system="ns2", seq=rig.seq) as again:
+            await again.hello(seated(), Mode.NS2)
+            order = the(f.Assign, await again.post(e.RoundStarted(0.0, seated())))
+            assert order.reason.phrase is Phrase.REASON_ADMIN
+
+    asyncio.run(main())
+
+
+def test_a_shuffle_at_once_in_a_running_round_is_announced_in_the_same_reply(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Rig(tmp_path, system="ns2") as rig:
+            await begun(rig)
+            await rig.post(e.RoundLive(0.0, RoundId("r1"), seated()))
+            await rig.host.command(("scramble", "now"), "token:owner")
+            reply = await rig.post()
+            assert said(reply) == [Phrase.SHUFFLE_RESTARTS]
+            assert [type(order) for order in reply.orders][:2] == [f.Say, f.Assign]
+            assert the(f.Assign, reply).moment is Moment.NOW
+
+    asyncio.run(main())
