@@ -102,13 +102,14 @@ class Lookups:
             return (Text(Phrase.NOTHING_TO_BALANCE),)
         summaries = [await self._pool.summaries(players) for players in sides]
         a, b = map(session.state.side_name, Side)
-        probability = chance(self._pool.system, context, *sides, commanders=roster.commanders())
+        on_a, on_b = sides
+        probability = chance(self._pool.system, context, on_a, on_b, roster.commanders())
         fair = Text(Phrase.TEAMS_CHANCE, (a, percent(probability)))
         hidden = any(sum(summary.visible for summary in side) < VISIBLE_ENOUGH for side in summaries)
         if hidden and not admin:
             return (fair,)
-        on_a, on_b = (f"{sum(summary.rating for summary in side):.0f}" for side in summaries)
-        return (Text(Phrase.TEAMS, (a, on_a, b, on_b)), fair)
+        sums = [f"{sum(summary.rating for summary in side):.0f}" for side in summaries]
+        return (Text(Phrase.TEAMS, (a, sums[0], b, sums[1])), fair)
 
     async def _status(self, session: Session) -> Lines:
         memory = session.memory
