@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
 """Writes the mod as the Launch Pad publishes it, as a folder and as a zip of it.
 
 `make plugin` runs it. The texts in `lua/equipoise/languages` are made from the translations of the SourceMod plugin and
@@ -75,7 +74,6 @@ def translated(text: str, code: str) -> dict[str, str]:
 def table(code: str) -> str:
     """The Lua file of a language."""
     lines = [
-        "-- SPDX-License-Identifier: GPL-3.0-or-later",
         "-- Made by build.py from sourcemod/translations and phrases.toml: change it there.",
         "",
         "Equipoise = Equipoise or {}",

@@ -46,6 +46,9 @@ class Peer:
         self.answers: Callable[[dict[str, Any]], list[dict[str, Any]]] | None = None
         """Orders that answer an event."""
         self.stores = "stored"
+        self._answered: tuple[int, int] | None = None
+        self._reply: dict[str, Any] = {}
+        """A batch that comes again gets the same reply."""
         self.seconds = 0.0
         """How long an answer takes, in real time."""
         peer = self
@@ -75,11 +78,17 @@ class Peer:
         assert form["secret"] == ["s3cret"]
         batch = json.loads(form["data"][0])
         self._read(form["data"][0])
-        repeated = any((batch["boot"], batch["seq"]) == (one["boot"], one["seq"]) for one in self.batches)
+        repeated = self._answered == (batch["boot"], batch["seq"])
+        self._answered = batch["boot"], batch["seq"]
         self.batches.append(batch)
+        if not repeated:
+            self._reply = self._new_reply(batch)
+        return {**self._reply, **self.fields}
+
+    def _new_reply(self, batch: dict[str, Any]) -> dict[str, Any]:
         orders, self.orders = self.orders, []
-        for event in [] if repeated or not self.answers else batch["events"]:
-            orders = [*orders, *(self.answers(event) if self.answers else [])]
+        for event in batch["events"]:
+            orders += self.answers(event) if self.answers else []
         rounds = {event["round"]: self.stores for event in batch["events"] if event["kind"] == "round_ended"}
         return {
             "ok": True,
@@ -94,7 +103,6 @@ class Peer:
             "level": "balance",
             "level_reason": "",
             "next": 1.0,
-            **self.fields,
         }
 
     def _read(self, data: str) -> None:
@@ -110,6 +118,18 @@ class Peer:
 
     def last(self, kind: str) -> dict[str, Any]:
         return self.events(kind)[-1]
+
+    def sides(self) -> dict[str, str]:
+        """Who is here and where, as the daemon knows it."""
+        sides: dict[str, str] = {}
+        for event in (event for batch in self.batches for event in batch["events"]):
+            if event["kind"] == "roster":
+                sides = {line["id"]: line["side"] for line in event["players"]}
+            elif event["kind"] == "side_changed":
+                sides[event["id"]] = event["side"]
+            elif event["kind"] == "player_left":
+                sides.pop(event["id"], None)
+        return sides
 
     def outcome(self, order: str) -> str | None:
         """ "done", or why it failed; None before that."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ Json = dict[str, Any]
 MOD = Path(__file__).parents[2] / "ns2mod"
 MARINES, ALIENS = 1, 2
 SIDES = {"a": "marines", "b": "aliens", None: "none"}
+PEOPLE = "abcdefghij"
+STACKED = {"c": 3100.0, "e": 3000.0, "g": 2900.0, "i": 3000.0, "d": 400.0, "f": 400.0, "h": 400.0, "j": 400.0}
+"""Ratings with which the marines (a, c, e, g, i) are far stronger, whoever commands; a and b, who do, are alike."""
 SETTLE_SECONDS = 1.0
 """Of the game: the mod looks at everybody four times a second and posts what is new in the same frame."""
 
@@ -134,6 +138,23 @@ class RealEvening:
         """The decision log, oldest first."""
         found = self.daemon.ask(f"decisions?server={self.daemon.server}")["decisions"]
         return [one for one in reversed(found) if not kinds or one["kind"] in kinds]
+
+
+def stacked(
+    new_evening: Callable[..., RealEvening], settings: str = "", **options: object
+) -> tuple[RealEvening, dict[str, Client]]:
+    """Ten players, the strong ones all on the marines."""
+    evening = new_evening(settings, **options)
+    people = evening.seat(*PEOPLE)
+    evening.rate(people, **STACKED)
+    evening.settle(6)
+    assert evening.status()["win_probability"] > 0.9
+    return evening, people
+
+
+def fair(evening: RealEvening) -> bool:
+    """The present sides are inside the fair band."""
+    return 0.45 <= evening.status()["win_probability"] <= 0.55
 
 
 def steam_id(client: Client) -> str:

@@ -23,11 +23,11 @@ accounts = st.integers(1, 2**32 - 1).map(str)
 ids = accounts | st.integers(0, 10**6).map("bot:{}".format)
 positive = st.floats(0, 1e9)
 flags = st.booleans()
+marks = {"waiting": flags, "alive": flags, "connected": positive, "immune": flags}
+placed = st.sampled_from(["marines", "aliens"])
 players = st.lists(
-    st.fixed_dictionaries(
-        {"id": ids, "side": st.sampled_from(["marines", "aliens", "none"])},
-        optional={"waiting": flags, "alive": flags, "connected": positive, "immune": flags, "commander": flags},
-    ),
+    st.fixed_dictionaries({"id": ids, "side": placed | st.just("none")}, optional=marks)
+    | st.fixed_dictionaries({"id": ids, "side": placed, "commander": flags}, optional=marks),
     unique_by=lambda player: player["id"],
     max_size=8,
 )

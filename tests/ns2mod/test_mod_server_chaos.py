@@ -36,8 +36,8 @@ class Chaos:
             (8, lambda: self.somebody(lambda client: self.game.join(client, self.random.randint(0, 3), force=True))),
             (4, lambda: self.somebody(self.leaves)),
             (12, lambda: self.somebody(self.sits_down)),
-            (2, lambda: self.somebody(lambda client: client.commands_now and client.leaves_chair())),
-            (5, lambda: self.somebody(lambda client: client.alive and client.team in {1, 2} and client.dies())),
+            (2, lambda: self.somebody(self.stands_up)),
+            (5, lambda: self.somebody(self.dies)),
             (5, lambda: self.somebody(lambda client: client.moves())),
             (4, lambda: self.somebody(lambda client: client.says(f"!eq {self.random.choice(WORDS)}"))),
             (2, lambda: self.somebody(lambda client: client.console(f"eq {self.random.choice(WORDS)}"))),
@@ -46,7 +46,7 @@ class Chaos:
             (3, self.game.start_without_pregame),
             (1, lambda: self.game.set_state(self.random.choice(["NotStarted", "WarmUp", "PreGame", "Draw"]))),
             (1, lambda: self.game.change_map(self.random.choice(["ns2_tram", "ns2_veil"]))),
-            (2, lambda: self.game.settings.update(filler_bots=self.random.choice([0, 4, 8]))),
+            (2, lambda: one.game.setting("filler_bots", self.random.choice([0, 4, 8]))),
             (14, self.orders),
             (4, self.network),
         ]
@@ -74,6 +74,14 @@ class Chaos:
     def sits_down(self, client: Client) -> None:
         if client.team in {1, 2} and client.alive and not client.commands_now:
             client.commands()
+
+    def stands_up(self, client: Client) -> None:
+        if client.commands_now:
+            client.leaves_chair()
+
+    def dies(self, client: Client) -> None:
+        if client.alive and client.team in {1, 2}:
+            client.dies()
 
     def network(self) -> None:
         http = self.game.http

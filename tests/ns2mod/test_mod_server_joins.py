@@ -100,7 +100,6 @@ def test_a_locked_player_stays_and_reads_why_but_may_go_to_the_ready_room(evenin
     one = evening(shine=shine, switches={"switches_sides_directly": True})
     marines, _ = one.people(3, 3)
     locked(one, 102, "marines")
-    one.game.settings["force_even_teams_on_join"] = False
     marines[1].joins(2)
     one.game.run(3)
     assert marines[1].team == 1
@@ -179,3 +178,16 @@ def test_a_player_who_leaves_while_held_is_forgotten(evening: Start) -> None:
     client.reconnects()
     one.game.run(3)
     assert client.team == 0
+
+
+def test_a_player_who_goes_to_watch_while_held_is_not_put_on_a_side(evening: Start) -> None:
+    one = evening()
+    one.people(2, 2)
+    one.peer.answers = place("aliens")
+    one.game.http.delay = 1
+    client = one.game.connect(301, "Ann")
+    one.game.run(2)
+    client.joins(1)
+    client.joins(3)
+    one.game.run(4)
+    assert client.team == 3

@@ -212,6 +212,8 @@ SWITCHES = [
     {"reset_state_first": False},
     {"pregame_seconds": 5.0},
     {"json_digits": 17},
+    {"won_states_swapped": True},
+    {"form_is_encoded": False},
 ]
 
 
@@ -232,6 +234,7 @@ def test_what_the_sources_cannot_say_changes_nothing_that_the_daemon_hears(
     story = [kind for kind in kinds if kind.startswith("round_")]
     assert story == ["round_started", "round_live", "round_ended"]
     ended = one.peer.last("round_ended")
+    assert ended["winner"] == "aliens"
     assert {line["id"]: int(line["spans"][-1]["to"]) for line in ended["players"]} == {
         "101": 10, "102": 15, "103": 15, "201": 15, "202": 10, "203": 15,
     }  # fmt: skip

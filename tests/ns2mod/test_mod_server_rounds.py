@@ -221,3 +221,47 @@ def test_who_stands_in_the_ready_room_waits_only_after_a_sign_of_life_and_until_
     assert not waiting()
     client.moves()
     assert waiting()
+
+
+def test_a_player_whom_nsl_keeps_on_a_bot_while_they_reconnect_has_one_id_and_no_time_twice(evening: Start) -> None:
+    one = evening(nsl=True)
+    _, aliens = one.round()
+    one.game.run(9.5)
+    keeper = aliens[1].parks()
+    one.game.run(10)
+    aliens[1].unparks(keeper)
+    one.game.run(10)
+    one.game.end_game(1)
+    one.game.run(2)
+    event = one.peer.last("round_ended")
+    assert spans(event)["202"] == [("aliens", "field", 0, 10), ("aliens", "field", 20, 30)]
+    assert {line["id"] for line in event["players"]} == {"101", "102", "103", "201", "202", "203"}
+
+
+def test_bots_that_come_and_go_inside_a_join_are_reported_and_never_held(evening: Start) -> None:
+    one = evening()
+    one.game.setting("filler_bots", 6)
+    ann = one.game.connect(301, "Ann")
+    one.game.run(2)
+    ann.joins(1)
+    one.game.run(3)
+    sides = one.peer.sides()
+    assert sides.pop("301") == "marines"
+    assert sorted(sides.values()) == ["aliens"] * 3 + ["marines"] * 2
+    ann.joins(0)
+    one.game.run(3)
+    assert one.peer.sides() == {"301": "none"}
+    assert all(event["id"] == "301" for event in one.peer.events("side_wanted"))
+
+
+def test_slow_frames_start_no_round_twice_and_lose_no_time(evening: Start) -> None:
+    one = evening()
+    sides = one.people()
+    one.commanded(*sides)
+    one.game.run(20, dt=0.5)
+    one.game.end_game(2)
+    one.game.run(3, dt=0.5)
+    kinds = [event["kind"] for batch in one.peer.batches for event in batch["events"]]
+    assert [kind for kind in kinds if kind.startswith("round_")] == ["round_started", "round_live", "round_ended"]
+    event = one.peer.last("round_ended")
+    assert {span["to"] for line in event["players"] for span in line["spans"]} == {event["seconds"]}

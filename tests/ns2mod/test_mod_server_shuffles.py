@@ -130,6 +130,25 @@ def test_an_answer_to_an_earlier_start_does_not_shuffle_this_one(evening: Start)
     assert teams(*sides)[102] == 1
 
 
+def test_an_answer_that_a_repeated_batch_brings_belongs_to_the_start_that_the_batch_told(evening: Start) -> None:
+    one = evening()
+    sides = one.people()
+    one.peer.answers = at_start(assign("o1", RED, BLU, "freeze"))
+    one.game.http.lose_answers = True
+    one.commanded(*sides)
+    one.game.run(1)
+    sides[0][0].leaves_chair()
+    one.game.run(4.2)
+    one.game.http.lose_answers = False
+    one.peer.answers = None
+    sides[0][0].commands()
+    one.game.start_round()
+    one.game.run(2)
+    assert len(one.peer.events("round_started")) > 1
+    assert one.peer.outcome("o1") == "aborted"
+    assert teams(*sides)[102] == 1
+
+
 @SHINES
 def test_a_shuffle_at_once_in_a_round_moves_then_starts_the_round_again(evening: Start, shine: str) -> None:
     one = evening(shine=shine)
@@ -310,6 +329,7 @@ def test_in_tournament_mode_the_mod_stands_aside_and_reports_no_round(evening: S
     one.game.execute("function GetTournamentModeEnabled() return true end")
     one.round()
     assert one.peer.last("hello")["inactive_reason"] == "tournament"
+    assert one.game.clients[0].chat == ["Equipoise leaves this map alone (tournament)."]
     one.game.end_game(1)
     one.game.run(2)
     assert one.peer.events("round_live") == []

@@ -97,19 +97,18 @@ class Lookups:
 
     async def _teams(self, session: Session, *, admin: bool) -> Lines:
         roster, context = session.state.roster, session.memory.context
-        sides = [tuple(entry.id for entry in roster.on(side)) for side in Side]
+        sides = on_a, on_b = [tuple(entry.id for entry in roster.on(side)) for side in Side]
         if not all(sides):
             return (Text(Phrase.NOTHING_TO_BALANCE),)
         summaries = [await self._pool.summaries(players) for players in sides]
         a, b = map(session.state.side_name, Side)
-        on_a, on_b = sides
-        probability = chance(self._pool.system, context, on_a, on_b, roster.commanders())
-        fair = Text(Phrase.TEAMS_CHANCE, (a, percent(probability)))
+        likely = chance(self._pool.system, context, on_a, on_b, roster.commanders())
+        fair = Text(Phrase.TEAMS_CHANCE, (a, percent(likely)))
         hidden = any(sum(summary.visible for summary in side) < VISIBLE_ENOUGH for side in summaries)
         if hidden and not admin:
             return (fair,)
-        sums = [f"{sum(summary.rating for summary in side):.0f}" for side in summaries]
-        return (Text(Phrase.TEAMS, (a, sums[0], b, sums[1])), fair)
+        sum_a, sum_b = (f"{sum(summary.rating for summary in side):.0f}" for side in summaries)
+        return (Text(Phrase.TEAMS, (a, sum_a, b, sum_b)), fair)
 
     async def _status(self, session: Session) -> Lines:
         memory = session.memory

@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- Values as the JSON of the protocol (docs/protocol.md), and texts of a limited length. The game's dkjson writes what
 -- is no JSON, or means something else: nan and inf raw, `[  ]` for every empty table, 14 digits of a number. What it
 -- gets is therefore made safe first. Replies are read by reply.lua.

@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- The splits that the daemon sent last, fitted to the players who are here: the law of
 -- daemon/equipoise/core/fallback.py without a bench. An absent player's place goes to the unplaced player nearest to
 -- them in the cache's order, in whose middle unknown players stand; ties go to the stronger. Players who are left fill

@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- What waits for the daemon: finished rounds (ring.lua) and events of this map.
 --
 -- One batch is in flight at a time. Without an answer it is sent once more as it was, so that the daemon can tell a

@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- Which players a split moves, and in which order. `people` is a snapshot: id -> { team, human, commander }.
 
 Equipoise = Equipoise or {}

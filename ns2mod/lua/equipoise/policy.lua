@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- What Equipoise decides inside the game, without the game: when a round starts and ends, who may change side, and when
 -- a split that the daemon ordered is applied.
 --

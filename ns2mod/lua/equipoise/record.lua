@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- Who played a round, when, on which side and in which role: the spans of `round_ended`.
 --
 -- The engine has no event for half of the ways out of a side or a chair (a commander who is moved, leaves or

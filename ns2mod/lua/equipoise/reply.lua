@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- The daemon's reply, brought into one form: every field is there with its type, every player id is an account id, and
 -- what is not understood is left out. No other file has to doubt a reply, whatever answered.
 

@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- The last finished rounds that the daemon has not stored, oldest first. They outlive the map and the process.
 --
 -- The engine announces neither the end of a map nor its own, and opening a file for writing empties it. The rounds are

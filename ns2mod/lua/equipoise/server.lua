@@ -1,14 +1,12 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- Equipoise in Natural Selection 2. The daemon decides; this mod reports what happens and carries out what it orders.
 -- This file and engine/ know the engine; the other files beside it run under any LuaJIT.
 --
 -- The engine loads a new machine for every map. Everything here lasts for one map, but for what stands in config://.
 
 for _, name in ipairs({ "codec", "reply", "ring", "outbox", "record", "fallback", "texts", "languages/en",
-    "languages/de", "languages/es", "languages/fr", "languages/pl", "languages/pt", "languages/ru", "languages/chi", "plan",
-    "policy", "engine/boundary", "engine/files", "engine/people", "engine/rounds", "engine/post", "engine/joins", "engine/orders",
-    "engine/chat", "engine/commands" }) do
+    "languages/de", "languages/es", "languages/fr", "languages/pl", "languages/pt", "languages/ru", "languages/chi",
+    "plan", "policy", "engine/boundary", "engine/files", "engine/people", "engine/rounds", "engine/post",
+    "engine/joins", "engine/orders", "engine/chat", "engine/commands" }) do
     Script.Load("lua/equipoise/" .. name .. ".lua")
 end
 
@@ -25,7 +23,7 @@ end
 
 function Mod.New()
     local mod = setmetatable({ log = Log, last = 0, nextLook = 0, heard = false, enabled = true, level = "",
-        inactive = "", ratings = {} }, Mod)
+        levelReason = "", inactive = "", ratings = {} }, Mod)
     mod.base = Shared.GetSystemTimeReal()
     -- Of the two clocks one may lack the fraction: a number that no other start has needs both.
     mod.boot = Shared.GetSystemTime() * 1000 + math.floor(mod.base * 1000) % 1000
@@ -150,14 +148,13 @@ function Mod:Obey(reply, seq, start)
     self.heard = true
     self.enabled = reply.enabled
     if self.level ~= reply.level then
-        self.level = reply.level
+        self.level, self.levelReason = reply.level, reply.level_reason
         self:Forget()
-        self:Inform(reply.level_reason)
     end
     for _, player in ipairs(reply.players) do
         self.ratings[player.id] = player
     end
-    self.policy:Answered(reply, seq, self.post.sentAt)
+    self.policy:Answered(reply, seq, self.post.writtenAt)
     self.cache = reply.cache or self.cache
     self.orders:Obey(reply.orders, start)
 end
@@ -169,9 +166,18 @@ function Mod:Forget()
     end
 end
 
-function Mod:Inform(reason)
-    if self.level == "off" or self.level == "rate" then
-        self.chat:Say({ phrase = self.level == "off" and "Equipoise_MapOff" or "Equipoise_MapRate", args = { reason } })
+-- Each player reads once that Equipoise does less than all here, and why.
+function Mod:Inform()
+    local off = not self:Watching()
+    if not off and self.inactive == "" and self.level ~= "rate" then
+        return
+    end
+    local reason = self.inactive ~= "" and self.inactive or self.levelReason
+    for id, person in pairs(self.people.byId) do
+        if person.lived and not person.informed then
+            person.informed = true
+            self.chat:Tell(id, { phrase = off and "Equipoise_MapOff" or "Equipoise_MapRate", args = { reason } })
+        end
     end
 end
 
@@ -181,6 +187,7 @@ function Mod:Frame()
         self.nextLook = now + kLookSeconds
         self:LookAside()
         self.people:Look()
+        self:Inform()
     end
     self.rounds:Frame()
     self.joins:Expire()

@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- Phrases in the languages of languages/. The server cannot know which language a client has: the caller of a line
 -- says which one it is to be in.
 

@@ -82,7 +82,9 @@ class Machine:
         entries = self._entries()
         for _, _, entry in entries:
             self._load(entry, "FileHooks")
+        self.rig["RunFileHooks"]("pre")
         self._engine(*VANILLA)
+        self.rig["RunFileHooks"]("post")
         for kind in "Shared", "Server":
             self._scripts(entries, kind)
         self.rig["LoadMap"]()

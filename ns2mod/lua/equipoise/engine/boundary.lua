@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- Between the game's calls and ours: an error of ours ends in the log, never in the game, and is written there once. An
 -- error of the game's own function that we stand around is the game's, and goes on as if we were not there.
 

@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- What players read. The daemon names a phrase and its arguments. The server cannot know a client's language: it is the
 -- server's, or what the player chose by command.
 

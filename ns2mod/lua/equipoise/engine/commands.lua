@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- What players and admins type. The daemon answers; here names become ids. Admins' commands go through the game's
 -- CreateServerAdminCommand, whose rights are Shine's where Shine is (it replaces GetClientCanRunCommand).
 

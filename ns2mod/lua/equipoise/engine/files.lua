@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- What stands in config://, the server's own folder. Nothing else of a mod is private: every client downloads it.
 
 Equipoise = Equipoise or {}

@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- Players who ask for a side, and players whom we put on one: both go through NS2Gamerules:JoinTeam, which asks
 -- no rule of its own (GetCanJoinTeamNumber is the console command's).
 
@@ -73,8 +71,8 @@ function Joins:Obey(order)
     end
     local team = mod.people:Snapshot()[order.id].team
     local to = Equipoise.People.Team(order.side)
-    if not wanted and Equipoise.Plan.IsSide(team) then
-        return  -- went on a side without an answer
+    if not wanted and team ~= 0 then
+        return  -- went on a side without an answer, or watches
     end
     if to ~= 0 and to ~= team then
         self:Put(order.id, to, false)

@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- What the daemon orders, one after the other, and what came of it.
 
 Equipoise = Equipoise or {}
@@ -113,7 +111,8 @@ function Orders:Apply(moves, reason)
     end
     mod.people:Look()
     if last and mod.policy.state == "Started" then
-        GetGamerules():ResetGame()
+        local rules = GetGamerules()
+        mod.boundary:Guard("NS2Gamerules.ResetGame", rules.ResetGame)(rules)
     end
     return nil
 end

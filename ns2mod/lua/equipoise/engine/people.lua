@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- Who is connected. Clients and ids are kept, players' entities never: the game replaces them at every death, join,
 -- evolution and reset, and a stale one throws on any access.
 
@@ -31,6 +29,8 @@ function People:Connected(client)
     end
     local person = { client = client, bot = client:GetIsVirtual() == true, team = 0, alive = false, commander = false,
         since = self.mod:Now() }
+    -- Who came on a spectators' slot cannot play.
+    person.watches = person.bot or client:GetIsSpectator() == true
     self.byClient[client] = person
     if person.bot then
         self.bots = self.bots + 1
@@ -97,9 +97,10 @@ local function Read(person)
     person.commander = player:isa("Commander")
     person.alive = player:GetIsAlive()
     person.name = player:GetName()
-    -- The game sets it at any input. A client that still loads has none, and an AFK time of 0.
-    person.lived = person.lived or person.team ~= 0 or person.client.timeLastNotAFK ~= nil
-    person.waiting = not person.bot and person.team == 0 and person.lived and player:GetAFKTime() < kAfkSeconds
+    -- The game sets the time at any input. A client that still loads has none, and an AFK time of 0.
+    local away = player:GetAFKTime()
+    person.lived = person.lived or person.team ~= 0 or away > 0 or person.client.timeLastNotAFK ~= nil
+    person.waiting = not person.watches and person.team == 0 and person.lived and away < kAfkSeconds
 end
 
 -- Everybody who is connected and known, as policy.lua and record.lua want it.
@@ -160,7 +161,8 @@ function People:Roster()
         local person = self.byId[id]
         local line = { id = id, side = People.Side(seen.team) }
         line.waiting = seen.waiting or nil
-        line.commander = seen.commander or nil
+        -- Between two entities a commander may stand on no side; the daemon refuses such a line.
+        line.commander = (seen.commander and line.side ~= "none") or nil
         if not seen.alive then
             line.alive = false
         end

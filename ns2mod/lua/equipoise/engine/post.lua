@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- One batch at a time to the daemon. The engine has no timeout, calls back late or never, and gives no status: the time
 -- is ours, by the system's clock, because the game's stands still in a pause. It has eight requests for all mods; we
 -- take two at most, of which the older one has been given up.
@@ -50,7 +48,9 @@ function Post:Frame()
     if self.current and now >= self.sentAt + kTimeoutSeconds then
         self:Failed("no answer within " .. kTimeoutSeconds .. " seconds")
     end
-    if not self.current and (now >= self.dueAt or (self.soon and not self.mod.outbox:Empty())) then
+    -- Without an answer the next attempt is made when it is due.
+    local news = self.soon and self.failures == 0 and not self.mod.outbox:Empty()
+    if not self.current and (now >= self.dueAt or news) then
         self:Send(now)
     end
 end
@@ -79,9 +79,11 @@ function Post:Send(now)
     self.soon = false
     self.serial = self.serial + 1
     local serial = self.serial
-    self.seq = seq
     self.current, self.sentAt = serial, now
-    self.start = self.mod.policy.start
+    if seq ~= self.seq then
+        -- A batch that goes again as it was says nothing of what happened since.
+        self.seq, self.writtenAt, self.start = seq, now, self.mod.policy.start
+    end
     self.open[serial] = now
     self.dueAt = now + kPollSeconds
     local config = self.mod.config

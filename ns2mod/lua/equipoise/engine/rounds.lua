@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
---
 -- The game's states as rounds of the protocol, and the record of the one that runs.
 
 Equipoise = Equipoise or {}

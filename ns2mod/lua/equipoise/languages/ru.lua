@@ -1,5 +1,3 @@
--- SPDX-License-Identifier: GPL-3.0-or-later
--- Made by build.py from sourcemod/translations and phrases.toml: change it there.
 
 Equipoise = Equipoise or {}
 Equipoise.Languages = Equipoise.Languages or {}

@@ -57,12 +57,15 @@ function NS2Gamerules:OnEntityDestroy(player)
     Rig.LeaveChair(player)
 end
 
+-- Everybody who is there at the call, once, wherever they are moved meanwhile.
 function Rig.EachPlayer(fn)
+    local ids = {}
     for number = 0, 3 do
-        for _, id in ipairs({ unpack(Rig.Fields(gRules:GetTeam(number)).ids) }) do
-            local player = Shared.GetEntity(id)
-            if player then fn(player, number) end
-        end
+        for _, id in ipairs(Rig.Fields(gRules:GetTeam(number)).ids) do table.insert(ids, id) end
+    end
+    for _, id in ipairs(ids) do
+        local player = Shared.GetEntity(id)
+        if player then fn(player, player:GetTeamNumber()) end
     end
 end
 

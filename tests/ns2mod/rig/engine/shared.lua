@@ -64,6 +64,19 @@ function Script.Load(path, reload)
     for _, hook in ipairs(hooks) do if hook.mode == "post" then Run(hook.path) end end
 end
 
+-- Hooks around the game's own files, which the rig has none of: before all of them, or after all of them.
+function Rig.RunFileHooks(mode)
+    for path, hooks in pairs(kFileHooks) do
+        for _, hook in ipairs(hooks) do
+            if hook.mode ~= "pre" and hook.mode ~= "post" then
+                Rig.host.fault("SetupFileHook: mode " .. tostring(hook.mode) .. " is not modelled")
+            elseif hook.mode == mode and not Rig.host.source(path) then
+                Rig.LoadScript(hook.path)
+            end
+        end
+    end
+end
+
 function Rig.LoadScript(path)
     Rig.Protected("loading " .. path, Script.Load, path)
 end

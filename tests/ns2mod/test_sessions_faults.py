@@ -1,0 +1,155 @@
+"""An NS2 server whose daemon is dead, slow or talks nonsense; and other mods around JoinTeam."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.ns2mod.sessions import ALIENS, MARINES, RealEvening, fair, stacked
+
+NewEvening = Callable[..., RealEvening]
+QUIET = "[autobalance]\nenabled = false\n[shuffle]\nat_round_start = false\n"
+
+
+def test_a_round_that_ends_while_the_daemon_is_dead_is_rated_when_it_is_back(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefgh")
+    evening.start(people["a"], people["b"])
+    evening.settle(100)
+    evening.daemon.kill()
+    evening.end(MARINES)
+    evening.settle(30)
+    evening.daemon.start()
+    evening.settle(15)
+
+    (stored,) = evening.stored()
+    assert (stored.winner, stored.unrated) == ("marines", None)
+    assert stored.spans["c"] == [("marines", "field", 0, round(stored.seconds))]
+    assert any("answers again" in line for line in evening.game.messages)
+
+
+def test_a_round_whose_answer_is_lost_is_stored_once(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefgh")
+    evening.start(people["a"], people["b"])
+    evening.settle(100)
+    evening.game.http.lose_answers = True
+    evening.end(ALIENS)
+    evening.game.http.lose_answers = False
+    evening.settle(30)
+    assert [stored.winner for stored in evening.stored()] == ["aliens"]
+    assert evening.player(people["c"])["rounds"] == 1
+
+
+def test_without_the_daemon_a_shuffle_that_is_due_is_made_from_the_cache(new_evening: NewEvening) -> None:
+    evening, people = stacked(new_evening)
+    evening.settle(6)
+    evening.daemon.kill()
+    evening.settle(12)
+    before = evening.sides()
+    people["a"].commands()
+    people["b"].commands()
+    evening.game.start_round()
+    evening.settle()
+    after = evening.sides()
+    assert after != before
+    assert abs(len(after[0]) - len(after[1])) <= 1
+    assert (people["a"].commands_now, people["b"].commands_now) == (True, True)
+
+    evening.daemon.start()
+    evening.settle(20)
+    assert [line["kind"] for line in evening.decisions("alone")] == ["alone"]
+    assert evening.status()["pending"] is None
+
+
+def test_a_slow_daemon_slows_no_frame(new_evening: NewEvening, record_property: Callable[[str, object], None]) -> None:
+    """The worst frame is reported; whether it is slow is for `make bench` to say."""
+    evening, people = stacked(new_evening)
+    game = evening.game
+    game.http.delay = 4.0
+    people["a"].commands()
+    people["b"].commands()
+    worst, began_at = 0.0, game.clock
+    while game.state != "Started":
+        began = time.process_time()
+        game.frame()
+        worst = max(worst, time.process_time() - began)
+    record_property("worst_frame_ms", round(1000 * worst, 2))
+    assert game.clock - began_at < 10, "the start took as long as ever"
+    game.http.delay = 0.0
+    evening.settle(20)
+    assert not evening.status()["lost"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["", "<html><h1>502 Bad Gateway</h1></html>", "not json", "[]", '{"ok": true', '{"ok": true}', "x" * 3_000_000],
+    ids=["empty", "html", "text", "list", "cut", "bare", "huge"],
+)
+def test_answers_that_are_no_replies_cost_nothing(new_evening: NewEvening, body: str) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefgh")
+    evening.start(people["a"], people["b"])
+    evening.settle(100)
+    evening.game.http.body = body
+    evening.end(MARINES)
+    evening.settle(20)
+    evening.game.http.body = None
+    evening.settle(40)
+    assert [stored.winner for stored in evening.stored()] == ["marines"]
+
+
+def test_a_map_change_with_a_full_outbox_loses_the_oldest_rounds_only_and_says_so(new_evening: NewEvening) -> None:
+    evening = new_evening(QUIET)
+    people = evening.seat(*"abcdefgh")
+    game = evening.game
+    evening.daemon.kill()
+    for number in range(10):
+        for name, client in people.items():
+            if client.team not in (MARINES, ALIENS):
+                game.join(client, 1 + "abcdefgh".index(name) % 2, force=True)
+        evening.start(people["a"], people["b"])
+        evening.settle(61 + number)
+        evening.end(MARINES)
+    game.change_map("ns2_tram")
+    evening.settle(2)
+    evening.daemon.start()
+    evening.settle(60)
+
+    stored = evening.stored()
+    assert [round(each.seconds - 62) for each in stored] == list(range(2, 10))
+    assert all(each.unrated is None for each in stored)
+    assert evening.status()["dropped_rounds"] == 2
+    assert evening.status()["map"] == "ns2_tram"
+
+
+@pytest.mark.parametrize("shine", ["none", "outside", "inside"])
+def test_beside_shine_everything_is_the_same(new_evening: NewEvening, shine: str) -> None:
+    """Whichever of the two wraps JoinTeam outside: a join is placed, a shuffle carried out, a player held."""
+    evening, people = stacked(new_evening, QUIET, shine=shine)
+    late = evening.connect(2000, "late")
+    evening.settle()
+    late.joins(MARINES)
+    evening.settle(2)
+    assert late.team in (MARINES, ALIENS)
+    assert evening.game.console("sv_eq_shuffle now")
+    evening.settle(2)
+    sizes = sorted(map(len, evening.sides()))
+    assert sizes == [5, 6]
+    assert fair(evening)
+    evening.start(people["a"], people["b"])
+    evening.settle(100)
+    evening.end(ALIENS)
+    (stored,) = evening.stored()
+    assert len(stored.lineup) == 11
+    assert {spans[0][1] for spans in stored.spans.values()} == {"field", "commander"}
+
+
+def test_shines_own_shuffle_passes_and_the_mod_stands_aside(new_evening: NewEvening) -> None:
+    evening, people = stacked(new_evening, QUIET, shine="outside")
+    evening.game.shine_shuffle({people["c"]: ALIENS, people["d"]: MARINES})
+    evening.settle(2)
+    assert people["c"].team == ALIENS
+    assert people["d"].team == MARINES
