@@ -31,7 +31,7 @@ EVENINGS = {
     "tf2": Options("tf2", rounds=100, seed=18, players=11),
     "ns2": Options("ns2", rounds=200, seed=15, players=12),
 }
-MOMENTS = {"tf2": 60, "ns2": 92}
+MOMENTS = {"tf2": 60, "ns2": 120}
 """The round in the picture: of TF2's soon after the restart of the daemon, and one that may make a scramble due; of
 NS2's soon after the vote."""
 WIDTH, HEIGHT = 112, 30

@@ -79,7 +79,7 @@ class NS2Evening(Evening):
         self._wishes: dict[PlayerId, Side] = {}
         """The side that players asked for before this round, who care which."""
         self._held: tuple[str, common.Teams] | None = None
-        """The reason for the shuffle that waits for Countdown, and the teams when it was ordered."""
+        """Why or when there is the shuffle that waits for Countdown, and the teams when it was ordered."""
         self._shuffled: list[tuple[str, common.Teams, common.Teams]] = []
         """Reason, teams before and after the shuffles that are not reported yet."""
         self._answers: list[Text] = []
@@ -123,7 +123,8 @@ class NS2Evening(Evening):
     def _report(self, order: Order, before: common.Teams, *, changed: bool) -> None:
         match order:
             case Assign(moment=Moment.FREEZE):
-                self._held = self.english(order.reason), before
+                usual = order.reason.phrase is Phrase.REASON_ROUND_START
+                self._held = f"before round {self.number}" if usual else self.english(order.reason), before
             case Assign() if changed:
                 self._count_shuffle(self.english(order.reason), before)
             case Move():

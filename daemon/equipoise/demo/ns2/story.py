@@ -17,6 +17,8 @@ from equipoise.lab.simulation.game_server import Map
 
 LATECOMERS = 2
 """People who are not there at the start."""
+AWAY = 20
+"""Rounds after which players who left are back."""
 MAPS = tuple(ADVANTAGES)
 
 
@@ -60,8 +62,8 @@ class Story:
         everybody = list(evening.people)
         self._coming = everybody[-LATECOMERS:]
         self._first = everybody[:-LATECOMERS]
-        self._gone: list[PlayerId] = []
-        """Players who left and may come back."""
+        self._gone: dict[PlayerId, int] = {}
+        """Players who left and come back, by the round in which they left."""
         self._left = list(Incident)
         self._middle: dict[Incident, Callable[[], Awaitable[object]]] = {
             Incident.LATE_JOIN: self._late_join,
@@ -89,6 +91,7 @@ class Story:
         evening = self._evening
         evening.number += 1
         due = self._due() if evening.up else []
+        self._come_back()
         await evening.gather()
         await self._pause()
         if Incident.ABORT_AND_CHOICE in due:
@@ -141,7 +144,17 @@ class Story:
 
     async def _return(self) -> None:
         if self._gone:
-            await self._join(self._gone.pop(0), "is back, with the same rating as before")
+            id = next(iter(self._gone))
+            del self._gone[id]
+            await self._join(id, "is back, with the same rating as before,")
+
+    def _come_back(self) -> None:
+        """Between two rounds players are back who have been away for some."""
+        evening = self._evening
+        for id in [id for id, left in self._gone.items() if left < evening.number - AWAY]:
+            del self._gone[id]
+            evening.game.connect(id)
+            evening.report("people", f"{evening.name(id)} is back in the ready room")
 
     async def _join(self, id: PlayerId, text: str) -> None:
         evening = self._evening
@@ -154,7 +167,7 @@ class Story:
     def _leave(self, id: PlayerId, text: str) -> None:
         evening = self._evening
         evening.game.disconnect(id)
-        self._gone.append(id)
+        self._gone[id] = evening.number
         evening.report("people", f"{evening.name(id)} {text}")
 
     def _field(self, side: Side) -> list[PlayerId]:
@@ -201,13 +214,15 @@ class Story:
     async def _vote(self) -> None:
         """Players ask for a shuffle, one after the other, until there are enough; then the round starts again."""
         evening = self._evening
-        restarted = evening.tally.restarted
+        restarted, answer = evening.tally.restarted, ""
+        evening.report("move", "The others type “!eq vote”, one after the other")
         for id in [*evening.game.on(Side.A), *evening.game.on(Side.B)]:
             answer, decided = await evening.vote(id)
             if decided:
                 break
-        evening.report("move", f"The others type “!eq vote”; the last one reads: {answer}")
-        if evening.tally.restarted > restarted:
+        if evening.tally.restarted == restarted:
+            evening.report("move", f"The last one reads: {answer}")
+        else:
             evening.report("trouble", f"Round {evening.number} starts again: what was played of it is not rated")
             await pause(evening, READ)
             await evening.start()

@@ -9,13 +9,13 @@ from typing import Any
 
 from equipoise.core.model import RoundId
 from equipoise.demo.client import Client
-from equipoise.demo.closing import DECISIONS, Row, Steps, Summary, favourites
+from equipoise.demo.closing import Row, Steps, Summary, favourites
 from equipoise.demo.daemon import POOL
 from equipoise.demo.ns2.evening import SERVER, NS2Evening
 from equipoise.demo.words import percent
 
 PAGE = 100
-"""Rounds that are asked for at once."""
+"""Rounds or decisions that are asked for at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,8 @@ async def summarise(evening: NS2Evening, client: Client) -> NS2Summary:
     """Query the daemon, and add what only the simulation knows. PeerError when the daemon does not answer."""
     record, tally = evening.record, evening.tally
     quality = (await client.ask(f"/v1/admin/pools/{POOL}/quality"))["quality"]
-    log = (await client.ask(f"/v1/admin/decisions?server={SERVER}&limit={DECISIONS}"))["decisions"]
-    rounds = await _rounds(client)
+    log = await _all(client, f"/v1/admin/decisions?server={SERVER}&limit={PAGE}", "decisions")
+    rounds = await _all(client, f"/v1/admin/rounds?limit={PAGE}", "rounds")
     before, after = favourites(log, "shuffle")
     expected, won = record.expected()
     half = (len(record.rounds) + 1) // 2
@@ -138,13 +138,13 @@ async def summarise(evening: NS2Evening, client: Client) -> NS2Summary:
     )
 
 
-async def _rounds(client: Client) -> list[Mapping[str, Any]]:
-    """All stored rounds."""
+async def _all(client: Client, path: str, key: str) -> list[Mapping[str, Any]]:
+    """All pages of a list of the admin interface."""
     found: list[Mapping[str, Any]] = []
     before = ""
     while True:
-        page = await client.ask(f"/v1/admin/rounds?limit={PAGE}{before}")
-        found += page["rounds"]
+        page = await client.ask(f"{path}{before}")
+        found += page[key]
         if page["before"] is None:
             return found
         before = f"&before={page['before']}"
