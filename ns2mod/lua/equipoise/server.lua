@@ -25,8 +25,8 @@ function Mod.New()
     local mod = setmetatable({ log = Log, last = 0, nextLook = 0, heard = false, enabled = true, level = "",
         levelReason = "", inactive = "", ratings = {} }, Mod)
     mod.base = Shared.GetSystemTimeReal()
-    -- A number that no other start has, below 2^53: two maps may begin in one second, the system's clock may be set back,
-    -- and the generator of random numbers starts alike in every machine. The processor's time does not.
+    -- A number that no other start has, below 2^53: two maps may begin in one second, the system's clock may be set
+    -- back, and the generator of random numbers starts alike in every machine. The processor's time does not.
     mod.boot = Shared.GetSystemTime() * 1e6 + math.floor((mod.base + os.clock()) * 1e6) % 1e6
     mod.session = string.format("%.0f-1", mod.boot)
     mod.boundary = Equipoise.Boundary.New(Log)
