@@ -54,7 +54,7 @@ def held(folder: Path, chosen: dict[int, str], caplog: pytest.LogCaptureFixture)
         seen.append(list(store.iterdump()))
     seen.append([each.getMessage() for each in caplog.records if each.name.startswith("equipoise")])
     # Times, and the folder's number, differ from one daemon to the next.
-    return told, re.sub(r"\d+(\.\d+)?(e-\d+)?", "#", json.dumps(seen))
+    return told, re.sub(r"\d+(\.\d+)?(e[-+]\d+)?", "#", json.dumps(seen))
 
 
 def test_what_was_chosen_is_in_no_answer_to_others_and_in_no_log_or_file(
